@@ -1,0 +1,183 @@
+"""A trained agent: a network with what is needed to use it, in one file."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import zipfile
+from pathlib import Path
+from typing import IO, Any, Literal
+
+import gymnasium as gym
+import numpy as np
+import torch
+from gymnasium.vector import VectorEnv
+from pydantic import ValidationError
+
+import ssdgym
+from ssdgym.agents.features import FeatureNames
+from ssdgym.agents.scorer import CandidateScorer, ScorerConfig
+from ssdgym.config.loading import Config
+from ssdgym.errors import SsdgymError
+from ssdgym.files import write_atomically
+
+_CARD = "agent.json"
+_WEIGHTS = "weights.pt"
+
+Observation = dict[str, np.ndarray]
+
+
+class AgentCard(Config):
+    """What a saved agent says about itself."""
+
+    format: Literal[1] = 1
+    ssdgym_version: str = ssdgym.__version__
+    algorithm: Literal["ppo", "dqn"]
+    environment: str
+    decisions: int
+    candidate_features: tuple[str, ...]
+    context_features: tuple[str, ...]
+    scorer: ScorerConfig
+    training: dict[str, Any] = {}
+
+    @property
+    def features(self) -> FeatureNames:
+        """The features the agent was trained on."""
+        return FeatureNames(self.candidate_features, self.context_features)
+
+
+class Agent:
+    """A scorer that chooses among the candidates of an observation.
+
+    Args:
+        scorer: the network.
+        card: what the agent says about itself.
+        seed: of the draws of `act(..., deterministic=False)`.
+    """
+
+    def __init__(self, scorer: CandidateScorer, card: AgentCard, seed: int = 0) -> None:
+        self.scorer = scorer.eval()
+        self.card = card
+        self._rng = np.random.default_rng(seed)
+
+    @classmethod
+    def load(cls, path: str | Path, env: gym.Env | VectorEnv | None = None, seed: int = 0) -> Agent:
+        """Load an agent that `save` wrote. Nothing in the file is executed.
+
+        Args:
+            path: the file.
+            env: environment the agent is to act in; without it, the features of this version of ssdgym count.
+            seed: of the draws of `act(..., deterministic=False)`.
+
+        Raises:
+            SsdgymError: if the file is missing, not an agent, or trained on other features.
+        """
+        card, weights = _read(Path(path))
+        card.features.require(FeatureNames.installed() if env is None else FeatureNames.of(env), str(path))
+        scorer = CandidateScorer(card.candidate_features, card.context_features, card.scorer)
+        try:
+            scorer.load_state_dict(weights)
+        except RuntimeError as error:
+            raise SsdgymError(f"{path}: its weights do not fit its description; train it again.") from error
+        return cls(scorer, card, seed)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the agent to one zip file, atomically.
+
+        Raises:
+            SsdgymError: if the file cannot be written.
+        """
+        path = Path(path)
+        weights = io.BytesIO()
+        torch.save(self.scorer.state_dict(), weights)
+
+        def write(file: IO[bytes]) -> None:
+            with zipfile.ZipFile(file, "w") as archive:
+                archive.writestr(_CARD, self.card.model_dump_json(indent=2))
+                archive.writestr(_WEIGHTS, weights.getvalue())
+
+        write_atomically(path, write)
+        return path
+
+    def scores(self, observation: Observation) -> np.ndarray:
+        """Scores float32 of the candidates, (K,) or (n, K); -1e9 where the mask is zero.
+
+        Raises:
+            SsdgymError: if the observation has another number of features than the agent was trained on.
+        """
+        arrays = [observation[key] for key in ("candidates", "context", "action_mask")]
+        self._check(*arrays[:2])
+        single = arrays[0].ndim == 2
+        device = next(self.scorer.parameters()).device
+        tensors = [torch.as_tensor(array[np.newaxis] if single else array, device=device) for array in arrays]
+        with torch.inference_mode():
+            scores = self.scorer(*tensors).cpu().numpy()
+        return scores[0] if single else scores
+
+    def act(self, observation: Observation, deterministic: bool = True) -> np.ndarray | int:
+        """Choose a candidate, the first of equals, or sample one.
+
+        Args:
+            observation: `candidates` (K, F), `context` (G,), `action_mask` (K,), or a batch of n of them.
+            deterministic: false draws from the distribution that PPO trained.
+
+        Returns:
+            The action: an int for one observation, int64 (n,) for a batch.
+
+        Raises:
+            SsdgymError: if the features do not fit, or a draw is asked of an agent without a distribution
+                (DQN).
+        """
+        scores = self.scores(observation)
+        if not deterministic:
+            scores = scores + self._gumbel(scores.shape)
+        actions = scores.argmax(axis=-1)
+        return int(actions) if scores.ndim == 1 else actions
+
+    def _gumbel(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Noise that makes the best score a draw from the softmax of the scores (the Gumbel-max trick)."""
+        if self.card.algorithm != "ppo":
+            raise SsdgymError(
+                f"act(deterministic=False): a {self.card.algorithm} agent has no distribution to draw from; "
+                "use deterministic=True."
+            )
+        return self._rng.gumbel(size=shape)
+
+    def _check(self, candidates: np.ndarray, context: np.ndarray) -> None:
+        seen = candidates.shape[-1], context.shape[-1]
+        known = len(self.card.candidate_features), len(self.card.context_features)
+        if seen != known:
+            raise SsdgymError(
+                f"observation: has {seen[0]} candidate and {seen[1]} context features, but the agent was "
+                f"trained on {known[0]} and {known[1]}; use the environment it was trained in."
+            )
+
+
+def _read(path: Path) -> tuple[AgentCard, dict[str, torch.Tensor]]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            card, weights = archive.read(_CARD), archive.read(_WEIGHTS)
+    except FileNotFoundError as error:
+        raise SsdgymError(f"{path}: there is no such agent; train one first or correct the path.") from error
+    except (zipfile.BadZipFile, KeyError, OSError) as error:
+        raise SsdgymError(f"{path}: not an agent, or a damaged one ({error}); train it again.") from error
+    return _parse_card(path, card), _parse_weights(path, weights)
+
+
+def _parse_card(path: Path, card: bytes) -> AgentCard:
+    try:
+        return AgentCard.model_validate_json(card)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"])) or "contents"
+        raise SsdgymError(f"{path}: {_CARD}: {field}: {first['msg']}; train the agent again.") from error
+
+
+def _parse_weights(path: Path, weights: bytes) -> dict[str, torch.Tensor]:
+    try:
+        # weights_only: a file from a stranger may hold numbers, not code
+        return torch.load(io.BytesIO(weights), weights_only=True, map_location="cpu")
+    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
+        raise SsdgymError(
+            f"{path}: its weights are damaged ({type(error).__name__}); train it again."
+        ) from error

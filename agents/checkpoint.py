@@ -1,0 +1,82 @@
+"""The checkpoint of a training run: one file, replaced atomically, from which the run can continue."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ssdgym.agents.config import TrainConfig
+from ssdgym.errors import SsdgymError
+from ssdgym.files import write_atomically
+
+FILE_NAME = "checkpoint.pt"
+_FORMAT = 1
+
+
+@dataclass
+class Checkpoint:
+    """Where a training run stands.
+
+    Attributes:
+        config: the run's configuration, as `TrainConfig.model_dump_json` wrote it.
+        algorithm: what `ssdgym.agents.algorithms.state_of` returned.
+        evaluations: one row per evaluation so far, each with `decisions` and `return_mean`.
+        best: weights of the scorer at the best of them.
+    """
+
+    config: str
+    algorithm: dict[str, Any]
+    evaluations: list[dict[str, float]]
+    best: dict[str, torch.Tensor]
+
+    def save(self, folder: Path) -> Path:
+        """Write the checkpoint into `folder` in place of the one before.
+
+        Raises:
+            SsdgymError: if it cannot be written.
+        """
+        path = folder / FILE_NAME
+        content = {"format": _FORMAT, **vars(self)}
+        write_atomically(path, lambda file: torch.save(content, file))
+        return path
+
+    @classmethod
+    def load(cls, path: Path) -> Checkpoint:
+        """Read a checkpoint, or the one in a run's folder. Nothing in the file is executed.
+
+        Raises:
+            SsdgymError: if there is none, or it is damaged or of another format.
+        """
+        path = path / FILE_NAME if path.is_dir() else path
+        content = _load(path)
+        if not isinstance(content, dict) or content.pop("format", None) != _FORMAT:
+            raise SsdgymError(f"{path}: not a checkpoint of this version of ssdgym; train again.")
+        return cls(**content)
+
+    def require_config(self, config: TrainConfig, path: Path) -> None:
+        """Check that `config` continues this run: only `total_decisions` may differ.
+
+        Raises:
+            SsdgymError: naming the first field that differs.
+        """
+        saved, wanted = json.loads(self.config), config.model_dump(mode="json")
+        for name in wanted:
+            if name != "total_decisions" and saved.get(name) != wanted[name]:
+                raise SsdgymError(
+                    f"{path}: was made with another {name!r}; resume with the same configuration "
+                    "(only total_decisions may change) or start a new run."
+                )
+
+
+def _load(path: Path) -> Any:
+    try:
+        return torch.load(path, weights_only=True, map_location="cpu")
+    except FileNotFoundError as error:
+        raise SsdgymError(f"{path}: there is no checkpoint to resume from; correct the path.") from error
+    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError, OSError) as error:
+        raise SsdgymError(f"{path}: not a checkpoint, or a damaged one; start a new run.") from error

@@ -1,0 +1,86 @@
+"""What a training run consists of: the models behind `configs/agents/*.yaml`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from ssdgym.agents.scorer import ScorerConfig
+from ssdgym.config.loading import Config
+
+
+class PpoConfig(Config):
+    """Proximal policy optimisation (Schulman et al., 2017) with invalid actions masked
+    (Huang, Ontanon, FLAIRS 2022)."""
+
+    rollout_steps: int = Field(128, ge=2, description="decisions per environment between updates")
+    batch_decisions: int = Field(2048, ge=2, description="decisions per gradient step")
+    epochs: int = Field(4, ge=1, description="passes over the rollout at every update")
+    learning_rate: float = Field(1e-3, gt=0, description="at the start; falls linearly to 0 at the end")
+    gamma: float = Field(0.99, ge=0, le=1, description="discount per decision")
+    gae_lambda: float = Field(0.95, ge=0, le=1, description="bias against variance of the advantages")
+    clip_range: float = Field(0.2, gt=0)
+    entropy_coefficient: float = Field(0.0, ge=0)
+    value_coefficient: float = Field(0.5, ge=0)
+    max_gradient_norm: float = Field(0.5, gt=0)
+    target_kl: float | None = Field(None, gt=0, description="end the epochs of an update beyond this KL")
+
+
+class DqnConfig(Config):
+    """Deep Q-learning (Mnih et al., 2015) with invalid actions masked."""
+
+    buffer_decisions: int = Field(50_000, ge=1, description="decisions the replay buffer holds")
+    warm_up_decisions: int = Field(2_000, ge=0, description="random decisions before learning starts")
+    batch_decisions: int = Field(256, ge=1, description="decisions per gradient step")
+    learning_rate: float = Field(5e-4, gt=0)
+    gamma: float = Field(0.99, ge=0, le=1, description="discount per decision")
+    train_every_steps: int = Field(1, ge=1, description="steps of the vector environment between updates")
+    gradient_steps: int = Field(2, ge=1, description="gradient steps at every update")
+    target_update_decisions: int = Field(5_000, ge=1, description="decisions between target updates")
+    exploration_fraction: float = Field(0.3, gt=0, le=1, description="share of the run it falls in")
+    exploration_initial: float = Field(0.2, ge=0, le=1, description="epsilon at the start")
+    exploration_final: float = Field(0.02, ge=0, le=1, description="epsilon from then on")
+    max_gradient_norm: float = Field(10.0, gt=0)
+
+
+class EnvironmentConfig(Config):
+    """A registered environment with a `vector_entry_point`, and its keyword arguments."""
+
+    id: str = "ssdgym/EraseVictim-v0"
+    kwargs: dict[str, Any] = {}
+
+
+class EvaluationConfig(Config):
+    """Episodes on seeds that training never uses, played without exploration."""
+
+    episodes: int = Field(8, ge=1, description="one per environment of the validation batch")
+    first_seed: int = Field(1_000_000, ge=0, description="the episodes use this seed and those after it")
+    kwargs: dict[str, Any] = Field({}, description="replace keyword arguments of the training environment")
+
+
+class TrainConfig(Config):
+    """One training run."""
+
+    algorithm: Literal["ppo", "dqn"] = "ppo"
+    environment: EnvironmentConfig = EnvironmentConfig()
+    n_envs: int = Field(32, ge=1, description="environments stepped together")
+    total_decisions: int = Field(200_000, ge=1, description="of all environments; rounded up to an update")
+    checkpoint_decisions: int = Field(50_000, ge=1, description="between checkpoints with evaluations")
+    seed: int = Field(0, ge=0)
+    threads: int = Field(1, ge=1, description="torch.set_num_threads; part of what makes a run repeatable")
+    device: str = Field("cpu", description="torch device of the network")
+    scorer: ScorerConfig = ScorerConfig()
+    ppo: PpoConfig = PpoConfig()
+    dqn: DqnConfig = DqnConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
+
+    @model_validator(mode="after")
+    def _batch_fits_rollout(self) -> TrainConfig:
+        rollout = self.ppo.rollout_steps * self.n_envs
+        if self.algorithm == "ppo" and self.ppo.batch_decisions > rollout:
+            raise ValueError(
+                f"ppo.batch_decisions is {self.ppo.batch_decisions}, but a rollout has only "
+                f"ppo.rollout_steps * n_envs = {rollout} decisions; lower it."
+            )
+        return self

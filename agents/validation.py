@@ -1,0 +1,41 @@
+"""How good an agent is on seeds that it was not trained on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ssdgym.agents.agent import Agent
+from ssdgym.envs.sb3 import SB3VecEnv
+
+Row = dict[str, float]
+
+
+def validate(agent: Agent, env: SB3VecEnv, first_seed: int) -> Row:
+    """Play one whole episode in every environment, without exploration.
+
+    Args:
+        agent: who chooses.
+        env: n environments.
+        first_seed: seed of environment 0; environment i has `first_seed + i`.
+
+    Returns:
+        `return_mean` and `return_min`, undiscounted, and the mean of every number in the final infos.
+    """
+    env.seed(first_seed)
+    observation = env.reset()
+    finals: dict[int, dict[str, Any]] = {}
+    while len(finals) < env.num_envs:
+        observation, _, dones, infos = env.step(agent.act(observation))
+        for i in np.flatnonzero(dones):
+            finals.setdefault(int(i), infos[i])
+    episodes = [finals[i] for i in range(env.num_envs)]
+    returns = [episode["episode"]["r"] for episode in episodes]
+    row = {"return_mean": float(np.mean(returns)), "return_min": float(np.min(returns))}
+    return {**row, **_means(episodes)}
+
+
+def _means(episodes: list[dict[str, Any]]) -> Row:
+    numbers = [key for key, value in episodes[0].items() if isinstance(value, (int, float, np.number))]
+    return {key: float(np.mean([episode[key] for episode in episodes])) for key in numbers}

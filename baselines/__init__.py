@@ -1,0 +1,7 @@
+"""Every paper policy and classic heuristic, one small file per source; importing this package registers them."""
+
+import importlib
+import pkgutil
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")

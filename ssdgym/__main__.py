@@ -1,0 +1,8 @@
+"""``python -m ssdgym`` is the command ``ssdgym``."""
+
+import sys
+
+from ssdgym.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,74 @@
+"""The command line: ``ssdgym run | evaluate | train | bench | doctor | demo``.
+
+Exit codes: 0 done, 1 a check of ``doctor`` failed, 2 wrong input (one sentence on stderr), 130 interrupted.
+Commands import what they need when they run, so that ``ssdgym --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+import ssdgym
+from ssdgym.cli.bench import bench
+from ssdgym.cli.demo import demo
+from ssdgym.cli.doctor import doctor
+from ssdgym.cli.evaluate import evaluate
+from ssdgym.cli.run import run
+from ssdgym.cli.train import train
+from ssdgym.errors import SsdgymError
+
+WRONG_INPUT = 2
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="ssdgym",
+    help="A compiled SSD and flash-translation-layer simulator as Gymnasium environments.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for _command in (run, evaluate, train, bench, doctor, demo):
+    app.command()(_command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"ssdgym {ssdgym.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """A compiled SSD and flash-translation-layer simulator as Gymnasium environments."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Args:
+        arguments: in place of those the process was started with.
+    """
+    try:
+        status = app(args=arguments, prog_name="ssdgym", standalone_mode=False)
+    except typer.TyperException as error:
+        return _refuse(error.format_message())
+    except SsdgymError as error:
+        return _refuse(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    return status if isinstance(status, int) else 0
+
+
+def _refuse(sentence: str) -> int:
+    """Print one line on stderr, whatever the sentence was broken into."""
+    print("ssdgym:", " ".join(sentence.split()), file=sys.stderr)
+    return WRONG_INPUT

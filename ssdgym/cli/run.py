@@ -1,0 +1,162 @@
+"""``ssdgym run``: one policy on one device and one workload."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ssdgym.cli.console import advance_to, compile_note, console, print_json, progress_bar
+from ssdgym.cli.options import AsJson, Device, Ftl, Preconditioning, Seed, closed_loop, parse_ftl
+from ssdgym.errors import SsdgymError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ssdgym.config.device import DeviceConfig
+    from ssdgym.config.workload import WorkloadConfig
+    from ssdgym.experiments.results import Result
+
+#: Length of a run of a generated workload that does not end by itself.
+DEFAULT_HOST_PAGES = 1_000_000
+
+
+def run(
+    device: Device = "ippbe-mlc",
+    workload: Annotated[
+        str, typer.Option("--workload", "-w", help="Name of a workload, its YAML file, or a trace file.")
+    ] = "zipf99",
+    policy: Annotated[str, typer.Option("--policy", "-p", help="Victim policy.")] = "greedy",
+    loops: Annotated[int | None, typer.Option(min=1, help="How often a trace is played.")] = None,
+    requests: Annotated[int | None, typer.Option(min=1, help="Stop after so many requests.")] = None,
+    host_pages: Annotated[int | None, typer.Option(min=1, help="Stop after so many host pages.")] = None,
+    placement: Annotated[
+        Literal["single", "sep_gc"] | None, typer.Option(help="Streams of host and GC writes.")
+    ] = None,
+    allocation: Annotated[
+        Literal["static", "dynamic"] | None, typer.Option(help="How a write finds its plane.")
+    ] = None,
+    timing: Annotated[
+        Literal["none", "event"] | None, typer.Option(help="Count only, or simulate in time.")
+    ] = None,
+    queue_depth: Annotated[
+        int | None,
+        typer.Option(min=0, help="Requests outstanding; 0: by arrival times. Default: 32 without a pace."),
+    ] = None,
+    gc_threshold: Annotated[
+        float | None,
+        typer.Option(min=0, help="GC starts below this: a share of a plane's pages, or a number of blocks."),
+    ] = None,
+    ftl: Ftl = None,
+    preconditioning: Preconditioning = "none",
+    size_to_trace: Annotated[
+        bool,
+        typer.Option(
+            help="Shrink the device to the pages that a trace touches, at its own over-provisioning."
+        ),
+    ] = True,
+    seed: Seed = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder for run.parquet and run.csv; none by default.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Simulate one policy on one device and workload, and print what it cost.
+
+    Examples:
+
+        ssdgym run --device ippbe-mlc --policy greedy --workload zipf99 --host-pages 2000000
+
+        ssdgym run --workload trace.csv.gz --loops 5 --json
+
+        ssdgym run --policy cost_benefit --placement sep_gc --preconditioning workload --seed 7
+    """
+    from ssdgym.experiments.evaluate import Cell, run_cell
+    from ssdgym.experiments.results import write_results
+    from ssdgym.files import writable_folder
+
+    if out is not None:
+        writable_folder(out)
+    source = _workload(workload, loops)
+    if _is_endless(source) and requests is None and host_pages is None:
+        host_pages = DEFAULT_HOST_PAGES
+    options = parse_ftl(
+        ftl, placement=placement, allocation=allocation, timing=timing, queue_depth=queue_depth
+    )
+    cell = Cell(
+        device=_sized(device, source) if size_to_trace else device,
+        workload=source,
+        policy=policy,
+        seed=seed,
+        ftl=(*closed_loop(options, source), *_threshold(gc_threshold)),
+        host_pages=host_pages,
+        requests=requests,
+        preconditioning=preconditioning,
+        label=workload,
+    )
+    compile_note(quiet=as_json)
+    with progress_bar("pages", quiet=as_json) as bar:
+        result = run_cell(cell, lambda done: advance_to(bar, done, host_pages))
+    paths = write_results([result], out / "run") if out is not None else ()
+    if as_json:
+        print_json(result.as_dict() | {"files": [str(path) for path in paths]})
+        return
+    console().print(_metrics_table(result))
+    for path in paths:
+        print(path)
+
+
+def _workload(source: str, loops: int | None) -> WorkloadConfig:
+    from ssdgym.config.workload import TraceConfig, load_workload
+
+    model = load_workload(source)
+    if loops is None:
+        return model
+    if not isinstance(model, TraceConfig):
+        raise SsdgymError(f"--loops {loops}: {source} is not a trace; use --requests or --host-pages instead")
+    return model.model_copy(update={"loops": loops})
+
+
+def _is_endless(workload: WorkloadConfig) -> bool:
+    from ssdgym.config.workload import TraceConfig
+
+    return (workload.loops if isinstance(workload, TraceConfig) else workload.requests) is None
+
+
+def _sized(device: str, workload: WorkloadConfig) -> str | DeviceConfig:
+    """The device, as small as holds what a trace with compact addresses touches; else as it is."""
+    from ssdgym.config.device import load_device
+    from ssdgym.config.workload import TraceConfig
+    from ssdgym.workloads import footprint_pages
+
+    if not isinstance(workload, TraceConfig) or workload.addresses != "compact":
+        return device
+    model = load_device(device)
+    return model.sized_to(footprint_pages(workload, model.geometry.page_size_bytes))
+
+
+def _threshold(value: float | None) -> tuple[tuple[str, Any], ...]:
+    """A threshold below 1 is a share of the plane's pages; from 1 on it counts blocks."""
+    if value is None:
+        return ()
+    if value < 1:
+        return (("gc.free_fraction", value),)
+    if value != int(value):
+        raise SsdgymError(f"--gc-threshold {value}: give a share below 1 or a whole number of blocks")
+    return (("gc.free_blocks", int(value)),)
+
+
+def _metrics_table(result: Result) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    title = f"{result.policy} on {result.device}, {result.workload}, seed {result.seed}"
+    table = Table("metric", title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("value", justify="right")
+    for name, value in result.as_row().items():
+        if name.startswith("metrics/"):
+            text = f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"
+            table.add_row(name.removeprefix("metrics/"), text)
+    table.add_row("wall_seconds", f"{result.wall_seconds:.2f}")
+    return table

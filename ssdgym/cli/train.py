@@ -1,0 +1,90 @@
+"""``ssdgym train``: train an agent, or go on with one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from ssdgym.cli.console import print_json
+from ssdgym.cli.options import AsJson
+from ssdgym.errors import SsdgymError
+
+
+def train(
+    config: Annotated[
+        str, typer.Option("--config", "-c", help="Name of a configuration in configs/agents, or a YAML file.")
+    ] = "ppo-demo",
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the run; made where missing.")] = Path(
+        "runs/train"
+    ),
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in --out.")] = False,
+    algorithm: Annotated[
+        Literal["ppo", "dqn"] | None, typer.Option(help="Masked PPO or masked DQN; default: as configured.")
+    ] = None,
+    decisions: Annotated[
+        int | None, typer.Option(min=1, help="Decisions to train for; default: as configured.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed; default: as configured.")] = None,
+    device: Annotated[str | None, typer.Option("--device", "-d", help="Device to train on.")] = None,
+    workload: Annotated[str | None, typer.Option("--workload", "-w", help="Workload to train on.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train an agent; write agent.zip, checkpoints, evaluations.csv and TensorBoard logs into the folder.
+
+    Examples:
+
+        ssdgym train --config ppo-demo --out runs/zipf --workload zipf99
+
+        ssdgym train --out runs/zipf --resume --decisions 800000
+
+        ssdgym train --config ppo-smoke --algorithm dqn --seed 3 --json
+    """
+    if resume and overwrite:
+        raise SsdgymError("--resume goes on with the run that --overwrite would remove: give one of the two")
+    learn, TrainConfig, load_config = learning()
+    settings = load_config(TrainConfig, config, "agents")
+    settings = load_config(
+        TrainConfig, _changed(settings.model_dump(), algorithm, decisions, seed, device, workload), "agents"
+    )
+    agent = learn(settings, out, out if resume else None, progress=not as_json, overwrite=overwrite)
+    if as_json:
+        print_json({"agent": str(agent), "folder": str(out), "config": settings.model_dump(mode="json")})
+    else:
+        print(agent)
+
+
+def learning() -> tuple[Any, Any, Any]:
+    """What needs the packages of the extra ``agents``."""
+    try:
+        from ssdgym.agents.config import TrainConfig
+        from ssdgym.agents.train import train as learn
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("torch", "stable_baselines3", "sb3_contrib"):
+            raise
+        raise SsdgymError(
+            f"training needs the package {error.name}: install it with pip install 'ssdgym[agents]'"
+        ) from error
+    from ssdgym.config.loading import load_config
+
+    return learn, TrainConfig, load_config
+
+
+def _changed(
+    settings: dict[str, Any],
+    algorithm: str | None,
+    decisions: int | None,
+    seed: int | None,
+    device: str | None,
+    workload: str | None,
+) -> dict[str, Any]:
+    """The settings with what the command line replaces."""
+    top = {"algorithm": algorithm, "total_decisions": decisions, "seed": seed}
+    inner = {"device": device, "workload": workload}
+    settings.update({name: value for name, value in top.items() if value is not None})
+    settings["environment"]["kwargs"].update(
+        {name: value for name, value in inner.items() if value is not None}
+    )
+    return settings

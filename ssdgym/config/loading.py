@@ -1,0 +1,178 @@
+"""Read a configuration from a name, a YAML file, a mapping or a ready model, and check it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Hashable
+from importlib import resources
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from ssdgym.errors import SsdgymError
+
+ModelT = TypeVar("ModelT")
+Source = str | Path | dict[str, Any] | BaseModel
+
+_PACKAGE = "ssdgym.configs"
+_YAML_SUFFIXES = (".yaml", ".yml")
+
+
+class Config(BaseModel):
+    """Base of every configuration model: immutable, and unknown fields are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+def load_config(model: type[ModelT] | TypeAdapter[ModelT], source: Source, folder: str) -> ModelT:
+    """Return `source` as a checked `model`.
+
+    Args:
+        model: a pydantic model, or a ``TypeAdapter`` of a union of models told apart by ``kind``.
+        source: a name in ``configs/<folder>``, the path of a YAML file, a mapping or a ready model.
+        folder: ``"devices"``, ``"workloads"`` and so on.
+
+    Raises:
+        SsdgymError: unknown name, unreadable file, bad YAML or a field that does not fit.
+    """
+    adapter = model if isinstance(model, TypeAdapter) else TypeAdapter(model)
+    where, data = _read(source, folder)
+    try:
+        return adapter.validate_python(data)
+    except ValidationError as error:
+        raise SsdgymError(f"{where}: {_describe(error, data)}") from None
+
+
+def available(folder: str) -> list[str]:
+    """Return the names that ``configs/<folder>`` offers, sorted."""
+    names = (Path(entry.name) for entry in resources.files(_PACKAGE).joinpath(folder).iterdir())
+    return sorted(name.stem for name in names if name.suffix in _YAML_SUFFIXES)
+
+
+def is_yaml_path(source: str | Path) -> bool:
+    """Tell whether `source` is the path of a YAML file rather than a name."""
+    return str(source).endswith(_YAML_SUFFIXES)
+
+
+def _read(source: Source, folder: str) -> tuple[str, Any]:
+    """Return what to call the source in errors, and its data."""
+    if not isinstance(source, (str, Path)):
+        return f"{_singular(folder)} configuration", source
+    if isinstance(source, Path) or is_yaml_path(source) or "/" in source or "\\" in source:
+        return str(source), _parse_yaml(Path(source), str(source))
+    return _read_named(source, folder)
+
+
+def _read_named(name: str, folder: str) -> tuple[str, Any]:
+    names = available(folder)
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=3)
+        hint = f", did you mean {' or '.join(near)}" if near else ""
+        raise SsdgymError(
+            f"there is no {_singular(folder)} named '{name}' in configs/{folder}{hint}: "
+            f"choose one of {', '.join(names)}, or give the path of a YAML file."
+        )
+    where = f"configs/{folder}/{name}.yaml"
+    return where, _parse_yaml(resources.files(_PACKAGE).joinpath(folder, f"{name}.yaml"), where)
+
+
+def _singular(folder: str) -> str:
+    return folder.removesuffix("s")
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """YAML as usual, except that a key given twice is an error and not the last one's win."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen = set()
+        for key_node, _ in node.value:
+            key = key_node.value
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key '{key}' is given twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+class _TextFile(Protocol):
+    """A path on disk or a resource of a package."""
+
+    def read_text(self, encoding: str | None = None) -> str: ...
+
+
+def _parse_yaml(file: _TextFile, where: str) -> Any:
+    try:
+        data = yaml.load(file.read_text(encoding="utf-8"), Loader=_UniqueKeyLoader)
+    except OSError as error:
+        raise SsdgymError(f"{where}: cannot be read ({error.strerror}); check the path.") from None
+    except UnicodeDecodeError:
+        raise SsdgymError(f"{where}: is not UTF-8 text; give a YAML file.") from None
+    except yaml.MarkedYAMLError as error:
+        line = "" if error.problem_mark is None else f"line {error.problem_mark.line + 1}: "
+        raise SsdgymError(f"{where}: {line}not valid YAML, {error.problem}.") from None
+    except yaml.YAMLError as error:
+        raise SsdgymError(f"{where}: not valid YAML, {str(error).splitlines()[0]}.") from None
+    if not isinstance(data, dict):
+        raise SsdgymError(f"{where}: must be a mapping of fields to values, not {data!r:.60}.")
+    return data
+
+
+def _describe(error: ValidationError, data: Any) -> str:
+    """Return the first problem as a sentence; the rest is only counted."""
+    problems = error.errors(include_url=False)
+    others = len(problems) - 1
+    more = f" (and {others} more problem{'s' if others > 1 else ''})" if others else ""
+    return f"{_describe_one(problems[0], data)}{more}."
+
+
+def _describe_one(problem: Any, data: Any) -> str:
+    field = _field_name(problem["loc"], data)
+    subject = f"field {field} " if field else ""
+    context = problem.get("ctx", {})
+    match problem["type"]:
+        case "missing":
+            return f"field {field} is missing"
+        case "extra_forbidden":
+            return f"field {field} is unknown; remove it or correct its spelling"
+        case "union_tag_not_found":
+            return f"field {_join(field, context['discriminator'])} is missing"
+        case "union_tag_invalid":
+            tag = _join(field, context["discriminator"])
+            return f"field {tag} must be one of {context['expected_tags']}, not '{context['tag']}'"
+        case "value_error":
+            return f"{subject}{context['error']}"
+        case "model_type" | "model_attributes_type":
+            return f"{subject}must be a mapping of fields to values, not {problem['input']!r:.60}"
+    text = problem["msg"].replace("Input should", "must").replace("a valid integer", "a whole number")
+    return f"{subject}{text}{_not_this(problem['input'])}"
+
+
+def _field_name(location: tuple[int | str, ...], data: Any) -> str:
+    """Return a dotted field name; the tags that pydantic adds for the members of a union are left out."""
+    parts = []
+    for part in location:
+        if isinstance(data, dict) and part not in data and data.get("kind") == part:
+            continue
+        parts.append(str(part))
+        data = _child(data, part)
+    return ".".join(parts)
+
+
+def _child(data: Any, part: int | str) -> Any:
+    if isinstance(data, dict):
+        return data.get(part)
+    if isinstance(data, (list, tuple)) and isinstance(part, int) and part < len(data):
+        return data[part]
+    return None
+
+
+def _join(field: str, discriminator: str) -> str:
+    name = discriminator.strip("'")
+    return f"{field}.{name}" if field else name
+
+
+def _not_this(value: Any) -> str:
+    return f", not {value!r:.60}" if isinstance(value, (bool, int, float, str, type(None))) else ""

@@ -1,0 +1,189 @@
+"""The audit: does every logical page have its newest data, and do all counts and lists add up?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.kernel import entry, kernel
+from ssdgym.engine.layout import INDEXED, MAX_STREAMS, OPEN, POOLED, device_of
+
+
+@entry
+def count_lost(state, i):
+    """Mapped logical pages whose physical page does not hold their newest version."""
+    dev = device_of(state, i)
+    geometry = dev.geometry[0]
+    lost = 0
+    for lpn in range(geometry.logical_pages):
+        logical = dev.logical[lpn]
+        if logical.ppn < 0:
+            continue
+        page = dev.physical[logical.ppn]
+        unit = dev.sub_block[logical.ppn // geometry.pages_per_sub_block]
+        written = logical.ppn % geometry.pages_per_sub_block < unit.written
+        if page.lpn != lpn or page.version != logical.version or not written:
+            lost += 1
+    return lost
+
+
+#: What :func:`first_fault` can find, by its number.
+FAULTS = (
+    "none",
+    "a sub-block's invalid pages are miscounted",
+    "a block's pages are miscounted",
+    "a plane's free pages are miscounted",
+    "a plane's pool pages are miscounted",
+    "a plane's valid pages are miscounted",
+    "a block's status contradicts its pages",
+    "an age list is broken",
+    "a bucket is broken",
+    "a pool is broken",
+    "an open sub-block is full or its block is not marked open",
+    "more blocks are open than streams exist",
+)
+
+
+@kernel
+def _count_valid(dev, geometry, unit):
+    base = unit * geometry.pages_per_sub_block
+    valid = 0
+    for page in range(dev.sub_block[unit].written):
+        if dev.logical[dev.physical[base + page].lpn].ppn == base + page:
+            valid += 1
+    return valid
+
+
+@kernel
+def _check_block(dev, geometry, block):
+    record = dev.block[block]
+    victim = dev.plane[record.plane].job_block == block
+    full = 0
+    invalid = 0
+    free = 0
+    partial = 0
+    for s in range(geometry.sub_blocks):
+        unit = block * geometry.sub_blocks + s
+        sub_block = dev.sub_block[unit]
+        if sub_block.written - _count_valid(dev, geometry, unit) != sub_block.invalid:
+            return 1
+        invalid += sub_block.invalid
+        if sub_block.written == 0:
+            free += 1
+        elif sub_block.written == geometry.pages_per_sub_block:
+            full += sub_block.written
+        else:
+            partial += 1
+    if invalid != record.invalid or full != record.written:
+        return 2
+    is_open = (record.status & OPEN) != 0
+    indexed = (record.status & INDEXED) != 0
+    pooled = (record.status & POOLED) != 0
+    if partial > (1 if is_open else 0):
+        return 6
+    if indexed != (not is_open and not victim and full > 0):
+        return 6
+    if pooled != (not is_open and not victim and free > 0):
+        return 6
+    return 0
+
+
+@kernel
+def _check_open(dev, geometry, plane):
+    count = 0
+    for stream in range(MAX_STREAMS):
+        unit = dev.open_unit[plane * MAX_STREAMS + stream]
+        if unit < 0:
+            continue
+        if stream >= geometry.streams:
+            return 11
+        count += 1
+        marked = dev.block[unit // geometry.sub_blocks].status & OPEN
+        if not marked or dev.sub_block[unit].written == geometry.pages_per_sub_block:
+            return 10
+    opened = 0
+    for block in range(plane * geometry.blocks, (plane + 1) * geometry.blocks):
+        if dev.block[block].status & OPEN:
+            opened += 1
+    return 0 if opened == count else 11
+
+
+@kernel
+def _check_lists(dev, geometry, number):
+    """The age list and the buckets hold exactly the indexed blocks, the pool exactly the pooled ones."""
+    plane = dev.plane[number]
+    length = 0
+    before = -1
+    block = np.int64(plane.age_head)
+    while block >= 0 and length <= geometry.blocks:
+        if not dev.block[block].status & INDEXED or dev.block[block].previous_age != before:
+            return 7
+        before = block
+        block = np.int64(dev.block[block].next_age)
+        length += 1
+    if length != plane.indexed_blocks or before != plane.age_tail:
+        return 7
+    for invalid in range(geometry.pages_per_block + 1):
+        bucket = dev.bucket[number * (geometry.pages_per_block + 1) + invalid]
+        before = -1
+        block = np.int64(bucket.head)
+        while block >= 0:
+            record = dev.block[block]
+            if record.invalid != invalid or record.previous_bucket != before or invalid > plane.fullest:
+                return 8
+            before = block
+            block = np.int64(record.next_bucket)
+            length -= 1
+        if bucket.head >= 0 and bucket.tail != before:
+            return 8
+    if length != 0:
+        return 8
+    for k in range(plane.pool_count):
+        block = dev.pool[number * geometry.blocks + (plane.pool_head + k) % geometry.blocks]
+        if not dev.block[block].status & POOLED:
+            return 9
+    return 0
+
+
+@kernel
+def _check_counts(dev, geometry, number):
+    plane = dev.plane[number]
+    free = 0
+    pool = 0
+    valid = 0
+    pooled = 0
+    for block in range(number * geometry.blocks, (number + 1) * geometry.blocks):
+        written = 0
+        for unit in range(block * geometry.sub_blocks, (block + 1) * geometry.sub_blocks):
+            written += dev.sub_block[unit].written
+            valid += dev.sub_block[unit].written - dev.sub_block[unit].invalid
+        free += geometry.pages_per_block - written
+        if dev.block[block].status & POOLED:
+            pool += geometry.pages_per_block - written
+            pooled += 1
+    if free != plane.free_pages:
+        return 3
+    if pool != plane.pool_pages:
+        return 4
+    if valid != plane.valid:
+        return 5
+    return 0 if pooled == plane.pool_count else 9
+
+
+@entry
+def first_fault(state, i):
+    """Number of the first invariant (of ``FAULTS``) that device ``i`` breaks, 0 if it breaks none. Slow."""
+    dev = device_of(state, i)
+    geometry = dev.geometry[0]
+    for plane in range(geometry.planes):
+        for block in range(plane * geometry.blocks, (plane + 1) * geometry.blocks):
+            fault = _check_block(dev, geometry, block)
+            if fault:
+                return fault
+        fault = _check_counts(dev, geometry, plane)
+        if fault == 0:
+            fault = _check_open(dev, geometry, plane)
+        if fault == 0:
+            fault = _check_lists(dev, geometry, plane)
+        if fault:
+            return fault
+    return 0

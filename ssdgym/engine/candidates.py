@@ -1,0 +1,127 @@
+"""The candidates of an ERASE decision: proposed by policies, filled up by rank and at random, without repeats."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ssdgym.engine.gc import OK, check_erase_set, full_mask, policy_at
+from ssdgym.engine.kernel import kernel
+from ssdgym.engine.rng import PROPOSAL_STREAM
+from ssdgym.engine.victims import best_run, random_eligible
+
+
+
+class Proposers(NamedTuple):
+    """The policies whose picks are always among the candidates."""
+
+    addresses: Any  # (n,) int64
+    parameters: Any  # (n, MAX_PARAMETERS) float64
+    choice: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch
+
+
+@kernel
+def _position(sets, count, block, mask):
+    for k in range(count):
+        if sets[k].block == block and sets[k].mask == mask:
+            return k
+    return -1
+
+
+@kernel
+def _add(sets, count, block, mask):
+    """Add an erase set unless it is there or the table is full; returns the new count."""
+    if count == sets.shape[0] or _position(sets, count, block, mask) >= 0:
+        return count
+    sets[count].block = block
+    sets[count].mask = mask
+    return count + 1
+
+
+@kernel
+def _add_block(dev, sets, count, block):
+    """Add a block whole and, where runs may be erased, by its best run."""
+    geometry = dev.geometry[0]
+    count = _add(sets, count, block, full_mask(geometry.sub_blocks))
+    if geometry.run_erase:
+        count = _add(sets, count, block, best_run(dev, block))
+    return count
+
+
+@kernel
+def _propose(dev, plane, proposers, sets, proposed):
+    """The pick of every named policy comes first, so that it is always among the candidates."""
+    count = 0
+    choice = proposers.choice
+    for k in range(proposers.addresses.shape[0]):
+        proposed[k] = -1
+        pairs = policy_at(proposers.addresses[k])(dev, plane, proposers.parameters[k], choice)
+        block = np.int64(choice[0].block)
+        mask = choice[0].mask
+        if pairs == 1 and check_erase_set(dev, dev.geometry[0], plane, block, mask) == OK:
+            count = _add(sets, count, block, mask)
+            proposed[k] = _position(sets, count, block, mask)
+    return count
+
+
+@kernel
+def _fill_by_rank(dev, plane, sets, count, wanted):
+    """The blocks with most invalid pages, in bucket order, up to ``wanted`` candidates."""
+    geometry = dev.geometry[0]
+    per_plane = geometry.pages_per_block + 1
+    invalid = np.int64(dev.plane[plane].fullest)
+    while invalid > 0 and count < wanted:
+        block = np.int64(dev.bucket[plane * per_plane + invalid].head)
+        while block >= 0 and count < wanted:
+            count = _add_block(dev, sets, count, block)
+            block = np.int64(dev.block[block].next_bucket)
+        invalid -= 1
+    return count
+
+
+@kernel
+def _fill_at_random(dev, plane, sets, count):
+    """Random eligible blocks for the places left; a full turn of draws without a new one ends it."""
+    tries = sets.shape[0]
+    for k in range(tries):
+        if count == sets.shape[0]:
+            break
+        block = random_eligible(dev, plane, PROPOSAL_STREAM, 65 * k)
+        if block >= 0:
+            count = _add_block(dev, sets, count, block)
+    return count
+
+
+@kernel
+def collect_candidates(dev, plane, proposers, sets, proposed):
+    """Fill ``sets`` with distinct legal erase sets; returns how many there are.
+
+    ``proposed[k]`` is where the pick of policy ``k`` stands (-1: it had none). Pure: the device stays as it is.
+    """
+    count = _propose(dev, plane, proposers, sets, proposed)
+    wanted = count + (sets.shape[0] - count + 1) // 2
+    count = _fill_by_rank(dev, plane, sets, count, wanted)
+    return _fill_at_random(dev, plane, sets, count)
+
+
+@kernel
+def list_all(dev, plane, sets):
+    """Every erase set of the plane at its fixed place, legal or not: block by block, and where runs may be erased
+    by start and length, the whole block last. Returns the number of places.
+    """
+    geometry = dev.geometry[0]
+    count = 0
+    whole = full_mask(geometry.sub_blocks)
+    for block in range(plane * geometry.blocks, (plane + 1) * geometry.blocks):
+        if geometry.run_erase:
+            for start in range(geometry.sub_blocks):
+                for length in range(1, geometry.sub_blocks - start + 1):
+                    if length < geometry.sub_blocks:
+                        sets[count].block = block
+                        sets[count].mask = full_mask(length) << np.uint64(start)
+                        count += 1
+        sets[count].block = block
+        sets[count].mask = whole
+        count += 1
+    return count

@@ -1,0 +1,107 @@
+"""Flash commands in time: a die carries out one at a time and keeps it while waiting for its channel."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.events import (
+    channel_is_free,
+    make_ready,
+    push_event,
+    take_waiter,
+    wait_for_channel,
+)
+from ssdgym.engine.kernel import kernel
+
+IDLE, READ_PAGE, WRITE_PAGE, MOVE_PAGE, ERASE_SET = 0, 1, 2, 3, 4
+#: Stages of a command: the array works before its transfer; the transfer and what follows it.
+_ARRAY, _TRANSFER = 0, 1
+
+
+@kernel
+def charge(dev, geometry, run, die_number, duration_ns):
+    """Dynamic allocation: add a command to the estimate of when the die will be idle."""
+    if geometry.dynamic:
+        die = dev.die[die_number]
+        die.estimate_ns = max(die.estimate_ns, run.now) + duration_ns
+
+
+@kernel
+def read_duration(geometry):
+    """Nominal time of a page read, ns."""
+    return geometry.read_ns + geometry.transfer_ns
+
+
+@kernel
+def write_duration(geometry):
+    """Nominal time of a page write, ns."""
+    return geometry.transfer_ns + geometry.program_ns
+
+
+@kernel
+def move_duration(geometry):
+    """Nominal time of a relocation, ns: t_copy."""
+    return geometry.read_ns + 2 * geometry.transfer_ns + geometry.program_ns
+
+
+@kernel
+def _grant_channel(dev, geometry, run, die_number):
+    """The die's data moves from now on; its next event is the end of its command."""
+    die = dev.die[die_number]
+    transfer_ns = geometry.transfer_ns
+    if die.command == MOVE_PAGE:
+        transfer_ns *= 2
+    end = run.now + transfer_ns
+    dev.channel[die_number % geometry.channels].free_at = end
+    if die.command != READ_PAGE:
+        end += geometry.program_ns
+    die.stage = _TRANSFER
+    push_event(dev, run, end, geometry.channels + die_number)
+
+
+@kernel
+def _ask_for_channel(dev, geometry, run, die_number):
+    if channel_is_free(geometry, dev, die_number, run.now):
+        _grant_channel(dev, geometry, run, die_number)
+    else:
+        wait_for_channel(dev, geometry, run, die_number)
+
+
+@kernel
+def start_command(dev, geometry, run, die_number, command, transaction):
+    """Start a command on an idle die (``transaction`` is -1 for GC)."""
+    die = dev.die[die_number]
+    die.command = command
+    die.transaction = transaction
+    die.started_ns = run.now
+    die.stage = _ARRAY
+    if command == WRITE_PAGE:
+        _ask_for_channel(dev, geometry, run, die_number)
+    elif command == ERASE_SET:
+        die.stage = _TRANSFER
+        push_event(dev, run, run.now + geometry.erase_ns, geometry.channels + die_number)
+    else:
+        push_event(dev, run, run.now + geometry.read_ns, geometry.channels + die_number)
+
+
+@kernel
+def channel_event(dev, geometry, run, number):
+    """A channel with waiting dies has become free."""
+    _grant_channel(dev, geometry, run, take_waiter(dev, number))
+    if dev.channel[number].waiter_head >= 0:
+        push_event(dev, run, dev.channel[number].free_at, number)
+
+
+@kernel
+def command_ended(dev, geometry, run, die_number):
+    """Take a die's event; returns its command if that has ended, IDLE if it goes on to its transfer."""
+    die = dev.die[die_number]
+    if die.stage == _ARRAY:
+        _ask_for_channel(dev, geometry, run, die_number)
+        return IDLE
+    command = np.int64(die.command)
+    if command == MOVE_PAGE or command == ERASE_SET:
+        run.gc_time_ns += run.now - die.started_ns
+    die.command = IDLE
+    make_ready(dev, geometry, run, die_number)
+    return command

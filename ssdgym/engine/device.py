@@ -1,0 +1,93 @@
+"""The entry points: advance, apply, observe, for one device or for a batch in one call."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.candidates import Proposers
+from ssdgym.engine.gc import ERASE_DECISION, HORIZON, NO_DECISION, OK, Decider, start_round
+from ssdgym.engine.kernel import entry, kernel
+from ssdgym.engine.layout import device_of
+from ssdgym.engine.observe import View, observe_plane
+from ssdgym.engine.timed import advance_timed
+from ssdgym.engine.untimed import advance_untimed
+
+
+@kernel
+def _advance(dev, requests, last, decider):
+    if dev.run[0].decision_plane >= 0:
+        return ERASE_DECISION
+    if dev.geometry[0].timed:
+        return advance_timed(dev, requests, last, decider)
+    return advance_untimed(dev, requests, decider)
+
+
+@kernel
+def _apply(dev, block, mask):
+    geometry = dev.geometry[0]
+    run = dev.run[0]
+    if run.decision_plane < 0:
+        return NO_DECISION
+    status = start_round(dev, geometry, run, np.int64(run.decision_plane), block, mask)
+    if status == OK:
+        run.decision_plane = -1
+    return status
+
+
+@entry
+def advance(state, i, requests, last, external, address, parameters, choice):
+    """Run device ``i`` until a decision taken outside is due, its input ends, or its horizon is reached.
+
+    ``requests`` (m,) REQUEST is the present chunk of input, of which ``run.cursor`` requests are done; ``last`` says that no
+    more follows. Returns ERASE_DECISION, INPUT_ENDED, HORIZON, or a negative error.
+    """
+    return _advance(device_of(state, i), requests, last, Decider(external, address, parameters, choice))
+
+
+@entry
+def apply(state, i, block, mask):
+    """Carry out an ERASE decision: OK, or a negative error with the device as it was."""
+    return _apply(device_of(state, i), np.int64(block), np.uint64(mask))
+
+
+@kernel
+def _observe_one(dev, every, proposers, buffers, i):
+    run = dev.run[0]
+    plane = np.int64(run.decision_plane if run.decision_plane >= 0 else run.host_plane)
+    view = View(buffers.sets[i], buffers.features[i], buffers.mask[i], buffers.context[i], buffers.proposed[i])
+    observe_plane(dev, plane, every, proposers, view)
+
+
+@entry
+def observe_batch(state, which, every, addresses, parameters, choice, buffers):
+    """Describe the decisions the devices of ``which`` wait for; at the horizon, one in the plane written last.
+
+    ``buffers`` is a :class:`View` whose arrays have the device as a first axis.
+    """
+    proposers = Proposers(addresses, parameters, choice)
+    for k in range(which.shape[0]):
+        _observe_one(device_of(state, which[k]), every, proposers, buffers, which[k])
+
+
+@entry
+def step_batch(state, which, actions, requests, counts, every, addresses, parameters, choice, buffers, status):
+    """One step of many devices that take their ERASE decisions outside.
+
+    For each device ``i`` of ``which``: carry out ``actions[i]`` (-1: none is due) among ``buffers.sets[i]``, advance through
+    ``requests[i, :counts[i]]``, and observe if a decision is due or the horizon is reached. ``status[i]`` is what
+    ``advance`` or ``apply`` returned.
+    """
+    proposers = Proposers(addresses, parameters, choice)
+    decider = Decider(True, addresses[0], parameters[0], choice)
+    for k in range(which.shape[0]):
+        i = which[k]
+        dev = device_of(state, i)
+        status[i] = OK
+        if actions[i] >= 0:
+            chosen = buffers.sets[i, actions[i]]
+            status[i] = _apply(dev, np.int64(chosen.block), chosen.mask)
+        if status[i] == OK:
+            status[i] = _advance(dev, requests[i, : counts[i]], False, decider)
+        if status[i] == ERASE_DECISION or status[i] == HORIZON:
+            _observe_one(dev, every, proposers, buffers, i)
+

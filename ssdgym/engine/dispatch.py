@@ -1,0 +1,211 @@
+"""What an idle die does next: host reads, host writes, foreground and background GC, by the device's rule."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.commands import (
+    ERASE_SET,
+    IDLE,
+    MOVE_PAGE,
+    READ_PAGE,
+    WRITE_PAGE,
+    charge,
+    move_duration,
+    read_duration,
+    start_command,
+    write_duration,
+)
+from ssdgym.engine.events import make_ready
+from ssdgym.engine.gc import (
+    OK,
+    OUT_OF_SPACE,
+    choose_victim,
+    finish_round,
+    gc_needed,
+    gc_unfinished,
+    move_page,
+    next_valid_page,
+)
+from ssdgym.engine.index import fullest_block
+from ssdgym.engine.kernel import kernel
+from ssdgym.engine.nand import die_of
+from ssdgym.engine.pagemap import bind_die, bind_plane, emptiest_plane, host_program, host_read, pass_plane
+from ssdgym.engine.transactions import pop_read, pop_write, push_read, push_write, transaction_done
+
+#: Nothing was started, but the die's queues have changed: look again.
+_LOOK_AGAIN = 100
+
+
+@kernel
+def wake(dev, geometry, run, die_number):
+    """Work has been queued to a die: if it is idle, it is ready."""
+    if dev.die[die_number].command == IDLE:
+        make_ready(dev, geometry, run, die_number)
+
+
+@kernel
+def queue_read(dev, geometry, run, die_number, transaction):
+    """Queue a page read to its die."""
+    push_read(dev, die_number, transaction)
+    charge(dev, geometry, run, die_number, read_duration(geometry))
+    wake(dev, geometry, run, die_number)
+
+
+@kernel
+def queue_write(dev, geometry, run, transaction):
+    """Queue a page write to the die it is bound to."""
+    if geometry.dynamic:
+        die_number = bind_die(dev, geometry, run)
+    else:
+        die_number = dev.transaction[transaction].lpn % geometry.dies
+    push_write(dev, die_number, transaction)
+    charge(dev, geometry, run, die_number, write_duration(geometry))
+    wake(dev, geometry, run, die_number)
+
+
+@kernel
+def read_ended(dev, geometry, run, transaction):
+    """A page has been read: its request is told, or the write it was read for is queued."""
+    if dev.transaction[transaction].rmw:
+        queue_write(dev, geometry, run, transaction)
+    else:
+        transaction_done(dev, run, transaction)
+
+
+@kernel
+def _start_read(dev, geometry, run, die_number):
+    number = pop_read(dev, die_number)
+    lpn = np.int64(dev.transaction[number].lpn)
+    ppn = np.int64(dev.logical[lpn].ppn)
+    if ppn < 0:
+        read_ended(dev, geometry, run, number)
+        return _LOOK_AGAIN
+    holder = die_of(geometry, ppn)
+    if holder != die_number:
+        queue_read(dev, geometry, run, holder, number)
+        return _LOOK_AGAIN
+    host_read(dev, run, lpn)
+    start_command(dev, geometry, run, die_number, READ_PAGE, number)
+    return OK
+
+
+@kernel
+def _redirect_write(dev, geometry, run, die_number):
+    """None of the die's planes has room: the write goes to the die of the plane with most."""
+    number = pop_write(dev, die_number)
+    target = emptiest_plane(dev, geometry) % geometry.dies
+    push_write(dev, target, number)
+    charge(dev, geometry, run, target, write_duration(geometry))
+    wake(dev, geometry, run, target)
+
+
+@kernel
+def _program(dev, geometry, run, plane_number, lpn, version):
+    """The FTL's part of a write command, and the question whether GC is needed now."""
+    behind = version - dev.logical[lpn].version
+    if behind > 0:
+        dev.ahead[lpn] -= behind
+    if host_program(dev, geometry, run, plane_number, lpn, version) < 0:
+        return OUT_OF_SPACE
+    plane = dev.plane[plane_number]
+    if gc_needed(geometry, plane):
+        plane.collecting = 1
+        run.gc_episodes += 1
+    return OK
+
+
+@kernel
+def _start_write(dev, geometry, run, die_number, decider):
+    number = np.int64(dev.die[die_number].write_head)
+    lpn = np.int64(dev.transaction[number].lpn)
+    if geometry.dynamic:
+        plane = bind_plane(dev, geometry, die_number)
+        if plane < 0:
+            _redirect_write(dev, geometry, run, die_number)
+            return _LOOK_AGAIN
+    else:
+        plane = lpn % geometry.planes
+    if dev.plane[plane].job_block >= 0:
+        return _gc_command(dev, geometry, run, plane, decider)
+    if geometry.dynamic:
+        pass_plane(dev, geometry, plane)
+    pop_write(dev, die_number)
+    status = _program(dev, geometry, run, plane, lpn, np.int64(dev.transaction[number].version))
+    start_command(dev, geometry, run, die_number, WRITE_PAGE, number)
+    return status
+
+
+@kernel
+def _gc_command(dev, geometry, run, plane_number, decider):
+    """The next command of a plane's round; a round is started (or its victim asked for) if none is running."""
+    plane = dev.plane[plane_number]
+    die_number = plane_number % geometry.dies
+    if plane.job_block < 0:
+        status = choose_victim(dev, geometry, run, plane_number, decider)
+        if status != OK:
+            return status
+    ppn = next_valid_page(dev, geometry, plane)
+    if ppn >= 0:
+        status = move_page(dev, geometry, run, plane_number, ppn)
+        plane.job_page += 1
+        charge(dev, geometry, run, die_number, move_duration(geometry))
+        start_command(dev, geometry, run, die_number, MOVE_PAGE, -1)
+        return status
+    finish_round(dev, geometry, run, plane_number)
+    if not gc_unfinished(geometry, plane):
+        plane.collecting = 0
+    charge(dev, geometry, run, die_number, geometry.erase_ns)
+    start_command(dev, geometry, run, die_number, ERASE_SET, -1)
+    return OK
+
+
+@kernel
+def _collecting_plane(dev, geometry, die_number):
+    """The die's lowest-numbered plane in foreground GC, or -1."""
+    for plane in range(die_number, geometry.planes, geometry.dies):
+        if dev.plane[plane].collecting:
+            return plane
+    return -1
+
+
+@kernel
+def _background_plane(dev, geometry, die_number):
+    """The plane whose background round goes on or should start, or -1."""
+    best = -1
+    for plane in range(die_number, geometry.planes, geometry.dies):
+        if dev.plane[plane].job_block >= 0:
+            return plane
+        free = dev.plane[plane].free_pages
+        if free < geometry.background_free and (best < 0 or free < dev.plane[best].free_pages):
+            if fullest_block(dev, geometry, plane) >= 0:
+                best = plane
+    return best
+
+
+@kernel
+def _dispatch_once(dev, geometry, run, die_number, decider):
+    die = dev.die[die_number]
+    if geometry.reads_first and die.read_head >= 0:
+        return _start_read(dev, geometry, run, die_number)
+    plane = _collecting_plane(dev, geometry, die_number)
+    if plane >= 0:
+        return _gc_command(dev, geometry, run, plane, decider)
+    if die.read_head >= 0:
+        return _start_read(dev, geometry, run, die_number)
+    if die.write_head >= 0:
+        return _start_write(dev, geometry, run, die_number, decider)
+    if geometry.background_free > 0:
+        plane = _background_plane(dev, geometry, die_number)
+        if plane >= 0:
+            return _gc_command(dev, geometry, run, plane, decider)
+    return OK
+
+
+@kernel
+def dispatch(dev, geometry, run, die_number, decider):
+    """Start what an idle die should do next, if anything; OK, a decision that is due, or an error."""
+    while True:
+        status = _dispatch_once(dev, geometry, run, die_number, decider)
+        if status != _LOOK_AGAIN:
+            return status

@@ -1,0 +1,65 @@
+"""Make an empty device of zeroed arrays, and clear its metrics."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.kernel import entry, kernel
+from ssdgym.engine.layout import MAX_STREAMS, POOLED, device_of
+
+_NO_HORIZON = np.int64(2**62)
+
+
+@kernel
+def _format_plane(dev, geometry, number):
+    plane = dev.plane[number]
+    pages = np.int64(geometry.blocks) * geometry.pages_per_block
+    plane.free_pages = pages
+    plane.pool_pages = pages
+    plane.pool_count = geometry.blocks
+    plane.age_head = -1
+    plane.age_tail = -1
+    plane.job_block = -1
+    first = number * geometry.blocks
+    for block in range(first, first + geometry.blocks):
+        dev.block[block].plane = number
+        dev.block[block].status = POOLED
+        dev.pool[block] = block
+    for bucket in range(number * (geometry.pages_per_block + 1), (number + 1) * (geometry.pages_per_block + 1)):
+        dev.bucket[bucket].head = -1
+        dev.bucket[bucket].tail = -1
+    for slot in range(number * MAX_STREAMS, (number + 1) * MAX_STREAMS):
+        dev.open_unit[slot] = -1
+
+
+@kernel
+def _format_queues(dev, geometry, run):
+    for number in range(geometry.dies):
+        dev.die[number].read_head = -1
+        dev.die[number].write_head = -1
+    for number in range(geometry.channels):
+        dev.channel[number].waiter_head = -1
+    for number in range(geometry.window_pages):
+        dev.transaction[number].next = number + 1
+        dev.slot[number].next = number + 1
+    run.free_transactions = geometry.window_pages
+
+
+@entry
+def format_device(state, i):
+    """Turn device ``i``, zeroed arrays but for its geometry, into an empty device."""
+    dev = device_of(state, i)
+    geometry = dev.geometry[0]
+    run = dev.run[0]
+    for lpn in range(geometry.logical_pages):
+        dev.logical[lpn].ppn = -1
+    pages = np.int64(geometry.planes) * geometry.blocks * geometry.pages_per_block
+    for ppn in range(pages):
+        dev.physical[ppn].lpn = -1
+    for plane in range(geometry.planes):
+        _format_plane(dev, geometry, plane)
+    _format_queues(dev, geometry, run)
+    run.horizon = _NO_HORIZON
+    run.decision_plane = -1
+    run.gc_plane = -1
+    run.slot = -1

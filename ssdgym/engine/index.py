@@ -1,0 +1,164 @@
+"""The index of a plane: its blocks by age and by number of invalid pages, and its pool of writable blocks.
+
+All lists are intrusive and doubly linked through the block records, so every operation is O(1).
+"""
+
+from __future__ import annotations
+
+from ssdgym.engine.kernel import inlined, kernel
+from ssdgym.engine.layout import INDEXED, POOLED
+
+
+@inlined
+def _bucket_number(geometry, plane, invalid):
+    return plane * (geometry.pages_per_block + 1) + invalid
+
+
+@inlined
+def _append_to_bucket(dev, geometry, block):
+    record = dev.block[block]
+    bucket = dev.bucket[_bucket_number(geometry, record.plane, record.invalid)]
+    tail = bucket.tail
+    record.previous_bucket = tail
+    record.next_bucket = -1
+    if tail >= 0:
+        dev.block[tail].next_bucket = block
+    else:
+        bucket.head = block
+    bucket.tail = block
+    plane = dev.plane[record.plane]
+    if record.invalid > plane.fullest:
+        plane.fullest = record.invalid
+
+
+@inlined
+def _unlink_from_bucket(dev, geometry, block):
+    record = dev.block[block]
+    before = record.previous_bucket
+    after = record.next_bucket
+    if before >= 0:
+        dev.block[before].next_bucket = after
+    else:
+        dev.bucket[_bucket_number(geometry, record.plane, record.invalid)].head = after
+    if after >= 0:
+        dev.block[after].previous_bucket = before
+    else:
+        dev.bucket[_bucket_number(geometry, record.plane, record.invalid)].tail = before
+
+
+@inlined
+def raise_invalid(dev, geometry, block):
+    """One more page of an indexed block is invalid: to the tail of the next bucket."""
+    _unlink_from_bucket(dev, geometry, block)
+    dev.block[block].invalid += 1
+    _append_to_bucket(dev, geometry, block)
+
+
+@kernel
+def enter_index(dev, geometry, block):
+    """Append a block to the age list and to its bucket."""
+    record = dev.block[block]
+    plane = dev.plane[record.plane]
+    record.status |= INDEXED
+    record.previous_age = plane.age_tail
+    record.next_age = -1
+    if plane.age_tail >= 0:
+        dev.block[plane.age_tail].next_age = block
+    else:
+        plane.age_head = block
+    plane.age_tail = block
+    plane.indexed_blocks += 1
+    _append_to_bucket(dev, geometry, block)
+
+
+@kernel
+def leave_index(dev, geometry, block):
+    """Take a block out of the age list and out of its bucket."""
+    record = dev.block[block]
+    plane = dev.plane[record.plane]
+    record.status &= ~INDEXED
+    if record.previous_age >= 0:
+        dev.block[record.previous_age].next_age = record.next_age
+    else:
+        plane.age_head = record.next_age
+    if record.next_age >= 0:
+        dev.block[record.next_age].previous_age = record.previous_age
+    else:
+        plane.age_tail = record.previous_age
+    plane.indexed_blocks -= 1
+    _unlink_from_bucket(dev, geometry, block)
+
+
+@kernel
+def fullest_block(dev, geometry, plane_number):
+    """The first block of the bucket with most invalid pages, at least one; -1 if there is none."""
+    plane = dev.plane[plane_number]
+    invalid = plane.fullest
+    while invalid > 0:
+        head = dev.bucket[_bucket_number(geometry, plane_number, invalid)].head
+        if head >= 0:
+            return head
+        invalid -= 1
+    return -1
+
+
+@kernel
+def lower_fullest(dev, geometry, plane_number):
+    """Bring the mark down to the fullest bucket that holds a block."""
+    plane = dev.plane[plane_number]
+    while plane.fullest > 0 and dev.bucket[_bucket_number(geometry, plane_number, plane.fullest)].head < 0:
+        plane.fullest -= 1
+
+
+@inlined
+def free_pages_of(dev, geometry, block):
+    """Unwritten pages of a block that is not open: its sub-blocks are full or free."""
+    return geometry.pages_per_block - dev.block[block].written
+
+
+@kernel
+def join_pool(dev, geometry, block):
+    """Append a block with free sub-blocks to its plane's pool."""
+    record = dev.block[block]
+    plane = dev.plane[record.plane]
+    record.status |= POOLED
+    position = plane.pool_head + plane.pool_count
+    if position >= geometry.blocks:
+        position -= geometry.blocks
+    dev.pool[record.plane * geometry.blocks + position] = block
+    plane.pool_count += 1
+    plane.pool_pages += free_pages_of(dev, geometry, block)
+
+
+@kernel
+def take_from_pool(dev, geometry, plane_number):
+    """Take the head of the pool; -1 if the pool is empty."""
+    plane = dev.plane[plane_number]
+    if plane.pool_count == 0:
+        return -1
+    block = dev.pool[plane_number * geometry.blocks + plane.pool_head]
+    plane.pool_head += 1
+    if plane.pool_head == geometry.blocks:
+        plane.pool_head = 0
+    plane.pool_count -= 1
+    plane.pool_pages -= free_pages_of(dev, geometry, block)
+    dev.block[block].status &= ~POOLED
+    return block
+
+
+@kernel
+def leave_pool(dev, geometry, block):
+    """Take a block out of the middle of the pool (a partly erased block that becomes a victim)."""
+    record = dev.block[block]
+    plane = dev.plane[record.plane]
+    base = record.plane * geometry.blocks
+    found = False
+    for k in range(plane.pool_count):
+        here = base + (plane.pool_head + k) % geometry.blocks
+        if found:
+            dev.pool[base + (plane.pool_head + k - 1) % geometry.blocks] = dev.pool[here]
+        elif dev.pool[here] == block:
+            found = True
+    plane.pool_count -= 1
+    plane.pool_pages -= free_pages_of(dev, geometry, block)
+    record.status &= ~POOLED

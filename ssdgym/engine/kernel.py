@@ -1,0 +1,119 @@
+"""The one door to numba: decorators, the compile cache, and functions passed by address.
+
+Rules (measured, see ``docs/engine.md`` for what the kernels compute):
+
+* Kernels are compiled without numba's reference counting (``_nrt=False``): passing a NamedTuple of arrays
+  from function to function costs about thirty times the work otherwise.
+* Only *entry* kernels, the ones Python calls, are cached on disk. The cache folder is named after a hash of all
+  engine sources, because numba does not notice when an imported kernel has changed.
+* Policies reach a kernel as the address of their compiled code. Unboxing a function object costs some 40 us
+  per call, an integer nothing, and one compile of the engine serves every policy.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import cgutils, config
+from numba.extending import intrinsic
+
+ENGINE_FOLDER = Path(__file__).parent
+
+
+@functools.cache
+def engine_hash() -> str:
+    """Hash of every engine source and of numba's version: names the compile cache and stamps results."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    for source in sorted(ENGINE_FOLDER.glob("*.py")):
+        digest.update(source.name.encode())
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def cache_folder() -> Path:
+    """Where ssdgym keeps what it can make again: ``SSDGYM_CACHE_DIR``, or the user's cache folder."""
+    chosen = os.environ.get("SSDGYM_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ssdgym"
+
+
+def compile_cache_folder() -> Path:
+    """The folder of this engine's machine code; a bounds-checked build has its own."""
+    checked = "-boundscheck" if config.BOUNDSCHECK else ""
+    return cache_folder() / "numba" / (engine_hash() + checked)
+
+
+def _compiler(**options: Any) -> Callable[[Callable], Any]:
+    try:
+        return numba.njit(_nrt=False, error_model="numpy", **options)
+    except KeyError:
+        warnings.warn(
+            f"numba {numba.__version__} no longer knows the option _nrt; the engine will run many times slower",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return numba.njit(error_model="numpy", **options)
+
+
+def kernel(function: Callable) -> Any:
+    """Compile ``function`` as a part of other kernels (not cached by itself)."""
+    return _compiler()(function)
+
+
+def inlined(function: Callable) -> Any:
+    """Compile ``function`` into its callers: for what runs once a page, where passing a device costs more than the work."""
+    return _compiler(forceinline=True)(function)
+
+
+def entry(function: Callable) -> Any:
+    """Compile ``function`` as an entry point for Python, cached on disk."""
+    dispatcher = kernel(function)
+    _enable_cache(dispatcher)
+    return dispatcher
+
+
+def compiled_address(function: Callable, signature: Any) -> tuple[int, Any]:
+    """Compile ``function`` for ``signature`` and return (address of its code, object to keep alive)."""
+    dispatcher = entry(getattr(function, "py_func", function))
+    dispatcher.compile(signature)
+    compiled = dispatcher.get_compile_result(signature)
+    return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name), dispatcher
+
+
+def function_at(function_type: Any) -> Any:
+    """Return an intrinsic that turns an int64 address into a callable of ``function_type``."""
+
+    @intrinsic
+    def at_address(typing_context, address):  # type: ignore[no-untyped-def]
+        def build(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            handle = cgutils.create_struct_proxy(function_type)(context, builder)
+            pointer = context.get_value_type(numba.types.voidptr)
+            handle.c_addr = context.get_constant_null(numba.types.voidptr)
+            handle.py_addr = context.get_constant_null(numba.types.voidptr)
+            handle.jit_addr = builder.inttoptr(arguments[0], pointer)
+            return handle._getvalue()
+
+        return function_type(numba.types.int64), build
+
+    return at_address
+
+
+def _enable_cache(dispatcher: Any) -> None:
+    """Point one dispatcher's cache at our folder, leaving other users of numba alone."""
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(compile_cache_folder())
+    try:
+        dispatcher.enable_caching()
+    except RuntimeError:
+        # A function typed at a prompt has no file to key a cache on: it is compiled afresh each time.
+        pass
+    finally:
+        config.CACHE_DIR = before

@@ -1,0 +1,153 @@
+"""What a decision looks like to a learner: candidates in numbers, a mask, and context."""
+
+from __future__ import annotations
+
+from math import log2
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ssdgym.engine.candidates import collect_candidates, list_all
+from ssdgym.engine.gc import OK, check_erase_set
+from ssdgym.engine.kernel import kernel
+
+#: One unit of a log feature is 16 factors of two.
+LOG_SCALE = 16.0
+CANDIDATE_COLUMNS = 9
+CONTEXT_COLUMNS = 9
+
+
+class View(NamedTuple):
+    """Where the observation of one device goes; the caller provides the arrays."""
+
+    sets: Any  # (K,) ERASE_PAIR
+    features: Any  # (K, CANDIDATE_COLUMNS) float32
+    mask: Any  # (K,) int8
+    context: Any  # (CONTEXT_COLUMNS,) float32
+    proposed: Any  # (proposers,) int32: index of each proposer's pick
+
+
+@kernel
+def _clip(value, low, high):
+    return min(max(value, low), high)
+
+
+@kernel
+def _log_age(dev, since):
+    return log2(dev.run[0].clock - since + 1.0) / LOG_SCALE
+
+
+@kernel
+def _describe(dev, geometry, erase_set, row):
+    """The candidate's features; ``ssdgym.envs.features`` documents the columns."""
+    block = dev.block[erase_set.block]
+    base = np.int64(erase_set.block) * geometry.sub_blocks
+    invalid = 0
+    written = 0
+    erases = 0
+    members = 0
+    for s in range(geometry.sub_blocks):
+        if (erase_set.mask >> np.uint64(s)) & np.uint64(1):
+            sub_block = dev.sub_block[base + s]
+            invalid += sub_block.invalid
+            written += sub_block.written
+            erases += sub_block.erases
+            members += 1
+    valid = written - invalid
+    per_block = np.float64(geometry.pages_per_block)
+    row[0] = valid / max(written, 1)
+    row[1] = log2(max(invalid, 0.5) / (valid + 0.5)) / LOG_SCALE
+    row[2] = _log_age(dev, block.invalidated_at)
+    row[3] = _log_age(dev, block.closed_at)
+    row[4] = valid / per_block
+    row[5] = invalid / per_block
+    row[6] = members / geometry.sub_blocks
+    row[7] = erases / members
+    row[8] = 1.0 if geometry.streams > 1 and block.stream == geometry.gc_stream else 0.0
+
+
+@kernel
+def _relate_wear(view):
+    """Wear of a candidate against the mean of all, in -1 .. 1."""
+    total = 0.0
+    count = 0
+    for k in range(view.mask.shape[0]):
+        if view.mask[k]:
+            total += view.features[k, 7]
+            count += 1
+    mean = total / max(count, 1)
+    for k in range(view.mask.shape[0]):
+        if view.mask[k]:
+            view.features[k, 7] = _clip((view.features[k, 7] - mean) / (mean + 1.0), -1.0, 1.0)
+
+
+@kernel
+def _describe_plane(dev, geometry, run, plane_number, context):
+    plane = dev.plane[plane_number]
+    pages = np.float64(geometry.blocks) * geometry.pages_per_block
+    context[0] = geometry.logical_pages / (pages * geometry.planes)
+    context[1] = log2(np.float64(geometry.pages_per_block)) / LOG_SCALE
+    context[2] = log2(np.float64(geometry.blocks)) / (2 * LOG_SCALE)
+    context[3] = plane.free_pages / pages
+    context[4] = plane.pool_pages / pages
+    context[5] = plane.indexed_blocks / np.float64(geometry.blocks)
+    context[6] = (pages - plane.free_pages - plane.valid) / pages
+    context[7] = log2(np.float64(geometry.logical_pages)) / (2 * LOG_SCALE)
+    context[8] = log2(run.clock + 1.0) / (4 * LOG_SCALE)
+
+
+@kernel
+def observe_plane(dev, plane, every, proposers, view):
+    """Describe the ERASE decision of a plane. Pure: the device stays as it is.
+
+    With ``every`` set the candidates are all erase sets at fixed places, else proposals. Where nothing may be erased (which
+    only an observation after the horizon can meet), candidate 0 stands in, so that the mask is never empty.
+    """
+    geometry = dev.geometry[0]
+    count = collect_candidates(dev, plane, proposers, view.sets, view.proposed)
+    if every:
+        _locate_proposed(dev, plane, view)
+        count = list_all(dev, plane, view.sets)
+    view.features[:] = np.float32(0.0)
+    view.mask[:] = 0
+    for k in range(count):
+        erase_set = view.sets[k]
+        if check_erase_set(dev, geometry, plane, np.int64(erase_set.block), erase_set.mask) == OK:
+            view.mask[k] = 1
+            _describe(dev, geometry, erase_set, view.features[k])
+    _relate_wear(view)
+    if not view.mask.any():
+        view.mask[0] = 1
+    _describe_plane(dev, geometry, dev.run[0], plane, view.context)
+
+
+@kernel
+def _locate_proposed(dev, plane, view):
+    """Translate the proposers' picks to the fixed places of ``list_all``."""
+    geometry = dev.geometry[0]
+    for p in range(view.proposed.shape[0]):
+        if view.proposed[p] < 0:
+            continue
+        wanted = view.sets[view.proposed[p]]
+        view.proposed[p] = _fixed_place(geometry, np.int64(wanted.block) - plane * geometry.blocks, wanted.mask)
+
+
+@kernel
+def _fixed_place(geometry, block, mask):
+    """The place ``list_all`` gives to an erase set (``block`` within its plane)."""
+    sub_blocks = np.int64(geometry.sub_blocks)
+    if not geometry.run_erase:
+        return block
+    start = 0
+    while not (mask >> np.uint64(start)) & np.uint64(1):
+        start += 1
+    length = 0
+    while start + length < sub_blocks and (mask >> np.uint64(start + length)) & np.uint64(1):
+        length += 1
+    per_block = sub_blocks * (sub_blocks + 1) // 2
+    if length == sub_blocks:
+        return (block + 1) * per_block - 1
+    before = start * sub_blocks - start * (start - 1) // 2
+    if start > 0:
+        before -= 1  # the whole block is listed last, not with start 0
+    return block * per_block + before + length - 1

@@ -1,0 +1,177 @@
+"""The event-driven loop: dispatch, admit, or go on to the next event."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.commands import READ_PAGE, WRITE_PAGE, channel_event, command_ended
+from ssdgym.engine.dispatch import dispatch, queue_read, queue_write, read_ended
+from ssdgym.engine.events import pop_event, take_ready
+from ssdgym.engine.gc import HORIZON, INPUT_ENDED, OK
+from ssdgym.engine.kernel import kernel
+from ssdgym.engine.nand import die_of
+from ssdgym.engine.pagemap import host_trim
+from ssdgym.engine.transactions import page_done, take_slot, take_transaction, transaction_done
+from ssdgym.engine.untimed import is_partial
+from ssdgym.workloads.requests import FLUSH, READ, WRITE
+
+#: Nothing can happen any more although something is outstanding: a fault of the engine.
+STUCK = -7
+_NEVER = np.int64(2**62)
+
+
+@kernel
+def _admit_read(dev, geometry, run, lpn):
+    run.host_reads += 1
+    ppn = np.int64(dev.logical[lpn].ppn)
+    if dev.ahead[lpn] > 0:
+        run.queue_hits += 1
+        page_done(dev, run, np.int64(run.slot))
+    elif ppn < 0:
+        run.unmapped_reads += 1
+        page_done(dev, run, np.int64(run.slot))
+    else:
+        transaction = take_transaction(dev, run, lpn, 0, run.slot, 0)
+        queue_read(dev, geometry, run, die_of(geometry, ppn), transaction)
+
+
+@kernel
+def _admit_write(dev, geometry, run, lpn, partial):
+    run.admitted_pages += 1
+    ppn = np.int64(dev.logical[lpn].ppn)
+    read_first = partial and ppn >= 0 and dev.ahead[lpn] == 0
+    dev.ahead[lpn] += 1
+    version = dev.logical[lpn].version + dev.ahead[lpn]
+    transaction = take_transaction(dev, run, lpn, version, run.slot, read_first)
+    if read_first:
+        run.rmw_reads += 1
+        queue_read(dev, geometry, run, die_of(geometry, ppn), transaction)
+    else:
+        queue_write(dev, geometry, run, transaction)
+
+
+@kernel
+def _arrived(geometry, run, request):
+    """May a request that has not been started be started now?"""
+    if request.op == FLUSH and run.outstanding_writes > 0:
+        return False
+    if geometry.queue_depth > 0:
+        return request.op == FLUSH or run.outstanding < geometry.queue_depth
+    return request.arrival_ns <= run.now
+
+
+@kernel
+def _next_request(run):
+    run.cursor += 1
+    run.offset = 0
+    run.slot = -1
+
+
+@kernel
+def _start_request(dev, geometry, run, request):
+    """Give the request a slot; a flush that may start is over at once."""
+    if request.op == FLUSH:
+        run.serial += 1
+        _next_request(run)
+        return
+    arrival_ns = run.now if geometry.queue_depth > 0 else request.arrival_ns
+    run.slot = take_slot(dev, run, request.op, arrival_ns, request.pages)
+
+
+@kernel
+def _admit_page(dev, geometry, run, request):
+    """Admit the next page of the request in admission."""
+    lpn = np.int64(request.lpn) + run.offset
+    if request.op == WRITE:
+        _admit_write(dev, geometry, run, lpn, is_partial(request, run.offset))
+    elif request.op == READ:
+        _admit_read(dev, geometry, run, lpn)
+    else:
+        host_trim(dev, geometry, run, lpn)
+        page_done(dev, run, np.int64(run.slot))
+    run.offset += 1
+    if run.offset == request.pages:
+        _next_request(run)
+
+
+@kernel
+def _take_event(dev, geometry, run):
+    """Carry out the first event of the heap."""
+    run.now = dev.heap[0].time_ns
+    resource = pop_event(dev, run)
+    if resource < geometry.channels:
+        channel_event(dev, geometry, run, resource)
+        return
+    die_number = resource - geometry.channels
+    transaction = np.int64(dev.die[die_number].transaction)
+    command = command_ended(dev, geometry, run, die_number)
+    if command == READ_PAGE:
+        read_ended(dev, geometry, run, transaction)
+    elif command == WRITE_PAGE:
+        transaction_done(dev, run, transaction)
+
+
+@kernel
+def _next_arrival(geometry, run, requests):
+    """When the next request arrives, if time alone is what it waits for."""
+    blocked = run.slot >= 0 or run.free_transactions == 0 or geometry.queue_depth > 0
+    if blocked or run.cursor >= requests.shape[0] or run.admitted_pages >= run.horizon:
+        return _NEVER
+    arrival_ns = requests[run.cursor].arrival_ns
+    return arrival_ns if arrival_ns > run.now else _NEVER
+
+
+@kernel
+def _admission(dev, geometry, run, requests):
+    """Admit one page if that is possible now; was it?"""
+    if run.free_transactions == 0 or run.cursor >= requests.shape[0] or run.admitted_pages >= run.horizon:
+        return False
+    request = requests[run.cursor]
+    if run.slot < 0:
+        if not _arrived(geometry, run, request):
+            return False
+        _start_request(dev, geometry, run, request)
+        if run.slot < 0:
+            return True
+    _admit_page(dev, geometry, run, request)
+    return True
+
+
+@kernel
+def _pass_time(dev, geometry, run, requests):
+    """Go on to the next event or arrival; False if there is neither."""
+    arrival_ns = _next_arrival(geometry, run, requests)
+    if run.heap_size > 0 and dev.heap[0].time_ns <= arrival_ns:
+        _take_event(dev, geometry, run)
+        return True
+    if arrival_ns == _NEVER:
+        return False
+    run.now = arrival_ns
+    return True
+
+
+@kernel
+def advance_timed(dev, requests, last, decider):
+    """Run until input or horizon ends and nothing is outstanding, or until a decision is due outside.
+
+    With ``last`` false, the end of ``requests`` stops the device at once: more input is to come.
+    """
+    geometry = dev.geometry[0]
+    run = dev.run[0]
+    while True:
+        ended = run.cursor >= requests.shape[0]
+        if ended and not last:
+            return INPUT_ENDED
+        at_horizon = run.admitted_pages >= run.horizon
+        if (ended or at_horizon) and run.free_transactions == geometry.window_pages:
+            return HORIZON if at_horizon else INPUT_ENDED
+        if run.ready_count > 0:
+            status = dispatch(dev, geometry, run, np.int64(dev.ready[run.ready_head]), decider)
+            if status != OK:
+                return status
+            take_ready(dev, geometry, run)
+            continue
+        if _admission(dev, geometry, run, requests):
+            continue
+        if not _pass_time(dev, geometry, run, requests):
+            return STUCK

@@ -1,0 +1,125 @@
+"""The untimed loop: requests carried out page by page, counting only."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.gc import (
+    HORIZON,
+    INPUT_ENDED,
+    OK,
+    OUT_OF_SPACE,
+    choose_victim,
+    gc_needed,
+    gc_unfinished,
+    run_round,
+)
+from ssdgym.engine.kernel import inlined, kernel
+from ssdgym.engine.pagemap import (
+    bind_die,
+    bind_plane,
+    emptiest_plane,
+    host_program,
+    host_read,
+    host_trim,
+    pass_plane,
+)
+from ssdgym.workloads.requests import PARTIAL_HEAD, PARTIAL_TAIL, READ, TRIM, WRITE
+
+
+@inlined
+def _plane_for(dev, geometry, run, lpn):
+    if not geometry.dynamic:
+        return lpn % geometry.planes
+    plane = bind_plane(dev, geometry, bind_die(dev, geometry, run))
+    if plane < 0:
+        return emptiest_plane(dev, geometry)
+    pass_plane(dev, geometry, plane)
+    return plane
+
+
+@inlined
+def is_partial(request, offset):
+    """Does the request cover only a part of its page number ``offset``?"""
+    head = request.flags & PARTIAL_HEAD and offset == 0
+    return head or (request.flags & PARTIAL_TAIL and offset == request.pages - 1)
+
+
+@inlined
+def _write_page(dev, geometry, run, lpn, partial):
+    if partial and dev.logical[lpn].ppn >= 0:
+        host_read(dev, run, lpn)
+        run.rmw_reads += 1
+    plane = _plane_for(dev, geometry, run, lpn)
+    run.admitted_pages += 1
+    if host_program(dev, geometry, run, plane, lpn, dev.logical[lpn].version + 1) < 0:
+        return OUT_OF_SPACE
+    if gc_needed(geometry, dev.plane[plane]):
+        run.gc_plane = plane
+        run.gc_episodes += 1
+    return OK
+
+
+@inlined
+def _read_page(dev, run, lpn):
+    run.host_reads += 1
+    if dev.logical[lpn].ppn >= 0:
+        host_read(dev, run, lpn)
+    else:
+        run.unmapped_reads += 1
+
+
+@inlined
+def _do_page(dev, geometry, run, request):
+    """Carry out the next page of a request."""
+    lpn = np.int64(request.lpn) + run.offset
+    partial = is_partial(request, run.offset)
+    run.offset += 1
+    if request.op == WRITE:
+        return _write_page(dev, geometry, run, lpn, partial)
+    if request.op == READ:
+        _read_page(dev, run, lpn)
+    elif request.op == TRIM:
+        host_trim(dev, geometry, run, lpn)
+    return OK
+
+
+@kernel
+def _collect(dev, geometry, run, decider):
+    """One round of foreground GC, or the decision it needs."""
+    number = np.int64(run.gc_plane)
+    plane = dev.plane[number]
+    if plane.job_block < 0:
+        status = choose_victim(dev, geometry, run, number, decider)
+        if status != OK:
+            return status
+    status = run_round(dev, geometry, run, number)
+    if not gc_unfinished(geometry, plane):
+        run.gc_plane = -1
+    return status
+
+
+@kernel
+def advance_untimed(dev, requests, decider):
+    """Run until input or horizon ends, or until a decision is due that is taken outside."""
+    geometry = dev.geometry[0]
+    run = dev.run[0]
+    while True:
+        if run.admitted_pages >= run.horizon:
+            return HORIZON
+        if run.gc_plane >= 0:
+            status = _collect(dev, geometry, run, decider)
+            if status != OK:
+                return status
+            continue
+        if run.cursor >= requests.shape[0]:
+            return INPUT_ENDED
+        request = requests[run.cursor]
+        if run.offset >= request.pages:
+            run.cursor += 1
+            run.serial += 1
+            run.offset = 0
+            continue
+        status = _do_page(dev, geometry, run, request)
+        if status != OK:
+            return status

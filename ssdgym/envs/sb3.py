@@ -1,0 +1,184 @@
+"""Stable-Baselines3 on top of a native Gymnasium vector environment, without a subprocess."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import VecEnv
+
+from ssdgym.errors import SsdgymError
+
+Indices = int | Iterable[int] | None
+Observation = np.ndarray | dict[str, np.ndarray]
+
+
+class SB3VecEnv(VecEnv):
+    """A Gymnasium `VectorEnv` with the interface of Stable-Baselines3's `VecEnv`.
+
+    One `step` is one call of the vector environment. Observations and rewards are copies, so an
+    environment that reuses its buffers is safe to store from.
+
+    The infos follow the conventions of Stable-Baselines3. They are empty while an episode runs; at its end
+    they hold `terminal_observation`, `TimeLimit.truncated`, `episode` (`r` return, `l` length in steps,
+    `t` seconds since construction) and the entries of Gymnasium's `final_info`. The batched infos of the
+    latest call are in `last_infos`.
+
+    Args:
+        vector_env: an environment that resets in the same step (`AutoresetMode.SAME_STEP`).
+
+    Raises:
+        SsdgymError: if the environment resets in any other way, which Stable-Baselines3 would learn from
+            as if a reset were a transition.
+    """
+
+    def __init__(self, vector_env: VectorEnv) -> None:
+        mode = vector_env.metadata.get("autoreset_mode")
+        if mode != AutoresetMode.SAME_STEP:
+            raise SsdgymError(
+                f"{vector_env}: autoreset_mode is {mode}, but Stable-Baselines3 needs "
+                "AutoresetMode.SAME_STEP; construct the vector environment with that mode."
+            )
+        self.vector_env = vector_env
+        self.last_infos: dict[str, Any] = {}
+        super().__init__(
+            vector_env.num_envs, vector_env.single_observation_space, vector_env.single_action_space
+        )
+        self._started = time.perf_counter()
+        self._returns = np.zeros(self.num_envs, dtype=np.float64)
+        self._lengths = np.zeros(self.num_envs, dtype=np.int64)
+        self._actions: np.ndarray | None = None
+
+    def reset(self) -> Observation:
+        """Reset every environment; seeds (`seed`) and options (`set_options`) are used once."""
+        options = self._common_options()
+        # seed() numbers the environments upwards from the first one, and so does Gymnasium
+        observation, self.last_infos = self.vector_env.reset(seed=self._seeds[0], options=options)
+        self._reset_seeds()
+        self._reset_options()
+        self.reset_infos = [{} for _ in range(self.num_envs)]
+        self._returns[:] = 0.0
+        self._lengths[:] = 0
+        return _copy(observation)
+
+    def step(self, actions: np.ndarray) -> tuple[Observation, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """`step_async`, then `step_wait`."""
+        self.step_async(actions)
+        return self.step_wait()
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Keep the actions, shape (n,), for `step_wait`."""
+        self._actions = actions
+
+    def step_wait(self) -> tuple[Observation, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Take the step: observation, rewards float32 (n,), dones bool (n,), one info per environment."""
+        observation, rewards, terminated, truncated, infos = self.vector_env.step(self._actions)
+        self.last_infos = infos
+        self._returns += rewards
+        self._lengths += 1
+        dones = np.logical_or(terminated, truncated)
+        sb3_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        for i in np.flatnonzero(dones):
+            sb3_infos[i] = self._end_episode(int(i), infos, bool(truncated[i] and not terminated[i]))
+        return _copy(observation), np.array(rewards, dtype=np.float32), dones, sb3_infos
+
+    def close(self) -> None:
+        """Close the vector environment."""
+        self.vector_env.close()
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Whether the vector environment has the attribute or method."""
+        return hasattr(self.vector_env, attr_name) or hasattr(self.vector_env.unwrapped, attr_name)
+
+    def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
+        """The attribute of the vector environment, which its environments share, once per index."""
+        value = self._lookup(attr_name)
+        return [value for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
+        """Set the attribute of the vector environment.
+
+        Raises:
+            SsdgymError: if `indices` names only some of the environments, since they share their attributes.
+        """
+        if indices is not None and sorted(self._get_indices(indices)) != list(range(self.num_envs)):
+            raise SsdgymError(f"set_attr({attr_name!r}): the environments share it; leave `indices` out.")
+        setattr(self.vector_env.unwrapped, attr_name, value)
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
+    ) -> list[Any]:
+        """Call a batched method of the vector environment once; row i of its result belongs to environment i.
+
+        Raises:
+            SsdgymError: if the method does not return one value per environment.
+        """
+        batch = self._lookup(method_name)(*method_args, **method_kwargs)
+        if not isinstance(batch, (np.ndarray, Sequence)) or len(batch) != self.num_envs:
+            raise SsdgymError(
+                f"env_method({method_name!r}): expected one value for each of the {self.num_envs} "
+                f"environments, got {type(batch).__name__}; call it on `vector_env` instead."
+            )
+        return [batch[i] for i in self._get_indices(indices)]
+
+    def env_is_wrapped(self, wrapper_class: type[gym.Wrapper], indices: Indices = None) -> list[bool]:
+        """True for `Monitor`, whose episode statistics this adapter writes itself; false for all others."""
+        wrapped = issubclass(wrapper_class, Monitor)
+        return [wrapped for _ in self._get_indices(indices)]
+
+    def get_images(self) -> Sequence[Any]:
+        """One RGB image per environment, as the vector environment renders them."""
+        return self.vector_env.render() or [None] * self.num_envs
+
+    def _lookup(self, name: str) -> Any:
+        if hasattr(self.vector_env, name):
+            return getattr(self.vector_env, name)
+        return getattr(self.vector_env.unwrapped, name)
+
+    def _common_options(self) -> dict[str, Any] | None:
+        first = self._options[0]
+        if any(options != first for options in self._options):
+            raise SsdgymError("set_options: a native vector environment takes one dictionary for all.")
+        return first or None
+
+    def _end_episode(self, i: int, infos: dict[str, Any], time_limit: bool) -> dict[str, Any]:
+        info = _row_of_info(infos["final_info"], i) if "final_info" in infos else {}
+        info["terminal_observation"] = _row_of_observation(infos["final_obs"], i)
+        info["TimeLimit.truncated"] = time_limit
+        info["episode"] = {
+            "r": float(self._returns[i]),
+            "l": int(self._lengths[i]),
+            "t": round(time.perf_counter() - self._started, 6),
+        }
+        self._returns[i] = 0.0
+        self._lengths[i] = 0
+        return info
+
+
+def _copy(observation: Observation) -> Observation:
+    if isinstance(observation, dict):
+        return {key: value.copy() for key, value in observation.items()}
+    return observation.copy()
+
+
+def _row_of_observation(final: Any, i: int) -> Observation:
+    """Final observation of environment i, from a dictionary of arrays or from an array of objects."""
+    row = {key: value[i] for key, value in final.items()} if isinstance(final, dict) else final[i]
+    return _copy(row)
+
+
+def _row_of_info(infos: dict[str, Any], i: int) -> dict[str, Any]:
+    """The entries of Gymnasium's batched info that environment i has (`_key` is the mask of `key`)."""
+    row: dict[str, Any] = {}
+    for key, value in infos.items():
+        if key.startswith("_") and key[1:] in infos:
+            continue
+        mask = infos.get(f"_{key}")
+        if mask is None or mask[i]:
+            row[key] = _row_of_info(value, i) if isinstance(value, dict) else value[i]
+    return row

@@ -1,0 +1,1 @@
+"""Grids of device x workload x policy x seed: results, statistics, tables and figures."""

@@ -1,0 +1,228 @@
+"""Run a grid of device x workload x policy x seed in worker processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.results import Result
+
+if TYPE_CHECKING:
+    from ssdgym.workloads import RequestStream
+    from ssdgym.workloads.requests import Requests
+
+#: Requests handed to the engine at a time: few enough to see progress, enough not to notice the hand-over.
+CHUNK_REQUESTS = 1 << 17
+
+#: Called with (cells done, cells in all).
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of a grid.
+
+    Attributes:
+        device: name, path, mapping or model of a device.
+        workload: name, path, mapping or model of a workload.
+        policy: name of a victim policy; for a learned agent, the label it goes by.
+        seed: of the workload and of all random choices.
+        ftl: options of the FTL in place of the device's own, dotted names for nested ones
+            (``("gc.free_blocks", 8)``).
+        host_pages: length of the run in pages written by the host; ``None``: by ``requests``, or the whole
+            workload.
+        requests: length of the run in requests.
+        preconditioning: what the device goes through before it is measured: nothing at all, or a fill
+            followed by overwrites (uniform, or shaped like the workload) until collection is steady.
+        agent: file of a learned agent that takes the decisions, ``None`` for a policy.
+        objective: what that agent was trained for.
+        label: what the results call the workload; by default its name or path.
+    """
+
+    device: Any
+    workload: Any
+    policy: str
+    seed: int
+    ftl: tuple[tuple[str, Any], ...] = ()
+    host_pages: int | None = None
+    requests: int | None = None
+    preconditioning: Literal["none", "uniform", "workload"] = "workload"
+    agent: Path | None = None
+    objective: str = ""
+    label: str = ""
+
+    def result(self, metrics: dict[str, Any], wall_seconds: float) -> Result:
+        """The result that these metrics make."""
+        from ssdgym.engine.kernel import engine_hash
+
+        return Result(
+            device=_name(self.device),
+            ftl=ftl_label(self.ftl),
+            workload=self.label or _name(self.workload),
+            policy=self.policy,
+            seed=self.seed,
+            objective=self.objective,
+            engine_hash=engine_hash(),
+            metrics=metrics,
+            wall_seconds=wall_seconds,
+        )
+
+
+def ftl_changes(ftl: tuple[tuple[str, Any], ...]) -> dict[str, Any] | None:
+    """FTL options as the simulator takes them: dotted names become nested mappings, ``None`` without any."""
+    changes: dict[str, Any] = {}
+    for name, value in ftl:
+        *outer, last = name.split(".")
+        inner = changes
+        for part in outer:
+            inner = inner.setdefault(part, {})
+        inner[last] = value
+    return changes or None
+
+
+def ftl_label(ftl: tuple[tuple[str, Any], ...]) -> str:
+    """FTL options as results name them, e.g. ``gc.free_blocks=8,placement=sep_gc``."""
+    return ",".join(f"{name}={value}" for name, value in sorted(ftl))
+
+
+def _name(source: Any) -> str:
+    """What results call a device or a workload: its name or path, or the ``name`` or ``kind`` it has."""
+    if isinstance(source, str | Path):
+        return str(source)
+    for attribute in ("name", "kind"):
+        value = source.get(attribute) if isinstance(source, dict) else getattr(source, attribute, None)
+        if value:
+            return str(value)
+    raise SsdgymError(f"a {type(source).__name__} has neither a name nor a kind to go by in results")
+
+
+def evaluate(cells: Sequence[Cell], workers: int = 2, progress: Progress | None = None) -> list[Result]:
+    """Run every cell and return the results in the order of the cells.
+
+    The results do not depend on ``workers``. Workers are spawned, never forked, and use one thread each.
+
+    Args:
+        cells: what to run.
+        workers: number of processes; 1 runs in this one.
+        progress: called as cells finish.
+
+    Raises:
+        SsdgymError: a cell is wrongly configured, or a worker died.
+    """
+    if workers < 1:
+        raise SsdgymError(f"workers must be at least 1, not {workers}")
+    jobs = _jobs(cells)
+    if workers == 1 or len(jobs) == 1:
+        finished = _run_here(cells, jobs, progress)
+    else:
+        finished = _run_in_workers(cells, jobs, min(workers, len(jobs)), progress)
+    return [finished[index] for index in range(len(cells))]
+
+
+def run_cell(cell: Cell, progress: Callable[[int], None] | None = None) -> Result:
+    """Run one cell with a victim policy, in this process.
+
+    Args:
+        cell: what to run; without an agent.
+        progress: called now and then with the host pages written so far.
+    """
+    from ssdgym.config.workload import load_workload
+    from ssdgym.simulator import Simulator
+    from ssdgym.workloads import open_workload
+
+    started = time.perf_counter()
+    simulator = Simulator(cell.device, ftl=ftl_changes(cell.ftl), policy=cell.policy, seed=cell.seed)
+    workload = load_workload(cell.workload)
+    if cell.preconditioning != "none":
+        simulator.age(workload=workload if cell.preconditioning == "workload" else None, seed=cell.seed)
+    stream = open_workload(
+        workload,
+        logical_pages=simulator.logical_pages,
+        page_size=simulator.device.geometry.page_size_bytes,
+        seed=cell.seed,
+    )
+    metrics = simulator.run(_chunks(stream, cell.requests), host_pages=cell.host_pages, progress=progress)
+    return cell.result(metrics, time.perf_counter() - started)
+
+
+def _chunks(stream: RequestStream, limit: int | None) -> Iterator[Requests]:
+    """The stream in portions, up to ``limit`` requests of it."""
+    left = CHUNK_REQUESTS if limit is None else limit
+    while left > 0:
+        chunk = stream.next(min(left, CHUNK_REQUESTS))
+        if not len(chunk):
+            return
+        if limit is not None:
+            left -= len(chunk)
+        yield chunk
+
+
+def _jobs(cells: Sequence[Cell]) -> list[list[int]]:
+    """Indices of the cells that run together: those of one agent that differ in nothing but the seed.
+
+    A network decides for a whole batch in about the time it takes for one, so an agent plays all its seeds
+    in one vector environment; a compiled policy gains nothing from company.
+    """
+    groups: dict[Any, list[int]] = {}
+    for index, cell in enumerate(cells):
+        together = (repr(cell.device), repr(cell.workload), cell.ftl, cell.agent, cell.host_pages)
+        groups.setdefault(together if cell.agent else index, []).append(index)
+    return list(groups.values())
+
+
+def _run_job(cells: list[Cell]) -> list[Result]:
+    if cells[0].agent is None:
+        return [run_cell(cell) for cell in cells]
+    from ssdgym.experiments.play import play_agent
+
+    return play_agent(cells)
+
+
+def _run_here(cells: Sequence[Cell], jobs: list[list[int]], progress: Progress | None) -> dict[int, Result]:
+    finished: dict[int, Result] = {}
+    for job in jobs:
+        finished.update(zip(job, _run_job([cells[index] for index in job]), strict=True))
+        if progress:
+            progress(len(finished), len(cells))
+    return finished
+
+
+def _run_in_workers(
+    cells: Sequence[Cell], jobs: list[list[int]], workers: int, progress: Progress | None
+) -> dict[int, Result]:
+    finished: dict[int, Result] = {}
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_prepare_worker) as pool:
+        futures: dict[Future[list[Result]], list[int]] = {
+            pool.submit(_run_job, [cells[index] for index in job]): job for job in jobs
+        }
+        try:
+            for future in as_completed(futures):
+                finished.update(zip(futures[future], future.result(), strict=True))
+                if progress:
+                    progress(len(finished), len(cells))
+        except BrokenProcessPool as error:
+            raise SsdgymError(
+                f"a worker process died after {len(finished)} of {len(cells)} cells, most likely for want "
+                "of memory: evaluate with fewer workers or a smaller device"
+            ) from error
+        finally:
+            # After a failure or Ctrl-C, what has not started never will; otherwise there is nothing left.
+            pool.shutdown(wait=False, cancel_futures=True)
+    return finished
+
+
+def _prepare_worker() -> None:
+    """One thread per worker, and no traceback from each of them on Ctrl-C."""
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ[variable] = "1"
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -1,0 +1,218 @@
+"""A result: what one policy did on one device, workload and seed; and files full of them.
+
+A file holds one row per result. The metrics are flattened into columns, nested names joined by ``/``
+(``metrics/read_latency_ns/p99``); a metric that a run did not have is an empty cell.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import IO, Any
+
+import ssdgym
+from ssdgym.errors import SsdgymError
+from ssdgym.files import write_atomically
+
+_PREFIX = "metrics/"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One finished run. Two results are equal when everything but the wall-clock time agrees.
+
+    Attributes:
+        device: name or path of the device configuration.
+        ftl: what was asked of the FTL, e.g. ``placement=sep_gc``; empty for the device's own choice.
+        workload: name or path of the workload.
+        policy: the victim policy, or the label of a learned agent.
+        seed: of the workload and of all random choices.
+        objective: what a learned agent was trained for; empty where nobody learned anything.
+        version: of ssdgym.
+        engine_hash: of the engine's sources and compiler; equal hashes promise equal bits.
+        metrics: numbers by name, possibly nested, units in the names. ``None`` and NaN entries (a latency
+            where nothing was read) are left out.
+        wall_seconds: how long the run took; not part of what it found.
+    """
+
+    device: str
+    ftl: str
+    workload: str
+    policy: str
+    seed: int
+    objective: str = ""
+    version: str = ssdgym.__version__
+    engine_hash: str = ""
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    wall_seconds: float = field(default=0.0, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "metrics", _nested(_flat(self.metrics)))
+
+    def metric(self, name: str) -> float:
+        """The metric of that name, nested names joined by ``/`` (``read_latency_ns/p99``).
+
+        Raises:
+            SsdgymError: this result has no such metric.
+        """
+        value: Any = self.metrics
+        for part in name.split("/"):
+            if not isinstance(value, Mapping) or part not in value:
+                raise SsdgymError(
+                    f"the result of {self.policy} on {self.workload} (seed {self.seed}) has no metric "
+                    f"{name!r}: it has {', '.join(_flat(self.metrics))}"
+                )
+            value = value[part]
+        return float(value)
+
+    def measured(self, name: str) -> bool:
+        """Whether the metric is there and stands on at least one observation.
+
+        A summary of latencies says in ``count`` how many requests it is about; of none it says nothing.
+        """
+        flat = _flat(self.metrics)
+        return name in flat and flat.get(f"{name.rpartition('/')[0]}/count", 1) != 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields in order, the metrics nested, ready for JSON."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
+    def as_row(self) -> dict[str, Any]:
+        """One flat row: the fields in order, then the metrics by their joined names."""
+        row = {name: getattr(self, name) for name in _IDENTITY}
+        return row | {_PREFIX + name: value for name, value in _flat(self.metrics).items()}
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Result:
+        """The result that :meth:`as_row` flattened; empty cells are metrics it did not have."""
+        metrics = {
+            name.removeprefix(_PREFIX): value
+            for name, value in row.items()
+            if name.startswith(_PREFIX) and value is not None
+        }
+        return cls(**{name: row[name] for name in _IDENTITY}, metrics=_nested(metrics))
+
+
+_IDENTITY = tuple(item.name for item in fields(Result) if item.name != "metrics")
+
+
+def write_results(results: Sequence[Result], stem: Path) -> tuple[Path, Path]:
+    """Write ``stem.parquet`` and ``stem.csv``, each whole or not at all; return the two paths.
+
+    Raises:
+        SsdgymError: the folder cannot be written.
+    """
+    rows = _table_rows(results)
+    paths = stem.with_name(stem.name + ".parquet"), stem.with_name(stem.name + ".csv")
+    write_atomically(paths[0], lambda file: _write_parquet(rows, file))
+    write_atomically(paths[1], lambda file: _write_csv(rows, file))
+    return paths
+
+
+def read_results(path: Path) -> list[Result]:
+    """Read what :func:`write_results` wrote, from either of its files.
+
+    Raises:
+        SsdgymError: the file is missing, of another kind, or damaged.
+    """
+    readers = {".parquet": _read_parquet, ".csv": _read_csv}
+    reader = readers.get(path.suffix)
+    if reader is None:
+        raise SsdgymError(f"{path}: results are read from .parquet or .csv files, not from {path.suffix!r}")
+    if not path.is_file():
+        raise SsdgymError(f"{path}: there is no such results file")
+    rows = reader(path)
+    try:
+        return [Result.from_row(row) for row in rows]
+    except KeyError as error:
+        raise SsdgymError(f"{path}: no column {error}; this is not a file that ssdgym wrote") from error
+
+
+def _flat(metrics: Mapping[str, Any]) -> dict[str, int | float]:
+    flat: dict[str, int | float] = {}
+    for name, value in metrics.items():
+        if isinstance(value, Mapping):
+            flat |= {f"{name}/{inner}": number for inner, number in _flat(value).items()}
+        elif value is not None and value == value:
+            flat[name] = _number(name, value)
+    return flat
+
+
+def _number(name: str, value: Any) -> int | float:
+    """``value`` as Python's own number, so that NumPy's do not leak into files and JSON."""
+    plain = value.item() if hasattr(value, "item") else value
+    if not isinstance(plain, int | float):
+        raise SsdgymError(f"the metric {name!r} must be a number, not {type(value).__name__}")
+    return plain
+
+
+def _nested(flat: Mapping[str, int | float]) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for name, value in flat.items():
+        *outer, last = name.split("/")
+        inner = nested
+        for part in outer:
+            inner = inner.setdefault(part, {})
+        inner[last] = value
+    return nested
+
+
+def _table_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """Rows that all have all columns, in order of first appearance."""
+    rows = [result.as_row() for result in results]
+    columns = list(dict.fromkeys([*_IDENTITY, *(name for row in rows for name in row)]))
+    return [{name: row.get(name) for name in columns} for row in rows]
+
+
+def _write_parquet(rows: list[dict[str, Any]], file: IO[bytes]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(pa.Table.from_pylist(rows), file)
+
+
+def _read_parquet(path: Path) -> Iterable[Mapping[str, Any]]:
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    try:
+        return pyarrow.parquet.read_table(path).to_pylist()
+    except pa.ArrowException as error:
+        raise SsdgymError(f"{path}: not a readable Parquet file; write the results again") from error
+
+
+def _write_csv(rows: list[dict[str, Any]], file: IO[bytes]) -> None:
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]) if rows else _IDENTITY)
+    writer.writeheader()
+    writer.writerows(rows)
+    text.detach()
+
+
+def _read_csv(path: Path) -> Iterable[Mapping[str, Any]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return [_typed_row(row, path, line) for line, row in enumerate(csv.DictReader(file), start=2)]
+
+
+def _typed_row(row: Mapping[str, str], path: Path, line: int) -> dict[str, Any]:
+    try:
+        return {name: _typed_cell(name, text) for name, text in row.items()}
+    except (TypeError, ValueError) as error:
+        raise SsdgymError(f"{path}, line {line}: not a row of results ({error})") from error
+
+
+def _typed_cell(name: str, text: str) -> Any:
+    if name == "seed":
+        return int(text)
+    if name == "wall_seconds":
+        return float(text)
+    if not name.startswith(_PREFIX):
+        return text
+    if text == "":
+        return None
+    if text in ("True", "False"):
+        return text == "True"
+    return float(text) if set(text) & set(".einf") else int(text)

@@ -1,0 +1,51 @@
+"""Files that are there in full or not at all, and folders checked before the work."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from ssdgym.errors import SsdgymError
+
+
+def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
+    """Call ``write`` on a temporary file beside ``path``, then put it in place in one step.
+
+    Whatever interrupts the writing, ``path`` is afterwards either the old file or the whole new one.
+
+    Raises:
+        SsdgymError: the file cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with temporary.open("wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise SsdgymError(
+            f"{path}: cannot be written ({error.strerror or error}); choose another place or free some space"
+        ) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def writable_folder(folder: Path) -> Path:
+    """Make ``folder`` with its parents, check that a file can be written into it, and return it.
+
+    Raises:
+        SsdgymError: it cannot be made or written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise SsdgymError(
+            f"{folder}: cannot be written to ({error.strerror or error}); choose another output folder"
+        ) from error
+    return folder

@@ -1,0 +1,150 @@
+"""From configurations to devices: thresholds in pages, and the check that the device can run full."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.format import format_device
+from ssdgym.engine.latency import BINS
+from ssdgym.engine.layout import GEOMETRY, Sizes, State, allocate
+from ssdgym.errors import SsdgymError
+
+#: A plane keeps at least so many blocks in its pool between rounds: one for relocations, one for the host.
+FLOOR_BLOCKS = 2
+
+
+@dataclass(frozen=True)
+class Recording:
+    """How many latencies are kept one by one (the first of a run) and in the heap of the slowest, per device."""
+
+    latencies: int = 1 << 20
+    slowest: int = 1 << 14
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """When GC of a plane starts and stops, in pages, and what a plane can hold because of it."""
+
+    low_free: int
+    low_pool: int
+    stop_free: int
+    stop_pool: int
+    background_free: int
+    valid_limit: int
+
+
+def thresholds_of(device: DeviceConfig) -> Thresholds:
+    """Translate the GC configuration to pages of a plane."""
+    geometry, gc = device.geometry, device.ftl.gc
+    floor = FLOOR_BLOCKS * geometry.pages_per_block
+    low_free = _pages(gc.free_fraction, geometry.plane_pages)
+    low_pool = (gc.free_blocks or 0) * geometry.pages_per_block
+    stop_free = max(low_free, _pages(gc.barrier_fraction, geometry.plane_pages))
+    stop_pool = max(low_pool, (gc.barrier_blocks or 0) * geometry.pages_per_block)
+    background_free = _pages(gc.background_fraction, geometry.plane_pages)
+    open_pages = device.ftl.streams * geometry.pages_per_block
+    kept = max(stop_free, background_free, stop_pool, floor)
+    barrier = gc.mode == "barrier"
+    return Thresholds(
+        low_free=low_free,
+        low_pool=max(low_pool, floor),
+        stop_free=stop_free if barrier else 0,
+        stop_pool=max(stop_pool, floor) if barrier else floor,
+        background_free=background_free,
+        valid_limit=geometry.plane_pages - kept - open_pages,
+    )
+
+
+def _pages(fraction: float | None, plane_pages: int) -> int:
+    return 0 if fraction is None else math.ceil(fraction * plane_pages)
+
+
+def check_reachable(device: DeviceConfig, thresholds: Thresholds) -> None:
+    """Refuse a device whose GC could not reach its threshold once it is full."""
+    planes = device.geometry.planes
+    most = math.ceil(device.host_pages / planes)
+    fits = device.host_pages < planes * thresholds.valid_limit
+    if device.ftl.allocation == "static":
+        fits = most <= thresholds.valid_limit
+    if not fits:
+        raise SsdgymError(
+            f"device {device.name}: the GC threshold (field ftl.gc) cannot be reached once the device is full: a plane "
+            f"then holds {most} valid pages, and with the threshold and {device.ftl.streams} open blocks "
+            f"it has room for {max(thresholds.valid_limit, 0)}; lower the threshold or raise over_provisioning."
+        )
+
+
+def geometry_record(device: DeviceConfig, seed: int) -> np.ndarray:
+    """The device's constants as the engine reads them, shape (1,) GEOMETRY."""
+    thresholds = thresholds_of(device)
+    check_reachable(device, thresholds)
+    geometry, ftl = device.geometry, device.ftl
+    record = np.zeros(1, GEOMETRY)
+    values: dict[str, int] = {
+        "seed": seed % 2**64,
+        "logical_pages": device.host_pages,
+        "channels": geometry.channels,
+        "dies": geometry.dies,
+        "planes": geometry.planes,
+        "planes_per_die": geometry.planes_per_die,
+        "blocks": geometry.blocks_per_plane,
+        "sub_blocks": geometry.sub_blocks_per_block,
+        "pages_per_block": geometry.pages_per_block,
+        "pages_per_sub_block": geometry.pages_per_block // geometry.sub_blocks_per_block,
+        "streams": ftl.streams,
+        "gc_stream": ftl.streams - 1,
+        **vars(thresholds),
+        "read_ns": device.timing.read_ns,
+        "program_ns": device.timing.program_ns,
+        "erase_ns": device.timing.erase_ns,
+        "transfer_ns": device.transfer_ns,
+        "queue_depth": ftl.queue_depth,
+        "window_pages": _window(device),
+        "dynamic": ftl.allocation == "dynamic",
+        "run_erase": device.erase_unit == "sub_block_run",
+        "reads_first": ftl.gc.priority == "after_reads",
+        "timed": ftl.timing == "event",
+    }
+    for name, value in values.items():
+        record[name] = value
+    return record
+
+
+def _window(device: DeviceConfig) -> int:
+    return device.ftl.window_pages if device.ftl.timing == "event" else 1
+
+
+def make_state(devices: Sequence[DeviceConfig], seeds: Sequence[int], recording: Recording) -> State:
+    """Empty devices in one batch, padded to the largest."""
+
+    def largest(size: str) -> int:
+        return max(getattr(device.geometry, size) for device in devices)
+
+    state = allocate(
+        len(devices),
+        Sizes(
+            logical_pages=max(device.host_pages for device in devices),
+            pages=largest("physical_pages"),
+            sub_blocks=max(
+                d.geometry.planes * d.geometry.blocks_per_plane * d.geometry.sub_blocks_per_block for d in devices
+            ),
+            blocks=max(d.geometry.planes * d.geometry.blocks_per_plane for d in devices),
+            planes=largest("planes"),
+            buckets=max(d.geometry.planes * (d.geometry.pages_per_block + 1) for d in devices),
+            dies=largest("dies"),
+            channels=largest("channels"),
+            window=max(map(_window, devices)),
+            latencies=recording.latencies,
+            bins=BINS,
+            tail=recording.slowest,
+        ),
+    )
+    for i, (device, seed) in enumerate(zip(devices, seeds, strict=True)):
+        state.geometry[i] = geometry_record(device, seed)
+        format_device(state, i)
+    return state

@@ -1,0 +1,241 @@
+"""One simulated device, from plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, with_ftl
+from ssdgym.config.loading import Source
+from ssdgym.engine import gc as codes
+from ssdgym.engine.device import advance, apply
+from ssdgym.engine.layout import COUNTERS, State, device_arrays
+from ssdgym.engine.timed import STUCK
+from ssdgym.errors import SsdgymError
+from ssdgym.policy import Policy, get_policy, new_choice
+from ssdgym.simulator.build import Recording, make_state
+from ssdgym.simulator.metrics import metrics_of
+from ssdgym.simulator.snapshot import copy_device, restore_device, same_device
+from ssdgym.workloads.requests import FLUSH, REQUEST, WRITE
+
+_NO_HORIZON = 2**62
+_EMPTY = np.zeros(0, REQUEST)
+
+#: Why the engine refused or gave up, by the code it returns.
+_REASONS = {
+    codes.OUT_OF_SPACE: "is out of space: no free block is left for relocations",
+    codes.NO_VICTIM: "needs a victim, and the policy {policy} named none",
+    codes.ILLEGAL_BLOCK: "cannot erase this block: it is open, free, or not of the plane that collects",
+    codes.ILLEGAL_MASK: "cannot erase this set of sub-blocks: its erase_unit does not allow it",
+    codes.NOTHING_TO_GAIN: "would gain nothing: the erase set holds no invalid page",
+    codes.NO_DECISION: "waits for no decision now; call advance first",
+    STUCK: "has come to a standstill with requests outstanding, which is a fault of ssdgym; please report it",
+}
+
+
+class Simulator:
+    """A device, its FTL and the policy that takes its decisions.
+
+    Args:
+        device: name in ``configs/devices``, path of a YAML file, mapping or :class:`DeviceConfig`.
+        ftl: another :class:`FtlConfig`, or a mapping of the fields to change (``{"placement": "single"}``).
+        policy: victim policy by name (``"greedy"``, ``"d_choices(d=5)"``) or :class:`~ssdgym.policy.Policy`; ``None`` leaves
+            every decision to the caller (:meth:`advance`, :meth:`apply`).
+        seed: of the device's own randomness (random policies, proposals).
+        recording: how many latencies are kept exactly.
+
+    Raises:
+        SsdgymError: a configuration that does not fit, or a GC threshold a full device cannot reach.
+    """
+
+    def __init__(
+        self,
+        device: Source | DeviceConfig,
+        *,
+        ftl: FtlConfig | dict[str, Any] | None = None,
+        policy: str | Policy | None = "greedy",
+        seed: int = 0,
+        recording: Recording | None = None,
+    ) -> None:
+        self.device = with_ftl(load_device(device), ftl)
+        self.policy = None if policy is None else get_policy(policy)
+        self.state: State = make_state([self.device], [seed], recording or Recording())
+        self._choice = new_choice()
+        self._input = _EMPTY
+
+    @property
+    def logical_pages(self) -> int:
+        """Pages the host sees."""
+        return self.device.host_pages
+
+    @property
+    def now_ns(self) -> int:
+        """Simulated time."""
+        return int(self.state.run["now"][0, 0])
+
+    # -- running --------------------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        requests: np.ndarray | Iterator[np.ndarray],
+        *,
+        host_pages: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> dict[str, Any]:
+        """Carry out requests to the end, or until ``host_pages`` more have been written, and return the metrics.
+
+        ``requests`` is one REQUEST array or an iterator of them (endless with ``host_pages``). ``progress`` is called now and then
+        with the host pages written so far by this call.
+        """
+        chunks = iter([requests]) if isinstance(requests, np.ndarray) else iter(requests)
+        self.set_horizon(host_pages)
+        before = int(self.state.run["host_pages_written"][0, 0])
+        ended = False
+        while not ended:
+            chunk = next(chunks, None)
+            ended = chunk is None
+            self.feed(_EMPTY if chunk is None else chunk)
+            ended = self._finish_input(last=ended) == codes.HORIZON or ended
+            if progress is not None:
+                progress(int(self.state.run["host_pages_written"][0, 0]) - before)
+        self.set_horizon(None)
+        return self.metrics()
+
+    def _finish_input(self, *, last: bool) -> int:
+        """Advance to the end of the present input, taking decisions in Python where the policy is not compiled."""
+        while True:
+            kind = self.advance(last=last)
+            if kind != codes.ERASE_DECISION:
+                return kind
+            if self.policy is None:
+                raise SsdgymError("a simulator without a policy stops at decisions; use advance() and apply().")
+            self._decide_in_python(self.policy)
+
+    def _decide_in_python(self, policy: Policy) -> None:
+        plane = int(self.state.run["decision_plane"][0, 0])
+        pairs = policy.function(device_arrays(self.state, 0), plane, policy.vector, self._choice)
+        if pairs != 1:
+            self._fail(codes.NO_VICTIM)
+        self.apply(int(self._choice[0]["block"]), int(self._choice[0]["mask"]))
+
+    def set_horizon(self, host_pages: int | None) -> None:
+        """Stop admission once ``host_pages`` more host pages have been admitted (None: never)."""
+        run = self.state.run[0, 0]
+        if host_pages is not None and host_pages < 1:
+            raise SsdgymError(f"host_pages must be at least 1, not {host_pages}.")
+        run["horizon"] = _NO_HORIZON if host_pages is None else run["admitted_pages"] + host_pages
+
+    def feed(self, requests: np.ndarray) -> None:
+        """Make ``requests`` (m,) REQUEST the device's input; what is left of the one before is forgotten."""
+        check_requests(requests, self.logical_pages)
+        self._input = np.ascontiguousarray(requests)
+        start_input(self.state, 0)
+
+    def advance(self, *, last: bool = True) -> int:
+        """Run to the end of the input or horizon, or to a decision the caller takes.
+
+        Returns ``INPUT_ENDED``, ``HORIZON`` or ``ERASE_DECISION`` of :mod:`ssdgym.engine.gc`. With ``last`` false more input is to
+        follow, and the device stops the moment the input ends.
+        """
+        inside = self.policy is not None and self.policy.compiled
+        address = self.policy.address if self.policy is not None and inside else 0
+        vector = self.policy.vector if self.policy is not None else np.zeros(1)
+        kind = advance(self.state, 0, self._input, last, not inside, address, vector, self._choice)
+        if kind < 0:
+            self._fail(kind)
+        return int(kind)
+
+    def apply(self, block: int, mask: int | None = None) -> None:
+        """Take the ERASE decision that is due: a block and the sub-blocks of it to erase (default all).
+
+        Raises:
+            SsdgymError: the choice is not legal; the device is as it was.
+        """
+        whole = (1 << self.device.geometry.sub_blocks_per_block) - 1
+        chosen = whole if mask is None else mask
+        if not 0 <= chosen <= whole:
+            self._fail(codes.ILLEGAL_MASK)
+        status = apply(self.state, 0, block, np.uint64(chosen))
+        if status < 0:
+            self._fail(status)
+
+    def _fail(self, status: int) -> None:
+        name = "none" if self.policy is None else self.policy.label
+        raise SsdgymError(f"device {self.device.name} {_REASONS[status].format(policy=name)}.")
+
+    # -- metrics and copies ---------------------------------------------------------------------------------------
+
+    def metrics(self) -> dict[str, Any]:
+        """What the device has done since the metrics were reset (:func:`ssdgym.simulator.metrics.metrics_of`)."""
+        return metrics_of(self.state, 0, self.device)
+
+    def reset_metrics(self) -> None:
+        """Start counting anew; the device itself, its wear included, stays as it is."""
+        reset_metrics(self.state, 0)
+
+    def snapshot(self) -> tuple[State, np.ndarray]:
+        """An independent copy of the device and of the input it is at."""
+        return copy_device(self.state, 0), self._input
+
+    def restore(self, snapshot: tuple[State, np.ndarray]) -> None:
+        """Make this device the saved one, in place."""
+        saved, self._input = snapshot
+        restore_device(self.state, 0, saved)
+
+    def same_as(self, other: Simulator) -> bool:
+        """Are two devices equal in every byte of their state?"""
+        return same_device(self.state, 0, other.state, 0)
+
+
+def start_input(state: State, i: int) -> None:
+    """Device ``i`` begins a new chunk of input; what is left of a request cut by a horizon is forgotten."""
+    run = state.run[i, 0]
+    run["cursor"] = 0
+    run["offset"] = 0
+    if run["slot"] >= 0:
+        slot = state.slot[i, run["slot"]]
+        run["outstanding"] -= 1
+        run["outstanding_writes"] -= slot["op"] == WRITE
+        slot["next"] = run["free_slot"]
+        run["free_slot"] = run["slot"]
+        run["slot"] = -1
+
+
+def reset_metrics(state: State, i: int) -> None:
+    """Clear the counters and latencies of device ``i``."""
+    run = state.run[i, 0]
+    for name in COUNTERS:
+        run[name] = 0
+    run["serial"] = 0
+    run["metrics_start_ns"] = run["now"]
+    state.latency[i] = 0
+    state.histogram[i] = 0
+    state.tail[i] = 0
+
+
+def check_requests(requests: np.ndarray, logical_pages: int) -> None:
+    """Refuse requests the device cannot carry out, naming the first of them.
+
+    Raises:
+        SsdgymError: wrong dtype, a page outside the logical space, a size below 1, an unknown op, arrivals that go back.
+    """
+    if requests.dtype != REQUEST or requests.ndim != 1:
+        raise SsdgymError("requests must be a one-dimensional array of ssdgym.workloads.requests.REQUEST.")
+    lpn, pages, op = requests["lpn"], requests["pages"], requests["op"]
+    end = lpn.astype(np.int64) + pages
+    flush = op == FLUSH
+    _refuse_first(requests, op > FLUSH, "its op must be 0 (read), 1 (write), 2 (trim) or 3 (flush)")
+    _refuse_first(requests, ~flush & (pages < 1), "it must be of at least one page")
+    outside = ~flush & ((lpn < 0) | (end > logical_pages))
+    _refuse_first(requests, outside, f"it reaches outside the {logical_pages} logical pages")
+    backwards = np.zeros(len(requests), bool)
+    backwards[1:] = np.diff(requests["arrival_ns"]) < 0
+    _refuse_first(requests, backwards, "it arrives before the one in front of it")
+
+
+def _refuse_first(requests: np.ndarray, bad: np.ndarray, reason: str) -> None:
+    if bad.any():
+        number = int(np.argmax(bad))
+        raise SsdgymError(f"request {number} {requests[number].tolist()} cannot be carried out: {reason}.")

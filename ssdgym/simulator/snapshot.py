@@ -1,0 +1,26 @@
+"""Copies of a device: to go back to, to compare, to keep on disk."""
+
+from __future__ import annotations
+
+from ssdgym.engine.layout import State
+
+
+def copy_device(state: State, i: int) -> State:
+    """A batch of one: an independent copy of device ``i``."""
+    return State(*(array[i : i + 1].copy() for array in state))
+
+
+def restore_device(state: State, i: int, saved: State) -> None:
+    """Make device ``i`` the saved one, in place; arrays that are longer than the saved ones keep their padding."""
+    for array, source in zip(state, saved, strict=True):
+        if array.shape[1:] == source.shape[1:]:
+            array[i] = source[0]
+        else:
+            array[i, : source.shape[1]] = source[0]
+
+
+def same_device(a: State, i: int, b: State, j: int) -> bool:
+    """Are two devices equal in every byte of their state?"""
+    return all(
+        x.shape[1:] == y.shape[1:] and x[i].tobytes() == y[j].tobytes() for x, y in zip(a, b, strict=True)
+    )

@@ -1,0 +1,59 @@
+"""Arithmetic on page numbers that several workloads share."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ssdgym.workloads.requests import PARTIAL_HEAD, PARTIAL_TAIL, Requests
+
+IntArray = npt.NDArray[np.integer]
+
+
+class Picker(Protocol):
+    """Chooses pages of a footprint; draws from a generator of its own."""
+
+    def __call__(self, sizes: IntArray) -> IntArray:
+        """Return the first page of requests of `sizes` pages, shape (n,), counted from the footprint's start.
+
+        A request may reach over the end; it is then split and goes on at the start.
+        """
+
+
+def align(pages: IntArray, sizes: IntArray, footprint: int) -> IntArray:
+    """Move requests down to a multiple of their size, and below the end of the footprint."""
+    return np.minimum(pages - pages % sizes, footprint - sizes)
+
+
+def split_at_end(requests: Requests, limit: int) -> Requests:
+    """Take pages modulo `limit`; a request that crosses a multiple of it becomes several.
+
+    `requests` has the fields of REQUEST, of any integer width.
+    """
+    first = requests["lpn"].astype(np.int64)
+    end = first + requests["pages"]
+    if not len(requests) or int(end.max()) <= limit:
+        return requests
+    pieces = np.maximum((end - 1) // limit - first // limit + 1, 1)
+    parts = np.repeat(requests, pieces)
+    if len(parts) > len(requests):
+        _shorten(parts, pieces, limit)
+    parts["lpn"] %= limit
+    return parts
+
+
+def _shorten(parts: Requests, pieces: IntArray, limit: int) -> None:
+    """Cut copies of a request so that together they cover what the request did, once."""
+    last = np.cumsum(pieces) - 1
+    number = np.arange(len(parts)) - np.repeat(last - pieces + 1, pieces)
+    is_first, is_last = number == 0, np.zeros(len(parts), bool)
+    is_last[last] = True
+    first = parts["lpn"].astype(np.int64)
+    end = first + parts["pages"]
+    lap_start = (first // limit + number) * limit
+    start = np.maximum(first, lap_start)
+    parts["lpn"] = start
+    parts["pages"] = np.minimum(end, lap_start + limit) - start
+    parts["flags"] &= (is_first * PARTIAL_HEAD | is_last * PARTIAL_TAIL).astype(np.uint8)

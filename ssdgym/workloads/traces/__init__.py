@@ -1,0 +1,1 @@
+"""Recorded traces: one reader per file format, and the way from bytes to logical pages."""

@@ -1,0 +1,42 @@
+"""Zipf's law: the page of rank k with probability proportional to ``k ** -theta``."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from ssdgym.config.workload import ZipfConfig
+from ssdgym.workloads.addresses import IntArray, align
+
+
+class ZipfPicker:
+    """Draws ranks by inverting the distribution function, for any exponent."""
+
+    def __init__(self, config: ZipfConfig, footprint: int, rng: np.random.Generator) -> None:
+        self._distribution = zipf_distribution(footprint, config.theta)
+        self._page_of_rank = (
+            rng.permutation(np.arange(footprint, dtype=np.int32)) if config.scrambled else None
+        )
+        self._footprint = footprint
+        self._rng = rng
+
+    def __call__(self, sizes: IntArray) -> IntArray:
+        """See `ssdgym.workloads.addresses.Picker`."""
+        pages = np.searchsorted(self._distribution, self._rng.random(len(sizes)), side="right")
+        if self._page_of_rank is not None:
+            pages = self._page_of_rank[pages]
+        return align(pages, sizes, self._footprint)
+
+
+@lru_cache(maxsize=8)
+def zipf_distribution(pages: int, theta: float) -> npt.NDArray[np.float64]:
+    """Return the distribution function over ranks ``1..pages``, shape (pages,); its last value is 1.
+
+    The table is shared between callers and therefore read-only.
+    """
+    distribution = np.cumsum(np.arange(1, pages + 1, dtype=np.float64) ** -theta)
+    distribution /= distribution[-1]
+    distribution.flags.writeable = False
+    return distribution

@@ -1,0 +1,114 @@
+"""A decision without a device behind it: the best candidate can be read off one feature."""
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from ssdgym.agents.config import TrainConfig
+from ssdgym.agents.features import FeatureNames
+
+TOY_ID = "ssdgym-test/Toy-v0"
+CANDIDATES = 5
+
+
+class ToyVectorEnv(VectorEnv):
+    """The reward is one feature, `payoff`, of the chosen candidate. Invalid choices raise."""
+
+    def __init__(self, num_envs: int, max_episode_steps: int | None = None, horizon: int = 16) -> None:
+        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
+        self.num_envs = num_envs
+        self.horizon = horizon
+        names = FeatureNames.installed()
+        # one that no heuristic looks at
+        self.payoff = next(
+            i for i, name in enumerate(names.candidates) if name not in ("log_benefit", "log_age")
+        )
+        self.single_observation_space = gym.spaces.Dict(
+            candidates=gym.spaces.Box(-1, 1, (CANDIDATES, len(names.candidates)), np.float32),
+            context=gym.spaces.Box(-1, 1, (len(names.context),), np.float32),
+            action_mask=gym.spaces.Box(0, 1, (CANDIDATES,), np.int8),
+        )
+        self.single_action_space = gym.spaces.Discrete(CANDIDATES)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.actions_seen = np.zeros(CANDIDATES, dtype=np.int64)
+        # reused by every step, as the contract allows
+        self._buffers = {
+            key: np.zeros(space.shape, space.dtype) for key, space in self.observation_space.items()
+        }
+
+    def action_masks(self) -> np.ndarray:
+        return self._buffers["action_mask"].astype(bool)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        super().reset(seed=seed)
+        self._steps = 0
+        self._observe()
+        return self._buffers, {}
+
+    def step(self, actions: np.ndarray) -> Any:
+        rows = np.arange(self.num_envs)
+        assert self._buffers["action_mask"][rows, actions].all(), "an invalid action was taken"
+        np.add.at(self.actions_seen, actions, 1)
+        rewards = self._buffers["candidates"][rows, actions, self.payoff].astype(np.float64)
+        self._steps = (self._steps + 1) % self.horizon
+        self._observe()
+        done = np.full(self.num_envs, self._steps == 0)
+        infos: dict[str, Any] = {}
+        if self._steps == 0:
+            infos["final_obs"] = {key: value.copy() for key, value in self._buffers.items()}
+            infos["final_info"] = {"last_reward": rewards, "_last_reward": done}
+            self._observe()
+        return self._buffers, rewards, np.zeros_like(done), done, infos
+
+    def _observe(self) -> None:
+        random = self.np_random
+        for key in ("candidates", "context"):
+            self._buffers[key][...] = random.uniform(-1, 1, self._buffers[key].shape)
+        mask = random.random((self.num_envs, CANDIDATES)) < 0.5
+        mask[np.arange(self.num_envs), random.integers(CANDIDATES, size=self.num_envs)] = True
+        self._buffers["action_mask"][...] = mask
+
+
+if TOY_ID not in gym.registry:
+    gym.register(TOY_ID, vector_entry_point=ToyVectorEnv)
+
+
+@pytest.fixture
+def toy() -> ToyVectorEnv:
+    """Eight toy environments, reset with seed 0."""
+    env = ToyVectorEnv(8)
+    env.reset(seed=0)
+    return env
+
+
+@pytest.fixture
+def make_config() -> Any:
+    """A small training run on the toy; keyword arguments replace fields."""
+
+    def make(algorithm: str = "ppo", **fields: Any) -> TrainConfig:
+        defaults = {
+            "algorithm": algorithm,
+            "environment": {"id": TOY_ID},
+            "n_envs": 8,
+            "total_decisions": 1024,
+            "checkpoint_decisions": 512,
+            "scorer": {"hidden": [16], "sharpness": 1.0},
+            "ppo": {"rollout_steps": 32, "batch_decisions": 64, "learning_rate": 0.01},
+            "dqn": {
+                "buffer_decisions": 600,
+                "warm_up_decisions": 128,
+                "batch_decisions": 32,
+                "target_update_decisions": 200,
+                "gamma": 0.0,
+                "learning_rate": 0.01,
+            },
+            "evaluation": {"episodes": 4},
+        }
+        return TrainConfig.model_validate({**defaults, **fields})
+
+    return make

@@ -1,0 +1,159 @@
+"""An agent survives its file, and files that are no agents of this environment are refused."""
+
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+
+from ssdgym.agents.agent import Agent, AgentCard
+from ssdgym.agents.features import FeatureNames
+from ssdgym.agents.scorer import CandidateScorer, ScorerConfig
+from ssdgym.errors import SsdgymError
+
+
+def make_agent(algorithm: str = "ppo", features: FeatureNames | None = None) -> Agent:
+    features = features or FeatureNames.installed()
+    torch.manual_seed(0)
+    config = ScorerConfig(start="none", hidden=(8,))
+    scorer = CandidateScorer(features.candidates, features.context, config)
+    torch.nn.init.normal_(scorer.score_layer.weight)
+    card = AgentCard(
+        algorithm=algorithm,
+        environment="ssdgym-test/Toy-v0",
+        decisions=7,
+        candidate_features=features.candidates,
+        context_features=features.context,
+        scorer=config,
+        training={"seed": 3},
+    )
+    return Agent(scorer, card)
+
+
+def row(observation: dict[str, np.ndarray], i: int) -> dict[str, np.ndarray]:
+    return {key: value[i] for key, value in observation.items()}
+
+
+def test_agent__saved_and_loaded__same_scores_and_card(toy, tmp_path) -> None:
+    agent = make_agent()
+    observation, _ = toy.reset(seed=1)
+    loaded = Agent.load(agent.save(tmp_path / "agent.zip"), env=toy)
+    np.testing.assert_array_equal(loaded.scores(observation), agent.scores(observation))
+    assert loaded.card == agent.card
+    assert [path.name for path in tmp_path.iterdir()] == ["agent.zip"]
+
+
+def test_agent__batch_and_single_observations__same_valid_actions(toy) -> None:
+    agent = make_agent()
+    observation, _ = toy.reset(seed=1)
+    actions = agent.act(observation)
+    singles = [agent.act(row(observation, i)) for i in range(8)]
+    assert singles == actions.tolist()
+    assert all(isinstance(action, int) for action in singles)
+    assert toy.action_masks()[np.arange(8), actions].all()
+
+
+def test_agent__equal_scores__first_valid_candidate() -> None:
+    agent = make_agent()
+    with torch.no_grad():
+        for parameter in agent.scorer.parameters():
+            parameter.zero_()
+    names = agent.card.features
+    observation = {
+        "candidates": np.zeros((4, len(names.candidates)), dtype=np.float32),
+        "context": np.zeros(len(names.context), dtype=np.float32),
+        "action_mask": np.array([0, 1, 0, 1], dtype=np.int8),
+    }
+    assert agent.act(observation) == 1
+
+
+def test_agent__sampled_actions__follow_the_softmax_and_the_seed(toy, tmp_path) -> None:
+    path = make_agent().save(tmp_path / "agent.zip")
+    single = row(toy.reset(seed=1)[0], 0)
+    many = {key: np.repeat(value[np.newaxis], 20_000, axis=0) for key, value in single.items()}
+
+    actions = Agent.load(path, seed=4).act(many, deterministic=False)
+
+    scores = make_agent().scores(single).astype(float)
+    probabilities = np.exp(scores - scores.max())
+    probabilities /= probabilities.sum()
+    np.testing.assert_allclose(np.bincount(actions, minlength=5) / 20_000, probabilities, atol=0.015)
+    np.testing.assert_array_equal(Agent.load(path, seed=4).act(many, deterministic=False), actions)
+
+
+def test_agent__dqn__has_no_distribution(toy) -> None:
+    with pytest.raises(SsdgymError, match="dqn agent has no distribution"):
+        make_agent("dqn").act(toy.reset(seed=0)[0], deterministic=False)
+
+
+def test_agent__observation_with_another_feature_count__refused(toy) -> None:
+    observation, _ = toy.reset(seed=0)
+    wider = {**observation, "candidates": np.zeros((8, 5, 99), dtype=np.float32)}
+    with pytest.raises(SsdgymError, match="has 99 candidate and .* trained on"):
+        make_agent().act(wider)
+
+
+def test_load__missing_file__says_so(tmp_path) -> None:
+    with pytest.raises(SsdgymError, match="nowhere.zip: there is no such agent"):
+        Agent.load(tmp_path / "nowhere.zip")
+
+
+@pytest.mark.parametrize("content", [b"", b"not a zip file", b"PK\x03\x04 cut short"])
+def test_load__not_an_agent__says_so(tmp_path, content: bytes) -> None:
+    path = tmp_path / "agent.zip"
+    path.write_bytes(content)
+    with pytest.raises(SsdgymError, match="agent.zip: not an agent, or a damaged one"):
+        Agent.load(path)
+
+
+def test_load__truncated_or_flipped__says_so(tmp_path) -> None:
+    path = make_agent().save(tmp_path / "agent.zip")
+    good = path.read_bytes()
+    path.write_bytes(good[: len(good) // 2])
+    with pytest.raises(SsdgymError, match="damaged"):
+        Agent.load(path)
+    flipped = bytearray(good)
+    flipped[len(good) // 2] ^= 0xFF  # inside the weights
+    path.write_bytes(bytes(flipped))
+    with pytest.raises(SsdgymError, match="damaged"):
+        Agent.load(path)
+
+
+def rewrite(path, name: str, content: bytes) -> None:
+    with zipfile.ZipFile(path) as archive:
+        parts = {part: archive.read(part) for part in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for part, old in parts.items():
+            archive.writestr(part, content if part == name else old)
+
+
+def test_load__card_of_another_format__names_the_field(tmp_path) -> None:
+    path = make_agent().save(tmp_path / "agent.zip")
+    rewrite(
+        path, "agent.json", make_agent().card.model_dump_json().replace('"format":1', '"format":2').encode()
+    )
+    with pytest.raises(SsdgymError, match="agent.json: format"):
+        Agent.load(path)
+
+
+def test_load__pickled_code_as_weights__not_executed(tmp_path) -> None:
+    path = make_agent().save(tmp_path / "agent.zip")
+    rewrite(path, "weights.pt", b"cos\nsystem\n(S'touch executed'\ntR.")
+    with pytest.raises(SsdgymError, match="weights are damaged"):
+        Agent.load(path)
+
+
+def test_load__trained_on_other_features__names_the_first(tmp_path) -> None:
+    names = FeatureNames.installed()
+    other = FeatureNames(("mystery", *names.candidates[1:]), names.context)
+    path = make_agent(features=other).save(tmp_path / "agent.zip")
+    with pytest.raises(
+        SsdgymError, match=rf"candidates features .*number 0 \('mystery', not '{names.candidates[0]}'\)"
+    ):
+        Agent.load(path)
+
+
+def test_save__unwritable__says_so_and_leaves_nothing(tmp_path) -> None:
+    with pytest.raises(SsdgymError, match="agent.zip: cannot be written"):
+        make_agent().save(tmp_path / "no-such-folder" / "agent.zip")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,122 @@
+"""Configurations come from names, files, mappings or models; what does not fit is one clear sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import Field, TypeAdapter
+
+from ssdgym.config.loading import Config, available, load_config
+from ssdgym.config.workload import WorkloadConfig, ZipfConfig, load_workload
+from ssdgym.errors import SsdgymError
+
+
+class Geometry(Config):
+    pages_per_block: int = Field(64, gt=0)
+
+
+class Device(Config):
+    geometry: Geometry = Geometry()
+    page_size_bytes: int
+
+
+def message(source: object, model: object = Device, folder: str = "devices") -> str:
+    with pytest.raises(SsdgymError) as caught:
+        load_config(model, source, folder)  # type: ignore[arg-type]
+    text = str(caught.value)
+    assert "\n" not in text
+    assert text.endswith(".")
+    return text
+
+
+def yaml_file(folder: Path, text: str) -> Path:
+    path = folder / "device.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_a_name_a_path_a_mapping_and_a_model_give_the_same() -> None:
+    by_name = load_workload("zipf99")
+    file = Path(__file__).parents[2] / "configs" / "workloads" / "zipf99.yaml"
+    assert by_name == ZipfConfig(theta=0.99)
+    assert load_workload(file) == by_name
+    assert load_workload(str(file)) == by_name
+    assert load_workload({"kind": "zipf", "theta": 0.99}) == by_name
+    assert load_workload(by_name) is by_name
+
+
+def test_models_are_immutable() -> None:
+    device = load_config(Device, {"page_size_bytes": 4096}, "devices")
+    with pytest.raises(ValueError, match="frozen"):
+        device.page_size_bytes = 1  # type: ignore[misc]
+
+
+def test_available_lists_the_names_in_order() -> None:
+    names = available("workloads")
+    assert names == sorted(names)
+    assert {"uniform", "hot80", "zipf99"} <= set(names)
+
+
+def test_an_unknown_name_lists_near_ones_and_all() -> None:
+    text = message("zipf98", TypeAdapter(WorkloadConfig), "workloads")
+    assert "no workload named 'zipf98' in configs/workloads" in text
+    assert "did you mean zipf99" in text
+    assert all(name in text for name in available("workloads"))
+
+
+def test_a_wrong_value_names_file_field_bound_and_value(tmp_path: Path) -> None:
+    path = yaml_file(tmp_path, "page_size_bytes: 4096\ngeometry:\n  pages_per_block: -3\n")
+    assert message(path) == f"{path}: field geometry.pages_per_block must be greater than 0, not -3."
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ({}, "field page_size_bytes is missing."),
+        ({"page_size_bytes": 1, "colour": 2}, "field colour is unknown; remove it or correct its spelling."),
+        ({"page_size_bytes": "big"}, "field page_size_bytes must be a whole number"),
+        ({"page_size_bytes": "x", "geometry": {"pages_per_block": 0}}, "(and 1 more problem)"),
+    ],
+)
+def test_a_bad_field_is_named(data: dict[str, object], expected: str) -> None:
+    text = message(data)
+    assert text.startswith("device configuration: ")
+    assert expected in text
+
+
+@pytest.mark.parametrize(
+    ("yaml_text", "expected"),
+    [
+        ("page_size_bytes: 4096\ngeometry: [1, 2\n", "line 3: not valid YAML"),
+        (
+            "page_size_bytes: 1\npage_size_bytes: 2\n",
+            "line 2: not valid YAML, the key 'page_size_bytes' is given",
+        ),
+        ("", "must be a mapping of fields to values, not None"),
+        ("- 1\n", "must be a mapping of fields to values, not [1]"),
+        ("a: \x00\n", "not valid YAML"),
+    ],
+)
+def test_bad_yaml_names_file_and_line(tmp_path: Path, yaml_text: str, expected: str) -> None:
+    path = yaml_file(tmp_path, yaml_text)
+    assert message(path).startswith(f"{path}: {expected}")
+
+
+def test_a_missing_or_binary_file_is_named(tmp_path: Path) -> None:
+    missing = tmp_path / "none.yaml"
+    assert message(missing) == f"{missing}: cannot be read (No such file or directory); check the path."
+    binary = tmp_path / "binary.yaml"
+    binary.write_bytes(b"\xff\xfe\xfa")
+    assert message(binary) == f"{binary}: is not UTF-8 text; give a YAML file."
+
+
+@pytest.mark.parametrize("source", [5, None, Geometry()], ids=["number", "nothing", "another model"])
+def test_what_is_no_configuration_of_this_kind_is_refused(source: object) -> None:
+    expected = f"device configuration: must be a mapping of fields to values, not {source!r}."
+    assert message(source) == expected
+
+
+def test_a_part_that_is_no_mapping_is_named() -> None:
+    text = message({"page_size_bytes": 1, "geometry": 64})
+    assert text == "device configuration: field geometry must be a mapping of fields to values, not 64."

@@ -1,0 +1,82 @@
+"""The workload models accept what makes sense and say what does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from ssdgym.config import workload as models
+from ssdgym.config.loading import Config, available
+from ssdgym.config.workload import MixedConfig, TraceConfig, UniformConfig, load_workload
+from ssdgym.errors import SsdgymError
+
+ALL_MODELS = [
+    model for model in vars(models).values() if isinstance(model, type) and issubclass(model, Config)
+]
+
+
+@pytest.mark.parametrize("name", available("workloads"))
+def test_every_configuration_that_comes_with_ssdgym_is_valid(name: str) -> None:
+    assert isinstance(load_workload(name), BaseModel)
+
+
+@pytest.mark.parametrize("model", ALL_MODELS, ids=lambda model: model.__name__)
+def test_every_field_is_described(model: type[Config]) -> None:
+    undescribed = [
+        name for name, field in model.model_fields.items() if name != "kind" and not field.description
+    ]
+    assert undescribed == []
+
+
+def test_a_workload_survives_json() -> None:
+    mixed = load_workload("mixed")
+    assert isinstance(mixed, MixedConfig)
+    assert MixedConfig.model_validate_json(mixed.model_dump_json()) == mixed
+
+
+def test_a_plain_number_of_pages_is_a_distribution_of_one_size() -> None:
+    assert load_workload({"kind": "uniform", "request_pages": 4}) == UniformConfig(request_pages={4: 1.0})
+
+
+def test_a_path_that_is_not_yaml_is_a_trace(tmp_path: Path) -> None:
+    assert load_workload("some/trace.csv.gz") == TraceConfig(path=Path("some/trace.csv.gz"))
+    assert load_workload(tmp_path / "trace") == TraceConfig(path=tmp_path / "trace")
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ({"theta": 1}, "field kind is missing"),
+        ({"kind": "zip"}, "field kind must be one of 'uniform', 'hot_cold', 'zipf'"),
+        ({"kind": "zipf", "theta": -1}, "field theta must be greater than or equal to 0, not -1"),
+        ({"kind": "uniform", "theta": 1}, "field theta is unknown"),
+        ({"kind": "uniform", "read_fraction": 1.5}, "field read_fraction must be less than or equal to 1"),
+        ({"kind": "uniform", "read_fraction": float("nan")}, "field read_fraction must be"),
+        ({"kind": "uniform", "read_fraction": 0.6, "trim_fraction": 0.6}, "read_fraction + trim_fraction"),
+        ({"kind": "uniform", "start": 0.6, "footprint": 0.6}, "needs start + footprint to be at most 1"),
+        ({"kind": "uniform", "request_pages": 0}, "field request_pages.0"),
+        ({"kind": "uniform", "request_pages": {}}, "field request_pages"),
+        ({"kind": "uniform", "request_pages": {4: -1}}, "field request_pages.4 must be greater than 0"),
+        ({"kind": "mixed", "components": []}, "field components"),
+        ({"kind": "drifting", "shift_pages": 1}, "field shift_every_pages is missing"),
+        (
+            {"kind": "trace", "path": "x", "format": "mrs"},
+            "field format must be 'auto', 'cloudphysics' or 'msr'",
+        ),
+        (
+            {"kind": "mixed", "components": [{"weight": 1, "workload": {"kind": "zipf", "theta": 99}}]},
+            "field components.0.workload.theta must be less than or equal to 10, not 99",
+        ),
+        (
+            {"kind": "mixed", "components": [{"weight": 1, "workload": {"kind": "zipf", "requests": 9}}]},
+            "field components.0 sets workload.requests, which belongs to the mix",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_field(data: dict[str, object], expected: str) -> None:
+    with pytest.raises(SsdgymError) as caught:
+        load_workload(data)
+    assert str(caught.value).startswith("workload configuration: ")
+    assert expected in str(caught.value)

@@ -1,0 +1,30 @@
+"""Results made up for the tests of tables, figures and comparisons."""
+
+from __future__ import annotations
+
+from ssdgym.experiments.results import Result
+
+
+def latencies(mean_ns: float) -> dict[str, float]:
+    factors = {"mean": 1.0, "p50": 0.9, "p95": 2.0, "p99": 5.0, "p99.9": 20.0, "p99.99": 60.0, "max": 80.0}
+    return {name: mean_ns * factor for name, factor in factors.items()}
+
+
+def result(policy: str, seed: int, write_amplification: float, workload: str = "zipf") -> Result:
+    metrics = {
+        "write_amplification": write_amplification,
+        "relocated_pages": round(100_000 * (write_amplification - 1)),
+        "erases": 1_563,
+        "write_latency_ns": latencies(250_000.0 * write_amplification),
+    }
+    return Result("demo-mlc", "placement=sep_gc", workload, policy, seed, metrics=metrics)
+
+
+def grid(offsets: dict[str, float], seeds: int = 5, workloads: tuple[str, ...] = ("zipf",)) -> list[Result]:
+    """Results whose write amplification is 2 plus the policy's offset plus a hundredth per seed."""
+    return [
+        result(policy, seed, 2.0 + offset + 0.01 * seed, workload)
+        for workload in workloads
+        for policy, offset in offsets.items()
+        for seed in range(seeds)
+    ]

@@ -1,0 +1,114 @@
+"""Results: equality, flattening, and files that are whole or not there."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.results import Result, read_results, write_results
+
+METRICS = {
+    "write_amplification": 2.125,
+    "relocated_pages": 9_007_199_254_740_993,  # not representable as a float
+    "energy_uj": 1e-07,
+    "exact": True,
+    "read_latency_ns": {"mean": 75_000.5, "p99": 1_200_000, "p99.9": 3_000_000},
+}
+
+
+def a_result(**changes: object) -> Result:
+    values = {
+        "device": "tiny-tlc",
+        "ftl": "placement=sep_gc",
+        "workload": "zipf, 0.99",
+        "policy": "greedy",
+        "seed": 3,
+        "metrics": METRICS,
+        "engine_hash": "0123456789abcdef",
+        "wall_seconds": 1.5,
+    }
+    return Result(**(values | changes))  # type: ignore[arg-type]
+
+
+def test_result__equality_ignores_only_the_wall_clock() -> None:
+    assert a_result(wall_seconds=99.0) == a_result()
+    assert a_result(seed=4) != a_result()
+    assert a_result(metrics={"erases": 1}) != a_result()
+
+
+def test_result__is_frozen() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        a_result().seed = 4  # type: ignore[misc]
+
+
+def test_result__numpy_numbers_become_plain_ones_and_absent_ones_disappear() -> None:
+    result = a_result(
+        metrics={"erases": np.int64(7), "wear": {"mean": np.float32(0.5), "max": None}, "gone": float("nan")}
+    )
+    assert result.metrics == {"erases": 7, "wear": {"mean": 0.5}}
+    assert json.loads(json.dumps(dict(result.metrics))) == result.metrics
+
+
+def test_result__a_metric_that_is_no_number_is_refused() -> None:
+    with pytest.raises(SsdgymError, match="'histogram' must be a number, not str"):
+        a_result(metrics={"wear": {"histogram": "1,2,3"}})
+
+
+def test_measured__a_summary_of_no_requests_says_nothing() -> None:
+    result = a_result(metrics={"read_latency_ns": {"count": 0, "p99": 0.0}, "write_latency_ns": {"p99": 1}})
+    assert not result.measured("read_latency_ns/p99")
+    assert result.measured("write_latency_ns/p99")
+    assert not result.measured("write_latency_ns/p50")
+
+
+def test_metric__reaches_nested_ones_and_names_those_there_are() -> None:
+    assert a_result().metric("read_latency_ns/p99.9") == 3_000_000
+    assert a_result().measured("read_latency_ns/p99.9")
+    with pytest.raises(SsdgymError, match="no metric 'p99.9': it has write_amplification, relocated_pages"):
+        a_result().metric("p99.9")
+
+
+@pytest.mark.parametrize("kind", [0, 1], ids=["parquet", "csv"])
+def test_files__round_trip_bit_for_bit(tmp_path: Path, kind: int) -> None:
+    results = [a_result(), a_result(seed=4, policy="fifo", metrics={"erases": 12, "energy_uj": float("inf")})]
+    read = read_results(write_results(results, tmp_path / "results")[kind])
+    assert read == results
+    assert [result.wall_seconds for result in read] == [1.5, 1.5]
+    assert read[0].metrics["relocated_pages"] == METRICS["relocated_pages"]
+
+
+def test_files__both_are_written_and_nothing_else_is_left(tmp_path: Path) -> None:
+    write_results([a_result()], tmp_path / "demo")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["demo.csv", "demo.parquet"]
+
+
+def test_files__an_unwritable_folder_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(SsdgymError, match=r"missing/demo.parquet: cannot be written \(No such file"):
+        write_results([a_result()], tmp_path / "missing" / "demo")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("results.txt", b"", "not from '.txt'"),
+        ("results.parquet", b"garbage", "not a readable Parquet file"),
+        ("results.csv", b"device,seed\ntiny,1\n", "no column 'ftl'"),
+        ("results.csv", b"device,seed\ntiny,one\n", "line 2: not a row of results"),
+    ],
+)
+def test_files__damage_names_the_file(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(SsdgymError, match=message) as caught:
+        read_results(path)
+    assert name in str(caught.value)
+
+
+def test_files__a_missing_one_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SsdgymError, match="there is no such results file"):
+        read_results(tmp_path / "results.csv")

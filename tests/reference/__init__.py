@@ -1,0 +1,20 @@
+"""A slow, plain-Python simulator of the device in docs/engine.md: what the compiled engine is held against.
+
+It shares no code with the engine. Whatever can be derived is derived by scanning, on every call.
+"""
+
+from .device import Device, IllegalEraseSet, ReferenceConfig
+from .timing import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, TRIM, WRITE, Reference
+
+__all__ = [
+    "FLUSH",
+    "PARTIAL_HEAD",
+    "PARTIAL_TAIL",
+    "READ",
+    "TRIM",
+    "WRITE",
+    "Device",
+    "IllegalEraseSet",
+    "Reference",
+    "ReferenceConfig",
+]

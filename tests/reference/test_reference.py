@@ -1,0 +1,834 @@
+"""The reference itself, held to small cases computed by hand."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from . import (
+    FLUSH,
+    PARTIAL_HEAD,
+    PARTIAL_TAIL,
+    READ,
+    TRIM,
+    WRITE,
+    Device,
+    IllegalEraseSet,
+    Reference,
+    ReferenceConfig,
+)
+from .policies import (
+    Policy,
+    below,
+    cost_benefit,
+    d_choices,
+    draw,
+    fifo,
+    greedy,
+    mix,
+    random_victim,
+    windowed_greedy,
+)
+
+# tR, tPROG, tBERS, tX: a lone read takes 60 ns, a write 210 ns, a move 270 ns, an erase 1000 ns.
+TIMED = ReferenceConfig(
+    timing="event", read_ns=50, program_ns=200, erase_ns=1000, transfer_ns=10, threshold_blocks=2
+)
+UNTIMED = replace(TIMED, timing="none")
+
+Row = tuple[int, int, int, int, int]
+
+
+def read(at: int, lpn: int, pages: int = 1) -> Row:
+    return at, lpn, pages, READ, 0
+
+
+def write(at: int, lpn: int, pages: int = 1, flags: int = 0) -> Row:
+    return at, lpn, pages, WRITE, flags
+
+
+def trim(at: int, lpn: int, pages: int = 1) -> Row:
+    return at, lpn, pages, TRIM, 0
+
+
+def flush(at: int) -> Row:
+    return at, 0, 0, FLUSH, 0
+
+
+def writes(*lpns: int, gap_ns: int = 0) -> list[Row]:
+    return [write(i * gap_ns, lpn) for i, lpn in enumerate(lpns)]
+
+
+def ran(config: ReferenceConfig, requests: list[Row], policy: Policy = greedy, **how: Any) -> Reference:
+    reference = Reference(config, policy)
+    reference.run(requests, **how)
+    return reference
+
+
+def plane_of(reference: Reference, lpn: int) -> int:
+    return reference.device.plane_of_page(reference.device.logical[lpn].ppn)
+
+
+# Numbering
+
+
+def test_planes_count_channels_first_and_pages_count_over_the_device() -> None:
+    config = replace(UNTIMED, channels=2, chips_per_channel=2, planes_per_die=2, blocks_per_plane=8)
+    reference = ran(config, writes(5, 13))  # lpn % 8 planes = 5, twice
+    assert reference.device.die_of_plane(5) == 1
+    assert reference.device.planes_of_die(1) == [1, 5]
+    assert reference.export()["logical_ppn"][5] == 5 * 8 * 4
+    assert reference.export()["logical_ppn"][13] == 5 * 8 * 4 + 1
+
+
+# Lone commands
+
+
+def test_a_lone_write_takes_transfer_and_program() -> None:
+    assert ran(TIMED, [write(5, 0)]).latencies == {0: 210}
+
+
+def test_a_lone_read_takes_array_read_and_transfer() -> None:
+    reference = ran(TIMED, [write(0, 0), read(1000, 0)])
+    assert reference.latencies[1] == 60
+    assert reference.counters["flash_reads"] == 1
+
+
+def test_a_read_of_an_unmapped_page_takes_no_time() -> None:
+    reference = ran(TIMED, [read(7, 3)])
+    assert reference.latencies == {0: 0}
+    assert reference.counters["unmapped_reads"] == 1
+    assert reference.counters["flash_reads"] == 0
+
+
+#: Five blocks of two pages, filled so that the seventh write (at 6000 ns) opens block 3, which leaves one
+#: block in the pool: the floor. Greedy's victim is block 0, where lpn 1 is still valid.
+GC_CONFIG = replace(TIMED, blocks_per_plane=5, pages_per_block=2, logical_pages=4)
+GC_WRITES = writes(0, 1, 2, 3, 0, 2, 0, gap_ns=1000)
+
+
+def test_foreground_gc_is_one_move_and_one_erase_before_the_waiting_read() -> None:
+    reference = ran(GC_CONFIG, [*GC_WRITES, read(6300, 3)])
+    # write 6000-6210, move -6480, erase -7480, read -7540
+    assert reference.latencies[7] == 1240
+    assert reference.counters["relocated_pages"] == reference.counters["erases"] == 1
+    assert reference.export()["pool"] == [[4, 0]]
+    assert reference.export()["logical_ppn"][1] == 3 * 2 + 1
+
+
+def test_reads_slip_between_the_commands_of_a_round_where_the_device_says_so() -> None:
+    reference = ran(replace(GC_CONFIG, gc_priority="after_reads"), [*GC_WRITES, read(6300, 3)])
+    # write 6000-6210, move -6480, read -6540; there the run ends, the round waits for its erase
+    assert reference.latencies[7] == 240
+    assert reference.export()["now"] == 6540
+    assert reference.export()["rounds"] == [(0, 1)]
+
+
+def test_a_write_waits_for_the_whole_foreground_episode() -> None:
+    reference = ran(replace(GC_CONFIG, gc_priority="after_reads"), [*GC_WRITES, write(6300, 3)])
+    assert reference.latencies[7] == 7480 + 210 - 6300
+
+
+# Channels
+
+
+TWO_DIES = replace(TIMED, chips_per_channel=2, logical_pages=32)
+
+
+def test_dies_of_one_channel_take_turns_on_it() -> None:
+    reference = ran(TWO_DIES, [write(0, 0, pages=2), read(1000, 0, pages=2)])
+    # write: transfers 0-10 and 10-20, then 200; read: both sensed at 50, transfers -60 and -70
+    assert reference.latencies == {0: 220, 1: 70}
+
+
+def test_dies_of_two_channels_do_not_wait_for_each_other() -> None:
+    config = replace(TIMED, channels=2, logical_pages=32)
+    assert ran(config, [write(0, 0, pages=2), read(1000, 0, pages=2)]).latencies == {0: 210, 1: 60}
+
+
+def test_a_channel_is_free_at_the_very_moment_its_transfer_ends() -> None:
+    assert ran(TWO_DIES, [write(0, 0), write(10, 1)]).latencies == {0: 210, 1: 210}
+
+
+def test_a_channel_is_served_in_the_order_of_asking() -> None:
+    config = replace(TIMED, chips_per_channel=3, logical_pages=48)
+    reference = ran(config, [write(0, 0), write(1, 2), write(2, 1)])
+    assert reference.latencies == {0: 210, 1: 20 + 200 - 1, 2: 30 + 200 - 2}
+
+
+def test_a_move_holds_the_channel_for_two_transfers() -> None:
+    config = replace(GC_CONFIG, chips_per_channel=2, logical_pages=8)
+    fill = [write(at, 2 * lpn) for at, lpn, *_ in GC_WRITES]  # all on die 0
+    # the move of die 0 senses 6210-6260 and transfers -6280; die 1 asks at 6261
+    reference = ran(config, [*fill, write(6261, 1)])
+    assert reference.latencies[7] == (6280 - 6261) + 210
+
+
+# Order of work on a die
+
+
+def test_reads_go_before_writes() -> None:
+    reference = ran(TIMED, [write(0, 2), write(1000, 0), write(1001, 1), read(1002, 2)])
+    # write -1210, read -1270, write -1480
+    assert reference.latencies == {0: 210, 1: 210, 2: 479, 3: 268}
+
+
+def test_an_arrival_comes_after_the_events_of_its_time() -> None:
+    reference = ran(TIMED, [write(0, 0), write(1, 1), read(210, 0)])
+    # at 210 the die goes on with the second write, and only then the read arrives
+    assert reference.latencies[2] == 420 + 60 - 210
+
+
+def test_a_read_of_a_page_waiting_to_be_written_is_served_from_the_queue() -> None:
+    reference = ran(TIMED, [write(0, 0), write(1, 1), read(2, 1), read(3, 0)])
+    # lpn 0 is being programmed already: its read waits for the flash (210-270)
+    assert reference.latencies == {0: 210, 1: 479, 2: 0, 3: 267}
+    assert reference.counters["queue_hits"] == 1
+    assert reference.counters["host_reads"] == 2
+
+
+def test_a_trim_overtakes_a_queued_write() -> None:
+    reference = ran(TIMED, [write(0, 0), write(1, 1), trim(2, 1), read(3, 1)])
+    state = reference.export()
+    assert reference.latencies == {0: 210, 1: 419, 3: 0}
+    assert reference.counters["unmapped_reads"] == reference.counters["host_pages_trimmed"] == 1
+    assert (state["logical_ppn"][1], state["logical_version"][1], state["accepted"][1]) == (-1, 2, 2)
+    assert state["physical"][1] == (1, 1)  # programmed all the same, and dead
+    assert state["valid"][0] == 1
+
+
+def test_a_read_whose_page_is_trimmed_meanwhile_ends_when_its_die_looks() -> None:
+    reference = ran(TIMED, [write(0, 0), write(1000, 1), read(1001, 0), trim(1002, 0)])
+    assert reference.latencies[2] == 1210 - 1001
+    assert reference.counters["flash_reads"] == 0
+
+
+def test_flush_holds_back_what_follows_until_no_write_is_outstanding() -> None:
+    reference = ran(TIMED, [write(0, 0), flush(1), read(2, 3), flush(300), read(301, 3)])
+    assert reference.latencies == {0: 210, 2: 208, 4: 0}
+
+
+def test_the_window_holds_back_admission() -> None:
+    config = replace(TIMED, window_pages=1)
+    reference = ran(config, [write(0, 0, pages=2), read(1, 3)])
+    # the second page is admitted at 210; the unmapped read needs a place too, free at 420
+    assert reference.latencies == {0: 420, 1: 419}
+
+
+# Partial writes
+
+
+def test_a_partial_write_of_a_mapped_page_reads_it_first() -> None:
+    reference = ran(TIMED, [write(0, 0), write(1000, 0, flags=PARTIAL_HEAD)])
+    assert reference.latencies[1] == 60 + 210
+    assert reference.counters["rmw_reads"] == reference.counters["flash_reads"] == 1
+
+
+@pytest.mark.parametrize("flags, reads", [(0, 0), (PARTIAL_HEAD, 1), (PARTIAL_TAIL, 1), (3, 2)])
+@pytest.mark.parametrize("config", [TIMED, UNTIMED])
+def test_only_the_first_and_last_page_can_be_partial(config: ReferenceConfig, flags: int, reads: int) -> None:
+    reference = ran(config, [write(0, 0, pages=3), write(1000, 0, pages=3, flags=flags)])
+    assert reference.counters["rmw_reads"] == reads
+
+
+def test_a_partial_write_with_nothing_to_read_is_a_write() -> None:
+    reference = ran(TIMED, [write(0, 0, flags=PARTIAL_TAIL)])
+    assert reference.latencies == {0: 210}
+
+
+def test_a_partial_write_merges_with_a_version_that_waits() -> None:
+    reference = ran(TIMED, [write(0, 1), write(300, 0), write(301, 1), write(302, 1, flags=PARTIAL_HEAD)])
+    assert reference.counters["rmw_reads"] == 0
+    assert reference.latencies[3] == 300 + 3 * 210 - 302
+
+
+def test_a_full_write_overtakes_a_partial_one_that_reads() -> None:
+    reference = ran(TIMED, [write(0, 0), write(1000, 0, flags=PARTIAL_HEAD), write(1001, 0)])
+    state = reference.export()
+    # read -1060, the full write (version 3) -1270, then the partial one (version 2), dead at once
+    assert reference.latencies == {0: 210, 1: 480, 2: 269}
+    assert state["physical"][:3] == [(0, 1), (0, 3), (0, 2)]
+    assert (state["logical_ppn"][0], state["logical_version"][0]) == (1, 3)
+
+
+# Closed loop, horizon, end of a run
+
+
+@pytest.mark.parametrize(
+    "depth, latencies", [(1, [210, 210, 210]), (2, [210, 420, 420]), (9, [210, 420, 630])]
+)
+def test_closed_loop_admits_by_queue_depth_and_ignores_timestamps(depth: int, latencies: list[int]) -> None:
+    reference = ran(replace(TIMED, closed_loop=True, queue_depth=depth), writes(0, 1, 2, gap_ns=10**6))
+    assert list(reference.latencies.values()) == latencies
+    assert reference.export()["now"] == 630
+
+
+@pytest.mark.parametrize("config", [TIMED, UNTIMED])
+def test_the_horizon_cuts_a_request_short(config: ReferenceConfig) -> None:
+    reference = ran(config, [write(0, 0), write(0, 1, pages=3), write(0, 9)], horizon=3)
+    assert reference.counters["host_pages_written"] == 3
+    assert [lpn for lpn in range(16) if reference.device.is_mapped(lpn)] == [0, 1, 2]
+    assert 1 not in reference.latencies
+    reference.run([write(5000, 9)])
+    assert reference.device.is_mapped(9) and not reference.device.is_mapped(3)
+
+
+def test_untimed_runs_take_no_time_and_record_no_latency() -> None:
+    reference = ran(UNTIMED, [write(5, 0), read(9, 0), read(9, 1), flush(10), trim(11, 0)])
+    assert reference.latencies == {}
+    assert reference.export()["now"] == 0
+    assert reference.counters["flash_reads"] == reference.counters["unmapped_reads"] == 1
+    assert reference.export()["clock"] == 1
+
+
+# Allocation
+
+
+DYNAMIC = replace(TIMED, channels=2, allocation="dynamic", logical_pages=32)
+
+
+def test_static_allocation_is_by_page_number() -> None:
+    reference = ran(replace(DYNAMIC, allocation="static"), writes(3, 1, 2, 3))
+    assert [plane_of(reference, lpn) for lpn in (1, 2, 3)] == [1, 0, 1]
+
+
+@pytest.mark.parametrize("timing", ["none", "event"])
+def test_dynamic_allocation_takes_idle_dies_in_turn(timing: str) -> None:
+    reference = ran(replace(DYNAMIC, timing=timing), writes(7, 8, 9, 10, gap_ns=1000))
+    assert [plane_of(reference, lpn) for lpn in (7, 8, 9, 10)] == [0, 1, 0, 1]
+
+
+def test_dynamic_allocation_takes_the_planes_of_a_die_in_turn() -> None:
+    reference = ran(replace(DYNAMIC, channels=1, planes_per_die=2), writes(7, 8, 9))
+    assert [plane_of(reference, lpn) for lpn in (7, 8, 9)] == [0, 1, 0]
+
+
+def test_dynamic_allocation_avoids_the_die_that_is_estimated_busy() -> None:
+    reference = ran(DYNAMIC, [write(0, 0), write(1000, 1), read(2000, 0), write(2000, 2)])
+    # the cursor points to die 0 again, but that reads until 2060
+    assert plane_of(reference, 2) == 1
+    assert reference.export()["est"] == [2060, 2210]
+    assert reference.export()["die_cursor"] == 0
+
+
+def test_a_read_follows_its_page_to_another_die() -> None:
+    requests = [write(0, 0), write(1000, 1), write(2000, 2), read(2001, 0), write(2002, 0)]
+    reference = ran(DYNAMIC, requests)
+    # lpn 0 is on die 0, which programs lpn 2 until 2210; its new version goes to die 1, 2002-2212
+    assert plane_of(reference, 0) == 1
+    assert reference.latencies[3] == 2212 + 60 - 2001
+
+
+#: V_max is (5 - 2 - 1) * 2 = 4. Seven writes leave plane 0 with four valid pages, plane 1 with three, and
+#: the eighth, of lpn 1, goes to die 1; the ninth is bound to die 0.
+FULL_DIE = replace(DYNAMIC, blocks_per_plane=5, pages_per_block=2, logical_pages=7)
+
+
+@pytest.mark.parametrize("timing", ["none", "event"])
+def test_a_write_to_a_full_die_goes_to_the_emptiest_plane(timing: str) -> None:
+    reference = ran(replace(FULL_DIE, timing=timing), writes(0, 1, 2, 3, 4, 5, 6, 1, 0, gap_ns=1000))
+    assert plane_of(reference, 0) == 1
+    assert [reference.device.valid_in_plane(plane) for plane in (0, 1)] == [3, 4]
+    assert reference.export()["die_cursor"] == 1
+    assert reference.export()["est"] == ([8210, 8210] if timing == "event" else [0, 0])
+
+
+# When garbage is collected
+
+
+def test_the_floor_alone_keeps_two_blocks_in_the_pool() -> None:
+    config = replace(
+        UNTIMED,
+        threshold_blocks=None,
+        threshold_pages=0,
+        blocks_per_plane=8,
+        pages_per_block=2,
+        logical_pages=2,
+    )
+    reference = ran(config, writes(*[0] * 12))
+    assert reference.export()["pool"] == [[6, 7]] and reference.counters["rounds"] == 0
+    reference.run(writes(0))
+    assert reference.export()["pool"] == [[7, 0]]
+    assert reference.counters["rounds"] == reference.counters["gc_episodes"] == 1
+
+
+@pytest.mark.parametrize(
+    "mode, barrier, rounds", [("barrier", None, 1), ("barrier", 6, 3), ("per_write", 6, 1)]
+)
+def test_an_episode_ends_at_the_barrier_or_after_one_round(
+    mode: str, barrier: int | None, rounds: int
+) -> None:
+    config = replace(
+        UNTIMED,
+        threshold_blocks=4,
+        barrier=barrier,
+        gc_mode=mode,
+        blocks_per_plane=8,
+        pages_per_block=2,
+        logical_pages=2,
+    )
+    assert ran(config, writes(*[0] * 8)).counters["rounds"] == 0
+    reference = ran(config, writes(*[0] * 9))  # opens block 4, which leaves three in the pool
+    assert reference.counters["rounds"] == rounds
+    assert reference.counters["gc_episodes"] == 1
+    assert len(reference.export()["pool"][0]) == 3 + rounds
+
+
+def test_a_threshold_in_pages_counts_pages_of_open_blocks_too() -> None:
+    config = replace(
+        UNTIMED,
+        threshold_blocks=None,
+        threshold_pages=20,
+        blocks_per_plane=8,
+        pages_per_block=4,
+        logical_pages=4,
+    )
+    assert ran(config, writes(*[0] * 12)).counters["rounds"] == 0  # 20 pages free
+    reference = ran(config, writes(*[0] * 13))
+    assert reference.counters["rounds"] == 1
+    assert reference.export()["free_pages"] == [23]
+
+
+def test_per_write_goes_on_while_the_floor_holds() -> None:
+    config = replace(
+        UNTIMED,
+        gc_mode="per_write",
+        placement="sep_gc",
+        blocks_per_plane=7,
+        pages_per_block=2,
+        logical_pages=6,
+    )
+    reference = ran(config, writes(0, 1, 2, 3, 4, 5, 0, 2, 4, 0, 2), fifo)
+    # block 0 moves lpn 1 into block 6, opened for GC, so the pool is [0]; block 1 moves lpn 3 and fills it
+    assert reference.counters["rounds"] == reference.counters["relocated_pages"] == 2
+    assert reference.counters["gc_episodes"] == 1
+    assert reference.export()["pool"] == [[0, 1]]
+    assert reference.export()["open"] == [[5, -1]]
+    assert [reference.export()["logical_ppn"][lpn] for lpn in (1, 3)] == [12, 13]
+    assert reference.export()["clock"] == 11
+
+
+@pytest.mark.parametrize(
+    "changes, most",
+    [
+        ({"threshold_blocks": 2}, 20),
+        ({"threshold_blocks": 1}, 20),
+        ({"threshold_blocks": 3}, 16),
+        ({"threshold_blocks": 3, "barrier": 4}, 12),
+        ({"threshold_blocks": 2, "placement": "sep_gc"}, 16),
+        ({"threshold_blocks": None, "threshold_pages": 9}, 19),
+        ({"threshold_blocks": None, "threshold_pages": 9, "barrier": 11}, 17),
+        ({"threshold_blocks": 2, "background_pages": 13}, 15),
+    ],
+)
+def test_a_device_that_could_not_run_full_is_refused(changes: dict[str, Any], most: int) -> None:
+    config = replace(UNTIMED, blocks_per_plane=8, pages_per_block=4, logical_pages=most, **changes)
+    assert config.max_valid_pages == most
+    Reference(config, greedy)
+    with pytest.raises(ValueError, match="do not fit"):
+        Reference(replace(config, logical_pages=most + 1), greedy)
+
+
+# Background GC
+
+
+#: V_max is 16 - 12 - 2 = 2; background GC sets in with fewer than 12 of 16 pages free.
+BACKGROUND = replace(TIMED, blocks_per_plane=8, pages_per_block=2, logical_pages=2, background_pages=12)
+
+
+def test_background_gc_runs_while_the_die_has_nothing_else_to_do() -> None:
+    reference = ran(BACKGROUND, [*writes(0, 0, 0, 0, 0, gap_ns=1000), read(4300, 0)])
+    # the fifth write ends at 4210, the erase of block 0 at 5210
+    assert reference.latencies[5] == 5210 + 60 - 4300
+    assert reference.counters["rounds"] == reference.counters["erases"] == 1
+    assert reference.counters["gc_episodes"] == 0
+
+
+def test_a_write_drives_the_background_round_of_its_plane_to_its_end() -> None:
+    requests = [*writes(1, 0, 0, 0, 0, gap_ns=1000), write(4300, 0), read(4310, 1)]
+    reference = ran(BACKGROUND, requests, fifo)
+    # move of lpn 1 out of block 0: 4210-4480; read -4540; erase -5540; write -5750
+    assert reference.latencies[6] == 4540 - 4310
+    assert reference.latencies[5] == 5750 - 4300
+    assert reference.counters["relocated_pages"] == 1
+
+
+def test_background_gc_serves_the_plane_with_the_fewest_free_pages() -> None:
+    config = replace(BACKGROUND, planes_per_die=2, logical_pages=4)
+    # both planes come under the threshold before the die is idle; plane 1 has one page less
+    lpns = [0, 0, 0, 0, 1, 1, 1, 1, 0, 1, 1]
+    reference = ran(config, [*[write(0, lpn) for lpn in lpns], read(11 * 210 + 1, 1)])
+    assert reference.export()["erases"] == [0] * 8 + [1] + [0] * 7
+
+
+# Sub-blocks
+
+
+#: Two sub-blocks of two pages. The seventeenth write opens block 4 and leaves block 5 alone in the pool.
+RUNS = replace(
+    UNTIMED, erase_unit="sub_block_run", sub_blocks_per_block=2, blocks_per_plane=6, logical_pages=4
+)
+RUN_WRITES = writes(0, 1, 2, 3, *[0, 1] * 6, 0)
+
+
+def chosen(*choices: tuple[int, int]) -> Policy:
+    """A policy that plays the choices in order."""
+    left = iter(choices)
+    return lambda device, plane: next(left)
+
+
+def test_erasing_a_run_leaves_the_rest_of_the_block_alone() -> None:
+    reference = ran(RUNS, RUN_WRITES, chosen((0, 0b01), (1, 0b11)))
+    state = reference.export()
+    # 4 + 2 pages in the pool are under the floor: a second round follows
+    assert state["erases"] == [1, 0, 1, 1] + [0] * 8
+    assert state["written"][:4] == [0, 2, 0, 0] and state["valid"][:2] == [0, 2]
+    assert state["pool"] == [[5, 0, 1]]
+    assert state["ages"] == [[2, 3, 0]]
+    assert state["buckets"] == [[[0], [], [], [3], [2]]]
+    assert reference.counters["erases"] == 2 and reference.counters["erased_sub_blocks"] == 3
+    assert reference.counters["relocated_pages"] == 0
+
+
+def test_a_partly_erased_block_is_opened_at_its_free_sub_block_and_closes_behind_it() -> None:
+    choices = [(0, 0b01), (1, 0b11), (2, 0b11), (3, 0b11), (4, 0b11)]
+    reference = ran(RUNS, [*RUN_WRITES, *writes(1, 0, 1, *[0, 1] * 2)], chosen(*choices))
+    before = reference.export()
+    assert before["pool"][0][0] == 0 and 0 in before["ages"][0]
+    reference.run(writes(0))
+    opened = reference.export()
+    assert opened["open"] == [[0]] and 0 not in opened["ages"][0]
+    assert opened["written"][:2] == [1, 2]
+    reference.run(writes(1))
+    assert reference.export()["open"] == [[-1]] and reference.export()["ages"][0][-1] == 0
+
+
+# Legal erase sets
+
+
+def legality(**changes: Any) -> Device:
+    """Block 0: sub-blocks invalid, valid, invalid, valid. Block 1: all valid. Block 2: open."""
+    config = replace(
+        UNTIMED, sub_blocks_per_block=4, blocks_per_plane=6, logical_pages=24, planes_per_die=2, **changes
+    )
+    on_plane_0 = [0, 2, 4, 6, 0, 4, 8, 10, 12]
+    return ran(config, writes(*on_plane_0)).device
+
+
+@pytest.mark.parametrize(
+    "block, mask, reason",
+    [
+        (6, 0b1111, "not in plane"),
+        (-1, 0b1111, "not in plane"),
+        (2, 0b1111, "is open"),
+        (3, 0b1111, "is open, being collected or empty"),
+        (0, 0, "non-empty subset"),
+        (0, -1, "non-empty subset"),
+        (0, 0b10000, "non-empty subset"),
+        (0, 0b0101, "cannot be erased"),
+        (0, 0b0010, "no invalid page"),
+        (1, 0b1111, "no invalid page"),
+    ],
+)
+def test_illegal_erase_sets_are_refused_and_change_nothing(block: int, mask: int, reason: str) -> None:
+    device = legality(erase_unit="sub_block_run")
+    before = (dict(device.counters), list(device.ages[0]), list(device.pools[0]))
+    with pytest.raises(IllegalEraseSet, match=reason):
+        device.start_round(0, block, mask)
+    assert (device.counters, device.ages[0], list(device.pools[0])) == before
+    assert device.rounds == {}
+
+
+def test_runs_are_legal_only_where_the_device_can_erase_them() -> None:
+    assert legality(erase_unit="sub_block_run").objection(0, 0, 0b0110) is None
+    assert legality(erase_unit="sub_block_run").objection(0, 0, 0b0001) is None
+    assert "cannot be erased" in str(legality(erase_unit="block").objection(0, 0, 0b0110))
+    assert legality(erase_unit="block").objection(0, 0, 0b1111) is None
+
+
+@pytest.mark.parametrize("timing", ["none", "event"])
+def test_a_refused_decision_can_be_taken_again(timing: str) -> None:
+    config = replace(GC_CONFIG, timing=timing)
+    reference = Reference(config)
+    requests = [*GC_WRITES, read(6300, 3)]
+    steps = reference.decisions(requests)
+    assert next(steps) == 0
+    before = reference.export()
+    with pytest.raises(IllegalEraseSet):
+        steps.send((4, 1))
+    assert reference.export() == before
+    steps = reference.decisions([])
+    assert next(steps) == 0
+    with pytest.raises(StopIteration):
+        steps.send((0, 1))
+    assert reference.export() == ran(config, requests).export()
+
+
+# Draws
+
+
+@pytest.mark.parametrize(
+    "seed, outputs",
+    [
+        # Vigna's splitmix64.c, as published with many generators seeded by it
+        (1234567, [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431]),
+        (0, [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]),
+    ],
+)
+def test_mix_is_the_finaliser_of_splitmix64(seed: int, outputs: list[int]) -> None:
+    golden = 0x9E3779B97F4A7C15
+    assert [mix((seed + (i + 1) * golden) % 2**64) for i in range(len(outputs))] == outputs
+
+
+def test_draws_depend_on_seed_stream_decision_and_number() -> None:
+    words = [(stream, decision, k) for stream in (1, 2) for decision in (0, 1) for k in (0, 1)]
+    assert len({draw(seed, *word) for seed in (0, 9) for word in words}) == 16
+    golden = 0x9E3779B97F4A7C15
+    z = 5
+    for word in (1, 2, 3):
+        z = mix((z + (word + 1) * golden) % 2**64)
+    assert draw(5, 1, 2, 3) == z
+    assert {below(3, draw(0, 1, 0, k)) for k in range(50)} == {0, 1, 2}
+    assert below(7, 2**64 - 1) == 6 and below(7, 0) == 0
+
+
+# Policies
+
+
+def aged(**changes: Any) -> Device:
+    """Blocks close in the order 0 1 2 3; invalid pages 1, 2, 0, 2; block 3 reached two before block 1."""
+    config = replace(UNTIMED, blocks_per_plane=9, logical_pages=16, **changes)
+    order = [*range(12), 12, 13, 14, 15, 12, 13, 4, 5, 0]
+    return ran(config, writes(*order)).device
+
+
+def test_fifo_takes_the_oldest_eligible_block() -> None:
+    device = aged()
+    assert device.ages[0][:4] == [0, 1, 2, 3]
+    assert fifo(device, 0) == (0, 1)
+
+
+def test_greedy_takes_the_first_to_have_come_into_the_fullest_bucket() -> None:
+    device = aged()
+    assert [device.invalid_in_block(block) for block in range(4)] == [1, 2, 0, 2]
+    assert greedy(device, 0) == (3, 1)
+
+
+@pytest.mark.parametrize("window, block", [(1, 0), (2, 1), (3, 1), (4, 1)])
+def test_windowed_greedy_looks_at_the_oldest_blocks_only(window: int, block: int) -> None:
+    assert windowed_greedy(window)(aged(), 0) == (block, 1)
+
+
+def test_windowed_greedy_falls_back_to_fifo() -> None:
+    config = replace(UNTIMED, blocks_per_plane=9, logical_pages=16)
+    device = ran(config, writes(*range(8), 4)).device  # block 0 is all valid
+    assert windowed_greedy(1)(device, 0) == (1, 1)
+
+
+def test_cost_benefit_weighs_age_against_valid_pages() -> None:
+    device = aged()
+    assert device.clock == 21
+    assert [device.invalidated_at[block] for block in (0, 1, 3)] == [20, 19, 17]
+    assert [device.closed_at[block] for block in (0, 1, 3)] == [3, 7, 15]
+    # since the last invalidation: 2*1/6, 3*2/4, 5*2/4; since closing: 19*1/6, 15*2/4, 7*2/4
+    assert cost_benefit(1, since_close=False)(device, 0) == (3, 1)
+    assert cost_benefit(1, since_close=True)(device, 0) == (1, 1)
+    # squared: 361/6 against 225/2; to the fifth the age decides
+    assert cost_benefit(2, since_close=True)(device, 0) == (1, 1)
+    assert cost_benefit(5, since_close=True)(device, 0) == (0, 1)
+
+
+def test_cost_benefit_takes_the_lowest_of_the_blocks_without_valid_pages() -> None:
+    config = replace(UNTIMED, blocks_per_plane=9, logical_pages=16)
+    device = ran(config, writes(*range(8), 4, 5, 6, 7, 0, 1, 2, 3)).device
+    assert cost_benefit(1, since_close=False)(device, 0) == (0, 1)
+
+
+def test_random_tries_its_draws_in_order() -> None:
+    device = aged(seed=3)
+    assert random_victim(device, 0) == (first_eligible(device, range(64)), 1)
+    assert d_choices(1)(device, 0) == random_victim(device, 0)
+
+
+def test_random_scans_upwards_from_its_last_draw_when_none_was_eligible() -> None:
+    seed = 8
+    config = replace(UNTIMED, pages_per_block=1, blocks_per_plane=400, logical_pages=100, seed=seed)
+    device = ran(config, writes(*range(100), 10, 70)).device
+    drawn = [below(400, draw(seed, 1, 0, k)) for k in range(65)]
+    assert not {10, 70} & set(drawn)
+    assert 10 < drawn[64] < 70 and not 10 < drawn[63] < 70
+    assert random_victim(device, 0) == (70, 1)
+
+
+def test_d_choices_takes_the_fullest_of_its_draws() -> None:
+    device = aged(seed=57)
+    assert d_choices(40)(device, 0)[0] in (1, 3)
+    for d in range(1, 6):
+        drawn = [first_eligible(device, range(65 * j, 65 * j + 64)) for j in range(d)]
+        assert d_choices(d)(device, 0) == (max(drawn, key=device.invalid_in_block), 1)
+    assert first_eligible(device, range(64)) == 0 and first_eligible(device, range(65, 65 + 64)) == 3
+
+
+def first_eligible(device: Device, numbers: range) -> int:
+    """The first eligible block among those draws of the first decision."""
+    drawn = [below(9, draw(device.config.seed, 1, 0, k)) for k in numbers]
+    return next(block for block in drawn if device.is_eligible(block))
+
+
+# Everything together
+
+
+POLICIES: dict[str, Policy] = {
+    "random": random_victim,
+    "fifo": fifo,
+    "greedy": greedy,
+    "d_choices": d_choices(3),
+    "windowed_greedy": windowed_greedy(3),
+    "cost_benefit": cost_benefit(1, since_close=False),
+}
+
+SMALL = replace(
+    TIMED, channels=2, chips_per_channel=2, planes_per_die=2, blocks_per_plane=8, pages_per_block=4
+)
+#: As full as each may be.
+DEVICES = {
+    "untimed": replace(SMALL, timing="none", logical_pages=8 * 20),
+    "untimed_dynamic": replace(SMALL, timing="none", allocation="dynamic", logical_pages=8 * 20 - 1),
+    "static": replace(SMALL, logical_pages=8 * 20),
+    "dynamic": replace(SMALL, allocation="dynamic", logical_pages=8 * 20 - 1),
+    "separate": replace(SMALL, placement="sep_gc", gc_mode="per_write", logical_pages=8 * 16),
+    "background": replace(
+        SMALL, allocation="dynamic", background_pages=14, logical_pages=8 * 14 - 1, gc_priority="after_reads"
+    ),
+    "closed": replace(SMALL, closed_loop=True, queue_depth=6, window_pages=9, logical_pages=8 * 20),
+}
+
+
+def random_requests(pages: int, count: int, seed: int) -> list[Row]:
+    rng = random.Random(seed)
+    ops = [WRITE] * 12 + [READ] * 5 + [TRIM, FLUSH]
+    requests: list[Row] = []
+    at = 0
+    for _ in range(count):
+        op = rng.choice(ops)
+        length = rng.randint(1, 6)
+        at += rng.choice((0, 0, 1, 60, 300, 3000))
+        lpn = int((pages - length) * rng.random() ** 2)
+        requests.append((at, lpn, 0 if op == FLUSH else length, op, rng.choice((0, 0, 1, 2, 3))))
+    return requests
+
+
+def largest_run(device: Device, plane: int) -> tuple[int, int]:
+    """The single sub-block with most invalid pages."""
+    sets = [
+        (device.written[sub] - device.valid_in_sub_block(sub), -block, 1 << bit)
+        for block in device.ages[plane]
+        for bit, sub in enumerate(device.sub_blocks_of_block(block))
+    ]
+    _, block, mask = max(sets)
+    return -block, mask
+
+
+def check_state(reference: Reference) -> None:
+    """What must hold of any device at rest."""
+    device, state = reference.device, reference.export()
+    mapped = [ppn for ppn in state["logical_ppn"] if ppn >= 0]
+    assert len(set(mapped)) == len(mapped) == sum(state["valid"])
+    assert reference.counters["lost_pages"] == 0
+    opened = {place.block for place in device.open.values()}
+    victims = {block for block, _ in device.rounds.values()}
+    for block in range(reference.config.planes * reference.config.blocks_per_plane):
+        plane = device.plane_of_block(block)
+        has_free = any(device.written[sub] == 0 for sub in device.sub_blocks_of_block(block))
+        is_at_rest = block not in opened | victims
+        assert (block in device.pools[plane]) == (is_at_rest and has_free)
+        assert device.is_indexed(block) == (is_at_rest and device.written_in_block(block) > 0)
+        found_in = [i for i, bucket in enumerate(device.buckets[plane]) if block in bucket]
+        assert found_in == ([device.invalid_in_block(block)] if device.is_indexed(block) else [])
+
+
+def check_accounts(reference: Reference) -> None:
+    c, state = reference.counters, reference.export()
+    assert c["host_pages_written"] == state["clock"]
+    programs = c["host_pages_written"] + c["relocated_pages"]
+    erased = c["erased_sub_blocks"] * reference.config.pages_per_sub_block
+    assert 0 <= programs - sum(state["written"]) <= erased
+    assert sum(state["erases"]) == c["erased_sub_blocks"]
+    assert c["rounds"] - c["erases"] == len(reference.device.rounds)
+    unread = c["host_reads"] - c["queue_hits"] - c["unmapped_reads"] + c["rmw_reads"] + c["relocated_pages"]
+    assert 0 <= c["flash_reads"] <= unread
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("kind", DEVICES)
+def test_nothing_is_lost_under_any_policy(kind: str, name: str) -> None:
+    config = DEVICES[kind]
+    requests = [(0, 0, config.logical_pages, WRITE, 0), *random_requests(config.logical_pages, 200, seed=1)]
+    reference = ran(config, requests, POLICIES[name])
+    check_state(reference)
+    check_accounts(reference)
+    assert reference.counters["rounds"] > 0
+    expected = {i for i, row in enumerate(requests) if row[3] in (READ, WRITE)}
+    assert set(reference.latencies) == (expected if config.timing == "event" else set())
+
+
+@pytest.mark.parametrize("config", [TIMED, UNTIMED])
+def test_a_page_that_holds_the_wrong_data_counts_at_every_read_and_in_the_audit(
+    config: ReferenceConfig,
+) -> None:
+    reference = ran(config, [write(0, 0), write(0, 1)])
+    reference.device.physical[0] = (0, 0)
+    reference.run([read(1000, 0), read(1000, 1)])
+    assert reference.counters["lost_pages"] == 2
+
+
+@pytest.mark.parametrize("timing", ["none", "event"])
+@pytest.mark.parametrize("placement", ["single", "sep_gc"])
+def test_nothing_is_lost_when_single_sub_blocks_are_erased(timing: str, placement: str) -> None:
+    config = replace(
+        RUNS, timing=timing, placement=placement, planes_per_die=2, blocks_per_plane=8, logical_pages=32
+    )
+    reference = ran(config, random_requests(32, 300, seed=2), largest_run)
+    check_state(reference)
+    check_accounts(reference)
+    assert reference.counters["erased_sub_blocks"] > 20
+
+
+@pytest.mark.parametrize("kind", DEVICES)
+def test_input_in_chunks_is_the_same_input(kind: str) -> None:
+    config = DEVICES[kind]
+    requests = random_requests(config.logical_pages, 120, seed=3)
+    whole = ran(config, requests)
+    parts = Reference(config, greedy)
+    for start in range(0, 120, 7):
+        parts.run(requests[start : start + 7], last=False)
+    parts.run([])
+    assert parts.export() == whole.export()
+    assert parts.latencies == whole.latencies
+    assert parts.counters == whole.counters
+
+
+def test_decisions_taken_outside_are_those_of_the_policy() -> None:
+    config = DEVICES["dynamic"]
+    requests = [(0, 0, config.logical_pages, WRITE, 0), *random_requests(config.logical_pages, 60, seed=4)]
+    inside = ran(config, requests, fifo)
+    outside = Reference(config)
+    steps = outside.decisions(requests)
+    decisions = drive(steps.send, lambda plane: fifo(outside.device, plane))
+    assert decisions == outside.counters["rounds"] > 0
+    assert outside.export() == inside.export()
+
+
+def drive(send: Callable[[Any], int], choose: Callable[[int], tuple[int, int]]) -> int:
+    """Answer every decision; returns how many there were."""
+    count, choice = 0, None
+    while True:
+        try:
+            plane = send(choice)
+        except StopIteration:
+            return count
+        count, choice = count + 1, choose(plane)
