@@ -22,8 +22,12 @@ MASKED_SCORE = -1e9
 
 Start = Literal["cost_benefit", "greedy", "none"]
 
-# weights of (log_benefit, log_age) in the score that the network corrects
-_START_WEIGHTS: dict[str, tuple[float, float]] = {"cost_benefit": (1.0, 1.0), "greedy": (1.0, 0.0)}
+# weights of the features in the linear part of the score
+_START_WEIGHTS: dict[str, dict[str, float]] = {
+    "cost_benefit": {"log_benefit": 1.0, "log_age": 1.0},
+    "greedy": {"log_benefit": 1.0},
+    "none": {},
+}
 
 
 class ScorerConfig(Config):
@@ -45,10 +49,11 @@ class ScorerConfig(Config):
 class CandidateScorer(nn.Module):
     """Scores and the value of a decision with any number of candidates.
 
-    The score of a candidate is `sharpness * (w_benefit * log_benefit + w_age * log_age)`, the logarithm of
-    the cost-benefit score of Kawaguchi, Nishioka, Motoda ("A Flash-Memory Based File System", USENIX 1995),
-    plus a correction by a network whose last layer starts at zero: untrained, it ranks candidates as
-    `ScorerConfig.start` does. All three factors are learned.
+    The score of a candidate is linear in its features, plus a correction by a network whose last layer
+    starts at zero. The linear part starts at `sharpness * (log_benefit + log_age)`, the logarithm of the
+    cost-benefit score of Kawaguchi, Nishioka, Motoda ("A Flash-Memory Based File System", USENIX 1995), or
+    at greedy's `sharpness * log_benefit`; so the untrained scorer ranks candidates as that heuristic does.
+    Its weights, those of the other features included, and its sharpness are learned.
 
     Args:
         candidate_features: the names of the F columns of `candidates`.
@@ -67,7 +72,7 @@ class CandidateScorer(nn.Module):
     ) -> None:
         super().__init__()
         self.config = config
-        self.heuristic = _heuristic(candidate_features, config)
+        self.linear = _LinearScore(_start_weights(candidate_features, config.start), config.sharpness)
         features, context = len(candidate_features), len(context_features)
         pooled = 2 * features if config.pooling == "mean_max" else 0
         width = config.hidden[0]
@@ -95,8 +100,7 @@ class CandidateScorer(nn.Module):
             shared = torch.cat([context, _pool(candidates, valid)], dim=-1)
         hidden = self.candidate_layer(candidates) + self.shared_layer(shared).unsqueeze(-2)
         scores = self.score_layer(self.body(hidden)).squeeze(-1)
-        if self.heuristic is not None:
-            scores = scores + self.heuristic(candidates)
+        scores = scores + self.linear(candidates)
         return scores.masked_fill(~valid, MASKED_SCORE)
 
     def value(self, candidates: Tensor, context: Tensor, mask: Tensor) -> Tensor:
@@ -105,32 +109,28 @@ class CandidateScorer(nn.Module):
         return self.value_body(torch.cat([context, _pool(embedded, mask.bool())], dim=-1))
 
 
-class _LogCostBenefit(nn.Module):
-    """sharpness * (w_benefit * log_benefit + w_age * log_age), all three learned."""
+class _LinearScore(nn.Module):
+    """sharpness * (candidates @ weights), all of it learned."""
 
-    def __init__(self, benefit: int, age: int, weights: tuple[float, float], sharpness: float) -> None:
+    def __init__(self, weights: list[float], sharpness: float) -> None:
         super().__init__()
-        self.columns = [benefit, age]
         self.weights = nn.Parameter(torch.tensor(weights))
         # its logarithm is what is learned, so that the ranking cannot turn over through it
         self.log_sharpness = nn.Parameter(torch.tensor(math.log(sharpness)))
 
     def forward(self, candidates: Tensor) -> Tensor:
-        return self.log_sharpness.exp() * (candidates[..., self.columns] @ self.weights)
+        return self.log_sharpness.exp() * (candidates @ self.weights)
 
 
-def _heuristic(candidate_features: Sequence[str], config: ScorerConfig) -> _LogCostBenefit | None:
-    if config.start == "none":
-        return None
-    names = list(candidate_features)
-    missing = [name for name in ("log_benefit", "log_age") if name not in names]
-    if missing:
-        raise SsdgymError(
-            f"scorer.start: {config.start!r} needs the candidate feature {missing[0]!r}, which this "
-            "environment does not have; use start: none."
-        )
-    columns = names.index("log_benefit"), names.index("log_age")
-    return _LogCostBenefit(*columns, _START_WEIGHTS[config.start], config.sharpness)
+def _start_weights(candidate_features: Sequence[str], start: Start) -> list[float]:
+    weights = _START_WEIGHTS[start]
+    for name in weights:
+        if name not in candidate_features:
+            raise SsdgymError(
+                f"scorer.start: {start!r} needs the candidate feature {name!r}, which this environment "
+                "does not have; use start: none."
+            )
+    return [weights.get(name, 0.0) for name in candidate_features]
 
 
 def _pool(values: Tensor, valid: Tensor) -> Tensor:

@@ -112,6 +112,7 @@ class TrainingRun:
     ) -> None:
         self.config = config
         self.out = out
+        self.env = env
         self.validation_env = validation_env
         self.features = FeatureNames.of(env.vector_env)
         self.model = make_algorithm(config, env, self.features)
@@ -132,6 +133,8 @@ class TrainingRun:
         if not self.evaluations:
             self.checkpoint()
         self.save_agents()
+        # the untrained agent's mean, so that it is the same for a resumed run
+        self.env.reward_offset = -self.evaluations[0]["reward_mean"]
         begin_segment(self.model, self.config.seed)
         task = bar.add_task("training", total=self.config.total_decisions, completed=self.decisions)
         self.model.learn(

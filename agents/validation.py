@@ -21,7 +21,8 @@ def validate(agent: Agent, env: SB3VecEnv, first_seed: int) -> Row:
         first_seed: seed of environment 0; environment i has `first_seed + i`.
 
     Returns:
-        `return_mean` and `return_min`, undiscounted, and the mean of every number in the final infos.
+        `return_mean` and `return_min`, undiscounted, `reward_mean` per decision, and the mean of every number
+        in the final infos.
     """
     env.seed(first_seed)
     observation = env.reset()
@@ -32,10 +33,15 @@ def validate(agent: Agent, env: SB3VecEnv, first_seed: int) -> Row:
             finals.setdefault(int(i), infos[i])
     episodes = [finals[i] for i in range(env.num_envs)]
     returns = [episode["episode"]["r"] for episode in episodes]
-    row = {"return_mean": float(np.mean(returns)), "return_min": float(np.min(returns))}
+    decisions = sum(episode["episode"]["l"] for episode in episodes)
+    row = {
+        "return_mean": float(np.mean(returns)),
+        "return_min": float(np.min(returns)),
+        "reward_mean": float(np.sum(returns)) / decisions,
+    }
     return {**row, **_means(episodes)}
 
 
 def _means(episodes: list[dict[str, Any]]) -> Row:
-    numbers = [key for key, value in episodes[0].items() if isinstance(value, (int, float, np.number))]
+    numbers = [key for key, value in episodes[0].items() if isinstance(value, (float, np.number))]
     return {key: float(np.mean([episode[key] for episode in episodes])) for key in numbers}

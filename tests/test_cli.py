@@ -150,7 +150,7 @@ def test_doctor__exits_with_1_when_a_check_fails(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("SSDGYM_TRACES", str(tmp_path / "missing"))
-    assert main(["doctor"]) == 1
+    assert main(["doctor", "--json"]) == 1
     assert "which is not a folder" in capsys.readouterr().out
 
 

@@ -2,41 +2,63 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ssdgym.cli.console import console, print_json, progress_note
+from ssdgym.cli.console import compile_note, console, print_json, progress_note
 from ssdgym.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from ssdgym.experiments.bench import Measurement
 
 
 def bench(
     repeats: Annotated[int, typer.Option(min=1, help="Repeats of each measurement; the median counts.")] = 5,
+    start: Annotated[
+        bool, typer.Option("--start/--no-start", help="Measure the cold compile and the warm start, too.")
+    ] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Measure host writes/s, requests/s, decisions/s, compile time and warm start.
+    """Measure host writes/s, requests/s, decisions/s, cold compile and warm start.
 
-    Each rate stands beside an in-process yardstick, a kernel that does the same memory touches and nothing
-    else, so that ratios can be compared between machines.
+    Each rate stands beside an in-process yardstick, a kernel that only touches the same memory, so that the
+    ratio of the two can be compared between machines.
 
     Examples:
 
         ssdgym bench
 
-        ssdgym bench --repeats 9 --json
+        ssdgym bench --no-start --repeats 9 --json
     """
+    from ssdgym.experiments.bench import measure_all
+
+    compile_note(quiet=as_json)
+    found = measure_all(
+        repeats, start=start, announce=lambda name: progress_note(f"measuring {name}", quiet=as_json)
+    )
+    if as_json:
+        print_json([measurement.as_dict() for measurement in found])
+    else:
+        _print_table(found)
+
+
+def _print_table(found: Sequence[Measurement]) -> None:
     from rich import box
     from rich.table import Table
 
-    from ssdgym.experiments.bench import measure_all
-
-    measurements = measure_all(repeats, lambda name: progress_note(f"measuring {name}", quiet=as_json))
-    if as_json:
-        print_json([vars(measurement) for measurement in measurements])
-        return
     table = Table("measurement", box=box.SIMPLE_HEAD)
-    for heading in ("value", "unit", "yardstick", "share", "expected"):
+    for heading in ("value", "expected", "", "yardstick", "ratio"):
         table.add_column(heading, justify="right")
-    for item in measurements:
-        table.add_row(item.name, f"{item.value:,.2f}", item.unit, *item.comparison())
+    for item in found:
+        digits = 2 if item.unit == "s" else 0
+        table.add_row(
+            item.name,
+            f"{item.value:,.{digits}f} {item.unit}",
+            f"{item.expected:,.{digits}f}",
+            "[green]reached[/]" if item.reached else "[yellow]missed[/]",
+            "" if item.yardstick is None else f"{item.yardstick:,.0f}",
+            "" if item.ratio is None else f"{item.ratio:.3f}",
+        )
     console().print(table)

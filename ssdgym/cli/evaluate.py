@@ -41,6 +41,7 @@ def evaluate(
     ] = None,
     seeds: Annotated[str, typer.Option(help="Seeds: 5, or 1,2,9, or 100-109.")] = "1000-1004",
     host_pages: Annotated[int, typer.Option(min=1, help="Host pages per run.")] = 500_000,
+    settle: Annotated[int, typer.Option(min=0, help="Host pages before them, not measured.")] = 50_000,
     ftl: Ftl = None,
     preconditioning: Preconditioning = "workload",
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 2,
@@ -74,6 +75,7 @@ def evaluate(
             seed=seed,
             ftl=closed_loop(parse_ftl(ftl), load_workload(one_workload)),
             host_pages=host_pages,
+            settle=settle,
             preconditioning=preconditioning,
             agent=learned.get(name),
         )
@@ -106,8 +108,10 @@ def agent_labels(paths: Sequence[Path]) -> dict[str, Path]:
 
 def run_cells(cells: Sequence[Cell], workers: int, *, quiet: bool) -> list[Result]:
     """Evaluate with a progress bar."""
+    from ssdgym.experiments.evaluate import check_cells
     from ssdgym.experiments.evaluate import evaluate as evaluate_cells
 
+    check_cells(cells)
     compile_note(quiet=quiet)
     with progress_bar("runs", quiet=quiet) as bar:
         advance_to(bar, 0, len(cells))

@@ -49,6 +49,7 @@ def run(
         typer.Option(min=0, help="GC starts below this: a share of a plane's pages, or a number of blocks."),
     ] = None,
     ftl: Ftl = None,
+    settle: Annotated[int, typer.Option(min=0, help="Host pages before them that are not measured.")] = 0,
     preconditioning: Preconditioning = "none",
     size_to_trace: Annotated[
         bool,
@@ -72,14 +73,15 @@ def run(
 
         ssdgym run --policy cost_benefit --placement sep_gc --preconditioning workload --seed 7
     """
-    from ssdgym.experiments.evaluate import Cell, run_cell
+    from ssdgym.config.workload import is_endless
+    from ssdgym.experiments.evaluate import Cell, check_cells, run_cell
     from ssdgym.experiments.results import write_results
     from ssdgym.files import writable_folder
 
     if out is not None:
         writable_folder(out)
     source = _workload(workload, loops)
-    if _is_endless(source) and requests is None and host_pages is None:
+    if is_endless(source) and requests is None and host_pages is None:
         host_pages = DEFAULT_HOST_PAGES
     options = parse_ftl(
         ftl, placement=placement, allocation=allocation, timing=timing, queue_depth=queue_depth
@@ -92,9 +94,11 @@ def run(
         ftl=(*closed_loop(options, source), *_threshold(gc_threshold)),
         host_pages=host_pages,
         requests=requests,
+        settle=settle,
         preconditioning=preconditioning,
         label=workload,
     )
+    check_cells([cell])
     compile_note(quiet=as_json)
     with progress_bar("pages", quiet=as_json) as bar:
         result = run_cell(cell, lambda done: advance_to(bar, done, host_pages))
@@ -116,12 +120,6 @@ def _workload(source: str, loops: int | None) -> WorkloadConfig:
     if not isinstance(model, TraceConfig):
         raise SsdgymError(f"--loops {loops}: {source} is not a trace; use --requests or --host-pages instead")
     return model.model_copy(update={"loops": loops})
-
-
-def _is_endless(workload: WorkloadConfig) -> bool:
-    from ssdgym.config.workload import TraceConfig
-
-    return (workload.loops if isinstance(workload, TraceConfig) else workload.requests) is None
 
 
 def _sized(device: str, workload: WorkloadConfig) -> str | DeviceConfig:

@@ -42,8 +42,11 @@ def train(
 
         ssdgym train --config ppo-smoke --algorithm dqn --seed 3 --json
     """
+    from ssdgym.files import writable_folder
+
     if resume and overwrite:
         raise SsdgymError("--resume goes on with the run that --overwrite would remove: give one of the two")
+    writable_folder(out)
     learn, TrainConfig, load_config = learning()
     settings = load_config(TrainConfig, config, "agents")
     settings = load_config(

@@ -88,7 +88,8 @@ class _UniqueKeyLoader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen = set()
         for key_node, _ in node.value:
-            key = key_node.value
+            # Keys that are no scalars are refused below.
+            key = key_node.value if isinstance(key_node, yaml.ScalarNode) else id(key_node)
             if key in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"the key '{key}' is given twice", key_node.start_mark

@@ -92,6 +92,11 @@ class ZipfConfig(AccessConfig):
     kind: Literal["zipf"] = "zipf"
     theta: float = Field(0.99, ge=0, le=10, description="Exponent; 0 is uniform, 1 and more is allowed.")
     scrambled: bool = Field(True, description="Ranks are spread over the footprint at random; else in order.")
+    layout_seed: NonNegativeInt = Field(
+        0,
+        description="Seed of that spread. It is no part of the stream's seed: a device aged by this workload"
+        " meets the same hot pages under other draws.",
+    )
 
 
 class SequentialConfig(AccessConfig):
@@ -185,3 +190,21 @@ def _is_trace_path(source: str | Path) -> bool:
         return False
     path = Path(source)
     return path.suffix != "" or len(path.parts) > 1 or path.is_file()
+
+
+def is_endless(config: WorkloadConfig) -> bool:
+    """Does the workload go on for ever?"""
+    return config.loops is None if isinstance(config, TraceConfig) else config.requests is None
+
+
+def never_writes(config: WorkloadConfig) -> bool:
+    """Is it plain from the configuration that the workload writes no page? (Of a trace it is not.)"""
+    if isinstance(config, TraceConfig):
+        return False
+    if isinstance(config, MixedConfig):
+        return all(_never_writes(part.workload) for part in config.components)
+    return _never_writes(config)
+
+
+def _never_writes(config: AccessConfig) -> bool:
+    return config.read_fraction + config.trim_fraction >= 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.kernel import kernel
+from ssdgym.workloads.requests import READ
 
 #: Bins per factor of two: the middle of a bin is within 1 / (2 * 64) = 0.8 % of every value in it.
 BINS_PER_OCTAVE = 64
@@ -65,6 +66,13 @@ def _replace_least(heap, value):
 @kernel
 def record_latency(dev, op, serial, latency_ns):
     """Keep the latency of a finished read (op 0) or write (op 1)."""
+    run = dev.run[0]
+    if op == READ:
+        run.read_latency_sum_ns += latency_ns
+    else:
+        run.write_latency_sum_ns += latency_ns
+    if latency_ns > dev.geometry[0].slow_ns:
+        run.slow_requests += 1
     if serial < dev.latency.shape[0]:
         record = dev.latency[serial]
         record.ns = latency_ns

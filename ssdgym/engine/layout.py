@@ -48,6 +48,7 @@ GEOMETRY = np.dtype(
         ("program_ns", "i8"),
         ("erase_ns", "i8"),
         ("transfer_ns", "i8"),  # one page on the channel
+        ("slow_ns", "i8"),  # latency over which a request counts as slow
         ("queue_depth", "i8"),  # closed loop: requests outstanding; 0 = open loop
         ("window_pages", "i8"),  # page transactions in flight
         ("dynamic", "u1"),
@@ -96,6 +97,9 @@ RUN = np.dtype(
         ("erases", "i8"),  # blocks named in erase sets
         ("erased_sub_blocks", "i8"),
         ("lost_pages", "i8"),
+        ("read_latency_sum_ns", "i8"),
+        ("write_latency_sum_ns", "i8"),
+        ("slow_requests", "i8"),  # reads and writes slower than the geometry's slow_ns
         ("gc_time_ns", "i8"),  # die time of moves and erases, waiting for channels included
         ("metrics_start_ns", "i8"),
     ],

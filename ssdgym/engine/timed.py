@@ -160,9 +160,9 @@ def advance_timed(dev, requests, last, decider):
     run = dev.run[0]
     while True:
         ended = run.cursor >= requests.shape[0]
-        if ended and not last:
-            return INPUT_ENDED
         at_horizon = run.admitted_pages >= run.horizon
+        if ended and not last and not at_horizon:
+            return INPUT_ENDED
         if (ended or at_horizon) and run.free_transactions == geometry.window_pages:
             return HORIZON if at_horizon else INPUT_ENDED
         if run.ready_count > 0:

@@ -32,6 +32,11 @@ class SB3VecEnv(VecEnv):
     Args:
         vector_env: an environment that resets in the same step (`AutoresetMode.SAME_STEP`).
 
+    Attributes:
+        reward_offset: added to every reward handed on, not to the statistics of the episodes. Set to minus
+            the mean reward, it keeps values near zero when the discount is close to 1 (reward centering:
+            Naik, Wan, Tomar, Sutton, 2024).
+
     Raises:
         SsdgymError: if the environment resets in any other way, which Stable-Baselines3 would learn from
             as if a reset were a transition.
@@ -46,6 +51,7 @@ class SB3VecEnv(VecEnv):
             )
         self.vector_env = vector_env
         self.last_infos: dict[str, Any] = {}
+        self.reward_offset = 0.0
         super().__init__(
             vector_env.num_envs, vector_env.single_observation_space, vector_env.single_action_space
         )
@@ -85,7 +91,7 @@ class SB3VecEnv(VecEnv):
         sb3_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         for i in np.flatnonzero(dones):
             sb3_infos[i] = self._end_episode(int(i), infos, bool(truncated[i] and not terminated[i]))
-        return _copy(observation), np.array(rewards, dtype=np.float32), dones, sb3_infos
+        return _copy(observation), (rewards + self.reward_offset).astype(np.float32), dones, sb3_infos
 
     def close(self) -> None:
         """Close the vector environment."""

@@ -21,6 +21,7 @@ class Demo:
         workloads: skewed ones; uniform writes leave nothing to learn.
         seeds: none of them is used in training or validation.
         host_pages: per run, many times the device's logical space.
+        settle: host pages before them that are not measured.
         ftl: relocated pages have a stream of their own for everybody, because a separate stream is worth
             more than any victim rule. The closed loop keeps a few requests outstanding, as a host does.
     """
@@ -30,6 +31,7 @@ class Demo:
     workloads: tuple[str, ...] = ("zipf99", "zipf99_rw", "hot90")
     seeds: tuple[int, ...] = tuple(range(50_000, 50_008))
     host_pages: int = 150_000
+    settle: int = 30_000
     ftl: tuple[tuple[str, str | int], ...] = (("placement", "sep_gc"), ("queue_depth", 8))
 
     def cells(self, agent: Path, objective: str) -> list[Cell]:
@@ -42,6 +44,7 @@ class Demo:
                 seed=seed,
                 ftl=self.ftl,
                 host_pages=self.host_pages,
+                settle=self.settle,
                 agent=agent if policy == LEARNED else None,
                 objective=objective if policy == LEARNED else "",
             )

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 #: Requests handed to the engine at a time: few enough to see progress, enough not to notice the hand-over.
 CHUNK_REQUESTS = 1 << 17
 
+#: Of the workload that ages a device; the environments' default.
+AGEING_SEED = 0
+
 #: Called with (cells done, cells in all).
 Progress = Callable[[int, int], None]
 
@@ -41,9 +44,13 @@ class Cell:
         host_pages: length of the run in pages written by the host; ``None``: by ``requests``, or the whole
             workload.
         requests: length of the run in requests.
-        preconditioning: what the device goes through before it is measured: nothing at all, or a fill
-            followed by overwrites (uniform, or shaped like the workload) until collection is steady.
-        agent: file of a learned agent that takes the decisions, ``None`` for a policy.
+        settle: host pages before them that are played but not measured, so that what is measured is the
+            policy's own steady state and not the one the device was aged to.
+        preconditioning: what the device goes through before that: nothing at all, or a fill followed by
+            overwrites (uniform, or shaped like the workload) until collection is steady. All seeds and
+            policies start from the same aged device.
+        agent: file of a learned agent that takes the decisions, ``None`` for a policy. It needs a number of
+            ``host_pages`` and the preconditioning ``workload``, which is what its environment does.
         objective: what that agent was trained for.
         label: what the results call the workload; by default its name or path.
     """
@@ -55,6 +62,7 @@ class Cell:
     ftl: tuple[tuple[str, Any], ...] = ()
     host_pages: int | None = None
     requests: int | None = None
+    settle: int = 0
     preconditioning: Literal["none", "uniform", "workload"] = "workload"
     agent: Path | None = None
     objective: str = ""
@@ -120,12 +128,39 @@ def evaluate(cells: Sequence[Cell], workers: int = 2, progress: Progress | None 
     """
     if workers < 1:
         raise SsdgymError(f"workers must be at least 1, not {workers}")
+    check_cells(cells)
     jobs = _jobs(cells)
     if workers == 1 or len(jobs) == 1:
         finished = _run_here(cells, jobs, progress)
     else:
         finished = _run_in_workers(cells, jobs, min(workers, len(jobs)), progress)
     return [finished[index] for index in range(len(cells))]
+
+
+def check_cells(cells: Sequence[Cell]) -> None:
+    """Load and check every device, workload and policy, which takes no time, before anything that does.
+
+    Raises:
+        SsdgymError: one of them does not exist, is wrongly configured or does not fit.
+    """
+    from ssdgym.config.device import load_device, with_ftl
+    from ssdgym.config.workload import load_workload
+    from ssdgym.policy import get_policy
+    from ssdgym.simulator.build import check_reachable, thresholds_of
+
+    for cell in {(repr(cell.device), cell.ftl): cell for cell in cells}.values():
+        device = with_ftl(load_device(cell.device), ftl_changes(cell.ftl))
+        check_reachable(device, thresholds_of(device))
+    for cell in {repr(cell.workload): cell for cell in cells}.values():
+        load_workload(cell.workload)
+    for cell in {(cell.policy, cell.agent): cell for cell in cells}.values():
+        if cell.agent is None:
+            get_policy(cell.policy)
+        elif cell.preconditioning != "workload" or cell.host_pages is None or cell.requests is not None:
+            raise SsdgymError(
+                f"{cell.agent}: an agent is evaluated for a number of host pages on devices aged by the workload; "
+                "set host_pages, not requests, and the preconditioning to workload"
+            )
 
 
 def run_cell(cell: Cell, progress: Callable[[int], None] | None = None) -> Result:
@@ -143,14 +178,16 @@ def run_cell(cell: Cell, progress: Callable[[int], None] | None = None) -> Resul
     simulator = Simulator(cell.device, ftl=ftl_changes(cell.ftl), policy=cell.policy, seed=cell.seed)
     workload = load_workload(cell.workload)
     if cell.preconditioning != "none":
-        simulator.age(workload=workload if cell.preconditioning == "workload" else None, seed=cell.seed)
+        simulator.age(workload if cell.preconditioning == "workload" else None, seed=AGEING_SEED)
     stream = open_workload(
         workload,
         logical_pages=simulator.logical_pages,
         page_size=simulator.device.geometry.page_size_bytes,
         seed=cell.seed,
     )
-    metrics = simulator.run(_chunks(stream, cell.requests), host_pages=cell.host_pages, progress=progress)
+    metrics = simulator.run(
+        _chunks(stream, cell.requests), host_pages=cell.host_pages, settle=cell.settle, progress=progress
+    )
     return cell.result(metrics, time.perf_counter() - started)
 
 
@@ -174,7 +211,14 @@ def _jobs(cells: Sequence[Cell]) -> list[list[int]]:
     """
     groups: dict[Any, list[int]] = {}
     for index, cell in enumerate(cells):
-        together = (repr(cell.device), repr(cell.workload), cell.ftl, cell.agent, cell.host_pages)
+        together = (
+            repr(cell.device),
+            repr(cell.workload),
+            cell.ftl,
+            cell.agent,
+            cell.host_pages,
+            cell.settle,
+        )
         groups.setdefault(together if cell.agent else index, []).append(index)
     return list(groups.values())
 
@@ -201,6 +245,7 @@ def _run_in_workers(
 ) -> dict[int, Result]:
     finished: dict[int, Result] = {}
     context = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_prepare_worker) as pool:
         futures: dict[Future[list[Result]], list[int]] = {
             pool.submit(_run_job, [cells[index] for index in job]): job for job in jobs
@@ -215,9 +260,13 @@ def _run_in_workers(
                 f"a worker process died after {len(finished)} of {len(cells)} cells, most likely for want "
                 "of memory: evaluate with fewer workers or a smaller device"
             ) from error
-        finally:
-            # After a failure or Ctrl-C, what has not started never will; otherwise there is nothing left.
+        except BaseException:
+            # After a failure or Ctrl-C nobody wants what is still running, and the pool would wait for it.
             pool.shutdown(wait=False, cancel_futures=True)
+            for worker in set(multiprocessing.active_children()) - others:
+                worker.terminate()
+                worker.join()
+            raise
     return finished
 
 

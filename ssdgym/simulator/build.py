@@ -103,6 +103,7 @@ def geometry_record(device: DeviceConfig, seed: int) -> np.ndarray:
         "program_ns": device.timing.program_ns,
         "erase_ns": device.timing.erase_ns,
         "transfer_ns": device.transfer_ns,
+        "slow_ns": device.timing.program_ns + device.timing.erase_ns,
         "queue_depth": ftl.queue_depth,
         "window_pages": _window(device),
         "dynamic": ftl.allocation == "dynamic",

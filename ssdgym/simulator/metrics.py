@@ -37,6 +37,7 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
     }
 
 
+_LATENCY_SUMS = {READ: "read_latency_sum_ns", WRITE: "write_latency_sum_ns"}
 _COUNTERS = (
     "host_pages_written",
     "host_reads",
@@ -51,6 +52,7 @@ _COUNTERS = (
     "rmw_reads",
     "queue_hits",
     "unmapped_reads",
+    "slow_requests",
     "lost_pages",
 )
 
@@ -97,8 +99,8 @@ def latency_summary(state: State, i: int, op: int) -> dict[str, float | int | bo
     kept = np.sort(kept_latencies(state, i, op))
     slowest = np.sort(state.tail[i, op, 1 : 1 + state.tail[i, op, 0]])
     every = len(kept) == count
-    total = kept.sum() if every else (histogram * bin_middles()).sum()
-    summary: dict[str, float | int | bool] = {"count": count, "exact": every, "mean": float(total / count)}
+    total = int(state.run[_LATENCY_SUMS[op]][i, 0])
+    summary: dict[str, float | int | bool] = {"count": count, "exact": every, "mean": total / count}
     for name, percent in PERCENTILES.items():
         rank = max(int(np.ceil(percent / 100 * count)), 1)
         if every:

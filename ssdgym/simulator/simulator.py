@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import BaseModel
 
 from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, with_ftl
 from ssdgym.config.loading import Source
+from ssdgym.config.workload import WorkloadConfig, is_endless, load_workload, never_writes
 from ssdgym.engine import gc as codes
 from ssdgym.engine.device import advance, apply
 from ssdgym.engine.layout import COUNTERS, State, device_arrays
 from ssdgym.engine.timed import STUCK
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy, new_choice
+from ssdgym.simulator.ageing import Ageing, AgeingReport, cache_key, fill, load_aged, overwrite, save_aged
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.metrics import metrics_of
 from ssdgym.simulator.snapshot import copy_device, restore_device, same_device
 from ssdgym.workloads.requests import FLUSH, REQUEST, WRITE
+from ssdgym.workloads.stream import RequestStream, open_workload
 
 _NO_HORIZON = 2**62
+#: Requests handed to the engine at a time.
+_CHUNK = 1 << 16
 _EMPTY = np.zeros(0, REQUEST)
 
 #: Why the engine refused or gave up, by the code it returns.
@@ -79,29 +87,117 @@ class Simulator:
 
     def run(
         self,
-        requests: np.ndarray | Iterator[np.ndarray],
+        workload: Source | WorkloadConfig | np.ndarray | Iterator[np.ndarray],
         *,
         host_pages: int | None = None,
+        settle: int = 0,
+        seed: int = 0,
         progress: Callable[[int], None] | None = None,
     ) -> dict[str, Any]:
-        """Carry out requests to the end, or until ``host_pages`` more have been written, and return the metrics.
+        """Carry out a workload to its end, or until ``host_pages`` more have been written, and return the metrics.
 
-        ``requests`` is one REQUEST array or an iterator of them (endless with ``host_pages``). ``progress`` is called now and then
-        with the host pages written so far by this call.
+        Args:
+            workload: name in ``configs/workloads``, YAML or trace path, mapping or model; or one REQUEST array, or an iterator of
+                them. An endless one needs ``host_pages``.
+            host_pages: stop after so many host pages.
+            settle: host pages before them that are not measured, so that the policy's own steady state is.
+            seed: of the workload's draws.
+            progress: called now and then with the host pages written so far by this call.
         """
-        chunks = iter([requests]) if isinstance(requests, np.ndarray) else iter(requests)
+        chunks = self._chunks(workload, host_pages, seed)
+        self.feed(_EMPTY)
+        if settle:
+            self._run_pages(chunks, settle, None)
+            self.reset_metrics()
+        self._run_pages(chunks, host_pages, progress)
+        return self.metrics()
+
+    def _run_pages(
+        self, chunks: Iterator[np.ndarray], host_pages: int | None, progress: Callable[[int], None] | None
+    ) -> None:
+        """Go on with the present input and then with ``chunks``, to their end or for ``host_pages``."""
         self.set_horizon(host_pages)
         before = int(self.state.run["host_pages_written"][0, 0])
-        ended = False
-        while not ended:
+        kind = self._finish_input(last=False)
+        while kind != codes.HORIZON:
             chunk = next(chunks, None)
-            ended = chunk is None
             self.feed(_EMPTY if chunk is None else chunk)
-            ended = self._finish_input(last=ended) == codes.HORIZON or ended
+            kind = self._finish_input(last=chunk is None)
             if progress is not None:
                 progress(int(self.state.run["host_pages_written"][0, 0]) - before)
+            if chunk is None:
+                break
         self.set_horizon(None)
-        return self.metrics()
+
+    def _chunks(self, workload: Any, host_pages: int | None, seed: int) -> Iterator[np.ndarray]:
+        """Whatever :meth:`run` takes as an iterator of request arrays."""
+        if isinstance(workload, np.ndarray):
+            return iter([workload])
+        if not isinstance(workload, (str, Path, dict, BaseModel)):
+            return iter(workload)
+        config = load_workload(workload)
+        if host_pages is None and is_endless(config):
+            raise SsdgymError(f"workload {config.kind} never ends; give host_pages (or requests in the workload).")
+        if host_pages is not None and never_writes(config):
+            raise SsdgymError(f"workload {config.kind} writes nothing, so host_pages would never be reached.")
+        stream = open_workload(
+            config,
+            logical_pages=self.logical_pages,
+            page_size=self.device.geometry.page_size_bytes,
+            seed=seed,
+        )
+        return _until_empty(stream)
+
+    def age(
+        self,
+        workload: Source | WorkloadConfig | None = None,
+        *,
+        seed: int = 0,
+        ageing: Ageing | None = None,
+        cache: bool = True,
+    ) -> AgeingReport:
+        """Fill this new device and overwrite it until GC is steady (:mod:`ssdgym.simulator.ageing`); resets the metrics.
+
+        No simulated time passes. The aged state depends on the device, the workload (default uniform writes), the seed and the
+        ageing's own policy, not on the policy of this simulator; it is kept on disk unless ``cache`` is false.
+        """
+        ageing = ageing or Ageing()
+        config = load_workload("uniform" if workload is None else workload)
+        key = cache_key(self, config, seed, ageing)
+        report = load_aged(self.state, 0, key) if cache else None
+        if report is None:
+            with self._in_no_time(get_policy(ageing.policy)):
+                fill(self)
+                report = overwrite(self, config, seed, ageing)
+            self.reset_metrics()
+            if cache:
+                save_aged(self.state, 0, key, report)
+        return report
+
+    def fill(self) -> None:
+        """Write every logical page of this new device once, in order, in no time; resets the metrics."""
+        with self._in_no_time(self.policy):
+            fill(self)
+        self.reset_metrics()
+
+    @contextmanager
+    def _in_no_time(self, policy: Policy | None) -> Iterator[None]:
+        """Untimed, under a policy, for as long as it lasts."""
+        geometry = self.state.geometry[0, 0]
+        own_policy, timed = self.policy, geometry["timed"]
+        self.policy, geometry["timed"] = policy, 0
+        try:
+            yield
+        finally:
+            self.policy, geometry["timed"] = own_policy, timed
+            self._settle_foreground()
+
+    def _settle_foreground(self) -> None:
+        """GC that the last untimed write asked for is due in timed mode, too."""
+        run = self.state.run[0, 0]
+        if self.state.geometry[0, 0]["timed"] and run["gc_plane"] >= 0:
+            self.state.plane[0, run["gc_plane"]]["collecting"] = 1
+            run["gc_plane"] = -1
 
     def _finish_input(self, *, last: bool) -> int:
         """Advance to the end of the present input, taking decisions in Python where the policy is not compiled."""
@@ -162,8 +258,7 @@ class Simulator:
             self._fail(status)
 
     def _fail(self, status: int) -> None:
-        name = "none" if self.policy is None else self.policy.label
-        raise SsdgymError(f"device {self.device.name} {_REASONS[status].format(policy=name)}.")
+        raise failure(status, self.device, "none" if self.policy is None else self.policy.label)
 
     # -- metrics and copies ---------------------------------------------------------------------------------------
 
@@ -187,6 +282,16 @@ class Simulator:
     def same_as(self, other: Simulator) -> bool:
         """Are two devices equal in every byte of their state?"""
         return same_device(self.state, 0, other.state, 0)
+
+
+def failure(status: int, device: DeviceConfig, policy: str) -> SsdgymError:
+    """The error for a negative code the engine returned."""
+    return SsdgymError(f"device {device.name} {_REASONS[status].format(policy=policy)}.")
+
+
+def _until_empty(stream: RequestStream) -> Iterator[np.ndarray]:
+    while len(chunk := stream.next(_CHUNK)):
+        yield chunk
 
 
 def start_input(state: State, i: int) -> None:

@@ -11,12 +11,11 @@ def copy_device(state: State, i: int) -> State:
 
 
 def restore_device(state: State, i: int, saved: State) -> None:
-    """Make device ``i`` the saved one, in place; arrays that are longer than the saved ones keep their padding."""
+    """Make device ``i`` the saved one, in place; where its arrays are longer, the rest is zero."""
     for array, source in zip(state, saved, strict=True):
-        if array.shape[1:] == source.shape[1:]:
-            array[i] = source[0]
-        else:
-            array[i, : source.shape[1]] = source[0]
+        if array.shape[1:] != source.shape[1:]:
+            array[i] = 0
+        array[i][tuple(slice(length) for length in source.shape[1:])] = source[0]
 
 
 def same_device(a: State, i: int, b: State, j: int) -> bool:

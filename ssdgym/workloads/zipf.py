@@ -16,9 +16,7 @@ class ZipfPicker:
 
     def __init__(self, config: ZipfConfig, footprint: int, rng: np.random.Generator) -> None:
         self._distribution = zipf_distribution(footprint, config.theta)
-        self._page_of_rank = (
-            rng.permutation(np.arange(footprint, dtype=np.int32)) if config.scrambled else None
-        )
+        self._page_of_rank = scrambled_pages(footprint, config.layout_seed) if config.scrambled else None
         self._footprint = footprint
         self._rng = rng
 
@@ -28,6 +26,14 @@ class ZipfPicker:
         if self._page_of_rank is not None:
             pages = self._page_of_rank[pages]
         return align(pages, sizes, self._footprint)
+
+
+@lru_cache(maxsize=8)
+def scrambled_pages(pages: int, layout_seed: int) -> npt.NDArray[np.int32]:
+    """Return which page has which rank, shape (pages,): read-only, as it is shared between callers."""
+    page_of_rank = np.random.default_rng(layout_seed).permutation(np.arange(pages, dtype=np.int32))
+    page_of_rank.flags.writeable = False
+    return page_of_rank
 
 
 @lru_cache(maxsize=8)

@@ -95,8 +95,10 @@ def test_scorer__start_none__is_indifferent_and_needs_no_special_feature() -> No
 
 
 def test_scorer__start_without_its_feature__says_so() -> None:
-    with pytest.raises(SsdgymError, match="'greedy' needs the candidate feature 'log_age'.*start: none"):
-        CandidateScorer(("log_benefit",), ("context",), ScorerConfig(start="greedy"))
+    with pytest.raises(
+        SsdgymError, match="'cost_benefit' needs the candidate feature 'log_age'.*start: none"
+    ):
+        CandidateScorer(("log_benefit",), ("context",), ScorerConfig(start="cost_benefit"))
 
 
 def test_scorer__no_valid_candidate__finite() -> None:

@@ -96,7 +96,9 @@ def test_train__resumed_with_more_decisions__goes_on(make_config, tmp_path) -> N
 
 def test_train__best_agent__is_the_best_evaluated(make_config, tmp_path, monkeypatch) -> None:
     returns = iter([1.0, 3.0, 2.0])
-    monkeypatch.setattr("ssdgym.agents.train.validate", lambda *_: {"return_mean": next(returns)})
+    monkeypatch.setattr(
+        "ssdgym.agents.train.validate", lambda *_: {"return_mean": next(returns), "reward_mean": 0.0}
+    )
     best = train(make_config(), tmp_path / "run", progress=False)
     assert best == tmp_path / "run/agent.zip"
     assert Agent.load(best).card.decisions == 512

@@ -95,6 +95,7 @@ def test_a_bad_field_is_named(data: dict[str, object], expected: str) -> None:
         ),
         ("", "must be a mapping of fields to values, not None"),
         ("- 1\n", "must be a mapping of fields to values, not [1]"),
+        ("? [a, b]\n: 1\n", "line 1: not valid YAML, found unhashable key"),
         ("a: \x00\n", "not valid YAML"),
     ],
 )

@@ -139,6 +139,15 @@ def test_step__results__are_copies(env: SB3VecEnv) -> None:
     assert infos[0]["terminal_observation"]["x"].tolist() == [2.0]
 
 
+def test_reward_offset__added_to_rewards_only(env: SB3VecEnv) -> None:
+    env.reset()
+    env.reward_offset = -0.5
+    assert env.step(ACTIONS)[1].tolist() == [0.5, 0.5]
+    _, rewards, _, infos = env.step(ACTIONS)
+    assert rewards.tolist() == [1.5, 1.5]
+    assert infos[0]["episode"]["r"] == 3.0
+
+
 def test_action_masks__whole_batch_in_one_call(env: SB3VecEnv) -> None:
     assert is_masking_supported(env)
     np.testing.assert_array_equal(get_action_masks(env), [[True, False], [True, True]])

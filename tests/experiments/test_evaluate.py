@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+
 import pytest
 
 from ssdgym.errors import SsdgymError
@@ -38,9 +40,19 @@ def test_evaluate__spawned_workers_find_the_same_as_this_process() -> None:
 
 
 @pytest.mark.slow
-def test_evaluate__an_error_in_a_worker_is_the_same_sentence() -> None:
+def test_evaluate__an_error_in_a_worker_is_its_sentence_and_stops_the_others() -> None:
+    # The other cell would run for hours; this test ends because nobody waits for it.
+    endless = cell("greedy", 1, host_pages=10**12)
+    with pytest.raises(SsdgymError, match="no-such-trace.csv"):
+        evaluate([endless, cell("greedy", 1, workload="no-such-trace.csv")], workers=2)
+    assert not multiprocessing.active_children()
+
+
+def test_evaluate__a_wrong_policy_is_refused_before_anything_runs() -> None:
+    progress: list[int] = []
     with pytest.raises(SsdgymError, match="policy nobody does not exist"):
-        evaluate([cell("nobody", 1), cell("greedy", 1)], workers=2)
+        evaluate([cell("greedy", 1), cell("nobody", 1)], progress=lambda done, total: progress.append(done))
+    assert not progress
 
 
 def test_evaluate__requests_limit_the_run() -> None:

@@ -152,7 +152,7 @@ class Device:
         if c.allocation == "static":
             fits = ceil(c.logical_pages / c.planes) <= c.max_valid_pages
         else:
-            fits = c.logical_pages <= c.planes * c.max_valid_pages
+            fits = c.logical_pages < c.planes * c.max_valid_pages
         if not fits:
             raise ValueError(
                 f"{c.logical_pages} logical pages do not fit into {c.planes} planes of {c.max_valid_pages} "

@@ -103,9 +103,11 @@ class Loop:
 class UntimedLoop(Loop):
     def steps(self, last: bool) -> Steps:
         while True:
+            if self.horizon_reached():
+                return
             if any(self.device.foreground):
                 yield from self.collect(self.device.foreground.index(True))
-            elif self.horizon_reached() or not self.input:
+            elif not self.input:
                 return
             elif self.input[0].op == FLUSH:
                 self.input.popleft()
@@ -420,7 +422,9 @@ class EventLoop(Loop):
 
     def grant(self, channel: Channel, die: Die, ns: int) -> None:
         channel.free_at = self.now + ns
-        self.die_events[die.number] = channel.free_at
+        assert die.command is not None
+        array_ns = die.command.phases.pop(0)[1] if die.command.phases else 0  # behind the transfer: the program
+        self.die_events[die.number] = channel.free_at + array_ns
 
     def serve_next(self, number: int) -> None:
         channel = self.channels[number]

@@ -1,0 +1,309 @@
+"""Many devices that stop at ERASE decisions: episodes, aged starts, input, observations, rewards.
+
+What the single and the vector environment have in common, free of Gymnasium.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, with_ftl
+from ssdgym.config.workload import is_endless, load_workload, never_writes
+from ssdgym.engine import gc as codes
+from ssdgym.engine.device import observe_batch, step_batch
+from ssdgym.engine.layout import ERASE_PAIR, State
+from ssdgym.engine.observe import CANDIDATE_COLUMNS, CONTEXT_COLUMNS, View
+from ssdgym.envs.rewards import Reward
+from ssdgym.errors import SsdgymError
+from ssdgym.policy import get_policy, new_choice
+from ssdgym.simulator import Recording, Simulator
+from ssdgym.simulator.build import make_state
+from ssdgym.simulator.metrics import metrics_of
+from ssdgym.simulator.simulator import failure, reset_metrics, start_input
+from ssdgym.simulator.snapshot import copy_device, restore_device
+from ssdgym.workloads.requests import REQUEST
+from ssdgym.workloads.stream import RequestStream, open_workload
+
+DEFAULT_PROPOSERS = ("greedy", "cost_benefit", "fifo", "windowed_greedy", "d_choices", "random")
+#: Requests of a device's input held at a time.
+_ROW = 2048
+#: Most candidates when all erase sets of a plane are listed.
+_MOST_CANDIDATES = 4096
+
+
+@dataclass(frozen=True)
+class Options:
+    """What an environment is made of; see :class:`ssdgym.envs.EraseVictimEnv` for the meaning."""
+
+    device: Any = "demo"
+    ftl: FtlConfig | dict[str, Any] | None = None
+    workload: Any = "zipf99"
+    objective: Mapping[str, float] | None = None
+    horizon: int = 8192
+    settling: int = 0
+    candidates: int | str = 16
+    proposers: Sequence[str] = DEFAULT_PROPOSERS
+    ageing_seed: int = 0
+
+
+@dataclass
+class _Episode:
+    """Where one device is in its episode."""
+
+    seed: int
+    stream: RequestStream
+    settling: bool
+    over: bool = field(default=False)
+
+
+class Episodes:
+    """A batch of devices and the episodes they are in.
+
+    The arrays in ``view`` are written again by every call; who wants to keep one copies it.
+    """
+
+    def __init__(self, options: Options, count: int) -> None:
+        _check(options)
+        self.options = options
+        sources = options.device if isinstance(options.device, (list, tuple)) else [options.device]
+        pool = [with_ftl(load_device(source), options.ftl) for source in sources]
+        self.devices = [pool[i % len(pool)] for i in range(count)]
+        several = isinstance(options.workload, (list, tuple))
+        self.workloads = [load_workload(w) for w in (options.workload if several else [options.workload])]
+        _check_workloads(self.workloads)
+        self.policies = [get_policy(name) for name in options.proposers]
+        self._addresses = np.array([policy.address for policy in self.policies], np.int64)
+        self._parameters = np.stack([policy.vector for policy in self.policies])
+        self._choice = new_choice()
+        self.every = options.candidates == "all"
+        self.candidates = _places(pool) if self.every else int(options.candidates)
+        timed = any(device.ftl.timing == "event" for device in pool)
+        recording = Recording(4 * options.horizon, 1024) if timed else Recording(1, 1)
+        self.state: State = make_state(self.devices, [0] * count, recording)
+        self.reward = Reward(self.devices, options.objective)
+        self.view = _buffers(count, self.candidates, len(self.policies))
+        self.status = np.zeros(count, np.int64)
+        self._requests = np.zeros((count, _ROW), REQUEST)
+        self._counts = np.zeros(count, np.int64)
+        self._actions = np.full(count, -1, np.int64)
+        self._episodes: list[_Episode | None] = [None] * count
+        self._aged: dict[tuple[str, int], State] = {}
+        self._all = np.arange(count)
+
+    # -- episodes -------------------------------------------------------------------------------------------------
+
+    def start(self, which: Sequence[int], seeds: Sequence[int]) -> None:
+        """Begin an episode in each device of ``which`` and run it to its first decision.
+
+        An episode is a function of its seed: of the workload's draws, the choice among several workloads, and the device's
+        own random draws.
+        """
+        for i, seed in zip(which, seeds, strict=True):
+            self._restore(i, int(seed))
+        self._run(np.asarray(which, np.int64), self._actions_none)
+        for i in which:
+            self.reward.start(self.state, i)
+
+    def _restore(self, i: int, seed: int) -> None:
+        number = int(np.random.default_rng([seed, 1]).integers(len(self.workloads)))
+        restore_device(self.state, i, self._aged_device(i, number))
+        self.state.geometry["seed"][i] = seed % 2**64
+        device = self.devices[i]
+        stream = open_workload(
+            self.workloads[number],
+            logical_pages=device.host_pages,
+            page_size=device.geometry.page_size_bytes,
+            seed=seed,
+        )
+        self._episodes[i] = _Episode(seed, stream, settling=self.options.settling > 0)
+        self._set_horizon(i, self.options.settling or self.options.horizon)
+        self._counts[i] = 0
+        start_input(self.state, i)
+
+    def _aged_device(self, i: int, number: int) -> State:
+        """The aged start of a device under a workload, made once."""
+        device = self.devices[i]
+        key = (device.model_dump_json(), number)
+        if key not in self._aged:
+            sim = Simulator(device, policy=None, recording=Recording(1, 1))
+            sim.age(self.workloads[number], seed=self.options.ageing_seed)
+            self._aged[key] = copy_device(sim.state, 0)
+        return self._aged[key]
+
+    def _set_horizon(self, i: int, host_pages: int) -> None:
+        run = self.state.run[i, 0]
+        run["horizon"] = run["admitted_pages"] + host_pages
+
+    # -- stepping -------------------------------------------------------------------------------------------------
+
+    @property
+    def _actions_none(self) -> np.ndarray:
+        self._actions[:] = -1
+        return self._actions
+
+    def check_actions(self, actions: np.ndarray) -> None:
+        """Refuse a whole batch of actions if one of them is not a valid candidate; nothing has happened then.
+
+        Raises:
+            SsdgymError: naming the environment and the action.
+        """
+        inside = (actions >= 0) & (actions < self.candidates)
+        valid = inside & (self.view.mask[self._all, np.where(inside, actions, 0)] != 0)
+        if not valid.all():
+            i = int(np.argmin(valid))
+            allowed = np.flatnonzero(self.view.mask[i]).tolist()
+            raise SsdgymError(
+                f"action {actions[i]} of environment {i} is outside the action mask; choose one of {allowed}."
+            )
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Carry out one decision per device; returns rewards (n,) and the terms they are made of.
+
+        ``over(i)`` tells which episodes have ended; the view then shows the state at their horizon.
+        """
+        self.check_actions(actions)
+        self._actions[:] = np.where(self.status == codes.ERASE_DECISION, actions, -1)
+        settling = [episode is not None and episode.settling for episode in self._episodes]
+        self._run(self._all, self._actions)
+        reward, terms = self.reward.take(self.state)
+        if any(settling):
+            reward[settling] = 0.0
+            for term in terms.values():
+                term[settling] = 0.0
+        return reward, terms
+
+    def _run(self, which: np.ndarray, actions: np.ndarray) -> None:
+        """Advance devices to their next decision or to the end of their episode."""
+        while True:
+            step_batch(
+                self.state,
+                which,
+                actions,
+                self._requests,
+                self._counts,
+                self.every,
+                self._addresses,
+                self._parameters,
+                self._choice,
+                self.view,
+                self.status,
+            )
+            status = self.status[which]
+            if (status < 0).any():
+                i = int(which[np.argmax(status < 0)])
+                raise failure(int(self.status[i]), self.devices[i], "the agent's")
+            ended = which[status == codes.HORIZON]
+            hungry = which[status == codes.INPUT_ENDED]
+            which = np.concatenate([hungry, ended[[self._end_settling(i) for i in ended]]])
+            if not len(which):
+                return
+            for i in hungry:
+                self._refill(int(i))
+            actions = self._actions_none
+
+    def _end_settling(self, i: int) -> bool:
+        """A device at its horizon: if it was settling, the measured part begins; else its episode is over."""
+        episode = self._episodes[i]
+        assert episode is not None
+        if not episode.settling:
+            episode.over = True
+            return False
+        episode.settling = False
+        reset_metrics(self.state, i)
+        self._set_horizon(i, self.options.horizon)
+        self.reward.start(self.state, i)
+        return True
+
+    def _refill(self, i: int) -> None:
+        """The next chunk of a device's workload."""
+        episode = self._episodes[i]
+        assert episode is not None
+        chunk = episode.stream.next(_ROW)
+        if not len(chunk):
+            raise SsdgymError(
+                f"workload {self.options.workload!r} ended before the episode's {self.options.horizon} host pages "
+                "were written; give it more requests or loops, or shorten the horizon."
+            )
+        self._requests[i, : len(chunk)] = chunk
+        self._counts[i] = len(chunk)
+        start_input(self.state, i)
+
+    # -- looking --------------------------------------------------------------------------------------------------
+
+    def over(self) -> np.ndarray:
+        """Which episodes have reached their horizon, shape (n,) bool."""
+        return np.array([episode is not None and episode.over for episode in self._episodes])
+
+    def episode_seed(self, i: int) -> int:
+        """The seed that repeats the episode of device ``i``."""
+        episode = self._episodes[i]
+        assert episode is not None
+        return episode.seed
+
+    def metrics(self, i: int) -> dict[str, Any]:
+        """The metrics of device ``i`` since its measured part began."""
+        return metrics_of(self.state, i, self.devices[i])
+
+    def observe_again(self) -> None:
+        """Write the view anew. Observing is pure, so this changes nothing."""
+        observe_batch(
+            self.state, self._all, self.every, self._addresses, self._parameters, self._choice, self.view
+        )
+
+
+def _buffers(count: int, candidates: int, proposers: int) -> View:
+    return View(
+        sets=np.zeros((count, candidates), ERASE_PAIR),
+        features=np.zeros((count, candidates, CANDIDATE_COLUMNS), np.float32),
+        mask=np.zeros((count, candidates), np.int8),
+        context=np.zeros((count, CONTEXT_COLUMNS), np.float32),
+        proposed=np.full((count, proposers), -1, np.int32),
+    )
+
+
+def _places(devices: list[DeviceConfig]) -> int:
+    """Erase sets of a plane when all are listed."""
+    most = 0
+    for device in devices:
+        s = device.geometry.sub_blocks_per_block
+        sets = s * (s + 1) // 2 if device.erase_unit == "sub_block_run" else 1
+        most = max(most, device.geometry.blocks_per_plane * sets)
+    if most > _MOST_CANDIDATES:
+        raise SsdgymError(
+            f"candidates='all' would list {most} erase sets of a plane; at most {_MOST_CANDIDATES} are possible, "
+            "so give a number of candidates."
+        )
+    return most
+
+
+def _check(options: Options) -> None:
+    for name, least in (("horizon", 1), ("settling", 0)):
+        value = getattr(options, name)
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+            raise SsdgymError(f"{name} must be a whole number of host pages from {least} up, not {value!r}.")
+    if not options.proposers:
+        raise SsdgymError("proposers must name at least one policy.")
+    wanted = options.candidates
+    if wanted == "all":
+        return
+    if isinstance(wanted, bool) or not isinstance(wanted, (int, np.integer)):
+        raise SsdgymError(f"candidates must be a number or 'all', not {wanted!r}.")
+    if not len(options.proposers) <= wanted <= _MOST_CANDIDATES:
+        raise SsdgymError(
+            f"candidates must be from {len(options.proposers)} (one for each proposer) to {_MOST_CANDIDATES}, "
+            f"not {wanted}."
+        )
+
+
+def _check_workloads(workloads: list[Any]) -> None:
+    if not workloads:
+        raise SsdgymError("workload names none; give at least one.")
+    for config in workloads:
+        if not is_endless(config) and config.kind != "trace":
+            continue
+        if never_writes(config):
+            raise SsdgymError(f"workload {config.kind} writes nothing, so no episode would end.")

@@ -1,0 +1,44 @@
+"""The columns of an observation: their names, what they mean, and their range.
+
+``log`` features are in units of 16 factors of two, so that a difference of two of them is the logarithm of a ratio:
+``log_benefit + log_age`` orders candidates as cost-benefit does, ``log_benefit`` alone nearly as greedy does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One number of an observation, between ``low`` and ``high``."""
+
+    name: str
+    meaning: str
+    low: float = 0.0
+    high: float = 1.0
+
+
+CANDIDATE_FEATURES = (
+    Feature("valid_fraction", "valid share of the set's written pages (u)"),
+    Feature("log_benefit", "log2(invalid / (valid + 0.5)) / 16", -2.0, 2.0),
+    Feature("log_age", "log2(host pages since the block's last invalidation + 1) / 16", 0.0, 4.0),
+    Feature("log_age_closed", "log2(host pages since the block closed + 1) / 16", 0.0, 4.0),
+    Feature("moves", "pages to relocate, in blocks"),
+    Feature("gain", "pages won, in blocks"),
+    Feature("share", "share of the block's sub-blocks in the set"),
+    Feature("wear", "erases of the set against the mean m of the candidates: (e - m) / (m + 1)", -1.0, 1.0),
+    Feature("gc_stream", "1 if the block holds relocated pages (with a GC stream of their own)"),
+)
+
+CONTEXT_FEATURES = (
+    Feature("utilisation", "logical pages / physical pages"),
+    Feature("log_pages_per_block", "log2(pages per block) / 16", 0.0, 2.0),
+    Feature("log_blocks", "log2(blocks per plane) / 32"),
+    Feature("free", "free share of the plane's pages"),
+    Feature("pool", "share of the plane's pages that are free in its pool"),
+    Feature("indexed", "share of the plane's blocks that are closed"),
+    Feature("invalid", "invalid share of the plane's pages"),
+    Feature("log_logical_pages", "log2(logical pages) / 32"),
+    Feature("log_clock", "log2(host pages ever written + 1) / 64"),
+)

@@ -1,0 +1,255 @@
+"""How fast the engine, the environments and their start are, beside a yardstick of the same machine.
+
+The yardstick is a kernel that does nothing but the memory touches of a host write: read a request, read and
+write the record of its logical page, write that of a physical page. A rate divided by the yardstick's can be
+compared between machines.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from ssdgym.config.device import DeviceConfig, load_device
+from ssdgym.config.workload import UniformConfig
+from ssdgym.engine.kernel import entry
+from ssdgym.errors import SsdgymError
+from ssdgym.simulator import Recording, Simulator
+from ssdgym.workloads import REQUEST, WRITE, open_workload
+
+ENVIRONMENT = "ssdgym/EraseVictim-v0"
+VECTOR_DEVICES = 64
+_REQUESTS = 1_000_000
+_SINGLE_STEPS = 5_000
+_VECTOR_STEPS = 1_000
+
+#: Imports, makes the environment and takes one step, as a user's script would at its start.
+_FIRST_STEP = (
+    "import gymnasium, ssdgym, ssdgym.envs\n"
+    f"env = gymnasium.make({ENVIRONMENT!r}, disable_env_checker=True)\n"
+    "observation, _ = env.reset(seed=0)\n"
+    "env.step(int(observation['action_mask'].argmax()))\n"
+)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One measured value.
+
+    Attributes:
+        name: what was measured.
+        value: the median over the repeats.
+        unit: of ``value``; per second, or seconds.
+        expected: what ssdgym is built to reach on two cores of a server, in the same unit.
+        yardstick: the rate of the memory touches alone, ``None`` for times.
+    """
+
+    name: str
+    value: float
+    unit: str
+    expected: float
+    yardstick: float | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """The rate as a share of the yardstick's."""
+        return None if self.yardstick is None else self.value / self.yardstick
+
+    @property
+    def reached(self) -> bool:
+        """At least the expected rate, or at most the expected time."""
+        return self.value <= self.expected if self.unit == "s" else self.value >= self.expected
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return vars(self) | {"ratio": self.ratio, "reached": self.reached}
+
+
+def measure_all(
+    repeats: int = 5, *, start: bool = True, announce: Callable[[str], None] | None = None
+) -> list[Measurement]:
+    """Measure everything, the compile time last.
+
+    Args:
+        repeats: of each measurement but the compile time; the median counts.
+        start: also measure the cold compile and the warm start, in processes of their own.
+        announce: called with the name of what is measured next.
+    """
+    tell = announce or (lambda name: None)
+    tell("the yardstick")
+    yardstick = _rate(_yardstick(), repeats)
+    rates = (
+        ("untimed host writes", "host pages/s", 10e6, _untimed),
+        ("event-driven requests, half of them reads", "requests/s", 4e6, _event_driven),
+        ("single environment", "decisions/s", 20e3, _single_environment),
+        (f"vector environment of {VECTOR_DEVICES}", "decisions/s", 0.5e6, _vector_environment),
+    )
+    found = []
+    for name, unit, expected, prepare in rates:
+        tell(name)
+        found.append(Measurement(name, _rate(prepare(), repeats), unit, expected, yardstick))
+    return found + (_starts(repeats, tell) if start else [])
+
+
+def _rate(measured: Callable[[], int], repeats: int) -> float:
+    """Median of operations per second; ``measured`` runs once unmeasured, and returns how many it did."""
+    measured()
+    rates = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        operations = measured()
+        rates.append(operations / (time.perf_counter() - started))
+    return statistics.median(rates)
+
+
+def _device(timing: str, **geometry: int) -> DeviceConfig:
+    """Blocks of 64 pages at 7 % over-provisioning, the setting of the published comparisons."""
+    return load_device(
+        {
+            "name": "bench",
+            "geometry": {"pages_per_block": 64, "page_size_bytes": 4096, **geometry},
+            "over_provisioning": 0.07,
+            "timing": {
+                "read_ns": 50_000,
+                "program_ns": 600_000,
+                "erase_ns": 3_000_000,
+                "transfer_ns_per_byte": 2.5,
+            },
+            "ftl": {"timing": timing, "queue_depth": 32, "placement": "single", "gc": {"free_blocks": 2}},
+        }
+    )
+
+
+def _untimed() -> Callable[[], int]:
+    return _runs(_device("none", blocks_per_plane=1000), read_fraction=0.0)
+
+
+def _event_driven() -> Callable[[], int]:
+    device = _device("event", channels=2, chips_per_channel=2, blocks_per_plane=1000)
+    return _runs(device, read_fraction=0.5)
+
+
+def _runs(device: DeviceConfig, read_fraction: float) -> Callable[[], int]:
+    """Play the same uniform requests again and again on a device that was filled and aged before."""
+    simulator = Simulator(device, policy="greedy", recording=Recording(latencies=1 << 10))
+    requests = _uniform(device.host_pages, read_fraction)
+    simulator.run(_fill(device.host_pages))
+    simulator.run(requests)
+
+    def play() -> int:
+        simulator.feed(requests)
+        simulator.advance()
+        return len(requests)
+
+    return play
+
+
+def _uniform(logical_pages: int, read_fraction: float) -> NDArray[np.void]:
+    config = UniformConfig(requests=_REQUESTS, read_fraction=read_fraction)
+    stream = open_workload(config, logical_pages=logical_pages, page_size=4096, seed=0)
+    chunks = [stream.next(_REQUESTS)]
+    while len(chunks[-1]):
+        chunks.append(stream.next(_REQUESTS))
+    return np.concatenate(chunks)
+
+
+def _fill(logical_pages: int) -> NDArray[np.void]:
+    requests = np.zeros(logical_pages, REQUEST)
+    requests["lpn"] = np.arange(logical_pages)
+    requests["pages"] = 1
+    requests["op"] = WRITE
+    return requests
+
+
+def _yardstick() -> Callable[[], int]:
+    logical = np.zeros(59_813, np.dtype([("ppn", "i4"), ("version", "i4")]))
+    physical = np.zeros(64_000, np.dtype([("lpn", "i4"), ("version", "i4")]))
+    requests = _uniform(len(logical), read_fraction=0.0)
+    return lambda: _touch_memory(logical, physical, requests)
+
+
+@entry
+def _touch_memory(logical, physical, requests):  # type: ignore[no-untyped-def]
+    """The memory touches of one host write per request, without any decision."""
+    ppn = 0
+    for k in range(requests.shape[0]):
+        lpn = requests[k].lpn
+        record = logical[lpn]
+        physical[record.ppn].lpn = -1
+        record.ppn = ppn
+        record.version += 1
+        physical[ppn].lpn = lpn
+        physical[ppn].version = record.version
+        ppn += 1
+        if ppn == physical.shape[0]:
+            ppn = 0
+    return requests.shape[0]
+
+
+def _single_environment() -> Callable[[], int]:
+    environment = gymnasium.make(ENVIRONMENT, disable_env_checker=True)
+    observation, _ = environment.reset(seed=0)
+
+    def play() -> int:
+        nonlocal observation
+        for _ in range(_SINGLE_STEPS):
+            action = int(observation["action_mask"].argmax())
+            observation, _, terminated, truncated, _ = environment.step(action)
+            if terminated or truncated:
+                observation, _ = environment.reset()
+        return _SINGLE_STEPS
+
+    return play
+
+
+def _vector_environment() -> Callable[[], int]:
+    environments = gymnasium.make_vec(
+        ENVIRONMENT, num_envs=VECTOR_DEVICES, vectorization_mode="vector_entry_point"
+    )
+    observation, _ = environments.reset(seed=0)
+
+    def play() -> int:
+        nonlocal observation
+        for _ in range(_VECTOR_STEPS):
+            observation, *_ = environments.step(observation["action_mask"].argmax(axis=1))
+        return _VECTOR_STEPS * VECTOR_DEVICES
+
+    return play
+
+
+def _starts(repeats: int, tell: Callable[[str], None]) -> list[Measurement]:
+    """From the start of Python to the first step of an environment, with an empty and with a full cache."""
+    with tempfile.TemporaryDirectory(prefix="ssdgym-bench-") as cache:
+        tell("the cold compile, about a minute")
+        cold = _seconds_to_first_step(cache)
+        tell("the warm start")
+        warm = statistics.median(_seconds_to_first_step(cache) for _ in range(repeats))
+    return [
+        Measurement("cold compile, to the first step", cold, "s", 90.0),
+        Measurement("warm start, to the first step", warm, "s", 2.0),
+    ]
+
+
+def _seconds_to_first_step(cache: str) -> float:
+    started = time.perf_counter()
+    finished = subprocess.run(
+        [sys.executable, "-c", _FIRST_STEP],
+        env={**os.environ, "SSDGYM_CACHE_DIR": cache},
+        capture_output=True,
+        text=True,
+    )
+    if finished.returncode:
+        last = (finished.stderr.strip().splitlines() or ["no message"])[-1]
+        raise SsdgymError(f"bench: a fresh process could not take a step in {ENVIRONMENT} ({last})")
+    return time.perf_counter() - started

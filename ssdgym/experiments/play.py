@@ -1,0 +1,47 @@
+"""Measure a learned agent: all seeds of a cell side by side in one vector environment."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ssdgym.agents.agent import Agent
+from ssdgym.envs import EraseVictimVectorEnv
+from ssdgym.experiments.evaluate import Cell, ftl_changes
+from ssdgym.experiments.results import Result
+
+
+def play_agent(cells: Sequence[Cell]) -> list[Result]:
+    """Play one episode per cell without exploration and return their results in order.
+
+    Args:
+        cells: of one agent, which differ in nothing but the seed.
+
+    Raises:
+        SsdgymError: the agent cannot be loaded, or does not fit the environment.
+    """
+    first = cells[0]
+    assert first.agent is not None
+    started = time.perf_counter()
+    environment = EraseVictimVectorEnv(
+        num_envs=len(cells),
+        device=first.device,
+        ftl=ftl_changes(first.ftl),
+        workload=first.workload,
+        horizon=first.host_pages,
+        settling=first.settle,
+    )
+    agent = Agent.load(first.agent, environment)
+    observation, _ = environment.reset(seed=[cell.seed for cell in cells])
+    metrics: dict[int, dict[str, Any]] = {}
+    while len(metrics) < len(cells):
+        observation, _, terminated, truncated, info = environment.step(agent.act(observation))
+        for i in np.flatnonzero(terminated | truncated):
+            # Episodes end after the same number of host pages, not of decisions: the first one counts.
+            metrics.setdefault(int(i), info["final_info"]["metrics"][i])
+    environment.close()
+    seconds = (time.perf_counter() - started) / len(cells)
+    return [cell.result(metrics[i], seconds) for i, cell in enumerate(cells)]

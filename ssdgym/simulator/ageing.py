@@ -1,0 +1,168 @@
+"""Ageing: fill a device and overwrite it until garbage collection is steady, once, and keep the result on disk.
+
+The aged state is made by one named policy whatever policy is measured afterwards, so that ageing favours none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ssdgym.config.workload import WorkloadConfig
+from ssdgym.engine.kernel import cache_folder, engine_hash
+from ssdgym.engine.layout import State
+from ssdgym.workloads.requests import REQUEST, WRITE
+from ssdgym.workloads.stream import open_workload
+
+if TYPE_CHECKING:
+    from ssdgym.simulator.simulator import Simulator
+
+#: Fields a device keeps for itself when it takes over an aged state, and those that a reset has cleared anyway.
+_OWN = ("geometry",)
+_CLEARED = ("latency", "histogram", "tail", "die", "channel", "transaction", "slot", "heap", "ready")
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Ageing:
+    """How a device is aged: filled in order, then overwritten in windows of half its logical space.
+
+    It is steady once the write amplification of two windows in a row differs by less than ``tolerance``, after at least
+    ``least_overwrites`` and at most ``most_overwrites`` times the logical space.
+    """
+
+    policy: str = "greedy"
+    tolerance: float = 0.02
+    least_overwrites: float = 2.0
+    most_overwrites: float = 10.0
+
+
+@dataclass(frozen=True)
+class AgeingReport:
+    """What ageing did: host pages written, the last window's write amplification, whether it was steady."""
+
+    host_pages: int
+    write_amplification: float
+    steady: bool
+
+
+def fill(sim: Simulator) -> None:
+    """Write every logical page once, in order, in no time."""
+    pages = np.arange(sim.logical_pages)
+    for first in range(0, sim.logical_pages, _CHUNK):
+        lpn = pages[first : first + _CHUNK]
+        chunk = np.zeros(len(lpn), REQUEST)
+        chunk["lpn"], chunk["pages"], chunk["op"] = lpn, 1, WRITE
+        sim.run(chunk)
+
+
+def overwrite(sim: Simulator, workload: WorkloadConfig, seed: int, ageing: Ageing) -> AgeingReport:
+    """Overwrite until steady, with the writes of a workload that goes round if it ends."""
+    window = max(sim.logical_pages // 2, 1)
+    least = int(ageing.least_overwrites * sim.logical_pages)
+    most = int(ageing.most_overwrites * sim.logical_pages)
+    stream = _endless_writes(sim, workload, seed)
+    written, before = 0, 0.0
+    while True:
+        sim.reset_metrics()
+        metrics = sim.run(stream, host_pages=window)
+        written += window
+        now = metrics["write_amplification"]
+        steady = abs(now - before) < ageing.tolerance * before
+        if (steady and written >= least) or written >= most:
+            return AgeingReport(written, now, steady)
+        before = now
+
+
+def _endless_writes(sim: Simulator, workload: WorkloadConfig, seed: int) -> Any:
+    """The workload's write requests in chunks, from the start again (with another seed) when it ends."""
+    barren = 0
+    while True:
+        stream = open_workload(
+            workload,
+            logical_pages=sim.logical_pages,
+            page_size=sim.device.geometry.page_size_bytes,
+            seed=seed,
+        )
+        seed += 1
+        while len(chunk := stream.next(_CHUNK)):
+            writes = chunk[chunk["op"] == WRITE]
+            barren = 0 if len(writes) else barren + 1
+            if barren > 64:
+                return
+            writes["arrival_ns"] = 0
+            yield writes
+
+
+def cache_key(sim: Simulator, workload: WorkloadConfig | None, seed: int, ageing: Ageing) -> str:
+    """Name of the aged state on disk: all that it depends on, the engine's sources included."""
+    device = sim.device.model_dump(mode="json", exclude={"name", "description", "assumed", "timing", "energy"})
+    device["ftl"] = {key: device["ftl"][key] for key in ("placement", "allocation", "gc", "mapping")}
+    parts = {
+        "device": device,
+        "workload": None if workload is None else workload.model_dump(mode="json"),
+        "seed": seed,
+        "ageing": vars(ageing),
+        "engine": engine_hash(),
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _path(key: str) -> Path:
+    return cache_folder() / "aged" / f"{key}.npz"
+
+
+def load_aged(state: State, i: int, key: str) -> AgeingReport | None:
+    """Take over an aged state from disk; None if there is none, or if its checksum does not fit (it is then removed)."""
+    path = _path(key)
+    try:
+        with np.load(path) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, EOFError, KeyError):
+        path.unlink(missing_ok=True)
+        return None
+    checksum = arrays.pop("checksum", np.array("")).item()
+    if checksum != _checksum(arrays):
+        path.unlink(missing_ok=True)
+        return None
+    report = arrays.pop("report")
+    for name, array in arrays.items():
+        getattr(state, name)[i, : array.shape[0]] = array
+    return AgeingReport(int(report[0]), float(report[1]), bool(report[2]))
+
+
+def save_aged(state: State, i: int, key: str, report: AgeingReport) -> None:
+    """Keep an aged state, written aside and put in place in one step."""
+    arrays = {
+        name: array[i]
+        for name, array in state._asdict().items()
+        if name not in _OWN and name not in _CLEARED
+    }
+    arrays["report"] = np.array([report.host_pages, report.write_amplification, report.steady], np.float64)
+    arrays["checksum"] = np.array(_checksum(arrays))
+    path = _path(key)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
+        try:
+            np.savez(file, **arrays)
+        except OSError:
+            os.unlink(file.name)
+            return
+    os.replace(file.name, path)
+
+
+def _checksum(arrays: dict[str, np.ndarray]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        digest.update(name.encode())
+        digest.update(np.ascontiguousarray(arrays[name]).view(np.uint8).reshape(-1).data)
+    return digest.hexdigest()

@@ -1,0 +1,241 @@
+"""The engine and the naive reference side by side: same configuration, same requests, all state compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.layout import INDEXED, MAX_STREAMS
+from ssdgym.simulator import Recording, Simulator
+from ssdgym.simulator.metrics import metrics_of
+from ssdgym.workloads.requests import FLUSH, READ, REQUEST, TRIM, WRITE
+from tests.reference import Reference, ReferenceConfig, policies
+
+#: Our name of a policy, and the reference's function.
+POLICIES: dict[str, Any] = {
+    "random": policies.random_victim,
+    "fifo": policies.fifo,
+    "greedy": policies.greedy,
+    "d_choices(d=3)": policies.d_choices(3),
+    "windowed_greedy(window=2)": policies.windowed_greedy(2),
+    "cost_benefit": policies.cost_benefit(1, False),
+    "cost_benefit(since_close=1)": policies.cost_benefit(1, True),
+}
+
+RECORDING = Recording(latencies=1 << 12, slowest=4)
+
+
+def device_config(c: ReferenceConfig) -> DeviceConfig:
+    """The reference's configuration as one of ours."""
+    plane_pages = c.blocks_per_plane * c.pages_per_block
+
+    def fraction(pages: int | None) -> float | None:
+        # Half a page less is rounded up to the whole page again, whatever the division does.
+        return None if pages is None else (pages - 0.5) / plane_pages
+
+    in_blocks = c.threshold_blocks is not None
+    return DeviceConfig.model_validate(
+        {
+            "name": "oracle",
+            "geometry": {
+                "channels": c.channels,
+                "chips_per_channel": c.chips_per_channel,
+                "dies_per_chip": c.dies_per_chip,
+                "planes_per_die": c.planes_per_die,
+                "blocks_per_plane": c.blocks_per_plane,
+                "sub_blocks_per_block": c.sub_blocks_per_block,
+                "pages_per_block": c.pages_per_block,
+                "page_size_bytes": 1,
+            },
+            "logical_pages": c.logical_pages,
+            "erase_unit": c.erase_unit,
+            "timing": {
+                "read_ns": c.read_ns,
+                "program_ns": c.program_ns,
+                "erase_ns": c.erase_ns,
+                "transfer_ns_per_byte": c.transfer_ns,
+            },
+            "ftl": {
+                "placement": c.placement,
+                "allocation": c.allocation,
+                "timing": c.timing,
+                "queue_depth": c.queue_depth if c.closed_loop else 0,
+                "window_pages": c.window_pages,
+                "gc": {
+                    "mode": c.gc_mode,
+                    "free_fraction": fraction(c.threshold_pages),
+                    "free_blocks": c.threshold_blocks,
+                    "barrier_fraction": None if in_blocks else fraction(c.barrier),
+                    "barrier_blocks": c.barrier if in_blocks else None,
+                    "background_fraction": fraction(c.background_pages),
+                    "priority": c.gc_priority,
+                },
+            },
+        }
+    )
+
+
+def request_array(requests: list[tuple[int, int, int, int, int]]) -> np.ndarray:
+    """Requests as the engine takes them."""
+    return np.array(requests, REQUEST)
+
+
+def engine_export(sim: Simulator) -> dict[str, Any]:
+    """The engine's state in the reference's terms."""
+    state, g = sim.state, sim.device.geometry
+    blocks = g.blocks_per_plane
+    total = g.planes * blocks
+    logical, sub, block, plane = state.logical[0], state.sub_block[0], state.block[0], state.plane[0]
+    timed = sim.device.ftl.timing == "event"
+    return {
+        "logical_ppn": logical["ppn"].tolist(),
+        "logical_version": logical["version"].tolist(),
+        "accepted": (logical["version"] + state.ahead[0]).tolist(),
+        "physical": [(int(p["lpn"]), int(p["version"])) for p in state.physical[0]],
+        "written": sub["written"].tolist(),
+        "valid": (sub["written"] - sub["invalid"]).tolist(),
+        "erases": sub["erases"].tolist(),
+        "closed_at": block["closed_at"].tolist(),
+        "invalidated_at": block["invalidated_at"].tolist(),
+        "open": [
+            [_block_of(sim, state.open_unit[0, p * MAX_STREAMS + s]) for s in range(sim.device.ftl.streams)]
+            for p in range(g.planes)
+        ],
+        "pool": [
+            [
+                int(state.pool[0, p * blocks + (plane[p]["pool_head"] + k) % blocks])
+                for k in range(plane[p]["pool_count"])
+            ]
+            for p in range(g.planes)
+        ],
+        "ages": [_walk(block, plane[p]["age_head"], "next_age") for p in range(g.planes)],
+        "buckets": [
+            [
+                _walk(block, state.bucket[0, p * (g.pages_per_block + 1) + k]["head"], "next_bucket")
+                for k in range(g.pages_per_block + 1)
+            ]
+            for p in range(g.planes)
+        ],
+        "free_pages": plane["free_pages"].tolist(),
+        "rounds": [
+            (int(p["job_block"]), int(p["job_mask"])) if p["job_block"] >= 0 else (-1, 0) for p in plane
+        ],
+        "foreground": [bool(p["collecting"]) for p in plane]
+        if timed
+        else [p == state.run[0, 0]["gc_plane"] for p in range(g.planes)],
+        "die_cursor": int(state.run[0, 0]["die_cursor"]),
+        "plane_cursors": state.die[0]["plane_cursor"].tolist(),
+        "est": state.die[0]["estimate_ns"].tolist(),
+        "clock": int(state.run[0, 0]["clock"]),
+        "now": int(state.run[0, 0]["now"]),
+        "indexed": sorted(b for b in range(total) if block[b]["status"] & INDEXED),
+    }
+
+
+def _block_of(sim: Simulator, unit: int) -> int:
+    return -1 if unit < 0 else int(unit) // sim.device.geometry.sub_blocks_per_block
+
+
+def _walk(block: np.ndarray, head: int, link: str) -> list[int]:
+    found = []
+    while head >= 0:
+        found.append(int(head))
+        head = block[head][link]
+    return found
+
+
+def engine_latencies(sim: Simulator) -> dict[int, int]:
+    """Latency in ns by the serial number of the request."""
+    kept = sim.state.latency[0]
+    return {int(serial): int(kept[serial]["ns"]) for serial in np.flatnonzero(kept["op"])}
+
+
+def assert_same(sim: Simulator, reference: Reference) -> None:
+    """All state, every counter and every latency agree."""
+    ours, theirs = engine_export(sim), reference.export()
+    if reference.config.allocation == "static":
+        del theirs["est"]  # the engine keeps estimates only where they bind a die
+    theirs["indexed"] = sorted(b for ages in theirs["ages"] for b in ages)
+    theirs["rounds"] = [tuple(r) for r in theirs["rounds"]]
+    theirs["physical"] = [tuple(p) for p in theirs["physical"]]
+    for key in theirs:
+        assert ours[key] == theirs[key], key
+    metrics = metrics_of(sim.state, 0, sim.device)
+    counters = dict(reference.counters)
+    counters["gc_invocations"] = counters.pop("rounds")
+    for key, value in counters.items():
+        assert metrics[key] == value, key
+    assert engine_latencies(sim) == reference.latencies
+
+
+@st.composite
+def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
+    """Tiny devices of every kind, able to run full."""
+
+    def one(name: str, values: list[Any]) -> Any:
+        return fixed.get(name, draw(st.sampled_from(values)))
+
+    per_block = draw(st.sampled_from([4, 6]))
+    blocks = draw(st.integers(8, 12))
+    in_blocks = draw(st.booleans())
+    threshold = draw(st.integers(1, 3)) * (1 if in_blocks else per_block)
+    timing = one("timing", ["none", "event"])
+    durations = st.sampled_from([0, 1, 3, 10, 50])
+    config = ReferenceConfig(
+        channels=draw(st.integers(1, 2)),
+        chips_per_channel=draw(st.integers(1, 2)),
+        dies_per_chip=1,
+        planes_per_die=draw(st.integers(1, 2)),
+        blocks_per_plane=blocks,
+        sub_blocks_per_block=one("sub_blocks_per_block", [1, 2]),
+        pages_per_block=per_block,
+        logical_pages=1,
+        erase_unit=one("erase_unit", ["block", "sub_block_run"]),
+        placement=one("placement", ["single", "sep_gc"]),
+        allocation=one("allocation", ["static", "dynamic"]),
+        gc_mode=one("gc_mode", ["barrier", "per_write"]),
+        threshold_pages=None if in_blocks else threshold,
+        threshold_blocks=threshold if in_blocks else None,
+        barrier=draw(st.none() | st.just(threshold + 1)),
+        background_pages=draw(st.none() | st.integers(1, 4 * per_block)) if timing == "event" else None,
+        gc_priority=one("gc_priority", ["first", "after_reads"]),
+        timing=timing,
+        read_ns=draw(durations),
+        program_ns=draw(durations),
+        erase_ns=draw(durations),
+        transfer_ns=draw(durations),
+        closed_loop=draw(st.booleans()) if timing == "event" else False,
+        queue_depth=draw(st.integers(1, 5)),
+        window_pages=draw(st.sampled_from([1, 2, 5, 64])),
+        seed=draw(st.integers(0, 2**64 - 1)),
+    )
+    most = config.planes * config.max_valid_pages - (config.allocation == "dynamic")
+    pages = draw(st.sampled_from([most, max(most - 1, 1), max(most // 2, 1)]))
+    return ReferenceConfig(**{**vars(config), "logical_pages": pages})
+
+
+@st.composite
+def request_lists(draw: st.DrawFn, logical_pages: int, length: int) -> list[tuple[int, int, int, int, int]]:
+    """Requests that overwrite a small device several times; Hypothesis picks the kind, a seed the rest."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    weights = draw(st.sampled_from([(0, 1, 0, 0), (5, 5, 1, 1), (1, 8, 1, 0), (8, 2, 0, 1)]))
+    ops = rng.choice([READ, WRITE, TRIM, FLUSH], length, p=np.array(weights) / sum(weights))
+    hot = max(1, int(logical_pages * draw(st.sampled_from([0.1, 0.5, 1.0]))))
+    largest = draw(st.sampled_from([1, 4]))
+    gap = draw(st.sampled_from([0, 5, 100]))
+    flags = draw(st.booleans())
+    arrival = np.cumsum(rng.integers(0, gap + 1, length))
+    requests = []
+    for k in range(length):
+        pages = min(int(rng.integers(1, largest + 1)), logical_pages)
+        lpn = int(rng.integers(0, hot if rng.random() < 0.7 else logical_pages))
+        lpn = min(lpn, logical_pages - pages)
+        if ops[k] == FLUSH:
+            requests.append((int(arrival[k]), 0, 0, FLUSH, 0))
+        else:
+            bits = int(rng.integers(0, 4)) if flags else 0
+            requests.append((int(arrival[k]), lpn, pages, int(ops[k]), bits))
+    return requests

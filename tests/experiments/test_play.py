@@ -1,0 +1,66 @@
+"""A learned agent is measured on the very devices and requests that the heuristics are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ssdgym.envs.episodes import DEFAULT_PROPOSERS
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments import play
+from ssdgym.experiments.evaluate import Cell, check_cells, evaluate
+
+
+class Greedy:
+    """Stands for a network: plays the pick of ``greedy``, which the environment's info names."""
+
+    environment: play.EraseVictimVectorEnv
+
+    @classmethod
+    def load(cls, path: Path, environment: play.EraseVictimVectorEnv) -> Greedy:
+        agent = cls()
+        agent.environment = environment
+        return agent
+
+    def act(self, observation: dict[str, np.ndarray]) -> np.ndarray:
+        proposed = self.environment.episodes.view.proposed[:, DEFAULT_PROPOSERS.index("greedy")]
+        return np.maximum(proposed, 0)
+
+
+def cells(agent: Path | None, seeds: Sequence[int] = (7, 8)) -> list[Cell]:
+    return [
+        Cell(
+            device="tiny",
+            workload="zipf99_rw",
+            policy="greedy",
+            seed=seed,
+            ftl=(("placement", "sep_gc"), ("queue_depth", 4)),
+            host_pages=3_000,
+            settle=1_000,
+            agent=agent,
+        )
+        for seed in seeds
+    ]
+
+
+def test_play__greedy_as_an_agent_equals_the_compiled_policy_in_every_metric(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(play, "Agent", Greedy)
+    assert evaluate(cells(Path("agent.zip")), workers=1) == evaluate(cells(None), workers=1)
+
+
+def test_play__seeds_are_played_in_order_whatever_their_company(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(play, "Agent", Greedy)
+    together = play.play_agent(cells(Path("agent.zip")))
+    alone = play.play_agent(cells(Path("agent.zip"), seeds=[8]))
+    assert [result.seed for result in together] == [7, 8]
+    assert together[1] == alone[0] != together[0]
+
+
+def test_check__an_agent_needs_a_number_of_host_pages() -> None:
+    with pytest.raises(SsdgymError, match="agent.zip: an agent is evaluated for a number of host pages"):
+        check_cells([Cell("tiny", "zipf99", "learned", 1, agent=Path("agent.zip"))])
