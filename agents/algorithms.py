@@ -49,6 +49,17 @@ def scorer_of(model: BaseAlgorithm) -> CandidateScorer:
     return network.scorer
 
 
+def set_linear_weights(model: BaseAlgorithm, weights: np.ndarray) -> None:
+    """Give the linear part of the score, in the target network, too, the weights (F,)."""
+    scorers = [scorer_of(model)]
+    if isinstance(model, MaskedDQN):
+        assert isinstance(model.q_net_target, ScorerQNetwork)
+        scorers.append(model.q_net_target.scorer)
+    with torch.no_grad():
+        for scorer in scorers:
+            scorer.linear.weights.copy_(torch.as_tensor(weights))
+
+
 def state_of(model: BaseAlgorithm) -> dict[str, Any]:
     """Weights, optimiser, counters and replay of the algorithm, as tensors and numbers."""
     return {

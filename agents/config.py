@@ -44,6 +44,14 @@ class DqnConfig(Config):
     max_gradient_norm: float = Field(10.0, gt=0)
 
 
+class CrossEntropyConfig(Config):
+    """Search for the linear part of the score before gradient learning begins."""
+
+    generations: int = Field(0, ge=0, description="0: no search; each takes one episode in every environment")
+    elite_share: float = Field(0.2, gt=0, le=1, description="share of a generation that makes the next one")
+    initial_spread: float = Field(0.5, gt=0, description="of the weights, 1: as much as the start's scores")
+
+
 class EnvironmentConfig(Config):
     """A registered environment with a `vector_entry_point`, and its keyword arguments."""
 
@@ -71,6 +79,7 @@ class TrainConfig(Config):
     threads: int = Field(1, ge=1, description="torch.set_num_threads; part of what makes a run repeatable")
     device: str = Field("cpu", description="torch device of the network")
     scorer: ScorerConfig = ScorerConfig()
+    cross_entropy: CrossEntropyConfig = CrossEntropyConfig()
     ppo: PpoConfig = PpoConfig()
     dqn: DqnConfig = DqnConfig()
     evaluation: EvaluationConfig = EvaluationConfig()

@@ -30,10 +30,12 @@ from ssdgym.agents.algorithms import (
     make_algorithm,
     restore_state,
     scorer_of,
+    set_linear_weights,
     state_of,
 )
 from ssdgym.agents.checkpoint import FILE_NAME, Checkpoint
 from ssdgym.agents.config import TrainConfig
+from ssdgym.agents.cross_entropy import search_weights
 from ssdgym.agents.environments import make_environment
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.scorer import CandidateScorer
@@ -131,8 +133,9 @@ class TrainingRun:
     def learn(self, bar: Progress) -> None:
         """Run until `config.total_decisions` have been taken, and save."""
         if not self.evaluations:
-            self.checkpoint()
-        self.save_agents()
+            self.evaluate()
+            self._search(bar)
+        self.save()
         # the untrained agent's mean, so that it is the same for a resumed run
         self.env.reward_offset = -self.evaluations[0]["reward_mean"]
         begin_segment(self.model, self.config.seed)
@@ -143,11 +146,29 @@ class TrainingRun:
             reset_num_timesteps=False,
         )
         if self.evaluations[-1]["decisions"] < self.decisions:
-            self.checkpoint()
+            self.evaluate()
+            self.save()
         self.model.logger.close()
 
-    def checkpoint(self) -> None:
-        """Evaluate, keep the agent if it is the best so far, and save everything."""
+    def _search(self, bar: Progress) -> None:
+        """Improve the linear part of the scorer by whole episodes, if so configured."""
+        config = self.config.cross_entropy
+        if not config.generations:
+            return
+        task = bar.add_task("searching (generations)", total=config.generations)
+        weights = scorer_of(self.model).linear.weights
+        found = search_weights(
+            self.env,
+            weights.detach().cpu().numpy(),
+            config,
+            self.config.seed,
+            report=lambda done: bar.update(task, completed=done),
+        )
+        set_linear_weights(self.model, found)
+        self.evaluate()
+
+    def evaluate(self) -> None:
+        """Play the validation episodes, and keep the agent if it is the best so far."""
         agent = self.agent(scorer_of(self.model), self.decisions)
         row = validate(agent, self.validation_env, self.config.evaluation.first_seed)
         self.evaluations.append({"decisions": self.decisions, **row})
@@ -155,17 +176,16 @@ class TrainingRun:
             weights = scorer_of(self.model).state_dict()
             self.best = {name: weight.detach().cpu().clone() for name, weight in weights.items()}
         self._log(row)
-        self.save_agents()
-        state = state_of(self.model)
-        Checkpoint(self.config.model_dump_json(), state, self.evaluations, self.best).save(self.out)
 
-    def save_agents(self) -> None:
-        """Write the best agent, the last one and the table of evaluations."""
+    def save(self) -> None:
+        """Write the best agent, the last one, the table of evaluations, and then the checkpoint."""
         best = CandidateScorer(self.features.candidates, self.features.context, self.config.scorer)
         best.load_state_dict(self.best)
         self.agent(best, int(self._best_row()["decisions"])).save(self.out / BEST_AGENT)
         self.agent(scorer_of(self.model), self.decisions).save(self.out / LAST_AGENT)
         write_atomically(self.out / EVALUATIONS, lambda file: _write_csv(file, self.evaluations))
+        state = state_of(self.model)
+        Checkpoint(self.config.model_dump_json(), state, self.evaluations, self.best).save(self.out)
 
     def agent(self, scorer: CandidateScorer, decisions: int) -> Agent:
         """The network as an agent."""
@@ -204,7 +224,8 @@ class _Segments(BaseCallback):
     def _on_rollout_start(self) -> None:
         # here the update that belongs to the last rollout is done, and the next rollout has not looked yet
         if self.run.decisions >= self.next_checkpoint:
-            self.run.checkpoint()
+            self.run.evaluate()
+            self.run.save()
             begin_segment(self.run.model, self.run.config.seed)
             self._plan()
 
@@ -240,11 +261,11 @@ def _environments(config: TrainConfig) -> Iterator[tuple[SB3VecEnv, SB3VecEnv]]:
 
 
 class _Rate(ProgressColumn):
-    """Decisions per second."""
+    """Decisions, or generations, per second."""
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
-        return Text("" if speed is None else f"{speed:,.0f} decisions/s")
+        return Text("" if speed is None else f"{speed:,.1f}/s" if speed < 10 else f"{speed:,.0f}/s")
 
 
 def _bar(visible: bool) -> Progress:

@@ -21,8 +21,8 @@ def validate(agent: Agent, env: SB3VecEnv, first_seed: int) -> Row:
         first_seed: seed of environment 0; environment i has `first_seed + i`.
 
     Returns:
-        `return_mean` and `return_min`, undiscounted, `reward_mean` per decision, and the mean of every number
-        in the final infos.
+        `return_mean` and `return_min`, undiscounted, `reward_mean` per decision, and the mean of every metric
+        that is a number.
     """
     env.seed(first_seed)
     observation = env.reset()
@@ -43,5 +43,7 @@ def validate(agent: Agent, env: SB3VecEnv, first_seed: int) -> Row:
 
 
 def _means(episodes: list[dict[str, Any]]) -> Row:
-    numbers = [key for key, value in episodes[0].items() if isinstance(value, (float, np.number))]
-    return {key: float(np.mean([episode[key] for episode in episodes])) for key in numbers}
+    """Mean over the episodes of every metric that is a plain number."""
+    metrics = [episode.get("metrics", {}) for episode in episodes]
+    numbers = [key for key, value in metrics[0].items() if isinstance(value, (int, float))]
+    return {key: float(np.mean([metric[key] for metric in metrics])) for key in numbers}

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
+from ssdgym.engine.arithmetic import remainder
 from ssdgym.engine.events import (
     channel_is_free,
     make_ready,
-    push_event,
+    schedule,
     take_waiter,
     wait_for_channel,
 )
-from ssdgym.engine.kernel import kernel
+from ssdgym.engine.kernel import inlined
 
 IDLE, READ_PAGE, WRITE_PAGE, MOVE_PAGE, ERASE_SET = 0, 1, 2, 3, 4
 #: Stages of a command: the array works before its transfer; the transfer and what follows it.
 _ARRAY, _TRANSFER = 0, 1
 
 
-@kernel
+@inlined
 def charge(dev, geometry, run, die_number, duration_ns):
     """Dynamic allocation: add a command to the estimate of when the die will be idle."""
     if geometry.dynamic:
@@ -26,25 +27,25 @@ def charge(dev, geometry, run, die_number, duration_ns):
         die.estimate_ns = max(die.estimate_ns, run.now) + duration_ns
 
 
-@kernel
+@inlined
 def read_duration(geometry):
     """Nominal time of a page read, ns."""
     return geometry.read_ns + geometry.transfer_ns
 
 
-@kernel
+@inlined
 def write_duration(geometry):
     """Nominal time of a page write, ns."""
     return geometry.transfer_ns + geometry.program_ns
 
 
-@kernel
+@inlined
 def move_duration(geometry):
     """Nominal time of a relocation, ns: t_copy."""
     return geometry.read_ns + 2 * geometry.transfer_ns + geometry.program_ns
 
 
-@kernel
+@inlined
 def _grant_channel(dev, geometry, run, die_number):
     """The die's data moves from now on; its next event is the end of its command."""
     die = dev.die[die_number]
@@ -52,22 +53,22 @@ def _grant_channel(dev, geometry, run, die_number):
     if die.command == MOVE_PAGE:
         transfer_ns *= 2
     end = run.now + transfer_ns
-    dev.channel[die_number % geometry.channels].free_at = end
+    dev.channel[remainder(die_number, geometry.channels)].free_at = end
     if die.command != READ_PAGE:
         end += geometry.program_ns
     die.stage = _TRANSFER
-    push_event(dev, run, end, geometry.channels + die_number)
+    schedule(dev, geometry, end, geometry.channels + die_number)
 
 
-@kernel
+@inlined
 def _ask_for_channel(dev, geometry, run, die_number):
     if channel_is_free(geometry, dev, die_number, run.now):
         _grant_channel(dev, geometry, run, die_number)
     else:
-        wait_for_channel(dev, geometry, run, die_number)
+        wait_for_channel(dev, geometry, die_number)
 
 
-@kernel
+@inlined
 def start_command(dev, geometry, run, die_number, command, transaction):
     """Start a command on an idle die (``transaction`` is -1 for GC)."""
     die = dev.die[die_number]
@@ -79,20 +80,20 @@ def start_command(dev, geometry, run, die_number, command, transaction):
         _ask_for_channel(dev, geometry, run, die_number)
     elif command == ERASE_SET:
         die.stage = _TRANSFER
-        push_event(dev, run, run.now + geometry.erase_ns, geometry.channels + die_number)
+        schedule(dev, geometry, run.now + geometry.erase_ns, geometry.channels + die_number)
     else:
-        push_event(dev, run, run.now + geometry.read_ns, geometry.channels + die_number)
+        schedule(dev, geometry, run.now + geometry.read_ns, geometry.channels + die_number)
 
 
-@kernel
+@inlined
 def channel_event(dev, geometry, run, number):
     """A channel with waiting dies has become free."""
     _grant_channel(dev, geometry, run, take_waiter(dev, number))
     if dev.channel[number].waiter_head >= 0:
-        push_event(dev, run, dev.channel[number].free_at, number)
+        schedule(dev, geometry, dev.channel[number].free_at, number)
 
 
-@kernel
+@inlined
 def command_ended(dev, geometry, run, die_number):
     """Take a die's event; returns its command if that has ended, IDLE if it goes on to its transfer."""
     die = dev.die[die_number]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ssdgym.engine.arithmetic import remainder
 from ssdgym.engine.commands import (
     ERASE_SET,
     IDLE,
@@ -28,7 +29,7 @@ from ssdgym.engine.gc import (
     next_valid_page,
 )
 from ssdgym.engine.index import fullest_block
-from ssdgym.engine.kernel import kernel
+from ssdgym.engine.kernel import inlined
 from ssdgym.engine.nand import die_of
 from ssdgym.engine.pagemap import bind_die, bind_plane, emptiest_plane, host_program, host_read, pass_plane
 from ssdgym.engine.transactions import pop_read, pop_write, push_read, push_write, transaction_done
@@ -37,14 +38,14 @@ from ssdgym.engine.transactions import pop_read, pop_write, push_read, push_writ
 _LOOK_AGAIN = 100
 
 
-@kernel
+@inlined
 def wake(dev, geometry, run, die_number):
     """Work has been queued to a die: if it is idle, it is ready."""
     if dev.die[die_number].command == IDLE:
         make_ready(dev, geometry, run, die_number)
 
 
-@kernel
+@inlined
 def queue_read(dev, geometry, run, die_number, transaction):
     """Queue a page read to its die."""
     push_read(dev, die_number, transaction)
@@ -52,19 +53,19 @@ def queue_read(dev, geometry, run, die_number, transaction):
     wake(dev, geometry, run, die_number)
 
 
-@kernel
+@inlined
 def queue_write(dev, geometry, run, transaction):
     """Queue a page write to the die it is bound to."""
     if geometry.dynamic:
         die_number = bind_die(dev, geometry, run)
     else:
-        die_number = dev.transaction[transaction].lpn % geometry.dies
+        die_number = remainder(dev.transaction[transaction].lpn, geometry.dies)
     push_write(dev, die_number, transaction)
     charge(dev, geometry, run, die_number, write_duration(geometry))
     wake(dev, geometry, run, die_number)
 
 
-@kernel
+@inlined
 def read_ended(dev, geometry, run, transaction):
     """A page has been read: its request is told, or the write it was read for is queued."""
     if dev.transaction[transaction].rmw:
@@ -73,7 +74,7 @@ def read_ended(dev, geometry, run, transaction):
         transaction_done(dev, run, transaction)
 
 
-@kernel
+@inlined
 def _start_read(dev, geometry, run, die_number):
     number = pop_read(dev, die_number)
     lpn = np.int64(dev.transaction[number].lpn)
@@ -90,17 +91,17 @@ def _start_read(dev, geometry, run, die_number):
     return OK
 
 
-@kernel
+@inlined
 def _redirect_write(dev, geometry, run, die_number):
     """None of the die's planes has room: the write goes to the die of the plane with most."""
     number = pop_write(dev, die_number)
-    target = emptiest_plane(dev, geometry) % geometry.dies
+    target = remainder(emptiest_plane(dev, geometry), geometry.dies)
     push_write(dev, target, number)
     charge(dev, geometry, run, target, write_duration(geometry))
     wake(dev, geometry, run, target)
 
 
-@kernel
+@inlined
 def _program(dev, geometry, run, plane_number, lpn, version):
     """The FTL's part of a write command, and the question whether GC is needed now."""
     behind = version - dev.logical[lpn].version
@@ -115,32 +116,43 @@ def _program(dev, geometry, run, plane_number, lpn, version):
     return OK
 
 
-@kernel
-def _start_write(dev, geometry, run, die_number, decider):
-    number = np.int64(dev.die[die_number].write_head)
-    lpn = np.int64(dev.transaction[number].lpn)
+@inlined
+def _plane_of_write(dev, geometry, die_number):
+    """The plane the die's next write goes to; -1 if it has none with room (dynamic allocation only)."""
     if geometry.dynamic:
-        plane = bind_plane(dev, geometry, die_number)
-        if plane < 0:
-            _redirect_write(dev, geometry, run, die_number)
-            return _LOOK_AGAIN
-    else:
-        plane = lpn % geometry.planes
-    if dev.plane[plane].job_block >= 0:
-        return _gc_command(dev, geometry, run, plane, decider)
+        return bind_plane(dev, geometry, die_number)
+    return remainder(dev.transaction[dev.die[die_number].write_head].lpn, geometry.planes)
+
+
+@inlined
+def _plane_in_the_way(dev, geometry, die_number):
+    """The plane of the die's next write if a (background) round is running in it: the write has to wait; else -1."""
+    plane = _plane_of_write(dev, geometry, die_number)
+    if plane >= 0 and dev.plane[plane].job_block >= 0:
+        return plane
+    return -1
+
+
+@inlined
+def _start_write(dev, geometry, run, die_number):
+    plane = _plane_of_write(dev, geometry, die_number)
+    if plane < 0:
+        _redirect_write(dev, geometry, run, die_number)
+        return _LOOK_AGAIN
     if geometry.dynamic:
         pass_plane(dev, geometry, plane)
-    pop_write(dev, die_number)
+    number = pop_write(dev, die_number)
+    lpn = np.int64(dev.transaction[number].lpn)
     status = _program(dev, geometry, run, plane, lpn, np.int64(dev.transaction[number].version))
     start_command(dev, geometry, run, die_number, WRITE_PAGE, number)
     return status
 
 
-@kernel
+@inlined
 def _gc_command(dev, geometry, run, plane_number, decider):
     """The next command of a plane's round; a round is started (or its victim asked for) if none is running."""
     plane = dev.plane[plane_number]
-    die_number = plane_number % geometry.dies
+    die_number = remainder(plane_number, geometry.dies)
     if plane.job_block < 0:
         status = choose_victim(dev, geometry, run, plane_number, decider)
         if status != OK:
@@ -160,7 +172,7 @@ def _gc_command(dev, geometry, run, plane_number, decider):
     return OK
 
 
-@kernel
+@inlined
 def _collecting_plane(dev, geometry, die_number):
     """The die's lowest-numbered plane in foreground GC, or -1."""
     for plane in range(die_number, geometry.planes, geometry.dies):
@@ -169,7 +181,7 @@ def _collecting_plane(dev, geometry, die_number):
     return -1
 
 
-@kernel
+@inlined
 def _background_plane(dev, geometry, die_number):
     """The plane whose background round goes on or should start, or -1."""
     best = -1
@@ -183,26 +195,36 @@ def _background_plane(dev, geometry, die_number):
     return best
 
 
-@kernel
-def _dispatch_once(dev, geometry, run, die_number, decider):
+@inlined
+def _plane_to_collect(dev, geometry, die_number):
+    """The plane whose garbage the die should collect now, by its rule, or -1 if a host command goes first."""
     die = dev.die[die_number]
     if geometry.reads_first and die.read_head >= 0:
-        return _start_read(dev, geometry, run, die_number)
+        return -1
     plane = _collecting_plane(dev, geometry, die_number)
+    if plane >= 0 or die.read_head >= 0:
+        return plane
+    if die.write_head >= 0:
+        return _plane_in_the_way(dev, geometry, die_number)
+    if geometry.background_free > 0:
+        return _background_plane(dev, geometry, die_number)
+    return -1
+
+
+@inlined
+def _dispatch_once(dev, geometry, run, die_number, decider):
+    plane = _plane_to_collect(dev, geometry, die_number)
     if plane >= 0:
         return _gc_command(dev, geometry, run, plane, decider)
+    die = dev.die[die_number]
     if die.read_head >= 0:
         return _start_read(dev, geometry, run, die_number)
     if die.write_head >= 0:
-        return _start_write(dev, geometry, run, die_number, decider)
-    if geometry.background_free > 0:
-        plane = _background_plane(dev, geometry, die_number)
-        if plane >= 0:
-            return _gc_command(dev, geometry, run, plane, decider)
+        return _start_write(dev, geometry, run, die_number)
     return OK
 
 
-@kernel
+@inlined
 def dispatch(dev, geometry, run, die_number, decider):
     """Start what an idle die should do next, if anything; OK, a decision that is due, or an error."""
     while True:

@@ -1,68 +1,58 @@
-"""The clockwork of event-driven time: the event heap, the channels' queues, the ready queue of dies.
+"""The clockwork of event-driven time: the event tree, the channels' queues, the ready queue of dies.
 
-A resource (channels first, then dies) has at most one pending event, so (time, resource number) orders events
-completely and the heap never holds more than one entry per resource.
+A resource (channels first, then dies) has at most one pending event, so (time, resource number) orders events completely, and a tree
+of minima over the resources finds the first: a fixed path from leaf to root, with nothing to mispredict.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.kernel import kernel
+from ssdgym.engine.arithmetic import remainder
+from ssdgym.engine.kernel import inlined
+
+#: The leaf of a resource without an event.
+NO_EVENT = np.int64(2**63 - 1)
+#: Later than any time.
+NEVER = np.int64(2**62)
 
 
-@kernel
-def _before(time_a, resource_a, time_b, resource_b):
-    return time_a < time_b or (time_a == time_b and resource_a < resource_b)
+@inlined
+def _set_leaf(dev, geometry, resource, key):
+    """Set a leaf and the minima on the way to the root."""
+    leaves = np.int64(1) << np.int64(geometry.leaf_bits)
+    node = resource + leaves
+    dev.event[node] = key
+    while node > 1:
+        key = min(key, dev.event[node ^ 1])
+        node >>= 1
+        dev.event[node] = key
 
 
-@kernel
-def push_event(dev, run, time_ns, resource):
-    """Schedule the next event of a resource."""
-    heap = dev.heap
-    child = np.int64(run.heap_size)
-    run.heap_size += 1
-    while child > 0:
-        parent = (child - 1) >> 1
-        if not _before(time_ns, resource, heap[parent].time_ns, heap[parent].resource):
-            break
-        heap[child].time_ns = heap[parent].time_ns
-        heap[child].resource = heap[parent].resource
-        child = parent
-    heap[child].time_ns = time_ns
-    heap[child].resource = resource
+@inlined
+def schedule(dev, geometry, time_ns, resource):
+    """Set the resource's event. Its key is time and resource in one number, so that a minimum is all there is to compare."""
+    _set_leaf(dev, geometry, resource, (time_ns << np.int64(geometry.leaf_bits)) | resource)
 
 
-@kernel
-def pop_event(dev, run):
-    """Remove the first event and return its resource; its time is ``dev.heap[0].time_ns`` before the call."""
-    heap = dev.heap
-    first = np.int64(heap[0].resource)
-    run.heap_size -= 1
-    size = np.int64(run.heap_size)
-    time_ns = heap[size].time_ns
-    resource = heap[size].resource
-    parent = 0
-    while True:
-        child = 2 * parent + 1
-        if child >= size:
-            break
-        other = child + 1
-        if other < size and _before(
-            heap[other].time_ns, heap[other].resource, heap[child].time_ns, heap[child].resource
-        ):
-            child = other
-        if not _before(heap[child].time_ns, heap[child].resource, time_ns, resource):
-            break
-        heap[parent].time_ns = heap[child].time_ns
-        heap[parent].resource = heap[child].resource
-        parent = child
-    heap[parent].time_ns = time_ns
-    heap[parent].resource = resource
-    return first
+@inlined
+def next_event_ns(dev, geometry):
+    """When the first event is due, NEVER if there is none."""
+    key = dev.event[1]
+    if key == NO_EVENT:
+        return NEVER
+    return key >> np.int64(geometry.leaf_bits)
 
 
-@kernel
+@inlined
+def take_event(dev, geometry):
+    """Remove the first event and return its resource."""
+    resource = dev.event[1] & ((np.int64(1) << np.int64(geometry.leaf_bits)) - 1)
+    _set_leaf(dev, geometry, resource, NO_EVENT)
+    return resource
+
+
+@inlined
 def make_ready(dev, geometry, run, die_number):
     """Put a die at the tail of the ready queue, unless it is in it."""
     die = dev.die[die_number]
@@ -76,7 +66,7 @@ def make_ready(dev, geometry, run, die_number):
     run.ready_count += 1
 
 
-@kernel
+@inlined
 def take_ready(dev, geometry, run):
     """Take the die at the head of the ready queue (which is not empty)."""
     die_number = np.int64(dev.ready[run.ready_head])
@@ -88,28 +78,28 @@ def take_ready(dev, geometry, run):
     return die_number
 
 
-@kernel
+@inlined
 def channel_is_free(geometry, dev, die_number, now):
     """Can the die have its channel at once?"""
-    channel = dev.channel[die_number % geometry.channels]
+    channel = dev.channel[remainder(die_number, geometry.channels)]
     return channel.free_at <= now and channel.waiter_head < 0
 
 
-@kernel
-def wait_for_channel(dev, geometry, run, die_number):
+@inlined
+def wait_for_channel(dev, geometry, die_number):
     """Join the channel's queue; the first to wait schedules the channel's next event."""
-    number = die_number % geometry.channels
+    number = remainder(die_number, geometry.channels)
     channel = dev.channel[number]
     dev.die[die_number].next_waiter = -1
     if channel.waiter_head < 0:
         channel.waiter_head = die_number
-        push_event(dev, run, channel.free_at, number)
+        schedule(dev, geometry, channel.free_at, number)
     else:
         dev.die[channel.waiter_tail].next_waiter = die_number
     channel.waiter_tail = die_number
 
 
-@kernel
+@inlined
 def take_waiter(dev, channel_number):
     """Take the die at the head of a channel's queue."""
     channel = dev.channel[channel_number]

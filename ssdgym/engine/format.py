@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ssdgym.engine.events import NO_EVENT
 from ssdgym.engine.kernel import entry, kernel
 from ssdgym.engine.layout import MAX_STREAMS, POOLED, device_of
 
@@ -43,6 +44,8 @@ def _format_queues(dev, geometry, run):
         dev.transaction[number].next = number + 1
         dev.slot[number].next = number + 1
     run.free_transactions = geometry.window_pages
+    for node in range(2 << geometry.leaf_bits):
+        dev.event[node] = NO_EVENT
 
 
 @entry

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
+from ssdgym.engine.arithmetic import quotient
 from ssdgym.engine.index import leave_index, leave_pool, lower_fullest
 from ssdgym.engine.kernel import function_at, inlined, kernel
 from ssdgym.engine.layout import DEVICE_TYPE, INDEXED, PAIRS_TYPE, PARAMETERS_TYPE, POOLED
@@ -119,14 +120,14 @@ def choose_victim(dev, geometry, run, plane_number, decider):
     return start_round(dev, geometry, run, plane_number, np.int64(choice.block), choice.mask)
 
 
-@kernel
+@inlined
 def next_valid_page(dev, geometry, plane):
     """The next valid page of the running round from ``job_page`` on, as a page number; -1 if none is left."""
     per_sub = geometry.pages_per_sub_block
     base = plane.job_block * geometry.pages_per_block
     page = np.int64(plane.job_page)
     while page < geometry.pages_per_block:
-        s = page // per_sub
+        s = quotient(page, per_sub)
         sub_block = dev.sub_block[plane.job_block * geometry.sub_blocks + s]
         end = s * per_sub + sub_block.written
         wanted = (plane.job_mask >> np.uint64(s)) & _ONE
@@ -141,7 +142,7 @@ def next_valid_page(dev, geometry, plane):
     return -1
 
 
-@kernel
+@inlined
 def move_page(dev, geometry, run, plane_number, ppn):
     """Relocate one valid page within its plane; returns OK or OUT_OF_SPACE."""
     lpn = np.int64(dev.physical[ppn].lpn)

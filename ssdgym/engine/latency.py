@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.kernel import kernel
+from ssdgym.engine.kernel import inlined, kernel
 from ssdgym.workloads.requests import READ
 
 #: Bins per factor of two: the middle of a bin is within 1 / (2 * 64) = 0.8 % of every value in it.
@@ -14,7 +14,7 @@ _BITS = 6
 BINS = (63 - _BITS + 1) * BINS_PER_OCTAVE
 
 
-@kernel
+@inlined
 def bin_of(value):
     """Number of the log-spaced bin of a latency; values below 64 ns have a bin each."""
     shift = 0
@@ -63,7 +63,7 @@ def _replace_least(heap, value):
     heap[parent] = value
 
 
-@kernel
+@inlined
 def record_latency(dev, op, serial, latency_ns):
     """Keep the latency of a finished read (op 0) or write (op 1)."""
     run = dev.run[0]

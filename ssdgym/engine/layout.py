@@ -30,6 +30,7 @@ GEOMETRY = np.dtype(
         ("logical_pages", "i8"),  # of the whole device
         ("channels", "i4"),
         ("dies", "i4"),  # of the whole device
+        ("leaf_bits", "i4"),  # the event tree has 2**leaf_bits leaves, at least channels + dies
         ("planes", "i4"),  # of the whole device
         ("planes_per_die", "i4"),
         ("blocks", "i4"),
@@ -81,7 +82,6 @@ RUN = np.dtype(
         ("free_slot", "i4"),
         ("free_transaction", "i4"),
         ("free_transactions", "i4"),
-        ("heap_size", "i4"),
         ("ready_head", "i4"),
         ("ready_count", "i4"),
         ("host_reads", "i8"),
@@ -173,7 +173,6 @@ TRANSACTION = np.dtype(
 SLOT = np.dtype(
     [("arrival_ns", "i8"), ("serial", "i8"), ("remaining", "i4"), ("next", "i4"), ("op", "u1")], align=True
 )
-EVENT = np.dtype([("time_ns", "i8"), ("resource", "i4")], align=True)
 LATENCY = np.dtype([("ns", "i8"), ("op", "u1")], align=True)
 
 #: One pair of an erase set: a block and the sub-blocks of it (bit s = sub-block s).
@@ -198,7 +197,7 @@ class State(NamedTuple):
     channel: Any  # (n, channels) CHANNEL
     transaction: Any  # (n, window) TRANSACTION
     slot: Any  # (n, window) SLOT
-    heap: Any  # (n, channels + dies) EVENT
+    event: Any  # (n, 2 * leaves) int64: a tree of minima over the resources' events; see events.py
     ready: Any  # (n, dies) int32: ring of dies to dispatch
     latency: Any  # (n, kept requests) LATENCY by serial number
     histogram: Any  # (n, 2, bins) int64: latencies of reads and writes, log-binned
@@ -223,7 +222,7 @@ class Device(NamedTuple):
     channel: Any
     transaction: Any
     slot: Any
-    heap: Any
+    event: Any
     ready: Any
     latency: Any
     histogram: Any
@@ -249,7 +248,7 @@ def device_of(state, i):
         state.channel[i],
         state.transaction[i],
         state.slot[i],
-        state.heap[i],
+        state.event[i],
         state.ready[i],
         state.latency[i],
         state.histogram[i],
@@ -268,6 +267,7 @@ class Sizes(NamedTuple):
     buckets: int
     dies: int
     channels: int
+    leaves: int
     window: int
     latencies: int
     bins: int
@@ -296,7 +296,7 @@ def allocate(devices: int, sizes: Sizes) -> State:
         channel=table(sizes.channels, CHANNEL),
         transaction=table(sizes.window, TRANSACTION),
         slot=table(sizes.window, SLOT),
-        heap=table(sizes.channels + sizes.dies, EVENT),
+        event=table(2 * sizes.leaves, np.int64),
         ready=table(sizes.dies, np.int32),
         latency=table(sizes.latencies, LATENCY),
         histogram=table(2, np.int64, sizes.bins),
@@ -309,7 +309,7 @@ def device_arrays(state: State, i: int) -> Device:
     return Device(*(array[i].view(np.recarray) if array.dtype.names else array[i] for array in state))
 
 
-_SAMPLE = allocate(1, Sizes(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1))
+_SAMPLE = allocate(1, Sizes(*[1] * len(Sizes._fields)))
 STATE_TYPE = typeof(_SAMPLE)
 DEVICE_TYPE = typeof(Device(*(array[0] for array in _SAMPLE)))
 PAIRS_TYPE = typeof(np.zeros(MAX_PAIRS, ERASE_PAIR))

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ssdgym.engine.arithmetic import quotient, remainder
 from ssdgym.engine.index import enter_index, join_pool, leave_index, raise_invalid, take_from_pool
 from ssdgym.engine.kernel import inlined, kernel
 from ssdgym.engine.layout import INDEXED, MAX_STREAMS, OPEN
-
-
-@inlined
-def quotient(a, b):
-    """``a // b`` of numbers that are not negative, spared the checks of signed division."""
-    return np.int64(np.uint64(a) // np.uint64(b))
 
 
 @inlined
@@ -32,13 +27,13 @@ def block_of(geometry, unit):
 @inlined
 def plane_of(geometry, ppn):
     """Plane of a physical page."""
-    return ppn // (geometry.blocks * geometry.pages_per_block)
+    return quotient(ppn, np.int64(geometry.blocks) * geometry.pages_per_block)
 
 
 @inlined
 def die_of(geometry, ppn):
     """Die of a physical page."""
-    return plane_of(geometry, ppn) % geometry.dies
+    return remainder(plane_of(geometry, ppn), geometry.dies)
 
 
 @inlined

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ssdgym.engine.arithmetic import quotient, remainder
 from ssdgym.engine.kernel import inlined, kernel
 from ssdgym.engine.nand import check_page, count_invalid, invalidate, program
 
@@ -54,23 +55,23 @@ def host_trim(dev, geometry, run, lpn):
     run.host_pages_trimmed += 1
 
 
-@kernel
+@inlined
 def bind_plane(dev, geometry, die_number):
     """Dynamic allocation: the die's next plane with room for a valid page, or -1. Nothing is changed."""
     cursor = dev.die[die_number].plane_cursor
     for k in range(geometry.planes_per_die):
-        within = (cursor + k) % geometry.planes_per_die
+        within = remainder(cursor + k, geometry.planes_per_die)
         plane = within * geometry.dies + die_number
         if dev.plane[plane].valid < geometry.valid_limit:
             return plane
     return -1
 
 
-@kernel
+@inlined
 def pass_plane(dev, geometry, plane):
     """Move the plane cursor of a die behind the plane that has been bound."""
-    die = dev.die[plane % geometry.dies]
-    die.plane_cursor = (plane // geometry.dies + 1) % geometry.planes_per_die
+    die = dev.die[remainder(plane, geometry.dies)]
+    die.plane_cursor = remainder(quotient(plane, geometry.dies) + 1, geometry.planes_per_die)
 
 
 @kernel
@@ -79,11 +80,11 @@ def bind_die(dev, geometry, run):
     best = np.int64(run.die_cursor)
     best_time = max(dev.die[best].estimate_ns, run.now)
     for k in range(1, geometry.dies):
-        die = (run.die_cursor + k) % geometry.dies
+        die = remainder(run.die_cursor + k, geometry.dies)
         time = max(dev.die[die].estimate_ns, run.now)
         if time < best_time:
             best, best_time = die, time
-    run.die_cursor = (best + 1) % geometry.dies
+    run.die_cursor = remainder(best + 1, geometry.dies)
     return best
 
 

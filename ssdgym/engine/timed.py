@@ -6,9 +6,9 @@ import numpy as np
 
 from ssdgym.engine.commands import READ_PAGE, WRITE_PAGE, channel_event, command_ended
 from ssdgym.engine.dispatch import dispatch, queue_read, queue_write, read_ended
-from ssdgym.engine.events import pop_event, take_ready
+from ssdgym.engine.events import NEVER, next_event_ns, take_event, take_ready
 from ssdgym.engine.gc import HORIZON, INPUT_ENDED, OK
-from ssdgym.engine.kernel import kernel
+from ssdgym.engine.kernel import inlined
 from ssdgym.engine.nand import die_of
 from ssdgym.engine.pagemap import host_trim
 from ssdgym.engine.transactions import page_done, take_slot, take_transaction, transaction_done
@@ -17,10 +17,9 @@ from ssdgym.workloads.requests import FLUSH, READ, WRITE
 
 #: Nothing can happen any more although something is outstanding: a fault of the engine.
 STUCK = -7
-_NEVER = np.int64(2**62)
 
 
-@kernel
+@inlined
 def _admit_read(dev, geometry, run, lpn):
     run.host_reads += 1
     ppn = np.int64(dev.logical[lpn].ppn)
@@ -35,7 +34,7 @@ def _admit_read(dev, geometry, run, lpn):
         queue_read(dev, geometry, run, die_of(geometry, ppn), transaction)
 
 
-@kernel
+@inlined
 def _admit_write(dev, geometry, run, lpn, partial):
     run.admitted_pages += 1
     ppn = np.int64(dev.logical[lpn].ppn)
@@ -50,7 +49,7 @@ def _admit_write(dev, geometry, run, lpn, partial):
         queue_write(dev, geometry, run, transaction)
 
 
-@kernel
+@inlined
 def _arrived(geometry, run, request):
     """May a request that has not been started be started now?"""
     if request.op == FLUSH and run.outstanding_writes > 0:
@@ -60,14 +59,14 @@ def _arrived(geometry, run, request):
     return request.arrival_ns <= run.now
 
 
-@kernel
+@inlined
 def _next_request(run):
     run.cursor += 1
     run.offset = 0
     run.slot = -1
 
 
-@kernel
+@inlined
 def _start_request(dev, geometry, run, request):
     """Give the request a slot; a flush that may start is over at once."""
     if request.op == FLUSH:
@@ -78,7 +77,7 @@ def _start_request(dev, geometry, run, request):
     run.slot = take_slot(dev, run, request.op, arrival_ns, request.pages)
 
 
-@kernel
+@inlined
 def _admit_page(dev, geometry, run, request):
     """Admit the next page of the request in admission."""
     lpn = np.int64(request.lpn) + run.offset
@@ -94,11 +93,11 @@ def _admit_page(dev, geometry, run, request):
         _next_request(run)
 
 
-@kernel
+@inlined
 def _take_event(dev, geometry, run):
-    """Carry out the first event of the heap."""
-    run.now = dev.heap[0].time_ns
-    resource = pop_event(dev, run)
+    """Carry out the first event."""
+    run.now = next_event_ns(dev, geometry)
+    resource = take_event(dev, geometry)
     if resource < geometry.channels:
         channel_event(dev, geometry, run, resource)
         return
@@ -111,17 +110,17 @@ def _take_event(dev, geometry, run):
         transaction_done(dev, run, transaction)
 
 
-@kernel
+@inlined
 def _next_arrival(geometry, run, requests):
     """When the next request arrives, if time alone is what it waits for."""
     blocked = run.slot >= 0 or run.free_transactions == 0 or geometry.queue_depth > 0
     if blocked or run.cursor >= requests.shape[0] or run.admitted_pages >= run.horizon:
-        return _NEVER
+        return NEVER
     arrival_ns = requests[run.cursor].arrival_ns
-    return arrival_ns if arrival_ns > run.now else _NEVER
+    return arrival_ns if arrival_ns > run.now else NEVER
 
 
-@kernel
+@inlined
 def _admission(dev, geometry, run, requests):
     """Admit one page if that is possible now; was it?"""
     if run.free_transactions == 0 or run.cursor >= requests.shape[0] or run.admitted_pages >= run.horizon:
@@ -137,20 +136,21 @@ def _admission(dev, geometry, run, requests):
     return True
 
 
-@kernel
+@inlined
 def _pass_time(dev, geometry, run, requests):
     """Go on to the next event or arrival; False if there is neither."""
     arrival_ns = _next_arrival(geometry, run, requests)
-    if run.heap_size > 0 and dev.heap[0].time_ns <= arrival_ns:
+    event_ns = next_event_ns(dev, geometry)
+    if event_ns == NEVER and arrival_ns == NEVER:
+        return False
+    if event_ns <= arrival_ns:
         _take_event(dev, geometry, run)
         return True
-    if arrival_ns == _NEVER:
-        return False
     run.now = arrival_ns
     return True
 
 
-@kernel
+@inlined
 def advance_timed(dev, requests, last, decider):
     """Run until input or horizon ends and nothing is outstanding, or until a decision is due outside.
 

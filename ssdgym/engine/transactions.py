@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.kernel import kernel
+from ssdgym.engine.kernel import inlined
 from ssdgym.engine.latency import record_latency
 from ssdgym.workloads.requests import READ, WRITE
 
 
-@kernel
+@inlined
 def take_slot(dev, run, op, arrival_ns, pages):
     """Give a request a slot. One is always free while a transaction is: a request holds at least one place."""
     number = np.int64(run.free_slot)
@@ -26,7 +26,7 @@ def take_slot(dev, run, op, arrival_ns, pages):
     return number
 
 
-@kernel
+@inlined
 def page_done(dev, run, slot_number):
     """One page of a request is done; the last one completes it."""
     slot = dev.slot[slot_number]
@@ -42,7 +42,7 @@ def page_done(dev, run, slot_number):
     run.free_slot = slot_number
 
 
-@kernel
+@inlined
 def take_transaction(dev, run, lpn, version, slot_number, rmw):
     """Give a page of a request one of the places (the caller has seen that one is free)."""
     number = np.int64(run.free_transaction)
@@ -56,7 +56,7 @@ def take_transaction(dev, run, lpn, version, slot_number, rmw):
     return number
 
 
-@kernel
+@inlined
 def transaction_done(dev, run, number):
     """Return a transaction's place and tell its request."""
     transaction = dev.transaction[number]
@@ -66,7 +66,7 @@ def transaction_done(dev, run, number):
     page_done(dev, run, np.int64(transaction.slot))
 
 
-@kernel
+@inlined
 def push_read(dev, die_number, number):
     """Append a transaction to a die's read queue."""
     die = dev.die[die_number]
@@ -78,7 +78,7 @@ def push_read(dev, die_number, number):
     die.read_tail = number
 
 
-@kernel
+@inlined
 def pop_read(dev, die_number):
     """Take the head of a die's read queue."""
     die = dev.die[die_number]
@@ -87,7 +87,7 @@ def pop_read(dev, die_number):
     return number
 
 
-@kernel
+@inlined
 def push_write(dev, die_number, number):
     """Append a transaction to a die's write queue."""
     die = dev.die[die_number]
@@ -99,7 +99,7 @@ def push_write(dev, die_number, number):
     die.write_tail = number
 
 
-@kernel
+@inlined
 def pop_write(dev, die_number):
     """Take the head of a die's write queue."""
     die = dev.die[die_number]

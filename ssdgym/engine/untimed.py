@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ssdgym.engine.arithmetic import remainder
 from ssdgym.engine.gc import (
     HORIZON,
     INPUT_ENDED,
@@ -30,7 +31,7 @@ from ssdgym.workloads.requests import PARTIAL_HEAD, PARTIAL_TAIL, READ, TRIM, WR
 @inlined
 def _plane_for(dev, geometry, run, lpn):
     if not geometry.dynamic:
-        return lpn % geometry.planes
+        return remainder(lpn, geometry.planes)
     plane = bind_plane(dev, geometry, bind_die(dev, geometry, run))
     if plane < 0:
         return emptiest_plane(dev, geometry)

@@ -158,8 +158,8 @@ def check_cells(cells: Sequence[Cell]) -> None:
             get_policy(cell.policy)
         elif cell.preconditioning != "workload" or cell.host_pages is None or cell.requests is not None:
             raise SsdgymError(
-                f"{cell.agent}: an agent is evaluated for a number of host pages on devices aged by the workload; "
-                "set host_pages, not requests, and the preconditioning to workload"
+                f"{cell.agent}: an agent is evaluated for a number of host pages on devices aged by "
+                "the workload: set host_pages, not requests, and the preconditioning to workload"
             )
 
 

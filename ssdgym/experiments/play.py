@@ -24,7 +24,7 @@ def play_agent(cells: Sequence[Cell]) -> list[Result]:
         SsdgymError: the agent cannot be loaded, or does not fit the environment.
     """
     first = cells[0]
-    assert first.agent is not None
+    assert first.agent is not None and first.host_pages is not None
     started = time.perf_counter()
     environment = EraseVictimVectorEnv(
         num_envs=len(cells),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: Fields a device keeps for itself when it takes over an aged state, and those that a reset has cleared anyway.
 _OWN = ("geometry",)
-_CLEARED = ("latency", "histogram", "tail", "die", "channel", "transaction", "slot", "heap", "ready")
+_CLEARED = ("latency", "histogram", "tail", "die", "channel", "transaction", "slot", "event", "ready")
 _CHUNK = 1 << 16
 
 

@@ -90,6 +90,7 @@ def geometry_record(device: DeviceConfig, seed: int) -> np.ndarray:
         "logical_pages": device.host_pages,
         "channels": geometry.channels,
         "dies": geometry.dies,
+        "leaf_bits": _leaf_bits(device),
         "planes": geometry.planes,
         "planes_per_die": geometry.planes_per_die,
         "blocks": geometry.blocks_per_plane,
@@ -120,6 +121,11 @@ def _window(device: DeviceConfig) -> int:
     return device.ftl.window_pages if device.ftl.timing == "event" else 1
 
 
+def _leaf_bits(device: DeviceConfig) -> int:
+    """Bits to number the resources that have events: channels and dies."""
+    return (device.geometry.channels + device.geometry.dies - 1).bit_length()
+
+
 def make_state(devices: Sequence[DeviceConfig], seeds: Sequence[int], recording: Recording) -> State:
     """Empty devices in one batch, padded to the largest."""
 
@@ -139,6 +145,7 @@ def make_state(devices: Sequence[DeviceConfig], seeds: Sequence[int], recording:
             buckets=max(d.geometry.planes * (d.geometry.pages_per_block + 1) for d in devices),
             dies=largest("dies"),
             channels=largest("channels"),
+            leaves=1 << max(map(_leaf_bits, devices)),
             window=max(map(_window, devices)),
             latencies=recording.latencies,
             bins=BINS,

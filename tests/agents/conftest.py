@@ -44,8 +44,10 @@ class ToyVectorEnv(VectorEnv):
     def action_masks(self) -> np.ndarray:
         return self._buffers["action_mask"].astype(bool)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        super().reset(seed=seed)
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> Any:
+        if not isinstance(seed, list):
+            seed = [None if seed is None else seed + i for i in range(self.num_envs)]
+        self._rngs = [np.random.default_rng(own) for own in seed]
         self._steps = 0
         self._observe()
         return self._buffers, {}
@@ -61,17 +63,17 @@ class ToyVectorEnv(VectorEnv):
         infos: dict[str, Any] = {}
         if self._steps == 0:
             infos["final_obs"] = {key: value.copy() for key, value in self._buffers.items()}
-            infos["final_info"] = {"last_reward": rewards, "_last_reward": done}
+            metrics = np.array([{"last_reward": float(reward), "other": {}} for reward in rewards])
+            infos["final_info"] = {"metrics": metrics, "_metrics": done}
             self._observe()
         return self._buffers, rewards, np.zeros_like(done), done, infos
 
     def _observe(self) -> None:
-        random = self.np_random
-        for key in ("candidates", "context"):
-            self._buffers[key][...] = random.uniform(-1, 1, self._buffers[key].shape)
-        mask = random.random((self.num_envs, CANDIDATES)) < 0.5
-        mask[np.arange(self.num_envs), random.integers(CANDIDATES, size=self.num_envs)] = True
-        self._buffers["action_mask"][...] = mask
+        for i, random in enumerate(self._rngs):
+            for key in ("candidates", "context"):
+                self._buffers[key][i] = random.uniform(-1, 1, self._buffers[key][i].shape)
+            self._buffers["action_mask"][i] = random.random(CANDIDATES) < 0.5
+            self._buffers["action_mask"][i, random.integers(CANDIDATES)] = 1
 
 
 if TOY_ID not in gym.registry:

@@ -1,0 +1,44 @@
+"""The search before training finds the feature that pays, by whole episodes."""
+
+import numpy as np
+import pytest
+
+from ssdgym.agents.agent import Agent
+from ssdgym.agents.config import CrossEntropyConfig
+from ssdgym.agents.cross_entropy import search_weights
+from ssdgym.agents.features import FeatureNames
+from ssdgym.agents.train import train
+from ssdgym.envs.sb3 import SB3VecEnv
+
+
+@pytest.fixture
+def start() -> np.ndarray:
+    """Cost-benefit."""
+    names = FeatureNames.installed().candidates
+    return np.array([float(name in ("log_benefit", "log_age")) for name in names])
+
+
+def test_search__visible_payoff__weighed_most(toy, start: np.ndarray) -> None:
+    env = SB3VecEnv(type(toy)(32, horizon=64))
+    found = search_weights(env, start, CrossEntropyConfig(generations=15), seed=0)
+    assert np.argmax(np.abs(found)) == toy.payoff
+    assert found[toy.payoff] > 0
+    assert np.linalg.norm(found) == pytest.approx(np.linalg.norm(start))
+
+
+def test_search__same_seed__same_weights(toy, start: np.ndarray) -> None:
+    config = CrossEntropyConfig(generations=3)
+    first, again, other = (search_weights(SB3VecEnv(toy), start, config, seed=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
+def test_train__with_search__begins_where_it_ended(make_config, tmp_path, algorithm: str) -> None:
+    config = make_config(algorithm, n_envs=32, total_decisions=1, cross_entropy={"generations": 15})
+    best = Agent.load(train(config, tmp_path / "run", progress=False))
+    rows = (tmp_path / "run/evaluations.csv").read_text().splitlines()
+    decisions, returns = zip(*(row.split(",")[:2] for row in rows[1:3]), strict=True)
+    assert decisions == ("0", "0")  # before and after the search
+    assert float(returns[1]) > float(returns[0]) + 1.0
+    assert best.scorer.linear.weights.detach().abs().max() > 0
