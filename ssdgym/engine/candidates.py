@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ssdgym.engine.gc import OK, check_erase_set, full_mask, policy_at
-from ssdgym.engine.kernel import kernel
+from ssdgym.engine.kernel import inlined, kernel
 from ssdgym.engine.rng import PROPOSAL_STREAM
 from ssdgym.engine.victims import best_run, random_eligible
 
@@ -21,7 +21,7 @@ class Proposers(NamedTuple):
     choice: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch
 
 
-@kernel
+@inlined
 def _position(sets, count, block, mask):
     for k in range(count):
         if sets[k].block == block and sets[k].mask == mask:
@@ -29,7 +29,7 @@ def _position(sets, count, block, mask):
     return -1
 
 
-@kernel
+@inlined
 def _add(sets, count, block, mask):
     """Add an erase set unless it is there or the table is full; returns the new count."""
     if count == sets.shape[0] or _position(sets, count, block, mask) >= 0:
@@ -49,7 +49,7 @@ def _add_block(dev, sets, count, block):
     return count
 
 
-@kernel
+@inlined
 def _propose(dev, plane, proposers, sets, proposed):
     """The pick of every named policy comes first, so that it is always among the candidates."""
     count = 0
@@ -65,7 +65,7 @@ def _propose(dev, plane, proposers, sets, proposed):
     return count
 
 
-@kernel
+@inlined
 def _fill_by_rank(dev, plane, sets, count, wanted):
     """The blocks with most invalid pages, in bucket order, up to ``wanted`` candidates."""
     geometry = dev.geometry[0]
@@ -80,7 +80,7 @@ def _fill_by_rank(dev, plane, sets, count, wanted):
     return count
 
 
-@kernel
+@inlined
 def _fill_at_random(dev, plane, sets, count):
     """Random eligible blocks for the places left; a full turn of draws without a new one ends it."""
     tries = sets.shape[0]
@@ -93,7 +93,7 @@ def _fill_at_random(dev, plane, sets, count):
     return count
 
 
-@kernel
+@inlined
 def collect_candidates(dev, plane, proposers, sets, proposed):
     """Fill ``sets`` with distinct legal erase sets; returns how many there are.
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ssdgym.engine.candidates import Proposers
 from ssdgym.engine.gc import ERASE_DECISION, HORIZON, NO_DECISION, OK, Decider, start_round
-from ssdgym.engine.kernel import entry, kernel
+from ssdgym.engine.kernel import entry, inlined, kernel
 from ssdgym.engine.layout import device_of
 from ssdgym.engine.observe import View, observe_plane
 from ssdgym.engine.timed import advance_timed
@@ -22,7 +22,7 @@ def _advance(dev, requests, last, decider):
     return advance_untimed(dev, requests, decider)
 
 
-@kernel
+@inlined
 def _apply(dev, block, mask):
     geometry = dev.geometry[0]
     run = dev.run[0]
@@ -50,7 +50,7 @@ def apply(state, i, block, mask):
     return _apply(device_of(state, i), np.int64(block), np.uint64(mask))
 
 
-@kernel
+@inlined
 def _observe_one(dev, every, proposers, buffers, i):
     run = dev.run[0]
     plane = np.int64(run.decision_plane if run.decision_plane >= 0 else run.host_plane)

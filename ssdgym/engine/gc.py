@@ -43,14 +43,14 @@ def full_mask(sub_blocks):
     return ~np.uint64(0) >> np.uint64(64 - sub_blocks)
 
 
-@kernel
+@inlined
 def is_run(mask):
     """Are the set bits of a non-zero mask consecutive?"""
     lowest = mask & (~mask + _ONE)
     return mask & (mask + lowest) == np.uint64(0)
 
 
-@kernel
+@inlined
 def invalid_in(dev, geometry, block, mask):
     """Invalid pages in the sub-blocks of ``mask``."""
     invalid = 0
@@ -60,7 +60,7 @@ def invalid_in(dev, geometry, block, mask):
     return invalid
 
 
-@kernel
+@inlined
 def check_erase_set(dev, geometry, plane, block, mask):
     """OK, or why this erase set may not be erased by this plane now."""
     first = plane * geometry.blocks
@@ -88,7 +88,7 @@ def gc_unfinished(geometry, plane):
     return plane.free_pages < geometry.stop_free or plane.pool_pages < geometry.stop_pool
 
 
-@kernel
+@inlined
 def start_round(dev, geometry, run, plane_number, block, mask):
     """Check an erase set and make it the plane's running round; returns OK or the reason against it."""
     status = check_erase_set(dev, geometry, plane_number, block, mask)
@@ -107,7 +107,7 @@ def start_round(dev, geometry, run, plane_number, block, mask):
     return OK
 
 
-@kernel
+@inlined
 def choose_victim(dev, geometry, run, plane_number, decider):
     """Get the decision a plane needs: ask outside, or let the policy decide and start the round."""
     if decider.external:
@@ -159,7 +159,7 @@ def move_page(dev, geometry, run, plane_number, ppn):
     return OK
 
 
-@kernel
+@inlined
 def finish_round(dev, geometry, run, plane_number):
     """Erase the set of a round without valid pages."""
     plane = dev.plane[plane_number]

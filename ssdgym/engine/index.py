@@ -54,7 +54,7 @@ def raise_invalid(dev, geometry, block):
     _append_to_bucket(dev, geometry, block)
 
 
-@kernel
+@inlined
 def enter_index(dev, geometry, block):
     """Append a block to the age list and to its bucket."""
     record = dev.block[block]
@@ -71,7 +71,7 @@ def enter_index(dev, geometry, block):
     _append_to_bucket(dev, geometry, block)
 
 
-@kernel
+@inlined
 def leave_index(dev, geometry, block):
     """Take a block out of the age list and out of its bucket."""
     record = dev.block[block]
@@ -89,7 +89,7 @@ def leave_index(dev, geometry, block):
     _unlink_from_bucket(dev, geometry, block)
 
 
-@kernel
+@inlined
 def fullest_block(dev, geometry, plane_number):
     """The first block of the bucket with most invalid pages, at least one; -1 if there is none."""
     plane = dev.plane[plane_number]
@@ -102,7 +102,7 @@ def fullest_block(dev, geometry, plane_number):
     return -1
 
 
-@kernel
+@inlined
 def lower_fullest(dev, geometry, plane_number):
     """Bring the mark down to the fullest bucket that holds a block."""
     plane = dev.plane[plane_number]
@@ -116,7 +116,7 @@ def free_pages_of(dev, geometry, block):
     return geometry.pages_per_block - dev.block[block].written
 
 
-@kernel
+@inlined
 def join_pool(dev, geometry, block):
     """Append a block with free sub-blocks to its plane's pool."""
     record = dev.block[block]
@@ -130,7 +130,7 @@ def join_pool(dev, geometry, block):
     plane.pool_pages += free_pages_of(dev, geometry, block)
 
 
-@kernel
+@inlined
 def take_from_pool(dev, geometry, plane_number):
     """Take the head of the pool; -1 if the pool is empty."""
     plane = dev.plane[plane_number]

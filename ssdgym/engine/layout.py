@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import typeof, types
 
-from ssdgym.engine.kernel import kernel
+from ssdgym.engine.kernel import inlined
 from ssdgym.workloads.requests import REQUEST
 
 #: Most write streams of a plane.
@@ -229,7 +229,7 @@ class Device(NamedTuple):
     tail: Any
 
 
-@kernel
+@inlined
 def device_of(state, i):
     """Views of device ``i`` of a batch; nothing is copied."""
     return Device(

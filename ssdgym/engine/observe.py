@@ -9,7 +9,7 @@ import numpy as np
 
 from ssdgym.engine.candidates import collect_candidates, list_all
 from ssdgym.engine.gc import OK, check_erase_set
-from ssdgym.engine.kernel import kernel
+from ssdgym.engine.kernel import inlined, kernel
 
 #: One unit of a log feature is 16 factors of two.
 LOG_SCALE = 16.0
@@ -27,17 +27,17 @@ class View(NamedTuple):
     proposed: Any  # (proposers,) int32: index of each proposer's pick
 
 
-@kernel
+@inlined
 def _clip(value, low, high):
     return min(max(value, low), high)
 
 
-@kernel
+@inlined
 def _log_age(dev, since):
     return log2(dev.run[0].clock - since + 1.0) / LOG_SCALE
 
 
-@kernel
+@inlined
 def _describe(dev, geometry, erase_set, row):
     """The candidate's features; ``ssdgym.envs.features`` documents the columns."""
     block = dev.block[erase_set.block]
@@ -66,7 +66,7 @@ def _describe(dev, geometry, erase_set, row):
     row[8] = 1.0 if geometry.streams > 1 and block.stream == geometry.gc_stream else 0.0
 
 
-@kernel
+@inlined
 def _relate_wear(view):
     """Wear of a candidate against the mean of all, in -1 .. 1."""
     total = 0.0
@@ -81,7 +81,7 @@ def _relate_wear(view):
             view.features[k, 7] = _clip((view.features[k, 7] - mean) / (mean + 1.0), -1.0, 1.0)
 
 
-@kernel
+@inlined
 def _describe_plane(dev, geometry, run, plane_number, context):
     plane = dev.plane[plane_number]
     pages = np.float64(geometry.blocks) * geometry.pages_per_block
@@ -96,7 +96,7 @@ def _describe_plane(dev, geometry, run, plane_number, context):
     context[8] = log2(run.clock + 1.0) / (4 * LOG_SCALE)
 
 
-@kernel
+@inlined
 def observe_plane(dev, plane, every, proposers, view):
     """Describe the ERASE decision of a plane. Pure: the device stays as it is.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.kernel import kernel
+from ssdgym.engine.kernel import inlined
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _C1, _C2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -18,7 +18,7 @@ _ONE = np.uint64(1)
 POLICY_STREAM, PROPOSAL_STREAM, WORKLOAD_STREAM, FAULT_STREAM = 1, 2, 3, 4
 
 
-@kernel
+@inlined
 def mix(z):
     """Finaliser of splitmix64: 64 bits to 64 well-mixed bits."""
     z = (z ^ (z >> _S30)) * _C1
@@ -26,7 +26,7 @@ def mix(z):
     return z ^ (z >> _S31)
 
 
-@kernel
+@inlined
 def draw(seed, stream, decision, k):
     """64 random bits for draw ``k`` of ``decision`` in ``stream`` of a device seeded with ``seed``."""
     z = mix(np.uint64(seed) + (np.uint64(stream) + _ONE) * GOLDEN)
@@ -34,7 +34,7 @@ def draw(seed, stream, decision, k):
     return mix(z + (np.uint64(k) + _ONE) * GOLDEN)
 
 
-@kernel
+@inlined
 def below(bits, n):
     """Map 64 random bits to 0 .. n-1 (n < 2**32) by multiplication, not by remainder."""
     return np.int64(((bits >> _S32) * np.uint64(n)) >> _S32)

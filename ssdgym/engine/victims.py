@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.gc import full_mask
-from ssdgym.engine.kernel import kernel
+from ssdgym.engine.kernel import inlined, kernel
 from ssdgym.engine.layout import INDEXED
 from ssdgym.engine.rng import below, draw
 
 
-@kernel
+@inlined
 def whole_block(dev, choice, block):
     """Choose a whole block (or nothing, for block -1); returns what a policy has to return."""
     if block < 0:
@@ -20,21 +20,21 @@ def whole_block(dev, choice, block):
     return 1
 
 
-@kernel
+@inlined
 def blocks_of(dev, plane):
     """The block numbers of a plane."""
     blocks = np.int64(dev.geometry[0].blocks)
     return range(plane * blocks, (plane + 1) * blocks)
 
 
-@kernel
+@inlined
 def eligible(dev, block):
     """May this block be a victim: in the index, with something to gain?"""
     record = dev.block[block]
     return (record.status & INDEXED) != 0 and record.invalid > 0
 
 
-@kernel
+@inlined
 def random_eligible(dev, plane, stream, first_draw):
     """A uniformly random eligible block of a plane, from 65 draws of a stream; -1 if there is none."""
     geometry = dev.geometry[0]

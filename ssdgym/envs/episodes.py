@@ -6,7 +6,7 @@ What the single and the vector environment have in common, free of Gymnasium.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -50,16 +50,6 @@ class Options:
     ageing_seed: int = 0
 
 
-@dataclass
-class _Episode:
-    """Where one device is in its episode."""
-
-    seed: int
-    stream: RequestStream
-    settling: bool
-    over: bool = field(default=False)
-
-
 class Episodes:
     """A batch of devices and the episodes they are in.
 
@@ -90,7 +80,12 @@ class Episodes:
         self._requests = np.zeros((count, _ROW), REQUEST)
         self._counts = np.zeros(count, np.int64)
         self._actions = np.full(count, -1, np.int64)
-        self._episodes: list[_Episode | None] = [None] * count
+        self._streams: list[RequestStream | None] = [None] * count
+        #: Seed that repeats the episode of each device.
+        self.seeds = np.zeros(count, np.int64)
+        #: Which devices are in the unmeasured part of their episode, and whose episode has reached its horizon.
+        self._settling = np.zeros(count, bool)
+        self.over = np.zeros(count, bool)
         self._aged: dict[tuple[str, int], State] = {}
         self._all = np.arange(count)
 
@@ -113,13 +108,15 @@ class Episodes:
         restore_device(self.state, i, self._aged_device(i, number))
         self.state.geometry["seed"][i] = seed % 2**64
         device = self.devices[i]
-        stream = open_workload(
+        self._streams[i] = open_workload(
             self.workloads[number],
             logical_pages=device.host_pages,
             page_size=device.geometry.page_size_bytes,
             seed=seed,
         )
-        self._episodes[i] = _Episode(seed, stream, settling=self.options.settling > 0)
+        self.seeds[i] = seed
+        self._settling[i] = self.options.settling > 0
+        self.over[i] = False
         self._set_horizon(i, self.options.settling or self.options.horizon)
         self._counts[i] = 0
         start_input(self.state, i)
@@ -163,14 +160,14 @@ class Episodes:
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Carry out one decision per device; returns rewards (n,) and the terms they are made of.
 
-        ``over(i)`` tells which episodes have ended; the view then shows the state at their horizon.
+        ``over`` tells which episodes have ended; the view then shows the state at their horizon.
         """
         self.check_actions(actions)
         self._actions[:] = np.where(self.status == codes.ERASE_DECISION, actions, -1)
-        settling = [episode is not None and episode.settling for episode in self._episodes]
+        settling = self._settling.copy()
         self._run(self._all, self._actions)
         reward, terms = self.reward.take(self.state)
-        if any(settling):
+        if settling.any():
             reward[settling] = 0.0
             for term in terms.values():
                 term[settling] = 0.0
@@ -193,6 +190,8 @@ class Episodes:
                 self.status,
             )
             status = self.status[which]
+            if (status == codes.ERASE_DECISION).all():
+                return
             if (status < 0).any():
                 i = int(which[np.argmax(status < 0)])
                 raise failure(int(self.status[i]), self.devices[i], "the agent's")
@@ -207,12 +206,10 @@ class Episodes:
 
     def _end_settling(self, i: int) -> bool:
         """A device at its horizon: if it was settling, the measured part begins; else its episode is over."""
-        episode = self._episodes[i]
-        assert episode is not None
-        if not episode.settling:
-            episode.over = True
+        if not self._settling[i]:
+            self.over[i] = True
             return False
-        episode.settling = False
+        self._settling[i] = False
         reset_metrics(self.state, i)
         self._set_horizon(i, self.options.horizon)
         self.reward.start(self.state, i)
@@ -220,9 +217,9 @@ class Episodes:
 
     def _refill(self, i: int) -> None:
         """The next chunk of a device's workload."""
-        episode = self._episodes[i]
-        assert episode is not None
-        chunk = episode.stream.next(_ROW)
+        stream = self._streams[i]
+        assert stream is not None, "an episode has been started"
+        chunk = stream.next(_ROW)
         if not len(chunk):
             raise SsdgymError(
                 f"workload {self.options.workload!r} ended before the episode's {self.options.horizon} host pages "
@@ -233,16 +230,6 @@ class Episodes:
         start_input(self.state, i)
 
     # -- looking --------------------------------------------------------------------------------------------------
-
-    def over(self) -> np.ndarray:
-        """Which episodes have reached their horizon, shape (n,) bool."""
-        return np.array([episode is not None and episode.over for episode in self._episodes])
-
-    def episode_seed(self, i: int) -> int:
-        """The seed that repeats the episode of device ``i``."""
-        episode = self._episodes[i]
-        assert episode is not None
-        return episode.seed
 
     def metrics(self, i: int) -> dict[str, Any]:
         """The metrics of device ``i`` since its measured part began."""

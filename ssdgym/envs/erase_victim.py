@@ -120,10 +120,10 @@ class EraseVictimEnv(gym.Env[dict[str, np.ndarray], np.int64]):
 
     def step(self, action: Any) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
         """Erase the chosen candidate and run to the next decision."""
-        if self.episodes.over()[0]:
+        if self.episodes.over[0]:
             raise SsdgymError("step was called on an episode that is over; call reset first.")
         reward, terms = self.episodes.step(np.array([action], np.int64))
-        truncated = bool(self.episodes.over()[0])
+        truncated = bool(self.episodes.over[0])
         info = self._info()
         info["terms"] = {name: float(term[0]) for name, term in terms.items()}
         if truncated:
@@ -145,7 +145,7 @@ class EraseVictimEnv(gym.Env[dict[str, np.ndarray], np.int64]):
     def _info(self) -> dict[str, Any]:
         run = self.episodes.state.run[0, 0]
         return {
-            "episode_seed": self.episodes.episode_seed(0),
+            "episode_seed": int(self.episodes.seeds[0]),
             "proposed": self.episodes.view.proposed[0].copy(),
             "host_pages_written": int(run["host_pages_written"]),
             "relocated_pages": int(run["relocated_pages"]),
@@ -212,7 +212,7 @@ class EraseVictimVectorEnv(VectorEnv):
     ) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """One decision in every environment."""
         reward, terms = self.episodes.step(np.asarray(actions, np.int64))
-        truncated = self.episodes.over()
+        truncated = self.episodes.over.copy()
         info: dict[str, Any] = {"terms": terms}
         if truncated.any():
             info.update(self._finish(truncated))
@@ -236,10 +236,9 @@ class EraseVictimVectorEnv(VectorEnv):
             "action_mask": view.mask.copy(),
         }
         metrics = np.full(self.num_envs, None, object)
-        seeds = np.zeros(self.num_envs, np.int64)
+        seeds = self.episodes.seeds.copy()
         for i in ended:
             metrics[i] = self.episodes.metrics(int(i))
-            seeds[i] = self.episodes.episode_seed(int(i))
         self.episodes.start([int(i) for i in ended], [self._next_seed(int(i)) for i in ended])
         return {
             "final_obs": final,

@@ -27,6 +27,8 @@ from ssdgym.workloads.requests import FLUSH, REQUEST, WRITE
 from ssdgym.workloads.stream import RequestStream, open_workload
 
 _NO_HORIZON = 2**62
+#: Event times are kept in 63 bits together with the number of a channel or die; this leaves room for 2**8 of them.
+LAST_ARRIVAL_NS = 2**55
 #: Requests handed to the engine at a time.
 _CHUNK = 1 << 16
 _EMPTY = np.zeros(0, REQUEST)
@@ -324,7 +326,7 @@ def check_requests(requests: np.ndarray, logical_pages: int) -> None:
     """Refuse requests the device cannot carry out, naming the first of them.
 
     Raises:
-        SsdgymError: wrong dtype, a page outside the logical space, a size below 1, an unknown op, arrivals that go back.
+        SsdgymError: wrong dtype, a page outside the logical space, a size below 1, an unknown op, arrivals out of range or out of order.
     """
     if requests.dtype != REQUEST or requests.ndim != 1:
         raise SsdgymError("requests must be a one-dimensional array of ssdgym.workloads.requests.REQUEST.")
@@ -335,6 +337,8 @@ def check_requests(requests: np.ndarray, logical_pages: int) -> None:
     _refuse_first(requests, ~flush & (pages < 1), "it must be of at least one page")
     outside = ~flush & ((lpn < 0) | (end > logical_pages))
     _refuse_first(requests, outside, f"it reaches outside the {logical_pages} logical pages")
+    late = requests["arrival_ns"] >= LAST_ARRIVAL_NS
+    _refuse_first(requests, late | (requests["arrival_ns"] < 0), "its arrival is not a time from 0 ns to 417 days")
     backwards = np.zeros(len(requests), bool)
     backwards[1:] = np.diff(requests["arrival_ns"]) < 0
     _refuse_first(requests, backwards, "it arrives before the one in front of it")

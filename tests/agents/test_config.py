@@ -2,7 +2,9 @@
 
 import pytest
 
+from ssdgym.agents.agent import Agent
 from ssdgym.agents.config import TrainConfig
+from ssdgym.agents.train import train
 from ssdgym.config.loading import available, load_config
 from ssdgym.errors import SsdgymError
 
@@ -22,3 +24,14 @@ def test_config__batch_larger_than_rollout__refused() -> None:
 def test_config__json__round_trip() -> None:
     config = TrainConfig(algorithm="dqn", seed=5)
     assert TrainConfig.model_validate_json(config.model_dump_json()) == config
+
+
+@pytest.mark.parametrize("name", ["ppo-smoke", "dqn-smoke"])
+def test_config__smoke__trains_on_the_real_environment(name: str, tmp_path) -> None:
+    fields = load_config(TrainConfig, name, "agents").model_dump()
+    config = TrainConfig.model_validate({**fields, "total_decisions": 1024, "checkpoint_decisions": 1024})
+    agent = Agent.load(train(config, tmp_path / "run", progress=False))
+    assert agent.card.environment == "ssdgym/EraseVictim-v0"
+    rows = (tmp_path / "run/evaluations.csv").read_text().splitlines()
+    assert "write_amplification" in rows[0]
+    assert len(rows) == 3

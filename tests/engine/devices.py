@@ -1,0 +1,104 @@
+"""Small devices and requests, for tests of everything that runs a device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.layout import State
+from ssdgym.simulator.build import thresholds_of
+from ssdgym.workloads.requests import READ, REQUEST, TRIM, WRITE
+
+#: One policy of every kind and parameter.
+POLICIES = (
+    "random",
+    "fifo",
+    "greedy",
+    "d_choices(d=3)",
+    "windowed_greedy(window=4)",
+    "cost_benefit",
+    "cost_benefit(exponent=0.5, since_close=1)",
+)
+
+#: Where two runs of one device may differ without being different: their place in the input chunk, where the
+#: next stop is, and how many latencies they keep.
+INPUT_FIELDS = ("cursor", "horizon")
+RECORDINGS = ("latency", "tail")
+
+
+def device(
+    geometry: dict[str, Any] | None = None, ftl: dict[str, Any] | None = None, **fields: Any
+) -> DeviceConfig:
+    """Two planes of 16 blocks of 8 pages, at 60 % over-provisioning unless ``logical_pages`` is given."""
+    description: dict[str, Any] = {
+        "name": "small",
+        "geometry": {
+            "channels": 2,
+            "blocks_per_plane": 16,
+            "pages_per_block": 8,
+            "page_size_bytes": 4096,
+            **(geometry or {}),
+        },
+        "timing": {"read_ns": 50, "program_ns": 600, "erase_ns": 3000, "transfer_ns_per_byte": 0.01},
+        "energy": {"read_uj": 2.0, "program_uj": 10.0, "erase_uj": 20.0},
+        "ftl": {"timing": "none", "gc": {"free_blocks": 2}, **(ftl or {})},
+        **fields,
+    }
+    if description.get("logical_pages") is None:
+        description.setdefault("over_provisioning", 0.6)
+    return DeviceConfig.model_validate(description)
+
+
+def full_device(
+    geometry: dict[str, Any] | None = None, ftl: dict[str, Any] | None = None, **fields: Any
+) -> DeviceConfig:
+    """The same with as many logical pages as its GC threshold allows at all."""
+    sized = device(geometry, ftl, logical_pages=1, **fields)
+    most = sized.geometry.planes * thresholds_of(sized).valid_limit - (sized.ftl.allocation == "dynamic")
+    return device(geometry, ftl, logical_pages=most, **fields)
+
+
+def writes(pages: Any) -> np.ndarray:
+    """One write of one page for each logical page number, all arriving at once."""
+    requests = np.zeros(len(pages), REQUEST)
+    requests["lpn"], requests["pages"], requests["op"] = pages, 1, WRITE
+    return requests
+
+
+def random_writes(count: int, logical_pages: int, seed: int = 0) -> np.ndarray:
+    """Single-page writes, uniform over the logical space."""
+    return writes(np.random.default_rng(seed).integers(0, logical_pages, count))
+
+
+def mixed_requests(count: int, logical_pages: int, seed: int = 0, gap_ns: int = 200) -> np.ndarray:
+    """Reads, writes and some trims of one to three pages, partial ones among them, arriving over time."""
+    rng = np.random.default_rng(seed)
+    requests = np.zeros(count, REQUEST)
+    requests["arrival_ns"] = np.cumsum(rng.integers(0, gap_ns + 1, count))
+    requests["pages"] = rng.integers(1, 4, count)
+    requests["lpn"] = rng.integers(0, logical_pages - 3, count)
+    requests["op"] = rng.choice([READ, WRITE, TRIM], count, p=[0.3, 0.65, 0.05])
+    requests["flags"] = rng.integers(0, 4, count)
+    return requests
+
+
+def differences(a: State, i: int, b: State, j: int) -> list[str]:
+    """Fields in which device ``i`` of ``a`` and device ``j`` of ``b`` are not the same, byte for byte.
+
+    Arrays of a batch padded to a larger device are compared over the length that both have.
+    """
+    found = []
+    for name, x, y in zip(State._fields, a, b, strict=True):
+        if name in RECORDINGS:
+            continue
+        common = tuple(slice(min(sizes)) for sizes in zip(x.shape[1:], y.shape[1:], strict=True))
+        left, right = x[i][common].copy(), y[j][common].copy()
+        if name == "run":
+            for field in INPUT_FIELDS:
+                left[field] = right[field] = 0
+        if left.tobytes() != right.tobytes():
+            fields = [f for f in left.dtype.names or () if left[f].tobytes() != right[f].tobytes()]
+            found.append(f"{name}{fields}")
+    return found

@@ -1,0 +1,131 @@
+"""Erase sets: what a run of sub-blocks is, which are legal, and which run of a block is best."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ssdgym.engine.gc import (
+    ILLEGAL_BLOCK,
+    ILLEGAL_MASK,
+    NOTHING_TO_GAIN,
+    OK,
+    check_erase_set,
+    full_mask,
+    is_run,
+)
+from ssdgym.engine.kernel import kernel
+from ssdgym.engine.layout import INDEXED, Device
+from ssdgym.engine.victims import best_run
+from ssdgym.simulator.build import Recording, make_state
+from tests.engine.devices import device
+
+
+@kernel
+def _full_mask(sub_blocks):
+    return full_mask(sub_blocks)
+
+
+@pytest.mark.parametrize("sub_blocks", [1, 2, 7, 63, 64])
+def test_full_mask__has_a_bit_for_each_sub_block(sub_blocks: int) -> None:
+    assert int(_full_mask(sub_blocks)) == 2**sub_blocks - 1
+
+
+@given(st.integers(1, 2**64 - 1) | st.integers(1, 255))
+def test_is_run__as_its_digits_say(mask: int) -> None:
+    assert bool(is_run(np.uint64(mask))) == ("0" not in bin(mask)[2:].strip("0"))
+
+
+@given(st.integers(0, 63), st.integers(1, 64))
+def test_is_run__every_run(start: int, length: int) -> None:
+    length = min(length, 64 - start)
+    assert is_run(np.uint64(((1 << length) - 1) << start))
+
+
+def a_block(per_sub_block: list[tuple[int, int]], times: tuple[int, int, int, int]) -> Device:
+    """Block 0 of a device whose sub-blocks have these (written, invalid) pages."""
+    read_ns, program_ns, erase_ns, transfer_ns = times
+    config = device(
+        {"sub_blocks_per_block": len(per_sub_block), "pages_per_block": 4 * len(per_sub_block), "channels": 1},
+        erase_unit="sub_block_run",
+        timing={
+            "read_ns": read_ns,
+            "program_ns": program_ns,
+            "erase_ns": erase_ns,
+            "transfer_ns_per_byte": transfer_ns / 4096,
+        },
+    )
+    state = make_state([config], [0], Recording(1, 1))
+    for s, (written, invalid) in enumerate(per_sub_block):
+        state.sub_block[0, s]["written"], state.sub_block[0, s]["invalid"] = written, invalid
+    return Device(*(array[0] for array in state))
+
+
+PAGES = st.lists(
+    st.integers(0, 4).flatmap(lambda invalid: st.just((4, invalid)) | st.just((0, 0))), min_size=1, max_size=6
+)
+TIMES = st.tuples(*[st.sampled_from([0, 3, 50, 600])] * 4)
+
+
+@given(PAGES, TIMES)
+def test_best_run__as_by_trying_every_run(sub_blocks: list[tuple[int, int]], times: tuple[int, ...]) -> None:
+    """Most invalid pages per time to reclaim them; of equals the shorter run, then the lower start."""
+    read_ns, program_ns, erase_ns, transfer_ns = times
+    t_copy = read_ns + program_ns + 2 * transfer_ns
+    if t_copy == erase_ns == 0:
+        t_copy, erase_ns = 1, 4
+    best, best_mask = Fraction(0), 0
+    infinite_gain = 0
+    for length in range(1, len(sub_blocks) + 1):
+        for start in range(len(sub_blocks) - length + 1):
+            run = sub_blocks[start : start + length]
+            gain = sum(invalid for _, invalid in run)
+            cost = sum(written - invalid for written, invalid in run) * t_copy + erase_ns
+            mask = ((1 << length) - 1) << start
+            if cost == 0:
+                # Nothing to pay: such a run beats all that cost something, and the first of them stays.
+                if gain and not infinite_gain:
+                    infinite_gain = mask
+            elif Fraction(gain, cost) > best:
+                best, best_mask = Fraction(gain, cost), mask
+    expected = infinite_gain or best_mask
+    assert int(best_run(a_block(sub_blocks, times), 0)) == expected
+
+
+@pytest.mark.parametrize(
+    ("plane", "block", "mask", "status"),
+    [
+        pytest.param(0, 3, 0b1111, OK, id="a whole block"),
+        pytest.param(0, 3, 0b0011, OK, id="a run"),
+        pytest.param(0, 3, 0b0101, ILLEGAL_MASK, id="no run"),
+        pytest.param(0, 3, 0b0000, ILLEGAL_MASK, id="nothing"),
+        pytest.param(0, 3, 0b10000, ILLEGAL_MASK, id="a sub-block too many"),
+        pytest.param(0, 3, 0b1000, NOTHING_TO_GAIN, id="all valid"),
+        pytest.param(1, 3, 0b1111, ILLEGAL_BLOCK, id="of another plane"),
+        pytest.param(0, 4, 0b1111, ILLEGAL_BLOCK, id="not closed"),
+        pytest.param(0, -1, 0b1111, ILLEGAL_BLOCK, id="no block"),
+        pytest.param(1, 999, 0b1111, ILLEGAL_BLOCK, id="past the last block"),
+    ],
+)
+def test_check_erase_set(plane: int, block: int, mask: int, status: int) -> None:
+    config = device({"sub_blocks_per_block": 4}, erase_unit="sub_block_run")
+    state = make_state([config], [0], Recording(1, 1))
+    state.block[0, 3]["status"] = INDEXED
+    state.sub_block[0]["written"][12:16] = 2
+    state.sub_block[0]["invalid"][12:15] = 1
+    dev = Device(*(array[0] for array in state))
+    assert check_erase_set(dev, dev.geometry[0], plane, block, np.uint64(mask)) == status
+
+
+def test_check_erase_set__a_run__not_where_only_blocks_can_be_erased() -> None:
+    state = make_state([device({"sub_blocks_per_block": 4})], [0], Recording(1, 1))
+    state.block[0, 3]["status"] = INDEXED
+    state.sub_block[0]["written"][12:16] = 2
+    state.sub_block[0]["invalid"][12:15] = 1
+    dev = Device(*(array[0] for array in state))
+    assert check_erase_set(dev, dev.geometry[0], 0, 3, np.uint64(0b0011)) == ILLEGAL_MASK
+    assert check_erase_set(dev, dev.geometry[0], 0, 3, np.uint64(0b1111)) == OK

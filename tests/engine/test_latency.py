@@ -1,0 +1,69 @@
+"""Latencies: the histogram's error bound, and the slowest kept exactly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ssdgym.engine.kernel import kernel
+from ssdgym.engine.latency import BINS, bin_middles, bin_of, record_latency
+from ssdgym.engine.layout import Device
+from ssdgym.simulator.build import Recording, make_state
+from ssdgym.simulator.metrics import latency_summary
+from ssdgym.workloads.requests import READ, WRITE
+from tests.engine.devices import device
+
+MIDDLES = bin_middles()
+
+
+@given(st.integers(0, 2**63 - 1))
+def test_bin__its_middle_is_within_one_part_in_128(latency_ns: int) -> None:
+    number = bin_of(latency_ns)
+    assert 0 <= number < BINS
+    assert abs(MIDDLES[number] - latency_ns) <= latency_ns / 128
+
+
+@given(st.integers(0, 127))
+def test_bin__of_a_small_latency__has_it_alone(latency_ns: int) -> None:
+    assert MIDDLES[bin_of(latency_ns)] == latency_ns
+
+
+@given(st.integers(0, 2**63 - 2))
+def test_bins__follow_each_other_without_a_gap(latency_ns: int) -> None:
+    assert bin_of(latency_ns + 1) - bin_of(latency_ns) in (0, 1)
+
+
+@kernel
+def _record_all(dev, op, latencies):
+    for serial in range(latencies.shape[0]):
+        record_latency(dev, op, serial, latencies[serial])
+
+
+@given(st.lists(st.integers(0, 2**50), max_size=60), st.sampled_from([READ, WRITE]))
+def test_tail__holds_the_slowest_exactly(latencies: list[int], op: int) -> None:
+    state = make_state([device()], [0], Recording(latencies=1, slowest=7))
+    _record_all(Device(*(array[0] for array in state)), op, np.array(latencies, np.int64))
+    held = state.tail[0, op]
+    assert sorted(held[1 : 1 + held[0]]) == sorted(latencies)[-7:]
+    assert state.tail[0, 1 - op, 0] == 0
+    assert state.histogram[0, op].sum() == len(latencies)
+
+
+@pytest.mark.parametrize("kept", [3000, 100], ids=["every latency kept", "only some kept"])
+def test_summary__percentiles_by_nearest_rank(kept: int) -> None:
+    """Exact where a latency was kept or is among the slowest; elsewhere within the histogram's error."""
+    latencies = np.random.default_rng(1).lognormal(12, 2, 3000).astype(np.int64)
+    state = make_state([device()], [0], Recording(latencies=kept, slowest=40))
+    _record_all(Device(*(array[0] for array in state)), WRITE, latencies)
+    summary = latency_summary(state, 0, WRITE)
+    assert summary["count"] == 3000
+    assert summary["exact"] is (kept == 3000)
+    assert summary["mean"] == pytest.approx(latencies.mean(), rel=1e-12)
+    assert summary["max"] == latencies.max()
+    for name, percent in {"p50": 50, "p95": 95, "p99": 99, "p99.9": 99.9, "p99.99": 99.99}.items():
+        exact = np.percentile(latencies, percent, method="inverted_cdf")
+        among_the_slowest = percent >= 99
+        tolerance = 0 if kept == 3000 or among_the_slowest else 1 / 128
+        assert summary[name] == pytest.approx(exact, rel=tolerance, abs=0), name
