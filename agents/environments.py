@@ -9,7 +9,6 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.envs.registration import load_env_creator
 
-import ssdgym.envs  # noqa: F401 (registers the environments)
 from ssdgym.agents.config import EnvironmentConfig
 from ssdgym.envs.sb3 import SB3VecEnv
 from ssdgym.errors import SsdgymError

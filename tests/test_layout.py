@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 
 #: From the bottom to the top. A module may import from its own layer and from those before it.
 LAYERS = (
-    ("ssdgym.errors", "ssdgym.files"),
+    ("ssdgym.errors", "ssdgym.files", "ssdgym.registration"),
     ("ssdgym.config", "ssdgym.configs"),
     ("ssdgym.workloads",),
     ("ssdgym.engine",),

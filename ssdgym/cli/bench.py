@@ -49,15 +49,17 @@ def _print_table(found: Sequence[Measurement]) -> None:
     from rich.table import Table
 
     table = Table("measurement", box=box.SIMPLE_HEAD)
-    for heading in ("value", "expected", "", "yardstick", "ratio"):
+    for heading in ("median", "low", "high", "expected", "", "yardstick", "ratio"):
         table.add_column(heading, justify="right")
     for item in found:
         digits = 2 if item.unit == "s" else 0
         table.add_row(
             item.name,
             f"{item.value:,.{digits}f} {item.unit}",
-            f"{item.expected:,.{digits}f}",
-            "[green]reached[/]" if item.reached else "[yellow]missed[/]",
+            f"{item.low:,.{digits}f}",
+            f"{item.high:,.{digits}f}",
+            "" if item.expected is None else f"{item.expected:,.{digits}f}",
+            {True: "[green]reached[/]", False: "[yellow]missed[/]", None: ""}[item.reached],
             "" if item.yardstick is None else f"{item.yardstick:,.0f}",
             "" if item.ratio is None else f"{item.ratio:.3f}",
         )

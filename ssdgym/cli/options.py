@@ -21,8 +21,10 @@ Ftl = Annotated[
     typer.Option("--ftl", metavar="KEY=VALUE", help="FTL option such as gc.free_blocks=8; repeat for more."),
 ]
 Preconditioning = Annotated[
-    Literal["none", "uniform", "workload"],
-    typer.Option(help="What ages the device before it is measured."),
+    Literal["none", "fill", "uniform", "workload"],
+    typer.Option(
+        help="Before measuring: nothing, every page written once, or that and overwrites until GC is steady."
+    ),
 ]
 
 

@@ -50,7 +50,7 @@ def run(
     ] = None,
     ftl: Ftl = None,
     settle: Annotated[int, typer.Option(min=0, help="Host pages before them that are not measured.")] = 0,
-    preconditioning: Preconditioning = "none",
+    preconditioning: Preconditioning = "fill",
     size_to_trace: Annotated[
         bool,
         typer.Option(

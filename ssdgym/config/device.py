@@ -191,6 +191,7 @@ class DeviceConfig(Config):
         blocks = math.ceil(needed / (geometry.planes * geometry.pages_per_block))
         return self.model_copy(
             update={
+                "name": f"{self.name}[{logical_pages} pages]",
                 "geometry": geometry.model_copy(update={"blocks_per_plane": blocks}),
                 "logical_pages": logical_pages,
                 "over_provisioning": None,

@@ -22,7 +22,8 @@ from typing import Any
 
 import numba
 from numba.core import cgutils, config
-from numba.extending import intrinsic
+from numba.core.cpu import CPUTargetOptions
+from numba.extending import intrinsic, register_jitable
 
 ENGINE_FOLDER = Path(__file__).parent
 
@@ -51,26 +52,31 @@ def compile_cache_folder() -> Path:
     return cache_folder() / "numba" / (engine_hash() + checked)
 
 
-def _compiler(**options: Any) -> Callable[[Callable], Any]:
-    try:
-        return numba.njit(_nrt=False, error_model="numpy", **options)
-    except KeyError:
-        warnings.warn(
-            f"numba {numba.__version__} no longer knows the option _nrt; the engine will run many times slower",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return numba.njit(error_model="numpy", **options)
+def _compiler_options() -> dict[str, Any]:
+    # Looked up beforehand: numba refuses an unknown option only when it compiles, long after it was given.
+    if hasattr(CPUTargetOptions, "_nrt"):
+        return {"_nrt": False, "error_model": "numpy"}
+    warnings.warn(
+        f"numba {numba.__version__} no longer knows the option _nrt; the engine will run many times slower",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+    return {"error_model": "numpy"}
 
 
 def kernel(function: Callable) -> Any:
     """Compile ``function`` as a part of other kernels (not cached by itself)."""
-    return _compiler()(function)
+    return numba.njit(**_compiler_options())(function)
 
 
 def inlined(function: Callable) -> Any:
     """Compile ``function`` into its callers: for what runs once a page, where passing a device costs more than the work."""
-    return _compiler(forceinline=True)(function)
+    return numba.njit(**_compiler_options(), forceinline=True)(function)
+
+
+def shared(function: Callable) -> Any:
+    """Keep ``function`` plain Python for Python, and compile it into the kernels that call it."""
+    return register_jitable(**_compiler_options())(function)
 
 
 def entry(function: Callable) -> Any:

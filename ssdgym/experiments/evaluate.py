@@ -63,7 +63,7 @@ class Cell:
     host_pages: int | None = None
     requests: int | None = None
     settle: int = 0
-    preconditioning: Literal["none", "uniform", "workload"] = "workload"
+    preconditioning: Literal["none", "fill", "uniform", "workload"] = "workload"
     agent: Path | None = None
     objective: str = ""
     label: str = ""
@@ -177,7 +177,9 @@ def run_cell(cell: Cell, progress: Callable[[int], None] | None = None) -> Resul
     started = time.perf_counter()
     simulator = Simulator(cell.device, ftl=ftl_changes(cell.ftl), policy=cell.policy, seed=cell.seed)
     workload = load_workload(cell.workload)
-    if cell.preconditioning != "none":
+    if cell.preconditioning == "fill":
+        simulator.fill()
+    elif cell.preconditioning != "none":
         simulator.age(workload if cell.preconditioning == "workload" else None, seed=AGEING_SEED)
     stream = open_workload(
         workload,

@@ -18,6 +18,7 @@ import numpy as np
 from ssdgym.config.workload import WorkloadConfig
 from ssdgym.engine.kernel import cache_folder, engine_hash
 from ssdgym.engine.layout import State
+from ssdgym.simulator.snapshot import content
 from ssdgym.workloads.requests import REQUEST, WRITE
 from ssdgym.workloads.stream import open_workload
 
@@ -164,5 +165,5 @@ def _checksum(arrays: dict[str, np.ndarray]) -> str:
     digest = hashlib.sha256()
     for name in sorted(arrays):
         digest.update(name.encode())
-        digest.update(np.ascontiguousarray(arrays[name]).view(np.uint8).reshape(-1).data)
+        digest.update(content(arrays[name]))
     return digest.hexdigest()

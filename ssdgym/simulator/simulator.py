@@ -282,7 +282,7 @@ class Simulator:
         restore_device(self.state, 0, saved)
 
     def same_as(self, other: Simulator) -> bool:
-        """Are two devices equal in every byte of their state?"""
+        """Are two devices equal in every value of their state?"""
         return same_device(self.state, 0, other.state, 0)
 
 

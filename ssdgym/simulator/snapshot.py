@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ssdgym.engine.layout import State
 
 
@@ -19,7 +21,17 @@ def restore_device(state: State, i: int, saved: State) -> None:
 
 
 def same_device(a: State, i: int, b: State, j: int) -> bool:
-    """Are two devices equal in every byte of their state?"""
+    """Are two devices equal in every value of their state?"""
     return all(
-        x.shape[1:] == y.shape[1:] and x[i].tobytes() == y[j].tobytes() for x, y in zip(a, b, strict=True)
+        x.shape[1:] == y.shape[1:] and content(x[i]) == content(y[j]) for x, y in zip(a, b, strict=True)
     )
+
+
+def content(array: np.ndarray) -> bytes:
+    """The values of an array as bytes, field after field if it holds records.
+
+    The padding between the fields of a record is left out: numpy does not copy it, so it means nothing.
+    """
+    if array.dtype.names is None:
+        return array.tobytes()
+    return b"".join(array[name].tobytes() for name in array.dtype.names)

@@ -85,7 +85,7 @@ def mixed_requests(count: int, logical_pages: int, seed: int = 0, gap_ns: int = 
 
 
 def differences(a: State, i: int, b: State, j: int) -> list[str]:
-    """Fields in which device ``i`` of ``a`` and device ``j`` of ``b`` are not the same, byte for byte.
+    """Arrays, and fields of them, in which device ``i`` of ``a`` and device ``j`` of ``b`` are not the same.
 
     Arrays of a batch padded to a larger device are compared over the length that both have.
     """
@@ -94,11 +94,10 @@ def differences(a: State, i: int, b: State, j: int) -> list[str]:
         if name in RECORDINGS:
             continue
         common = tuple(slice(min(sizes)) for sizes in zip(x.shape[1:], y.shape[1:], strict=True))
-        left, right = x[i][common].copy(), y[j][common].copy()
-        if name == "run":
-            for field in INPUT_FIELDS:
-                left[field] = right[field] = 0
-        if left.tobytes() != right.tobytes():
-            fields = [f for f in left.dtype.names or () if left[f].tobytes() != right[f].tobytes()]
-            found.append(f"{name}{fields}")
+        left, right = x[i][common], y[j][common]
+        if left.dtype.names is None:
+            found += [] if np.array_equal(left, right) else [name]
+        else:
+            fields = [f for f in left.dtype.names if name != "run" or f not in INPUT_FIELDS]
+            found += [f"{name}.{f}" for f in fields if not np.array_equal(left[f], right[f])]
     return found

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssdgym.engine.gc import (
@@ -35,11 +35,13 @@ def test_full_mask__has_a_bit_for_each_sub_block(sub_blocks: int) -> None:
     assert int(_full_mask(sub_blocks)) == 2**sub_blocks - 1
 
 
+@settings(deadline=None)
 @given(st.integers(1, 2**64 - 1) | st.integers(1, 255))
 def test_is_run__as_its_digits_say(mask: int) -> None:
     assert bool(is_run(np.uint64(mask))) == ("0" not in bin(mask)[2:].strip("0"))
 
 
+@settings(deadline=None)
 @given(st.integers(0, 63), st.integers(1, 64))
 def test_is_run__every_run(start: int, length: int) -> None:
     length = min(length, 64 - start)
@@ -71,6 +73,7 @@ PAGES = st.lists(
 TIMES = st.tuples(*[st.sampled_from([0, 3, 50, 600])] * 4)
 
 
+@settings(deadline=None)
 @given(PAGES, TIMES)
 def test_best_run__as_by_trying_every_run(sub_blocks: list[tuple[int, int]], times: tuple[int, ...]) -> None:
     """Most invalid pages per time to reclaim them; of equals the shorter run, then the lower start."""

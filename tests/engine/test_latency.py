@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssdgym.engine.kernel import kernel
@@ -18,6 +18,7 @@ from tests.engine.devices import device
 MIDDLES = bin_middles()
 
 
+@settings(deadline=None)  # the first call compiles
 @given(st.integers(0, 2**63 - 1))
 def test_bin__its_middle_is_within_one_part_in_128(latency_ns: int) -> None:
     number = bin_of(latency_ns)
@@ -25,11 +26,13 @@ def test_bin__its_middle_is_within_one_part_in_128(latency_ns: int) -> None:
     assert abs(MIDDLES[number] - latency_ns) <= latency_ns / 128
 
 
+@settings(deadline=None)  # the first call compiles
 @given(st.integers(0, 127))
 def test_bin__of_a_small_latency__has_it_alone(latency_ns: int) -> None:
     assert MIDDLES[bin_of(latency_ns)] == latency_ns
 
 
+@settings(deadline=None)  # the first call compiles
 @given(st.integers(0, 2**63 - 2))
 def test_bins__follow_each_other_without_a_gap(latency_ns: int) -> None:
     assert bin_of(latency_ns + 1) - bin_of(latency_ns) in (0, 1)
@@ -41,6 +44,7 @@ def _record_all(dev, op, latencies):
         record_latency(dev, op, serial, latencies[serial])
 
 
+@settings(deadline=None)  # the first call compiles
 @given(st.lists(st.integers(0, 2**50), max_size=60), st.sampled_from([READ, WRITE]))
 def test_tail__holds_the_slowest_exactly(latencies: list[int], op: int) -> None:
     state = make_state([device()], [0], Recording(latencies=1, slowest=7))

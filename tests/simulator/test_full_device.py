@@ -1,0 +1,81 @@
+"""A device that is full to the last logical page runs on for ever."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ssdgym.engine.audit import FAULTS, first_fault
+from ssdgym.errors import SsdgymError
+from ssdgym.simulator import Recording, Simulator
+from tests.engine.devices import POLICIES, device, full_device, mixed_requests, random_writes
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("mode", ["barrier", "per_write"])
+@pytest.mark.parametrize("allocation", ["static", "dynamic"])
+@pytest.mark.parametrize("timing", ["none", "event"])
+def test_full_device__random_overwrites__go_on(timing: str, allocation: str, mode: str, policy: str) -> None:
+    config = full_device(
+        {"planes_per_die": 2},
+        {"timing": timing, "allocation": allocation, "window_pages": 8, "gc": {"mode": mode, "free_blocks": 2}},
+    )
+    sim = Simulator(config, policy=policy, recording=Recording(1, 16))
+    sim.fill()
+    mapped = sim.state.logical[0]["ppn"]
+    assert mapped.min() >= 0
+    overwrites = 20 * sim.logical_pages
+    metrics = sim.run(random_writes(overwrites, sim.logical_pages))
+    assert metrics["host_pages_written"] == overwrites
+    assert metrics["write_amplification"] > 1
+    assert metrics["lost_pages"] == 0
+    assert len(np.unique(mapped)) == sim.logical_pages
+    assert FAULTS[first_fault(sim.state, 0)] == "none"
+
+
+@pytest.mark.parametrize("placement", ["single", "sep_gc"])
+@pytest.mark.parametrize("priority", ["first", "after_reads"])
+@pytest.mark.parametrize("queue_depth", [0, 4], ids=["open loop", "closed loop"])
+def test_full_device__reads_writes_trims_and_background_gc__go_on(
+    queue_depth: int, priority: str, placement: str
+) -> None:
+    gc = {"free_fraction": 0.1, "background_fraction": 0.2, "priority": priority}
+    ftl = {"timing": "event", "placement": placement, "queue_depth": queue_depth, "window_pages": 8, "gc": gc}
+    sim = Simulator(full_device({"planes_per_die": 2}, ftl))
+    sim.fill()
+    metrics = sim.run(mixed_requests(6000, sim.logical_pages))
+    assert metrics["requests"] == 6000
+    assert metrics["lost_pages"] == 0
+    assert metrics["read_latency_ns"]["count"] + metrics["write_latency_ns"]["count"] < 6000
+    assert FAULTS[first_fault(sim.state, 0)] == "none"
+
+
+@pytest.mark.parametrize(
+    ("gc", "allocation"),
+    [
+        pytest.param({"free_fraction": 0.4}, "static", id="share of pages"),
+        pytest.param({"free_blocks": 8}, "static", id="blocks"),
+        pytest.param({"free_blocks": 2, "barrier_blocks": 9}, "dynamic", id="barrier"),
+        pytest.param({"free_blocks": 2, "mode": "per_write", "barrier_blocks": 9}, "static", id="one round per write"),
+    ],
+)
+def test_threshold__a_full_device_cannot_reach__refused_at_construction(gc: dict[str, Any], allocation: str) -> None:
+    with pytest.raises(SsdgymError, match=r"the GC threshold \(field ftl\.gc\) cannot be reached") as caught:
+        Simulator(device(ftl={"allocation": allocation, "gc": gc}))
+    assert str(caught.value).endswith("lower the threshold or raise over_provisioning.")
+
+
+def test_threshold__background_gc__counts_like_a_barrier() -> None:
+    gc = {"free_blocks": 2, "background_fraction": 0.5}
+    with pytest.raises(SsdgymError, match=r"field ftl\.gc"):
+        Simulator(device(ftl={"timing": "event", "gc": gc}))
+
+
+@pytest.mark.parametrize("allocation", ["static", "dynamic"])
+def test_full_device__one_page_more__refused(allocation: str) -> None:
+    ftl = {"allocation": allocation}
+    most = full_device(ftl=ftl).host_pages
+    with pytest.raises(SsdgymError, match="cannot be reached"):
+        Simulator(device(ftl=ftl, logical_pages=most + 1))
