@@ -69,7 +69,7 @@ def new_choice() -> np.ndarray:
 class Policy:
     """A victim policy with its parameters set.
 
-    ``function(dev, plane, parameters, choice)`` looks at one device (:class:`ssdgym.engine.layout.Device`), writes an erase set
+    ``function(dev, plane, parameters, choice)`` looks at one device (:class:`ssdgym.engine.layout.PolicyView`), writes an erase set
     of ``plane`` to ``choice`` and returns the number of pairs (0: no victim).
     """
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ssdgym.engine.gc import OK, check_erase_set, full_mask, policy_at
 from ssdgym.engine.kernel import inlined, kernel
+from ssdgym.engine.layout import policy_view
 from ssdgym.engine.rng import PROPOSAL_STREAM
 from ssdgym.engine.victims import best_run, random_eligible
 
@@ -54,9 +55,10 @@ def _propose(dev, plane, proposers, sets, proposed):
     """The pick of every named policy comes first, so that it is always among the candidates."""
     count = 0
     choice = proposers.choice
+    view = policy_view(dev)
     for k in range(proposers.addresses.shape[0]):
         proposed[k] = -1
-        pairs = policy_at(proposers.addresses[k])(dev, plane, proposers.parameters[k], choice)
+        pairs = policy_at(proposers.addresses[k])(view, plane, proposers.parameters[k], choice)
         block = np.int64(choice[0].block)
         mask = choice[0].mask
         if pairs == 1 and check_erase_set(dev, dev.geometry[0], plane, block, mask) == OK:

@@ -6,14 +6,14 @@ import numpy as np
 
 from ssdgym.engine.candidates import Proposers
 from ssdgym.engine.gc import ERASE_DECISION, HORIZON, NO_DECISION, OK, Decider, start_round
-from ssdgym.engine.kernel import entry, inlined, kernel
+from ssdgym.engine.kernel import entry, inlined
 from ssdgym.engine.layout import device_of
 from ssdgym.engine.observe import View, observe_plane
 from ssdgym.engine.timed import advance_timed
 from ssdgym.engine.untimed import advance_untimed
 
 
-@kernel
+@inlined
 def _advance(dev, requests, last, decider):
     if dev.run[0].decision_plane >= 0:
         return ERASE_DECISION

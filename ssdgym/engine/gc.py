@@ -13,16 +13,16 @@ from numba import types
 
 from ssdgym.engine.arithmetic import quotient
 from ssdgym.engine.index import leave_index, leave_pool, lower_fullest
-from ssdgym.engine.kernel import function_at, inlined, kernel
-from ssdgym.engine.layout import DEVICE_TYPE, INDEXED, PAIRS_TYPE, PARAMETERS_TYPE, POOLED
+from ssdgym.engine.kernel import function_at, inlined
+from ssdgym.engine.layout import INDEXED, PAIRS_TYPE, PARAMETERS_TYPE, POLICY_VIEW_TYPE, POOLED, policy_view
 from ssdgym.engine.nand import block_of, check_page, count_programs, erase, program, unit_of, writable_unit
 
 #: What a call of the engine came back with.
 OK, INPUT_ENDED, HORIZON, ERASE_DECISION = 0, 1, 2, 3
 OUT_OF_SPACE, NO_VICTIM, ILLEGAL_BLOCK, ILLEGAL_MASK, NOTHING_TO_GAIN, NO_DECISION = -1, -2, -3, -4, -5, -6
 
-#: A victim policy: (device, plane, parameters, erase set to fill) -> number of pairs filled, 0 for none.
-POLICY_SIGNATURE = types.int64(DEVICE_TYPE, types.int64, PARAMETERS_TYPE, PAIRS_TYPE)
+#: A victim policy: (PolicyView, plane, parameters, erase set to fill) -> number of pairs filled, 0 for none.
+POLICY_SIGNATURE = types.int64(POLICY_VIEW_TYPE, types.int64, PARAMETERS_TYPE, PAIRS_TYPE)
 policy_at = function_at(types.FunctionType(POLICY_SIGNATURE))
 
 _ONE = np.uint64(1)
@@ -113,7 +113,7 @@ def choose_victim(dev, geometry, run, plane_number, decider):
     if decider.external:
         run.decision_plane = plane_number
         return ERASE_DECISION
-    pairs = policy_at(decider.address)(dev, plane_number, decider.parameters, decider.choice)
+    pairs = policy_at(decider.address)(policy_view(dev), plane_number, decider.parameters, decider.choice)
     if pairs != 1:
         return NO_VICTIM
     choice = decider.choice[0]
@@ -217,7 +217,7 @@ def _empty_unit(dev, geometry, run, plane_number, source):
     return OK
 
 
-@kernel
+@inlined
 def run_round(dev, geometry, run, plane_number):
     """Carry the running round of a plane to its end in one go; returns OK or OUT_OF_SPACE."""
     plane = dev.plane[plane_number]

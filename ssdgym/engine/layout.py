@@ -229,6 +229,27 @@ class Device(NamedTuple):
     tail: Any
 
 
+class PolicyView(NamedTuple):
+    """What a policy sees of a device: a part of its fields, since passing all of them costs more than most policies do."""
+
+    geometry: Any
+    run: Any
+    plane: Any
+    block: Any
+    sub_block: Any
+    bucket: Any
+    logical: Any
+    physical: Any
+
+
+@inlined
+def policy_view(dev):
+    """The part of a device that policies see; nothing is copied."""
+    return PolicyView(
+        dev.geometry, dev.run, dev.plane, dev.block, dev.sub_block, dev.bucket, dev.logical, dev.physical
+    )
+
+
 @inlined
 def device_of(state, i):
     """Views of device ``i`` of a batch; nothing is copied."""
@@ -304,14 +325,14 @@ def allocate(devices: int, sizes: Sizes) -> State:
     )
 
 
-def device_arrays(state: State, i: int) -> Device:
-    """Numpy views of device ``i`` for plain Python: records read as attributes (``dev.block[b].invalid``)."""
-    return Device(*(array[i].view(np.recarray) if array.dtype.names else array[i] for array in state))
+def policy_arrays(state: State, i: int) -> PolicyView:
+    """What a plain-Python policy sees of device ``i``: records read as attributes (``dev.block[b].invalid``)."""
+    return PolicyView(*(getattr(state, name)[i].view(np.recarray) for name in PolicyView._fields))
 
 
 _SAMPLE = allocate(1, Sizes(*[1] * len(Sizes._fields)))
 STATE_TYPE = typeof(_SAMPLE)
-DEVICE_TYPE = typeof(Device(*(array[0] for array in _SAMPLE)))
+POLICY_VIEW_TYPE = typeof(PolicyView(*(getattr(_SAMPLE, name)[0] for name in PolicyView._fields)))
 PAIRS_TYPE = typeof(np.zeros(MAX_PAIRS, ERASE_PAIR))
 PARAMETERS_TYPE = types.float64[::1]
 REQUESTS_TYPE = typeof(np.zeros(1, REQUEST))

@@ -6,7 +6,7 @@ import numpy as np
 
 from ssdgym.engine.arithmetic import quotient, remainder
 from ssdgym.engine.index import enter_index, join_pool, leave_index, raise_invalid, take_from_pool
-from ssdgym.engine.kernel import inlined, kernel
+from ssdgym.engine.kernel import inlined
 from ssdgym.engine.layout import INDEXED, MAX_STREAMS, OPEN
 
 
@@ -67,7 +67,7 @@ def invalidate(dev, geometry, clock, ppn):
     dev.plane[record.plane].valid -= 1
 
 
-@kernel
+@inlined
 def _first_free_unit(dev, geometry, block, first):
     """Lowest free sub-block of ``block`` from its ``first`` one on, as a global number; -1 if none."""
     base = block * geometry.sub_blocks
@@ -77,7 +77,7 @@ def _first_free_unit(dev, geometry, block, first):
     return -1
 
 
-@kernel
+@inlined
 def _open(dev, geometry, plane, stream):
     """Open the head of the plane's pool for a stream; returns its first free sub-block, -1 when out of space."""
     block = take_from_pool(dev, geometry, plane)
@@ -91,7 +91,7 @@ def _open(dev, geometry, plane, stream):
     return _first_free_unit(dev, geometry, block, 0)
 
 
-@kernel
+@inlined
 def _advance_unit(dev, geometry, clock, unit):
     """A sub-block is full: the next one of its block to write to, or -1 after closing the block."""
     block = block_of(geometry, unit)
@@ -140,7 +140,7 @@ def program(dev, geometry, clock, plane, stream, lpn, version):
     return ppn
 
 
-@kernel
+@inlined
 def erase(dev, geometry, run, block, mask):
     """Erase the sub-blocks of ``mask``; the block joins the pool, and the index if written pages are left."""
     record = dev.block[block]

@@ -15,7 +15,7 @@ from ssdgym.engine.gc import (
     gc_unfinished,
     run_round,
 )
-from ssdgym.engine.kernel import inlined, kernel
+from ssdgym.engine.kernel import inlined
 from ssdgym.engine.pagemap import (
     bind_die,
     bind_plane,
@@ -85,7 +85,7 @@ def _do_page(dev, geometry, run, request):
     return OK
 
 
-@kernel
+@inlined
 def _collect(dev, geometry, run, decider):
     """One round of foreground GC, or the decision it needs."""
     number = np.int64(run.gc_plane)
@@ -100,7 +100,7 @@ def _collect(dev, geometry, run, decider):
     return status
 
 
-@kernel
+@inlined
 def advance_untimed(dev, requests, decider):
     """Run until input or horizon ends, or until a decision is due that is taken outside."""
     geometry = dev.geometry[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.gc import full_mask
-from ssdgym.engine.kernel import inlined, kernel
+from ssdgym.engine.kernel import inlined, kernel, shared
 from ssdgym.engine.layout import INDEXED
 from ssdgym.engine.rng import below, draw
 
@@ -20,10 +20,10 @@ def whole_block(dev, choice, block):
     return 1
 
 
-@inlined
+@shared
 def blocks_of(dev, plane):
     """The block numbers of a plane."""
-    blocks = np.int64(dev.geometry[0].blocks)
+    blocks = dev.geometry[0].blocks
     return range(plane * blocks, (plane + 1) * blocks)
 
 

@@ -15,7 +15,7 @@ from ssdgym.config.loading import Source
 from ssdgym.config.workload import WorkloadConfig, is_endless, load_workload, never_writes
 from ssdgym.engine import gc as codes
 from ssdgym.engine.device import advance, apply
-from ssdgym.engine.layout import COUNTERS, State, device_arrays
+from ssdgym.engine.layout import COUNTERS, State, policy_arrays
 from ssdgym.engine.timed import STUCK
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy, new_choice
@@ -213,7 +213,7 @@ class Simulator:
 
     def _decide_in_python(self, policy: Policy) -> None:
         plane = int(self.state.run["decision_plane"][0, 0])
-        pairs = policy.function(device_arrays(self.state, 0), plane, policy.vector, self._choice)
+        pairs = policy.function(policy_arrays(self.state, 0), plane, policy.vector, self._choice)
         if pairs != 1:
             self._fail(codes.NO_VICTIM)
         self.apply(int(self._choice[0]["block"]), int(self._choice[0]["mask"]))
