@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
+import warnings
+import zipfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ import numpy as np
 from ssdgym.config.workload import WorkloadConfig
 from ssdgym.engine.kernel import cache_folder, engine_hash
 from ssdgym.engine.layout import State
+from ssdgym.errors import SsdgymError
+from ssdgym.files import write_atomically
 from ssdgym.simulator.snapshot import content
 from ssdgym.workloads.requests import REQUEST, WRITE
 from ssdgym.workloads.stream import open_workload
@@ -27,7 +30,9 @@ if TYPE_CHECKING:
 
 #: Fields a device keeps for itself when it takes over an aged state, and those that a reset has cleared anyway.
 _OWN = ("geometry",)
-_CLEARED = ("latency", "histogram", "tail", "die", "channel", "transaction", "slot", "event", "ready")
+_CLEARED = ("latency", "histogram", "tail", "channel", "transaction", "slot", "event", "ready")
+#: Fields of the run record that belong to the device's queues, whose size is no part of an aged state.
+_QUEUES = ("slot", "free_slot", "free_transaction", "free_transactions", "ready_head", "ready_count")
 _CHUNK = 1 << 16
 
 
@@ -78,6 +83,7 @@ def overwrite(sim: Simulator, workload: WorkloadConfig, seed: int, ageing: Agein
         now = metrics["write_amplification"]
         steady = abs(now - before) < ageing.tolerance * before
         if (steady and written >= least) or written >= most:
+            sim.run(np.zeros(0, REQUEST))  # what is left of the last write's garbage collection
             return AgeingReport(written, now, steady)
         before = now
 
@@ -126,23 +132,27 @@ def load_aged(state: State, i: int, key: str) -> AgeingReport | None:
     try:
         with np.load(path) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError, EOFError, KeyError):
-        path.unlink(missing_ok=True)
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
+        _remove(path)
         return None
     checksum = arrays.pop("checksum", np.array("")).item()
     if checksum != _checksum(arrays):
-        path.unlink(missing_ok=True)
+        _remove(path)
         return None
     report = arrays.pop("report")
+    run = state.run[i, 0]
+    own = {name: run[name].copy() for name in _QUEUES}
     for name, array in arrays.items():
         getattr(state, name)[i, : array.shape[0]] = array
+    for name, value in own.items():
+        run[name] = value
     return AgeingReport(int(report[0]), float(report[1]), bool(report[2]))
 
 
 def save_aged(state: State, i: int, key: str, report: AgeingReport) -> None:
-    """Keep an aged state, written aside and put in place in one step."""
+    """Keep an aged state on disk; where that cannot be done, warn."""
     arrays = {
         name: array[i]
         for name, array in state._asdict().items()
@@ -151,14 +161,17 @@ def save_aged(state: State, i: int, key: str, report: AgeingReport) -> None:
     arrays["report"] = np.array([report.host_pages, report.write_amplification, report.steady], np.float64)
     arrays["checksum"] = np.array(_checksum(arrays))
     path = _path(key)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
-        try:
-            np.savez(file, **arrays)
-        except OSError:
-            os.unlink(file.name)
-            return
-    os.replace(file.name, path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, lambda file: np.savez(file, **arrays))
+    except (OSError, SsdgymError) as error:
+        warnings.warn(f"the aged device is not kept and will be aged anew: {error}", RuntimeWarning, stacklevel=3)
+
+
+def _remove(path: Path) -> None:
+    """Remove a useless file, if that is allowed."""
+    with suppress(OSError):
+        path.unlink()
 
 
 def _checksum(arrays: dict[str, np.ndarray]) -> str:

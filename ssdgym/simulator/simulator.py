@@ -168,38 +168,31 @@ class Simulator:
         key = cache_key(self, config, seed, ageing)
         report = load_aged(self.state, 0, key) if cache else None
         if report is None:
-            with self._in_no_time(get_policy(ageing.policy)):
+            with self._in_no_time(get_policy(ageing.policy), seed):
                 fill(self)
                 report = overwrite(self, config, seed, ageing)
             self.reset_metrics()
             if cache:
                 save_aged(self.state, 0, key, report)
+        self.feed(_EMPTY)
         return report
 
     def fill(self) -> None:
         """Write every logical page of this new device once, in order, in no time; resets the metrics."""
-        with self._in_no_time(self.policy):
+        with self._in_no_time(self.policy, int(self.state.geometry["seed"][0, 0])):
             fill(self)
         self.reset_metrics()
 
     @contextmanager
-    def _in_no_time(self, policy: Policy | None) -> Iterator[None]:
-        """Untimed, under a policy, for as long as it lasts."""
+    def _in_no_time(self, policy: Policy | None, seed: int) -> Iterator[None]:
+        """Untimed, under a policy and its seed, for as long as it lasts."""
         geometry = self.state.geometry[0, 0]
-        own_policy, timed = self.policy, geometry["timed"]
-        self.policy, geometry["timed"] = policy, 0
+        own = self.policy, geometry["timed"], geometry["seed"]
+        self.policy, geometry["timed"], geometry["seed"] = policy, 0, seed % 2**64
         try:
             yield
         finally:
-            self.policy, geometry["timed"] = own_policy, timed
-            self._settle_foreground()
-
-    def _settle_foreground(self) -> None:
-        """GC that the last untimed write asked for is due in timed mode, too."""
-        run = self.state.run[0, 0]
-        if self.state.geometry[0, 0]["timed"] and run["gc_plane"] >= 0:
-            self.state.plane[0, run["gc_plane"]]["collecting"] = 1
-            run["gc_plane"] = -1
+            self.policy, geometry["timed"], geometry["seed"] = own
 
     def _finish_input(self, *, last: bool) -> int:
         """Advance to the end of the present input, taking decisions in Python where the policy is not compiled."""

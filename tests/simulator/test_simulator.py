@@ -12,7 +12,15 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy
 from ssdgym.simulator import Simulator
 from ssdgym.workloads.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, REQUEST, TRIM, WRITE
-from tests.engine.devices import POLICIES, device, differences, full_device, mixed_requests, random_writes, writes
+from tests.engine.devices import (
+    POLICIES,
+    device,
+    differences,
+    full_device,
+    mixed_requests,
+    random_writes,
+    writes,
+)
 
 
 def sentence(caught: pytest.ExceptionInfo[SsdgymError]) -> str:
@@ -40,13 +48,15 @@ def same(a: Simulator, b: Simulator) -> bool:
         ((0, 5, 0, WRITE, 0), "must be of at least one page"),
         ((0, 5, -3, READ, 0), "must be of at least one page"),
         ((0, 5, 1, 4, 0), "its op must be 0 (read), 1 (write), 2 (trim) or 3 (flush)"),
-        ((-7, 5, 1, WRITE, 0), "arrives before the one in front of it"),
+        ((-7, 5, 1, WRITE, 0), "its arrival is not a time from 0 ns"),
+        ((2**60, 5, 1, WRITE, 0), "its arrival is not a time from 0 ns"),
+        ((3, 5, 1, WRITE, 0), "arrives before the one in front of it"),
     ],
 )
 def test_run__a_request_that_cannot_be_carried_out__named(bad: tuple[int, ...], reason: str) -> None:
     sim = Simulator(device(logical_pages=160))
     before = sim.snapshot()
-    good = (0, 0, 1, WRITE, 0)
+    good = (4, 0, 1, WRITE, 0)
     with pytest.raises(SsdgymError) as caught:
         sim.run(np.array([good, good, bad], REQUEST))
     text = sentence(caught)

@@ -1,0 +1,190 @@
+"""Ageing: steady at the end, the same however it was obtained, kept on disk where that is possible."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ssdgym.engine.audit import FAULTS, first_fault
+from ssdgym.policy import get_policy
+from ssdgym.simulator import Simulator
+from ssdgym.simulator.ageing import Ageing
+from tests.engine.devices import device, differences, full_device, mixed_requests, random_writes
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No aged state yet; policies are compiled beforehand, into the usual folder."""
+    for name in ("greedy", "fifo", "random"):
+        assert get_policy(name).address
+    monkeypatch.setenv("SSDGYM_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def kept(cache: Path) -> list[Path]:
+    return sorted((cache / "aged").glob("*"))
+
+
+def aged(ftl: dict[str, Any] | None = None, *, cache: bool = True, **arguments: Any) -> Simulator:
+    sim = Simulator(full_device({"planes_per_die": 2}, ftl), **arguments)
+    sim.age("zipf80", cache=cache)
+    return sim
+
+
+def test_age__full__steady_and_ready_to_be_measured() -> None:
+    sim = Simulator(full_device())
+    report = sim.age("uniform")
+    metrics = sim.metrics()
+    assert report.steady
+    assert report.host_pages >= 2 * sim.logical_pages
+    assert sim.state.logical[0]["ppn"].min() >= 0
+    assert (sim.now_ns, metrics["host_pages_written"], metrics["lost_pages"]) == (0, 0, 0)
+    assert FAULTS[first_fault(sim.state, 0)] == "none"
+    measured = sim.run(random_writes(20 * sim.logical_pages, sim.logical_pages))["write_amplification"]
+    assert report.write_amplification == pytest.approx(measured, rel=0.1)
+
+
+def test_age__not_steady_in_time__says_so() -> None:
+    report = Simulator(full_device()).age("uniform", ageing=Ageing(tolerance=0, most_overwrites=3))
+    assert not report.steady
+    assert report.host_pages >= 3 * full_device().host_pages
+
+
+@pytest.mark.parametrize(
+    "ftl",
+    [
+        {"timing": "none"},
+        {"timing": "event"},
+        {"timing": "none", "allocation": "dynamic"},
+        {"timing": "event", "allocation": "dynamic"},
+    ],
+    ids=lambda ftl: "-".join(ftl.values()),
+)
+def test_age__from_the_cache_or_anew__the_same_device(ftl: dict[str, Any], cache: Path) -> None:
+    anew, first, second = aged(ftl, cache=False), aged(ftl), aged(ftl)
+    assert len(kept(cache)) == 1
+    for sim in (first, second):
+        assert sim.same_as(anew)
+    requests = mixed_requests(500, anew.logical_pages)
+    for sim in (anew, second):
+        sim.run(requests)
+    assert differences(anew.state, 0, second.state, 0) == []
+
+
+@pytest.mark.parametrize("allocation", ["static", "dynamic"])
+@pytest.mark.parametrize(
+    ("saved", "loaded"),
+    [
+        ({"timing": "none"}, {"timing": "event"}),
+        ({"timing": "event"}, {"timing": "none"}),
+        ({"timing": "event", "window_pages": 3}, {"timing": "event", "window_pages": 77}),
+        ({"timing": "event"}, {"timing": "event", "queue_depth": 4}),
+    ],
+    ids=["without time, with time", "with time, without time", "small window, large window", "open loop, closed loop"],
+)
+def test_age__kept_by_a_device_with_other_timing__the_same_as_anew(
+    saved: dict[str, Any], loaded: dict[str, Any], allocation: str, cache: Path
+) -> None:
+    """Ageing takes no time, so one aged state serves them all."""
+    shared = {"allocation": allocation}
+    aged({**saved, **shared})
+    from_cache, anew = aged({**loaded, **shared}), aged({**loaded, **shared}, cache=False)
+    assert len(kept(cache)) == 1
+    assert from_cache.same_as(anew)
+    requests = mixed_requests(500, anew.logical_pages)
+    assert from_cache.run(requests) == anew.run(requests)
+
+
+def test_age__whatever_the_policy_and_seed_of_the_simulator__the_same_state(cache: Path) -> None:
+    first = aged(policy="greedy", seed=1)
+    second = aged(policy="random", seed=2)
+    assert len(kept(cache)) == 1
+    assert differences(first.state, 0, second.state, 0) == ["geometry.seed"]
+
+
+def test_age__by_a_policy_that_draws__does_not_depend_on_the_seed_of_the_simulator() -> None:
+    sims = [Simulator(full_device(), seed=seed) for seed in (1, 2)]
+    for sim in sims:
+        sim.age("uniform", ageing=Ageing(policy="random"), cache=False)
+    assert differences(sims[0].state, 0, sims[1].state, 0) == ["geometry.seed"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda: Simulator(device(logical_pages=150)).age("uniform"),
+        lambda: Simulator(device(ftl={"placement": "single"})).age("uniform"),
+        lambda: Simulator(device(ftl={"gc": {"free_blocks": 3}})).age("uniform"),
+        lambda: Simulator(device()).age("zipf80"),
+        lambda: Simulator(device()).age("uniform", seed=1),
+        lambda: Simulator(device()).age("uniform", ageing=Ageing(policy="fifo")),
+    ],
+    ids=["capacity", "placement", "threshold", "workload", "seed", "policy of the ageing"],
+)
+def test_cache__what_the_aged_state_depends_on__is_part_of_its_name(change: Any, cache: Path) -> None:
+    Simulator(device()).age("uniform")
+    change()
+    assert len(kept(cache)) == 2
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def _empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def _flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(bytes(data))
+
+
+def _other_content(path: Path) -> None:
+    """A sound archive whose arrays are not those the checksum was taken of."""
+    with np.load(path) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    arrays["logical"]["ppn"][0] += 1
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+
+
+@pytest.mark.parametrize("damage", [_cut, _empty, _flip, _other_content])
+def test_cache__damaged_file__noticed_and_made_anew(damage: Any, cache: Path) -> None:
+    first = aged()
+    (path,) = kept(cache)
+    sound = path.read_bytes()
+    damage(path)
+    assert path.read_bytes() != sound
+    second = aged()
+    assert second.same_as(first)
+    assert aged().same_as(first)
+    with np.load(kept(cache)[0]) as archive:
+        assert "checksum" in archive.files
+
+
+def test_cache__folder_that_cannot_be_written__warns_and_goes_on(cache: Path) -> None:
+    cache.write_text("a file where the folder should be")
+    with pytest.warns(RuntimeWarning, match="the aged device is not kept and will be aged anew"):
+        sim = aged()
+    assert sim.same_as(aged(cache=False))
+
+
+def test_cache__not_wanted__nothing_is_written(cache: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        aged(cache=False)
+    assert kept(cache) == []
+
+
+def test_age__then_advance__has_no_input_left() -> None:
+    sim = aged()
+    before = sim.snapshot()
+    sim.advance()
+    assert sim.metrics()["host_pages_written"] == 0
+    assert before[0].logical.tobytes() == sim.state.logical.tobytes()
