@@ -1,4 +1,4 @@
-"""Every paper policy and classic heuristic, one small file per source; importing this package registers them."""
+"""Every paper policy and classic heuristic, one small file per source; importing it registers them."""
 
 import importlib
 import pkgutil

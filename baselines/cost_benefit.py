@@ -11,7 +11,8 @@ from ssdgym.policy import blocks_of, eligible, victim_policy, whole_block
 def cost_benefit(dev, plane, parameters, choice):
     """The block with the largest ``age**exponent * (1 - u) / (2 u)``, the lowest number of equals.
 
-    Age is counted in host pages since the block's last invalidation, or since it closed if ``since_close`` is not 0.
+    Age is counted in host pages since the block's last invalidation, or since it closed if ``since_close`` is
+    not 0.
     """
     clock = dev.run[0].clock
     best = -1

@@ -1,7 +1,7 @@
 """Policies: what one is, how it is registered, how it is looked up.
 
-A victim policy is one decorated function. Written in the subset of Python that numba compiles it runs inside the engine
-at full speed; with ``compiled=False`` it is plain Python, called at every decision::
+A victim policy is one decorated function. Written in the subset of Python that numba compiles it runs inside
+the engine at full speed; with ``compiled=False`` it is plain Python, called at every decision::
 
     from ssdgym.policy import victim_policy, whole_block, eligible, blocks_of
 
@@ -69,8 +69,9 @@ def new_choice() -> np.ndarray:
 class Policy:
     """A victim policy with its parameters set.
 
-    ``function(dev, plane, parameters, choice)`` looks at one device (:class:`ssdgym.engine.layout.PolicyView`), writes an erase set
-    of ``plane`` to ``choice`` and returns the number of pairs (0: no victim).
+    ``function(dev, plane, parameters, choice)`` looks at one device
+    (:class:`ssdgym.engine.layout.PolicyView`), writes an erase set of ``plane`` to ``choice`` and returns the
+    number of pairs (0: no victim).
     """
 
     name: str
@@ -99,7 +100,7 @@ class Policy:
 
     @cached_property
     def vector(self) -> np.ndarray:
-        """The parameters as the engine takes them, shape (MAX_PARAMETERS,) float64, in order of declaration."""
+        """The parameters for the engine, shape (MAX_PARAMETERS,) float64, in order of declaration."""
         values = np.zeros(MAX_PARAMETERS)
         values[: len(self.parameters)] = list(self.parameters.values())
         return values
@@ -127,19 +128,25 @@ def victim_policy(
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Register the decorated function as a victim policy.
 
-    ``source`` names the paper or book it is from; ``parameters`` declares names and defaults, in the order in which the
-    function finds them in its ``parameters`` array.
+    ``source`` names the paper or book it is from; ``parameters`` declares names and defaults, in the order in
+    which the function finds them in its ``parameters`` array.
     """
     if not re.fullmatch(r"[A-Za-z_][\w.-]*", name):
-        raise SsdgymError(f"policy name {name!r} must start with a letter and hold only letters, digits, _, . and -.")
+        raise SsdgymError(
+            f"policy name {name!r} must start with a letter and hold only letters, digits, _, . and -."
+        )
     declared = dict(parameters or {})
     if len(declared) > MAX_PARAMETERS:
-        raise SsdgymError(f"policy {name} declares {len(declared)} parameters; at most {MAX_PARAMETERS} are possible.")
+        raise SsdgymError(
+            f"policy {name} declares {len(declared)} parameters; at most {MAX_PARAMETERS} are possible."
+        )
 
     def register(function: Callable[..., int]) -> Callable[..., int]:
         known = _REGISTRY.get(name)
         if known is not None and inspect.getmodule(known.function) is not inspect.getmodule(function):
-            raise SsdgymError(f"policy {name} is registered already by {known.function.__module__}; choose another name.")
+            raise SsdgymError(
+                f"policy {name} is registered already by {known.function.__module__}; choose another name."
+            )
         if not compiled and len(inspect.signature(function).parameters) != 4:
             raise SsdgymError(f"policy {name} must take the four arguments (dev, plane, parameters, choice).")
         _REGISTRY[name] = Policy(name, function, source, compiled, declared)

@@ -1,6 +1,7 @@
 """Tell Gymnasium which environments there are, without importing them.
 
-``import ssdgym`` does it, in every process: a worker that unpickles anything of ssdgym has the environments registered.
+``import ssdgym`` does it, in every process: a worker that unpickles anything of ssdgym has the environments
+registered.
 """
 
 from __future__ import annotations

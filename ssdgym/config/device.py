@@ -33,7 +33,9 @@ class GeometryConfig(Config):
                 f"pages_per_block = {self.pages_per_block}"
             )
         if self.physical_pages > MAX_PAGES:
-            raise ValueError(f"of {self.physical_pages} pages is too large: at most {MAX_PAGES} can be numbered")
+            raise ValueError(
+                f"of {self.physical_pages} pages is too large: at most {MAX_PAGES} can be numbered"
+            )
         return self
 
     @property
@@ -78,9 +80,12 @@ class GcConfig(Config):
     """When garbage is collected. Give the threshold either as a share of pages or in blocks."""
 
     mode: Literal["barrier", "per_write"] = Field(
-        "barrier", description="barrier: rounds until above it; per_write: one round per triggering host write"
+        "barrier",
+        description="barrier: rounds until above it; per_write: one round per triggering host write",
     )
-    free_fraction: float | None = Field(None, gt=0, lt=1, description="threshold: share of a plane's pages free")
+    free_fraction: float | None = Field(
+        None, gt=0, lt=1, description="threshold: share of a plane's pages free"
+    )
     free_blocks: int | None = Field(None, ge=1, description="threshold: blocks in a plane's pool")
     barrier_fraction: float | None = Field(None, gt=0, lt=1, description="barrier, default the threshold")
     barrier_blocks: int | None = Field(None, ge=1, description="barrier, default the threshold")
@@ -163,7 +168,9 @@ class DeviceConfig(Config):
             raise ValueError("the device must give exactly one of over_provisioning and logical_pages")
         physical = self.geometry.physical_pages
         if self.logical_pages is not None and self.logical_pages >= physical:
-            raise ValueError(f"logical_pages = {self.logical_pages} must be below the {physical} physical pages")
+            raise ValueError(
+                f"logical_pages = {self.logical_pages} must be below the {physical} physical pages"
+            )
         return self
 
     @property
@@ -207,7 +214,8 @@ def load_device(source: Source) -> DeviceConfig:
 def with_ftl(device: DeviceConfig, changes: FtlConfig | dict[str, Any] | None) -> DeviceConfig:
     """The device with another FTL, or with some fields of its own FTL changed.
 
-    A nested mapping changes fields of a part: ``{"gc": {"free_blocks": 8}}`` replaces the threshold and keeps the mode.
+    A nested mapping changes fields of a part: ``{"gc": {"free_blocks": 8}}`` replaces the threshold and keeps
+    the mode.
     """
     if changes is None:
         return device

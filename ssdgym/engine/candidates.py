@@ -1,4 +1,6 @@
-"""The candidates of an ERASE decision: proposed by policies, filled up by rank and at random, without repeats."""
+"""The candidates of an ERASE decision: proposed by policies, filled up by rank and at random, without
+repeats.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,6 @@ from ssdgym.engine.kernel import inlined, kernel
 from ssdgym.engine.layout import policy_view
 from ssdgym.engine.rng import PROPOSAL_STREAM
 from ssdgym.engine.victims import best_run, random_eligible
-
 
 
 class Proposers(NamedTuple):
@@ -99,7 +100,8 @@ def _fill_at_random(dev, plane, sets, count):
 def collect_candidates(dev, plane, proposers, sets, proposed):
     """Fill ``sets`` with distinct legal erase sets; returns how many there are.
 
-    ``proposed[k]`` is where the pick of policy ``k`` stands (-1: it had none). Pure: the device stays as it is.
+    ``proposed[k]`` is where the pick of policy ``k`` stands (-1: it had none). Pure: the device stays as it
+    is.
     """
     count = _propose(dev, plane, proposers, sets, proposed)
     wanted = count + (sets.shape[0] - count + 1) // 2
@@ -109,8 +111,8 @@ def collect_candidates(dev, plane, proposers, sets, proposed):
 
 @kernel
 def list_all(dev, plane, sets):
-    """Every erase set of the plane at its fixed place, legal or not: block by block, and where runs may be erased
-    by start and length, the whole block last. Returns the number of places.
+    """Every erase set of the plane at its fixed place, legal or not: block by block, and where runs may be
+    erased by start and length, the whole block last. Returns the number of places.
     """
     geometry = dev.geometry[0]
     count = 0

@@ -101,7 +101,7 @@ def command_ended(dev, geometry, run, die_number):
         _ask_for_channel(dev, geometry, run, die_number)
         return IDLE
     command = np.int64(die.command)
-    if command == MOVE_PAGE or command == ERASE_SET:
+    if command in (MOVE_PAGE, ERASE_SET):
         run.gc_time_ns += run.now - die.started_ns
     die.command = IDLE
     make_ready(dev, geometry, run, die_number)

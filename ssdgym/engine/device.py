@@ -38,8 +38,8 @@ def _apply(dev, block, mask):
 def advance(state, i, requests, last, external, address, parameters, choice):
     """Run device ``i`` until a decision taken outside is due, its input ends, or its horizon is reached.
 
-    ``requests`` (m,) REQUEST is the present chunk of input, of which ``run.cursor`` requests are done; ``last`` says that no
-    more follows. Returns ERASE_DECISION, INPUT_ENDED, HORIZON, or a negative error.
+    ``requests`` (m,) REQUEST is the present chunk of input, of which ``run.cursor`` requests are done;
+    ``last`` says that no more follows. Returns ERASE_DECISION, INPUT_ENDED, HORIZON, or a negative error.
     """
     return _advance(device_of(state, i), requests, last, Decider(external, address, parameters, choice))
 
@@ -54,13 +54,16 @@ def apply(state, i, block, mask):
 def _observe_one(dev, every, proposers, buffers, i):
     run = dev.run[0]
     plane = np.int64(run.decision_plane if run.decision_plane >= 0 else run.host_plane)
-    view = View(buffers.sets[i], buffers.features[i], buffers.mask[i], buffers.context[i], buffers.proposed[i])
+    view = View(
+        buffers.sets[i], buffers.features[i], buffers.mask[i], buffers.context[i], buffers.proposed[i]
+    )
     observe_plane(dev, plane, every, proposers, view)
 
 
 @entry
 def observe_batch(state, which, every, addresses, parameters, choice, buffers):
-    """Describe the decisions the devices of ``which`` wait for; at the horizon, one in the plane written last.
+    """Describe the decisions the devices of ``which`` wait for; at the horizon, one in the plane written
+    last.
 
     ``buffers`` is a :class:`View` whose arrays have the device as a first axis.
     """
@@ -70,12 +73,14 @@ def observe_batch(state, which, every, addresses, parameters, choice, buffers):
 
 
 @entry
-def step_batch(state, which, actions, requests, counts, every, addresses, parameters, choice, buffers, status):
+def step_batch(
+    state, which, actions, requests, counts, every, addresses, parameters, choice, buffers, status
+):
     """One step of many devices that take their ERASE decisions outside.
 
-    For each device ``i`` of ``which``: carry out ``actions[i]`` (-1: none is due) among ``buffers.sets[i]``, advance through
-    ``requests[i, :counts[i]]``, and observe if a decision is due or the horizon is reached. ``status[i]`` is what
-    ``advance`` or ``apply`` returned.
+    For each device ``i`` of ``which``: carry out ``actions[i]`` (-1: none is due) among ``buffers.sets[i]``,
+    advance through ``requests[i, :counts[i]]``, and observe if a decision is due or the horizon is reached.
+    ``status[i]`` is what ``advance`` or ``apply`` returned.
     """
     proposers = Proposers(addresses, parameters, choice)
     decider = Decider(True, addresses[0], parameters[0], choice)
@@ -90,4 +95,3 @@ def step_batch(state, which, actions, requests, counts, every, addresses, parame
             status[i] = _advance(dev, requests[i, : counts[i]], False, decider)
         if status[i] == ERASE_DECISION or status[i] == HORIZON:
             _observe_one(dev, every, proposers, buffers, i)
-

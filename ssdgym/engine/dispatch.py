@@ -126,7 +126,9 @@ def _plane_of_write(dev, geometry, die_number):
 
 @inlined
 def _plane_in_the_way(dev, geometry, die_number):
-    """The plane of the die's next write if a (background) round is running in it: the write has to wait; else -1."""
+    """The plane of the die's next write if a (background) round is running in it: the write has to wait; else
+    -1.
+    """
     plane = _plane_of_write(dev, geometry, die_number)
     if plane >= 0 and dev.plane[plane].job_block >= 0:
         return plane
@@ -150,7 +152,7 @@ def _start_write(dev, geometry, run, die_number):
 
 @inlined
 def _gc_command(dev, geometry, run, plane_number, decider):
-    """The next command of a plane's round; a round is started (or its victim asked for) if none is running."""
+    """The next command of a plane's round; if none is running, one starts (or its victim is asked for)."""
     plane = dev.plane[plane_number]
     die_number = remainder(plane_number, geometry.dies)
     if plane.job_block < 0:
@@ -189,9 +191,9 @@ def _background_plane(dev, geometry, die_number):
         if dev.plane[plane].job_block >= 0:
             return plane
         free = dev.plane[plane].free_pages
-        if free < geometry.background_free and (best < 0 or free < dev.plane[best].free_pages):
-            if fullest_block(dev, geometry, plane) >= 0:
-                best = plane
+        scarcest = best < 0 or free < dev.plane[best].free_pages
+        if free < geometry.background_free and scarcest and fullest_block(dev, geometry, plane) >= 0:
+            best = plane
     return best
 
 

@@ -1,7 +1,8 @@
 """The clockwork of event-driven time: the event tree, the channels' queues, the ready queue of dies.
 
-A resource (channels first, then dies) has at most one pending event, so (time, resource number) orders events completely, and a tree
-of minima over the resources finds the first: a fixed path from leaf to root, with nothing to mispredict.
+A resource (channels first, then dies) has at most one pending event, so (time, resource number) orders events
+completely, and a tree of minima over the resources finds the first: a fixed path from leaf to root, with
+nothing to mispredict.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ def _set_leaf(dev, geometry, resource, key):
 
 @inlined
 def schedule(dev, geometry, time_ns, resource):
-    """Set the resource's event. Its key is time and resource in one number, so that a minimum is all there is to compare."""
+    """Set the resource's event. Its key is time and resource in one number, so that a minimum is all there is
+    to compare.
+    """
     _set_leaf(dev, geometry, resource, (time_ns << np.int64(geometry.leaf_bits)) | resource)
 
 

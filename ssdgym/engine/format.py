@@ -26,7 +26,9 @@ def _format_plane(dev, geometry, number):
         dev.block[block].plane = number
         dev.block[block].status = POOLED
         dev.pool[block] = block
-    for bucket in range(number * (geometry.pages_per_block + 1), (number + 1) * (geometry.pages_per_block + 1)):
+    for bucket in range(
+        number * (geometry.pages_per_block + 1), (number + 1) * (geometry.pages_per_block + 1)
+    ):
         dev.bucket[bucket].head = -1
         dev.bucket[bucket].tail = -1
     for slot in range(number * MAX_STREAMS, (number + 1) * MAX_STREAMS):

@@ -171,7 +171,8 @@ def finish_round(dev, geometry, run, plane_number):
 def _move_some(dev, geometry, run, first_page, end_page, unit, room):
     """Move valid pages from ``first_page`` on into at most ``room`` pages of an open sub-block.
 
-    Returns (page to go on with, pages moved). The maps are updated; the counts of the target are the caller's.
+    Returns (page to go on with, pages moved). The maps are updated; the counts of the target are the
+    caller's.
     """
     target = unit * geometry.pages_per_sub_block + dev.sub_block[unit].written
     ppn = first_page
@@ -223,8 +224,8 @@ def run_round(dev, geometry, run, plane_number):
     plane = dev.plane[plane_number]
     first = np.int64(plane.job_block) * geometry.sub_blocks
     for s in range(geometry.sub_blocks):
-        if (plane.job_mask >> np.uint64(s)) & _ONE:
-            if _empty_unit(dev, geometry, run, plane_number, first + s) != OK:
-                return OUT_OF_SPACE
+        wanted = (plane.job_mask >> np.uint64(s)) & _ONE
+        if wanted and _empty_unit(dev, geometry, run, plane_number, first + s) != OK:
+            return OUT_OF_SPACE
     finish_round(dev, geometry, run, plane_number)
     return OK

@@ -4,8 +4,8 @@ Rules (measured, see ``docs/engine.md`` for what the kernels compute):
 
 * Kernels are compiled without numba's reference counting (``_nrt=False``): passing a NamedTuple of arrays
   from function to function costs about thirty times the work otherwise.
-* Only *entry* kernels, the ones Python calls, are cached on disk. The cache folder is named after a hash of all
-  engine sources, because numba does not notice when an imported kernel has changed.
+* Only *entry* kernels, the ones Python calls, are cached on disk. The cache folder is named after a hash of
+  all engine sources, because numba does not notice when an imported kernel has changed.
 * Policies reach a kernel as the address of their compiled code. Unboxing a function object costs some 40 us
   per call, an integer nothing, and one compile of the engine serves every policy.
 """
@@ -70,7 +70,9 @@ def kernel(function: Callable) -> Any:
 
 
 def inlined(function: Callable) -> Any:
-    """Compile ``function`` into its callers: for what runs once a page, where passing a device costs more than the work."""
+    """Compile ``function`` into its callers: for what runs once a page, where passing a device costs more
+    than the work.
+    """
     return numba.njit(**_compiler_options(), forceinline=True)(function)
 
 
@@ -98,8 +100,8 @@ def function_at(function_type: Any) -> Any:
     """Return an intrinsic that turns an int64 address into a callable of ``function_type``."""
 
     @intrinsic
-    def at_address(typing_context, address):  # type: ignore[no-untyped-def]
-        def build(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def at_address(typing_context, address):
+        def build(context, builder, signature, arguments):
             handle = cgutils.create_struct_proxy(function_type)(context, builder)
             pointer = context.get_value_type(numba.types.voidptr)
             handle.c_addr = context.get_constant_null(numba.types.voidptr)

@@ -1,4 +1,4 @@
-"""Latencies of reads and writes: each one kept up to a number, then a histogram and the slowest ones exactly."""
+"""Latencies of reads and writes: each kept up to a number, then a histogram and the slowest exactly."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What a device is: a NamedTuple of batch-first arrays and nothing else.
 
-Every array has the device as its first axis; a snapshot is a copy of these arrays, a restore is an in-place copy,
-equality is array equality. Devices of different geometry may share one batch: geometry is data (``GEOMETRY``), and
-the arrays are as long as the largest device needs.
+Every array has the device as its first axis; a snapshot is a copy of these arrays, a restore is an in-place
+copy, equality is array equality. Devices of different geometry may share one batch: geometry is data
+(``GEOMETRY``), and the arrays are as long as the largest device needs.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ GEOMETRY = np.dtype(
     align=True,
 )
 
-#: Where a device is, and what it has counted since the last reset of the metrics (pages unless named otherwise).
+#: Where a device is, and what it has counted since the last reset of the metrics (pages unless named
+#: otherwise).
 RUN = np.dtype(
     [
         ("clock", "i8"),  # host pages programmed since the device was made
@@ -105,8 +106,9 @@ RUN = np.dtype(
     ],
     align=True,
 )
+_NAMES = tuple(RUN.names or ())
 #: The part of RUN that a reset of the metrics clears.
-COUNTERS = RUN.names[RUN.names.index("host_reads") : RUN.names.index("metrics_start_ns")]  # type: ignore[index]
+COUNTERS = _NAMES[_NAMES.index("host_reads") : _NAMES.index("metrics_start_ns")]
 
 LOGICAL = np.dtype([("ppn", "i4"), ("version", "i4")])
 PHYSICAL = np.dtype([("lpn", "i4"), ("version", "i4")])
@@ -230,7 +232,9 @@ class Device(NamedTuple):
 
 
 class PolicyView(NamedTuple):
-    """What a policy sees of a device: a part of its fields, since passing all of them costs more than most policies do."""
+    """What a policy sees of a device: a part of its fields, since passing all of them costs more than most
+    policies do.
+    """
 
     geometry: Any
     run: Any
@@ -326,7 +330,7 @@ def allocate(devices: int, sizes: Sizes) -> State:
 
 
 def policy_arrays(state: State, i: int) -> PolicyView:
-    """What a plain-Python policy sees of device ``i``: records read as attributes (``dev.block[b].invalid``)."""
+    """What a plain-Python policy sees of device ``i``; records have attributes (``dev.block[b].invalid``)."""
     return PolicyView(*(getattr(state, name)[i].view(np.recarray) for name in PolicyView._fields))
 
 

@@ -79,7 +79,7 @@ def _first_free_unit(dev, geometry, block, first):
 
 @inlined
 def _open(dev, geometry, plane, stream):
-    """Open the head of the plane's pool for a stream; returns its first free sub-block, -1 when out of space."""
+    """Open the head of the plane's pool for a stream: its first free sub-block, or -1 when out of space."""
     block = take_from_pool(dev, geometry, plane)
     if block < 0:
         return -1
@@ -107,7 +107,9 @@ def _advance_unit(dev, geometry, clock, unit):
 
 @inlined
 def writable_unit(dev, geometry, plane, stream):
-    """The open sub-block of (plane, stream), opened if there is none; -1 when the plane has no free block left."""
+    """The open sub-block of (plane, stream), opened if there is none; -1 when the plane has no free block
+    left.
+    """
     slot = plane * MAX_STREAMS + stream
     unit = np.int64(dev.open_unit[slot])
     if unit < 0:
@@ -128,7 +130,7 @@ def count_programs(dev, geometry, clock, plane, stream, unit, programs):
 
 @inlined
 def program(dev, geometry, clock, plane, stream, lpn, version):
-    """Program the next page of (plane, stream); returns its number, -1 when the plane has no free block left."""
+    """Program the next page of (plane, stream): its number, or -1 when the plane has no free block left."""
     unit = writable_unit(dev, geometry, plane, stream)
     if unit < 0:
         return -1

@@ -100,8 +100,9 @@ def _describe_plane(dev, geometry, run, plane_number, context):
 def observe_plane(dev, plane, every, proposers, view):
     """Describe the ERASE decision of a plane. Pure: the device stays as it is.
 
-    With ``every`` set the candidates are all erase sets at fixed places, else proposals. Where nothing may be erased (which
-    only an observation after the horizon can meet), candidate 0 stands in, so that the mask is never empty.
+    With ``every`` set the candidates are all erase sets at fixed places, else proposals. Where nothing may be
+    erased (which only an observation after the horizon can meet), candidate 0 stands in, so that the mask is
+    never empty.
     """
     geometry = dev.geometry[0]
     count = collect_candidates(dev, plane, proposers, view.sets, view.proposed)
@@ -129,7 +130,9 @@ def _locate_proposed(dev, plane, view):
         if view.proposed[p] < 0:
             continue
         wanted = view.sets[view.proposed[p]]
-        view.proposed[p] = _fixed_place(geometry, np.int64(wanted.block) - plane * geometry.blocks, wanted.mask)
+        view.proposed[p] = _fixed_place(
+            geometry, np.int64(wanted.block) - plane * geometry.blocks, wanted.mask
+        )
 
 
 @kernel

@@ -16,7 +16,9 @@ HOST_STREAM = 0
 
 @inlined
 def host_program(dev, geometry, run, plane, lpn, version):
-    """Program a host page with the version it was admitted with; returns its page number, -1 when out of space."""
+    """Program a host page with the version it was admitted with; returns its page number, -1 when out of
+    space.
+    """
     logical = dev.logical[lpn]
     newest = version > logical.version
     if newest:

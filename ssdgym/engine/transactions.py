@@ -11,7 +11,7 @@ from ssdgym.workloads.requests import READ, WRITE
 
 @inlined
 def take_slot(dev, run, op, arrival_ns, pages):
-    """Give a request a slot. One is always free while a transaction is: a request holds at least one place."""
+    """Give a request a slot. One is free while a transaction is: a request in flight holds one of those."""
     number = np.int64(run.free_slot)
     slot = dev.slot[number]
     run.free_slot = slot.next

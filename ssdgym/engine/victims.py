@@ -56,8 +56,9 @@ def random_eligible(dev, plane, stream, first_draw):
 def best_run(dev, block):
     """The mask of the run of sub-blocks with most invalid pages per time to reclaim it.
 
-    Benefit = invalid / (valid * t_copy + t_erase), compared by cross-products in integers; ties go to the shorter
-    run, then to the lower start. Exact over all runs of the block (SpeedupGC's measure without neighbours).
+    Benefit = invalid / (valid * t_copy + t_erase), compared by cross-products in integers; ties go to the
+    shorter run, then to the lower start. Exact over all runs of the block (SpeedupGC's measure without
+    neighbours).
     """
     geometry = dev.geometry[0]
     t_copy = geometry.read_ns + geometry.program_ns + 2 * geometry.transfer_ns

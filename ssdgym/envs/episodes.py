@@ -83,25 +83,25 @@ class Episodes:
         self._streams: list[RequestStream | None] = [None] * count
         #: Seed that repeats the episode of each device.
         self.seeds = np.zeros(count, np.int64)
-        #: Which devices are in the unmeasured part of their episode, and whose episode has reached its horizon.
+        #: Which devices are in the unmeasured part of their episode, and whose episode has reached its
+        #: horizon.
         self._settling = np.zeros(count, bool)
         self.over = np.zeros(count, bool)
         self._aged: dict[tuple[str, int], State] = {}
         self._all = np.arange(count)
 
-    # -- episodes -------------------------------------------------------------------------------------------------
+    # -- episodes
+    # -------------------------------------------------------------------------------------------------
 
     def start(self, which: Sequence[int], seeds: Sequence[int]) -> None:
         """Begin an episode in each device of ``which`` and run it to its first decision.
 
-        An episode is a function of its seed: of the workload's draws, the choice among several workloads, and the device's
-        own random draws.
+        An episode is a function of its seed: of the workload's draws, the choice among several workloads, and
+        the device's own random draws.
         """
         for i, seed in zip(which, seeds, strict=True):
             self._restore(i, int(seed))
         self._run(np.asarray(which, np.int64), self._actions_none)
-        for i in which:
-            self.reward.start(self.state, i)
 
     def _restore(self, i: int, seed: int) -> None:
         number = int(np.random.default_rng([seed, 1]).integers(len(self.workloads)))
@@ -120,6 +120,7 @@ class Episodes:
         self._set_horizon(i, self.options.settling or self.options.horizon)
         self._counts[i] = 0
         start_input(self.state, i)
+        self.reward.start(self.state, i)
 
     def _aged_device(self, i: int, number: int) -> State:
         """The aged start of a device under a workload, made once."""
@@ -135,7 +136,8 @@ class Episodes:
         run = self.state.run[i, 0]
         run["horizon"] = run["admitted_pages"] + host_pages
 
-    # -- stepping -------------------------------------------------------------------------------------------------
+    # -- stepping
+    # -------------------------------------------------------------------------------------------------
 
     @property
     def _actions_none(self) -> np.ndarray:
@@ -148,6 +150,11 @@ class Episodes:
         Raises:
             SsdgymError: naming the environment and the action.
         """
+        if actions.shape != self.status.shape:
+            raise SsdgymError(
+                f"step was given actions of shape {actions.shape}; "
+                f"give one for each of the {len(self.status)} environments."
+            )
         inside = (actions >= 0) & (actions < self.candidates)
         valid = inside & (self.view.mask[self._all, np.where(inside, actions, 0)] != 0)
         if not valid.all():
@@ -164,13 +171,12 @@ class Episodes:
         """
         self.check_actions(actions)
         self._actions[:] = np.where(self.status == codes.ERASE_DECISION, actions, -1)
-        settling = self._settling.copy()
         self._run(self._all, self._actions)
         reward, terms = self.reward.take(self.state)
-        if settling.any():
-            reward[settling] = 0.0
+        if self._settling.any():
+            reward[self._settling] = 0.0
             for term in terms.values():
-                term[settling] = 0.0
+                term[self._settling] = 0.0
         return reward, terms
 
     def _run(self, which: np.ndarray, actions: np.ndarray) -> None:
@@ -222,14 +228,15 @@ class Episodes:
         chunk = stream.next(_ROW)
         if not len(chunk):
             raise SsdgymError(
-                f"workload {self.options.workload!r} ended before the episode's {self.options.horizon} host pages "
-                "were written; give it more requests or loops, or shorten the horizon."
+                f"workload {self.options.workload!r} ended before the episode's {self.options.horizon} host "
+                "pages were written; give it more requests or loops, or shorten the horizon."
             )
         self._requests[i, : len(chunk)] = chunk
         self._counts[i] = len(chunk)
         start_input(self.state, i)
 
-    # -- looking --------------------------------------------------------------------------------------------------
+    # -- looking
+    # --------------------------------------------------------------------------------------------------
 
     def metrics(self, i: int) -> dict[str, Any]:
         """The metrics of device ``i`` since its measured part began."""
@@ -261,8 +268,8 @@ def _places(devices: list[DeviceConfig]) -> int:
         most = max(most, device.geometry.blocks_per_plane * sets)
     if most > _MOST_CANDIDATES:
         raise SsdgymError(
-            f"candidates='all' would list {most} erase sets of a plane; at most {_MOST_CANDIDATES} are possible, "
-            "so give a number of candidates."
+            f"candidates='all' would list {most} erase sets of a plane; at most {_MOST_CANDIDATES} are "
+            "possible, so give a number of candidates."
         )
     return most
 
@@ -281,8 +288,8 @@ def _check(options: Options) -> None:
         raise SsdgymError(f"candidates must be a number or 'all', not {wanted!r}.")
     if not len(options.proposers) <= wanted <= _MOST_CANDIDATES:
         raise SsdgymError(
-            f"candidates must be from {len(options.proposers)} (one for each proposer) to {_MOST_CANDIDATES}, "
-            f"not {wanted}."
+            f"candidates must be from {len(options.proposers)} (one for each proposer) to "
+            f"{_MOST_CANDIDATES}, not {wanted}."
         )
 
 

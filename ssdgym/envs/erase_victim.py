@@ -24,7 +24,9 @@ def _spaces(candidates: int) -> tuple[gym.spaces.Dict, gym.spaces.Discrete]:
         low = np.array([feature.low for feature in features], np.float32)
         high = np.array([feature.high for feature in features], np.float32)
         shape = (*rows, len(features))
-        return gym.spaces.Box(np.broadcast_to(low, shape).copy(), np.broadcast_to(high, shape).copy(), dtype=np.float32)
+        return gym.spaces.Box(
+            np.broadcast_to(low, shape).copy(), np.broadcast_to(high, shape).copy(), dtype=np.float32
+        )
 
     observation = gym.spaces.Dict(
         candidates=columns(CANDIDATE_FEATURES, (candidates,)),
@@ -37,41 +39,45 @@ def _spaces(candidates: int) -> tuple[gym.spaces.Dict, gym.spaces.Discrete]:
 class EraseVictimEnv(gym.Env[dict[str, np.ndarray], np.int64]):
     """Choose what garbage collection erases next.
 
-    A device full of data serves a workload. Whenever a plane runs short of free pages it must erase something, and relocate
-    the valid pages of it first: every relocation is a page program the host did not ask for. The agent is asked for each
-    erase.
+    A device full of data serves a workload. Whenever a plane runs short of free pages it must erase
+    something, and relocate the valid pages of it first: every relocation is a page program the host did not
+    ask for. The agent is asked for each erase.
 
     ## Action
-    ``Discrete(K)``: which candidate to erase. A candidate is an *erase set*: a whole block or, on devices that can erase them,
-    a run of a block's sub-blocks. Only candidates with ``action_mask`` 1 may be chosen; any other action raises
-    :class:`ssdgym.errors.SsdgymError` and changes nothing.
+    ``Discrete(K)``: which candidate to erase. A candidate is an *erase set*: a whole block or, on devices
+    that can erase them, a run of a block's sub-blocks. Only candidates with ``action_mask`` 1 may be chosen;
+    any other action raises :class:`ssdgym.errors.SsdgymError` and changes nothing.
 
-    The candidates are the picks of the ``proposers`` (equal picks once, in that order), then the blocks with most invalid pages,
-    then random ones. ``info["proposed"][j]`` is where the pick of proposer ``j`` stands, so that a heuristic can be played through
-    the environment exactly. With ``candidates="all"`` candidate ``k`` is always the same erase set of the plane.
+    The candidates are the picks of the ``proposers`` (equal picks once, in that order), then the blocks with
+    most invalid pages, then random ones. ``info["proposed"][j]`` is where the pick of proposer ``j`` stands,
+    so that a heuristic can be played through the environment exactly. With ``candidates="all"`` candidate
+    ``k`` is always the same erase set of the plane.
 
     ## Observation
     ``Dict``, all finite:
 
     | key | shape, type | meaning |
     |---|---|---|
-    | ``candidates`` | (K, 9) float32 | one row each, columns :data:`ssdgym.envs.features.CANDIDATE_FEATURES`; 0 where masked |
-    | ``context`` | (9,) float32 | the plane, columns :data:`ssdgym.envs.features.CONTEXT_FEATURES` |
+    | ``candidates`` | (K, 9) float32 | columns :data:`ssdgym.envs.features.CANDIDATE_FEATURES`; 0 if masked |
+    | ``context`` | (9,) float32 | the plane: :data:`ssdgym.envs.features.CONTEXT_FEATURES` |
     | ``action_mask`` | (K,) int8 | 1 where the candidate may be chosen; never all 0 |
 
     ## Reward
-    The weighted sum of the terms of ``objective``, each minus what it counts (:data:`ssdgym.envs.rewards.TERMS`). The default,
-    ``{"relocations": 1.0}``, gives ``-relocated pages / pages per block``; the undiscounted return of an episode is exactly
-    ``-(write amplification - 1) * horizon / pages per block``. ``info["terms"]`` has each term.
+    The weighted sum of the terms of ``objective``, each minus what it counts
+    (:data:`ssdgym.envs.rewards.TERMS`). The default, ``{"relocations": 1.0}``, gives ``-relocated pages /
+    pages per block``; the undiscounted return of an episode is exactly ``-(write amplification - 1) * horizon
+    / pages per block``. ``info["terms"]`` has each term.
 
     ## Episode
-    Starts from an aged device (full, overwritten until garbage collection is steady; made once and kept on disk) and runs until the
-    host has written exactly ``horizon`` pages; it is then truncated, never terminated, and observed as if a decision were due
-    (where none of the candidates could be erased, candidate 0 is marked valid). ``info["metrics"]`` then has all metrics.
-    The first episode after ``reset(seed=s)`` is the one of seed ``s``; ``info["episode_seed"]`` names the seed that repeats any.
+    Starts from an aged device (full, overwritten until garbage collection is steady; made once and kept on
+    disk) and runs until the host has written exactly ``horizon`` pages; it is then truncated, never
+    terminated, and observed as if a decision were due (where none of the candidates could be erased,
+    candidate 0 is marked valid). ``info["metrics"]`` then has all metrics. The first episode after
+    ``reset(seed=s)`` is the one of seed ``s``; ``info["episode_seed"]`` names the seed that repeats any.
 
     ## Arguments
-    * ``device``: name, YAML path, mapping or model; a list gives the environments of a vector different devices (default ``demo``)
+    * ``device``: name, YAML path, mapping or model; a list gives the environments of a vector different
+      devices (default ``demo``)
     * ``ftl``: FTL fields to change, e.g. ``{"timing": "none"}``, which counts only and is fastest
     * ``workload``: name, path, mapping or model; of a list each episode draws one (default ``zipf99``)
     * ``objective``: term -> weight
@@ -82,8 +88,8 @@ class EraseVictimEnv(gym.Env[dict[str, np.ndarray], np.int64]):
     * ``ageing_seed``: of the workload that ages the device
 
     ## Scores
-    Write amplification on the default device (10 % over-provisioning) by workload is printed by ``ssdgym evaluate``; there is no
-    oracle for this decision.
+    Write amplification on the default device (10 % over-provisioning) by workload is printed by ``ssdgym
+    evaluate``; there is no oracle for this decision.
 
     ## Version history
     * v0: first version.
@@ -104,10 +110,13 @@ class EraseVictimEnv(gym.Env[dict[str, np.ndarray], np.int64]):
         ageing_seed: int = 0,
         render_mode: str | None = None,
     ) -> None:
-        options = Options(device, ftl, workload, objective, horizon, settling, candidates, tuple(proposers), ageing_seed)
+        options = Options(
+            device, ftl, workload, objective, horizon, settling, candidates, tuple(proposers), ageing_seed
+        )
         self.episodes = Episodes(options, 1)
         self.observation_space, self.action_space = _spaces(self.episodes.candidates)  # type: ignore[assignment]
         self.render_mode = render_mode
+        self._ended = True
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -116,14 +125,17 @@ class EraseVictimEnv(gym.Env[dict[str, np.ndarray], np.int64]):
         super().reset(seed=seed)
         episode_seed = seed if seed is not None else int(self.np_random.integers(_SEEDS))
         self.episodes.start([0], [episode_seed])
+        self._ended = False
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
         """Erase the chosen candidate and run to the next decision."""
-        if self.episodes.over[0]:
-            raise SsdgymError("step was called on an episode that is over; call reset first.")
+        if self._ended:
+            raise SsdgymError(
+                "step was called on an episode that is over or has not begun; call reset first."
+            )
         reward, terms = self.episodes.step(np.array([action], np.int64))
-        truncated = bool(self.episodes.over[0])
+        truncated = self._ended = bool(self.episodes.over[0])
         info = self._info()
         info["terms"] = {name: float(term[0]) for name, term in terms.items()}
         if truncated:
@@ -155,10 +167,11 @@ class EraseVictimEnv(gym.Env[dict[str, np.ndarray], np.int64]):
 class EraseVictimVectorEnv(VectorEnv):
     """Many :class:`EraseVictimEnv` in one compiled call per step.
 
-    Episodes restart in the step that ends them (same-step autoreset): the observation is the first of the next episode, the last one is
-    in ``info["final_obs"]`` and the metrics in ``info["final_info"]["metrics"]``. With the same seeds, every environment is bit for bit
-    the single one. Observations are the environment's own buffers, written again by the next step: copy what you keep (``copy=True``
-    does it for you).
+    Episodes restart in the step that ends them (same-step autoreset): the observation is the first of the
+    next episode, the last one is in ``info["final_obs"]`` and the metrics in
+    ``info["final_info"]["metrics"]``. With the same seeds, every environment is bit for bit the single one.
+    Observations are the environment's own buffers, written again by the next step: copy what you keep
+    (``copy=True`` does it for you).
     """
 
     def __init__(
@@ -178,8 +191,12 @@ class EraseVictimVectorEnv(VectorEnv):
         max_episode_steps: int | None = None,
     ) -> None:
         if max_episode_steps is not None:
-            raise SsdgymError("max_episode_steps is not for this environment: its episodes end by horizon, in host pages.")
-        options = Options(device, ftl, workload, objective, horizon, settling, candidates, tuple(proposers), ageing_seed)
+            raise SsdgymError(
+                "max_episode_steps is not for this environment: its episodes end by horizon, in host pages."
+            )
+        options = Options(
+            device, ftl, workload, objective, horizon, settling, candidates, tuple(proposers), ageing_seed
+        )
         self.num_envs = num_envs
         self.episodes = Episodes(options, num_envs)
         self.single_observation_space, self.single_action_space = _spaces(self.episodes.candidates)
@@ -243,7 +260,12 @@ class EraseVictimVectorEnv(VectorEnv):
         return {
             "final_obs": final,
             "_final_obs": over,
-            "final_info": {"metrics": metrics, "_metrics": over, "episode_seed": seeds, "_episode_seed": over},
+            "final_info": {
+                "metrics": metrics,
+                "_metrics": over,
+                "episode_seed": seeds,
+                "_episode_seed": over,
+            },
             "_final_info": over,
         }
 

@@ -1,7 +1,8 @@
 """The columns of an observation: their names, what they mean, and their range.
 
-``log`` features are in units of 16 factors of two, so that a difference of two of them is the logarithm of a ratio:
-``log_benefit + log_age`` orders candidates as cost-benefit does, ``log_benefit`` alone nearly as greedy does.
+``log`` features are in units of 16 factors of two, so that a difference of two of them is the logarithm of a
+ratio: ``log_benefit + log_age`` orders candidates as cost-benefit does, ``log_benefit`` alone nearly as
+greedy does.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Reward: named terms, weighted by the objective; each is minus what a counter rose by, in a stated unit.
 
-Every term is additive, so the undiscounted return of an episode is exactly minus the episode's total in that unit.
+Every term is additive, so the undiscounted return of an episode is exactly minus the episode's total in that
+unit.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ssdgym.errors import SsdgymError
 
 #: Term -> what it counts and the unit of it.
 TERMS = {
-    "relocations": "pages relocated, in blocks: return = -(write amplification - 1) * horizon / pages per block",
+    "relocations": "pages relocated, in blocks",
     "latency": "summed latency of finished reads and writes, in page programs",
     "tail": "finished requests slower than a program and an erase",
     "wear": "blocks erased",
@@ -71,8 +72,8 @@ class Reward:
 
     def _total(self, state: State, term: str) -> np.ndarray:
         """What a term has cost since the metrics were reset, shape (n,)."""
-        total: np.ndarray = sum(state.run[name][:, 0] * cost for name, cost in self._costs[term].items())  # type: ignore[assignment]
-        return total
+        costs = self._costs[term].items()
+        return np.sum([state.run[name][:, 0] * cost for name, cost in costs], axis=0)
 
     def start(self, state: State, i: int) -> None:
         """Count from where device ``i`` stands now."""

@@ -53,7 +53,8 @@ class Measurement:
         low: the smallest of them.
         high: the largest.
         unit: of ``value``; per second, or seconds.
-        expected: what ssdgym is built to reach on two cores of a server, in the same unit; ``None``: no promise.
+        expected: what ssdgym is built to reach on two cores of a server, in the same unit; ``None``: no
+            promise.
         yardstick: the rate of the memory touches alone, measured in between the repeats; ``None`` for times.
     """
 
@@ -103,7 +104,7 @@ def measure_all(
 def _measure_rate(
     name: str, unit: str, expected: float | None, measured: Callable[[], int], repeats: int
 ) -> Measurement:
-    """Median rate and the yardstick's, taken turn by turn, so that both meet the same state of the machine."""
+    """Median rate and the yardstick's, taken turn by turn, so that both meet the machine in one state."""
     yardstick = _yardstick()
     measured()
     yardstick()
@@ -292,6 +293,11 @@ _RATES: tuple[tuple[str, str, float | None, Callable[[], Callable[[], int]]], ..
     ("event-driven requests, 4 dies, half reads, 28 % spare", "requests/s", 4e6, _event_driven),
     ("event-driven requests, 4 dies, half reads, 7 % spare", "requests/s", None, _event_driven_full),
     ("single environment", "decisions/s", None, _single_environment),
-    (f"{VECTOR_DEVICES} devices of 64 blocks x 16 pages, 8 candidates", "decisions/s", 0.5e6, _vector_environment),
+    (
+        f"{VECTOR_DEVICES} devices of 64 blocks x 16 pages, 8 candidates",
+        "decisions/s",
+        0.5e6,
+        _vector_environment,
+    ),
     (f"{VECTOR_DEVICES} default devices, 16 candidates", "decisions/s", None, _default_vector_environment),
 )

@@ -19,6 +19,7 @@ class Demo:
         training: name of the training configuration in configs/agents.
         device: a small device at 10 % over-provisioning.
         workloads: skewed ones; uniform writes leave nothing to learn.
+        held_out: those of them that the agent was not trained on.
         seeds: none of them is used in training or validation.
         host_pages: per run, many times the device's logical space.
         settle: host pages before them that are not measured.
@@ -28,7 +29,8 @@ class Demo:
 
     training: str = "ppo-demo"
     device: str = "demo"
-    workloads: tuple[str, ...] = ("zipf99", "zipf99_rw", "hot90")
+    workloads: tuple[str, ...] = ("zipf99", "hot90", "zipf99_rw", "zipf80", "hot80")
+    held_out: tuple[str, ...] = ("zipf99_rw", "zipf80", "hot80")
     seeds: tuple[int, ...] = tuple(range(50_000, 50_008))
     host_pages: int = 150_000
     settle: int = 30_000
@@ -47,6 +49,7 @@ class Demo:
                 settle=self.settle,
                 agent=agent if policy == LEARNED else None,
                 objective=objective if policy == LEARNED else "",
+                label=f"{workload} (held out)" if workload in self.held_out else workload,
             )
             for workload in self.workloads
             for policy in (LEARNED, *HEURISTICS)

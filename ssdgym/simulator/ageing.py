@@ -1,6 +1,8 @@
-"""Ageing: fill a device and overwrite it until garbage collection is steady, once, and keep the result on disk.
+"""Ageing: fill a device and overwrite it until garbage collection is steady, once, and keep the result on
+disk.
 
-The aged state is made by one named policy whatever policy is measured afterwards, so that ageing favours none.
+The aged state is made by one named policy whatever policy is measured afterwards, so that ageing favours
+none.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ from ssdgym.workloads.stream import open_workload
 if TYPE_CHECKING:
     from ssdgym.simulator.simulator import Simulator
 
-#: Fields a device keeps for itself when it takes over an aged state, and those that a reset has cleared anyway.
+#: Fields a device keeps for itself when it takes over an aged state, and those that a reset has cleared
+#: anyway.
 _OWN = ("geometry",)
 _CLEARED = ("latency", "histogram", "tail", "channel", "transaction", "slot", "event", "ready")
 #: Fields of the run record that belong to the device's queues, whose size is no part of an aged state.
@@ -40,8 +43,8 @@ _CHUNK = 1 << 16
 class Ageing:
     """How a device is aged: filled in order, then overwritten in windows of half its logical space.
 
-    It is steady once the write amplification of two windows in a row differs by less than ``tolerance``, after at least
-    ``least_overwrites`` and at most ``most_overwrites`` times the logical space.
+    It is steady once the write amplification of two windows in a row differs by less than ``tolerance``,
+    after at least ``least_overwrites`` and at most ``most_overwrites`` times the logical space.
     """
 
     policy: str = "greedy"
@@ -110,7 +113,9 @@ def _endless_writes(sim: Simulator, workload: WorkloadConfig, seed: int) -> Any:
 
 def cache_key(sim: Simulator, workload: WorkloadConfig | None, seed: int, ageing: Ageing) -> str:
     """Name of the aged state on disk: all that it depends on, the engine's sources included."""
-    device = sim.device.model_dump(mode="json", exclude={"name", "description", "assumed", "timing", "energy"})
+    device = sim.device.model_dump(
+        mode="json", exclude={"name", "description", "assumed", "timing", "energy"}
+    )
     device["ftl"] = {key: device["ftl"][key] for key in ("placement", "allocation", "gc", "mapping")}
     parts = {
         "device": device,
@@ -127,7 +132,9 @@ def _path(key: str) -> Path:
 
 
 def load_aged(state: State, i: int, key: str) -> AgeingReport | None:
-    """Take over an aged state from disk; None if there is none, or if its checksum does not fit (it is then removed)."""
+    """Take over an aged state from disk; None if there is none, or if its checksum does not fit (it is then
+    removed).
+    """
     path = _path(key)
     try:
         with np.load(path) as archive:
@@ -154,9 +161,7 @@ def load_aged(state: State, i: int, key: str) -> AgeingReport | None:
 def save_aged(state: State, i: int, key: str, report: AgeingReport) -> None:
     """Keep an aged state on disk; where that cannot be done, warn."""
     arrays = {
-        name: array[i]
-        for name, array in state._asdict().items()
-        if name not in _OWN and name not in _CLEARED
+        name: array[i] for name, array in state._asdict().items() if name not in _OWN and name not in _CLEARED
     }
     arrays["report"] = np.array([report.host_pages, report.write_amplification, report.steady], np.float64)
     arrays["checksum"] = np.array(_checksum(arrays))
@@ -165,7 +170,9 @@ def save_aged(state: State, i: int, key: str, report: AgeingReport) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, lambda file: np.savez(file, **arrays))
     except (OSError, SsdgymError) as error:
-        warnings.warn(f"the aged device is not kept and will be aged anew: {error}", RuntimeWarning, stacklevel=3)
+        warnings.warn(
+            f"the aged device is not kept and will be aged anew: {error}", RuntimeWarning, stacklevel=3
+        )
 
 
 def _remove(path: Path) -> None:

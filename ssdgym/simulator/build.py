@@ -20,7 +20,7 @@ FLOOR_BLOCKS = 2
 
 @dataclass(frozen=True)
 class Recording:
-    """How many latencies are kept one by one (the first of a run) and in the heap of the slowest, per device."""
+    """Latencies kept per device: so many one by one (the first of a run), and so many of the slowest."""
 
     latencies: int = 1 << 20
     slowest: int = 1 << 14
@@ -73,9 +73,10 @@ def check_reachable(device: DeviceConfig, thresholds: Thresholds) -> None:
         fits = most <= thresholds.valid_limit
     if not fits:
         raise SsdgymError(
-            f"device {device.name}: the GC threshold (field ftl.gc) cannot be reached once the device is full: a plane "
-            f"then holds {most} valid pages, and with the threshold and {device.ftl.streams} open blocks "
-            f"it has room for {max(thresholds.valid_limit, 0)}; lower the threshold or raise over_provisioning."
+            f"device {device.name}: the GC threshold (field ftl.gc) cannot be reached once the device "
+            f"is full: a plane then holds {most} valid pages, and with the threshold and {device.ftl.streams} open "
+            f"blocks it has room for {max(thresholds.valid_limit, 0)}; "
+            "lower the threshold or raise over_provisioning."
         )
 
 
@@ -138,7 +139,8 @@ def make_state(devices: Sequence[DeviceConfig], seeds: Sequence[int], recording:
             logical_pages=max(device.host_pages for device in devices),
             pages=largest("physical_pages"),
             sub_blocks=max(
-                d.geometry.planes * d.geometry.blocks_per_plane * d.geometry.sub_blocks_per_block for d in devices
+                d.geometry.planes * d.geometry.blocks_per_plane * d.geometry.sub_blocks_per_block
+                for d in devices
             ),
             blocks=max(d.geometry.planes * d.geometry.blocks_per_plane for d in devices),
             planes=largest("planes"),

@@ -18,8 +18,8 @@ PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p99.9": 99.9, "p99.99": 9
 def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
     """The metrics of device ``i`` of a batch; counts are of pages, erase sets or requests as named.
 
-    ``write_amplification`` is page programs per host page written. ``lost_pages`` counts reads that did not find the newest
-    data, plus every logical page that an audit of the whole map finds wrong now.
+    ``write_amplification`` is page programs per host page written. ``lost_pages`` counts reads that did not
+    find the newest data, plus every logical page that an audit of the whole map finds wrong now.
     """
     run = state.run[i, 0]
     counters = {name: int(run[name]) for name in _COUNTERS}
@@ -89,8 +89,8 @@ def kept_latencies(state: State, i: int, op: int) -> np.ndarray:
 def latency_summary(state: State, i: int, op: int) -> dict[str, float | int | bool]:
     """Mean, percentiles and maximum of the latencies of reads (op 0) or writes (op 1), ns.
 
-    Percentiles are exact (nearest rank) as long as every request was kept or the rank is among the slowest kept; otherwise
-    they are the middle of a histogram bin, within 0.8 %, and ``exact`` is false.
+    Percentiles are exact (nearest rank) as long as every request was kept or the rank is among the slowest
+    kept; otherwise they are the middle of a histogram bin, within 0.8 %, and ``exact`` is false.
     """
     histogram = state.histogram[i, op]
     count = int(histogram.sum())

@@ -27,7 +27,8 @@ from ssdgym.workloads.requests import FLUSH, REQUEST, WRITE
 from ssdgym.workloads.stream import RequestStream, open_workload
 
 _NO_HORIZON = 2**62
-#: Event times are kept in 63 bits together with the number of a channel or die; this leaves room for 2**8 of them.
+#: Event times are kept in 63 bits together with the number of a channel or die; this leaves room for 2**8 of
+#: them.
 LAST_ARRIVAL_NS = 2**55
 #: Requests handed to the engine at a time.
 _CHUNK = 1 << 16
@@ -51,8 +52,8 @@ class Simulator:
     Args:
         device: name in ``configs/devices``, path of a YAML file, mapping or :class:`DeviceConfig`.
         ftl: another :class:`FtlConfig`, or a mapping of the fields to change (``{"placement": "single"}``).
-        policy: victim policy by name (``"greedy"``, ``"d_choices(d=5)"``) or :class:`~ssdgym.policy.Policy`; ``None`` leaves
-            every decision to the caller (:meth:`advance`, :meth:`apply`).
+        policy: victim policy by name (``"greedy"``, ``"d_choices(d=5)"``) or :class:`~ssdgym.policy.Policy`;
+            ``None`` leaves every decision to the caller (:meth:`advance`, :meth:`apply`).
         seed: of the device's own randomness (random policies, proposals).
         recording: how many latencies are kept exactly.
 
@@ -85,7 +86,8 @@ class Simulator:
         """Simulated time."""
         return int(self.state.run["now"][0, 0])
 
-    # -- running --------------------------------------------------------------------------------------------------
+    # -- running
+    # --------------------------------------------------------------------------------------------------
 
     def run(
         self,
@@ -96,11 +98,12 @@ class Simulator:
         seed: int = 0,
         progress: Callable[[int], None] | None = None,
     ) -> dict[str, Any]:
-        """Carry out a workload to its end, or until ``host_pages`` more have been written, and return the metrics.
+        """Carry out a workload to its end, or until ``host_pages`` more have been written, and return the
+        metrics.
 
         Args:
-            workload: name in ``configs/workloads``, YAML or trace path, mapping or model; or one REQUEST array, or an iterator of
-                them. An endless one needs ``host_pages``.
+            workload: name in ``configs/workloads``, YAML or trace path, mapping or model; or one REQUEST
+                array, or an iterator of them. An endless one needs ``host_pages``.
             host_pages: stop after so many host pages.
             settle: host pages before them that are not measured, so that the policy's own steady state is.
             seed: of the workload's draws.
@@ -139,7 +142,9 @@ class Simulator:
             return iter(workload)
         config = load_workload(workload)
         if host_pages is None and is_endless(config):
-            raise SsdgymError(f"workload {config.kind} never ends; give host_pages (or requests in the workload).")
+            raise SsdgymError(
+                f"workload {config.kind} never ends; give host_pages (or requests in the workload)."
+            )
         if host_pages is not None and never_writes(config):
             raise SsdgymError(f"workload {config.kind} writes nothing, so host_pages would never be reached.")
         stream = open_workload(
@@ -158,10 +163,12 @@ class Simulator:
         ageing: Ageing | None = None,
         cache: bool = True,
     ) -> AgeingReport:
-        """Fill this new device and overwrite it until GC is steady (:mod:`ssdgym.simulator.ageing`); resets the metrics.
+        """Fill this new device and overwrite it until GC is steady (:mod:`ssdgym.simulator.ageing`); resets
+        the metrics.
 
-        No simulated time passes. The aged state depends on the device, the workload (default uniform writes), the seed and the
-        ageing's own policy, not on the policy of this simulator; it is kept on disk unless ``cache`` is false.
+        No simulated time passes. The aged state depends on the device, the workload (default uniform writes),
+        the seed and the ageing's own policy, not on the policy of this simulator; it is kept on disk unless
+        ``cache`` is false.
         """
         ageing = ageing or Ageing()
         config = load_workload("uniform" if workload is None else workload)
@@ -195,13 +202,17 @@ class Simulator:
             self.policy, geometry["timed"], geometry["seed"] = own
 
     def _finish_input(self, *, last: bool) -> int:
-        """Advance to the end of the present input, taking decisions in Python where the policy is not compiled."""
+        """Advance to the end of the present input, taking decisions in Python where the policy is not
+        compiled.
+        """
         while True:
             kind = self.advance(last=last)
             if kind != codes.ERASE_DECISION:
                 return kind
             if self.policy is None:
-                raise SsdgymError("a simulator without a policy stops at decisions; use advance() and apply().")
+                raise SsdgymError(
+                    "a simulator without a policy stops at decisions; use advance() and apply()."
+                )
             self._decide_in_python(self.policy)
 
     def _decide_in_python(self, policy: Policy) -> None:
@@ -227,8 +238,8 @@ class Simulator:
     def advance(self, *, last: bool = True) -> int:
         """Run to the end of the input or horizon, or to a decision the caller takes.
 
-        Returns ``INPUT_ENDED``, ``HORIZON`` or ``ERASE_DECISION`` of :mod:`ssdgym.engine.gc`. With ``last`` false more input is to
-        follow, and the device stops the moment the input ends.
+        Returns ``INPUT_ENDED``, ``HORIZON`` or ``ERASE_DECISION`` of :mod:`ssdgym.engine.gc`. With ``last``
+        false more input is to follow, and the device stops the moment the input ends.
         """
         inside = self.policy is not None and self.policy.compiled
         address = self.policy.address if self.policy is not None and inside else 0
@@ -255,10 +266,13 @@ class Simulator:
     def _fail(self, status: int) -> None:
         raise failure(status, self.device, "none" if self.policy is None else self.policy.label)
 
-    # -- metrics and copies ---------------------------------------------------------------------------------------
+    # -- metrics and copies
+    # ---------------------------------------------------------------------------------------
 
     def metrics(self) -> dict[str, Any]:
-        """What the device has done since the metrics were reset (:func:`ssdgym.simulator.metrics.metrics_of`)."""
+        """What the device has done since the metrics were reset
+        (:func:`ssdgym.simulator.metrics.metrics_of`).
+        """
         return metrics_of(self.state, 0, self.device)
 
     def reset_metrics(self) -> None:
@@ -319,7 +333,8 @@ def check_requests(requests: np.ndarray, logical_pages: int) -> None:
     """Refuse requests the device cannot carry out, naming the first of them.
 
     Raises:
-        SsdgymError: wrong dtype, a page outside the logical space, a size below 1, an unknown op, arrivals out of range or out of order.
+        SsdgymError: wrong dtype, a page outside the logical space, a size below 1, an unknown op, arrivals
+            out of range or out of order.
     """
     if requests.dtype != REQUEST or requests.ndim != 1:
         raise SsdgymError("requests must be a one-dimensional array of ssdgym.workloads.requests.REQUEST.")
@@ -331,7 +346,9 @@ def check_requests(requests: np.ndarray, logical_pages: int) -> None:
     outside = ~flush & ((lpn < 0) | (end > logical_pages))
     _refuse_first(requests, outside, f"it reaches outside the {logical_pages} logical pages")
     late = requests["arrival_ns"] >= LAST_ARRIVAL_NS
-    _refuse_first(requests, late | (requests["arrival_ns"] < 0), "its arrival is not a time from 0 ns to 417 days")
+    _refuse_first(
+        requests, late | (requests["arrival_ns"] < 0), "its arrival is not a time from 0 ns to 417 days"
+    )
     backwards = np.zeros(len(requests), bool)
     backwards[1:] = np.diff(requests["arrival_ns"]) < 0
     _refuse_first(requests, backwards, "it arrives before the one in front of it")

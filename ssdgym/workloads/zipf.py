@@ -31,7 +31,8 @@ class ZipfPicker:
 @lru_cache(maxsize=8)
 def scrambled_pages(pages: int, layout_seed: int) -> npt.NDArray[np.int32]:
     """Return which page has which rank, shape (pages,): read-only, as it is shared between callers."""
-    page_of_rank = np.random.default_rng(layout_seed).permutation(np.arange(pages, dtype=np.int32))
+    page_of_rank = np.arange(pages, dtype=np.int32)
+    np.random.default_rng(layout_seed).shuffle(page_of_rank)
     page_of_rank.flags.writeable = False
     return page_of_rank
 

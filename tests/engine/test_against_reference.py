@@ -62,7 +62,9 @@ def test_engine__agrees_with_the_reference(policy: str, data: st.DataObject) -> 
 @given(data=st.data())
 @THOROUGH
 def test_engine__agrees_on_runs_of_sub_blocks_chosen_at_random(data: st.DataObject) -> None:
-    """Erase sets no policy of ours chooses yet, some of them illegal: refused by both, else carried out by both."""
+    """Erase sets no policy of ours chooses yet, some of them illegal: refused by both, else carried out by
+    both.
+    """
     config = data.draw(configs(sub_blocks_per_block=2, erase_unit="sub_block_run"))
     requests = data.draw(request_lists(config.logical_pages, 200))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))

@@ -52,7 +52,11 @@ def a_block(per_sub_block: list[tuple[int, int]], times: tuple[int, int, int, in
     """Block 0 of a device whose sub-blocks have these (written, invalid) pages."""
     read_ns, program_ns, erase_ns, transfer_ns = times
     config = device(
-        {"sub_blocks_per_block": len(per_sub_block), "pages_per_block": 4 * len(per_sub_block), "channels": 1},
+        {
+            "sub_blocks_per_block": len(per_sub_block),
+            "pages_per_block": 4 * len(per_sub_block),
+            "channels": 1,
+        },
         erase_unit="sub_block_run",
         timing={
             "read_ns": read_ns,

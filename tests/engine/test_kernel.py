@@ -139,7 +139,12 @@ def test_bounds_checked_build__runs_and_keeps_its_own_cache(tmp_path: Path) -> N
     environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "SSDGYM_CACHE_DIR": str(tmp_path)}
     root = Path(__file__).parents[2]
     done = subprocess.run(
-        [sys.executable, "-c", CHECKED_RUN], cwd=root, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", CHECKED_RUN],
+        cwd=root,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.stdout == "no index out of bounds\n", done.stderr
     folders = [folder.name for folder in (tmp_path / "numba").iterdir()]

@@ -43,7 +43,9 @@ def test_below__inside_its_range_and_as_in_the_reference(bits: int, n: int) -> N
 @given(WORDS, st.sampled_from([2, 7, 100]))
 def test_below__of_consecutive_draws__uniform(seed: int, n: int) -> None:
     """Pearson's chi-square of 2,000 draws stays under what a fair die exceeds once in ten million."""
-    counts = np.bincount([below(np.uint64(draw(np.uint64(seed), 1, 0, k)), n) for k in range(2000)], minlength=n)
+    counts = np.bincount(
+        [below(np.uint64(draw(np.uint64(seed), 1, 0, k)), n) for k in range(2000)], minlength=n
+    )
     expected = 2000 / n
     degrees = n - 1
     assert ((counts - expected) ** 2 / expected).sum() < degrees + 8 * np.sqrt(2 * degrees) + 20

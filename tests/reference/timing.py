@@ -423,7 +423,9 @@ class EventLoop(Loop):
     def grant(self, channel: Channel, die: Die, ns: int) -> None:
         channel.free_at = self.now + ns
         assert die.command is not None
-        array_ns = die.command.phases.pop(0)[1] if die.command.phases else 0  # behind the transfer: the program
+        array_ns = (
+            die.command.phases.pop(0)[1] if die.command.phases else 0
+        )  # behind the transfer: the program
         self.die_events[die.number] = channel.free_at + array_ns
 
     def serve_next(self, number: int) -> None:

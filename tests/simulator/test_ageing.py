@@ -84,7 +84,12 @@ def test_age__from_the_cache_or_anew__the_same_device(ftl: dict[str, Any], cache
         ({"timing": "event", "window_pages": 3}, {"timing": "event", "window_pages": 77}),
         ({"timing": "event"}, {"timing": "event", "queue_depth": 4}),
     ],
-    ids=["without time, with time", "with time, without time", "small window, large window", "open loop, closed loop"],
+    ids=[
+        "without time, with time",
+        "with time, without time",
+        "small window, large window",
+        "open loop, closed loop",
+    ],
 )
 def test_age__kept_by_a_device_with_other_timing__the_same_as_anew(
     saved: dict[str, Any], loaded: dict[str, Any], allocation: str, cache: Path

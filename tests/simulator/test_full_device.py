@@ -20,7 +20,12 @@ from tests.engine.devices import POLICIES, device, full_device, mixed_requests, 
 def test_full_device__random_overwrites__go_on(timing: str, allocation: str, mode: str, policy: str) -> None:
     config = full_device(
         {"planes_per_die": 2},
-        {"timing": timing, "allocation": allocation, "window_pages": 8, "gc": {"mode": mode, "free_blocks": 2}},
+        {
+            "timing": timing,
+            "allocation": allocation,
+            "window_pages": 8,
+            "gc": {"mode": mode, "free_blocks": 2},
+        },
     )
     sim = Simulator(config, policy=policy, recording=Recording(1, 16))
     sim.fill()
@@ -58,10 +63,14 @@ def test_full_device__reads_writes_trims_and_background_gc__go_on(
         pytest.param({"free_fraction": 0.4}, "static", id="share of pages"),
         pytest.param({"free_blocks": 8}, "static", id="blocks"),
         pytest.param({"free_blocks": 2, "barrier_blocks": 9}, "dynamic", id="barrier"),
-        pytest.param({"free_blocks": 2, "mode": "per_write", "barrier_blocks": 9}, "static", id="one round per write"),
+        pytest.param(
+            {"free_blocks": 2, "mode": "per_write", "barrier_blocks": 9}, "static", id="one round per write"
+        ),
     ],
 )
-def test_threshold__a_full_device_cannot_reach__refused_at_construction(gc: dict[str, Any], allocation: str) -> None:
+def test_threshold__a_full_device_cannot_reach__refused_at_construction(
+    gc: dict[str, Any], allocation: str
+) -> None:
     with pytest.raises(SsdgymError, match=r"the GC threshold \(field ftl\.gc\) cannot be reached") as caught:
         Simulator(device(ftl={"allocation": allocation, "gc": gc}))
     assert str(caught.value).endswith("lower the threshold or raise over_provisioning.")

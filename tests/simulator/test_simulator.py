@@ -66,10 +66,14 @@ def test_run__a_request_that_cannot_be_carried_out__named(bad: tuple[int, ...], 
 
 
 @pytest.mark.parametrize(
-    "wrong", [np.zeros(3), np.zeros((2, 2), REQUEST), np.zeros(1, [("lpn", "i8")])], ids=["numbers", "2-d", "other fields"]
+    "wrong",
+    [np.zeros(3), np.zeros((2, 2), REQUEST), np.zeros(1, [("lpn", "i8")])],
+    ids=["numbers", "2-d", "other fields"],
 )
 def test_run__no_request_array__refused(wrong: np.ndarray) -> None:
-    with pytest.raises(SsdgymError, match="must be a one-dimensional array of ssdgym.workloads.requests.REQUEST"):
+    with pytest.raises(
+        SsdgymError, match="must be a one-dimensional array of ssdgym.workloads.requests.REQUEST"
+    ):
         Simulator(device()).run(wrong)
 
 
@@ -108,7 +112,10 @@ def test_run__progress__is_told_the_host_pages_written() -> None:
     told: list[int] = []
     sim = Simulator(device())
     sim.run(random_writes(5, sim.logical_pages))
-    sim.run(iter([random_writes(40, sim.logical_pages), random_writes(60, sim.logical_pages)]), progress=told.append)
+    sim.run(
+        iter([random_writes(40, sim.logical_pages), random_writes(60, sim.logical_pages)]),
+        progress=told.append,
+    )
     assert told == [40, 100, 100]
 
 

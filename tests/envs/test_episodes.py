@@ -1,0 +1,136 @@
+"""Episodes: what they are made of, what is refused, and where several workloads or devices are given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ssdgym.engine.gc import ERASE_DECISION, HORIZON
+from ssdgym.envs.episodes import DEFAULT_PROPOSERS, Episodes, Options
+from ssdgym.errors import SsdgymError
+from ssdgym.policy import available_policies
+from tests.engine.devices import device, differences, full_device
+
+SMALL = full_device()
+
+
+def episodes(count: int = 1, **changes: Any) -> Episodes:
+    return Episodes(
+        Options(**{"device": SMALL, "workload": "zipf80", "horizon": 300, "candidates": 6, **changes}), count
+    )
+
+
+def greedy_actions(batch: Episodes) -> np.ndarray:
+    return np.where(batch.view.proposed[:, 0] >= 0, batch.view.proposed[:, 0], 0).astype(np.int64)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"horizon": 0}, "horizon must be a whole number of host pages from 1 up, not 0."),
+        ({"horizon": 1.5}, "horizon must be a whole number of host pages from 1 up, not 1.5."),
+        ({"horizon": True}, "horizon must be a whole number of host pages from 1 up, not True."),
+        ({"settling": -1}, "settling must be a whole number of host pages from 0 up, not -1."),
+        ({"candidates": 5}, "candidates must be from 6 (one for each proposer) to 4096, not 5."),
+        ({"candidates": 5000}, "candidates must be from 6 (one for each proposer) to 4096, not 5000."),
+        ({"candidates": "many"}, "candidates must be a number or 'all', not 'many'."),
+        ({"proposers": ()}, "proposers must name at least one policy."),
+        ({"proposers": ("gredy",)}, "policy gredy does not exist; did you mean greedy?"),
+        ({"workload": []}, "workload names none; give at least one."),
+        ({"workload": {"kind": "uniform", "read_fraction": 1.0}}, "workload uniform writes nothing"),
+        ({"device": "demos"}, "there is no device named 'demos' in configs/devices"),
+    ],
+)
+def test_options__that_make_no_sense__refused_in_one_sentence(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(SsdgymError) as caught:
+        episodes(**changes)
+    text = str(caught.value)
+    assert text.startswith(message)
+    assert text.endswith(".") and "\n" not in text
+
+
+def test_candidates_all__too_many_to_list__refused() -> None:
+    runs = device({"blocks_per_plane": 700, "sub_blocks_per_block": 4}, erase_unit="sub_block_run")
+    with pytest.raises(
+        SsdgymError, match=r"would list 7000 erase sets of a plane; at most 4096 are possible"
+    ):
+        episodes(device=runs, candidates="all")
+
+
+def test_defaults__propose_every_policy_we_have() -> None:
+    assert set(DEFAULT_PROPOSERS) == set(available_policies())
+
+
+def test_start__only_some_devices__leaves_the_others_alone() -> None:
+    batch, untouched = episodes(3), episodes(3)
+    for both in (batch, untouched):
+        both.start([0, 1, 2], [1, 2, 3])
+        both.step(greedy_actions(both))
+    batch.start([1], [9])
+    for i in (0, 2):
+        assert differences(batch.state, i, untouched.state, i) == []
+        np.testing.assert_array_equal(batch.view.features[i], untouched.view.features[i])
+    assert differences(batch.state, 1, untouched.state, 1) != []
+    assert batch.seeds.tolist() == [1, 9, 3]
+
+
+def test_step__devices_whose_episode_is_over__stand_still() -> None:
+    batch = episodes(2, horizon=60)
+    batch.start([0, 1], [1, 2])
+    while not batch.over.all():
+        stopped = [i for i in range(2) if batch.over[i]]
+        before = batch.state.logical.copy()
+        batch.step(np.where(batch.over, np.argmax(batch.view.mask, axis=1), greedy_actions(batch)))
+        for i in stopped:
+            np.testing.assert_array_equal(batch.state.logical[i], before[i])
+    assert batch.status.tolist() == [HORIZON, HORIZON]
+    assert [batch.metrics(i)["host_pages_written"] for i in range(2)] == [60, 60]
+
+
+def test_workloads__several__each_episode_draws_one_and_is_aged_by_it() -> None:
+    """The seed decides, whatever was drawn before."""
+    quiet, busy = (
+        {"kind": "uniform", "read_fraction": share, "interarrival_ns": 10.0} for share in (0.0, 0.9)
+    )
+    batch = episodes(workload=[quiet, busy], ftl={"timing": "event"})
+
+    def reads(seed: int) -> bool:
+        batch.start([0], [seed])
+        while not batch.over[0]:
+            batch.step(greedy_actions(batch))
+        return batch.metrics(0)["host_reads"] > 0
+
+    drawn = [reads(seed) for seed in range(12)]
+    assert set(drawn) == {False, True}
+    assert [reads(seed) for seed in range(12)] == drawn
+
+
+def test_workload__ends_too_early__says_so() -> None:
+    batch = episodes(workload={"kind": "uniform", "requests": 200})
+    with pytest.raises(SsdgymError, match=r"ended before the episode's 300 host pages were written"):
+        batch.start([0], [1])
+        while True:
+            batch.step(greedy_actions(batch))
+
+
+def test_device__by_name_path_mapping_or_model__the_same(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    root = Path(__file__).parents[2]
+    path.write_text((root / "configs" / "devices" / "tiny.yaml").read_text())
+    ways = [episodes(device=source, ftl={"timing": "none"}) for source in ("tiny", path, str(path))]
+    for way in ways:
+        way.start([0], [1])
+        assert way.status[0] == ERASE_DECISION
+        assert differences(way.state, 0, ways[0].state, 0) == []
+
+
+def test_mask__stays_valid_when_nothing_may_be_erased() -> None:
+    """Right after ageing and a short horizon, a device with much spare may have no block to erase."""
+    batch = episodes(device=device(over_provisioning=3.0), horizon=1)
+    batch.start([0], [0])
+    assert batch.over[0]
+    assert batch.view.mask[0].any()
+    assert np.isfinite(batch.view.features).all()

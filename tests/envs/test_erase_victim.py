@@ -1,0 +1,387 @@
+"""``ssdgym/EraseVictim-v0``: what Gymnasium and Stable-Baselines3 expect, and what its documentation promises."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+import warnings
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from stable_baselines3.common.env_checker import check_env as check_env_for_sb3
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv
+from ssdgym.errors import SsdgymError
+from ssdgym.simulator.snapshot import copy_device
+from tests.engine.devices import device, differences, full_device
+
+ENV_ID = "ssdgym/EraseVictim-v0"
+RUNS = {"geometry": {"sub_blocks_per_block": 4}, "erase_unit": "sub_block_run"}
+KINDS = {
+    "blocks": {"device": full_device()},
+    "timed": {"device": full_device({"planes_per_die": 2}, {"timing": "event"})},
+    "runs of sub-blocks": {"device": full_device(**RUNS)},
+    "every erase set": {"device": full_device(**RUNS), "candidates": "all"},
+    "every block": {"device": full_device(), "candidates": "all"},
+    "settling": {"device": full_device(), "settling": 100},
+}
+each_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def options(kind: str = "blocks", **changes: Any) -> dict[str, Any]:
+    return {"workload": "zipf80", "horizon": 400, "candidates": 6, **KINDS[kind], **changes}
+
+
+def any_valid(mask: np.ndarray, rng: np.random.Generator) -> int:
+    return int(rng.choice(np.flatnonzero(mask)))
+
+
+class ForCheckers(EraseVictimEnv):
+    """Takes the next valid action for one outside the mask: the checkers sample actions without regard to masks."""
+
+    def step(self, action: Any) -> Any:
+        valid = np.flatnonzero(self.action_masks())
+        return super().step(valid[np.searchsorted(valid, action) % len(valid)])
+
+
+@each_kind
+def test_gymnasium_check__no_warning(kind: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(ForCheckers(**options(kind)), skip_render_check=True)
+
+
+def test_gymnasium_check__as_made_by_default__no_warning() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(gym.make(ENV_ID).unwrapped)
+
+
+@each_kind
+def test_stable_baselines3_check__only_the_warning_about_the_shape_of_candidates(kind: str) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        check_env_for_sb3(ForCheckers(**options(kind)), skip_render_check=True)
+    (message,) = {str(warning.message) for warning in caught}
+    assert "observation candidates has an unconventional shape" in message
+
+
+@each_kind
+def test_episode__truncated_at_exactly_the_horizon__observations_inside_their_space(kind: str) -> None:
+    env = EraseVictimEnv(**options(kind))
+    rng = np.random.default_rng(0)
+    for seed in range(3):
+        observation, info = env.reset(seed=seed)
+        over = False
+        while not over:
+            assert env.observation_space.contains(observation)
+            assert observation["action_mask"].any()
+            assert np.array_equal(env.action_masks(), observation["action_mask"] == 1)
+            masked = observation["action_mask"] == 0
+            assert not observation["candidates"][masked].any()
+            observation, reward, terminated, over, info = env.step(any_valid(observation["action_mask"], rng))
+            assert isinstance(reward, float) and np.isfinite(reward)
+            assert not terminated
+        assert env.observation_space.contains(observation)
+        assert observation["action_mask"].any()
+        assert info["metrics"]["host_pages_written"] == info["host_pages_written"] == 400
+        assert info["metrics"]["lost_pages"] == 0
+
+
+def test_step__after_the_end_or_before_a_reset__refused() -> None:
+    env = EraseVictimEnv(**options(horizon=30))
+    with pytest.raises(SsdgymError, match="call reset first"):
+        env.step(0)
+    observation, _ = env.reset(seed=0)
+    over = False
+    while not over:
+        observation, _, _, over, _ = env.step(np.flatnonzero(observation["action_mask"])[0])
+    with pytest.raises(SsdgymError, match="call reset first"):
+        env.step(0)
+
+
+def test_episode__without_any_decision__ends_with_its_first_step() -> None:
+    """A host page that triggers nothing: the vector environment and the single one agree on what to do."""
+    spacious = options(device=device(over_provisioning=3.0), horizon=1)
+    env, vector = EraseVictimEnv(**spacious), EraseVictimVectorEnv(1, **spacious)
+    observation, _ = env.reset(seed=0)
+    vector.reset(seed=0)
+    action = np.flatnonzero(observation["action_mask"])[0]
+    _, reward, _, truncated, info = env.step(action)
+    assert (reward, truncated, info["metrics"]["host_pages_written"]) == (0.0, True, 1)
+    _, rewards, _, truncations, infos = vector.step([action])
+    assert (rewards[0], truncations[0]) == (0.0, True)
+    assert infos["final_info"]["metrics"][0] == info["metrics"]
+
+
+@each_kind
+@pytest.mark.parametrize("wrong", [-1, "masked", "K", 10**12], ids=str)
+def test_step__outside_the_mask__refused_with_everything_as_it_was(kind: str, wrong: Any) -> None:
+    env = EraseVictimEnv(**options(kind, horizon=4000))
+    observation, _ = env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    while observation["action_mask"].all():
+        observation, *_ = env.step(any_valid(observation["action_mask"], rng))
+        if wrong != "masked":
+            break
+    number = {"masked": int(np.argmin(observation["action_mask"])), "K": env.action_space.n}.get(wrong, wrong)
+    before = copy_device(env.episodes.state, 0)
+    with pytest.raises(SsdgymError) as caught:
+        env.step(number)
+    allowed = np.flatnonzero(observation["action_mask"]).tolist()
+    expected = f"action {number} of environment 0 is outside the action mask; choose one of {allowed}."
+    assert str(caught.value) == expected
+    assert differences(env.episodes.state, 0, before, 0) == []
+    assert np.array_equal(env.action_masks(), observation["action_mask"] == 1)
+
+
+def test_vector_step__one_action_outside_the_mask__nobody_moves() -> None:
+    env = EraseVictimVectorEnv(3, **options())
+    _, info = env.reset(seed=0)
+    before = [copy_device(env.episodes.state, i) for i in range(3)]
+    with pytest.raises(SsdgymError, match="action 6 of environment 2 is outside the action mask"):
+        env.step([*info["proposed"][:2, 0], 6])
+    assert [differences(env.episodes.state, i, before[i], 0) for i in range(3)] == [[], [], []]
+
+
+@pytest.mark.parametrize("actions", [[0, 0], [[0, 0, 0]], 0], ids=["too few", "2-d", "a number"])
+def test_vector_step__not_one_action_each__refused(actions: Any) -> None:
+    env = EraseVictimVectorEnv(3, **options())
+    env.reset(seed=0)
+    with pytest.raises(SsdgymError, match="give one for each of the 3 environments"):
+        env.step(actions)
+
+
+@each_kind
+def test_proposals__without_repeats_and_at_the_places_named(kind: str) -> None:
+    env = EraseVictimEnv(**options(kind, proposers=("greedy", "fifo", "random", "d_choices(d=2)")))
+    rng = np.random.default_rng(1)
+    _, info = env.reset(seed=1)
+    over = False
+    while not over:
+        mask = env.action_masks()
+        sets = env.episodes.view.sets[0][mask]
+        assert len({(s["block"], s["mask"]) for s in sets}) == len(sets)
+        assert mask[info["proposed"]].all()
+        if "every" not in kind:
+            assert info["proposed"][0] == 0
+            assert mask[: mask.sum()].all(), "valid candidates come first"
+        greedy = env.episodes.view.sets[0][info["proposed"][0]]["block"]
+        blocks = env.episodes.state.block[0]
+        valid_blocks = env.episodes.view.sets[0][mask]["block"]
+        assert blocks[greedy]["invalid"] == blocks[valid_blocks]["invalid"].max()
+        _, _, _, over, info = env.step(any_valid(mask, rng))
+
+
+@pytest.mark.parametrize("kind", ["every block", "every erase set"])
+def test_candidates_all__the_same_erase_set_at_the_same_place(kind: str) -> None:
+    """Block by block of the plane that collects; of a block with runs, by start and length, the whole block last."""
+    env = EraseVictimEnv(**options(kind))
+    config = env.episodes.devices[0]
+    s = config.geometry.sub_blocks_per_block if config.erase_unit == "sub_block_run" else 1
+    runs = [
+        ((1 << length) - 1) << start for start in range(s) for length in range(1, s - start + 1) if length < s
+    ]
+    masks = [*runs, (1 << s) - 1]
+    assert env.action_space.n == len(masks) * config.geometry.blocks_per_plane
+    observation, _ = env.reset(seed=3)
+    rng = np.random.default_rng(3)
+    over = False
+    while not over:
+        plane = int(env.episodes.state.run["decision_plane"][0, 0])
+        first = plane * config.geometry.blocks_per_plane
+        expected = [(first + b, m) for b in range(config.geometry.blocks_per_plane) for m in masks]
+        assert [(int(e["block"]), int(e["mask"])) for e in env.episodes.view.sets[0]] == expected
+        observation, _, _, over, _ = env.step(any_valid(observation["action_mask"], rng))
+
+
+@st.composite
+def devices(draw: st.DrawFn) -> DeviceConfig:
+    """Devices of many shapes, full and not."""
+    sub_blocks = draw(st.sampled_from([1, 2, 4]))
+    geometry = {
+        "channels": draw(st.integers(1, 2)),
+        "planes_per_die": draw(st.integers(1, 2)),
+        "blocks_per_plane": draw(st.integers(6, 24)),
+        "sub_blocks_per_block": sub_blocks,
+        "pages_per_block": sub_blocks * draw(st.integers(1, 8)),
+    }
+    ftl = {
+        "timing": draw(st.sampled_from(["none", "event"])),
+        "allocation": draw(st.sampled_from(["static", "dynamic"])),
+        "placement": draw(st.sampled_from(["single", "sep_gc"])),
+        "gc": {"free_blocks": 2, "mode": draw(st.sampled_from(["barrier", "per_write"]))},
+    }
+    unit = draw(st.sampled_from(["block", "sub_block_run"]))
+    full = full_device(geometry, ftl, erase_unit=unit)
+    pages = max(int(full.host_pages * draw(st.sampled_from([1.0, 0.8]))), 1)
+    return device(geometry, ftl, erase_unit=unit, logical_pages=pages)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    devices(),
+    st.sampled_from([1, 6, "all"]),
+    st.integers(1, 150),
+    st.sampled_from(["zipf80", {"kind": "uniform", "trim_fraction": 0.3, "read_fraction": 0.2}]),
+    st.integers(0, 2**32),
+)
+def test_observations__any_device__finite_inside_the_space_and_never_without_a_valid_action(
+    config: DeviceConfig, candidates: Any, horizon: int, workload: Any, seed: int
+) -> None:
+    env = EraseVictimEnv(
+        device=config, workload=workload, horizon=horizon, candidates=candidates, proposers=("greedy",)
+    )
+    rng = np.random.default_rng(seed)
+    observation, _ = env.reset(seed=seed)
+    over = False
+    while not over:
+        assert env.observation_space.contains(observation), observation
+        assert observation["action_mask"].any()
+        observation, _, _, over, info = env.step(any_valid(observation["action_mask"], rng))
+    assert env.observation_space.contains(observation), observation
+    assert observation["action_mask"].any()
+    assert info["metrics"]["host_pages_written"] == horizon
+    assert info["metrics"]["lost_pages"] == 0
+
+
+# -- seeds --------------------------------------------------------------------------------------------------------
+
+
+def test_reset__seed__is_the_first_episode_and_draws_the_next_ones() -> None:
+    env = EraseVictimEnv(**options())
+    first = [
+        env.reset(seed=7)[1]["episode_seed"],
+        env.reset()[1]["episode_seed"],
+        env.reset()[1]["episode_seed"],
+    ]
+    again = [
+        env.reset(seed=7)[1]["episode_seed"],
+        env.reset()[1]["episode_seed"],
+        env.reset()[1]["episode_seed"],
+    ]
+    assert first == again
+    assert first[0] == 7
+    assert len(set(first)) == 3
+    assert env.reset(seed=8)[1]["episode_seed"] == 8
+
+
+def test_episode_seed__repeats_an_episode_that_was_drawn() -> None:
+    env = EraseVictimEnv(**options())
+    env.reset(seed=7)
+    drawn, info = env.reset()
+    repeated, _ = env.reset(seed=info["episode_seed"])
+    for key in drawn:
+        np.testing.assert_array_equal(drawn[key], repeated[key])
+
+
+def test_vector_reset__a_number_seeds_upwards__the_single_environments_episodes() -> None:
+    vector = EraseVictimVectorEnv(3, **options(), copy=True)
+    observation, _ = vector.reset(seed=20)
+    for i in range(3):
+        single, _ = EraseVictimEnv(**options()).reset(seed=20 + i)
+        for key in single:
+            np.testing.assert_array_equal(observation[key][i], single[key])
+
+
+def test_vector_reset__wrong_number_of_seeds__refused() -> None:
+    with pytest.raises(SsdgymError, match="reset was given 2 seeds for 3 environments"):
+        EraseVictimVectorEnv(3, **options()).reset(seed=[1, 2])
+
+
+# -- vector -------------------------------------------------------------------------------------------------------
+
+
+def test_vector_step__same_step_autoreset__as_the_single_environment_episode_for_episode() -> None:
+    """Over several episodes: rewards, terms, flags, final observations and metrics, first observations of the next."""
+    vector = EraseVictimVectorEnv(2, **options(horizon=150), copy=True)
+    assert vector.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
+    singles = [EraseVictimEnv(**options(horizon=150)) for _ in range(2)]
+    observation, info = vector.reset(seed=5)
+    for i, single in enumerate(singles):
+        single.reset(seed=5 + i)
+    ends = 0
+    for _ in range(400):
+        actions = info["proposed"][:, 1]
+        observation, rewards, terminated, truncated, info = vector.step(actions)
+        assert not terminated.any()
+        for i, single in enumerate(singles):
+            alone, reward, _, over, single_info = single.step(actions[i])
+            assert rewards[i] == reward
+            assert truncated[i] == over
+            assert info["terms"]["relocations"][i] == single_info["terms"]["relocations"]
+            if over:
+                ends += 1
+                assert info["_final_obs"][i] and info["_final_info"][i]
+                for key in alone:
+                    np.testing.assert_array_equal(info["final_obs"][key][i], alone[key])
+                final = info["final_info"]
+                assert final["metrics"][i] == single_info["metrics"]
+                assert final["episode_seed"][i] == single_info["episode_seed"]
+                alone, _ = single.reset()
+            for key in alone:
+                np.testing.assert_array_equal(observation[key][i], alone[key])
+        if not truncated.any():
+            assert "final_obs" not in info
+    assert ends >= 8
+
+
+def test_vector__buffers_are_its_own__unless_copies_are_asked_for() -> None:
+    for copy in (False, True):
+        env = EraseVictimVectorEnv(2, **options(), copy=copy)
+        first, info = env.reset(seed=0)
+        second, *_ = env.step(info["proposed"][:, 0])
+        assert np.shares_memory(first["candidates"], second["candidates"]) is not copy
+
+
+def test_vector__devices_of_different_geometry__in_turn() -> None:
+    devices = [full_device(), full_device({"blocks_per_plane": 24, "pages_per_block": 4, "channels": 1})]
+    env = EraseVictimVectorEnv(5, **options(device=devices))
+    assert [d.geometry.blocks_per_plane for d in env.episodes.devices] == [16, 24, 16, 24, 16]
+    observation, info = env.reset(seed=0)
+    for _ in range(100):
+        assert env.observation_space.contains(observation)
+        observation, *_, info = env.step(info["proposed"][:, 0])
+
+
+def test_make_vec__registered__native() -> None:
+    env = gym.make_vec(ENV_ID, num_envs=2, **options())
+    assert isinstance(env.unwrapped, EraseVictimVectorEnv)
+    _, info = env.reset(seed=1)
+    env.step(info["proposed"][:, 0])
+    with pytest.raises(SsdgymError, match="max_episode_steps is not for this environment"):
+        EraseVictimVectorEnv(2, **options(), max_episode_steps=5)
+
+
+# -- other processes ----------------------------------------------------------------------------------------------
+
+
+def first_observation(arguments: dict[str, Any], connection: Any) -> None:
+    """In a new process: make the environment by its id and send back what it shows."""
+    connection.send(gym.make(f"ssdgym.envs:{ENV_ID}", **arguments).reset(seed=4)[0])
+
+
+def test_spawned_process__knows_the_id_and_shows_the_same() -> None:
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    worker = context.Process(target=first_observation, args=(options(), there))
+    worker.start()
+    assert here.poll(120), "the worker has not answered"
+    elsewhere = here.recv()
+    worker.join()
+    observation, _ = EraseVictimEnv(**options()).reset(seed=4)
+    for key in observation:
+        np.testing.assert_array_equal(observation[key], elsewhere[key])
+
+
+def test_options__survive_a_pickle() -> None:
+    env = EraseVictimEnv(**options("timed"))
+    copied = pickle.loads(pickle.dumps(env.episodes.options))
+    assert copied == env.episodes.options

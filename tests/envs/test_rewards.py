@@ -1,0 +1,124 @@
+"""The return of an episode is what its metrics say: exactly, for every term."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv
+from ssdgym.envs.rewards import TERMS
+from ssdgym.errors import SsdgymError
+from tests.engine.devices import device, full_device
+
+WORKLOAD = {"kind": "zipf", "theta": 0.9, "read_fraction": 0.4, "interarrival_ns": 700.0}
+HORIZON = 700
+RUNS = {"geometry": {"planes_per_die": 2, "sub_blocks_per_block": 4}, "erase_unit": "sub_block_run"}
+FTLS: dict[str, dict[str, Any]] = {
+    "none": {"timing": "none"},
+    "event": {"timing": "event"},
+    "event, background": {"timing": "event", "gc": {"free_fraction": 0.15, "background_fraction": 0.2}},
+}
+#: Term -> the same from the metrics of the episode; a program takes 600 ns, moves 12 uJ, an erase of a block 20 uJ.
+BY_METRICS = {
+    "relocations": lambda m: -(m["write_amplification"] - 1) * HORIZON / 8,
+    "wear": lambda m: -m["erased_sub_blocks"] / 4,
+    "energy": lambda m: -m["gc_energy_uj"] / (12 * 8),
+    "latency": lambda m: (
+        -sum(m[name]["mean"] * m[name]["count"] for name in ("read_latency_ns", "write_latency_ns")) / 600
+    ),
+    "tail": lambda m: -m["slow_requests"],
+}
+
+
+def options(ftl: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "device": full_device(**RUNS, ftl=FTLS[ftl]),
+        "workload": WORKLOAD,
+        "horizon": HORIZON,
+        "candidates": 5,
+        "proposers": ("greedy", "fifo"),
+        **changes,
+    }
+
+
+def terms_of(ftl: str) -> list[str]:
+    return [term for term in TERMS if ftl != "none" or term not in ("latency", "tail")]
+
+
+@pytest.mark.parametrize("settling", [0, 333])
+@pytest.mark.parametrize(("ftl", "term"), [(ftl, term) for ftl in FTLS for term in terms_of(ftl)])
+def test_return__of_one_term__is_exactly_what_the_metrics_say(ftl: str, term: str, settling: int) -> None:
+    """The part before the first decision and the one in which settling ends included."""
+    env = EraseVictimEnv(**options(ftl, objective={term: 2.0}, settling=settling))
+    rng = np.random.default_rng(0)
+    for seed in range(3):
+        env.reset(seed=seed)
+        total, total_term, over = 0.0, 0.0, False
+        while not over:
+            _, reward, _, over, info = env.step(rng.choice(np.flatnonzero(env.action_masks())))
+            total += reward
+            total_term += info["terms"][term]
+        assert list(info["terms"]) == [term]
+        expected = BY_METRICS[term](info["metrics"])
+        assert expected < 0
+        assert total_term == pytest.approx(expected, rel=1e-12)
+        assert total == pytest.approx(2.0 * expected, rel=1e-12)
+
+
+def test_terms__are_those_with_a_metric_here() -> None:
+    assert set(BY_METRICS) == set(TERMS)
+
+
+def test_reward__is_the_weighted_sum_of_the_terms() -> None:
+    weights = {"relocations": 1.0, "wear": 0.25, "latency": -0.5}
+    env = EraseVictimVectorEnv(3, **options("event", objective=weights))
+    _, info = env.reset(seed=0)
+    for _ in range(60):
+        _, rewards, _, _, info = env.step(info["proposed"][:, 0])
+        expected = sum(weight * info["terms"][term] for term, weight in weights.items())
+        np.testing.assert_allclose(rewards, expected, rtol=1e-12)
+        assert (info["terms"]["relocations"] <= 0).all()
+
+
+@pytest.mark.parametrize("ftl", ["none", "event"])
+def test_settling__is_not_rewarded(ftl: str) -> None:
+    """As long as no page counts as written in the measured part, nothing is rewarded."""
+    env = EraseVictimEnv(**options(ftl, settling=500))
+    _, info = env.reset(seed=0)
+    rewards = []
+    for _ in range(1000):
+        _, reward, _, over, info = env.step(info["proposed"][0])
+        rewards.append(reward)
+        if over:
+            break
+    settling = int(np.flatnonzero(rewards)[0])
+    assert settling > 10
+    total = -info["metrics"]["relocated_pages"] / 8
+    assert sum(rewards) == pytest.approx(total)
+    assert info["metrics"]["host_pages_written"] == HORIZON
+
+
+@pytest.mark.parametrize(
+    ("objective", "message"),
+    [
+        ({}, "objective names no term; choose among relocations,"),
+        ({"speed": 1.0}, "objective has the unknown term 'speed'; it may have relocations,"),
+        ({"wear": "much"}, "objective.wear must be a number, not 'much'."),
+        ({"wear": float("nan")}, "objective.wear must be a number, not nan."),
+        ({"wear": True}, "objective.wear must be a number, not True."),
+        ({"latency": 1.0}, "objective.latency needs time, but ftl.timing is none; set it to event."),
+        ({"tail": 1.0}, "objective.tail needs time, but ftl.timing is none; set it to event."),
+    ],
+)
+def test_objective__that_makes_no_sense__refused(objective: dict[str, Any], message: str) -> None:
+    with pytest.raises(SsdgymError) as caught:
+        EraseVictimEnv(device=device(), objective=objective)
+    assert str(caught.value).startswith(message)
+
+
+def test_energy__of_a_device_without_energy_values__is_zero() -> None:
+    env = EraseVictimEnv(**options("none", device=device(energy={}), objective={"energy": 1.0}))
+    env.reset(seed=0)
+    assert env.step(np.flatnonzero(env.action_masks())[0])[1] == 0.0
