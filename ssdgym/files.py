@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -31,7 +32,8 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
             f"{path}: cannot be written ({error.strerror or error}); choose another place or free some space"
         ) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # what hindered the writing may hinder this, and has been told already
+            temporary.unlink(missing_ok=True)
 
 
 def writable_folder(folder: Path) -> Path:

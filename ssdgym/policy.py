@@ -29,7 +29,6 @@ from importlib.metadata import entry_points
 from typing import Any
 
 import numpy as np
-import yaml
 
 from ssdgym.engine.gc import POLICY_SIGNATURE
 from ssdgym.engine.index import fullest_block
@@ -95,7 +94,7 @@ class Policy:
         """The name with the parameters, as it is parsed by :func:`get_policy`."""
         if not self.parameters:
             return self.name
-        inner = ", ".join(f"{key}={value:g}" for key, value in self.parameters.items())
+        inner = ", ".join(f"{key}={_number(value)}" for key, value in self.parameters.items())
         return f"{self.name}({inner})"
 
     @cached_property
@@ -190,5 +189,13 @@ def _parse_parameters(name: str, inner: str | None) -> dict[str, float]:
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals:
             raise SsdgymError(f"parameter {part!r} of policy {name} is not of the form parameter=value.")
-        given[key] = yaml.safe_load(value)
+        try:
+            given[key] = float(value)
+        except ValueError:
+            raise SsdgymError(f"parameter {key} of policy {name} must be a number, not {value!r}.") from None
     return given
+
+
+def _number(value: float) -> str:
+    """A number in full, whole ones without a fraction."""
+    return repr(float(value)).removesuffix(".0")

@@ -65,7 +65,6 @@ def evaluate(
     from ssdgym.experiments.evaluate import Cell
     from ssdgym.files import writable_folder
 
-    writable_folder(out)
     learned = agent_labels(agent or [])
     cells = [
         Cell(
@@ -84,6 +83,7 @@ def evaluate(
         for name in [*learned, *(policy or HEURISTICS)]
         for seed in parse_seeds(seeds)
     ]
+    writable_folder(out)
     results = run_cells(cells, workers, quiet=as_json)
     report(results, list(learned), out, as_json=as_json)
 

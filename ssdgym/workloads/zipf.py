@@ -22,9 +22,8 @@ class ZipfPicker:
 
     def __call__(self, sizes: IntArray) -> IntArray:
         """See `ssdgym.workloads.addresses.Picker`."""
-        pages = np.searchsorted(self._distribution, self._rng.random(len(sizes)), side="right")
-        if self._page_of_rank is not None:
-            pages = self._page_of_rank[pages]
+        ranks = np.searchsorted(self._distribution, self._rng.random(len(sizes)), side="right")
+        pages: IntArray = ranks if self._page_of_rank is None else self._page_of_rank[ranks]
         return align(pages, sizes, self._footprint)
 
 

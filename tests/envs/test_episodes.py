@@ -49,7 +49,7 @@ def test_options__that_make_no_sense__refused_in_one_sentence(changes: dict[str,
         episodes(**changes)
     text = str(caught.value)
     assert text.startswith(message)
-    assert text.endswith(".") and "\n" not in text
+    assert text.endswith((".", "?")) and "\n" not in text
 
 
 def test_candidates_all__too_many_to_list__refused() -> None:

@@ -1,0 +1,202 @@
+"""Policies: registered by a decorator or an entry point, found by name, given parameters in brackets."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ssdgym import policy as registry
+from ssdgym.errors import SsdgymError
+from ssdgym.policy import (
+    MAX_PARAMETERS,
+    Policy,
+    available_policies,
+    blocks_of,
+    eligible,
+    get_policy,
+    victim_policy,
+    whole_block,
+)
+from ssdgym.simulator import Simulator
+from tests.engine.devices import differences, full_device, random_writes
+
+BUNDLED = ["cost_benefit", "d_choices", "fifo", "greedy", "random", "windowed_greedy"]
+
+
+@pytest.fixture(autouse=True)
+def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test registers is forgotten after it."""
+    available_policies()
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+
+
+def message(spec: Any) -> str:
+    with pytest.raises(SsdgymError) as caught:
+        get_policy(spec)
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
+
+
+def test_bundled__all_with_source_and_documentation() -> None:
+    assert list(available_policies()) == BUNDLED
+    for policy in available_policies().values():
+        assert policy.compiled
+        assert policy.source
+        assert policy.function.__doc__
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "parameters"),
+    [
+        ("greedy", "greedy", {}),
+        (" greedy ( ) ", "greedy", {}),
+        ("d_choices", "d_choices", {"d": 10}),
+        ("d_choices(d=5)", "d_choices", {"d": 5}),
+        ("cost_benefit( since_close = 1 , exponent = 0.5 )", "cost_benefit", {"exponent": 0.5, "since_close": 1}),
+        ("cost_benefit(exponent=1e-3)", "cost_benefit", {"exponent": 0.001, "since_close": 0}),
+    ],
+)
+def test_get__name_and_parameters(spec: str, name: str, parameters: dict[str, float]) -> None:
+    policy = get_policy(spec)
+    assert (policy.name, dict(policy.parameters)) == (name, parameters)
+    assert policy.vector.tolist() == [*parameters.values(), *[0.0] * (MAX_PARAMETERS - len(parameters))]
+
+
+def test_get__a_policy__is_itself() -> None:
+    policy = get_policy("greedy")
+    assert get_policy(policy) is policy
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("gredy", "policy gredy does not exist; did you mean greedy?"),
+        ("qqq", "policy qqq does not exist; known: cost_benefit, d_choices, fifo,"),
+        ("greedy(", "is not of the form NAME or NAME(parameter=value, ...)."),
+        ("", "is not of the form NAME or NAME(parameter=value, ...)."),
+        ("greedy(d=3)", "policy greedy has no parameter 'd'; it has: none."),
+        ("d_choices(k=3)", "policy d_choices has no parameter 'k'; it has: d."),
+        ("d_choices(3)", "parameter '3' of policy d_choices is not of the form parameter=value."),
+        ("d_choices(d=many)", "parameter d of policy d_choices must be a number, not 'many'."),
+        ("d_choices(d=)", "parameter d of policy d_choices must be a number, not ''."),
+        ("d_choices(d=nan)", "parameter d of policy d_choices must be a number, not nan."),
+    ],
+)
+def test_get__what_does_not_exist_or_make_sense__refused(spec: str, expected: str) -> None:
+    assert expected in message(spec)
+
+
+@pytest.mark.parametrize(
+    "spec", ["greedy", "d_choices(d=7)", "cost_benefit(exponent=0.1234567890123, since_close=1)", "d_choices(d=1e-05)"]
+)
+def test_label_and_pickle__give_the_same_policy(spec: str) -> None:
+    policy = get_policy(spec)
+    for copied in (get_policy(policy.label), pickle.loads(pickle.dumps(policy))):
+        assert copied == policy
+        np.testing.assert_array_equal(copied.vector, policy.vector)
+
+
+def test_label__reads_as_it_is_written() -> None:
+    assert get_policy("cost_benefit").label == "cost_benefit(exponent=1, since_close=0)"
+    assert get_policy("cost_benefit(exponent=0.50)").label == "cost_benefit(exponent=0.5, since_close=0)"
+    assert get_policy("greedy").label == "greedy"
+
+
+# -- policies of others -------------------------------------------------------------------------------------------
+
+
+def last_block(dev, plane, parameters, choice):
+    """The eligible block with the highest number, from ``skip`` down."""
+    best = -1
+    for block in blocks_of(dev, plane):
+        if eligible(dev, block) and block >= parameters[0]:
+            best = block
+    return whole_block(dev, choice, best)
+
+
+@pytest.mark.parametrize("timing", ["none", "event"])
+def test_decorator__compiled_and_plain__the_same_victims(timing: str) -> None:
+    victim_policy("last_block", source="a test", parameters={"skip": 0})(last_block)
+    victim_policy("last_block_plain", source="a test", compiled=False, parameters={"skip": 0})(last_block)
+    assert {"last_block", "last_block_plain"} <= set(available_policies())
+    sims = []
+    for name in ("last_block", "last_block_plain"):
+        sim = Simulator(full_device(ftl={"timing": timing}), policy=name)
+        assert sim.run(random_writes(1000, sim.logical_pages))["gc_invocations"] > 50
+        sims.append(sim)
+    assert differences(sims[0].state, 0, sims[1].state, 0) == []
+    greedy = Simulator(full_device(ftl={"timing": timing}), policy="greedy")
+    greedy.run(random_writes(1000, greedy.logical_pages))
+    assert differences(greedy.state, 0, sims[0].state, 0) != []
+
+
+def test_decorator__returns_the_function_unchanged() -> None:
+    assert victim_policy("mine", source="a test")(last_block) is last_block
+
+
+def test_plain_python_policy__has_no_compiled_code() -> None:
+    with pytest.raises(SsdgymError, match="policy plain is plain Python and cannot run inside the engine"):
+        _ = Policy("plain", last_block, "a test", compiled=False).address
+
+
+def elsewhere(dev, plane, parameters, choice):
+    return 0
+
+
+elsewhere.__module__ = "os"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "function", "expected"),
+    [
+        ({"name": "two words"}, last_block, "policy name 'two words' must start with a letter"),
+        ({"name": "9lives"}, last_block, "policy name '9lives' must start with a letter"),
+        ({"name": "greedy"}, elsewhere, "policy greedy is registered already by"),
+        ({"name": "m", "parameters": dict.fromkeys("abcdefghi", 0)}, last_block, "declares 9 parameters; at most 8"),
+        ({"name": "few", "compiled": False}, lambda dev, plane: 0, "must take the four arguments"),
+    ],
+    ids=["a space", "a digit first", "taken", "too many parameters", "too few arguments"],
+)
+def test_decorator__what_cannot_be_registered__refused(
+    arguments: dict[str, Any], function: Any, expected: str
+) -> None:
+    with pytest.raises(SsdgymError) as caught:
+        victim_policy(**arguments, source="a test")(function)
+    assert expected in str(caught.value)
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed package whose module ``ssd_plugin`` registers a policy when it is imported."""
+    (tmp_path / "ssd_plugin.py").write_text(PLUGIN)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "ssd_plugin", raising=False)
+    entry = importlib.metadata.EntryPoint("ours", "ssd_plugin", "ssdgym.policies")
+    monkeypatch.setattr(registry, "entry_points", lambda group: [entry] if group == entry.group else [])
+
+
+PLUGIN = """
+from ssdgym.policy import blocks_of, eligible, victim_policy, whole_block
+
+
+@victim_policy("lowest", source="a plug-in", parameters={"from_block": 0})
+def lowest(dev, plane, parameters, choice):
+    for block in blocks_of(dev, plane):
+        if eligible(dev, block) and block >= parameters[0]:
+            return whole_block(dev, choice, block)
+    return 0
+"""
+
+
+def test_entry_point__is_found_by_name_and_listed(plugin: None) -> None:
+    assert get_policy("lowest(from_block=2)").parameters == {"from_block": 2}
+    assert "lowest" in available_policies()
+    sim = Simulator(full_device(), policy="lowest")
+    assert sim.run(random_writes(600, sim.logical_pages))["gc_invocations"] > 0
