@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 import torch
+from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -275,6 +276,7 @@ def _bar(visible: bool) -> Progress:
         MofNCompleteColumn(),
         _Rate(),
         TimeRemainingColumn(),
+        console=Console(stderr=True),
         disable=not visible,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from collections.abc import Callable
@@ -34,6 +35,15 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
     finally:
         with suppress(OSError):  # what hindered the writing may hinder this, and has been told already
             temporary.unlink(missing_ok=True)
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file's content."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def writable_folder(folder: Path) -> Path:

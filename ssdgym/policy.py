@@ -24,7 +24,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -106,7 +106,13 @@ class Policy:
 
     @cached_property
     def _machine_code(self) -> tuple[int, Any]:
-        return compiled_address(self.function, POLICY_SIGNATURE)
+        try:
+            return _compile(self.function)
+        except ValueError as error:
+            raise SsdgymError(
+                f"policy {self.name} cannot be compiled: {error}; correct it, or register it with "
+                "compiled=False."
+            ) from error
 
     @property
     def address(self) -> int:
@@ -120,6 +126,12 @@ class Policy:
 
 
 _REGISTRY: dict[str, Policy] = {}
+
+
+@cache
+def _compile(function: Callable[..., int]) -> tuple[int, Any]:
+    """Address of a policy's machine code, compiled once in a process."""
+    return compiled_address(function, POLICY_SIGNATURE)
 
 
 def victim_policy(
@@ -170,6 +182,8 @@ def get_policy(spec: str | Policy) -> Policy:
     """A policy by name, with parameters in brackets: ``greedy``, ``d_choices(d=5)``."""
     if isinstance(spec, Policy):
         return spec
+    if not isinstance(spec, str):
+        raise SsdgymError(f"policy {spec!r} is neither a name nor a Policy.")
     match = re.fullmatch(r"\s*([\w.-]+)\s*(?:\((.*)\))?\s*", spec)
     if match is None:
         raise SsdgymError(f"policy {spec!r} is not of the form NAME or NAME(parameter=value, ...).")
@@ -189,6 +203,8 @@ def _parse_parameters(name: str, inner: str | None) -> dict[str, float]:
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals:
             raise SsdgymError(f"parameter {part!r} of policy {name} is not of the form parameter=value.")
+        if key in given:
+            raise SsdgymError(f"parameter {key} of policy {name} is given twice.")
         try:
             given[key] = float(value)
         except ValueError:

@@ -59,7 +59,11 @@ def test_bundled__all_with_source_and_documentation() -> None:
         (" greedy ( ) ", "greedy", {}),
         ("d_choices", "d_choices", {"d": 10}),
         ("d_choices(d=5)", "d_choices", {"d": 5}),
-        ("cost_benefit( since_close = 1 , exponent = 0.5 )", "cost_benefit", {"exponent": 0.5, "since_close": 1}),
+        (
+            "cost_benefit( since_close = 1 , exponent = 0.5 )",
+            "cost_benefit",
+            {"exponent": 0.5, "since_close": 1},
+        ),
         ("cost_benefit(exponent=1e-3)", "cost_benefit", {"exponent": 0.001, "since_close": 0}),
     ],
 )
@@ -94,7 +98,13 @@ def test_get__what_does_not_exist_or_make_sense__refused(spec: str, expected: st
 
 
 @pytest.mark.parametrize(
-    "spec", ["greedy", "d_choices(d=7)", "cost_benefit(exponent=0.1234567890123, since_close=1)", "d_choices(d=1e-05)"]
+    "spec",
+    [
+        "greedy",
+        "d_choices(d=7)",
+        "cost_benefit(exponent=0.1234567890123, since_close=1)",
+        "d_choices(d=1e-05)",
+    ],
 )
 def test_label_and_pickle__give_the_same_policy(spec: str) -> None:
     policy = get_policy(spec)
@@ -109,7 +119,7 @@ def test_label__reads_as_it_is_written() -> None:
     assert get_policy("greedy").label == "greedy"
 
 
-# -- policies of others -------------------------------------------------------------------------------------------
+# -- policies of others --------------------------------------------------------------------------------------
 
 
 def last_block(dev, plane, parameters, choice):
@@ -159,7 +169,11 @@ elsewhere.__module__ = "os"
         ({"name": "two words"}, last_block, "policy name 'two words' must start with a letter"),
         ({"name": "9lives"}, last_block, "policy name '9lives' must start with a letter"),
         ({"name": "greedy"}, elsewhere, "policy greedy is registered already by"),
-        ({"name": "m", "parameters": dict.fromkeys("abcdefghi", 0)}, last_block, "declares 9 parameters; at most 8"),
+        (
+            {"name": "m", "parameters": dict.fromkeys("abcdefghi", 0)},
+            last_block,
+            "declares 9 parameters; at most 8",
+        ),
         ({"name": "few", "compiled": False}, lambda dev, plane: 0, "must take the four arguments"),
     ],
     ids=["a space", "a digit first", "taken", "too many parameters", "too few arguments"],

@@ -69,6 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _refuse(sentence: str) -> int:
-    """Print one line on stderr, whatever the sentence was broken into."""
-    print("ssdgym:", " ".join(sentence.split()), file=sys.stderr)
+    """Print one line on stderr, whatever the sentence was broken into; nothing where help says it all."""
+    if sentence:
+        print("ssdgym:", " ".join(sentence.split()), file=sys.stderr)
     return WRONG_INPUT

@@ -61,6 +61,6 @@ def _print_table(found: Sequence[Measurement]) -> None:
             "" if item.expected is None else f"{item.expected:,.{digits}f}",
             {True: "[green]reached[/]", False: "[yellow]missed[/]", None: ""}[item.reached],
             "" if item.yardstick is None else f"{item.yardstick:,.0f}",
-            "" if item.ratio is None else f"{item.ratio:.3f}",
+            "" if item.ratio is None else f"{item.ratio:.2g}",
         )
     console().print(table)

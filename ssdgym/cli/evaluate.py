@@ -65,6 +65,9 @@ def evaluate(
     from ssdgym.experiments.evaluate import Cell
     from ssdgym.files import writable_folder
 
+    for option, names in (("--device", device), ("--workload", workload), ("--policy", policy)):
+        if names and len(set(names)) < len(names):
+            raise SsdgymError(f"{option}: names one of {', '.join(names)} twice; give each once")
     learned = agent_labels(agent or [])
     cells = [
         Cell(

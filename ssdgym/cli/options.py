@@ -12,9 +12,16 @@ from ssdgym.errors import SsdgymError
 if TYPE_CHECKING:
     from ssdgym.config.workload import WorkloadConfig
 
+#: Seeds are kept in files as 64-bit integers.
+LAST_SEED = 2**63 - 1
+#: Of one range: more is a typing error.
+MOST_SEEDS = 1_000_000
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and show no progress.")]
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results; made where missing.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the workload and of all random choices.")]
+Seed = Annotated[
+    int, typer.Option(min=0, max=LAST_SEED, help="Seed of the workload and of all random choices.")
+]
 Device = Annotated[str, typer.Option("--device", "-d", help="Name of a device, or path of its YAML file.")]
 Ftl = Annotated[
     list[str] | None,
@@ -50,6 +57,11 @@ def parse_ftl(options: list[str] | None, **named: Any) -> FtlOptions:
             raise SsdgymError(f"--ftl {option!r}: write it as KEY=VALUE, for example placement=sep_gc")
         if key in found:
             raise SsdgymError(f"--ftl {option!r}: {key} is already set to {found[key]!r}; give it once")
+        for other in found:
+            if other.startswith(f"{key}.") or key.startswith(f"{other}."):
+                raise SsdgymError(
+                    f"--ftl {option!r}: {other} is set, too; give either the whole or its fields"
+                )
         found[key] = _scalar(option, text)
     return tuple(sorted(found.items()))
 
@@ -78,9 +90,14 @@ def parse_seeds(text: str) -> list[int]:
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
             raise SsdgymError(f"--seeds {text!r}: write seeds as 5, as 1,2,9 or as a range 100-109")
-        seeds += range(int(first), int(last if dash else first) + 1)
-    if not seeds or len(set(seeds)) < len(seeds):
-        raise SsdgymError(f"--seeds {text!r}: name every seed once, ranges from low to high")
+        low, high = int(first), int(last if dash else first)
+        if not low <= high <= LAST_SEED or high - low >= MOST_SEEDS:
+            raise SsdgymError(
+                f"--seeds {text!r}: ranges go from low to high, over at most {MOST_SEEDS} seeds up to 2**63 - 1"
+            )
+        seeds += range(low, high + 1)
+    if len(set(seeds)) < len(seeds):
+        raise SsdgymError(f"--seeds {text!r}: name every seed once")
     return seeds
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ssdgym.cli.console import advance_to, compile_note, console, print_json, progress_bar
-from ssdgym.cli.options import AsJson, Device, Ftl, Preconditioning, Seed, closed_loop, parse_ftl
+from ssdgym.cli.options import AsJson, Device, Ftl, FtlOptions, Preconditioning, Seed, closed_loop, parse_ftl
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
@@ -84,14 +84,19 @@ def run(
     if is_endless(source) and requests is None and host_pages is None:
         host_pages = DEFAULT_HOST_PAGES
     options = parse_ftl(
-        ftl, placement=placement, allocation=allocation, timing=timing, queue_depth=queue_depth
+        ftl,
+        placement=placement,
+        allocation=allocation,
+        timing=timing,
+        queue_depth=queue_depth,
+        **_threshold(gc_threshold),
     )
     cell = Cell(
-        device=_sized(device, source) if size_to_trace else device,
+        device=_sized(device, source, options) if size_to_trace else device,
         workload=source,
         policy=policy,
         seed=seed,
-        ftl=(*closed_loop(options, source), *_threshold(gc_threshold)),
+        ftl=closed_loop(options, source),
         host_pages=host_pages,
         requests=requests,
         settle=settle,
@@ -106,6 +111,7 @@ def run(
     if as_json:
         print_json(result.as_dict() | {"files": [str(path) for path in paths]})
         return
+    print(f"{result.policy} on {result.device}, {result.workload}, seed {result.seed}")
     console().print(_metrics_table(result))
     for path in paths:
         print(path)
@@ -122,39 +128,55 @@ def _workload(source: str, loops: int | None) -> WorkloadConfig:
     return model.model_copy(update={"loops": loops})
 
 
-def _sized(device: str, workload: WorkloadConfig) -> str | DeviceConfig:
+def _sized(device: str, workload: WorkloadConfig, options: FtlOptions) -> str | DeviceConfig:
     """The device, as small as holds what a trace with compact addresses touches; else as it is."""
-    from ssdgym.config.device import load_device
+    from ssdgym.config.device import load_device, with_ftl
     from ssdgym.config.workload import TraceConfig
+    from ssdgym.experiments.evaluate import ftl_changes
+    from ssdgym.simulator.build import check_reachable, thresholds_of
     from ssdgym.workloads import footprint_pages
 
     if not isinstance(workload, TraceConfig) or workload.addresses != "compact":
         return device
     model = load_device(device)
-    return model.sized_to(footprint_pages(workload, model.geometry.page_size_bytes))
+    pages = footprint_pages(workload, model.geometry.page_size_bytes)
+    shrunk = with_ftl(model.sized_to(pages), ftl_changes(options))
+    try:
+        check_reachable(shrunk, thresholds_of(shrunk))
+    except SsdgymError as error:
+        raise SsdgymError(
+            f"{workload.path}: the trace touches {pages} pages, and the device {device} shrunk to them has "
+            "no room for its GC threshold; give --no-size-to-trace or another --gc-threshold"
+        ) from error
+    return model.sized_to(pages)
 
 
-def _threshold(value: float | None) -> tuple[tuple[str, Any], ...]:
+def _threshold(value: float | None) -> dict[str, Any]:
     """A threshold below 1 is a share of the plane's pages; from 1 on it counts blocks."""
     if value is None:
-        return ()
+        return {}
     if value < 1:
-        return (("gc.free_fraction", value),)
-    if value != int(value):
+        return {"gc.free_fraction": value}
+    if not value.is_integer():
         raise SsdgymError(f"--gc-threshold {value}: give a share below 1 or a whole number of blocks")
-    return (("gc.free_blocks", int(value)),)
+    return {"gc.free_blocks": int(value)}
 
 
 def _metrics_table(result: Result) -> Table:
     from rich import box
     from rich.table import Table
 
-    title = f"{result.policy} on {result.device}, {result.workload}, seed {result.seed}"
-    table = Table("metric", title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table("metric", box=box.SIMPLE_HEAD)
     table.add_column("value", justify="right")
     for name, value in result.as_row().items():
-        if name.startswith("metrics/"):
-            text = f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"
-            table.add_row(name.removeprefix("metrics/"), text)
+        metric = name.removeprefix("metrics/")
+        if metric != name and result.measured(metric):
+            table.add_row(metric, _number(value))
     table.add_row("wall_seconds", f"{result.wall_seconds:.2f}")
     return table
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, PositiveInt, model_validator
 
 from ssdgym.config.loading import Config, Source, load_config
+from ssdgym.errors import SsdgymError
 
 #: Page numbers are 32-bit.
 MAX_PAGES = 2**31 - 1
@@ -65,7 +66,7 @@ class TimingConfig(Config):
     read_ns: int = Field(ge=0, description="tR: array to page register, ns")
     program_ns: int = Field(ge=0, description="tPROG, ns")
     erase_ns: int = Field(ge=0, description="tBERS, ns")
-    transfer_ns_per_byte: float = Field(ge=0, description="channel, ns per byte")
+    transfer_ns_per_byte: float = Field(ge=0, le=1e9, description="channel, ns per byte")
 
 
 class EnergyConfig(Config):
@@ -125,10 +126,13 @@ class FtlConfig(Config):
     )
     timing: Literal["none", "event"] = Field("event", description="count only, or simulate time")
     queue_depth: int = Field(
-        0, ge=0, description="closed loop with so many requests outstanding; 0: open loop by arrival times"
+        0,
+        ge=0,
+        le=MAX_PAGES,
+        description="closed loop with so many requests outstanding; 0: open loop by arrival times",
     )
     window_pages: int = Field(
-        16384, ge=1, description="page transactions the controller holds; further requests wait"
+        16384, ge=1, le=MAX_PAGES, description="page transactions the controller holds; further requests wait"
     )
     gc: GcConfig = GcConfig(free_fraction=0.02)
 
@@ -171,6 +175,11 @@ class DeviceConfig(Config):
             raise ValueError(
                 f"logical_pages = {self.logical_pages} must be below the {physical} physical pages"
             )
+        if self.host_pages == 0:
+            raise ValueError(
+                f"over_provisioning = {self.over_provisioning} leaves no logical page "
+                f"of the {physical} physical ones"
+            )
         return self
 
     @property
@@ -196,6 +205,11 @@ class DeviceConfig(Config):
         geometry = self.geometry
         needed = logical_pages * (1 + self.spare_ratio)
         blocks = math.ceil(needed / (geometry.planes * geometry.pages_per_block))
+        if blocks * geometry.planes * geometry.pages_per_block > MAX_PAGES:
+            raise SsdgymError(
+                f"device {self.name}: cannot be made to hold {logical_pages} pages, since it would have "
+                f"more than {MAX_PAGES} physical ones; use larger pages or touch fewer."
+            )
         return self.model_copy(
             update={
                 "name": f"{self.name}[{logical_pages} pages]",
@@ -221,6 +235,8 @@ def with_ftl(device: DeviceConfig, changes: FtlConfig | dict[str, Any] | None) -
         return device
     if isinstance(changes, FtlConfig):
         return device.model_copy(update={"ftl": changes})
+    if not isinstance(changes, dict):
+        raise SsdgymError(f"ftl must be a mapping of fields to values, not {changes!r:.60}.")
     fields = device.ftl.model_dump(exclude_unset=True)
     for key, value in changes.items():
         if key == "gc" and isinstance(value, dict):

@@ -114,6 +114,8 @@ def _parse_yaml(file: _TextFile, where: str) -> Any:
     except yaml.MarkedYAMLError as error:
         line = "" if error.problem_mark is None else f"line {error.problem_mark.line + 1}: "
         raise SsdgymError(f"{where}: {line}not valid YAML, {error.problem}.") from None
+    except RecursionError:
+        raise SsdgymError(f"{where}: not valid YAML, its lists are nested too deeply.") from None
     except yaml.YAMLError as error:
         raise SsdgymError(f"{where}: not valid YAML, {str(error).splitlines()[0]}.") from None
     if not isinstance(data, dict):

@@ -9,7 +9,6 @@ from pydantic import (
     BeforeValidator,
     Field,
     NonNegativeInt,
-    PositiveFloat,
     PositiveInt,
     TypeAdapter,
     model_validator,
@@ -19,6 +18,9 @@ from ssdgym.config.loading import Config, Source, available, is_yaml_path, load_
 
 Share = Annotated[float, Field(ge=0, le=1)]
 InnerShare = Annotated[float, Field(gt=0, lt=1)]
+#: So bounded that no sum or product of them leaves its range.
+Weight = Annotated[float, Field(gt=0, le=1e100)]
+Number = Annotated[int, Field(ge=1, lt=2**31)]
 
 
 def _as_size_weights(value: Any) -> Any:
@@ -26,9 +28,7 @@ def _as_size_weights(value: Any) -> Any:
     return value if isinstance(value, dict) else {value: 1.0}
 
 
-SizeWeights = Annotated[
-    dict[PositiveInt, PositiveFloat], Field(min_length=1), BeforeValidator(_as_size_weights)
-]
+SizeWeights = Annotated[dict[PositiveInt, Weight], Field(min_length=1), BeforeValidator(_as_size_weights)]
 
 
 class PacedConfig(Config):
@@ -38,12 +38,15 @@ class PacedConfig(Config):
         None, description="Requests in the workload, flushes not counted; null: it never ends."
     )
     interarrival_ns: float = Field(
-        0.0, ge=0, description="Mean time between arrivals in ns; 0: all at once. Closed loop ignores it."
+        0.0,
+        ge=0,
+        le=1e12,
+        description="Mean time between arrivals in ns; 0: all at once. Closed loop ignores it.",
     )
     arrivals: Literal["constant", "poisson"] = Field(
         "constant", description="Gaps between arrivals: all equal, or exponentially distributed."
     )
-    flush_every: PositiveInt | None = Field(
+    flush_every: Number | None = Field(
         None, description="A flush follows every so many write requests; null: none."
     )
 
@@ -111,10 +114,10 @@ class DriftingConfig(AccessConfig):
     kind: Literal["drifting"] = "drifting"
     hot_fraction: InnerShare = Field(0.1, description="Share of the footprint's pages that are hot.")
     hot_access: Share = Field(0.9, description="Share of the requests that go to the hot pages.")
-    shift_every_pages: PositiveInt = Field(
+    shift_every_pages: Number = Field(
         description="Pages asked for (read, written or trimmed) between two moves of the hot set."
     )
-    shift_pages: PositiveInt = Field(description="Pages by which the hot set moves each time.")
+    shift_pages: Number = Field(description="Pages by which the hot set moves each time.")
 
 
 AnyAccessConfig = Annotated[
@@ -126,7 +129,7 @@ AnyAccessConfig = Annotated[
 class ComponentConfig(Config):
     """One part of a mixed workload."""
 
-    weight: PositiveFloat = Field(description="Share of the requests, relative to the other weights.")
+    weight: Weight = Field(description="Share of the requests, relative to the other weights.")
     workload: AnyAccessConfig = Field(description="Its pattern; pace and number belong to the mix.")
 
     @model_validator(mode="after")

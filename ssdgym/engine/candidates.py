@@ -52,8 +52,11 @@ def _add_block(dev, sets, count, block):
 
 
 @inlined
-def _propose(dev, plane, proposers, sets, proposed):
-    """The pick of every named policy comes first, so that it is always among the candidates."""
+def propose(dev, plane, proposers, sets, proposed):
+    """Begin the table with the legal picks of the policies, equal ones once; returns how many there are.
+
+    ``proposed[k]`` is where the pick of policy ``k`` stands (-1: it had none). Pure: the device stays as it is.
+    """
     count = 0
     choice = proposers.choice
     view = policy_view(dev)
@@ -97,13 +100,10 @@ def _fill_at_random(dev, plane, sets, count):
 
 
 @inlined
-def collect_candidates(dev, plane, proposers, sets, proposed):
-    """Fill ``sets`` with distinct legal erase sets; returns how many there are.
-
-    ``proposed[k]`` is where the pick of policy ``k`` stands (-1: it had none). Pure: the device stays as it
-    is.
+def fill_up(dev, plane, sets, count):
+    """Fill the table up behind its first ``count`` sets: half of the places by rank, the rest at random, without
+    repeats. Returns how many there are now.
     """
-    count = _propose(dev, plane, proposers, sets, proposed)
     wanted = count + (sets.shape[0] - count + 1) // 2
     count = _fill_by_rank(dev, plane, sets, count, wanted)
     return _fill_at_random(dev, plane, sets, count)

@@ -31,6 +31,12 @@ def _set_leaf(dev, geometry, resource, key):
 
 
 @inlined
+def latest_ns(geometry):
+    """The time at which a device stops: every command that starts before it ends at a time that fits a key."""
+    return np.int64(1) << (np.int64(62) - geometry.leaf_bits)
+
+
+@inlined
 def schedule(dev, geometry, time_ns, resource):
     """Set the resource's event. Its key is time and resource in one number, so that a minimum is all there is
     to compare.

@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ from typing import Any
 
 import numba
 from numba.core import cgutils, config
+from numba.core.errors import NumbaError
 from numba.core.cpu import CPUTargetOptions
 from numba.extending import intrinsic, register_jitable
 
@@ -32,7 +34,8 @@ ENGINE_FOLDER = Path(__file__).parent
 def engine_hash() -> str:
     """Hash of every engine source and of numba's version: names the compile cache and stamps results."""
     digest = hashlib.sha256(numba.__version__.encode())
-    for source in sorted(ENGINE_FOLDER.glob("*.py")):
+    # The constants of a request array are compiled into the engine, too.
+    for source in [*sorted(ENGINE_FOLDER.glob("*.py")), ENGINE_FOLDER.parent / "workloads" / "requests.py"]:
         digest.update(source.name.encode())
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
@@ -89,9 +92,22 @@ def entry(function: Callable) -> Any:
 
 
 def compiled_address(function: Callable, signature: Any) -> tuple[int, Any]:
-    """Compile ``function`` for ``signature`` and return (address of its code, object to keep alive)."""
-    dispatcher = entry(getattr(function, "py_func", function))
-    dispatcher.compile(signature)
+    """Compile ``function`` for ``signature`` and return (address of its code, object to keep alive).
+
+    Only ssdgym's own functions are cached on disk: numba would not notice a change in what a user's function
+    calls in another file.
+
+    Raises:
+        ValueError: with numba's reason, if the function cannot be compiled for that signature.
+    """
+    plain = getattr(function, "py_func", function)
+    own = plain.__module__.partition(".")[0] == __name__.partition(".")[0]
+    dispatcher = entry(plain) if own else kernel(plain)
+    try:
+        dispatcher.compile(signature)
+    except (NumbaError, TypeError) as error:  # numba's answer to another number of arguments is a TypeError
+        reason = str(error).strip().partition("\n\n")[0].splitlines()[-1].strip().rstrip(".")
+        raise ValueError(reason) from error
     compiled = dispatcher.get_compile_result(signature)
     return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name), dispatcher
 
@@ -116,12 +132,28 @@ def function_at(function_type: Any) -> Any:
 
 def _enable_cache(dispatcher: Any) -> None:
     """Point one dispatcher's cache at our folder, leaving other users of numba alone."""
+    if not _cache_is_writable(compile_cache_folder()):
+        return
     before = config.CACHE_DIR
     config.CACHE_DIR = str(compile_cache_folder())
     try:
         dispatcher.enable_caching()
-    except RuntimeError:
-        # A function typed at a prompt has no file to key a cache on: it is compiled afresh each time.
-        pass
     finally:
         config.CACHE_DIR = before
+
+
+@functools.cache
+def _cache_is_writable(folder: Path) -> bool:
+    """Can the folder be used? If not, say so once: numba would fall back to folders that know no engine hash."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError as error:
+        warnings.warn(
+            f"{folder}: the compiled engine cannot be kept ({error.strerror}) and will be compiled in every process, "
+            "which takes a minute; set SSDGYM_CACHE_DIR to a folder that can be written",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return False

@@ -72,7 +72,6 @@ RUN = np.dtype(
         ("cursor", "i8"),  # next request of the present chunk of input
         ("offset", "i8"),  # pages of it already admitted
         ("serial", "i8"),  # requests started since the last reset
-        ("started_ns", "i8"),  # closed loop: when the request in admission started
         ("outstanding", "i8"),  # requests
         ("outstanding_writes", "i8"),  # requests
         ("decision_plane", "i4"),  # plane that waits for an ERASE decision from outside, or -1

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ssdgym.engine.candidates import collect_candidates, list_all
+from ssdgym.engine.candidates import fill_up, list_all, propose
 from ssdgym.engine.gc import OK, check_erase_set
 from ssdgym.engine.kernel import inlined, kernel
 
@@ -105,10 +105,12 @@ def observe_plane(dev, plane, every, proposers, view):
     never empty.
     """
     geometry = dev.geometry[0]
-    count = collect_candidates(dev, plane, proposers, view.sets, view.proposed)
+    count = propose(dev, plane, proposers, view.sets, view.proposed)
     if every:
         _locate_proposed(dev, plane, view)
         count = list_all(dev, plane, view.sets)
+    else:
+        count = fill_up(dev, plane, view.sets, count)
     view.features[:] = np.float32(0.0)
     view.mask[:] = 0
     for k in range(count):

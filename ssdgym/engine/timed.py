@@ -6,7 +6,7 @@ import numpy as np
 
 from ssdgym.engine.commands import READ_PAGE, WRITE_PAGE, channel_event, command_ended
 from ssdgym.engine.dispatch import dispatch, queue_read, queue_write, read_ended
-from ssdgym.engine.events import NEVER, next_event_ns, take_event, take_ready
+from ssdgym.engine.events import NEVER, latest_ns, next_event_ns, take_event, take_ready
 from ssdgym.engine.gc import HORIZON, INPUT_ENDED, OK
 from ssdgym.engine.kernel import inlined
 from ssdgym.engine.nand import die_of
@@ -17,6 +17,8 @@ from ssdgym.workloads.requests import FLUSH, READ, WRITE
 
 #: Nothing can happen any more although something is outstanding: a fault of the engine.
 STUCK = -7
+#: The next event or arrival is later than the event tree can count.
+OUT_OF_TIME = -8
 
 
 @inlined
@@ -138,16 +140,16 @@ def _admission(dev, geometry, run, requests):
 
 @inlined
 def _pass_time(dev, geometry, run, requests):
-    """Go on to the next event or arrival; False if there is neither."""
+    """Go on to the next event or arrival: OK, STUCK if there is neither, OUT_OF_TIME if it is too late."""
     arrival_ns = _next_arrival(geometry, run, requests)
     event_ns = next_event_ns(dev, geometry)
-    if event_ns == NEVER and arrival_ns == NEVER:
-        return False
+    if min(event_ns, arrival_ns) >= latest_ns(geometry):
+        return STUCK if event_ns == NEVER and arrival_ns == NEVER else OUT_OF_TIME
     if event_ns <= arrival_ns:
         _take_event(dev, geometry, run)
-        return True
-    run.now = arrival_ns
-    return True
+    else:
+        run.now = arrival_ns
+    return OK
 
 
 @inlined
@@ -173,5 +175,6 @@ def advance_timed(dev, requests, last, decider):
             continue
         if _admission(dev, geometry, run, requests):
             continue
-        if not _pass_time(dev, geometry, run, requests):
-            return STUCK
+        status = _pass_time(dev, geometry, run, requests)
+        if status != OK:
+            return status

@@ -25,7 +25,7 @@ from ssdgym.engine.pagemap import (
     host_trim,
     pass_plane,
 )
-from ssdgym.workloads.requests import PARTIAL_HEAD, PARTIAL_TAIL, READ, TRIM, WRITE
+from ssdgym.workloads.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, WRITE
 
 
 @inlined
@@ -80,7 +80,7 @@ def _do_page(dev, geometry, run, request):
         return _write_page(dev, geometry, run, lpn, partial)
     if request.op == READ:
         _read_page(dev, run, lpn)
-    elif request.op == TRIM:
+    else:
         host_trim(dev, geometry, run, lpn)
     return OK
 
@@ -116,11 +116,12 @@ def advance_untimed(dev, requests, decider):
         if run.cursor >= requests.shape[0]:
             return INPUT_ENDED
         request = requests[run.cursor]
-        if run.offset >= request.pages:
+        status = OK
+        if request.op != FLUSH:
+            status = _do_page(dev, geometry, run, request)
+        if request.op == FLUSH or run.offset == request.pages:
             run.cursor += 1
             run.serial += 1
             run.offset = 0
-            continue
-        status = _do_page(dev, geometry, run, request)
         if status != OK:
             return status

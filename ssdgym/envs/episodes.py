@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, with_ftl
-from ssdgym.config.workload import is_endless, load_workload, never_writes
+from ssdgym.config.workload import TraceConfig, is_endless, load_workload
 from ssdgym.engine import gc as codes
 from ssdgym.engine.device import observe_batch, step_batch
 from ssdgym.engine.layout import ERASE_PAIR, State
@@ -26,11 +26,13 @@ from ssdgym.simulator.metrics import metrics_of
 from ssdgym.simulator.simulator import failure, reset_metrics, start_input
 from ssdgym.simulator.snapshot import copy_device, restore_device
 from ssdgym.workloads.requests import REQUEST
-from ssdgym.workloads.stream import RequestStream, open_workload
+from ssdgym.workloads.stream import RequestStream, open_workload, writes_nothing
 
 DEFAULT_PROPOSERS = ("greedy", "cost_benefit", "fifo", "windowed_greedy", "d_choices", "random")
 #: Requests of a device's input held at a time.
 _ROW = 2048
+#: Host pages of an episode are fewer than this.
+_LONGEST_EPISODE = 2**62
 #: Most candidates when all erase sets of a plane are listed.
 _MOST_CANDIDATES = 4096
 
@@ -60,21 +62,24 @@ class Episodes:
         _check(options)
         self.options = options
         sources = options.device if isinstance(options.device, (list, tuple)) else [options.device]
+        _check_counts(sources, count)
         pool = [with_ftl(load_device(source), options.ftl) for source in sources]
         self.devices = [pool[i % len(pool)] for i in range(count)]
         several = isinstance(options.workload, (list, tuple))
         self.workloads = [load_workload(w) for w in (options.workload if several else [options.workload])]
         _check_workloads(self.workloads)
         self.policies = [get_policy(name) for name in options.proposers]
-        self._addresses = np.array([policy.address for policy in self.policies], np.int64)
+        self._addresses = self._locate_policies()
         self._parameters = np.stack([policy.vector for policy in self.policies])
         self._choice = new_choice()
         self.every = options.candidates == "all"
         self.candidates = _places(pool) if self.every else int(options.candidates)
         timed = any(device.ftl.timing == "event" for device in pool)
-        recording = Recording(4 * options.horizon, 1024) if timed else Recording(1, 1)
+        kept = min(4 * options.horizon, Recording.latencies)
+        recording = Recording(kept, 1024) if timed else Recording(1, 1)
         self.state: State = make_state(self.devices, [0] * count, recording)
         self.reward = Reward(self.devices, options.objective)
+        self._check_pace()
         self.view = _buffers(count, self.candidates, len(self.policies))
         self.status = np.zeros(count, np.int64)
         self._requests = np.zeros((count, _ROW), REQUEST)
@@ -90,6 +95,28 @@ class Episodes:
         self._aged: dict[tuple[str, int], State] = {}
         self._all = np.arange(count)
 
+    def _check_pace(self) -> None:
+        """Refuse to reward latencies where every request of a workload arrives at the same instant."""
+        timed_terms = {"latency", "tail"} & set(self.reward.objective)
+        open_loop = any(device.ftl.queue_depth == 0 for device in self.devices)
+        paceless = [w.kind for w in self.workloads if getattr(w, "interarrival_ns", None) == 0]
+        if timed_terms and open_loop and paceless:
+            raise SsdgymError(
+                f"objective.{min(timed_terms)} means nothing where the requests of workload {paceless[0]} all "
+                "arrive at once; set ftl.queue_depth (a closed loop) or the workload's interarrival_ns."
+            )
+
+    def _locate_policies(self) -> np.ndarray:
+        """Addresses of the proposers' machine code in this process, shape (n,) int64."""
+        return np.array([policy.address for policy in self.policies], np.int64)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_addresses"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._addresses = self._locate_policies()  # elsewhere in another process
+
     # -- episodes
     # -------------------------------------------------------------------------------------------------
 
@@ -100,6 +127,8 @@ class Episodes:
         the device's own random draws.
         """
         for i, seed in zip(which, seeds, strict=True):
+            if not 0 <= seed < 2**63:
+                raise SsdgymError(f"seed {seed} of environment {i} must be from 0 to 2**63 - 1.")
             self._restore(i, int(seed))
         self._run(np.asarray(which, np.int64), self._actions_none)
 
@@ -150,6 +179,8 @@ class Episodes:
         Raises:
             SsdgymError: naming the environment and the action.
         """
+        if actions.dtype.kind not in "iu":
+            raise SsdgymError(f"actions must be whole numbers of 64 bits, not {actions.tolist()!r:.60}.")
         if actions.shape != self.status.shape:
             raise SsdgymError(
                 f"step was given actions of shape {actions.shape}; "
@@ -274,17 +305,30 @@ def _places(devices: list[DeviceConfig]) -> int:
     return most
 
 
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _check_counts(sources: Sequence[Any], count: int) -> None:
+    if not sources:
+        raise SsdgymError("device names none; give at least one.")
+    if not _is_whole(count) or count < 1:
+        raise SsdgymError(f"num_envs must be a whole number from 1 up, not {count!r}.")
+
+
 def _check(options: Options) -> None:
     for name, least in (("horizon", 1), ("settling", 0)):
         value = getattr(options, name)
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        if not _is_whole(value) or not least <= value < _LONGEST_EPISODE:
             raise SsdgymError(f"{name} must be a whole number of host pages from {least} up, not {value!r}.")
+    if not _is_whole(options.ageing_seed) or not 0 <= options.ageing_seed < 2**63:
+        raise SsdgymError(f"ageing_seed must be from 0 to 2**63 - 1, not {options.ageing_seed!r}.")
     if not options.proposers:
         raise SsdgymError("proposers must name at least one policy.")
     wanted = options.candidates
     if wanted == "all":
         return
-    if isinstance(wanted, bool) or not isinstance(wanted, (int, np.integer)):
+    if not _is_whole(wanted):
         raise SsdgymError(f"candidates must be a number or 'all', not {wanted!r}.")
     if not len(options.proposers) <= wanted <= _MOST_CANDIDATES:
         raise SsdgymError(
@@ -297,7 +341,6 @@ def _check_workloads(workloads: list[Any]) -> None:
     if not workloads:
         raise SsdgymError("workload names none; give at least one.")
     for config in workloads:
-        if not is_endless(config) and config.kind != "trace":
-            continue
-        if never_writes(config):
+        # A finite generated workload runs out by itself, and says so then.
+        if (is_endless(config) or isinstance(config, TraceConfig)) and writes_nothing(config):
             raise SsdgymError(f"workload {config.kind} writes nothing, so no episode would end.")

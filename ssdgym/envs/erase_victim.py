@@ -19,6 +19,12 @@ from ssdgym.errors import SsdgymError
 _SEEDS = 2**31 - 1
 
 
+def _names(proposers: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(proposers, str) or not isinstance(proposers, Sequence):
+        raise SsdgymError(f"proposers must be a list of policies, not {proposers!r}.")
+    return tuple(proposers)
+
+
 def _spaces(candidates: int) -> tuple[gym.spaces.Dict, gym.spaces.Discrete]:
     def columns(features: Any, rows: tuple[int, ...]) -> gym.spaces.Box:
         low = np.array([feature.low for feature in features], np.float32)
@@ -111,7 +117,7 @@ class EraseVictimEnv(gym.Env[dict[str, np.ndarray], np.int64]):
         render_mode: str | None = None,
     ) -> None:
         options = Options(
-            device, ftl, workload, objective, horizon, settling, candidates, tuple(proposers), ageing_seed
+            device, ftl, workload, objective, horizon, settling, candidates, _names(proposers), ageing_seed
         )
         self.episodes = Episodes(options, 1)
         self.observation_space, self.action_space = _spaces(self.episodes.candidates)  # type: ignore[assignment]
@@ -134,7 +140,7 @@ class EraseVictimEnv(gym.Env[dict[str, np.ndarray], np.int64]):
             raise SsdgymError(
                 "step was called on an episode that is over or has not begun; call reset first."
             )
-        reward, terms = self.episodes.step(np.array([action], np.int64))
+        reward, terms = self.episodes.step(np.array([action]))
         truncated = self._ended = bool(self.episodes.over[0])
         info = self._info()
         info["terms"] = {name: float(term[0]) for name, term in terms.items()}
@@ -195,7 +201,7 @@ class EraseVictimVectorEnv(VectorEnv):
                 "max_episode_steps is not for this environment: its episodes end by horizon, in host pages."
             )
         options = Options(
-            device, ftl, workload, objective, horizon, settling, candidates, tuple(proposers), ageing_seed
+            device, ftl, workload, objective, horizon, settling, candidates, _names(proposers), ageing_seed
         )
         self.num_envs = num_envs
         self.episodes = Episodes(options, num_envs)
@@ -205,6 +211,7 @@ class EraseVictimVectorEnv(VectorEnv):
         self.metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}
         self.render_mode = render_mode
         self._copy = copy
+        self._begun = False
         self._rngs = [np.random.default_rng() for _ in range(num_envs)]
 
     def reset(
@@ -222,13 +229,16 @@ class EraseVictimVectorEnv(VectorEnv):
                 self._rngs[i], _ = seeding.np_random(int(own))
             seeds.append(int(own) if own is not None else self._next_seed(i))
         self.episodes.start(range(self.num_envs), seeds)
+        self._begun = True
         return self._observation(), self._info()
 
     def step(
         self, actions: Any
     ) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """One decision in every environment."""
-        reward, terms = self.episodes.step(np.asarray(actions, np.int64))
+        if not self._begun:
+            raise SsdgymError("step was called before any episode has begun; call reset first.")
+        reward, terms = self.episodes.step(np.asarray(actions))
         truncated = self.episodes.over.copy()
         info: dict[str, Any] = {"terms": terms}
         if truncated.any():

@@ -38,6 +38,8 @@ class Reward:
     """
 
     def __init__(self, devices: list[DeviceConfig], objective: Mapping[str, float] | None) -> None:
+        if objective is not None and not isinstance(objective, Mapping):
+            raise SsdgymError(f"objective must be a mapping of terms to weights, not {objective!r}.")
         self.objective = dict(DEFAULT_OBJECTIVE if objective is None else objective)
         self._check(devices)
         pages = np.array([d.geometry.pages_per_block for d in devices], np.float64)

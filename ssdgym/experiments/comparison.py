@@ -13,13 +13,17 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.statistics import (
     Estimate,
-    iqm,
+    geometric_mean_over_tasks,
+    mean_over_tasks,
     probability_of_improvement,
     relative_difference,
     stratified_bootstrap,
 )
 
 WRITE_AMPLIFICATION = "write_amplification"
+
+#: Marks, at the end of a workload's label, what a learned policy was not trained on.
+HELD_OUT = " (held out)"
 
 #: What makes two runs the same task: device, FTL options and workload.
 Task = tuple[str, str, str]
@@ -66,6 +70,23 @@ def policies_of(results: Sequence[Result]) -> list[str]:
     return list(dict.fromkeys(result.policy for result in results))
 
 
+def groups_of(results: Sequence[Result]) -> list[tuple[str, list[Result]]]:
+    """What is judged together, with a title: each task, and the held-out ones and all if there are several."""
+    tasks = tasks_of(results)
+    groups = [(_title(task), on_task(results, task)) for task in tasks]
+    held_out = [task for task in tasks if task[2].endswith(HELD_OUT)]
+    if 1 < len(held_out) < len(tasks):
+        groups.append((f"the {len(held_out)} held-out tasks", [r for r in results if task_of(r) in held_out]))
+    if len(tasks) > 1:
+        groups.append((f"all {len(tasks)} tasks", list(results)))
+    return groups
+
+
+def _title(task: Task) -> str:
+    device, ftl, workload = task
+    return f"{workload} on {device}" + (f" ({ftl})" if ftl else "")
+
+
 def on_task(results: Sequence[Result], task: Task) -> list[Result]:
     """The results of one task."""
     return [result for result in results if task_of(result) == task]
@@ -92,16 +113,19 @@ def score_matrix(results: Sequence[Result], policy: str, metric: str) -> NDArray
 
 
 def summarize(results: Sequence[Result], policy: str, metric: str, *, seed: int = 0) -> Estimate:
-    """The interquartile mean of a metric over runs and tasks, with its 95 % interval."""
-    return stratified_bootstrap(score_matrix(results, policy, metric), seed=seed)
+    """The mean over tasks of a metric's interquartile mean over runs, with its 95 % interval."""
+    return stratified_bootstrap(score_matrix(results, policy, metric), mean_over_tasks, seed=seed)
 
 
 def best_heuristic(
     results: Sequence[Result], ours: Sequence[str], metric: str = WRITE_AMPLIFICATION
 ) -> str | None:
-    """The policy with the lowest interquartile mean among those not in ``ours``; ``None`` without any."""
-    heuristics = [policy for policy in policies_of(results) if policy not in ours]
-    return min(heuristics, key=lambda policy: iqm(score_matrix(results, policy, metric)), default=None)
+    """The policy not in ``ours`` with the lowest geometric mean over tasks; ``None`` without any."""
+
+    def score(policy: str) -> float:
+        return geometric_mean_over_tasks(score_matrix(results, policy, metric))
+
+    return min((policy for policy in policies_of(results) if policy not in ours), key=score, default=None)
 
 
 def advantage(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from ssdgym.experiments.comparison import HELD_OUT
 from ssdgym.experiments.evaluate import Cell
 
 LEARNED = "learned"
@@ -49,7 +50,7 @@ class Demo:
                 settle=self.settle,
                 agent=agent if policy == LEARNED else None,
                 objective=objective if policy == LEARNED else "",
-                label=f"{workload} (held out)" if workload in self.held_out else workload,
+                label=workload + HELD_OUT if workload in self.held_out else workload,
             )
             for workload in self.workloads
             for policy in (LEARNED, *HEURISTICS)

@@ -144,15 +144,18 @@ def check_cells(cells: Sequence[Cell]) -> None:
         SsdgymError: one of them does not exist, is wrongly configured or does not fit.
     """
     from ssdgym.config.device import load_device, with_ftl
-    from ssdgym.config.workload import load_workload
+    from ssdgym.config.workload import is_endless, load_workload
     from ssdgym.policy import get_policy
     from ssdgym.simulator.build import check_reachable, thresholds_of
+    from ssdgym.workloads.stream import writes_nothing
 
     for cell in {(repr(cell.device), cell.ftl): cell for cell in cells}.values():
         device = with_ftl(load_device(cell.device), ftl_changes(cell.ftl))
         check_reachable(device, thresholds_of(device))
-    for cell in {repr(cell.workload): cell for cell in cells}.values():
-        load_workload(cell.workload)
+    for cell in {(repr(cell.workload), cell.requests): cell for cell in cells}.values():
+        workload = load_workload(cell.workload)
+        if cell.requests is None and is_endless(workload) and writes_nothing(workload):
+            raise SsdgymError(f"workload {_name(cell.workload)} never ends and writes nothing: set requests")
     for cell in {(cell.policy, cell.agent): cell for cell in cells}.values():
         if cell.agent is None:
             get_policy(cell.policy)

@@ -17,6 +17,8 @@ from ssdgym.experiments.results import Result
 def play_agent(cells: Sequence[Cell]) -> list[Result]:
     """Play one episode per cell without exploration and return their results in order.
 
+    The agent chooses among as many candidates, of the same proposers, as it was trained on.
+
     Args:
         cells: of one agent, which differ in nothing but the seed.
 
@@ -26,8 +28,10 @@ def play_agent(cells: Sequence[Cell]) -> list[Result]:
     first = cells[0]
     assert first.agent is not None and first.host_pages is not None
     started = time.perf_counter()
+    own = Agent.load(first.agent).card.training.get("environment", {}).get("kwargs", {})
     environment = EraseVictimVectorEnv(
         num_envs=len(cells),
+        **{name: own[name] for name in ("candidates", "proposers") if name in own},
         device=first.device,
         ftl=ftl_changes(first.ftl),
         workload=first.workload,

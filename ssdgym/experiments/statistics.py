@@ -51,6 +51,32 @@ def iqm(scores: ArrayLike) -> float:
     return float(ordered[cut : ordered.size - cut].mean())
 
 
+def mean_over_tasks(scores: ArrayLike) -> float:
+    """The mean over tasks of each task's interquartile mean over its runs.
+
+    Where :func:`iqm` would leave the tasks at either end out, here every task counts: a policy that fails
+    on one workload cannot hide it.
+
+    Args:
+        scores: shape ``(runs, tasks)``.
+    """
+    return float(np.mean(_iqm_of_tasks(np.asarray(scores, dtype=np.float64))))
+
+
+def geometric_mean_over_tasks(scores: ArrayLike) -> float:
+    """As :func:`mean_over_tasks`, but the geometric mean, which suits ratios and tasks of different scale.
+
+    Args:
+        scores: shape ``(runs, tasks)``, positive.
+    """
+    return float(np.exp(np.mean(np.log(_iqm_of_tasks(np.asarray(scores, dtype=np.float64))))))
+
+
+def _iqm_of_tasks(matrix: Scores) -> Scores:
+    runs = matrix.shape[0]
+    return np.sort(matrix, axis=0)[runs // 4 : runs - runs // 4].mean(axis=0)
+
+
 def stratified_bootstrap(
     scores: ArrayLike,
     statistic: Callable[[Scores], float] = iqm,
@@ -123,16 +149,16 @@ def probability_of_improvement(
 def relative_difference(
     ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0, replicates: int = REPLICATES
 ) -> Estimate:
-    """The interquartile mean of ``(ours - theirs) / theirs``, paired by run and task, with its interval.
+    """By how much ours differs from theirs: the geometric mean over tasks of ``ours / theirs``, minus one.
 
-    Pairing removes what both sides share: the same seed is the same workload. Dividing puts tasks of
-    different scale on one footing.
+    Ratios are paired by run and task, since the same seed is the same workload, and within a task their
+    interquartile mean over the runs counts. No task is left out.
 
     Args:
-        ours, theirs: shape ``(runs, tasks)``, row by row the same seeds; ``theirs`` is positive.
+        ours, theirs: shape ``(runs, tasks)``, positive, row by row the same seeds.
 
     Raises:
-        SsdgymError: the shapes differ or a score of theirs is not positive.
+        SsdgymError: the shapes differ or a score is not positive.
     """
     left, right = _score_matrix(ours), _score_matrix(theirs)
     if left.shape != right.shape:
@@ -140,9 +166,10 @@ def relative_difference(
             f"paired scores have the shapes {left.shape} and {right.shape}: "
             "run both sides on the same seeds and tasks"
         )
-    if not (right > 0).all():
-        raise SsdgymError("a relative difference needs positive reference scores, and one of them is not")
-    return stratified_bootstrap((left - right) / right, iqm, seed=seed, replicates=replicates)
+    if not ((left > 0).all() and (right > 0).all()):
+        raise SsdgymError("a relative difference needs positive scores, and one of them is not")
+    ratio = stratified_bootstrap(left / right, geometric_mean_over_tasks, seed=seed, replicates=replicates)
+    return Estimate(ratio.value - 1, ratio.low - 1, ratio.high - 1)
 
 
 def _score_matrix(scores: ArrayLike) -> Scores:

@@ -15,14 +15,13 @@ from ssdgym.experiments.comparison import (
     WRITE_AMPLIFICATION,
     advantage,
     best_heuristic,
-    on_task,
+    groups_of,
     policies_of,
     score_matrix,
-    tasks_of,
     verdict,
 )
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.statistics import Scores, iqm, stratified_bootstrap
+from ssdgym.experiments.statistics import Scores, mean_over_tasks, stratified_bootstrap
 
 ABSENT = "-"
 
@@ -37,18 +36,18 @@ class Column:
 
 
 def _with_interval(scores: Scores) -> str:
-    estimate = stratified_bootstrap(scores)
+    estimate = stratified_bootstrap(scores, mean_over_tasks)
     if math.isnan(estimate.low):
         return f"{estimate.value:.3f}"
     return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
 def _count(scores: Scores) -> str:
-    return f"{iqm(scores):,.0f}"
+    return f"{mean_over_tasks(scores):,.0f}"
 
 
 def _microseconds(scores: Scores) -> str:
-    return f"{iqm(scores) / 1_000:,.0f}"
+    return f"{mean_over_tasks(scores) / 1_000:,.0f}"
 
 
 def _latencies(operation: str) -> tuple[str, ...]:
@@ -73,25 +72,18 @@ class Section:
 
 
 def sections(results: Sequence[Result]) -> list[Section]:
-    """One section per task, and one over all of them where there are several.
+    """One section per task, and one each over the held-out and over all tasks where there are several.
 
-    Every number is the interquartile mean over seeds (and tasks), whose interval is a bootstrap
-    stratified by task.
+    Every number is the interquartile mean over seeds, over several tasks the mean of theirs; its interval
+    is a bootstrap stratified by task.
     """
-    per_task = [_section(_title(task), on_task(results, task)) for task in tasks_of(results)]
-    if len(per_task) == 1:
-        return per_task
-    return [*per_task, _section(f"all {len(per_task)} tasks", results)]
-
-
-def _title(task: tuple[str, str, str]) -> str:
-    device, ftl, workload = task
-    return f"{workload} on {device}" + (f" ({ftl})" if ftl else "")
+    return [_section(title, group) for title, group in groups_of(results)]
 
 
 def _section(title: str, results: Sequence[Result]) -> Section:
     amplification = {
-        policy: iqm(score_matrix(results, policy, WRITE_AMPLIFICATION)) for policy in policies_of(results)
+        policy: mean_over_tasks(score_matrix(results, policy, WRITE_AMPLIFICATION))
+        for policy in policies_of(results)
     }
     ranked = sorted(amplification, key=amplification.__getitem__)
     return Section(title, tuple((policy, _cells(results, policy)) for policy in ranked))
@@ -146,12 +138,9 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 
 def verdicts(results: Sequence[Result], learned: Sequence[str]) -> list[str]:
-    """For every learned policy, per task and over all, one sentence against the best heuristic there."""
-    groups = [(_title(task), on_task(results, task)) for task in tasks_of(results)]
-    if len(groups) > 1:
-        groups.append((f"all {len(groups)} tasks", list(results)))
+    """For every learned policy and group of tasks, one sentence against the best heuristic there."""
     sentences = []
-    for title, group in groups:
+    for title, group in groups_of(results):
         best = best_heuristic(group, learned)
         if best is not None:
             sentences += [f"{title}: {verdict(advantage(group, ours, best))}" for ours in learned]

@@ -18,14 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ssdgym.config.workload import WorkloadConfig
+from ssdgym.config.workload import TraceConfig, WorkloadConfig
 from ssdgym.engine.kernel import cache_folder, engine_hash
 from ssdgym.engine.layout import State
 from ssdgym.errors import SsdgymError
-from ssdgym.files import write_atomically
+from ssdgym.files import file_hash, write_atomically
 from ssdgym.simulator.snapshot import content
+from ssdgym.policy import get_policy
 from ssdgym.workloads.requests import REQUEST, WRITE
 from ssdgym.workloads.stream import open_workload
+from ssdgym.workloads.traces.files import find_trace
 
 if TYPE_CHECKING:
     from ssdgym.simulator.simulator import Simulator
@@ -78,12 +80,13 @@ def overwrite(sim: Simulator, workload: WorkloadConfig, seed: int, ageing: Agein
     least = int(ageing.least_overwrites * sim.logical_pages)
     most = int(ageing.most_overwrites * sim.logical_pages)
     stream = _endless_writes(sim, workload, seed)
+    sim.feed(np.zeros(0, REQUEST))
     written, before = 0, 0.0
     while True:
         sim.reset_metrics()
-        metrics = sim.run(stream, host_pages=window)
+        sim.proceed(stream, window)
         written += window
-        now = metrics["write_amplification"]
+        now = sim.metrics()["write_amplification"]
         steady = abs(now - before) < ageing.tolerance * before
         if (steady and written >= least) or written >= most:
             sim.run(np.zeros(0, REQUEST))  # what is left of the last write's garbage collection
@@ -106,7 +109,7 @@ def _endless_writes(sim: Simulator, workload: WorkloadConfig, seed: int) -> Any:
             writes = chunk[chunk["op"] == WRITE]
             barren = 0 if len(writes) else barren + 1
             if barren > 64:
-                return
+                raise SsdgymError(f"workload {workload.kind} writes next to nothing and cannot age a device.")
             writes["arrival_ns"] = 0
             yield writes
 
@@ -122,9 +125,21 @@ def cache_key(sim: Simulator, workload: WorkloadConfig | None, seed: int, ageing
         "workload": None if workload is None else workload.model_dump(mode="json"),
         "seed": seed,
         "ageing": vars(ageing),
-        "engine": engine_hash(),
+        "sources": _sources_hash(ageing.policy),
+        "trace": file_hash(find_trace(workload.path)) if isinstance(workload, TraceConfig) else None,
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _sources_hash(policy: str) -> str:
+    """Hash of the code an aged state is made by: engine, workloads, ageing, and the policy that aged it."""
+    package = Path(__file__).parents[1]
+    code = get_policy(policy).function.__code__
+    sources = [Path(__file__), *package.glob("workloads/**/*.py"), package / "config" / "workload.py"]
+    digest = hashlib.sha256(engine_hash().encode())
+    for source in [*sorted(sources), Path(code.co_filename)]:
+        digest.update(source.read_bytes() if source.is_file() else code.co_code)
+    return digest.hexdigest()
 
 
 def _path(key: str) -> Path:

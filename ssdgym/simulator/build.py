@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,11 @@ from ssdgym.errors import SsdgymError
 
 #: A plane keeps at least so many blocks in its pool between rounds: one for relocations, one for the host.
 FLOOR_BLOCKS = 2
+
+_TOO_LARGE = (
+    "this machine has less; make the geometry, window_pages, the latencies recorded or the number of devices "
+    "smaller"
+)
 
 
 @dataclass(frozen=True)
@@ -74,8 +80,8 @@ def check_reachable(device: DeviceConfig, thresholds: Thresholds) -> None:
     if not fits:
         raise SsdgymError(
             f"device {device.name}: the GC threshold (field ftl.gc) cannot be reached once the device "
-            f"is full: a plane then holds {most} valid pages, and with the threshold and {device.ftl.streams} open "
-            f"blocks it has room for {max(thresholds.valid_limit, 0)}; "
+            f"is full: a plane then holds {most} valid pages, and with the threshold and "
+            f"{device.ftl.streams} open blocks it has room for {max(thresholds.valid_limit, 0)}; "
             "lower the threshold or raise over_provisioning."
         )
 
@@ -84,6 +90,7 @@ def geometry_record(device: DeviceConfig, seed: int) -> np.ndarray:
     """The device's constants as the engine reads them, shape (1,) GEOMETRY."""
     thresholds = thresholds_of(device)
     check_reachable(device, thresholds)
+    _check_times(device)
     geometry, ftl = device.geometry, device.ftl
     record = np.zeros(1, GEOMETRY)
     values: dict[str, int] = {
@@ -127,14 +134,41 @@ def _leaf_bits(device: DeviceConfig) -> int:
     return (device.geometry.channels + device.geometry.dies - 1).bit_length()
 
 
+def _check_times(device: DeviceConfig) -> None:
+    """Refuse commands so long that the time at which one ends could not be counted."""
+    timing = device.timing
+    waiting = math.ceil(device.geometry.dies / device.geometry.channels) * 2 * device.transfer_ns
+    longest = timing.read_ns + timing.program_ns + timing.erase_ns + waiting
+    most = 1 << (62 - _leaf_bits(device))
+    if longest >= most:
+        raise SsdgymError(
+            f"device {device.name}: a command may take {longest:.3g} ns, waiting for its channel included, and only "
+            f"times below {most:.3g} ns can be counted; shorten its timing."
+        )
+
+
+def _allocate(devices: Sequence[DeviceConfig], sizes: Sizes) -> State:
+    """Zeroed arrays, unless they are more than the machine has memory for."""
+    names = ", ".join(dict.fromkeys(device.name for device in devices))
+    try:
+        state = allocate(len(devices), sizes)
+    except (MemoryError, ValueError):  # numpy's for more bytes than can be had, or than can be numbered
+        raise SsdgymError(f"device {names}: {_TOO_LARGE}.") from None
+    needed = sum(array.nbytes for array in state)
+    # Memory that is only promised is refused here; meeting its absence later would end the process.
+    if needed > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
+        raise SsdgymError(f"device {names}: needs {needed / 2**30:.1f} GiB of memory; {_TOO_LARGE}.")
+    return state
+
+
 def make_state(devices: Sequence[DeviceConfig], seeds: Sequence[int], recording: Recording) -> State:
     """Empty devices in one batch, padded to the largest."""
 
     def largest(size: str) -> int:
         return max(getattr(device.geometry, size) for device in devices)
 
-    state = allocate(
-        len(devices),
+    state = _allocate(
+        devices,
         Sizes(
             logical_pages=max(device.host_pages for device in devices),
             pages=largest("physical_pages"),

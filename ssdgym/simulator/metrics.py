@@ -12,21 +12,23 @@ from ssdgym.engine.latency import bin_middles
 from ssdgym.engine.layout import State
 from ssdgym.workloads.requests import READ, WRITE
 
-PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p99.9": 99.9, "p99.99": 99.99}
+#: Percentiles in hundredths of a percent, so that ranks are computed in integers.
+PERCENTILES = {"p50": 5000, "p95": 9500, "p99": 9900, "p99.9": 9990, "p99.99": 9999}
 
 
 def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
     """The metrics of device ``i`` of a batch; counts are of pages, erase sets or requests as named.
 
-    ``write_amplification`` is page programs per host page written. ``lost_pages`` counts reads that did not
+    ``write_amplification`` is page programs per host page written, None if none was. ``lost_pages`` counts reads that did not
     find the newest data, plus every logical page that an audit of the whole map finds wrong now.
     """
     run = state.run[i, 0]
     counters = {name: int(run[name]) for name in _COUNTERS}
-    programs = counters["host_pages_written"] + counters["relocated_pages"]
+    written = counters["host_pages_written"]
+    programs = written + counters["relocated_pages"]
     counters["lost_pages"] += int(count_lost(state, i))
     return {
-        "write_amplification": programs / max(counters["host_pages_written"], 1),
+        "write_amplification": programs / written if written else None,
         **counters,
         "requests": int(run["serial"]) - int(run["outstanding"]),
         "duration_ns": int(run["now"] - run["metrics_start_ns"]),
@@ -69,7 +71,7 @@ def _energy(counters: dict[str, int], device: DeviceConfig) -> dict[str, float]:
 
 
 def _wear(state: State, i: int, device: DeviceConfig) -> dict[str, float]:
-    """Erases of each sub-block since the device was made."""
+    """Erases of each sub-block since the device was made, and their mean since the metrics were reset."""
     geometry = device.geometry
     count = geometry.planes * geometry.blocks_per_plane * geometry.sub_blocks_per_block
     erases = state.sub_block["erases"][i, :count]
@@ -78,6 +80,7 @@ def _wear(state: State, i: int, device: DeviceConfig) -> dict[str, float]:
         "max_erases": int(erases.max()),
         "min_erases": int(erases.min()),
         "std_erases": float(erases.std()),
+        "mean_erases_measured": float(state.run["erased_sub_blocks"][i, 0] / count),
     }
 
 
@@ -101,8 +104,8 @@ def latency_summary(state: State, i: int, op: int) -> dict[str, float | int | bo
     every = len(kept) == count
     total = int(state.run[_LATENCY_SUMS[op]][i, 0])
     summary: dict[str, float | int | bool] = {"count": count, "exact": every, "mean": total / count}
-    for name, percent in PERCENTILES.items():
-        rank = max(int(np.ceil(percent / 100 * count)), 1)
+    for name, share in PERCENTILES.items():
+        rank = -(-count * share // 10_000)  # nearest rank: rounded up
         if every:
             summary[name] = int(kept[rank - 1])
         elif count - rank < len(slowest):

@@ -12,11 +12,11 @@ from pydantic import BaseModel
 
 from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, with_ftl
 from ssdgym.config.loading import Source
-from ssdgym.config.workload import WorkloadConfig, is_endless, load_workload, never_writes
+from ssdgym.config.workload import WorkloadConfig, is_endless, load_workload
 from ssdgym.engine import gc as codes
 from ssdgym.engine.device import advance, apply
-from ssdgym.engine.layout import COUNTERS, State, policy_arrays
-from ssdgym.engine.timed import STUCK
+from ssdgym.engine.layout import COUNTERS, GEOMETRY, State, policy_arrays
+from ssdgym.engine.timed import OUT_OF_TIME, STUCK
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy, new_choice
 from ssdgym.simulator.ageing import Ageing, AgeingReport, cache_key, fill, load_aged, overwrite, save_aged
@@ -24,7 +24,7 @@ from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.metrics import metrics_of
 from ssdgym.simulator.snapshot import copy_device, restore_device, same_device
 from ssdgym.workloads.requests import FLUSH, REQUEST, WRITE
-from ssdgym.workloads.stream import RequestStream, open_workload
+from ssdgym.workloads.stream import RequestStream, open_workload, writes_nothing
 
 _NO_HORIZON = 2**62
 #: Event times are kept in 63 bits together with the number of a channel or die; this leaves room for 2**8 of
@@ -37,11 +37,12 @@ _EMPTY = np.zeros(0, REQUEST)
 #: Why the engine refused or gave up, by the code it returns.
 _REASONS = {
     codes.OUT_OF_SPACE: "is out of space: no free block is left for relocations",
-    codes.NO_VICTIM: "needs a victim, and the policy {policy} named none",
+    codes.NO_VICTIM: "needs a victim, and the policy {policy} named no single erase set",
     codes.ILLEGAL_BLOCK: "cannot erase this block: it is open, free, or not of the plane that collects",
     codes.ILLEGAL_MASK: "cannot erase this set of sub-blocks: its erase_unit does not allow it",
     codes.NOTHING_TO_GAIN: "would gain nothing: the erase set holds no invalid page",
     codes.NO_DECISION: "waits for no decision now; call advance first",
+    OUT_OF_TIME: "has come to a time that is too far in the future to be counted; let requests arrive earlier",
     STUCK: "has come to a standstill with requests outstanding, which is a fault of ssdgym; please report it",
 }
 
@@ -70,6 +71,8 @@ class Simulator:
         seed: int = 0,
         recording: Recording | None = None,
     ) -> None:
+        if not _is_whole(seed):
+            raise SsdgymError(f"the seed of a Simulator must be a whole number, not {seed!r:.60}.")
         self.device = with_ftl(load_device(device), ftl)
         self.policy = None if policy is None else get_policy(policy)
         self.state: State = make_state([self.device], [seed], recording or Recording())
@@ -98,12 +101,12 @@ class Simulator:
         seed: int = 0,
         progress: Callable[[int], None] | None = None,
     ) -> dict[str, Any]:
-        """Carry out a workload to its end, or until ``host_pages`` more have been written, and return the
-        metrics.
+        """Carry out a workload to its end, or until ``host_pages`` more have been written; return the metrics.
 
         Args:
             workload: name in ``configs/workloads``, YAML or trace path, mapping or model; or one REQUEST
-                array, or an iterator of them. An endless one needs ``host_pages``.
+                array, or an iterator of them. An endless one needs ``host_pages``. Times of a named one count
+                from now, those of arrays from the making of the device.
             host_pages: stop after so many host pages.
             settle: host pages before them that are not measured, so that the policy's own steady state is.
             seed: of the workload's draws.
@@ -112,15 +115,22 @@ class Simulator:
         chunks = self._chunks(workload, host_pages, seed)
         self.feed(_EMPTY)
         if settle:
-            self._run_pages(chunks, settle, None)
+            self.proceed(chunks, settle)
             self.reset_metrics()
-        self._run_pages(chunks, host_pages, progress)
+        self.proceed(chunks, host_pages, progress)
         return self.metrics()
 
-    def _run_pages(
-        self, chunks: Iterator[np.ndarray], host_pages: int | None, progress: Callable[[int], None] | None
+    def proceed(
+        self,
+        chunks: Iterator[np.ndarray],
+        host_pages: int | None = None,
+        progress: Callable[[int], None] | None = None,
     ) -> None:
-        """Go on with the present input and then with ``chunks``, to their end or for ``host_pages``."""
+        """Go on with the present input and then with ``chunks``, to their end or for ``host_pages``.
+
+        Raises:
+            SsdgymError: they end before ``host_pages`` have been written.
+        """
         self.set_horizon(host_pages)
         before = int(self.state.run["host_pages_written"][0, 0])
         kind = self._finish_input(last=False)
@@ -133,6 +143,12 @@ class Simulator:
             if chunk is None:
                 break
         self.set_horizon(None)
+        if host_pages is not None and kind != codes.HORIZON:
+            written = int(self.state.run["host_pages_written"][0, 0]) - before
+            raise SsdgymError(
+                f"the workload ended after {written} of {host_pages} host pages; give it more requests or loops, "
+                "or ask for fewer host pages."
+            )
 
     def _chunks(self, workload: Any, host_pages: int | None, seed: int) -> Iterator[np.ndarray]:
         """Whatever :meth:`run` takes as an iterator of request arrays."""
@@ -145,7 +161,7 @@ class Simulator:
             raise SsdgymError(
                 f"workload {config.kind} never ends; give host_pages (or requests in the workload)."
             )
-        if host_pages is not None and never_writes(config):
+        if host_pages is not None and writes_nothing(config):
             raise SsdgymError(f"workload {config.kind} writes nothing, so host_pages would never be reached.")
         stream = open_workload(
             config,
@@ -153,7 +169,7 @@ class Simulator:
             page_size=self.device.geometry.page_size_bytes,
             seed=seed,
         )
-        return _until_empty(stream)
+        return _until_empty(stream, self.now_ns)
 
     def age(
         self,
@@ -170,6 +186,7 @@ class Simulator:
         the seed and the ageing's own policy, not on the policy of this simulator; it is kept on disk unless
         ``cache`` is false.
         """
+        self._require_new("age")
         ageing = ageing or Ageing()
         config = load_workload("uniform" if workload is None else workload)
         key = cache_key(self, config, seed, ageing)
@@ -186,9 +203,16 @@ class Simulator:
 
     def fill(self) -> None:
         """Write every logical page of this new device once, in order, in no time; resets the metrics."""
+        self._require_new("fill")
         with self._in_no_time(self.policy, int(self.state.geometry["seed"][0, 0])):
             fill(self)
         self.reset_metrics()
+
+    def _require_new(self, verb: str) -> None:
+        """Refuse what passes no time on a device that has commands under way or data of its own."""
+        run = self.state.run[0, 0]
+        if run["clock"] or run["now"] or run["admitted_pages"]:
+            raise SsdgymError(f"device {self.device.name} is in use; {verb} a new Simulator instead.")
 
     @contextmanager
     def _in_no_time(self, policy: Policy | None, seed: int) -> Iterator[None]:
@@ -217,23 +241,31 @@ class Simulator:
 
     def _decide_in_python(self, policy: Policy) -> None:
         plane = int(self.state.run["decision_plane"][0, 0])
-        pairs = policy.function(policy_arrays(self.state, 0), plane, policy.vector, self._choice)
-        if pairs != 1:
+        choice = self._choice.view(np.recarray)
+        pairs = policy.function(policy_arrays(self.state, 0), plane, policy.vector, choice)
+        if not isinstance(pairs, (int, np.integer)) or pairs != 1:
             self._fail(codes.NO_VICTIM)
         self.apply(int(self._choice[0]["block"]), int(self._choice[0]["mask"]))
 
     def set_horizon(self, host_pages: int | None) -> None:
         """Stop admission once ``host_pages`` more host pages have been admitted (None: never)."""
         run = self.state.run[0, 0]
-        if host_pages is not None and host_pages < 1:
-            raise SsdgymError(f"host_pages must be at least 1, not {host_pages}.")
+        if host_pages is not None and (not _is_whole(host_pages) or not 1 <= host_pages < _NO_HORIZON):
+            raise SsdgymError(
+                f"host_pages must be a whole number from 1 to 2**62 - 1, not {host_pages!r:.60}."
+            )
         run["horizon"] = _NO_HORIZON if host_pages is None else run["admitted_pages"] + host_pages
 
     def feed(self, requests: np.ndarray) -> None:
         """Make ``requests`` (m,) REQUEST the device's input; what is left of the one before is forgotten."""
         check_requests(requests, self.logical_pages)
+        start_input(self.state, 0, self._pages_not_admitted())
         self._input = np.ascontiguousarray(requests)
-        start_input(self.state, 0)
+
+    def _pages_not_admitted(self) -> int:
+        """Pages of the request in admission that the device has not taken yet."""
+        run = self.state.run[0, 0]
+        return int(self._input[run["cursor"]]["pages"] - run["offset"]) if run["slot"] >= 0 else 0
 
     def advance(self, *, last: bool = True) -> int:
         """Run to the end of the input or horizon, or to a decision the caller takes.
@@ -259,7 +291,9 @@ class Simulator:
         chosen = whole if mask is None else mask
         if not 0 <= chosen <= whole:
             self._fail(codes.ILLEGAL_MASK)
-        status = apply(self.state, 0, block, np.uint64(chosen))
+        if not _is_whole(block) or not -(2**63) <= block < 2**63:
+            self._fail(codes.ILLEGAL_BLOCK)
+        status = apply(self.state, 0, int(block), np.uint64(chosen))
         if status < 0:
             self._fail(status)
 
@@ -285,8 +319,14 @@ class Simulator:
 
     def restore(self, snapshot: tuple[State, np.ndarray]) -> None:
         """Make this device the saved one, in place."""
-        saved, self._input = snapshot
+        saved, requests = snapshot
+        if not _fits(saved, self.state):
+            raise SsdgymError(
+                f"device {self.device.name}: the snapshot is of another device, or of one that records another "
+                "number of latencies; restore it to a Simulator made as that one was."
+            )
         restore_device(self.state, 0, saved)
+        self._input = requests
 
     def same_as(self, other: Simulator) -> bool:
         """Are two devices equal in every value of their state?"""
@@ -298,18 +338,43 @@ def failure(status: int, device: DeviceConfig, policy: str) -> SsdgymError:
     return SsdgymError(f"device {device.name} {_REASONS[status].format(policy=policy)}.")
 
 
-def _until_empty(stream: RequestStream) -> Iterator[np.ndarray]:
+def _until_empty(stream: RequestStream, start_ns: int) -> Iterator[np.ndarray]:
+    """The stream in chunks, its times counted from ``start_ns``."""
     while len(chunk := stream.next(_CHUNK)):
+        if start_ns:
+            chunk = chunk.copy()
+            chunk["arrival_ns"] += start_ns
         yield chunk
 
 
-def start_input(state: State, i: int) -> None:
-    """Device ``i`` begins a new chunk of input; what is left of a request cut by a horizon is forgotten."""
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _fits(saved: State, state: State) -> bool:
+    """Is the saved device, but for its seed, made as this one is?"""
+    names = [name for name in GEOMETRY.names or () if name != "seed"]
+    return all(a.shape == b.shape for a, b in zip(saved, state, strict=True)) and all(
+        np.array_equal(saved.geometry[name], state.geometry[name]) for name in names
+    )
+
+
+def start_input(state: State, i: int, not_admitted: int = 0) -> None:
+    """Device ``i`` begins a new chunk of input; what is left of the request in admission is forgotten.
+
+    ``not_admitted`` is how many pages that is. If others of its pages are under way it ends with the last of
+    those; else (a horizon has cut it) it is no request any more.
+    """
     run = state.run[i, 0]
     run["cursor"] = 0
     run["offset"] = 0
     if run["slot"] >= 0:
         slot = state.slot[i, run["slot"]]
+        if slot["remaining"] > not_admitted:
+            slot["remaining"] -= not_admitted
+            run["slot"] = -1
+            return
+        slot["remaining"] = 0
         run["outstanding"] -= 1
         run["outstanding_writes"] -= slot["op"] == WRITE
         slot["next"] = run["free_slot"]
@@ -322,7 +387,12 @@ def reset_metrics(state: State, i: int) -> None:
     run = state.run[i, 0]
     for name in COUNTERS:
         run[name] = 0
-    run["serial"] = 0
+    # Requests under way are numbered anew, so that serial - outstanding counts those finished from now on.
+    slots = state.slot[i]
+    under_way = np.flatnonzero(slots["remaining"] > 0)
+    under_way = under_way[np.argsort(slots["serial"][under_way])]
+    slots["serial"][under_way] = np.arange(len(under_way))
+    run["serial"] = len(under_way)
     run["metrics_start_ns"] = run["now"]
     state.latency[i] = 0
     state.histogram[i] = 0
@@ -336,7 +406,7 @@ def check_requests(requests: np.ndarray, logical_pages: int) -> None:
         SsdgymError: wrong dtype, a page outside the logical space, a size below 1, an unknown op, arrivals
             out of range or out of order.
     """
-    if requests.dtype != REQUEST or requests.ndim != 1:
+    if not isinstance(requests, np.ndarray) or requests.dtype != REQUEST or requests.ndim != 1:
         raise SsdgymError("requests must be a one-dimensional array of ssdgym.workloads.requests.REQUEST.")
     lpn, pages, op = requests["lpn"], requests["pages"], requests["op"]
     end = lpn.astype(np.int64) + pages

@@ -6,12 +6,14 @@ from typing import Protocol
 
 import numpy as np
 
-from ssdgym.config.workload import MixedConfig, TraceConfig, WorkloadConfig
+from ssdgym.config.workload import MixedConfig, TraceConfig, WorkloadConfig, never_writes
+from ssdgym.errors import SsdgymError
 from ssdgym.workloads.accesses import Accesses, footprint_range
 from ssdgym.workloads.chunks import ChunkedStream
 from ssdgym.workloads.mixed import MixedAccesses
 from ssdgym.workloads.pacing import Paced
-from ssdgym.workloads.requests import Requests
+from ssdgym.workloads.requests import WRITE, Requests
+from ssdgym.workloads.traces.loading import load_trace
 from ssdgym.workloads.traces.replay import open_trace, trace_footprint_pages
 
 #: Keeps the workload's draws apart from the other users of a seed (docs/engine.md, Randomness).
@@ -45,8 +47,10 @@ def open_workload(config: WorkloadConfig, *, logical_pages: int, page_size: int,
         seed: not negative; the same seed gives the same requests. Traces do not use it.
 
     Raises:
-        SsdgymError: the workload does not fit the device, or its trace cannot be read.
+        SsdgymError: the workload does not fit the device, its trace cannot be read, or the seed is no seed.
     """
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise SsdgymError(f"the seed of a workload must be a whole number from 0 up, not {seed!r:.60}.")
     if isinstance(config, TraceConfig):
         return open_trace(config, logical_pages, page_size)
     pattern_seed, pace_seed = np.random.SeedSequence([seed, _WORKLOAD_STREAM]).spawn(2)
@@ -68,6 +72,17 @@ def footprint_pages(config: TraceConfig, page_size: int) -> int:
         SsdgymError: the trace cannot be read.
     """
     return trace_footprint_pages(config, page_size)
+
+
+def writes_nothing(config: WorkloadConfig) -> bool:
+    """Does the workload write no page at all, so that no number of host pages would ever be reached?
+
+    Raises:
+        SsdgymError: its trace cannot be read.
+    """
+    if isinstance(config, TraceConfig):
+        return not (load_trace(config).records["op"] == WRITE).any()
+    return never_writes(config)
 
 
 def _generated_footprint(config: WorkloadConfig, logical_pages: int) -> int:

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from ssdgym.engine.audit import FAULTS, first_fault
-from ssdgym.engine.gc import ERASE_DECISION
+from ssdgym.engine.gc import ERASE_DECISION, OK, check_erase_set
+from ssdgym.engine.layout import Device
 from ssdgym.simulator import Simulator
 from tests.engine.oracle import (
     POLICIES,
@@ -23,7 +24,9 @@ from tests.engine.oracle import (
 )
 from tests.reference import Reference, ReferenceConfig
 
-THOROUGH = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+PHASES = (Phase.explicit, Phase.generate, Phase.shrink)
+QUICK = settings(max_examples=80, phases=PHASES, deadline=None, suppress_health_check=list(HealthCheck))
+THOROUGH = settings(QUICK, max_examples=1500)
 
 
 def run_both(
@@ -45,10 +48,8 @@ def run_both(
     return sim, reference
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@given(data=st.data())
-@THOROUGH
-def test_engine__agrees_with_the_reference(policy: str, data: st.DataObject) -> None:
+def agrees(policy: str, data: st.DataObject) -> None:
+    """One device, one input, to its end or horizon: everything the same in both."""
     config = data.draw(configs())
     requests = data.draw(request_lists(config.logical_pages, data.draw(st.sampled_from([40, 300]))))
     chunks = data.draw(st.lists(st.integers(0, len(requests)), max_size=2))
@@ -59,12 +60,23 @@ def test_engine__agrees_with_the_reference(policy: str, data: st.DataObject) -> 
     assert sim.metrics()["lost_pages"] == 0
 
 
+@pytest.mark.parametrize("policy", POLICIES)
+@given(data=st.data())
+@QUICK
+def test_engine__agrees_with_the_reference(policy: str, data: st.DataObject) -> None:
+    agrees(policy, data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", POLICIES)
 @given(data=st.data())
 @THOROUGH
-def test_engine__agrees_on_runs_of_sub_blocks_chosen_at_random(data: st.DataObject) -> None:
-    """Erase sets no policy of ours chooses yet, some of them illegal: refused by both, else carried out by
-    both.
-    """
+def test_engine__agrees_with_the_reference__thoroughly(policy: str, data: st.DataObject) -> None:
+    agrees(policy, data)
+
+
+def agrees_on_runs_of_sub_blocks(data: st.DataObject) -> None:
+    """Erase sets no policy of ours chooses yet, drawn at random among the legal ones."""
     config = data.draw(configs(sub_blocks_per_block=2, erase_unit="sub_block_run"))
     requests = data.draw(request_lists(config.logical_pages, 200))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
@@ -81,6 +93,43 @@ def test_engine__agrees_on_runs_of_sub_blocks_chosen_at_random(data: st.DataObje
     with pytest.raises(StopIteration):
         steps.send(choice)
     assert_same(sim, reference)
+    assert FAULTS[first_fault(sim.state, 0)] == "none"
+
+
+@given(data=st.data())
+@QUICK
+def test_engine__agrees_on_runs_of_sub_blocks(data: st.DataObject) -> None:
+    agrees_on_runs_of_sub_blocks(data)
+
+
+@pytest.mark.slow
+@given(data=st.data())
+@THOROUGH
+def test_engine__agrees_on_runs_of_sub_blocks__thoroughly(data: st.DataObject) -> None:
+    agrees_on_runs_of_sub_blocks(data)
+
+
+@given(data=st.data())
+@settings(QUICK, max_examples=30)
+def test_legal_erase_sets__the_same_in_both(data: st.DataObject) -> None:
+    """At every decision each block of the device with each mask: refused by both or by neither."""
+    unit = data.draw(st.sampled_from(["block", "sub_block_run"]))
+    config = data.draw(configs(sub_blocks_per_block=2, erase_unit=unit, timing="none"))
+    requests = data.draw(request_lists(config.logical_pages, 100))
+    sim = Simulator(device_config(config), policy=None, seed=config.seed, recording=RECORDING)
+    reference = Reference(config)
+    steps = reference.decisions(requests)
+    sim.feed(request_array(requests))
+    choice = None
+    while sim.advance() == ERASE_DECISION:
+        plane = steps.send(choice)
+        dev = Device(*(array[0] for array in sim.state))
+        for block in range(config.planes * config.blocks_per_plane):
+            for mask in range(4):
+                ours = check_erase_set(dev, dev.geometry[0], plane, block, np.uint64(mask)) == OK
+                assert ours == (reference.device.objection(plane, block, mask) is None), (block, mask)
+        choice = _random_legal_choice(reference, plane, np.random.default_rng(0))
+        sim.apply(*choice)
 
 
 def _random_legal_choice(reference: Reference, plane: int, rng: np.random.Generator) -> tuple[int, int]:

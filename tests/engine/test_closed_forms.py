@@ -1,7 +1,7 @@
 """Write amplification of uniform random writes against published closed forms and another simulator's values.
 
-Utilisation ``u`` counts the device without the blocks that GC keeps free: when a victim is chosen, one of those has
-just been opened and the others wait in the pool, so ``blocks - free_blocks`` blocks hold all data.
+Utilisation ``u`` counts the device without the blocks that GC keeps free: when a victim is chosen, one of
+those has just been opened and the others wait in the pool, so ``blocks - free_blocks`` blocks hold all data.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def test_random__one_over_one_minus_u(policy: str, utilisation: float) -> None:
 
 
 def test_random__small_blocks__below_the_formula_by_the_share_of_blocks_that_are_no_victims() -> None:
-    """Only blocks with an invalid page are drawn: with a share ``p`` of blocks without, WA = (1 - p) / (1 - u)."""
+    """Only blocks with an invalid page are drawn: with a share ``p`` without, WA = (1 - p) / (1 - u)."""
     utilisation, blocks = 0.85, 4000
     logical_pages = round(utilisation * (blocks - 2) * 32)
     sim = uniform_writes("random", blocks=blocks, pages_per_block=32, logical_pages=logical_pages)
@@ -85,7 +85,7 @@ def test_random__small_blocks__below_the_formula_by_the_share_of_blocks_that_are
 
 @pytest.mark.parametrize("utilisation", [0.7, 0.8, 0.9])
 def test_greedy__large_blocks__just_under_fifo(utilisation: float) -> None:
-    """With 256 pages a block, greedy is within 2 % of the formula of FIFO, from below (Desnoyers, SYSTOR 2012)."""
+    """With 256 pages a block, greedy is at most 2 % below the formula of FIFO (Desnoyers, SYSTOR 2012)."""
     measured = steady("greedy", blocks=1000, pages_per_block=256, utilisation=utilisation, writes=1_500_000)
     assert 0.98 * fifo_formula(utilisation) < measured < fifo_formula(utilisation)
 

@@ -22,7 +22,7 @@ def three() -> int:
 
 
 def test_kernel__compiled_without_reference_counting() -> None:
-    """Passing a device between functions costs about thirty times the work otherwise; numba keeps the option unofficial."""
+    """Passing a device between functions can cost thirty times the work otherwise."""
     assert hasattr(CPUTargetOptions, "_nrt"), f"numba {numba.__version__} has dropped the option _nrt"
     assert advance.targetoptions["_nrt"] is False
     assert door.kernel(three)() == 3
@@ -103,6 +103,22 @@ def test_entry__typed_at_a_prompt__works_without_a_cache() -> None:
     assert door.entry(namespace["four"])() == 4
 
 
+def twice(x):
+    return x + x
+
+
+def test_shared__plain_python_for_python_and_compiled_for_kernels() -> None:
+    helper = door.shared(twice)
+    assert helper is twice
+
+    @door.kernel
+    def fourfold(x):
+        return helper(helper(x))
+
+    assert fourfold(3) == 12
+    assert helper("ab") == "abab"
+
+
 CHECKED_RUN = """
 import numpy as np
 import gymnasium as gym
@@ -123,7 +139,9 @@ for timing in ("none", "event"):
         for candidates in (9, "all"):
             geometry = {"sub_blocks_per_block": 4, "planes_per_die": 2}
             env = gym.make(
-                "ssdgym/EraseVictim-v0", device=device(geometry, ftl, erase_unit="sub_block_run"), horizon=300,
+                "ssdgym/EraseVictim-v0",
+                device=device(geometry, ftl, erase_unit="sub_block_run"),
+                horizon=300,
                 candidates=candidates,
             )
             env.reset(seed=0)

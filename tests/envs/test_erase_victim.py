@@ -1,4 +1,4 @@
-"""``ssdgym/EraseVictim-v0``: what Gymnasium and Stable-Baselines3 expect, and what its documentation promises."""
+"""``ssdgym/EraseVictim-v0``: what Gymnasium and Stable-Baselines3 expect, and what its docs promise."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def any_valid(mask: np.ndarray, rng: np.random.Generator) -> int:
 
 
 class ForCheckers(EraseVictimEnv):
-    """Takes the next valid action for one outside the mask: the checkers sample actions without regard to masks."""
+    """Takes the next valid action for one outside the mask: the checkers sample without regard to masks."""
 
     def step(self, action: Any) -> Any:
         valid = np.flatnonzero(self.action_masks())
@@ -151,6 +151,24 @@ def test_vector_step__one_action_outside_the_mask__nobody_moves() -> None:
     assert [differences(env.episodes.state, i, before[i], 0) for i in range(3)] == [[], [], []]
 
 
+@pytest.mark.parametrize("wrong", [0.0, 0.7, True, "0", None, 10**30], ids=str)
+def test_step__no_whole_number__refused(wrong: Any) -> None:
+    """Rounded down, 0.7 would be a valid action that nobody chose."""
+    env = EraseVictimEnv(**options())
+    env.reset(seed=0)
+    before = copy_device(env.episodes.state, 0)
+    with pytest.raises(SsdgymError, match="actions must be whole numbers"):
+        env.step(wrong)
+    assert differences(env.episodes.state, 0, before, 0) == []
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int32, np.uint16, np.int64, int])
+def test_step__any_type_of_whole_number__is_an_action(kind: Any) -> None:
+    env = EraseVictimEnv(**options())
+    _, info = env.reset(seed=0)
+    assert env.step(kind(info["proposed"][0]))[4]["relocated_pages"] >= 0
+
+
 @pytest.mark.parametrize("actions", [[0, 0], [[0, 0, 0]], 0], ids=["too few", "2-d", "a number"])
 def test_vector_step__not_one_action_each__refused(actions: Any) -> None:
     env = EraseVictimVectorEnv(3, **options())
@@ -182,7 +200,7 @@ def test_proposals__without_repeats_and_at_the_places_named(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["every block", "every erase set"])
 def test_candidates_all__the_same_erase_set_at_the_same_place(kind: str) -> None:
-    """Block by block of the plane that collects; of a block with runs, by start and length, the whole block last."""
+    """Block by block of the plane; of a block with runs, by start and length, the whole block last."""
     env = EraseVictimEnv(**options(kind))
     config = env.episodes.devices[0]
     s = config.geometry.sub_blocks_per_block if config.erase_unit == "sub_block_run" else 1
@@ -252,7 +270,7 @@ def test_observations__any_device__finite_inside_the_space_and_never_without_a_v
     assert info["metrics"]["lost_pages"] == 0
 
 
-# -- seeds --------------------------------------------------------------------------------------------------------
+# -- seeds ---------------------------------------------------------------------------------------------------
 
 
 def test_reset__seed__is_the_first_episode_and_draws_the_next_ones() -> None:
@@ -291,16 +309,21 @@ def test_vector_reset__a_number_seeds_upwards__the_single_environments_episodes(
             np.testing.assert_array_equal(observation[key][i], single[key])
 
 
+def test_reset__seed_of_more_than_63_bits__refused() -> None:
+    with pytest.raises(SsdgymError, match=r"seed 9223372036854775808 of environment 0 must be from 0 to"):
+        EraseVictimEnv(**options()).reset(seed=2**63)
+
+
 def test_vector_reset__wrong_number_of_seeds__refused() -> None:
     with pytest.raises(SsdgymError, match="reset was given 2 seeds for 3 environments"):
         EraseVictimVectorEnv(3, **options()).reset(seed=[1, 2])
 
 
-# -- vector -------------------------------------------------------------------------------------------------------
+# -- vector --------------------------------------------------------------------------------------------------
 
 
 def test_vector_step__same_step_autoreset__as_the_single_environment_episode_for_episode() -> None:
-    """Over several episodes: rewards, terms, flags, final observations and metrics, first observations of the next."""
+    """Over several episodes: rewards, terms, flags, final observations and metrics, next observations."""
     vector = EraseVictimVectorEnv(2, **options(horizon=150), copy=True)
     assert vector.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
     singles = [EraseVictimEnv(**options(horizon=150)) for _ in range(2)]
@@ -360,7 +383,7 @@ def test_make_vec__registered__native() -> None:
         EraseVictimVectorEnv(2, **options(), max_episode_steps=5)
 
 
-# -- other processes ----------------------------------------------------------------------------------------------
+# -- other processes -----------------------------------------------------------------------------------------
 
 
 def first_observation(arguments: dict[str, Any], connection: Any) -> None:

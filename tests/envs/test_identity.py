@@ -1,7 +1,7 @@
-"""One policy, one seed, one device: compiled, through the environments, restored or elsewhere, all state is the same.
+"""One policy, one seed, one device: compiled, through the environments or elsewhere, all state is the same.
 
-Compared are all arrays of the device; only the place in the input chunk, the position of the next stop and how many
-latencies are kept may differ.
+Compared are all arrays of the device; only the place in the input chunk, where it stops next and how
+many latencies are kept may differ.
 """
 
 from __future__ import annotations

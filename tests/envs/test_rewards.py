@@ -20,7 +20,7 @@ FTLS: dict[str, dict[str, Any]] = {
     "event": {"timing": "event"},
     "event, background": {"timing": "event", "gc": {"free_fraction": 0.15, "background_fraction": 0.2}},
 }
-#: Term -> the same from the metrics of the episode; a program takes 600 ns, moves 12 uJ, an erase of a block 20 uJ.
+#: Term -> the same from the metrics; a program takes 600 ns, a move 12 uJ, an erase of a block 20 uJ.
 BY_METRICS = {
     "relocations": lambda m: -(m["write_amplification"] - 1) * HORIZON / 8,
     "wear": lambda m: -m["erased_sub_blocks"] / 4,

@@ -11,7 +11,9 @@ from scipy import stats
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.statistics import (
     Estimate,
+    geometric_mean_over_tasks,
     iqm,
+    mean_over_tasks,
     probability_of_improvement,
     relative_difference,
     stratified_bootstrap,
@@ -131,3 +133,18 @@ def test_relative_difference__refuses_unpaired_or_non_positive_scores() -> None:
         relative_difference([[1.0], [2.0]], [[1.0]])
     with pytest.raises(SsdgymError, match="positive"):
         relative_difference([[1.0], [2.0]], [[1.0], [0.0]])
+
+
+def test_relative_difference__a_disaster_on_one_task_is_not_trimmed_away() -> None:
+    theirs = np.ones((8, 5))
+    ours = theirs * np.array([0.97, 0.97, 0.97, 0.97, 1.5])
+    estimate = relative_difference(ours, theirs)
+    assert estimate.value == pytest.approx((0.97**4 * 1.5) ** 0.2 - 1)
+    assert estimate.low > 0
+
+
+def test_means_over_tasks__take_the_middle_half_of_the_runs_and_all_of_the_tasks() -> None:
+    # Of four runs the two in the middle count: 2.5 and 25.
+    scores = np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0], [100.0, 1000.0]])
+    assert mean_over_tasks(scores) == pytest.approx(13.75)
+    assert geometric_mean_over_tasks(scores) == pytest.approx(np.sqrt(2.5 * 25))

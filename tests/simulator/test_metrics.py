@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ssdgym.simulator import Recording, Simulator
-from ssdgym.workloads.requests import READ, WRITE
+from ssdgym.workloads.requests import READ, REQUEST, WRITE
 from tests.engine.devices import device, full_device, mixed_requests, random_writes, writes
 
 
@@ -94,6 +94,20 @@ def test_reset__counts_anew_and_leaves_the_device_alone() -> None:
     assert metrics["host_pages_written"] == metrics["requests"] == metrics["duration_ns"] == 0
     assert metrics["write_latency_ns"]["count"] == 0
     assert metrics["wear"]["max_erases"] > 0
+
+
+@pytest.mark.parametrize("timing", ["none", "event"])
+def test_requests__those_finished_since_the_reset(timing: str) -> None:
+    """Four requests of 40 pages; the first 50 pages are not measured, and the fourth request is cut."""
+    requests = np.zeros(4, REQUEST)
+    requests["pages"], requests["op"] = 40, WRITE
+    sim = Simulator(full_device(ftl={"timing": timing}))
+    metrics = sim.run(requests, settle=50, host_pages=80)
+    assert metrics["host_pages_written"] == 80
+    assert metrics["requests"] == 2
+    if timing == "event":
+        assert metrics["write_latency_ns"]["count"] == 2
+        assert metrics["write_latency_ns"]["exact"]
 
 
 def test_duration__is_simulated_time_since_the_reset() -> None:

@@ -35,7 +35,7 @@ def same(a: Simulator, b: Simulator) -> bool:
     return differences(a.state, 0, b.state, 0) == []
 
 
-# -- input --------------------------------------------------------------------------------------------------------
+# -- input ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_run__no_request_array__refused(wrong: np.ndarray) -> None:
     [
         ({"workload": "uniform"}, "workload uniform never ends; give host_pages"),
         ({"workload": {"kind": "uniform", "read_fraction": 1}, "host_pages": 9}, "writes nothing"),
-        ({"workload": "uniform", "host_pages": 0}, "host_pages must be at least 1, not 0"),
+        ({"workload": "uniform", "host_pages": 0}, "host_pages must be a whole number from 1"),
     ],
 )
 def test_run__would_not_end__refused(arguments: dict[str, Any], reason: str) -> None:
@@ -128,7 +128,7 @@ def test_run__settling__is_not_measured_but_happens() -> None:
     assert settled.state.logical.tobytes() == plain.state.logical.tobytes()
 
 
-# -- decisions ----------------------------------------------------------------------------------------------------
+# -- decisions -----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def test_policy__names_no_victim__is_an_error() -> None:
     assert "needs a victim, and the policy lazy named none" in sentence(caught)
 
 
-# -- requests -----------------------------------------------------------------------------------------------------
+# -- requests ------------------------------------------------------------------------------------------------
 
 
 def request(op: int, lpn: int = 0, pages: int = 1, flags: int = 0) -> np.ndarray:
@@ -298,6 +298,6 @@ def test_timing__one_plane__changes_nothing_in_the_maps(policy: str) -> None:
 
 @pytest.mark.parametrize("policy", ["fifo", "greedy", "windowed_greedy"])
 def test_timing__several_planes__changes_only_what_the_clock_says(policy: str) -> None:
-    """While one die collects the others go on writing: the planes are as without time, but interleaved otherwise."""
+    """While one die collects the others go on writing: each plane is as without time."""
     unlike = ftl_differences({"geometry": {"planes_per_die": 2}}, policy)
     assert set(unlike) <= {"block.closed_at", "block.invalidated_at"}
