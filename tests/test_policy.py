@@ -103,7 +103,7 @@ def test_get__what_does_not_exist_or_make_sense__refused(spec: str, expected: st
         "greedy",
         "d_choices(d=7)",
         "cost_benefit(exponent=0.1234567890123, since_close=1)",
-        "d_choices(d=1e-05)",
+        "cost_benefit(exponent=1e-05)",
     ],
 )
 def test_label_and_pickle__give_the_same_policy(spec: str) -> None:

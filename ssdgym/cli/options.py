@@ -93,7 +93,7 @@ def parse_seeds(text: str) -> list[int]:
         low, high = int(first), int(last if dash else first)
         if not low <= high <= LAST_SEED or high - low >= MOST_SEEDS:
             raise SsdgymError(
-                f"--seeds {text!r}: ranges go from low to high, over at most {MOST_SEEDS} seeds up to 2**63 - 1"
+                f"--seeds {text!r}: ranges from low to high have at most {MOST_SEEDS} seeds up to 2**63 - 1"
             )
         seeds += range(low, high + 1)
     if len(set(seeds)) < len(seeds):

@@ -55,7 +55,7 @@ def _add_block(dev, sets, count, block):
 def propose(dev, plane, proposers, sets, proposed):
     """Begin the table with the legal picks of the policies, equal ones once; returns how many there are.
 
-    ``proposed[k]`` is where the pick of policy ``k`` stands (-1: it had none). Pure: the device stays as it is.
+    ``proposed[k]`` is where the pick of policy ``k`` stands (-1: none). Pure: the device stays as it is.
     """
     count = 0
     choice = proposers.choice

@@ -28,6 +28,7 @@ from numba.core.cpu import CPUTargetOptions
 from numba.extending import intrinsic, register_jitable
 
 ENGINE_FOLDER = Path(__file__).parent
+REQUEST_FORMAT = ENGINE_FOLDER.parent / "workloads" / "requests.py"
 
 
 @functools.cache
@@ -35,7 +36,7 @@ def engine_hash() -> str:
     """Hash of every engine source and of numba's version: names the compile cache and stamps results."""
     digest = hashlib.sha256(numba.__version__.encode())
     # The constants of a request array are compiled into the engine, too.
-    for source in [*sorted(ENGINE_FOLDER.glob("*.py")), ENGINE_FOLDER.parent / "workloads" / "requests.py"]:
+    for source in [*sorted(ENGINE_FOLDER.glob("*.py")), REQUEST_FORMAT]:
         digest.update(source.name.encode())
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
@@ -138,6 +139,8 @@ def _enable_cache(dispatcher: Any) -> None:
     config.CACHE_DIR = str(compile_cache_folder())
     try:
         dispatcher.enable_caching()
+    except RuntimeError:
+        pass  # a function typed at a prompt has no file to key a cache on: it is compiled afresh each time
     finally:
         config.CACHE_DIR = before
 

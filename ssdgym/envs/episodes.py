@@ -328,7 +328,7 @@ def _check(options: Options) -> None:
     wanted = options.candidates
     if wanted == "all":
         return
-    if not _is_whole(wanted):
+    if isinstance(wanted, str) or not _is_whole(wanted):
         raise SsdgymError(f"candidates must be a number or 'all', not {wanted!r}.")
     if not len(options.proposers) <= wanted <= _MOST_CANDIDATES:
         raise SsdgymError(

@@ -156,7 +156,7 @@ def load_aged(state: State, i: int, key: str) -> AgeingReport | None:
             arrays = {name: archive[name] for name in archive.files}
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
+    except (OSError, ValueError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile):
         _remove(path)
         return None
     checksum = arrays.pop("checksum", np.array("")).item()

@@ -19,7 +19,7 @@ from ssdgym.errors import SsdgymError
 FLOOR_BLOCKS = 2
 
 _TOO_LARGE = (
-    "this machine has less; make the geometry, window_pages, the latencies recorded or the number of devices "
+    "this machine has not as much memory; make the geometry, window_pages, the latencies recorded or the number of devices "
     "smaller"
 )
 

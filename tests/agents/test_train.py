@@ -114,7 +114,7 @@ def test_train__tensorboard__has_training_and_validation(make_config, tmp_path) 
 
 def test_train__progress_bar__shows_rate(make_config, tmp_path, capsys) -> None:
     train(make_config(), tmp_path / "run", progress=True)
-    assert "/s" in capsys.readouterr().out
+    assert "/s" in capsys.readouterr().err
 
 
 def test_train__unwritable_folder__refused_before_any_work(make_config, tmp_path, monkeypatch) -> None:

@@ -8,16 +8,22 @@ from ssdgym.experiments import bench
 from ssdgym.experiments.bench import Measurement
 
 
+def measured(value: float, unit: str, expected: float | None, yardstick: float | None = None) -> Measurement:
+    """A measurement without spread."""
+    return Measurement("it", value, value, value, unit, expected, yardstick)
+
+
 def test_measurement__a_rate_must_be_reached_from_above_and_a_time_from_below() -> None:
-    assert Measurement("rate", 2e6, "requests/s", 1e6).reached
-    assert not Measurement("rate", 0.5e6, "requests/s", 1e6).reached
-    assert Measurement("time", 1.0, "s", 2.0).reached
-    assert not Measurement("time", 3.0, "s", 2.0).reached
+    assert measured(2e6, "requests/s", 1e6).reached is True
+    assert measured(0.5e6, "requests/s", 1e6).reached is False
+    assert measured(1.0, "s", 2.0).reached is True
+    assert measured(3.0, "s", 2.0).reached is False
+    assert measured(3.0, "requests/s", None).reached is None
 
 
 def test_measurement__json_has_the_ratio_to_the_yardstick() -> None:
-    assert Measurement("rate", 2e6, "requests/s", 1e6, yardstick=8e6).as_dict()["ratio"] == 0.25
-    assert Measurement("time", 2.0, "s", 1.0).as_dict()["ratio"] is None
+    assert measured(2e6, "requests/s", 1e6, yardstick=8e6).as_dict()["ratio"] == 0.25
+    assert measured(2.0, "s", 1.0).as_dict()["ratio"] is None
 
 
 def test_yardstick__touches_memory_once_per_request(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,6 +38,7 @@ def test_measure_all__reports_every_rate_beside_the_yardstick(monkeypatch: pytes
     monkeypatch.setattr(bench, "_VECTOR_STEPS", 10)
     announced: list[str] = []
     found = bench.measure_all(1, start=False, announce=announced.append)
-    assert announced == ["the yardstick", *(measurement.name for measurement in found)]
-    assert len(found) == 4
+    assert announced == [measurement.name for measurement in found]
+    assert len(found) == 6
+    assert all(measurement.low <= measurement.value <= measurement.high for measurement in found)
     assert all(measurement.ratio is not None and measurement.ratio > 0 for measurement in found)

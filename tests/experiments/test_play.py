@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from ssdgym.envs.episodes import DEFAULT_PROPOSERS
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments import play
 from ssdgym.experiments.evaluate import Cell, check_cells, evaluate
@@ -17,16 +17,20 @@ from ssdgym.experiments.evaluate import Cell, check_cells, evaluate
 class Greedy:
     """Stands for a network: plays the pick of ``greedy``, which the environment's info names."""
 
-    environment: play.EraseVictimVectorEnv
+    environment: play.EraseVictimVectorEnv | None
+    card = SimpleNamespace(
+        training={"environment": {"kwargs": {"proposers": ("fifo", "greedy"), "horizon": 9}}}
+    )
 
     @classmethod
-    def load(cls, path: Path, environment: play.EraseVictimVectorEnv) -> Greedy:
+    def load(cls, path: Path, environment: play.EraseVictimVectorEnv | None = None) -> Greedy:
         agent = cls()
         agent.environment = environment
         return agent
 
     def act(self, observation: dict[str, np.ndarray]) -> np.ndarray:
-        proposed = self.environment.episodes.view.proposed[:, DEFAULT_PROPOSERS.index("greedy")]
+        # The environment is made with the proposers the agent was trained with, in their order.
+        proposed = self.environment.episodes.view.proposed[:, 1]
         return np.maximum(proposed, 0)
 
 
