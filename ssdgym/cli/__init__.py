@@ -6,6 +6,8 @@ Commands import what they need when they run, so that ``ssdgym --help`` answers 
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -59,13 +61,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         status = app(args=arguments, prog_name="ssdgym", standalone_mode=False)
+        sys.stdout.flush()
     except typer.TyperException as error:
         return _refuse(error.format_message())
     except SsdgymError as error:
         return _refuse(str(error))
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        _discard_output()
+        return _refuse("no space is left on the device that is written to; free some")
     return status if isinstance(status, int) else 0
+
+
+def _discard_output() -> None:
+    """Send what stdout still holds nowhere, so that Python does not fail on it once more as it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _refuse(sentence: str) -> int:

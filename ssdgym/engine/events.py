@@ -32,7 +32,7 @@ def _set_leaf(dev, geometry, resource, key):
 
 @inlined
 def latest_ns(geometry):
-    """The time at which a device stops: every command that starts before it ends at a time that fits a key."""
+    """When a device stops: every command that starts before this ends at a time that fits a key."""
     return np.int64(1) << (np.int64(62) - geometry.leaf_bits)
 
 

@@ -140,22 +140,41 @@ def _enable_cache(dispatcher: Any) -> None:
     try:
         dispatcher.enable_caching()
     except RuntimeError:
-        pass  # a function typed at a prompt has no file to key a cache on: it is compiled afresh each time
+        return  # a function typed at a prompt has no file to key a cache on: it is compiled afresh each time
     finally:
         config.CACHE_DIR = before
+    _save_if_possible(dispatcher._cache)
+
+
+def _save_if_possible(cache: Any) -> None:
+    """Let a full disk cost a compile the next time, and not the run."""
+    save = cache.save_overload
+
+    def save_overload(signature: Any, compiled: Any) -> None:
+        try:
+            save(signature, compiled)
+        except OSError as error:
+            warnings.warn(
+                f"{compile_cache_folder()}: a compiled function cannot be kept ({error.strerror}); "
+                "free some space",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+    cache.save_overload = save_overload
 
 
 @functools.cache
 def _cache_is_writable(folder: Path) -> bool:
-    """Can the folder be used? If not, say so once: numba would fall back to folders that know no engine hash."""
+    """Can the folder be used? If not, say so once: numba would fall back to folders without engine hash."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return True
     except OSError as error:
         warnings.warn(
-            f"{folder}: the compiled engine cannot be kept ({error.strerror}) and will be compiled in every process, "
-            "which takes a minute; set SSDGYM_CACHE_DIR to a folder that can be written",
+            f"{folder}: the compiled engine cannot be kept ({error.strerror}) and will be compiled in every "
+            "process, which takes a minute; set SSDGYM_CACHE_DIR to a folder that can be written",
             RuntimeWarning,
             stacklevel=2,
         )

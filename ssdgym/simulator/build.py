@@ -19,8 +19,8 @@ from ssdgym.errors import SsdgymError
 FLOOR_BLOCKS = 2
 
 _TOO_LARGE = (
-    "this machine has not as much memory; make the geometry, window_pages, the latencies recorded or the number of devices "
-    "smaller"
+    "this machine has not as much memory; make the geometry, window_pages, the latencies recorded or the "
+    "number of devices smaller"
 )
 
 
@@ -142,8 +142,8 @@ def _check_times(device: DeviceConfig) -> None:
     most = 1 << (62 - _leaf_bits(device))
     if longest >= most:
         raise SsdgymError(
-            f"device {device.name}: a command may take {longest:.3g} ns, waiting for its channel included, and only "
-            f"times below {most:.3g} ns can be counted; shorten its timing."
+            f"device {device.name}: a command may take {longest:.3g} ns, waiting for its channel included, "
+            f"and only times below {most:.3g} ns can be counted; shorten its timing."
         )
 
 

@@ -42,7 +42,7 @@ _REASONS = {
     codes.ILLEGAL_MASK: "cannot erase this set of sub-blocks: its erase_unit does not allow it",
     codes.NOTHING_TO_GAIN: "would gain nothing: the erase set holds no invalid page",
     codes.NO_DECISION: "waits for no decision now; call advance first",
-    OUT_OF_TIME: "has come to a time that is too far in the future to be counted; let requests arrive earlier",
+    OUT_OF_TIME: "has come to a time too far in the future to be counted; let requests arrive earlier",
     STUCK: "has come to a standstill with requests outstanding, which is a fault of ssdgym; please report it",
 }
 
@@ -322,8 +322,8 @@ class Simulator:
         saved, requests = snapshot
         if not _fits(saved, self.state):
             raise SsdgymError(
-                f"device {self.device.name}: the snapshot is of another device, or of one that records another "
-                "number of latencies; restore it to a Simulator made as that one was."
+                f"device {self.device.name}: the snapshot is of another device, or of one that records "
+                "another number of latencies; restore it to a Simulator made as that one was."
             )
         restore_device(self.state, 0, saved)
         self._input = requests

@@ -16,9 +16,9 @@ def test_demo__everybody_meets_the_same_devices_workloads_and_seeds() -> None:
             for cell in cells
             if cell.policy == policy
         }
-        for policy in (LEARNED, *HEURISTICS)
+        for policy in (LEARNED, *HEURISTICS, *Demo.tuned)
     }
-    assert len(cells) == 7 * len(met[LEARNED]) == 7 * len(Demo.workloads) * len(Demo.seeds)
+    assert len(cells) == 8 * len(met[LEARNED]) == 8 * len(Demo.workloads) * len(Demo.seeds)
     assert all(tasks == met[LEARNED] for tasks in met.values())
 
 

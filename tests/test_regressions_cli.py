@@ -1,0 +1,98 @@
+"""Command lines that once ended in a traceback, a hang or a silent loss."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ssdgym.cli import WRONG_INPUT, main
+
+TINY = ["run", "--device", "tiny", "--host-pages", "100"]
+FEW = ["evaluate", "--device", "tiny", "--workload", "uniform", "--host-pages", "100"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([*TINY, "--gc-threshold", "inf"], "a whole number of blocks"),
+        ([*TINY, "--gc-threshold", "3", "--ftl", "gc.free_blocks=4"], "already set"),
+        ([*TINY, "--ftl", "gc=barrier", "--ftl", "gc.mode=barrier"], "either the whole or its fields"),
+        ([*TINY, "--ftl", "queue_depth=99999999999999999999"], "queue_depth must be"),
+        ([*TINY, "--ftl", "window_pages=99999999999999"], "window_pages must be"),
+        ([*TINY, "--settle", "99999999999999999999"], "host_pages must be a whole number"),
+        ([*TINY, "--seed", "99999999999999999999"], "--seed"),
+        ([*TINY, "--policy", "d_choices(d=3, d=5)"], "given twice"),
+        ([*FEW, "--seeds", "1,5-3"], "ranges from low to high"),
+        ([*FEW, "--seeds", "1-99999999999"], "ranges from low to high"),
+        ([*FEW, "--policy", "greedy", "--policy", "greedy"], "give each once"),
+        (["train", "--config", "ppo-smoke", "--seed", "99999999999"], "seed"),
+    ],
+)
+def test_wrong_input__is_one_sentence(
+    arguments: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == WRONG_INPUT
+    output = capsys.readouterr()
+    assert said in output.err
+    assert output.err.count("\n") == 1
+    assert output.out == ""
+
+
+def test_yaml__nested_without_end__is_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    deep = tmp_path / "deep.yaml"
+    deep.write_text("[" * 5000)
+    assert main(["run", "--device", str(deep)]) == WRONG_INPUT
+    assert "nested too deeply" in capsys.readouterr().err
+
+
+def test_trace__smaller_than_its_threshold__says_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = tmp_path / "few.csv"
+    trace.write_text("".join(f"{k},h,0,Write,{4096 * k},4096,1\n" for k in range(50)))
+    assert main(["run", "--device", "tiny", "--workload", str(trace)]) == WRONG_INPUT
+    assert "--no-size-to-trace" in capsys.readouterr().err
+    assert main(["run", "--device", "tiny", "--workload", str(trace), "--no-size-to-trace", "--json"]) == 0
+
+
+def test_trace__of_more_pages_than_can_be_numbered__refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bomb = tmp_path / "bomb.csv"
+    bomb.write_text("".join(f"{k},h,0,Write,{2**32 * k},{2**31 - 1},1\n" for k in range(5000)))
+    assert main(["run", "--device", "tiny", "--workload", str(bomb)]) == WRONG_INPUT
+    assert "touch fewer" in capsys.readouterr().err
+
+
+def test_workload__reads_only_for_ever__refused_and_no_hang(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workload = tmp_path / "reads.yaml"
+    workload.write_text("kind: uniform\nread_fraction: 1\n")
+    assert main(["run", "--device", "tiny", "--workload", str(workload)]) == WRONG_INPUT
+    assert "writes nothing" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_output__to_a_full_disk__is_one_sentence() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "ssdgym", "--version"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+    assert done.returncode == WRONG_INPUT
+    assert "no space is left" in done.stderr
+    assert done.stderr.count("\n") == 1
