@@ -73,25 +73,39 @@ def observe_batch(state, which, every, addresses, parameters, choice, buffers):
 
 
 @entry
+def first_invalid_action(mask, actions):
+    """The first device whose action is no valid candidate of ``mask`` (n, K), or -1."""
+    for i in range(actions.shape[0]):
+        if actions[i] < 0 or actions[i] >= mask.shape[1] or mask[i, actions[i]] == 0:
+            return i
+    return -1
+
+
+@entry
 def step_batch(
     state, which, actions, requests, counts, every, addresses, parameters, choice, buffers, status
 ):
     """One step of many devices that take their ERASE decisions outside.
 
-    For each device ``i`` of ``which``: carry out ``actions[i]`` (-1: none is due) among ``buffers.sets[i]``,
-    advance through ``requests[i, :counts[i]]``, and observe if a decision is due or the horizon is reached.
-    ``status[i]`` is what ``advance`` or ``apply`` returned.
+    For each device ``i`` of ``which``: if a decision is due, carry out ``actions[i]`` (-1: leave it due) among
+    ``buffers.sets[i]``; advance through ``requests[i, :counts[i]]``; observe if a decision is due or the horizon
+    is reached. ``status[i]`` is what ``advance`` or ``apply`` returned; the result is how many of the devices do
+    not wait for a decision now.
     """
+    others = 0
     proposers = Proposers(addresses, parameters, choice)
     decider = Decider(True, addresses[0], parameters[0], choice)
     for k in range(which.shape[0]):
         i = which[k]
         dev = device_of(state, i)
         status[i] = OK
-        if actions[i] >= 0:
+        if actions[i] >= 0 and dev.run[0].decision_plane >= 0:
             chosen = buffers.sets[i, actions[i]]
             status[i] = _apply(dev, np.int64(chosen.block), chosen.mask)
         if status[i] == OK:
             status[i] = _advance(dev, requests[i, : counts[i]], False, decider)
         if status[i] == ERASE_DECISION or status[i] == HORIZON:
             _observe_one(dev, every, proposers, buffers, i)
+        if status[i] != ERASE_DECISION:
+            others += 1
+    return others

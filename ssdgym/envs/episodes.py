@@ -14,7 +14,7 @@ import numpy as np
 from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, with_ftl
 from ssdgym.config.workload import TraceConfig, is_endless, load_workload
 from ssdgym.engine import gc as codes
-from ssdgym.engine.device import observe_batch, step_batch
+from ssdgym.engine.device import first_invalid_action, observe_batch, step_batch
 from ssdgym.engine.layout import ERASE_PAIR, State
 from ssdgym.engine.observe import CANDIDATE_COLUMNS, CONTEXT_COLUMNS, View
 from ssdgym.envs.rewards import Reward
@@ -173,8 +173,8 @@ class Episodes:
         self._actions[:] = -1
         return self._actions
 
-    def check_actions(self, actions: np.ndarray) -> None:
-        """Refuse a whole batch of actions if one of them is not a valid candidate; nothing has happened then.
+    def _take_actions(self, actions: np.ndarray) -> None:
+        """Keep a batch of actions, or refuse it if one is not a valid candidate; nothing has happened then.
 
         Raises:
             SsdgymError: naming the environment and the action.
@@ -186,10 +186,9 @@ class Episodes:
                 f"step was given actions of shape {actions.shape}; "
                 f"give one for each of the {len(self.status)} environments."
             )
-        inside = (actions >= 0) & (actions < self.candidates)
-        valid = inside & (self.view.mask[self._all, np.where(inside, actions, 0)] != 0)
-        if not valid.all():
-            i = int(np.argmin(valid))
+        self._actions[:] = actions
+        i = first_invalid_action(self.view.mask, self._actions)
+        if i >= 0:
             allowed = np.flatnonzero(self.view.mask[i]).tolist()
             raise SsdgymError(
                 f"action {actions[i]} of environment {i} is outside the action mask; choose one of {allowed}."
@@ -200,8 +199,7 @@ class Episodes:
 
         ``over`` tells which episodes have ended; the view then shows the state at their horizon.
         """
-        self.check_actions(actions)
-        self._actions[:] = np.where(self.status == codes.ERASE_DECISION, actions, -1)
+        self._take_actions(actions)
         self._run(self._all, self._actions)
         reward, terms = self.reward.take(self.state)
         if self._settling.any():
@@ -213,7 +211,7 @@ class Episodes:
     def _run(self, which: np.ndarray, actions: np.ndarray) -> None:
         """Advance devices to their next decision or to the end of their episode."""
         while True:
-            step_batch(
+            others = step_batch(
                 self.state,
                 which,
                 actions,
@@ -226,9 +224,9 @@ class Episodes:
                 self.view,
                 self.status,
             )
-            status = self.status[which]
-            if (status == codes.ERASE_DECISION).all():
+            if not others:
                 return
+            status = self.status[which]
             if (status < 0).any():
                 i = int(which[np.argmax(status < 0)])
                 raise failure(int(self.status[i]), self.devices[i], "the agent's")

@@ -74,8 +74,10 @@ class Reward:
 
     def _total(self, state: State, term: str) -> np.ndarray:
         """What a term has cost since the metrics were reset, shape (n,)."""
-        costs = self._costs[term].items()
-        return np.sum([state.run[name][:, 0] * cost for name, cost in costs], axis=0)
+        total = np.zeros(len(state.run))
+        for name, cost in self._costs[term].items():
+            total += state.run[name][:, 0] * cost
+        return total
 
     def start(self, state: State, i: int) -> None:
         """Count from where device ``i`` stands now."""
