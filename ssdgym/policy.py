@@ -97,7 +97,8 @@ class Policy:
                 raise SsdgymError(f"parameter {key} of policy {self.name} must be whole, not {value!r}.")
             if value < self.least.get(key, -np.inf):
                 raise SsdgymError(
-                    f"parameter {key} of policy {self.name} must be at least {self.least[key]}, not {value:g}."
+                    f"parameter {key} of policy {self.name} must be at least {self.least[key]}, "
+                    f"not {value:g}."
                 )
             changed[key] = int(value) if whole else float(value)
         return replace(self, parameters=changed)

@@ -101,8 +101,8 @@ def _fill_at_random(dev, plane, sets, count):
 
 @inlined
 def fill_up(dev, plane, sets, count):
-    """Fill the table up behind its first ``count`` sets: half of the places by rank, the rest at random, without
-    repeats. Returns how many there are now.
+    """Fill the table up behind its first ``count`` sets: half of the places by rank, the rest at random,
+    without repeats. Returns how many there are now.
     """
     wanted = count + (sets.shape[0] - count + 1) // 2
     count = _fill_by_rank(dev, plane, sets, count, wanted)

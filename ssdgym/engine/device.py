@@ -87,10 +87,10 @@ def step_batch(
 ):
     """One step of many devices that take their ERASE decisions outside.
 
-    For each device ``i`` of ``which``: if a decision is due, carry out ``actions[i]`` (-1: leave it due) among
-    ``buffers.sets[i]``; advance through ``requests[i, :counts[i]]``; observe if a decision is due or the horizon
-    is reached. ``status[i]`` is what ``advance`` or ``apply`` returned; the result is how many of the devices do
-    not wait for a decision now.
+    For each device ``i`` of ``which``: if a decision is due, carry out ``actions[i]`` (-1: leave it due)
+    among ``buffers.sets[i]``; advance through ``requests[i, :counts[i]]``; observe if a decision is due or
+    the horizon is reached. ``status[i]`` is what ``advance`` or ``apply`` returned; the result is how many of
+    the devices do not wait for a decision now.
     """
     others = 0
     proposers = Proposers(addresses, parameters, choice)

@@ -23,8 +23,8 @@ from typing import Any
 
 import numba
 from numba.core import cgutils, config
-from numba.core.errors import NumbaError
 from numba.core.cpu import CPUTargetOptions
+from numba.core.errors import NumbaError
 from numba.extending import intrinsic, register_jitable
 
 ENGINE_FOLDER = Path(__file__).parent

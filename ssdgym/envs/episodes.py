@@ -102,8 +102,8 @@ class Episodes:
         paceless = [w.kind for w in self.workloads if getattr(w, "interarrival_ns", None) == 0]
         if timed_terms and open_loop and paceless:
             raise SsdgymError(
-                f"objective.{min(timed_terms)} means nothing where the requests of workload {paceless[0]} all "
-                "arrive at once; set ftl.queue_depth (a closed loop) or the workload's interarrival_ns."
+                f"objective.{min(timed_terms)} means nothing where the requests of workload {paceless[0]} "
+                "all arrive at once; set ftl.queue_depth (a closed loop) or the workload's interarrival_ns."
             )
 
     def _locate_policies(self) -> np.ndarray:

@@ -71,7 +71,7 @@ def policies_of(results: Sequence[Result]) -> list[str]:
 
 
 def groups_of(results: Sequence[Result]) -> list[tuple[str, list[Result]]]:
-    """What is judged together, with a title: each task, and the held-out ones and all if there are several."""
+    """What is judged together, with a title: each task, the held-out ones and all if there are several."""
     tasks = tasks_of(results)
     groups = [(_title(task), on_task(results, task)) for task in tasks]
     held_out = [task for task in tasks if task[2].endswith(HELD_OUT)]

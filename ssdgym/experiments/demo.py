@@ -20,8 +20,8 @@ class Demo:
         training: name of the training configuration in configs/agents.
         device: a small device at 10 % over-provisioning.
         workloads: skewed ones; uniform writes leave nothing to learn.
-        held_out: those of them that the agent was not trained on; zipf99_rw, whose writes are those of zipf99,
-            does not count.
+        held_out: those of them that the agent was not trained on; zipf99_rw, whose writes are those of
+            zipf99, does not count.
         tuned: a heuristic with a parameter set better than its textbook value for these workloads, so that
             the agent is not only held against untuned opponents.
         seeds: none of them is used in training or validation.

@@ -23,8 +23,8 @@ from ssdgym.engine.kernel import cache_folder, engine_hash
 from ssdgym.engine.layout import State
 from ssdgym.errors import SsdgymError
 from ssdgym.files import file_hash, write_atomically
-from ssdgym.simulator.snapshot import content
 from ssdgym.policy import get_policy
+from ssdgym.simulator.snapshot import content
 from ssdgym.workloads.requests import REQUEST, WRITE
 from ssdgym.workloads.stream import open_workload
 from ssdgym.workloads.traces.files import find_trace

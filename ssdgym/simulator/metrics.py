@@ -19,8 +19,9 @@ PERCENTILES = {"p50": 5000, "p95": 9500, "p99": 9900, "p99.9": 9990, "p99.99": 9
 def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
     """The metrics of device ``i`` of a batch; counts are of pages, erase sets or requests as named.
 
-    ``write_amplification`` is page programs per host page written, None if none was. ``lost_pages`` counts reads that did not
-    find the newest data, plus every logical page that an audit of the whole map finds wrong now.
+    ``write_amplification`` is page programs per host page written, None if none was. ``lost_pages`` counts
+    reads that did not find the newest data, plus every logical page that an audit of the whole map finds
+    wrong now.
     """
     run = state.run[i, 0]
     counters = {name: int(run[name]) for name in _COUNTERS}

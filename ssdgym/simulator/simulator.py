@@ -101,7 +101,8 @@ class Simulator:
         seed: int = 0,
         progress: Callable[[int], None] | None = None,
     ) -> dict[str, Any]:
-        """Carry out a workload to its end, or until ``host_pages`` more have been written; return the metrics.
+        """Carry out a workload to its end, or until ``host_pages`` more have been written; return the
+        metrics.
 
         Args:
             workload: name in ``configs/workloads``, YAML or trace path, mapping or model; or one REQUEST
@@ -146,8 +147,8 @@ class Simulator:
         if host_pages is not None and kind != codes.HORIZON:
             written = int(self.state.run["host_pages_written"][0, 0]) - before
             raise SsdgymError(
-                f"the workload ended after {written} of {host_pages} host pages; give it more requests or loops, "
-                "or ask for fewer host pages."
+                f"the workload ended after {written} of {host_pages} host pages; give it more requests or "
+                "loops, or ask for fewer host pages."
             )
 
     def _chunks(self, workload: Any, host_pages: int | None, seed: int) -> Iterator[np.ndarray]:
