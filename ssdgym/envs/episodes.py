@@ -92,7 +92,9 @@ class Episodes:
         #: horizon.
         self._settling = np.zeros(count, bool)
         self.over = np.zeros(count, bool)
-        self._aged: dict[tuple[str, int], State] = {}
+        #: By (kind of device, workload); device ``i`` is of kind ``i % self._kinds``.
+        self._aged: dict[tuple[int, int], State] = {}
+        self._kinds = len(pool)
         self._all = np.arange(count)
 
     def _check_pace(self) -> None:
@@ -154,7 +156,7 @@ class Episodes:
     def _aged_device(self, i: int, number: int) -> State:
         """The aged start of a device under a workload, made once."""
         device = self.devices[i]
-        key = (device.model_dump_json(), number)
+        key = (i % self._kinds, number)
         if key not in self._aged:
             sim = Simulator(device, policy=None, recording=Recording(1, 1))
             sim.age(self.workloads[number], seed=self.options.ageing_seed)

@@ -184,7 +184,7 @@ def make_state(devices: Sequence[DeviceConfig], seeds: Sequence[int], recording:
             leaves=1 << max(map(_leaf_bits, devices)),
             window=max(map(_window, devices)),
             latencies=recording.latencies,
-            bins=BINS,
+            bins=BINS if any(device.ftl.timing == "event" for device in devices) else 1,
             tail=recording.slowest,
         ),
     )
