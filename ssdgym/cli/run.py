@@ -78,8 +78,6 @@ def run(
     from ssdgym.experiments.results import write_results
     from ssdgym.files import writable_folder
 
-    if out is not None:
-        writable_folder(out)
     source = _workload(workload, loops)
     if is_endless(source) and requests is None and host_pages is None:
         host_pages = DEFAULT_HOST_PAGES
@@ -104,6 +102,8 @@ def run(
         label=workload,
     )
     check_cells([cell])
+    if out is not None:
+        writable_folder(out)
     compile_note(quiet=as_json)
     with progress_bar("pages", quiet=as_json) as bar:
         result = run_cell(cell, lambda done: advance_to(bar, done, host_pages))

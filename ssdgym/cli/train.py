@@ -46,12 +46,12 @@ def train(
 
     if resume and overwrite:
         raise SsdgymError("--resume goes on with the run that --overwrite would remove: give one of the two")
-    writable_folder(out)
     learn, TrainConfig, load_config = learning()
     settings = load_config(TrainConfig, config, "agents")
     settings = load_config(
         TrainConfig, _changed(settings.model_dump(), algorithm, decisions, seed, device, workload), "agents"
     )
+    writable_folder(out)
     agent = learn(settings, out, out if resume else None, progress=not as_json, overwrite=overwrite)
     if as_json:
         print_json({"agent": str(agent), "folder": str(out), "config": settings.model_dump(mode="json")})

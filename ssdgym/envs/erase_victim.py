@@ -94,8 +94,13 @@ class EraseVictimEnv(gym.Env[dict[str, np.ndarray], np.int64]):
     * ``ageing_seed``: of the workload that ages the device
 
     ## Scores
-    Write amplification on the default device (10 % over-provisioning) by workload is printed by ``ssdgym
-    evaluate``; there is no oracle for this decision.
+    Write amplification on the default device (interquartile mean over eight seeds, 95 % intervals below 1 %;
+    ``ssdgym demo`` measures them). Nobody knows the best possible value.
+
+    | workload | random | greedy | cost_benefit | cost_benefit(exponent=0.5) | the demo's agent |
+    |---|---|---|---|---|---|
+    | ``zipf99`` | 7.383 | 5.180 | 4.468 | 4.298 | 4.202 |
+    | ``hot90`` | 6.203 | 5.211 | 3.502 | 3.485 | 3.597 |
 
     ## Version history
     * v0: first version.
