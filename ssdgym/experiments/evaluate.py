@@ -268,8 +268,11 @@ def _run_in_workers(
         except BaseException:
             # After a failure or Ctrl-C nobody wants what is still running, and the pool would wait for it.
             pool.shutdown(wait=False, cancel_futures=True)
-            for worker in set(multiprocessing.active_children()) - others:
+            ours = set(multiprocessing.active_children()) - others
+            for worker in ours:
                 worker.terminate()
+            for worker in ours:
+                worker.join()
                 worker.join()
             raise
     return finished
