@@ -135,7 +135,7 @@ class Episodes:
         self._run(np.asarray(which, np.int64), self._actions_none)
 
     def _restore(self, i: int, seed: int) -> None:
-        number = int(np.random.default_rng([seed, 1]).integers(len(self.workloads)))
+        number = self._draw_workload(seed)
         restore_device(self.state, i, self._aged_device(i, number))
         self.state.geometry["seed"][i] = seed % 2**64
         device = self.devices[i]
@@ -152,6 +152,12 @@ class Episodes:
         self._counts[i] = 0
         start_input(self.state, i)
         self.reward.start(self.state, i)
+
+    def _draw_workload(self, seed: int) -> int:
+        """Which of the workloads the episode of a seed plays."""
+        if len(self.workloads) == 1:
+            return 0
+        return int(np.random.default_rng([seed, 1]).integers(len(self.workloads)))
 
     def _aged_device(self, i: int, number: int) -> State:
         """The aged start of a device under a workload, made once."""

@@ -249,12 +249,13 @@ def _vector_steps(**arguments: Any) -> Callable[[], int]:
     environments = gymnasium.make_vec(
         ENVIRONMENT, num_envs=VECTOR_DEVICES, vectorization_mode="vector_entry_point", **arguments
     )
-    observation, _ = environments.reset(seed=0)
+    environments.reset(seed=0)
+    # Candidate 0, the pick of the first proposer, may always be chosen.
+    actions = np.zeros(VECTOR_DEVICES, np.int64)
 
     def play() -> int:
-        nonlocal observation
         for _ in range(_VECTOR_STEPS):
-            observation, *_ = environments.step(observation["action_mask"].argmax(axis=1))
+            environments.step(actions)
         return _VECTOR_STEPS * VECTOR_DEVICES
 
     return play

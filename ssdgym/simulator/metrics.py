@@ -75,7 +75,7 @@ def _wear(state: State, i: int, device: DeviceConfig) -> dict[str, float]:
     """Erases of each sub-block since the device was made, and their mean since the metrics were reset."""
     geometry = device.geometry
     count = geometry.planes * geometry.blocks_per_plane * geometry.sub_blocks_per_block
-    erases = state.sub_block["erases"][i, :count]
+    erases = np.ascontiguousarray(state.sub_block["erases"][i, :count])
     return {
         "mean_erases": float(erases.mean()),
         "max_erases": int(erases.max()),

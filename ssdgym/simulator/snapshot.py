@@ -15,9 +15,11 @@ def copy_device(state: State, i: int) -> State:
 def restore_device(state: State, i: int, saved: State) -> None:
     """Make device ``i`` the saved one, in place; where its arrays are longer, the rest is zero."""
     for array, source in zip(state, saved, strict=True):
-        if array.shape[1:] != source.shape[1:]:
+        if array.shape[1:] == source.shape[1:]:
+            array[i] = source[0]
+        else:
             array[i] = 0
-        array[i][tuple(slice(length) for length in source.shape[1:])] = source[0]
+            array[i][tuple(slice(length) for length in source.shape[1:])] = source[0]
 
 
 def same_device(a: State, i: int, b: State, j: int) -> bool:
