@@ -1,7 +1,8 @@
 """Garbage collection of one plane: when it is needed, what may be erased, and the steps of a round.
 
-A round moves the valid pages of an erase set and then erases it. It advances page by page, so that
-foreground, background and untimed collection are the same code under different schedulers.
+A round moves the valid pages of an erase set and then erases it. In time it advances a command at a time, by
+the die's rule (:func:`next_valid_page`, :func:`move_page`, :func:`finish_round`), in the foreground or
+background; untimed it is carried out in one go (:func:`run_round`), which does the same to the device.
 """
 
 from __future__ import annotations

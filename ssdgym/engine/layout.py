@@ -13,7 +13,6 @@ import numpy as np
 from numba import typeof, types
 
 from ssdgym.engine.kernel import inlined
-from ssdgym.workloads.requests import REQUEST
 
 #: Most write streams of a plane.
 MAX_STREAMS = 8
@@ -334,8 +333,6 @@ def policy_arrays(state: State, i: int) -> PolicyView:
 
 
 _SAMPLE = allocate(1, Sizes(*[1] * len(Sizes._fields)))
-STATE_TYPE = typeof(_SAMPLE)
 POLICY_VIEW_TYPE = typeof(PolicyView(*(getattr(_SAMPLE, name)[0] for name in PolicyView._fields)))
 PAIRS_TYPE = typeof(np.zeros(MAX_PAIRS, ERASE_PAIR))
 PARAMETERS_TYPE = types.float64[::1]
-REQUESTS_TYPE = typeof(np.zeros(1, REQUEST))

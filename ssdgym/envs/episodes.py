@@ -23,7 +23,7 @@ from ssdgym.policy import get_policy, new_choice
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.build import make_state
 from ssdgym.simulator.metrics import metrics_of
-from ssdgym.simulator.simulator import failure, reset_metrics, start_input
+from ssdgym.simulator.simulator import failure, is_whole, reset_metrics, start_input
 from ssdgym.simulator.snapshot import copy_device, restore_device
 from ssdgym.workloads.requests import REQUEST
 from ssdgym.workloads.stream import RequestStream, open_workload, writes_nothing
@@ -120,7 +120,6 @@ class Episodes:
         self._addresses = self._locate_policies()  # elsewhere in another process
 
     # -- episodes
-    # -------------------------------------------------------------------------------------------------
 
     def start(self, which: Sequence[int], seeds: Sequence[int]) -> None:
         """Begin an episode in each device of ``which`` and run it to its first decision.
@@ -174,7 +173,6 @@ class Episodes:
         run["horizon"] = run["admitted_pages"] + host_pages
 
     # -- stepping
-    # -------------------------------------------------------------------------------------------------
 
     @property
     def _actions_none(self) -> np.ndarray:
@@ -273,7 +271,6 @@ class Episodes:
         start_input(self.state, i)
 
     # -- looking
-    # --------------------------------------------------------------------------------------------------
 
     def metrics(self, i: int) -> dict[str, Any]:
         """The metrics of device ``i`` since its measured part began."""
@@ -311,30 +308,26 @@ def _places(devices: list[DeviceConfig]) -> int:
     return most
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
 def _check_counts(sources: Sequence[Any], count: int) -> None:
     if not sources:
         raise SsdgymError("device names none; give at least one.")
-    if not _is_whole(count) or count < 1:
+    if not is_whole(count) or count < 1:
         raise SsdgymError(f"num_envs must be a whole number from 1 up, not {count!r}.")
 
 
 def _check(options: Options) -> None:
     for name, least in (("horizon", 1), ("settling", 0)):
         value = getattr(options, name)
-        if not _is_whole(value) or not least <= value < _LONGEST_EPISODE:
+        if not is_whole(value) or not least <= value < _LONGEST_EPISODE:
             raise SsdgymError(f"{name} must be a whole number of host pages from {least} up, not {value!r}.")
-    if not _is_whole(options.ageing_seed) or not 0 <= options.ageing_seed < 2**63:
+    if not is_whole(options.ageing_seed) or not 0 <= options.ageing_seed < 2**63:
         raise SsdgymError(f"ageing_seed must be from 0 to 2**63 - 1, not {options.ageing_seed!r}.")
     if not options.proposers:
         raise SsdgymError("proposers must name at least one policy.")
     wanted = options.candidates
     if wanted == "all":
         return
-    if isinstance(wanted, str) or not _is_whole(wanted):
+    if isinstance(wanted, str) or not is_whole(wanted):
         raise SsdgymError(f"candidates must be a number or 'all', not {wanted!r}.")
     if not len(options.proposers) <= wanted <= _MOST_CANDIDATES:
         raise SsdgymError(

@@ -106,7 +106,7 @@ class EraseVictimEnv(gym.Env[dict[str, np.ndarray], np.int64]):
     * v0: first version.
     """
 
-    metadata = {"render_modes": []}  # noqa: RUF012
+    metadata = {"render_modes": []}
 
     def __init__(
         self,

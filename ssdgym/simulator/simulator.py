@@ -71,7 +71,7 @@ class Simulator:
         seed: int = 0,
         recording: Recording | None = None,
     ) -> None:
-        if not _is_whole(seed):
+        if not is_whole(seed):
             raise SsdgymError(f"the seed of a Simulator must be a whole number, not {seed!r:.60}.")
         self.device = with_ftl(load_device(device), ftl)
         self.policy = None if policy is None else get_policy(policy)
@@ -90,7 +90,6 @@ class Simulator:
         return int(self.state.run["now"][0, 0])
 
     # -- running
-    # --------------------------------------------------------------------------------------------------
 
     def run(
         self,
@@ -251,7 +250,7 @@ class Simulator:
     def set_horizon(self, host_pages: int | None) -> None:
         """Stop admission once ``host_pages`` more host pages have been admitted (None: never)."""
         run = self.state.run[0, 0]
-        if host_pages is not None and (not _is_whole(host_pages) or not 1 <= host_pages < _NO_HORIZON):
+        if host_pages is not None and (not is_whole(host_pages) or not 1 <= host_pages < _NO_HORIZON):
             raise SsdgymError(
                 f"host_pages must be a whole number from 1 to 2**62 - 1, not {host_pages!r:.60}."
             )
@@ -292,7 +291,7 @@ class Simulator:
         chosen = whole if mask is None else mask
         if not 0 <= chosen <= whole:
             self._fail(codes.ILLEGAL_MASK)
-        if not _is_whole(block) or not -(2**63) <= block < 2**63:
+        if not is_whole(block) or not -(2**63) <= block < 2**63:
             self._fail(codes.ILLEGAL_BLOCK)
         status = apply(self.state, 0, int(block), np.uint64(chosen))
         if status < 0:
@@ -302,7 +301,6 @@ class Simulator:
         raise failure(status, self.device, "none" if self.policy is None else self.policy.label)
 
     # -- metrics and copies
-    # ---------------------------------------------------------------------------------------
 
     def metrics(self) -> dict[str, Any]:
         """What the device has done since the metrics were reset
@@ -348,7 +346,8 @@ def _until_empty(stream: RequestStream, start_ns: int) -> Iterator[np.ndarray]:
         yield chunk
 
 
-def _is_whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
+    """Is it a whole number of Python or numpy, and no truth value?"""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 

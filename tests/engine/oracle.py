@@ -187,7 +187,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
     config = ReferenceConfig(
         channels=draw(st.integers(1, 2)),
         chips_per_channel=draw(st.integers(1, 2)),
-        dies_per_chip=1,
+        dies_per_chip=draw(st.sampled_from([1, 1, 2])),
         planes_per_die=draw(st.integers(1, 2)),
         blocks_per_plane=blocks,
         sub_blocks_per_block=one("sub_blocks_per_block", [1, 2]),
