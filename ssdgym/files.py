@@ -13,6 +13,14 @@ from typing import IO
 from ssdgym.errors import SsdgymError
 
 
+def cache_folder() -> Path:
+    """Where ssdgym keeps what it can make again: ``SSDGYM_CACHE_DIR``, or the user's cache folder."""
+    chosen = os.environ.get("SSDGYM_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ssdgym"
+
+
 def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
     """Call ``write`` on a temporary file beside ``path``, then put it in place in one step.
 

@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ssdgym.config.seeds import LAST_SEED, read_seeds
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
     from ssdgym.config.workload import WorkloadConfig
-
-#: Seeds are kept in files as 64-bit integers.
-LAST_SEED = 2**63 - 1
-#: Of one range: more is a typing error.
-MOST_SEEDS = 1_000_000
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and show no progress.")]
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results; made where missing.")]
@@ -33,13 +29,25 @@ Preconditioning = Annotated[
         help="Before measuring: nothing, every page written once, or that and overwrites until GC is steady."
     ),
 ]
+Transforms = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--transform",
+        metavar="KIND(FIELD=VALUE)",
+        help="Change a trace: head(requests=N), only(ops=write), volumes(keep=NAME), scale_time(factor=X),"
+        " align(unit_bytes=N); repeat for more, in order.",
+    ),
+]
+TraceFormat = Annotated[
+    str | None, typer.Option("--format", help="Format of a trace file, where it is not to be recognised.")
+]
+SkipBad = Annotated[
+    int | None, typer.Option("--skip-bad", min=0, help="Bad lines of a trace left out before giving up.")
+]
 
 
 #: Pairs of a name, dotted for nested ones, and its value, in order of the names.
 FtlOptions = tuple[tuple[str, Any], ...]
-
-#: Requests kept outstanding by a workload that has no pace of its own.
-CLOSED_LOOP_DEPTH = 32
 
 
 def parse_ftl(options: list[str] | None, **named: Any) -> FtlOptions:
@@ -66,17 +74,41 @@ def parse_ftl(options: list[str] | None, **named: Any) -> FtlOptions:
     return tuple(sorted(found.items()))
 
 
-def closed_loop(options: FtlOptions, workload: WorkloadConfig) -> FtlOptions:
-    """The options with a queue depth, where otherwise every request would arrive at the same instant.
+def recorded_options(
+    source: str,
+    transforms: list[str] | None = None,
+    trace_format: str | None = None,
+    skip_bad: int | None = None,
+    loops: int | None = None,
+) -> WorkloadConfig:
+    """The workload with what these options say of traces and stand-ins.
 
-    A generated workload without a pace has all arrivals at zero. Played as an open loop its latencies would
-    only say how long it is.
+    Transforms go behind those that the workload has already.
+
+    Raises:
+        SsdgymError: there is no such workload, or an option does not fit it.
     """
-    paced = getattr(workload, "interarrival_ns", None) != 0
-    given = dict(options)
-    if paced or "queue_depth" in given or given.get("timing") == "none":
-        return options
-    return tuple(sorted({**given, "queue_depth": CLOSED_LOOP_DEPTH}.items()))
+    from ssdgym.config.recorded import PlayedConfig, TraceConfig
+    from ssdgym.config.transforms import parse_transform
+    from ssdgym.config.workload import load_workload
+
+    model = load_workload(source)
+    given = {"--transform": transforms, "--format": trace_format, "--skip-bad": skip_bad, "--loops": loops}
+    fits = ("--transform", "--loops") if isinstance(model, PlayedConfig) else ()
+    for option, value in given.items():
+        if value is not None and option not in fits and not isinstance(model, TraceConfig):
+            raise SsdgymError(f"{option} {value}: {source} is not a trace; leave {option} out")
+    if not isinstance(model, PlayedConfig):
+        return model
+    changes: dict[str, Any] = {
+        "transforms": [*model.transforms, *(parse_transform(text) for text in transforms or ())],
+        "loops": model.loops if loops is None else loops,
+    }
+    if trace_format is not None:
+        changes["format"] = trace_format
+    if skip_bad is not None:
+        changes["skip_bad"] = skip_bad
+    return load_workload({**model.model_dump(), **changes})
 
 
 def parse_seeds(text: str) -> list[int]:
@@ -85,20 +117,10 @@ def parse_seeds(text: str) -> list[int]:
     Raises:
         SsdgymError: the text is none of these, or names a seed twice.
     """
-    seeds: list[int] = []
-    for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise SsdgymError(f"--seeds {text!r}: write seeds as 5, as 1,2,9 or as a range 100-109")
-        low, high = int(first), int(last if dash else first)
-        if not low <= high <= LAST_SEED or high - low >= MOST_SEEDS:
-            raise SsdgymError(
-                f"--seeds {text!r}: ranges from low to high have at most {MOST_SEEDS} seeds up to 2**63 - 1"
-            )
-        seeds += range(low, high + 1)
-    if len(set(seeds)) < len(seeds):
-        raise SsdgymError(f"--seeds {text!r}: name every seed once")
-    return seeds
+    try:
+        return list(read_seeds(text))
+    except ValueError as error:
+        raise SsdgymError(f"--seeds {text!r}: {error}") from None
 
 
 def _scalar(option: str, text: str) -> Any:

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ssdgym.cli.console import advance_to, compile_note, console, print_json, progress_bar
-from ssdgym.cli.options import AsJson, Device, Ftl, FtlOptions, Preconditioning, Seed, closed_loop, parse_ftl
+from ssdgym.cli.options import (
+    AsJson,
+    Device,
+    Ftl,
+    FtlOptions,
+    Preconditioning,
+    Seed,
+    SkipBad,
+    TraceFormat,
+    Transforms,
+    parse_ftl,
+    recorded_options,
+)
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
@@ -25,10 +37,18 @@ DEFAULT_HOST_PAGES = 1_000_000
 def run(
     device: Device = "ippbe-mlc",
     workload: Annotated[
-        str, typer.Option("--workload", "-w", help="Name of a workload, its YAML file, or a trace file.")
+        str,
+        typer.Option(
+            "--workload",
+            "-w",
+            help="Name of a workload (like:hm_0 for a stand-in), YAML file, or trace file.",
+        ),
     ] = "zipf99",
     policy: Annotated[str, typer.Option("--policy", "-p", help="Victim policy.")] = "greedy",
     loops: Annotated[int | None, typer.Option(min=1, help="How often a trace is played.")] = None,
+    transform: Transforms = None,
+    trace_format: TraceFormat = None,
+    skip_bad: SkipBad = None,
     requests: Annotated[int | None, typer.Option(min=1, help="Stop after so many requests.")] = None,
     host_pages: Annotated[int | None, typer.Option(min=1, help="Stop after so many host pages.")] = None,
     placement: Annotated[
@@ -71,14 +91,19 @@ def run(
 
         ssdgym run --workload trace.csv.gz --loops 5 --json
 
+        ssdgym run --workload trace.csv.gz --transform "only(ops=write)" --transform "head(requests=10000)"
+
+        ssdgym run --workload like:hm_0 --queue-depth 32
+
         ssdgym run --policy cost_benefit --placement sep_gc --preconditioning workload --seed 7
     """
     from ssdgym.config.workload import is_endless
     from ssdgym.experiments.evaluate import Cell, check_cells, run_cell
+    from ssdgym.experiments.expand import closed_loop
     from ssdgym.experiments.results import write_results
     from ssdgym.files import writable_folder
 
-    source = _workload(workload, loops)
+    source = recorded_options(workload, transform, trace_format, skip_bad, loops)
     if is_endless(source) and requests is None and host_pages is None:
         host_pages = DEFAULT_HOST_PAGES
     options = parse_ftl(
@@ -90,7 +115,7 @@ def run(
         **_threshold(gc_threshold),
     )
     cell = Cell(
-        device=_sized(device, source, options) if size_to_trace else device,
+        device=_sized(device, source, seed, workload, options) if size_to_trace else device,
         workload=source,
         policy=policy,
         seed=seed,
@@ -113,39 +138,32 @@ def run(
         return
     print(f"{result.policy} on {result.device}, {result.workload}, seed {result.seed}")
     console().print(_metrics_table(result))
+    if result.assumed:
+        print(f"Assumed of this workload, not published: {result.assumed}")
     for path in paths:
         print(path)
 
 
-def _workload(source: str, loops: int | None) -> WorkloadConfig:
-    from ssdgym.config.workload import TraceConfig, load_workload
-
-    model = load_workload(source)
-    if loops is None:
-        return model
-    if not isinstance(model, TraceConfig):
-        raise SsdgymError(f"--loops {loops}: {source} is not a trace; use --requests or --host-pages instead")
-    return model.model_copy(update={"loops": loops})
-
-
-def _sized(device: str, workload: WorkloadConfig, options: FtlOptions) -> str | DeviceConfig:
+def _sized(
+    device: str, workload: WorkloadConfig, seed: int, label: str, options: FtlOptions
+) -> str | DeviceConfig:
     """The device, as small as holds what a trace with compact addresses touches; else as it is."""
     from ssdgym.config.device import load_device, with_ftl
-    from ssdgym.config.workload import TraceConfig
+    from ssdgym.config.recorded import PlayedConfig
     from ssdgym.experiments.evaluate import ftl_changes
     from ssdgym.simulator.build import check_reachable, thresholds_of
     from ssdgym.workloads import footprint_pages
 
-    if not isinstance(workload, TraceConfig) or workload.addresses != "compact":
+    if not isinstance(workload, PlayedConfig) or workload.addresses != "compact":
         return device
     model = load_device(device)
-    pages = footprint_pages(workload, model.geometry.page_size_bytes)
+    pages = footprint_pages(workload, model.geometry.page_size_bytes, seed)
     shrunk = with_ftl(model.sized_to(pages), ftl_changes(options))
     try:
         check_reachable(shrunk, thresholds_of(shrunk))
     except SsdgymError as error:
         raise SsdgymError(
-            f"{workload.path}: the trace touches {pages} pages, and the device {device} shrunk to them has "
+            f"{label}: the trace touches {pages} pages, and the device {device} shrunk to them has "
             "no room for its GC threshold; give --no-size-to-trace or another --gc-threshold"
         ) from error
     return model.sized_to(pages)

@@ -106,11 +106,22 @@ class _TextFile(Protocol):
 
 def _parse_yaml(file: _TextFile, where: str) -> Any:
     try:
-        data = yaml.load(file.read_text(encoding="utf-8"), Loader=_UniqueKeyLoader)
+        text = file.read_text(encoding="utf-8")
     except OSError as error:
         raise SsdgymError(f"{where}: cannot be read ({error.strerror}); check the path.") from None
     except UnicodeDecodeError:
         raise SsdgymError(f"{where}: is not UTF-8 text; give a YAML file.") from None
+    return parse_mapping(text, where)
+
+
+def parse_mapping(text: str, where: str) -> dict[str, Any]:
+    """Return the mapping that is written in `text` as YAML.
+
+    Raises:
+        SsdgymError: it is no valid YAML, or no mapping; the sentence starts with `where`.
+    """
+    try:
+        data = yaml.load(text, Loader=_UniqueKeyLoader)
     except yaml.MarkedYAMLError as error:
         line = "" if error.problem_mark is None else f"line {error.problem_mark.line + 1}: "
         raise SsdgymError(f"{where}: {line}not valid YAML, {error.problem}.") from None
@@ -156,12 +167,24 @@ def _describe_one(problem: Any, data: Any) -> str:
 def _field_name(location: tuple[int | str, ...], data: Any) -> str:
     """Return a dotted field name; the tags that pydantic adds for the members of a union are left out."""
     parts = []
-    for part in location:
-        if isinstance(data, dict) and part not in data and data.get("kind") == part:
+    untagged = None
+    for number, part in enumerate(location):
+        if _is_tag(location, number, data) and data is not untagged:
+            untagged = data
             continue
         parts.append(str(part))
         data = _child(data, part)
     return ".".join(parts)
+
+
+def _is_tag(location: tuple[int | str, ...], number: int, data: Any) -> bool:
+    """Is this part of a location the kind of `data`? Where a field is called the same, it is a list."""
+    part, below = location[number], location[number + 1 : number + 2]
+    return (
+        isinstance(data, dict)
+        and data.get("kind") == part
+        and (part not in data or (below != () and isinstance(below[0], str)))
+    )
 
 
 def _child(data: Any, part: int | str) -> Any:

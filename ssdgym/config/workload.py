@@ -2,190 +2,88 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    NonNegativeInt,
-    PositiveInt,
-    TypeAdapter,
-    model_validator,
+from pydantic import Field, TypeAdapter
+
+from ssdgym.config.generated import (
+    AccessConfig,
+    MixedConfig,
 )
+from ssdgym.config.loading import Source, available, is_yaml_path, load_config
+from ssdgym.config.recorded import PlayedConfig, TraceConfig
+from ssdgym.config.small_writes import SmallWritesConfig
+from ssdgym.config.stand_in import StandInConfig
+from ssdgym.config.tenants import SoloConfig, TenantsConfig
+from ssdgym.errors import SsdgymError
 
-from ssdgym.config.loading import Config, Source, available, is_yaml_path, load_config
-
-Share = Annotated[float, Field(ge=0, le=1)]
-InnerShare = Annotated[float, Field(gt=0, lt=1)]
-#: So bounded that no sum or product of them leaves its range.
-Weight = Annotated[float, Field(gt=0, le=1e100)]
-Number = Annotated[int, Field(ge=1, lt=2**31)]
-
-
-def _as_size_weights(value: Any) -> Any:
-    """Let a plain number of pages stand for the distribution that has only that size."""
-    return value if isinstance(value, dict) else {value: 1.0}
-
-
-SizeWeights = Annotated[dict[PositiveInt, Weight], Field(min_length=1), BeforeValidator(_as_size_weights)]
-
-
-class PacedConfig(Config):
-    """Fields of every generated workload: how many requests, and when they arrive."""
-
-    requests: PositiveInt | None = Field(
-        None, description="Requests in the workload, flushes not counted; null: it never ends."
-    )
-    interarrival_ns: float = Field(
-        0.0,
-        ge=0,
-        le=1e12,
-        description="Mean time between arrivals in ns; 0: all at once. Closed loop ignores it.",
-    )
-    arrivals: Literal["constant", "poisson"] = Field(
-        "constant", description="Gaps between arrivals: all equal, or exponentially distributed."
-    )
-    flush_every: Number | None = Field(
-        None, description="A flush follows every so many write requests; null: none."
-    )
-
-
-class AccessConfig(PacedConfig):
-    """Fields of every workload with one pattern of access.
-
-    Requests of several pages start at a multiple of their size, counted from the start of the
-    footprint; where the end of the footprint is in the way, they start so as to end there.
-    """
-
-    read_fraction: Share = Field(0.0, description="Share of the requests that read.")
-    trim_fraction: Share = Field(0.0, description="Share of the requests that trim; the rest writes.")
-    request_pages: SizeWeights = Field(
-        {1: 1.0}, description="Pages per request: a number, or a mapping of pages to weights."
-    )
-    footprint: float = Field(1.0, gt=0, le=1, description="Share of the logical space that is used.")
-    start: float = Field(0.0, ge=0, lt=1, description="Where the footprint starts, as a share of that space.")
-
-    @model_validator(mode="after")
-    def _shares_fit(self) -> AccessConfig:
-        if self.read_fraction + self.trim_fraction > 1:
-            raise ValueError("needs read_fraction + trim_fraction to be at most 1")
-        if self.start + self.footprint > 1 + 1e-12:
-            raise ValueError("needs start + footprint to be at most 1")
-        return self
-
-
-class UniformConfig(AccessConfig):
-    """Every page of the footprint is as likely as any other."""
-
-    kind: Literal["uniform"] = "uniform"
-
-
-class HotColdConfig(AccessConfig):
-    """Two classes of pages; the hot ones lie at the start of the footprint (Rosenblum 1991)."""
-
-    kind: Literal["hot_cold"] = "hot_cold"
-    hot_fraction: InnerShare = Field(0.2, description="Share of the footprint's pages that are hot.")
-    hot_access: Share = Field(0.8, description="Share of the requests that go to the hot pages.")
-
-
-class ZipfConfig(AccessConfig):
-    """The page of rank k is asked for in proportion to ``k ** -theta``."""
-
-    kind: Literal["zipf"] = "zipf"
-    theta: float = Field(0.99, ge=0, le=10, description="Exponent; 0 is uniform, 1 and more is allowed.")
-    scrambled: bool = Field(True, description="Ranks are spread over the footprint at random; else in order.")
-    layout_seed: NonNegativeInt = Field(
-        0,
-        description="Seed of that spread. It is no part of the stream's seed: a device aged by this workload"
-        " meets the same hot pages under other draws.",
-    )
-
-
-class SequentialConfig(AccessConfig):
-    """Page after page from the start of the footprint to its end, over and over."""
-
-    kind: Literal["sequential"] = "sequential"
-
-
-class DriftingConfig(AccessConfig):
-    """A hot set of consecutive pages that moves through the footprint."""
-
-    kind: Literal["drifting"] = "drifting"
-    hot_fraction: InnerShare = Field(0.1, description="Share of the footprint's pages that are hot.")
-    hot_access: Share = Field(0.9, description="Share of the requests that go to the hot pages.")
-    shift_every_pages: Number = Field(
-        description="Pages asked for (read, written or trimmed) between two moves of the hot set."
-    )
-    shift_pages: Number = Field(description="Pages by which the hot set moves each time.")
-
-
-AnyAccessConfig = Annotated[
-    UniformConfig | HotColdConfig | ZipfConfig | SequentialConfig | DriftingConfig,
-    Field(discriminator="kind"),
-]
-
-
-class ComponentConfig(Config):
-    """One part of a mixed workload."""
-
-    weight: Weight = Field(description="Share of the requests, relative to the other weights.")
-    workload: AnyAccessConfig = Field(description="Its pattern; pace and number belong to the mix.")
-
-    @model_validator(mode="after")
-    def _pace_is_the_mix_s(self) -> ComponentConfig:
-        for name, field in PacedConfig.model_fields.items():
-            if getattr(self.workload, name) != field.default:
-                raise ValueError(f"sets workload.{name}, which belongs to the mix; move it there")
-        return self
-
-
-class MixedConfig(PacedConfig):
-    """Several patterns at once; every request comes from one of them, drawn by weight."""
-
-    kind: Literal["mixed"] = "mixed"
-    components: tuple[ComponentConfig, ...] = Field(min_length=1, description="The patterns.")
-
-
-class TraceConfig(Config):
-    """A recorded trace, replayed in file order."""
-
-    kind: Literal["trace"] = "trace"
-    path: Path = Field(
-        description="The file, plain or gzip; a relative path is looked for in the folder that the"
-        " environment variable SSDGYM_TRACES names, too."
-    )
-    format: Literal["auto", "cloudphysics", "msr"] = Field(
-        "auto", description="Format of the file; auto: recognised from its content."
-    )
-    loops: PositiveInt | None = Field(1, description="How often the trace is played; null: for ever.")
-    addresses: Literal["compact", "fold"] = Field(
-        "compact",
-        description="compact: the pages touched are numbered 0..n-1 in address order;"
-        " fold: page numbers are taken modulo the logical pages of the device.",
-    )
-    head: PositiveInt | None = Field(None, description="Only the first so many requests; null: all.")
-    skip_bad: NonNegativeInt = Field(0, description="Bad lines that are left out before giving up.")
-
-
-WorkloadConfig = (
-    UniformConfig | HotColdConfig | ZipfConfig | SequentialConfig | DriftingConfig | MixedConfig | TraceConfig
-)
+#: Workloads that are records of requests by byte and volume.
+RecordedConfig = TraceConfig | StandInConfig
+WorkloadConfig = SoloConfig | TenantsConfig
 
 _ADAPTER: TypeAdapter[WorkloadConfig] = TypeAdapter(Annotated[WorkloadConfig, Field(discriminator="kind")])
 
+#: Environment variable: a folder in which traces are looked for.
+TRACE_FOLDER = "SSDGYM_TRACES"
+_STAND_IN = "like:"
+_TRACE = "trace:"
+
 
 def load_workload(source: Source) -> WorkloadConfig:
-    """Return a workload from a name, a YAML file, a trace file, a mapping or a ready model.
+    """Return a workload from a name, a YAML file, a trace, a mapping or a ready model.
 
-    A path that is not YAML is taken for a trace with default settings.
+    ``like:hm_0`` is the stand-in for the trace hm_0, ``trace:hm_0`` the file of that name in the folder
+    SSDGYM_TRACES. A path that is not YAML is taken for a trace with default settings.
 
     Raises:
-        SsdgymError: as `ssdgym.config.loading.load_config`.
+        SsdgymError: as `ssdgym.config.loading.load_config`; there is no such stand-in or trace.
     """
+    if isinstance(source, str) and source.startswith(_STAND_IN):
+        return load_config(StandInConfig, source.removeprefix(_STAND_IN), "stand_ins")
+    if isinstance(source, str) and source.startswith(_TRACE):
+        return TraceConfig(path=_trace_called(source.removeprefix(_TRACE)))
     if isinstance(source, (str, Path)) and _is_trace_path(source):
         return TraceConfig(path=Path(source))
     return load_config(_ADAPTER, source, "workloads")
+
+
+def _trace_called(name: str) -> Path:
+    """Return the file of that name in SSDGYM_TRACES."""
+    advice = (
+        f"use like:{name} for its stand-in" if name in available("stand_ins") else "give its path instead"
+    )
+    folder = os.environ.get(TRACE_FOLDER)
+    if not folder:
+        raise SsdgymError(
+            f"trace:{name} needs the environment variable {TRACE_FOLDER}, which names no folder; set it, "
+            f"or {advice}."
+        )
+    path = trace_called(name, Path(folder))
+    if path is None:
+        raise SsdgymError(f"trace:{name}: there is no file of that name in {folder}; {advice}.")
+    return path
+
+
+def trace_called(name: str, folder: Path) -> Path | None:
+    """Return the file in a folder whose name is `name`, whole or up to the first dot; None without one.
+
+    Raises:
+        SsdgymError: the folder cannot be read, or has several such files.
+    """
+    try:
+        files = sorted(path for path in folder.iterdir() if path.is_file())
+    except OSError as error:
+        raise SsdgymError(
+            f"{folder}: cannot be read ({error.strerror}); name a folder that holds traces."
+        ) from None
+    found = [path for path in files if path.name == name]
+    found = found or [path for path in files if path.name.partition(".")[0] == name]
+    if len(found) > 1:
+        names = ", ".join(path.name for path in found)
+        raise SsdgymError(f"trace:{name} is the name of several files in {folder}: {names}; give one's path.")
+    return found[0] if found else None
 
 
 def _is_trace_path(source: str | Path) -> bool:
@@ -197,17 +95,29 @@ def _is_trace_path(source: str | Path) -> bool:
 
 def is_endless(config: WorkloadConfig) -> bool:
     """Does the workload go on for ever?"""
-    return config.loops is None if isinstance(config, TraceConfig) else config.requests is None
+    if isinstance(config, TenantsConfig):
+        return any(is_endless(tenant.workload) for tenant in config.tenants)
+    return config.loops is None if isinstance(config, PlayedConfig) else config.requests is None
+
+
+def assumptions(config: WorkloadConfig) -> tuple[str, ...]:
+    """Return the fields of a workload that no source gives; results made with it name them."""
+    if isinstance(config, TenantsConfig):
+        return tuple(sorted({name for tenant in config.tenants for name in assumptions(tenant.workload)}))
+    return tuple(sorted(getattr(config, "assumed", ())))
 
 
 def never_writes(config: WorkloadConfig) -> bool:
     """Is it plain from the configuration that the workload writes no page? (Of a trace it is not.)"""
-    if isinstance(config, TraceConfig):
+    if isinstance(config, PlayedConfig):
         return False
+    if isinstance(config, TenantsConfig):
+        return all(never_writes(tenant.workload) for tenant in config.tenants)
     if isinstance(config, MixedConfig):
         return all(_never_writes(part.workload) for part in config.components)
     return _never_writes(config)
 
 
-def _never_writes(config: AccessConfig) -> bool:
-    return config.read_fraction + config.trim_fraction >= 1
+def _never_writes(config: AccessConfig | SmallWritesConfig) -> bool:
+    trim_fraction = config.trim_fraction if isinstance(config, AccessConfig) else 0.0
+    return config.read_fraction + trim_fraction >= 1

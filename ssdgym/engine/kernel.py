@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -26,6 +25,8 @@ from numba.core import cgutils, config
 from numba.core.cpu import CPUTargetOptions
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic, register_jitable
+
+from ssdgym.files import cache_folder
 
 ENGINE_FOLDER = Path(__file__).parent
 REQUEST_FORMAT = ENGINE_FOLDER.parent / "workloads" / "requests.py"
@@ -40,14 +41,6 @@ def engine_hash() -> str:
         digest.update(source.name.encode())
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
-
-
-def cache_folder() -> Path:
-    """Where ssdgym keeps what it can make again: ``SSDGYM_CACHE_DIR``, or the user's cache folder."""
-    chosen = os.environ.get("SSDGYM_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ssdgym"
 
 
 def compile_cache_folder() -> Path:

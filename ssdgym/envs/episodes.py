@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, with_ftl
-from ssdgym.config.workload import TraceConfig, is_endless, load_workload
+from ssdgym.config.recorded import PlayedConfig
+from ssdgym.config.workload import is_endless, load_workload
 from ssdgym.engine import gc as codes
 from ssdgym.engine.device import first_invalid_action, observe_batch, step_batch
 from ssdgym.engine.layout import ERASE_PAIR, State
@@ -341,5 +342,5 @@ def _check_workloads(workloads: list[Any]) -> None:
         raise SsdgymError("workload names none; give at least one.")
     for config in workloads:
         # A finite generated workload runs out by itself, and says so then.
-        if (is_endless(config) or isinstance(config, TraceConfig)) and writes_nothing(config):
+        if (is_endless(config) or isinstance(config, PlayedConfig)) and writes_nothing(config):
             raise SsdgymError(f"workload {config.kind} writes nothing, so no episode would end.")

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssdgym.config.device import DeviceConfig, load_device
-from ssdgym.config.workload import UniformConfig
+from ssdgym.config.generated import UniformConfig
 from ssdgym.engine.kernel import entry
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Recording, Simulator

@@ -18,16 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ssdgym.config.workload import TraceConfig, WorkloadConfig
-from ssdgym.engine.kernel import cache_folder, engine_hash
+from ssdgym.config.workload import WorkloadConfig
+from ssdgym.engine.kernel import engine_hash
 from ssdgym.engine.layout import State
 from ssdgym.errors import SsdgymError
-from ssdgym.files import file_hash, write_atomically
+from ssdgym.files import cache_folder, write_atomically
 from ssdgym.policy import get_policy
 from ssdgym.simulator.snapshot import content
 from ssdgym.workloads.requests import REQUEST, WRITE
-from ssdgym.workloads.stream import open_workload
-from ssdgym.workloads.traces.files import find_trace
+from ssdgym.workloads.stream import open_workload, trace_hashes
 
 if TYPE_CHECKING:
     from ssdgym.simulator.simulator import Simulator
@@ -126,7 +125,7 @@ def cache_key(sim: Simulator, workload: WorkloadConfig | None, seed: int, ageing
         "seed": seed,
         "ageing": vars(ageing),
         "sources": _sources_hash(ageing.policy),
-        "trace": file_hash(find_trace(workload.path)) if isinstance(workload, TraceConfig) else None,
+        "traces": [] if workload is None else trace_hashes(workload),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -135,7 +134,7 @@ def _sources_hash(policy: str) -> str:
     """Hash of the code an aged state is made by: engine, workloads, ageing, and the policy that aged it."""
     package = Path(__file__).parents[1]
     code = get_policy(policy).function.__code__
-    sources = [Path(__file__), *package.glob("workloads/**/*.py"), package / "config" / "workload.py"]
+    sources = [Path(__file__), *package.glob("workloads/**/*.py"), *package.glob("config/*.py")]
     digest = hashlib.sha256(engine_hash().encode())
     for source in [*sorted(sources), Path(code.co_filename)]:
         digest.update(source.read_bytes() if source.is_file() else code.co_code)

@@ -1,8 +1,17 @@
-"""Host requests: generators, trace readers, and the one way to open either."""
+"""Host requests: generators, traces and stand-ins for them, and the one way to open any of them."""
 
-from ssdgym.workloads.requests import FLUSH, OP_NAMES, PARTIAL_HEAD, PARTIAL_TAIL, READ, REQUEST, TRIM, WRITE
+from ssdgym.workloads.requests import (
+    FLUSH,
+    OP_NAMES,
+    PARTIAL_HEAD,
+    PARTIAL_TAIL,
+    READ,
+    REQUEST,
+    SYNC,
+    TRIM,
+    WRITE,
+)
 from ssdgym.workloads.stream import RequestStream, footprint_pages, open_workload
-from ssdgym.workloads.traces.summary import TraceSummary, trace_summary
 
 __all__ = [
     "FLUSH",
@@ -11,11 +20,10 @@ __all__ = [
     "PARTIAL_TAIL",
     "READ",
     "REQUEST",
+    "SYNC",
     "TRIM",
     "WRITE",
     "RequestStream",
-    "TraceSummary",
     "footprint_pages",
     "open_workload",
-    "trace_summary",
 ]

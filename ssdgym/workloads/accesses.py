@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
-from ssdgym.config.workload import (
+from ssdgym.config.generated import (
     AccessConfig,
     DriftingConfig,
     HotColdConfig,
@@ -34,7 +36,7 @@ class Accesses:
     def __init__(self, config: AccessConfig, logical_pages: int, seed: np.random.SeedSequence) -> None:
         pages, ops, sizes = (np.random.Generator(np.random.PCG64(child)) for child in seed.spawn(3))
         self._first, self._footprint = footprint_range(config, logical_pages)
-        self._sizes = _SizeDraw(config, sizes)
+        self._sizes = SizeDraw(config.request_pages, sizes)
         self._ops = _OpDraw(config, ops)
         self._pick = _picker(config, self._footprint, pages)
 
@@ -99,13 +101,13 @@ class _OpDraw:
         return ops
 
 
-class _SizeDraw:
-    """Draws the pages of a request by their weights."""
+class SizeDraw:
+    """Draws sizes by their weights."""
 
-    def __init__(self, config: AccessConfig, rng: np.random.Generator) -> None:
-        self._sizes = np.array(sorted(config.request_pages), np.int32)
-        weights = np.cumsum([config.request_pages[size] for size in self._sizes.tolist()])
-        self._distribution = weights / weights[-1]
+    def __init__(self, weights: Mapping[int, float], rng: np.random.Generator) -> None:
+        self._sizes = np.array(sorted(weights), np.int32)
+        cumulative = np.cumsum([weights[size] for size in self._sizes.tolist()])
+        self._distribution = cumulative / cumulative[-1]
         self._rng = rng
 
     def draw(self, count: int) -> IntArray:

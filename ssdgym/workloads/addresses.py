@@ -56,4 +56,5 @@ def _shorten(parts: Requests, pieces: IntArray, limit: int) -> None:
     start = np.maximum(first, lap_start)
     parts["lpn"] = start
     parts["pages"] = np.minimum(end, lap_start + limit) - start
-    parts["flags"] &= (is_first * PARTIAL_HEAD | is_last * PARTIAL_TAIL).astype(np.uint8)
+    inner_ends = ~is_first * PARTIAL_HEAD | ~is_last * PARTIAL_TAIL
+    parts["flags"] &= ~inner_ends.astype(np.uint8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.config.workload import DriftingConfig
+from ssdgym.config.generated import DriftingConfig
 from ssdgym.workloads.addresses import IntArray, align
 from ssdgym.workloads.hot_cold import TwoClasses
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.config.workload import DriftingConfig, HotColdConfig
+from ssdgym.config.generated import DriftingConfig, HotColdConfig
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads.addresses import IntArray, align
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.config.workload import MixedConfig
+from ssdgym.config.generated import MixedConfig
 from ssdgym.workloads.accesses import Accesses
 from ssdgym.workloads.chunks import CHUNK, ChunkedStream
 from ssdgym.workloads.requests import REQUEST, Requests

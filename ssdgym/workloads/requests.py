@@ -10,10 +10,13 @@ OP_NAMES = ("read", "write", "trim", "flush")
 
 #: Flag bits: the first / the last page of the request is touched only in part.
 PARTIAL_HEAD, PARTIAL_TAIL = 1, 2
+#: Flag bit: the host waits for this write to be on flash, so it must not linger in a write buffer to be
+#: merged with others. FTLs that map whole pages program every write at once and take no notice.
+SYNC = 4
 
 #: One host request. ``arrival_ns`` counts from the start of the workload, ``lpn`` is the first logical
 #: page, ``pages`` how many follow each other, ``op`` one of READ, WRITE, TRIM, FLUSH (a flush has
-#: ``pages == 0``), ``flags`` a set of PARTIAL_HEAD and PARTIAL_TAIL.
+#: ``pages == 0``), ``flags`` a set of PARTIAL_HEAD, PARTIAL_TAIL and SYNC.
 REQUEST = np.dtype(
     [("arrival_ns", "i8"), ("lpn", "i4"), ("pages", "i4"), ("op", "u1"), ("flags", "u1")], align=True
 )

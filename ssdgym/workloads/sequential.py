@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.config.workload import SequentialConfig
+from ssdgym.config.generated import SequentialConfig
 from ssdgym.workloads.addresses import IntArray
 
 

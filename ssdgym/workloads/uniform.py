@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.config.workload import UniformConfig
+from ssdgym.config.generated import UniformConfig
 from ssdgym.workloads.addresses import IntArray, align
 
 

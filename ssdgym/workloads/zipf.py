@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from ssdgym.config.workload import ZipfConfig
+from ssdgym.config.generated import ZipfConfig
 from ssdgym.workloads.addresses import IntArray, align
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from pydantic import Field, TypeAdapter
 
+from ssdgym.config.generated import ZipfConfig
 from ssdgym.config.loading import Config, available, load_config
-from ssdgym.config.workload import WorkloadConfig, ZipfConfig, load_workload
+from ssdgym.config.workload import WorkloadConfig, load_workload
 from ssdgym.errors import SsdgymError
 
 

@@ -7,13 +7,20 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from ssdgym.config import workload as models
+from ssdgym.config.generated import MixedConfig, PacedConfig, UniformConfig
 from ssdgym.config.loading import Config, available
-from ssdgym.config.workload import MixedConfig, TraceConfig, UniformConfig, load_workload
+from ssdgym.config.recorded import PlayedConfig, TraceConfig
+from ssdgym.config.tenants import TenantConfig, TenantsConfig
+from ssdgym.config.workload import load_workload
 from ssdgym.errors import SsdgymError
 
+
+def heirs(model: type[Config]) -> list[type[Config]]:
+    return [model, *(heir for child in model.__subclasses__() for heir in heirs(child))]
+
+
 ALL_MODELS = [
-    model for model in vars(models).values() if isinstance(model, type) and issubclass(model, Config)
+    model for base in (PacedConfig, PlayedConfig, TenantConfig, TenantsConfig) for model in heirs(base)
 ]
 
 
@@ -45,6 +52,29 @@ def test_a_path_that_is_not_yaml_is_a_trace(tmp_path: Path) -> None:
     assert load_workload(tmp_path / "trace") == TraceConfig(path=tmp_path / "trace")
 
 
+def test_trace_names_a_file_in_the_folder_of_traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSDGYM_TRACES", str(tmp_path))
+    for name in ("vol_0.csv.gz", "vol_1.csv", "two.csv", "two.csv.gz"):
+        (tmp_path / name).touch()
+    assert load_workload("trace:vol_0") == TraceConfig(path=tmp_path / "vol_0.csv.gz")
+    assert load_workload("trace:vol_1.csv") == TraceConfig(path=tmp_path / "vol_1.csv")
+    assert load_workload("trace:two.csv") == TraceConfig(path=tmp_path / "two.csv")
+    with pytest.raises(SsdgymError, match="several files in .*: two.csv, two.csv.gz; give one's path"):
+        load_workload("trace:two")
+    with pytest.raises(SsdgymError, match="trace:hm_0: there is no file of that name in .*; use like:hm_0"):
+        load_workload("trace:hm_0")
+    monkeypatch.delenv("SSDGYM_TRACES")
+    with pytest.raises(SsdgymError, match="trace:vol_0 needs the environment variable SSDGYM_TRACES"):
+        load_workload("trace:vol_0")
+
+
+def test_like_names_a_stand_in() -> None:
+    for name in available("stand_ins"):
+        assert load_workload(f"like:{name}").kind == "stand_in"
+    with pytest.raises(SsdgymError, match="there is no stand_in named 'hm_9' in configs/stand_ins"):
+        load_workload("like:hm_9")
+
+
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
@@ -63,7 +93,7 @@ def test_a_path_that_is_not_yaml_is_a_trace(tmp_path: Path) -> None:
         ({"kind": "drifting", "shift_pages": 1}, "field shift_every_pages is missing"),
         (
             {"kind": "trace", "path": "x", "format": "mrs"},
-            "field format must be 'auto', 'cloudphysics' or 'msr'",
+            "field format must be 'auto', 'alibaba', 'blkparse', 'cloudphysics'",
         ),
         (
             {"kind": "mixed", "components": [{"weight": 1, "workload": {"kind": "zipf", "theta": 99}}]},

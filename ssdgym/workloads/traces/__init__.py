@@ -1,1 +1,1 @@
-"""Recorded traces: one reader per file format, and the way from bytes to logical pages."""
+"""Trace files: found, unpacked, parsed once, and kept as memory-mapped arrays."""

@@ -1,21 +1,18 @@
-"""Find and read trace files, plain or gzip, in blocks of whole lines."""
+"""Find trace files, and read them in blocks of whole lines."""
 
 from __future__ import annotations
 
-import gzip
-import io
 import os
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
+from ssdgym.config.workload import TRACE_FOLDER
 from ssdgym.errors import SsdgymError
+from ssdgym.workloads.traces.unpacking import unpacked
 
-#: Environment variable: a folder in which relative trace paths are looked for, too.
-TRACE_FOLDER = "SSDGYM_TRACES"
-
-_GZIP_MAGIC = b"\x1f\x8b"
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLOCK_BYTES = 4 << 20
 _LONGEST_LINE_BYTES = 1 << 16
 
@@ -41,16 +38,18 @@ def line_blocks(path: Path) -> Iterator[tuple[int, bytes]]:
     Every line ends with a newline; one is added to the last if it has none.
 
     Raises:
-        SsdgymError: the file cannot be read, is damaged gzip, or has a line too long for a text trace.
+        SsdgymError: the file cannot be read or unpacked, or has a line too long for a text trace.
     """
     first_line, rest = 1, b""
-    for number, data in enumerate(_pieces(path)):
-        data = data if number else data.removeprefix(_BYTE_ORDER_MARK)
+    for data in _gathered(path):
         block, newline, rest = (rest + data).rpartition(b"\n")
         if newline:
-            yield first_line, block + newline
-            first_line += block.count(b"\n") + 1
-        if len(rest) > _LONGEST_LINE_BYTES:
+            block += newline
+            usual = _before_long_line(block)
+            if usual:
+                yield first_line, usual
+            first_line += usual.count(b"\n")
+        if len(rest) > _LONGEST_LINE_BYTES or (newline and len(usual) < len(block)):
             raise SsdgymError(
                 f"{path}: line {first_line} is longer than {_LONGEST_LINE_BYTES} bytes; give a text trace."
             )
@@ -58,37 +57,44 @@ def line_blocks(path: Path) -> Iterator[tuple[int, bytes]]:
         yield first_line, rest + b"\n"
 
 
-def first_lines(path: Path, count: int) -> list[bytes]:
-    """Return up to `count` lines from the start of the file, without their newlines."""
-    for _, block in line_blocks(path):
-        return block.splitlines()[:count]
-    return []
+def _before_long_line(block: bytes) -> bytes:
+    """Return the whole lines before the first that is too long for a text trace."""
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+    long = np.flatnonzero(np.diff(ends, prepend=-1) > _LONGEST_LINE_BYTES)
+    if not len(long):
+        return block
+    return block[: ends[long[0] - 1] + 1] if long[0] else b""
 
 
-def _pieces(path: Path) -> Iterator[bytes]:
-    """Yield the decompressed bytes in pieces of about a block."""
-    lines = 0
+def first_bytes(path: Path, count: int) -> bytes:
+    """Return up to `count` bytes from the start of the unpacked file.
+
+    Raises:
+        SsdgymError: the file cannot be read or unpacked.
+    """
+    start = b""
+    for piece in unpacked(path):
+        start += piece
+        if len(start) >= count:
+            break
+    return start[:count]
+
+
+def without_mark(start: bytes) -> bytes:
+    """Return the first bytes of a text without its byte order mark."""
+    return start.removeprefix(BYTE_ORDER_MARK)
+
+
+def _gathered(path: Path) -> Iterator[bytes]:
+    """Yield the unpacked bytes in pieces of about a block, without the byte order mark."""
     parts: list[bytes] = []
-    try:
-        with _open(path) as file:
-            # read1 keeps what comes before damaged data, so that the line can be named.
-            while data := file.read1(_BLOCK_BYTES):
-                parts.append(data)
-                lines += data.count(b"\n")
-                if sum(map(len, parts)) >= _BLOCK_BYTES:
-                    yield b"".join(parts)
-                    parts.clear()
-            yield b"".join(parts)
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise SsdgymError(
-            f"{path}: line {lines + 1} is where the gzip data is cut off or damaged; get the file again."
-        ) from None
-    except OSError as error:
-        raise SsdgymError(f"{path}: cannot be read ({error.strerror}); check the file.") from None
-
-
-def _open(path: Path) -> io.BufferedReader | gzip.GzipFile:
-    """Open for reading; the content decides whether it is gzip, not the name."""
-    with path.open("rb") as file:
-        is_gzip = file.read(2) == _GZIP_MAGIC
-    return gzip.open(path, "rb") if is_gzip else path.open("rb")
+    is_start = True
+    for piece in unpacked(path):
+        parts.append(piece)
+        if sum(map(len, parts)) < _BLOCK_BYTES:
+            continue
+        data, parts = b"".join(parts), []
+        yield without_mark(data) if is_start else data
+        is_start = False
+    data = b"".join(parts)
+    yield without_mark(data) if is_start else data

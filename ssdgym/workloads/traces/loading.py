@@ -1,61 +1,60 @@
-"""Load a whole trace, once per process and file."""
+"""From the configuration of a trace to its parsed records."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-
-from ssdgym.config.workload import TraceConfig
+from ssdgym.config.recorded import TraceConfig
 from ssdgym.errors import SsdgymError
+from ssdgym.files import file_hash
+from ssdgym.workloads.traces.cache import StoredTrace, stored
 from ssdgym.workloads.traces.files import find_trace
-from ssdgym.workloads.traces.records import BadLines, Records
-from ssdgym.workloads.traces.registry import reader_for
+from ssdgym.workloads.traces.formats.registry import format_of
+
+Stamp = tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Trace:
-    """A trace in memory; equal to itself only, so that it can be the key of a cache.
+def load_trace(config: TraceConfig) -> StoredTrace:
+    """Return the parsed trace, from the cache if its content has been parsed before.
 
-    Attributes:
-        path: the file.
-        format: name of its format.
-        records: dtype RECORD, shape (requests,), in file order and read-only; ``time_ns`` never falls.
-        skipped_lines: bad lines left out.
-        out_of_order: requests recorded with an earlier time than one before them; they take its time.
-    """
-
-    path: Path
-    format: str
-    records: Records
-    skipped_lines: int
-    out_of_order: int
-
-
-def load_trace(config: TraceConfig) -> Trace:
-    """Return the trace of a configuration, from memory if the file has not changed since.
+    The content is looked at once per process, as long as the file does not change.
 
     Raises:
         SsdgymError: the file is missing, is of no known format, has too many bad lines or no request.
     """
     path = find_trace(config.path)
-    status = path.stat()
-    stamp = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
-    return _load(path, stamp, config.format, config.head, config.skip_bad)
+    return _load(path, file_stamp(path), config.format, config.skip_bad)
 
 
-@lru_cache(maxsize=4)
-def _load(path: Path, stamp: tuple[int, ...], format_name: str, head: int | None, skip_bad: int) -> Trace:
-    reader = reader_for(path, format_name)
-    bad = BadLines(path, skip_bad)
-    batches = list(reader.read(path, bad, head))
-    if not batches:
-        raise SsdgymError(f"{path}: the trace has no request that can be played; give one with requests.")
-    records = np.concatenate(batches)
-    latest = np.maximum.accumulate(np.maximum(records["time_ns"], 0))
-    out_of_order = int(np.count_nonzero(records["time_ns"] < latest))
-    records["time_ns"] = latest
-    records.flags.writeable = False
-    return Trace(path, reader.name, records, bad.count, out_of_order)
+def trace_hash(config: TraceConfig) -> str:
+    """Return the SHA-256 of the file's content.
+
+    Raises:
+        SsdgymError: the file is missing.
+    """
+    path = find_trace(config.path)
+    return _hash(path, file_stamp(path))
+
+
+def file_stamp(path: Path) -> Stamp:
+    """Return what changes when a trace file changes.
+
+    Raises:
+        SsdgymError: the file is missing.
+    """
+    status = find_trace(path).stat()
+    return (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=64)
+def _hash(path: Path, stamp: Stamp) -> str:
+    try:
+        return file_hash(path)
+    except OSError as error:
+        raise SsdgymError(f"{path}: cannot be read ({error.strerror}); check the file.") from None
+
+
+@lru_cache(maxsize=64)
+def _load(path: Path, stamp: Stamp, format_name: str, skip_bad: int) -> StoredTrace:
+    return stored(path, _hash(path, stamp), format_of(path, format_name), skip_bad)

@@ -1,0 +1,178 @@
+"""``ssdgym trace info | convert``: what is in a trace, and the same in another format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ssdgym.cli.console import advance_to, console, print_json, progress_bar
+from ssdgym.cli.options import AsJson, Seed, SkipBad, TraceFormat, Transforms, recorded_options
+from ssdgym.errors import SsdgymError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ssdgym.config.workload import RecordedConfig
+
+trace = typer.Typer(
+    help="Look at traces (and what stands in for them), and convert them.", no_args_is_help=True
+)
+
+Source = Annotated[
+    str,
+    typer.Argument(help="A trace file, trace:NAME, like:NAME for a stand-in, or a YAML file of one of them."),
+]
+
+
+@trace.command()
+def info(
+    source: Source,
+    trace_format: TraceFormat = None,
+    skip_bad: SkipBad = None,
+    transform: Transforms = None,
+    seed: Seed = 0,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Draw addresses, sizes, gaps and skew.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print what is in a trace: requests, bytes, footprint, sizes, times between arrivals, skew.
+
+    Unique bytes count pages of 4 KiB, whole if a request touches them. For a stand-in (like:NAME) the
+    published figures stand beside the generated ones.
+
+    Examples:
+
+        ssdgym trace info trace.csv.gz --plot trace.png
+
+        ssdgym trace info trace.csv.gz --transform "only(ops=write)" --transform "head(requests=1000)" --json
+
+        ssdgym trace info like:hm_0
+    """
+    from ssdgym.cli.trace_tables import comparison_table, distribution_table, facts_table, size_table
+    from ssdgym.experiments.trace_facts import assumed_fields, deviations, trace_facts
+    from ssdgym.files import writable_folder
+    from ssdgym.workloads.recorded import open_records
+    from ssdgym.workloads.records.counting import summarize
+
+    config = _recorded(source, transform, trace_format, skip_bad)
+    if plot is not None:
+        writable_folder(plot.parent)
+    with _counting(config, quiet=as_json) as announce:
+        summary = summarize(open_records(config, seed), announce)
+    if not summary.requests:
+        raise SsdgymError(f"{source}: no request is left after the transforms; leave some out.")
+    facts = trace_facts(config, summary)
+    compared = deviations(config, summary)
+    if plot is not None:
+        from ssdgym.experiments.trace_figures import trace_figure
+
+        trace_figure(summary, open_records(config, seed), f"{source} ({facts['format']})", plot)
+    if as_json:
+        print_json({"source": source, **facts, "plot": None if plot is None else str(plot)})
+        return
+    print(f"{source} ({facts['format']})")
+    for table in (facts_table(facts), distribution_table(facts), size_table(summary)):
+        console().print(table)
+    if compared:
+        console().print(comparison_table(compared))
+    for field, reason in assumed_fields(config).items():
+        print(f"Assumed, not published: {field}: {reason}")
+    if plot is not None:
+        print(plot)
+
+
+@trace.command()
+def convert(
+    source: Source,
+    out: Annotated[Path, typer.Argument(help="The file to write; .gz, .bz2, .xz or .zst packs it.")],
+    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="Format of the new file.")],
+    trace_format: TraceFormat = None,
+    skip_bad: SkipBad = None,
+    transform: Transforms = None,
+    seed: Seed = 0,
+    round_times: Annotated[
+        bool, typer.Option("--round-times", help="Round times down to the clock of the new format.")
+    ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
+) -> None:
+    """Write a trace, or a stand-in, as a trace file of another format.
+
+    What the format cannot hold is refused. Nothing is lost in silence.
+
+    Examples:
+
+        ssdgym trace convert trace.vscsi.gz trace.csv.gz --to msr
+
+        ssdgym trace convert like:hm_0 hm_0.csv.zst --to alibaba --round-times
+    """
+    from ssdgym.cli.trace_tables import TOP_VOLUMES
+    from ssdgym.workloads.recorded import open_records
+    from ssdgym.workloads.traces.convert import writable_format
+    from ssdgym.workloads.traces.convert import convert as write_trace
+
+    target = writable_format(to)
+    config = _recorded(source, transform, trace_format, skip_bad)
+    _check_out(out, config, overwrite)
+    with _counting(config, quiet=False) as announce:
+        written = write_trace(
+            open_records(config, seed), out, target, round_times=round_times, announce=announce
+        )
+    print(f"{out}: {written.requests:,} requests in the format {target.name}")
+    if written.rounded:
+        tick_ns = target.tick_ns
+        print(f"{written.rounded:,} times were rounded down to the clock of the format, {tick_ns} ns")
+    if written.renamed:
+        some = ", ".join(f"{old} is {new}" for old, new in [*written.renamed.items()][:TOP_VOLUMES])
+        more = len(written.renamed) - TOP_VOLUMES
+        print(
+            f"volumes have other names in the new file: {some}" + (f", and {more:,} more" if more > 0 else "")
+        )
+
+
+def _check_out(out: Path, config: RecordedConfig, overwrite: bool) -> None:
+    """Refuse a place that must not, or cannot, be written to, before the work."""
+    from ssdgym.config.recorded import TraceConfig
+    from ssdgym.files import writable_folder
+    from ssdgym.workloads.traces.files import find_trace
+
+    if out.exists():
+        if isinstance(config, TraceConfig) and out.samefile(find_trace(config.path)):
+            raise SsdgymError(f"{out}: is the trace that is read; give the new file another name")
+        if not overwrite or not out.is_file():
+            raise SsdgymError(f"{out}: exists already; give --overwrite to replace it, or another name")
+    writable_folder(out.parent)
+
+
+def _recorded(
+    source: str, transform: list[str] | None, trace_format: str | None, skip_bad: int | None
+) -> RecordedConfig:
+    from ssdgym.config.recorded import PlayedConfig
+
+    config = recorded_options(source, transform, trace_format, skip_bad)
+    if not isinstance(config, PlayedConfig):
+        raise SsdgymError(
+            f"{source}: is a generated workload of the kind {config.kind}, not a trace; give a trace file, "
+            "trace:NAME, like:NAME, or a YAML file of the kind trace or stand_in."
+        )
+    return config
+
+
+@contextmanager
+def _counting(config: RecordedConfig, *, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """A progress bar that is told how many requests are done; it turns while a file is being parsed."""
+    with progress_bar("requests", quiet=quiet) as bar:
+        total = _known_requests(config)
+        yield lambda done: advance_to(bar, done, total)
+
+
+def _known_requests(config: RecordedConfig) -> int | None:
+    """How many requests there will be, where that is known beforehand."""
+    from ssdgym.config.recorded import TraceConfig
+    from ssdgym.workloads.traces.loading import load_trace
+
+    return None if config.transforms or not isinstance(config, TraceConfig) else load_trace(config).requests

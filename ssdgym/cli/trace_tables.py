@@ -1,0 +1,153 @@
+"""Tables of ``ssdgym trace info``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ssdgym.experiments.trace_facts import Deviation
+    from ssdgym.workloads.records.counts import Distribution
+    from ssdgym.workloads.records.summary import RecordSummary
+
+#: Volumes named one by one; a trace may have thousands.
+TOP_VOLUMES = 8
+_PERCENTILES = ("mean", "p50", "p90", "p99", "max")
+
+
+def facts_table(facts: dict[str, Any]) -> Table:
+    """What `ssdgym.experiments.trace_facts.trace_facts` returns, but for the histograms."""
+    table = _table("measure", "value")
+    for rows in (_request_rows, _byte_rows, _order_rows, _skew_rows, _volume_rows):
+        for name, value in rows(facts):
+            table.add_row(name, value)
+        table.add_section()
+    return table
+
+
+def distribution_table(facts: dict[str, Any]) -> Table:
+    """Means and percentiles of request sizes and of the times between arrivals."""
+    table = _table("distribution", *_PERCENTILES)
+    for name, key in (("read size (KiB)", "read_sizes_bytes"), ("write size (KiB)", "write_sizes_bytes")):
+        if facts[key]["mean"] is not None:
+            table.add_row(name, *(f"{facts[key][column] / 1024:,.1f}" for column in _PERCENTILES))
+    gaps = facts["gaps_ns"]
+    if gaps["mean"] is not None:
+        name = f"time to the next request (µs; percentiles within {gaps['relative_error']:.1%})"
+        percentiles = (_four_digits(gaps[column] / 1000) for column in ("p50", "p90", "p99"))
+        table.add_row(name, f"{gaps['mean'] / 1000:,.1f}", *percentiles, f"{gaps['max'] / 1000:,.1f}")
+    return table
+
+
+def size_table(summary: RecordSummary) -> Table:
+    """How many requests have which size, by powers of two."""
+    reads, writes = _octaves(summary.read_sizes), _octaves(summary.write_sizes)
+    table = _table("request size", "reads", "writes")
+    for first, below in sorted(reads.keys() | writes.keys()):
+        bin_name = f"{_size(first)} to below {_size(below)}"
+        table.add_row(bin_name, *(f"{counts.get((first, below), 0):,}" for counts in (reads, writes)))
+    return table
+
+
+def comparison_table(compared: Sequence[Deviation]) -> Table:
+    """What a stand-in generates beside what is published of the trace."""
+    table = _table("column", "generated", "published", "deviation")
+    for item in compared:
+        table.add_row(item.column, _number(item.generated), _number(item.published), f"{item.percent:+.2f} %")
+    return table
+
+
+def _request_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "requests", f"{facts['requests']:,}"
+    for kind in ("reads", "writes", "trims", "flushes"):
+        if facts[kind] or kind in ("reads", "writes"):
+            yield kind, f"{facts[kind]:,} ({_percent(facts[kind] / facts['requests'])})"
+
+
+def _byte_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, key in (
+        ("read", "bytes_read"),
+        ("written", "bytes_written"),
+        ("unique read (4-KiB pages)", "unique_bytes_read"),
+        ("unique written (4-KiB pages)", "unique_bytes_written"),
+        ("unique written (byte by byte)", "exact_unique_bytes_written"),
+        ("unique read or written (4-KiB pages)", "unique_bytes"),
+    ):
+        yield name, _gib(facts[key])
+    if facts["bytes_trimmed"]:
+        yield "trimmed", _gib(facts["bytes_trimmed"])
+    factor = facts["overwrite_factor"]
+    yield "overwrite factor (written / unique written)", "-" if factor is None else f"{factor:.2f}"
+
+
+def _order_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "duration", f"{facts['duration_s']:,.3f} s"
+    yield (
+        "sequential (start where the request before on the volume ended)",
+        _percent(facts["sequential_share"]),
+    )
+    yield "out of order (earlier than one before)", f"{facts['out_of_order']:,}"
+    yield "skipped lines", f"{facts['skipped_lines']:,}"
+
+
+def _skew_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    skew = facts["skew"]
+    for percent in (1, 10, 20):
+        name = f"page writes to the most written {percent} % of written pages"
+        yield name, _percent(skew[f"top_{percent}_percent_share"])
+    yield "written pages that are written once", _percent(skew["written_once_share"])
+    if skew["sampled_share"] < 1:
+        yield "share of the written pages that these four were counted on", _percent(skew["sampled_share"])
+
+
+def _volume_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    volumes = sorted(facts["volumes"].items(), key=lambda item: -item[1])
+    yield "volumes", f"{len(volumes):,}"
+    for name, requests in volumes[:TOP_VOLUMES]:
+        yield f"  requests on {name}", f"{requests:,} ({_percent(requests / facts['requests'])})"
+    others = volumes[TOP_VOLUMES:]
+    if others:
+        requests = sum(count for _, count in others)
+        yield (
+            f"  requests on {len(others):,} others",
+            f"{requests:,} ({_percent(requests / facts['requests'])})",
+        )
+
+
+def _octaves(sizes: Distribution) -> dict[tuple[int, int], int]:
+    return {(first, below): count for first, below, count in sizes.octaves()}
+
+
+def _size(size_bytes: int) -> str:
+    for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if size_bytes >= scale:
+            return f"{size_bytes // scale} {unit}"
+    return f"{size_bytes} B"
+
+
+def _gib(size_bytes: int) -> str:
+    return f"{size_bytes / 2**30:,.3f} GiB"
+
+
+def _four_digits(value: float) -> str:
+    return f"{float(f'{value:.4g}'):,g}" if value < 1000 else f"{float(f'{value:.4g}'):,.0f}"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}".replace("%", " %")
+
+
+def _number(value: float) -> str:
+    return f"{value:,.4g}" if isinstance(value, float) and abs(value) < 1000 else f"{value:,.0f}"
+
+
+def _table(first: str, *others: str) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(first, box=box.SIMPLE_HEAD)
+    for heading in others:
+        table.add_column(heading, justify="right")
+    return table

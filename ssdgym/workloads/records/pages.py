@@ -1,0 +1,97 @@
+"""From bytes and volumes to logical pages."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ssdgym.errors import SsdgymError
+from ssdgym.workloads.records.record import Records, Volumes
+from ssdgym.workloads.requests import (
+    FLUSH,
+    PARTIAL_HEAD,
+    PARTIAL_TAIL,
+    REQUEST,
+    TRIM,
+    WRITE,
+    Requests,
+)
+
+#: REQUEST with pages numbered in 64 bits, as the addresses of a trace need not fit the device.
+WIDE_REQUEST = np.dtype(
+    [("arrival_ns", "i8"), ("lpn", "i8"), ("pages", "i8"), ("op", "u1"), ("flags", "u1")], align=True
+)
+
+IntArray = npt.NDArray[np.int64]
+
+
+def volume_pages(volumes: Volumes, page_size: int) -> int:
+    """Return how many pages all volumes reach over together, touched or not."""
+    return sum(_pages_of_each(volumes, page_size))
+
+
+def _pages_of_each(volumes: Volumes, page_size: int) -> list[int]:
+    return [-(-end // page_size) for end in volumes.end_bytes]
+
+
+def volume_starts(volumes: Volumes, page_size: int) -> IntArray:
+    """Return the first page of each volume when they lie one after the other, shape (volumes,).
+
+    Raises:
+        SsdgymError: together they have more pages than can be numbered.
+    """
+    pages = _pages_of_each(volumes, page_size)
+    starts = np.cumsum([0, *pages[:-1]], dtype=object)
+    if starts[-1] + pages[-1] >= 2**62:
+        raise SsdgymError(
+            f"the {len(pages)} volumes of the trace reach so far that their pages cannot be numbered; "
+            "keep some with the transform volumes."
+        )
+    return starts.astype(np.int64)
+
+
+def to_pages(records: Records, page_size: int, starts: IntArray) -> Requests:
+    """Return the pages of `page_size` bytes that each record touches, dtype WIDE_REQUEST, shape (m,).
+
+    `starts` holds the first page of each volume. A write that covers its first or last page only in
+    part is flagged so. A trim frees only the pages that it covers whole; one that covers none is left
+    out, and nothing else is.
+    """
+    offset, op = records["offset_bytes"], records["op"]
+    end = offset + records["size_bytes"]
+    is_trim = op == TRIM
+    first = np.where(is_trim, offset + (page_size - 1), offset) // page_size
+    after = np.where(is_trim, end, end + (page_size - 1)) // page_size
+    requests = np.zeros(len(records), WIDE_REQUEST)
+    requests["arrival_ns"] = records["time_ns"]
+    requests["op"] = op
+    requests["pages"] = after - first
+    requests["lpn"] = first + starts[records["volume"]]
+    head = np.where(offset % page_size != 0, PARTIAL_HEAD, 0)
+    tail = np.where(end % page_size != 0, PARTIAL_TAIL, 0)
+    requests["flags"] = np.where(op == WRITE, head | tail, 0)
+    is_flush = op == FLUSH
+    if is_flush.any():
+        requests["lpn"][is_flush] = requests["pages"][is_flush] = 0
+    return requests[(requests["pages"] > 0) | is_flush] if is_trim.any() else requests
+
+
+def compact(requests: Requests, start: IntArray, end: IntArray) -> Requests:
+    """Number the pages of the ranges ``start..end-1``, which hold all pages touched, from 0 on.
+
+    Pages between the first and the last of a request are all touched, so a request stays in one piece.
+    """
+    new_start = np.cumsum(end - start) - (end - start)
+    ranges = np.searchsorted(start, requests["lpn"], side="right") - 1
+    result = requests.copy()
+    moved = requests["lpn"] + (new_start - start)[ranges] if len(start) else 0
+    result["lpn"] = np.where(requests["op"] == FLUSH, 0, moved)
+    return result
+
+
+def narrow(requests: Requests) -> Requests:
+    """Return dtype REQUEST; every page number must fit."""
+    result = np.zeros(len(requests), REQUEST)
+    for field in REQUEST.fields or ():
+        result[field] = requests[field]
+    return result

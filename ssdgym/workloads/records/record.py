@@ -1,0 +1,53 @@
+"""The record: one request by byte and volume, before any device gives it pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+#: One request. ``time_ns`` counts from the first request of the file and may fall, even below 0, where
+#: the file does; ``volume`` is an index into `Volumes.names`; ``op`` one of READ, WRITE, TRIM, FLUSH.
+#: A flush has no bytes.
+RECORD = np.dtype(
+    [("time_ns", "i8"), ("offset_bytes", "i8"), ("size_bytes", "i4"), ("volume", "u2"), ("op", "u1")],
+    align=True,
+)
+
+#: An array of dtype RECORD and shape (requests,).
+Records = npt.NDArray[np.void]
+
+LARGEST_SIZE_BYTES = 2**31 - 1
+LARGEST_END_BYTES = 2**63 - 1
+MOST_VOLUMES = 2**16
+
+NO_RECORDS: Records = np.zeros(0, RECORD)
+NO_RECORDS.flags.writeable = False
+
+
+@dataclass(frozen=True)
+class Volumes:
+    """The volumes (LUNs, disks, files) of a trace, each an address space of its own.
+
+    Attributes:
+        names: as the trace calls them, in the order in which they first appear.
+        end_bytes: of each, where its last request ends; no request reaches further.
+    """
+
+    names: tuple[str, ...]
+    end_bytes: tuple[int, ...]
+
+
+class RecordSource(Protocol):
+    """Records on their way to a device; a cursor that can be copied and pickled at any point.
+
+    Attributes:
+        volumes: what the records' ``volume`` refers to.
+    """
+
+    volumes: Volumes
+
+    def chunk(self) -> Records:
+        """Return the next records, shape (n,); an empty array at the end and ever after."""

@@ -1,0 +1,70 @@
+"""What has to be known of records before they can be played: one look at all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ssdgym.workloads.records.pages import to_pages, volume_starts
+from ssdgym.workloads.records.ranges import RangeSet
+from ssdgym.workloads.records.record import RecordSource
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """Facts about the records of a source, played once on pages of a given size.
+
+    Attributes:
+        records: how many there are.
+        requests: how many of them reach a device: a trim of less than a page does not.
+        out_of_order: records with an earlier time than one before them; they take its time.
+        last_ns: arrival of the last request.
+        starts: first page of each volume, shape (volumes,).
+        ranges: the pages touched as separate ranges: starts and ends, each of shape (ranges,).
+    """
+
+    records: int
+    requests: int
+    out_of_order: int
+    last_ns: int
+    starts: IntArray
+    ranges: tuple[IntArray, IntArray]
+
+    @property
+    def pages(self) -> int:
+        """How many different pages are touched."""
+        return int((self.ranges[1] - self.ranges[0]).sum())
+
+
+class Arrivals:
+    """Makes times that never fall: a record that is earlier than one before it takes its time."""
+
+    def __init__(self) -> None:
+        self.latest_ns = 0
+        self.out_of_order = 0
+
+    def __call__(self, time_ns: IntArray) -> IntArray:
+        """Return the arrival times of the next records, shape (n,), n > 0."""
+        arrivals = np.maximum(np.maximum.accumulate(time_ns), self.latest_ns)
+        self.out_of_order += int(np.count_nonzero(time_ns < arrivals))
+        self.latest_ns = int(arrivals[-1])
+        return arrivals
+
+
+def survey(source: RecordSource, page_size: int) -> Survey:
+    """Look at all records of a source, in memory that grows with the ranges touched only."""
+    starts = volume_starts(source.volumes, page_size)
+    touched = RangeSet()
+    arrivals = Arrivals()
+    records = requests = 0
+    while len(chunk := source.chunk()):
+        records += len(chunk)
+        arrivals(chunk["time_ns"])
+        pages = to_pages(chunk, page_size, starts)
+        requests += len(pages)
+        touched.add(pages["lpn"], pages["lpn"] + pages["pages"])
+    return Survey(records, requests, arrivals.out_of_order, arrivals.latest_ns, starts, touched.ranges())

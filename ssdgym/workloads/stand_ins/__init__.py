@@ -1,0 +1,41 @@
+"""Stand-ins: requests drawn so that they have the published statistics of a trace that cannot be had.
+
+Of the reads and of the writes, tables give the requests, the bytes and the unique bytes. The model adds
+as little as it can, and every configuration says what of it is assumed:
+
+- **Order.** Reads and writes follow each other at random; their numbers come out exactly.
+- **Sizes.** Powers of two, in the shares nearest to ``size ** -size_decay`` that have the mean of the table.
+  With an exponent of 2, of the MSR Cambridge volumes src2_0, stg_0, ts_0 and mds_0 about as many requests touch
+  a single 4-KiB page as in the traces.
+- **Places.** The volume is cut into extents. The extent of rank k is requested by a bounded power law, over
+  `footprint_factor` times the unique bytes; within the extent, every place aligned to the request's size
+  is as likely. The law's exponent, the skew, is **solved** so that the unique bytes come out. With a
+  factor of 1.25 and extents of 256 KiB, the hottest 1 % of the pages and the pages written once then
+  have about the shares that they have in those four volumes.
+- **Layout.** One permutation from rank to extent, so that what is hot to write is hot to read.
+- **Scans.** Where even uniform places touch too few bytes, the exponent is 0, and a share of the requests,
+  solved, goes once through the volume from its start, one after the other.
+- **Arrivals.** A Poisson process with the mean of the table. Requests do not depend on each other.
+"""
+
+from __future__ import annotations
+
+from ssdgym.config.stand_in import StandInConfig
+from ssdgym.workloads.stand_ins.fitting import fit
+from ssdgym.workloads.stand_ins.published import published
+from ssdgym.workloads.stand_ins.source import StandIn
+
+__all__ = ["StandIn", "fit", "open_stand_in", "published"]
+
+
+def open_stand_in(config: StandInConfig, seed: int) -> StandIn:
+    """Return the records of a stand-in from the first on, its transforms not carried out.
+
+    Args:
+        config: the stand-in.
+        seed: not negative; the same seed gives the same records.
+
+    Raises:
+        SsdgymError: no skew and no scan make the unique bytes come out.
+    """
+    return StandIn(config, seed)

@@ -1,0 +1,164 @@
+"""Write records as a trace file of any writable format."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+import pyarrow as pa
+
+from ssdgym.errors import SsdgymError
+from ssdgym.files import write_atomically
+from ssdgym.workloads.records.record import Records, RecordSource
+from ssdgym.workloads.traces.bad_lines import BadLines
+from ssdgym.workloads.traces.formats.base import VolumeNumbers, WritableFormat
+from ssdgym.workloads.traces.formats.registry import ALIASES, FORMATS
+
+#: Names of the formats that can be written.
+WRITABLE = tuple(name for name, known in FORMATS.items() if hasattr(known, "write"))
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What has been written.
+
+    Attributes:
+        requests: how many.
+        rounded: how many of them have another time than before.
+        renamed: volumes that have another name in the new file, with that name.
+    """
+
+    requests: int
+    rounded: int
+    renamed: dict[str, str]
+
+
+def writable_format(name: str) -> WritableFormat:
+    """Return the format of that name.
+
+    Raises:
+        SsdgymError: there is none, or it can only be read.
+    """
+    found = FORMATS.get(ALIASES.get(name, name))
+    if found is None or found.name not in WRITABLE:
+        problem = "is no trace format" if found is None else "can be read but not written"
+        raise SsdgymError(f"the format '{name}' {problem}; write one of {', '.join(WRITABLE)}.")
+    return cast(WritableFormat, found)
+
+
+def convert(
+    source: RecordSource,
+    out: Path,
+    target: WritableFormat,
+    *,
+    round_times: bool = False,
+    announce: Callable[[int], None] = lambda requests: None,
+) -> Conversion:
+    """Write a fresh source to a trace file, whole or not at all, packed as its name says (gz, bz2, xz, zst).
+
+    The new file is read back before it takes its place.
+
+    Args:
+        source: is used up.
+        out: replaced if it exists.
+        target: the format.
+        round_times: round times down to the clock of the format, counted from the first request.
+        announce: is told, now and then, how many requests have been written.
+
+    Raises:
+        SsdgymError: the format cannot hold a request, the source has none, or the file cannot be written.
+    """
+    blocks = _Blocks(source, target.tick_ns if round_times else 1, announce)
+    names: list[str] = []
+
+    def write(file: IO[bytes]) -> None:
+        with _packed(file, out.suffix) as packed:
+            target.write(packed, iter(blocks), source.volumes)
+        if not blocks.requests:
+            raise SsdgymError(f"{out}: there is no request to write; leave out some transforms.")
+        file.flush()
+        names.extend(_read_back(Path(file.name), out, target, blocks.requests))
+
+    write_atomically(out, write)
+    before = [source.volumes.names[volume] for volume in blocks.volumes]
+    renamed = {old: new for old, new in zip(before, names, strict=True) if old != new}
+    return Conversion(blocks.requests, blocks.rounded, renamed)
+
+
+def _read_back(path: Path, out: Path, target: WritableFormat, requests: int) -> tuple[str, ...]:
+    """Return the names of the volumes in a file just written, in the order in which they first appear."""
+    volumes = VolumeNumbers(path)
+    try:
+        found = sum(len(records) for records in target.read(path, BadLines(path, 0), volumes))
+    except SsdgymError as error:
+        raise SsdgymError(
+            f"{out}: what was written as {target.name} cannot be read back ({error}); choose another format."
+        ) from error
+    if found != requests:
+        raise SsdgymError(
+            f"{out}: of {requests} requests written as {target.name} {found} are read back; "
+            "choose another format."
+        )
+    return volumes.names
+
+
+class _Blocks:
+    """The chunks of a source, on their way: counted, timed from the first request, rounded."""
+
+    def __init__(self, source: RecordSource, tick_ns: int, announce: Callable[[int], None]) -> None:
+        self._source = source
+        self._tick_ns = tick_ns
+        self._announce = announce
+        self.requests = 0
+        self.rounded = 0
+        #: Keys only: the volumes in the order in which they first appear.
+        self.volumes: dict[int, None] = {}
+
+    def __iter__(self) -> Iterator[Records]:
+        first_ns = None
+        while len(records := self._source.chunk()):
+            first_ns = int(records["time_ns"][0]) if first_ns is None else first_ns
+            records["time_ns"] -= first_ns
+            excess = records["time_ns"] % self._tick_ns
+            records["time_ns"] -= excess
+            self.rounded += int(np.count_nonzero(excess))
+            self.requests += len(records)
+            first = np.unique(records["volume"], return_index=True)[1]
+            self.volumes.update(dict.fromkeys(records["volume"][np.sort(first)].tolist()))
+            self._announce(self.requests)
+            yield records
+
+
+def _packed(file: IO[bytes], suffix: str) -> AbstractContextManager[Any]:
+    """Return what packs into `file`, which stays open; the same records make the same bytes."""
+    match suffix:
+        case ".gz":
+            return gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)
+        case ".bz2":
+            return bz2.BZ2File(file, "wb")
+        case ".xz":
+            return lzma.LZMAFile(file, "wb")
+        case ".zst":
+            return pa.CompressedOutputStream(_Lent(file), "zstd")
+    return nullcontext(file)
+
+
+class _Lent(io.RawIOBase):
+    """A file that stays open when pyarrow closes what it has been given."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        return self._file.write(data)

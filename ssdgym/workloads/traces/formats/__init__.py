@@ -1,0 +1,1 @@
+"""Trace formats: what the bytes of each mean, one file per format."""

@@ -1,0 +1,109 @@
+"""The default text of blkparse (blktrace): what the kernel issued to the driver (action D).
+
+An event line: major,minor device numbers, CPU, sequence number, time in s, process, action, RWBS flags, then
+``sector + sectors`` where there are any, and the process's name. Other events and the summary at the end are
+no requests.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+
+from ssdgym.workloads.records.record import Records
+from ssdgym.workloads.requests import FLUSH, READ, TRIM, WRITE
+from ssdgym.workloads.traces.bad_lines import BadLines
+from ssdgym.workloads.traces.files import line_blocks
+from ssdgym.workloads.traces.formats.base import VolumeNumbers
+from ssdgym.workloads.traces.formats.fields import Malformed, whole
+from ssdgym.workloads.traces.formats.log_lines import BLANK, DIGITS, Row, Rows, read_rows
+from ssdgym.workloads.traces.formats.requests import SECTOR_BYTES, UNKNOWN_OP, Lines, RecordMaker
+
+_EVENT = rf"^[ \t]*(?P<volume>[0-9]+,[0-9]+){BLANK}[0-9]+{BLANK}[0-9]+{BLANK}"
+_USUAL = (
+    rf"{_EVENT}(?P<time>[0-9]{{1,9}})\.(?P<fraction>[0-9]{{9}}){BLANK}[0-9]+{BLANK}D{BLANK}"
+    rf"(?P<action>[A-Z]*[RWD][A-Z]*){BLANK}(?P<offset>{DIGITS}) \+ (?P<size>[1-9][0-9]{{0,17}})(?:[ \t]|\r?$)"
+)
+_OTHER_EVENT = (
+    rf"^[ \t]*[0-9]+,[0-9]+{BLANK}[0-9]+{BLANK}[0-9]+{BLANK}[0-9]+\.[0-9]+{BLANK}[0-9]+{BLANK}"
+    r"(?:[A-CE-Za-z]|[A-Za-z]{2,})(?:[ \t]|\r?$)"
+)
+_SUMMARY = (
+    r"[ \t]*(?:CPU[0-9]+ \(|Total \(|Reads? |Writes? |Timer |PC Reads? |PC Writes? |IO unplugs|Throughput"
+    r"|Events|Skips)"
+)
+_PASSED = rf"{_OTHER_EVENT}|^{_SUMMARY}"
+_LINE = re.compile(
+    rb"[ \t]*([0-9]+,[0-9]+)[ \t]+[0-9]+[ \t]+[0-9]+[ \t]+([0-9]+\.[0-9]+)[ \t]+[0-9]+[ \t]+([A-Za-z]+)"
+    rb"(?:[ \t]+(.*))?",
+    re.DOTALL,
+)
+_ISSUED = re.compile(rb"([A-Z]+)(?:[ \t]+([0-9]+)[ \t]*\+[ \t]*([0-9]+)(?=[ \t]|$))?(?=[ \t]|$)")
+
+
+class BlkparseFormat:
+    """The text format; see `TraceFormat`."""
+
+    name = "blkparse"
+
+    def matches(self, start: bytes) -> int:
+        """See `TraceFormat`."""
+        return sum(1 for line in start.split(b"\n") if _LINE.fullmatch(line.removesuffix(b"\r")))
+
+    def read(self, path: Path, bad: BadLines, volumes: VolumeNumbers) -> Iterator[Records]:
+        """See `TraceFormat`."""
+        maker = RecordMaker(self.name, SECTOR_BYTES, SECTOR_BYTES, bad, volumes)
+        for first_line, block in line_blocks(path):
+            yield maker.records(_lines(read_rows(first_line, block, _USUAL, _PASSED, _by_hand)))
+
+
+def _lines(rows: Rows) -> Lines:
+    actions, index = rows.action
+    ops = np.array([_op(action) for action in actions], np.uint8)
+    return rows.lines(tick_ns=1, op=ops[index])
+
+
+def _op(rwbs: str) -> int:
+    for letter, op in (("R", READ), ("W", WRITE), ("D", TRIM), ("F", FLUSH)):
+        if letter in rwbs:
+            return op
+    return UNKNOWN_OP
+
+
+def _by_hand(line: bytes) -> Row | None:
+    event = _LINE.fullmatch(line)
+    if event is None:
+        if re.match(_SUMMARY.encode(), line):
+            return None
+        raise Malformed("is neither an event nor part of the summary")
+    volume, time, action, rest = event.groups()
+    if action != b"D":
+        return None
+    issued = _ISSUED.match(rest or b"")
+    if issued is None:
+        raise Malformed("is an issued request without its RWBS flags")
+    return _issued(volume.decode(), time, *issued.groups())
+
+
+def _issued(
+    volume: str, time: bytes, flags: bytes, sector: bytes | None, sectors: bytes | None
+) -> Row | None:
+    rwbs = flags.decode()
+    time_ns = int(Decimal(time.decode()) * 10**9)
+    has_bytes = sectors is not None and int(sectors) > 0
+    if "F" in rwbs and not has_bytes:
+        return Row(time_ns, "F", 0, 0, volume)
+    if not set(rwbs) & set("RWD"):
+        if "N" in rwbs:
+            return None
+        raise Malformed(f"has {rwbs!r:.42} as its RWBS flags, which name no operation")
+    if sector is None or sectors is None:
+        raise Malformed("is an issued request without its sectors")
+    return Row(time_ns, rwbs, whole(sector, "offset"), whole(sectors, "size"), volume)
+
+
+BLKPARSE = BlkparseFormat()

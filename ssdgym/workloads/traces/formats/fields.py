@@ -1,0 +1,58 @@
+"""The values that lines of text hold, as every text format has them."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+_WHOLE = re.compile(r"-?[0-9]+")
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,15})?")
+_LONGEST_WHOLE = len(str(2**63))
+
+
+class Malformed(Exception):
+    """Why a line cannot be read; never leaves the formats."""
+
+
+def text_of(field: bytes, name: str) -> str:
+    """Return a field that is read as text."""
+    try:
+        text = field.decode()
+    except UnicodeDecodeError:
+        raise Malformed(f"has {shown(field)} as its {name}, which is not UTF-8 text") from None
+    if not is_proper(text):
+        raise Malformed(f"has {shown(field)} as its {name}, which is empty or cannot be printed")
+    return text
+
+
+def is_proper(text: str) -> bool:
+    """Can the text be a name?"""
+    return text != "" and text.isprintable()
+
+
+def whole(field: bytes, name: str) -> int:
+    """Return a field that is a whole number of 64 bits."""
+    text = field.decode("ascii", "replace")
+    if not _WHOLE.fullmatch(text):
+        raise Malformed(f"has {shown(field)} as its {name}, which is not a whole number")
+    digits = text.lstrip("-").lstrip("0") or "0"
+    number = (-1 if text[0] == "-" else 1) * int(digits) if len(digits) <= _LONGEST_WHOLE else 2**63
+    if not -(2**63) <= number < 2**63:
+        raise Malformed(f"has {shown(field)} as its {name}, which is beyond 64 bits")
+    return number
+
+
+def decimal(field: bytes, name: str) -> Decimal:
+    """Return a field that is a decimal number of less than 2**63."""
+    text = field.decode("ascii", "replace")
+    if not _DECIMAL.fullmatch(text):
+        raise Malformed(f"has {shown(field)} as its {name}, which is not a number")
+    number = Decimal(text)
+    if abs(number) >= 2**63:
+        raise Malformed(f"has {shown(field)} as its {name}, which is beyond 64 bits")
+    return number
+
+
+def shown(field: bytes) -> str:
+    """Return how an error quotes a field that may be long or binary."""
+    return repr(field.decode("ascii", "backslashreplace")[:40])

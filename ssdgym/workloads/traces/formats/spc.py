@@ -1,0 +1,23 @@
+"""Traces in the format of the Storage Performance Council, revision 1.0.1, such as UMass Financial1.
+
+One request a line: application-specific unit (ASU), first block of 512 bytes, size in bytes, r or w,
+time in s; optional fields may follow.
+"""
+
+from ssdgym.workloads.requests import READ, WRITE
+from ssdgym.workloads.traces.formats.delimited_writing import WritableDelimitedFormat
+from ssdgym.workloads.traces.formats.ops import R_W, named
+from ssdgym.workloads.traces.formats.requests import SECTOR_BYTES
+
+SPC = WritableDelimitedFormat(
+    name="spc",
+    columns=("asu", "offset", "size", "op", "time"),
+    op_of=named(R_W),
+    time_unit_ns=1_000_000_000,
+    time_decimals=9,
+    offset_unit=SECTOR_BYTES,
+    size_unit=1,
+    volume_columns=("asu",),
+    has_more=True,
+    op_texts={READ: "r", WRITE: "w"},
+)

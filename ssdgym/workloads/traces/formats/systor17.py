@@ -1,0 +1,22 @@
+"""SYSTOR '17 traces of virtual desktops (Lee et al., SYSTOR 2017; SNIA IOTTA).
+
+A header, then one request a line: time and response time in s, R or W, LUN, offset and size in bytes.
+"""
+
+from ssdgym.workloads.requests import READ, WRITE
+from ssdgym.workloads.traces.formats.delimited_writing import WritableDelimitedFormat
+from ssdgym.workloads.traces.formats.ops import R_W, named
+
+SYSTOR17 = WritableDelimitedFormat(
+    name="systor17",
+    columns=("time", "response", "op", "lun", "offset", "size"),
+    op_of=named(R_W),
+    time_unit_ns=1_000_000_000,
+    time_decimals=9,
+    offset_unit=1,
+    size_unit=1,
+    volume_columns=("lun",),
+    op_texts={READ: "R", WRITE: "W"},
+    constants={"response": "0"},
+    header=b"Timestamp,Response,IOType,LUN,Offset,Size",
+)

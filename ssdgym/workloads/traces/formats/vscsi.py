@@ -1,0 +1,158 @@
+"""CloudPhysics virtual-disk traces as binary records (Waldspurger et al.: SHARDS, FAST 2015).
+
+Little endian, without a header. The high byte of each record's version tells the layout of the file:
+1 for 32 bytes, 2 for 40. Sizes are in bytes, addresses in blocks of 512 bytes, times in us.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from ssdgym.errors import SsdgymError
+from ssdgym.workloads.records.record import Records, Volumes
+from ssdgym.workloads.traces.bad_lines import BadLines
+from ssdgym.workloads.traces.formats.base import VolumeNumbers
+from ssdgym.workloads.traces.formats.ops import SCSI, SCSI_CODES
+from ssdgym.workloads.traces.formats.requests import (
+    SECTOR_BYTES,
+    TEN_YEARS_NS,
+    UNKNOWN_OP,
+    Lines,
+    RecordMaker,
+)
+from ssdgym.workloads.traces.formats.writing import Limits, texts_of, values
+from ssdgym.workloads.traces.unpacking import unpacked
+
+#: The layouts by version.
+LAYOUTS = {
+    1: np.dtype(
+        [
+            ("serial", "<u4"),
+            ("size", "<u4"),
+            ("segments", "<u4"),
+            ("op", "<u2"),
+            ("version", "<u2"),
+            ("offset", "<u8"),
+            ("time", "<u8"),
+        ]
+    ),
+    2: np.dtype(
+        [
+            ("op", "<u2"),
+            ("version", "<u2"),
+            ("serial", "<u4"),
+            ("size", "<u4"),
+            ("segments", "<u4"),
+            ("offset", "<u8"),
+            ("time", "<u8"),
+            ("response", "<u8"),
+        ]
+    ),
+}
+_OPS = np.full(1 << 16, UNKNOWN_OP, np.uint8)
+_OPS[list(SCSI)] = list(SCSI.values())
+
+
+class VscsiFormat:
+    """The binary format; see `TraceFormat`."""
+
+    name = "vscsi"
+
+    tick_ns = 1000
+
+    def write(self, file: IO[bytes], blocks: Iterable[Records], volumes: Volumes) -> None:
+        """See `WritableFormat`."""
+        limits = Limits(self.name, self.tick_ns, SECTOR_BYTES, 1, frozenset(SCSI_CODES), has_volumes=False)
+        serial = 0
+        for block in values(blocks, limits):
+            records = np.zeros(len(block.ticks), LAYOUTS[1])
+            records["serial"] = (serial + np.arange(len(records))) % 2**32
+            records["size"] = block.size
+            records["op"] = texts_of(block.op, SCSI_CODES)
+            records["version"] = 1 << 8
+            records["offset"] = block.offset
+            # Times have no sign; only their differences matter.
+            records["time"] = block.ticks + TEN_YEARS_NS // self.tick_ns
+            serial += len(records)
+            file.write(records.tobytes())
+
+    def matches(self, start: bytes) -> int:
+        """See `TraceFormat`."""
+        version = _version(start)
+        if version is None:
+            return 0
+        records = _whole(start, version)
+        fits = (records["version"] >> 8 == version) & (_OPS[records["op"]] != UNKNOWN_OP)
+        # Text, read as records, may happen to have one that fits.
+        return int(fits.sum()) if fits.mean() > 0.5 else 0
+
+    def read(self, path: Path, bad: BadLines, volumes: VolumeNumbers) -> Iterator[Records]:
+        """See `TraceFormat`; bad lines are records here."""
+        bad.unit = "record"
+        maker = RecordMaker(self.name, SECTOR_BYTES, 1, bad, volumes)
+        version, number, rest = None, 1, b""
+        for piece in unpacked(path):
+            rest += piece
+            version = version or _version(rest)
+            if version is None:
+                if len(rest) < LAYOUTS[2].itemsize:
+                    continue
+                break
+            records = _whole(rest, version)
+            rest = rest[records.nbytes :]
+            yield maker.records(_lines(records, version, number))
+            number += len(records)
+        if version is None and rest:
+            raise SsdgymError(
+                f"{path}: record 1 has neither version 1 nor 2 of a vscsi trace; name another format."
+            )
+        if rest:
+            bad.add(number, f"has {len(rest)} bytes of {LAYOUTS[version or 1].itemsize} and is cut off")
+
+
+def _version(start: bytes) -> int | None:
+    for version, layout in LAYOUTS.items():
+        if len(start) >= layout.itemsize and np.frombuffer(start, layout, 1)["version"][0] >> 8 == version:
+            return version
+    return None
+
+
+def _whole(data: bytes, version: int) -> np.ndarray:
+    layout = LAYOUTS[version]
+    return np.frombuffer(data, layout, len(data) // layout.itemsize)
+
+
+def _lines(records: np.ndarray, version: int, first: int) -> Lines:
+    numbers = first + np.arange(len(records))
+    is_other = records["version"] >> 8 != version
+    # Anything beyond 63 bits is out of range whatever it is.
+    is_late = records["time"] >= 2**63
+    malformed = [
+        (int(numbers[row]), f"has version {records['version'][row]}, unlike the first record")
+        for row in np.flatnonzero(is_other)
+    ]
+    malformed += [
+        (int(numbers[row]), f"has {records['time'][row]} as its time, beyond 63 bits")
+        for row in np.flatnonzero(is_late & ~is_other)
+    ]
+    kept = ~(is_other | is_late)
+    records, numbers = records[kept], numbers[kept]
+    codes, index = np.unique(records["op"], return_inverse=True)
+    return Lines(
+        number=numbers,
+        time=records["time"].astype(np.int64),
+        tick_ns=1000,
+        op=_OPS[records["op"]],
+        op_text=([f"{code:02x}" for code in codes], index),
+        offset=np.minimum(records["offset"], 2**63 - 1).astype(np.int64),
+        size=records["size"].astype(np.int64),
+        volume=(["0"], np.zeros(len(records), np.int64)),
+        malformed=malformed,
+    )
+
+
+VSCSI = VscsiFormat()

@@ -1,0 +1,33 @@
+"""An FTL that maps whole pages takes no notice of the flag of synchronous writes."""
+
+from __future__ import annotations
+
+import pytest
+
+from ssdgym.simulator import Simulator
+from ssdgym.workloads.requests import SYNC, WRITE
+from tests.engine.devices import device, differences, mixed_requests
+from tests.reference import Reference, ReferenceConfig, policies
+
+
+@pytest.mark.parametrize("timing", ["none", "event"])
+def test_a_run_is_the_same_with_and_without_synchronous_writes(timing: str) -> None:
+    description = device(ftl={"timing": timing})
+    plain, synchronous = Simulator(description), Simulator(description)
+    requests = mixed_requests(5000, plain.logical_pages, gap_ns=2000)
+    plain.run(requests)
+    requests["flags"][requests["op"] == WRITE] |= SYNC
+    synchronous.run(requests)
+    assert plain.metrics()["rmw_reads"] > 100
+    assert differences(plain.state, 0, synchronous.state, 0) == []
+
+
+@pytest.mark.parametrize("timing", ["none", "event"])
+def test_the_reference_takes_no_notice_either(timing: str) -> None:
+    config = ReferenceConfig(timing=timing, threshold_blocks=2, program_ns=600)
+    requests = mixed_requests(2000, config.logical_pages).tolist()
+    plain, synchronous = (Reference(config, policies.greedy) for _ in range(2))
+    plain.run(requests)
+    requests = [(*fields, op, flags | SYNC if op == WRITE else flags) for *fields, op, flags in requests]
+    synchronous.run(requests)
+    assert synchronous.counters == plain.counters

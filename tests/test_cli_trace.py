@@ -1,0 +1,220 @@
+"""``ssdgym trace``: what is in a trace, and the same trace in another format."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ssdgym.cli import WRONG_INPUT, main
+
+GIB = 2**30
+START = 128166386783630075
+#: Time in units of 100 ns, volume, operation, offset and size in bytes; the fourth goes on after the third.
+REQUESTS = [
+    (0, "hm,0", "Write", 0, 8192),
+    (10_000_000, "hm,1", "Read", 4096, 4096),
+    (20_000_000, "hm,0", "Write", 0, 4096),
+    (30_000_000, "hm,0", "Write", 4096, 512),
+    (30_000_000, "hm,0", "Read", 1 << 20, 65536),
+]
+
+
+@pytest.fixture
+def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Five requests on two volumes, in a folder where the cache is empty."""
+    monkeypatch.setenv("SSDGYM_CACHE_DIR", str(tmp_path / "cache"))
+    path = tmp_path / "made.csv"
+    lines = [f"{START + at},{disk},{op},{offset},{size},100" for at, disk, op, offset, size in REQUESTS]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def info(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
+    """Return what ``ssdgym trace info --json`` prints."""
+    assert main(["trace", "info", *map(str, arguments), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """Return the one sentence with which a command refuses its input."""
+    assert main(["trace", *map(str, arguments)]) == WRONG_INPUT
+    output = capsys.readouterr()
+    assert output.err.count("\n") == 1 and output.out == ""
+    return output.err
+
+
+@pytest.mark.parametrize("command", ["info", "convert"])
+def test_help__has_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trace", command, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "Examples" in text and text.count(f"ssdgym trace {command}") >= 2
+
+
+def test_info__json_has_the_figures_of_the_file(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = info(capsys, trace)
+    assert found["format"] == "msr" and found["skipped_lines"] == 0
+    assert (found["requests"], found["reads"], found["writes"]) == (5, 2, 3)
+    assert (found["bytes_read"], found["bytes_written"]) == (69632, 12800)
+    assert (found["unique_bytes_written"], found["exact_unique_bytes_written"]) == (8192, 8192)
+    assert found["duration_s"] == 3.0
+    assert found["sequential_share"] == 0.2
+    assert found["volumes"] == {"hm_0": 4, "hm_1": 1}
+    assert found["write_sizes_bytes"]["p50"] == 4096
+    assert found["gaps_ns"]["mean"] == 3e9 / 4 and found["gaps_ns"]["max"] == 10**9
+
+
+def test_info__text_gives_gib_and_shares(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trace", "info", str(trace)]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == f"{trace} (msr)"
+    assert "writes 3 (60.0 %)" in lines
+    assert "written 0.000 GiB" in lines
+    assert "overwrite factor (written / unique written) 1.56" in lines
+    assert "requests on hm_0 4 (80.0 %)" in lines
+    assert "read size (KiB) 34.0 4.0 64.0 64.0 64.0" in lines
+    assert "64 KiB to below 128 KiB 1 0" in lines
+
+
+def test_info__takes_transforms_in_order(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    changed = info(capsys, trace, "--transform", "only(ops=write)", "--transform", "head(requests=2)")
+    assert (changed["requests"], changed["bytes_written"], changed["duration_s"]) == (2, 12288, 2.0)
+
+
+def test_info__of_a_yaml_file(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "workload.yaml"
+    path.write_text(f"kind: trace\npath: {trace}\ntransforms: [{{kind: volumes, keep: hm_1}}]\n")
+    assert info(capsys, path)["volumes"] == {"hm_1": 1}
+
+
+def test_info__of_a_name_in_the_folder_of_traces(
+    trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SSDGYM_TRACES", str(trace.parent))
+    assert info(capsys, "trace:made")["requests"] == 5
+
+
+def test_info__counts_the_bad_lines_that_it_may_skip(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with trace.open("a") as file:
+        file.write(",,\n")
+    assert "line 6" in refusal(capsys, "info", trace)
+    assert info(capsys, trace, "--skip-bad", 1)["skipped_lines"] == 1
+
+
+def test_info__draws_and_names_the_picture(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture = tmp_path / "new" / "trace.png"
+    assert main(["trace", "info", str(trace), "--plot", str(picture)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == str(picture)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_info__refuses_what_is_no_trace(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "zipf99: is a generated workload of the kind zipf, not a trace; give" in refusal(
+        capsys, "info", "zipf99"
+    )
+    assert "missing.csv" in refusal(capsys, "info", trace.parent / "missing.csv")
+    said = refusal(capsys, "info", trace, "--transform", "only(ops=trim)")
+    assert "no request is left after the transforms" in said
+
+
+REAL = [
+    # file, requests, writes in %, decimals of it, written GiB, unique written GiB, decimals of both
+    ("cloudphysics-w92.csv.gz", 113_872, 58.7, 1, 2.243, 0.796, 3),
+    ("cloudphysics-w92.vscsi.gz", 113_872, 58.7, 1, 2.243, 0.796, 3),
+    ("msr-hm_0-head.csv.gz", 7_016, 17, 0, None, None, 0),
+    ("msr-mds_0-head.csv.gz", 1_000, 100, 0, None, None, 0),
+    ("msr-proj_0-head.csv.gz", 1_000, 100, 0, None, None, 0),
+    ("msr-wdev_1.csv", 1_055, 100, 0, None, None, 0),
+    ("msr-wdev_3.csv", 682, 98, 0, None, None, 0),
+    ("msr-prn_0-nosize.csv.gz", 96_568, 61, 0, None, None, 0),
+    ("ssdsim-fin1-head.ascii.gz", 10_000, 59, 0, 0.028, 0.014, 3),
+    ("mqsim-tpcc-small.trace.gz", 6_999, 37, 0, None, None, 0),
+    ("disksim-postmark.trace.gz", 62_257, 16.8, 1, 8.3, 5.8, 1),
+    ("systor17-sample.csv.gz", 999, 17, 0, None, None, 0),
+    ("tencent-sample.csv.bz2", 50_000, 51, 0, 0.81, None, 2),
+    ("blkparse-sample.txt.gz", 673, 76, 0, 0.125, None, 3),
+]
+
+
+@pytest.mark.skipif("SSDGYM_TRACES" not in os.environ, reason="SSDGYM_TRACES names no folder with traces")
+@pytest.mark.parametrize(
+    ("name", "requests", "writes_percent", "decimals", "written_gib", "unique_gib", "gib_decimals"),
+    REAL,
+    ids=[row[0] for row in REAL],
+)
+def test_info__of_real_traces(
+    name: str,
+    requests: int,
+    writes_percent: float,
+    decimals: int,
+    written_gib: float | None,
+    unique_gib: float | None,
+    gib_decimals: int,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = Path(os.environ["SSDGYM_TRACES"]) / name
+    if not path.is_file():
+        pytest.skip(f"there is no {name} in SSDGYM_TRACES")
+    found = info(capsys, path, "--skip-bad", 1 if name == "msr-prn_0-nosize.csv.gz" else 0)
+    assert found["requests"] == requests
+    assert round(100 * found["writes"] / requests, decimals) == writes_percent
+    for column, published in (("bytes_written", written_gib), ("unique_bytes_written", unique_gib)):
+        if published is not None:
+            assert round(found[column] / GIB, gib_decimals) == published
+
+
+def test_convert__prints_the_file_and_its_requests(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = trace.parent / "new" / "out.csv.zst"
+    assert main(["trace", "convert", str(trace), str(out), "--to", "msr"]) == 0
+    assert capsys.readouterr().out == f"{out}: 5 requests in the format msr\n"
+    before, after = info(capsys, trace), info(capsys, out)
+    assert {**after, "source": ""} == {**before, "source": ""}
+
+
+def test_convert__carries_out_transforms_rounds_times_and_says_what_changed(
+    trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = trace.parent / "out.csv"
+    arguments = ["trace", "convert", str(trace), str(out), "--to", "tencent", "--round-times"]
+    assert main([*arguments, "--transform", "only(ops=write)", "--transform", "scale_time(factor=0.25)"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [
+        f"{out}: 3 requests in the format tencent",
+        "2 times were rounded down to the clock of the format, 1000000000 ns",
+        "volumes have other names in the new file: hm_0 is 0",
+    ]
+
+
+def test_convert__refuses_to_replace_files(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = trace.read_text()
+    said = refusal(capsys, "convert", trace, trace, "--to", "msr", "--overwrite")
+    assert "is the trace that is read" in said
+    taken = trace.parent / "taken.csv"
+    taken.write_text("kept")
+    assert "give --overwrite" in refusal(capsys, "convert", trace, taken, "--to", "msr")
+    assert (trace.read_text(), taken.read_text()) == (text, "kept")
+    assert main(["trace", "convert", str(trace), str(taken), "--to", "msr", "--overwrite"]) == 0
+    assert capsys.readouterr().out.startswith(f"{taken}: 5 requests")
+
+
+def test_convert__refuses_what_the_format_cannot_hold(
+    trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = trace.parent / "out.csv"
+    assert "volume" in refusal(capsys, "convert", trace, out, "--to", "vscsi")
+    said = refusal(capsys, "convert", trace, out, "--to", "tencent", "--transform", "scale_time(factor=0.3)")
+    assert "request 2" in said
+    assert "write one of alibaba" in refusal(capsys, "convert", trace, out, "--to", "blkparse")
+    assert not out.exists()
+
+
+def test_info__of_a_stand_in_names_what_is_assumed(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = info(capsys, "like:hm_0", "--transform", "head(requests=1000)")
+    assert found["format"] == "stand_in" and found["requests"] == 1000
+    assert found["published"] == []  # the published figures are of the whole trace
+    assert found["assumed"]

@@ -1,0 +1,121 @@
+"""Stand-ins come out as the tables of the papers have it, transcribed here once more."""
+
+from __future__ import annotations
+
+import pytest
+
+from ssdgym.config.loading import available, load_config
+from ssdgym.config.stand_in import StandInConfig
+from ssdgym.workloads.records.counting import summarize
+from ssdgym.workloads.stand_ins import open_stand_in, published
+from tests.workloads.stand_ins.configs import MIB, small
+from tests.workloads.stand_ins.measuring import measure
+
+GIB = 1 << 30
+#: Millions of reads and of writes, GiB read, written, touched by reads, by writes: PEN (FAST 2018), table 2.
+PEN = {
+    "hm_0": (1.417, 2.576, 9.96, 20.47, 1.84, 1.63),
+    "prn_0": (0.602, 4.983, 13.12, 45.96, 3.72, 12.38),
+    "prn_1": (8.464, 2.77, 181.35, 30.78, 73.78, 11.52),
+    "proj_0": (0.527, 3.697, 8.97, 144.26, 1.74, 1.65),
+    "proj_1": (21.143, 2.497, 750.36, 25.57, 693.5, 9.03),
+    "proj_2": (25.642, 3.625, 1015.9, 168.68, 409.37, 115.13),
+    "prxy_0": (0.384, 12.135, 3.04, 53.8, 0.29, 0.7),
+    "src1_1": (43.576, 2.17, 1485.6, 30.34, 116.69, 4.16),
+    "src1_2": (0.484, 1.424, 8.82, 44.14, 1.55, 0.65),
+    "stg_1": (1.4, 0.796, 79.52, 5.98, 79.42, 0.39),
+    "usr_1": (41.426, 3.858, 2079.2, 56.12, 651.16, 24.56),
+    "usr_2": (8.575, 1.995, 415.28, 26.46, 377.8, 10.02),
+}
+#: % of writes, requests: IPPBE (thesis, 2018), table 2.
+IPPBE = {
+    "hm_0": (64.4, 3_993_316),
+    "prn_0": (89.2, 5_585_886),
+    "prxy_0": (96.9, 12_518_968),
+    "proj_0": (87.5, 4_224_524),
+    "src2_0": (88.6, 1_557_814),
+    "stg_0": (84.8, 2_030_915),
+    "ts_0": (82.4, 1_801_734),
+    "src1_2": (74.6, 1_907_773),
+}
+NO_TABLE = {"mds_0", "fin1", "fin2", "2016021719-LUN0", "2016021619-LUN2"}
+IN_A_TABLE = sorted(PEN.keys() | IPPBE.keys())
+QUICK = ["src1_2", "stg_1", "ts_0", "src2_0", "stg_0"]
+
+
+def stand_in(name: str) -> StandInConfig:
+    return load_config(StandInConfig, name, "stand_ins")
+
+
+def table(name: str) -> dict[str, float]:
+    """Return all columns that the two tables give of a trace, by the names of `published`, and the mix."""
+    columns: dict[str, float] = {}
+    if name in PEN:
+        reads, writes, *gib = PEN[name]
+        columns = {"requests": (reads + writes) * 1e6, "reads": reads * 1e6, "writes": writes * 1e6}
+        sizes = ("bytes_read", "bytes_written", "unique_bytes_read", "unique_bytes_written")
+        columns |= {column: value * GIB for column, value in zip(sizes, gib, strict=True)}
+    if name in IPPBE:
+        percent, columns["requests"] = IPPBE[name]
+        columns["write_share"] = percent / 100
+    return columns
+
+
+def assert_as_published(name: str) -> None:
+    generated: dict[str, float] = dict(measure(stand_in(name), seed=1))
+    generated["write_share"] = generated["writes"] / generated["requests"]
+    for column, value in (table(name) | published(stand_in(name))).items():
+        assert generated[column] == pytest.approx(value, rel=0.02), column
+    if name in IPPBE:
+        assert generated["requests"] == IPPBE[name][1]
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_generated_as_published(name: str) -> None:
+    assert_as_published(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(set(available("stand_ins")) - set(QUICK)))
+def test_generated_as_published__the_others(name: str) -> None:
+    assert_as_published(name)
+
+
+def test_every_trace_of_the_papers_has_a_stand_in() -> None:
+    suite = {f"vdi_{number:02d}" for number in range(1, 15)}
+    assert set(available("stand_ins")) == set(IN_A_TABLE) | NO_TABLE | suite
+
+
+@pytest.mark.parametrize("name", IN_A_TABLE)
+def test_columns_of_a_table_are_published_and_not_assumed(name: str) -> None:
+    columns = published(stand_in(name))
+    for column, value in table(name).items():
+        if column == "write_share":
+            assert columns["writes"] / columns["requests"] == pytest.approx(value, abs=0.001)
+        else:
+            # Round numbers of requests are scaled to the exact total where another table gives it.
+            assert columns[column] == pytest.approx(value, rel=0.001)
+
+
+@pytest.mark.parametrize("name", available("stand_ins"))
+def test_a_name_is_that_of_its_file(name: str) -> None:
+    assert stand_in(name).name == name
+
+
+@pytest.mark.parametrize("name", sorted(set(available("stand_ins")) - set(IN_A_TABLE)))
+def test_traces_in_no_table_assume_their_bytes(name: str) -> None:
+    assert {"reads.bytes", "writes.bytes", "reads.unique_bytes"} <= stand_in(name).assumed.keys()
+    assert not published(stand_in(name)).keys() & {"bytes_read", "bytes_written", "unique_bytes_read"}
+
+
+def test_published__is_what_has_a_source() -> None:
+    config = small(sources={"writes.requests": "table 1", "reads.unique_bytes": "table 2"})
+    assert published(config) == {"writes": 20_000, "unique_bytes_read": 60 * MIB}
+
+
+def test_published__columns_are_those_of_a_summary() -> None:
+    config = stand_in("src1_2").model_copy(update={"reads": small().reads, "writes": small().writes})
+    summary = summarize(open_stand_in(config, 0))
+    columns = published(config)
+    assert len(columns) == 7
+    assert {column: getattr(summary, column) for column in columns} == measure(config, 0)
