@@ -25,6 +25,7 @@ from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.config.generated import UniformConfig
 from ssdgym.engine.kernel import entry
 from ssdgym.errors import SsdgymError
+from ssdgym.experiments.bench_traces import make_trace, parsing, playing, reading_csv
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.workloads import REQUEST, WRITE, open_workload
 
@@ -33,6 +34,9 @@ VECTOR_DEVICES = 64
 _REQUESTS = 1_000_000
 _SINGLE_STEPS = 5_000
 _VECTOR_STEPS = 1_000
+
+_PARSING = "MSR trace parsed (yardstick: Python's csv module reads its rows)"
+_PLAYING = "parsed trace played on the pages of a device"
 
 #: Imports, makes the environment and takes one step, as a user's script would at its start.
 _FIRST_STEP = (
@@ -55,7 +59,8 @@ class Measurement:
         unit: of ``value``; per second, or seconds.
         expected: what ssdgym is built to reach on two cores of a server, in the same unit; ``None``: no
             promise.
-        yardstick: the rate of the memory touches alone, measured in between the repeats; ``None`` for times.
+        yardstick: the rate of the memory touches alone, or of what ``name`` says, measured in between the
+            repeats; ``None`` for times.
     """
 
     name: str
@@ -97,15 +102,24 @@ def measure_all(
     found = []
     for name, unit, expected, prepare in _RATES:
         tell(name)
-        found.append(_measure_rate(name, unit, expected, prepare(), repeats))
+        found.append(_measure_rate(name, unit, expected, prepare(), _yardstick(), repeats))
+    tell(_PARSING)
+    trace = make_trace()
+    found.append(_measure_rate(_PARSING, "lines/s", None, parsing(trace), reading_csv(trace), repeats))
+    tell(_PLAYING)
+    found.append(_measure_rate(_PLAYING, "requests/s", None, playing(trace), _yardstick(), repeats))
     return found + (_starts(repeats, tell) if start else [])
 
 
 def _measure_rate(
-    name: str, unit: str, expected: float | None, measured: Callable[[], int], repeats: int
+    name: str,
+    unit: str,
+    expected: float | None,
+    measured: Callable[[], int],
+    yardstick: Callable[[], int],
+    repeats: int,
 ) -> Measurement:
     """Median rate and the yardstick's, taken turn by turn, so that both meet the machine in one state."""
-    yardstick = _yardstick()
     measured()
     yardstick()
     rates, touches = [], []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ssdgym.experiments import bench
+from ssdgym.experiments import bench, bench_traces
 from ssdgym.experiments.bench import Measurement
 
 
@@ -31,14 +31,21 @@ def test_yardstick__touches_memory_once_per_request(monkeypatch: pytest.MonkeyPa
     assert bench._yardstick()() == 10_000
 
 
+def test_traces__parsing_playing_and_the_csv_module_all_see_every_line() -> None:
+    trace = bench_traces.make_trace(3_000)
+    works = (bench_traces.parsing, bench_traces.reading_csv, bench_traces.playing)
+    assert [work(trace)() for work in works] == [3_000] * 3
+
+
 @pytest.mark.slow
 def test_measure_all__reports_every_rate_beside_the_yardstick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "_REQUESTS", 20_000)
     monkeypatch.setattr(bench, "_SINGLE_STEPS", 50)
     monkeypatch.setattr(bench, "_VECTOR_STEPS", 10)
+    monkeypatch.setattr(bench_traces, "LINES", 2_000)
     announced: list[str] = []
     found = bench.measure_all(1, start=False, announce=announced.append)
     assert announced == [measurement.name for measurement in found]
-    assert len(found) == 6
+    assert len(found) == 8
     assert all(measurement.low <= measurement.value <= measurement.high for measurement in found)
     assert all(measurement.ratio is not None and measurement.ratio > 0 for measurement in found)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads.addresses import split_at_end
 from ssdgym.workloads.chunks import NO_REQUESTS, ChunkedStream
-from ssdgym.workloads.records.pages import compact, narrow, to_pages
+from ssdgym.workloads.records.pages import Compact, narrow, to_pages
 from ssdgym.workloads.records.ranges import RangeSet
 from ssdgym.workloads.records.record import RecordSource
 from ssdgym.workloads.records.survey import Arrivals, Survey
@@ -34,15 +34,15 @@ def play(
     Raises:
         SsdgymError: it touches more pages than the device has, and they are not folded.
     """
-    ranges = None
+    compact = None
     if addresses == "compact":
-        ranges = known.ranges
+        compact = known.compact
         if known.pages > logical_pages:
             raise SsdgymError(
                 f"{name}: the trace touches {known.pages} pages but the device has {logical_pages} logical "
                 "pages; use a larger device, or set addresses to fold."
             )
-    footprint = known.pages if ranges is not None else _folded(known.ranges, logical_pages)
+    footprint = known.pages if compact is not None else _folded(known.ranges, logical_pages)
     report = {
         "requests": known.records,
         "footprint_pages": footprint,
@@ -50,7 +50,7 @@ def play(
         "out_of_order": known.out_of_order,
         "trims_below_a_page": known.records - known.requests,
     }
-    played = _Played(source, known, ranges, logical_pages, page_size)
+    played = _Played(source, known, compact, logical_pages, page_size)
     return ChunkedStream(Loops(played, known, loops), report)
 
 
@@ -104,14 +104,14 @@ class _Played:
         self,
         source: RecordSource,
         known: Survey,
-        ranges: tuple[IntArray, IntArray] | None,
+        compact: Compact | None,
         logical_pages: int,
         page_size: int,
     ) -> None:
         self._source = source
         self._arrivals = Arrivals()
         self._starts = known.starts
-        self._ranges = ranges
+        self._compact = compact
         self._logical_pages = logical_pages
         self._page_size = page_size
 
@@ -132,6 +132,6 @@ class _Played:
         return NO_REQUESTS
 
     def _on_device(self, requests: Requests) -> Requests:
-        if self._ranges is None:
+        if self._compact is None:
             return split_at_end(requests, self._logical_pages)
-        return compact(requests, *self._ranges)
+        return self._compact(requests)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from ssdgym.workloads.records.pages import to_pages, volume_starts
+from ssdgym.workloads.records.pages import Compact, to_pages, volume_starts
 from ssdgym.workloads.records.ranges import RangeSet
 from ssdgym.workloads.records.record import RecordSource
 
@@ -33,6 +34,11 @@ class Survey:
     last_ns: int
     starts: IntArray
     ranges: tuple[IntArray, IntArray]
+
+    @cached_property
+    def compact(self) -> Compact:
+        """What numbers the pages touched from 0 on in address order."""
+        return Compact(*self.ranges)
 
     @property
     def pages(self) -> int:

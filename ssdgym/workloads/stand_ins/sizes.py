@@ -37,7 +37,7 @@ class Sizes:
 
 
 def sizes_with_mean(mean_bytes: float, smallest: int, largest: int, decay: float) -> Sizes:
-    """Return the sizes from `smallest` to `largest` with the given mean that are nearest to ``size ** -decay``.
+    """Return powers of two with a given mean, their shares as near to ``size ** -decay`` as can be.
 
     Nearest by relative entropy, so that the shares are ``size ** -decay * exp(tilt * size)``: the maximum of
     entropy if `decay` is 0 (Jaynes, Physical Review 106, 1957).

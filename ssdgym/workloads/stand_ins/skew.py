@@ -18,7 +18,7 @@ _NEARLY_ONE = 1e-9
 
 @dataclass(frozen=True)
 class PowerLaw:
-    """Ranks 0..ranks-1, of which rank k has the integral of ``x ** -theta`` from k + 1 to k + 2 as its weight.
+    """Ranks 0..ranks-1; the weight of rank k is the integral of ``x ** -theta`` from k + 1 to k + 2.
 
     The distribution function has a closed form and a closed inverse, so that a draw costs the same for
     any number of ranks.
@@ -46,7 +46,7 @@ class PowerLaw:
         return np.minimum(np.expm1(logs).astype(np.int64), self.ranks - 1)
 
     def bins(self) -> tuple[FloatArray, FloatArray]:
-        """Return all ranks in bins so narrow that they are alike: how many, and the probability of each of them.
+        """Return how many ranks each bin holds, and the probability of each of them; bins are narrow.
 
         Both have the shape (bins,); their number grows with the logarithm of that of the ranks.
         """

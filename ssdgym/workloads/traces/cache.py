@@ -80,14 +80,23 @@ class StoredRecords:
         return records
 
 
-def stored(path: Path, content_hash: str, trace_format: TraceFormat, skip_bad: int) -> StoredTrace:
+def stored(
+    path: Path, content_hash: str, trace_format: TraceFormat, skip_bad: int, cache: Path | None = None
+) -> StoredTrace:
     """Return the trace in a file from the cache; parse it into the cache if it is not there.
+
+    Args:
+        path: the file.
+        content_hash: SHA-256 of its content.
+        trace_format: its format.
+        skip_bad: bad lines left out before giving up.
+        cache: the folder of parsed traces; by default in ssdgym's own.
 
     Raises:
         SsdgymError: the file cannot be parsed, has no request, or the cache cannot be written.
     """
     key = _key(content_hash, trace_format.name, skip_bad)
-    folder = cache_folder() / "traces" / key
+    folder = (cache or cache_folder() / "traces") / key
     if folder.exists():
         known = _open(folder)
         if known is not None:

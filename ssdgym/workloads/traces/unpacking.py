@@ -17,6 +17,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
+_PLAIN = "plain"
 _PIECE_BYTES = 1 << 20
 #: More than this many bytes out of one in is no trace but a bomb, once it is worth asking.
 _LARGEST_RATIO = 500
@@ -91,10 +92,11 @@ def unpacked(path: Path) -> Iterator[bytes]:
                         f"{path}: line {lines + 1} is where the {name} data has unpacked to more than "
                         f"{_LARGEST_RATIO} times its size; unpack it yourself if it is a trace."
                     )
-                lines += piece.count(b"\n")
+                if name != _PLAIN:
+                    lines += piece.count(b"\n")
                 yield piece
         except _DAMAGED as error:
-            if name == "plain":
+            if name == _PLAIN:
                 reason = getattr(error, "strerror", None) or error
                 raise SsdgymError(f"{path}: cannot be read ({reason}); check the file.") from None
             raise SsdgymError(
@@ -109,7 +111,7 @@ def _opened(file: IO[bytes]) -> tuple[str, Iterator[tuple[bytes, int, int]]]:
     for magic, name, unpacker in _PACKERS:
         if start.startswith(magic):
             return name, _members(file, unpacker)
-    return "plain", ((piece, 0, 0) for piece in iter(lambda: file.read(_PIECE_BYTES), b""))
+    return _PLAIN, ((piece, 0, 0) for piece in iter(lambda: file.read(_PIECE_BYTES), b""))
 
 
 def _members(file: IO[bytes], new: Callable[[], _Unpacker]) -> Iterator[tuple[bytes, int, int]]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, TRIM, WRITE
-from ssdgym.workloads.records.pages import compact, to_pages, volume_starts
+from ssdgym.workloads.records import pages as module
+from ssdgym.workloads.records.pages import Compact, to_pages, volume_starts
 from ssdgym.workloads.records.ranges import RangeSet
 from ssdgym.workloads.records.record import Records, Volumes
 from tests.workloads.records.sources import PAGE, make_records, record_arrays, volumes_of
@@ -60,12 +62,14 @@ def test_a_flush_has_no_pages_and_stays() -> None:
     assert requests[["arrival_ns", "lpn", "pages", "op"]].tolist() == [(0, 5, 1, WRITE), (7, 0, 0, FLUSH)]
 
 
-@given(record_arrays())
-def test_compact_pages_are_dense_and_keep_order_and_identity(records: Records) -> None:
+@given(record_arrays(), st.sampled_from([0, 10**6]))
+def test_compact_pages_are_dense_and_keep_order_and_identity(records: Records, largest_table: int) -> None:
     before = pages_of(records)
     touched_set = RangeSet()
     touched_set.add(before["lpn"], before["lpn"] + before["pages"])
-    after = compact(before, *touched_set.ranges())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_LARGEST_TABLE", largest_table)
+        after = Compact(*touched_set.ranges())(before)
     touched = sorted(set().union(*page_sets(before)))
     rank = {page: number for number, page in enumerate(touched)}
     assert touched_set.size() == len(touched)

@@ -92,9 +92,7 @@ def test_compact_and_fold_on_a_large_device_play_the_same_but_for_the_numbers(re
 
 
 def test_a_device_smaller_than_a_compact_trace_is_refused() -> None:
-    with pytest.raises(
-        SsdgymError, match="some trace: the trace touches 4 pages but the device has 3"
-    ):
+    with pytest.raises(SsdgymError, match="some trace: the trace touches 4 pages but the device has 3"):
         played(THREE, logical_pages=3)
     assert played(THREE, logical_pages=4).report["footprint_pages"] == 4
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,7 @@ def test_bisect__finds_the_root_of_rising_and_falling_functions() -> None:
 
 
 @pytest.mark.parametrize("function", [lambda x: x + 1, lambda x: -x - 1])
-def test_bisect__without_a_root_gives_the_nearer_end(function) -> None:  # type: ignore[no-untyped-def]
+def test_bisect__without_a_root_gives_the_nearer_end(function: Callable[[float], float]) -> None:
     assert bisect(function, 0, 10) == pytest.approx(0, abs=1e-9)
 
 

@@ -24,16 +24,19 @@ def test_power_law__ranks_have_the_integral_as_their_weight(theta: float) -> Non
 def test_power_law__draws_follow_it(theta: float, ranks: int) -> None:
     law = PowerLaw(ranks, theta)
     drawn = law.at((np.arange(100_000) + 0.5) / 100_000)
-    assert 0 <= drawn.min() and drawn.max() < ranks
-    for first in (1, 3, ranks // 2, ranks):
+    assert drawn.min() >= 0
+    assert drawn.max() < ranks
+    for first in (1, ranks // 2, ranks):
         assert (drawn < first).mean() == pytest.approx(float(law.below(np.array(float(first)))), abs=1e-4)
 
 
 @pytest.mark.parametrize("theta", THETAS)
 def test_power_law__draws_stay_in_range_at_the_ends(theta: float) -> None:
     law = PowerLaw(1_000_003, theta)
-    assert law.at(np.array([0.0, np.nextafter(1.0, 0.0)])).tolist()[0] == 0
-    assert law.at(np.array([np.nextafter(1.0, 0.0)]))[0] <= 1_000_002
+    first, last = law.at(np.array([0.0, np.nextafter(1.0, 0.0)]))
+    assert first == 0
+    # Doubles end at 1 - 2 ** -53, which with a steep law is a little before the last rank.
+    assert 999_000 < last <= 1_000_002
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4095, 4096, 4097, 5000, 3_000_000])

@@ -91,10 +91,10 @@ def test_columns_of_a_table_are_published_and_not_assumed(name: str) -> None:
     columns = published(stand_in(name))
     for column, value in table(name).items():
         if column == "write_share":
-            assert columns["writes"] / columns["requests"] == pytest.approx(value, abs=0.001)
+            assert columns["writes"] / columns["requests"] == pytest.approx(value, rel=0.02)
         else:
-            # Round numbers of requests are scaled to the exact total where another table gives it.
-            assert columns[column] == pytest.approx(value, rel=0.001)
+            # Round numbers of requests gave way to exact ones where those are known.
+            assert columns[column] == pytest.approx(value, rel=0.002)
 
 
 @pytest.mark.parametrize("name", available("stand_ins"))
@@ -106,6 +106,16 @@ def test_a_name_is_that_of_its_file(name: str) -> None:
 def test_traces_in_no_table_assume_their_bytes(name: str) -> None:
     assert {"reads.bytes", "writes.bytes", "reads.unique_bytes"} <= stand_in(name).assumed.keys()
     assert not published(stand_in(name)).keys() & {"bytes_read", "bytes_written", "unique_bytes_read"}
+
+
+@pytest.mark.parametrize(
+    ("name", "top_share", "once_share"), [("src2_0", 0.632, 0.264), ("mds_0", 0.620, 0.288)]
+)
+def test_the_skew_is_near_what_is_known_of_it(name: str, top_share: float, once_share: float) -> None:
+    """The figures are SmartGC's; the fit does not use them."""
+    skew = summarize(open_stand_in(stand_in(name), 0)).skew.as_dict()
+    assert skew["top_1_percent_share"] == pytest.approx(top_share, abs=0.04)
+    assert skew["written_once_share"] == pytest.approx(once_share, abs=0.04)
 
 
 def test_published__is_what_has_a_source() -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,7 @@ from ssdgym.workloads.requests import FLUSH, READ, TRIM, WRITE
 from ssdgym.workloads.traces.bad_lines import BadLines
 from ssdgym.workloads.traces.files import line_blocks
 from ssdgym.workloads.traces.formats.base import VolumeNumbers
-from ssdgym.workloads.traces.formats.fields import Malformed, whole
+from ssdgym.workloads.traces.formats.fields import Malformed, decimal_time_ns, whole
 from ssdgym.workloads.traces.formats.log_lines import BLANK, DIGITS, Row, Rows, read_rows
 from ssdgym.workloads.traces.formats.requests import SECTOR_BYTES, UNKNOWN_OP, Lines, RecordMaker
 
@@ -93,8 +92,8 @@ def _issued(
     volume: str, time: bytes, flags: bytes, sector: bytes | None, sectors: bytes | None
 ) -> Row | None:
     rwbs = flags.decode()
-    time_ns = int(Decimal(time.decode()) * 10**9)
-    has_bytes = sectors is not None and int(sectors) > 0
+    time_ns = decimal_time_ns(time, 10**9)
+    has_bytes = sectors is not None and sectors.strip(b"0") != b""
     if "F" in rwbs and not has_bytes:
         return Row(time_ns, "F", 0, 0, volume)
     if not set(rwbs) & set("RWD"):

@@ -67,7 +67,7 @@ class WritableDelimitedFormat(DelimitedFormat):
         texts = volume_texts(volumes, self.separator, numbers=self.numbered_volumes)
         if len(self.volume_columns) < 2:
             return [(text,) for text in texts]
-        split = [_host_and_disk(text) for text in texts]
+        split: list[tuple[str, ...]] = [_host_and_disk(text) for text in texts]
         # Two names may become one; numbers never do.
         distinct = len(set(split)) == len(split)
         return split if distinct else [(str(number), "0") for number in range(len(texts))]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_FLOOR, Context, Decimal
 
 _WHOLE = re.compile(r"-?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,15})?")
 _LONGEST_WHOLE = len(str(2**63))
+_EXACT = Context(prec=100, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
 class Malformed(Exception):
@@ -48,9 +49,15 @@ def decimal(field: bytes, name: str) -> Decimal:
     if not _DECIMAL.fullmatch(text):
         raise Malformed(f"has {shown(field)} as its {name}, which is not a number")
     number = Decimal(text)
-    if abs(number) >= 2**63:
+    if number.copy_abs() >= 2**63:  # unlike abs, whatever the exponent
         raise Malformed(f"has {shown(field)} as its {name}, which is beyond 64 bits")
     return number
+
+
+def decimal_time_ns(field: bytes, unit_ns: int) -> int:
+    """Return a decimal time in whole nanoseconds, rounded down."""
+    value = _EXACT.multiply(decimal(field, "time"), Decimal(unit_ns))
+    return int(value.to_integral_value(context=_EXACT))
 
 
 def shown(field: bytes) -> str:

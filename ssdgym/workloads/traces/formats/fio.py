@@ -83,8 +83,8 @@ class FioFormat:
         """See `WritableFormat`."""
         names = np.array(volume_texts(volumes, "", numbers=False), object)
         limits = Limits(self.name, self.tick_ns, 1, 1, frozenset(_TEXTS), has_volumes=True)
-        file.write(self.header + b"\n")
-        now = 0
+        file.write(self._opening(names.tolist()))
+        now, number = 0, 1
         for block in values(blocks, limits):
             lines = _written(block, names)
             if self.version == 3:
@@ -93,12 +93,20 @@ class FioFormat:
                 waits = np.diff(block.ticks, prepend=now) * _LEAST_WAIT_US
                 if (waits < 0).any():
                     raise SsdgymError(
-                        "times fall in this trace, which the format fio_v2 cannot hold; choose another."
+                        f"request {number + int(np.argmax(waits < 0))} comes earlier than the one before it, "
+                        "and the format fio_v2 can only wait; choose another format."
                     )
                 now = int(block.ticks[-1])
                 passing = names[block.volume] + " wait " + waits.astype(str).astype(object) + " 0\n"
                 lines = np.where(waits > 0, passing, "") + lines
+            number += len(lines)
             file.write(("\n".join(lines) + "\n").encode())
+
+    def _opening(self, names: list[str]) -> bytes:
+        """Return the header, and what fio wants to be told of each file before it is used."""
+        time = "0 " if self.version == 3 else ""
+        actions = [f"{time}{name} {action}" for name in names for action in ("add", "open")]
+        return "\n".join([self.header.decode(), *actions, ""]).encode()
 
     def _fits(self, line: bytes) -> bool:
         try:
@@ -124,7 +132,7 @@ class FioFormat:
         if numbers and (action in _OPS or (action == _WAIT and self.version == 2)):
             if action == _WAIT and numbers[0] < 0:
                 raise Malformed(f"waits for {numbers[0]} us, which is negative")
-            return Row(time, action, *numbers, volume)
+            return Row(time, action, numbers[0], numbers[1], volume)
         raise Malformed(f"has {action!r:.42} as its action, which does not fit the rest of the line")
 
 
@@ -158,10 +166,9 @@ def _lines(rows: Rows) -> Lines:
 
 
 def _written(block: Values, names: np.ndarray) -> np.ndarray:
-    """Return ``file action [offset length]`` of each request."""
+    """Return ``file action offset length`` of each request; fio wants the numbers of a flush, too."""
     ranges = " " + block.offset.astype(str).astype(object) + " " + block.size.astype(str).astype(object)
-    action = names[block.volume] + " " + texts_of(block.op, _TEXTS)
-    return np.where(block.op == FLUSH, action, action + ranges)
+    return names[block.volume] + " " + texts_of(block.op, _TEXTS) + ranges
 
 
 FIO_V2 = FioFormat(2)

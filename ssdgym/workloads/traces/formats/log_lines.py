@@ -84,9 +84,10 @@ def read_rows(
     rows, numbers, malformed = _rest(lines, rest, by_hand)
     found = _usual(groups, is_usual)
     order = np.argsort(np.concatenate([np.flatnonzero(is_usual), numbers]), kind="stable")
-    parts = [*found], [*_columns(rows)]
-    time, offset, size = (np.concatenate([parts[0][k], parts[1][k]])[order] for k in range(3))
-    action, volume = (_joined(parts[0][k], parts[1][k], order) for k in (3, 4))
+    others = _columns(rows)
+    time = np.concatenate([found[0], others[0]])[order]
+    offset, size = (np.concatenate(pair)[order] for pair in ((found[1], others[1]), (found[2], others[2])))
+    action, volume = (_joined(*pair, order) for pair in zip(found[3:], others[3:], strict=True))
     number = np.concatenate([np.flatnonzero(is_usual), numbers])[order] + first_line
     return Rows(
         number, time, action, offset, size, volume, [(first_line + row, text) for row, text in malformed]

@@ -138,7 +138,7 @@ def volume_texts(volumes: Volumes, refused: str, *, numbers: bool) -> list[str]:
     return [str(number) for number in range(len(names))]
 
 
-def texts_of(codes: npt.NDArray[np.integer], texts: Mapping[int, str]) -> npt.NDArray[np.object_]:
-    """Return the text of each code, shape (n,)."""
+def texts_of(codes: npt.NDArray[np.integer], texts: Mapping[int, str | int]) -> npt.NDArray[np.object_]:
+    """Return the text (number) of each code, shape (n,)."""
     table = np.array([texts.get(code, "") for code in range(max(texts) + 1)], object)
     return table[codes]

@@ -110,6 +110,6 @@ def test_falling_times_are_refused_where_time_passes_by_waits(tmp_path: Path) ->
     records = np.array([(0, 0, 512, 0, WRITE), (-(10**9), 512, 512, 0, WRITE)], RECORD)
     with (
         (tmp_path / "trace").open("wb") as file,
-        pytest.raises(SsdgymError, match="times fall in this trace"),
+        pytest.raises(SsdgymError, match="request 2 comes earlier than the one before it, and"),
     ):
         writable_format("fio_v2").write(file, iter([records]), Volumes(("hm_0",), (1024,)))
