@@ -111,6 +111,19 @@ def recorded_options(
     return load_workload({**model.model_dump(), **changes})
 
 
+def with_tenants(name: str, workload: WorkloadConfig, others: list[str]) -> WorkloadConfig:
+    """Several workloads on one device, each in an equal part of its logical space.
+
+    Raises:
+        SsdgymError: there is no such workload, or it cannot share a device.
+    """
+    from ssdgym.config.workload import load_workload
+
+    tenants = [{"name": name, "workload": workload}]
+    tenants += [{"name": other, "workload": load_workload(other)} for other in others]
+    return load_workload({"kind": "tenants", "tenants": tenants})
+
+
 def parse_seeds(text: str) -> list[int]:
     """Seeds from ``5``, ``1,2,9`` or a range ``100-109`` with both ends.
 

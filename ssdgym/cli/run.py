@@ -20,6 +20,7 @@ from ssdgym.cli.options import (
     Transforms,
     parse_ftl,
     recorded_options,
+    with_tenants,
 )
 from ssdgym.errors import SsdgymError
 
@@ -49,6 +50,10 @@ def run(
     transform: Transforms = None,
     trace_format: TraceFormat = None,
     skip_bad: SkipBad = None,
+    tenant: Annotated[
+        list[str] | None,
+        typer.Option(help="Another workload on the same device, in a part of its own; repeat for more."),
+    ] = None,
     requests: Annotated[int | None, typer.Option(min=1, help="Stop after so many requests.")] = None,
     host_pages: Annotated[int | None, typer.Option(min=1, help="Stop after so many host pages.")] = None,
     placement: Annotated[
@@ -95,6 +100,8 @@ def run(
 
         ssdgym run --workload like:hm_0 --queue-depth 32
 
+        ssdgym run --workload one.csv.gz --tenant another.csv.gz --tenant like:fin1
+
         ssdgym run --policy cost_benefit --placement sep_gc --preconditioning workload --seed 7
     """
     from ssdgym.config.workload import is_endless
@@ -104,6 +111,9 @@ def run(
     from ssdgym.files import writable_folder
 
     source = recorded_options(workload, transform, trace_format, skip_bad, loops)
+    if tenant:
+        source = with_tenants(workload, source, tenant)
+        workload = " + ".join([workload, *tenant])
     if is_endless(source) and requests is None and host_pages is None:
         host_pages = DEFAULT_HOST_PAGES
     options = parse_ftl(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import ByteSize, Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import ByteSize, Field, NonNegativeInt, model_validator
 
 from ssdgym.config.loading import Config
 from ssdgym.config.recorded import PlayedConfig
@@ -19,7 +19,7 @@ _UNNOTED = {"kind", "name", "layout_seed", "sources", "assumed", *PlayedConfig.m
 class OperationConfig(Config):
     """What the reads, or the writes, of a trace come to."""
 
-    requests: PositiveInt = Field(description="How many.")
+    requests: int = Field(ge=1, le=400_000_000, description="How many.")
     bytes: ByteSize = Field(gt=0, description="Sum of their sizes, in bytes or as 9.96GiB.")
     unique_bytes: ByteSize = Field(
         gt=0, description="Different bytes touched; a 4-KiB page that is touched counts whole."
@@ -45,11 +45,15 @@ class StandInConfig(PlayedConfig):
 
     kind: Literal["stand_in"] = "stand_in"
     name: str = Field(min_length=1, description="Name of the trace, and of the one volume.")
-    reads: OperationConfig
-    writes: OperationConfig
+    reads: OperationConfig = Field(description="What the reads come to.")
+    writes: OperationConfig = Field(description="What the writes come to.")
     duration_s: float = Field(gt=0, le=1e9, description="Mean time from the first request to the last.")
-    arrivals: Literal["poisson"] = "poisson"
-    address_space_bytes: ByteSize = Field(gt=0, le=1 << 50, description="Size of the volume.")
+    arrivals: Literal["poisson"] = Field(
+        "poisson", description="Times between arrivals are independent and exponentially distributed."
+    )
+    address_space_bytes: ByteSize = Field(
+        gt=0, le=1 << 50, description="Size of the volume, a multiple of extent_bytes."
+    )
     extent_bytes: ByteSize = Field(
         ByteSize(256 << 10),
         le=1 << 30,
@@ -106,7 +110,13 @@ class StandInConfig(PlayedConfig):
                 raise ValueError(f"needs {name} to be a power of two from {UNIT_BYTES} up, not {size}")
         if self.extent_bytes < self.largest_bytes:
             raise ValueError(
-                f"needs extent_bytes ({self.extent_bytes}) to be at least largest_bytes ({self.largest_bytes})"
+                f"needs extent_bytes ({self.extent_bytes}) to be at least largest_bytes"
+                f" ({self.largest_bytes})"
+            )
+        if self.address_space_bytes % self.extent_bytes:
+            raise ValueError(
+                f"needs address_space_bytes ({self.address_space_bytes}) to be a multiple of extent_bytes"
+                f" ({self.extent_bytes})"
             )
         return self
 

@@ -104,7 +104,7 @@ def _pieces(data: bytes, format: str) -> Iterator[tuple[int, Parser, bytes]]:
     parse = _fio_v2() if format == "fio_v2" else PARSERS[format]
     for number, raw in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         line = raw.removesuffix(b"\r")
-        if not line.strip(b" \t"):
+        if not line.strip(b" \t") and len(line) <= LONGEST_LINE_BYTES:
             continue
         if header is not None:
             if line.strip(b" \t") != header:
@@ -312,7 +312,8 @@ _EVENT = re.compile(
 )
 _ISSUED = re.compile(rb"([A-Z]+)(?:[ \t]+(\d+)[ \t]+\+[ \t]+(\d+))?(?:[ \t].*)?", re.DOTALL)
 _SUMMARY = re.compile(
-    rb"(CPU\d+ \(|Total \(|(Reads?|Writes?|Timer|PC (Reads?|Writes?)|IO unplugs|Throughput|Events|Skips)\b)"
+    rb"((CPU\d+|Total)[ \t]+\(|(Reads?|Writes?|Timer|PC[ \t]+(Reads?|Writes?)|IO[ \t]+unplugs)\b"
+    rb"|(Throughput|Events|Skips)\b)"
 )
 
 
