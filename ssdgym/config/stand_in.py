@@ -45,6 +45,9 @@ class StandInConfig(PlayedConfig):
 
     kind: Literal["stand_in"] = "stand_in"
     name: str = Field(min_length=1, description="Name of the trace, and of the one volume.")
+    addresses: Literal["compact", "fold"] = Field(
+        "fold", description="As of a trace; folded by default, since few devices are as large as the volume."
+    )
     reads: OperationConfig = Field(description="What the reads come to.")
     writes: OperationConfig = Field(description="What the writes come to.")
     duration_s: float = Field(gt=0, le=1e9, description="Mean time from the first request to the last.")
