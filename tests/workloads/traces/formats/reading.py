@@ -25,8 +25,9 @@ def read(path: Path, name: str = "auto", skip_bad: int = 0) -> list[Row]:
     """Return the requests of a file in its order."""
     volumes = VolumeNumbers(path)
     blocks = list(format_of(path, name).read(path, BadLines(path, skip_bad), volumes))
+    names = volumes.names
     rows = [row for block in blocks for row in block.tolist()]
-    return [(time, offset, size, volumes.names[volume], op) for time, offset, size, volume, op in rows]
+    return [(time, offset, size, names[volume], op) for time, offset, size, volume, op in rows]
 
 
 def failure(path: Path, name: str = "auto", skip_bad: int = 0) -> str:

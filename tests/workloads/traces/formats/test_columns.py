@@ -157,9 +157,9 @@ BAD_LINES = [
     ("1,hm,0,Write,4096,0,1", "has 0 as its size, which is not positive"),
     ("1,hm,0,Write,4096,4294967296,1", "has 4294967296 as its size, which is 2 GiB or more"),
     ("1,hm,0,Write,4096,4096,1", "has 1 as its time, more than 10 years from the first one"),
-    ("1,hm,0,Wr\rite,4096,4096,1", "has 'Wr\\\\rite' as its op, which is empty or cannot be printed"),
+    ("1,hm,0,Wr\rite,4096,4096,1", "has 'Wr\\rite' as its op, which is empty or cannot be printed"),
     ("1,,0,Write,4096,4096,1", "has '' as its host, which is empty or cannot be printed"),
-    ("1,\x1b[1m,0,Write,4096,4096,1", "has '\\\\x1b[1m' as its host, which is empty or cannot be printed"),
+    ("1,\x1b[1m,0,Write,4096,4096,1", "has '\\x1b[1m' as its host, which is empty or cannot be printed"),
     ("1,hm,0,Write,4096,4096,\x00", "holds a NUL"),
     ("1,hm,0,\udcff,4096,4096,1", "has '\\\\xff' as its op, which is not UTF-8 text"),
 ]

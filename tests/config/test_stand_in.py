@@ -1,0 +1,66 @@
+"""Checks of stand-in configurations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ssdgym.config.stand_in import StandInConfig, quantity_names
+from ssdgym.errors import SsdgymError
+from tests.workloads.stand_ins.configs import small
+
+
+def assumed(*without: str, **more: str) -> dict[str, str]:
+    return {name: "a test" for name in quantity_names() if name not in without} | more
+
+
+def test_quantities_are_all_that_is_fitted() -> None:
+    assert quantity_names() == [
+        "reads.requests",
+        "reads.bytes",
+        "reads.unique_bytes",
+        "writes.requests",
+        "writes.bytes",
+        "writes.unique_bytes",
+        "duration_s",
+        "arrivals",
+        "address_space_bytes",
+        "extent_bytes",
+        "footprint_factor",
+        "largest_bytes",
+        "size_decay",
+    ]
+
+
+def test_sizes_may_have_units_and_survive_json() -> None:
+    config = small()
+    assert config.reads.bytes == 240 << 20
+    assert StandInConfig.model_validate_json(config.model_dump_json()) == config
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"assumed": assumed("reads.bytes")}, "must name reads.bytes either in sources or in assumed"),
+        (
+            {"sources": {"duration_s": "x"}, "assumed": assumed()},
+            "must name duration_s either .* not in both",
+        ),
+        ({"assumed": assumed(speed="x")}, "a note in assumed on speed, which is none of reads.requests"),
+        ({"extent_bytes": 100_000}, "extent_bytes to be a power of two from 4096 up, not 100000"),
+        ({"extent_bytes": "32KiB"}, r"extent_bytes \(32768\) to be at least largest_bytes \(65536\)"),
+        (
+            {"address_space_bytes": 10**8},
+            r"address_space_bytes \(100000000\) to be a multiple of extent_bytes",
+        ),
+        (
+            {"address_space_bytes": "50MiB"},
+            r"reads.unique_bytes \(62914560\) to fit into address_space_bytes",
+        ),
+        ({"largest_bytes": "8KiB"}, "mean size of reads to be 512 to 8192 bytes, not 8389"),
+    ],
+)
+def test_what_does_not_fit_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(SsdgymError, match=message):
+        small(**changes)
