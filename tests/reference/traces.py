@@ -107,7 +107,7 @@ def _pieces(data: bytes, format: str) -> Iterator[tuple[int, Parser, bytes]]:
         if not line.strip(b" \t") and len(line) <= LONGEST_LINE_BYTES:
             continue
         if header is not None:
-            if line.strip(b" \t") != header:
+            if line.strip(b" \t") != header or len(line) > LONGEST_LINE_BYTES:
                 raise Refused(number)
             header = None
             continue
@@ -311,9 +311,10 @@ _EVENT = re.compile(
     rb"(\d+,\d+)[ \t]+\d+[ \t]+\d+[ \t]+(\d+\.\d+)[ \t]+\d+[ \t]+([A-Za-z]+)(?:[ \t]+(.*))?", re.DOTALL
 )
 _ISSUED = re.compile(rb"([A-Z]+)(?:[ \t]+(\d+)[ \t]+\+[ \t]+(\d+))?(?:[ \t].*)?", re.DOTALL)
+#: How the lines of the summary begin, as dump_io_stats of blkparse.c and what calls it write them.
 _SUMMARY = re.compile(
-    rb"((CPU\d+|Total)[ \t]+\(|(Reads?|Writes?|Timer|PC[ \t]+(Reads?|Writes?)|IO[ \t]+unplugs)\b"
-    rb"|(Throughput|Events|Skips)\b)"
+    rb"((CPU\d+|Total)[ \t]+\(.*\):|(PC[ \t]+)?(Reads?|Writes?)[ \t]+[A-Za-z]+\.?:|(IO|Timer)[ \t]+unplugs:"
+    rb"|Throughput[ \t]+\(R/W\):|Events[ \t]+\(.*\):|Skips:)"
 )
 
 

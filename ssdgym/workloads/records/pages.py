@@ -88,7 +88,7 @@ class Compact:
     def __init__(self, start: IntArray, end: IntArray) -> None:
         self._start = start
         self._shift = np.cumsum(end - start) - end
-        # Looking a page up is several times quicker than searching its range, where the table is not too large.
+        # Looking a page up is several times quicker than searching its range, where a table is not too large.
         self._table: npt.NDArray[np.int32] | None = None
         if len(start) and end[-1] <= _LARGEST_TABLE:
             self._table = np.zeros(int(end[-1]), np.int32)

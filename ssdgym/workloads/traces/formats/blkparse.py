@@ -32,8 +32,8 @@ _OTHER_EVENT = (
     r"(?:[A-CE-Za-z]|[A-Za-z]{2,})(?:[ \t]|\r?$)"
 )
 _SUMMARY = (
-    r"[ \t]*(?:CPU[0-9]+ \(|Total \(|Reads? |Writes? |Timer |PC Reads? |PC Writes? |IO unplugs|Throughput"
-    r"|Events|Skips)"
+    rf"[ \t]*(?:(?:CPU[0-9]+|Total){BLANK}\(.*\):|(?:PC{BLANK})?(?:Reads?|Writes?){BLANK}[A-Za-z]+\.?:"
+    rf"|(?:IO|Timer){BLANK}unplugs:|Throughput{BLANK}\(R/W\):|Events{BLANK}\(.*\):|Skips:)"
 )
 _PASSED = rf"{_OTHER_EVENT}|^{_SUMMARY}"
 _LINE = re.compile(
@@ -41,7 +41,7 @@ _LINE = re.compile(
     rb"(?:[ \t]+(.*))?",
     re.DOTALL,
 )
-_ISSUED = re.compile(rb"([A-Z]+)(?:[ \t]+([0-9]+)[ \t]*\+[ \t]*([0-9]+)(?=[ \t]|$))?(?=[ \t]|$)")
+_ISSUED = re.compile(rb"([A-Z]+)(?:[ \t]+([0-9]+)[ \t]+\+[ \t]+([0-9]+)(?=[ \t]|$))?(?=[ \t]|$)")
 
 
 class BlkparseFormat:

@@ -16,7 +16,14 @@ from ssdgym.workloads.records.record import Records
 from ssdgym.workloads.traces.bad_lines import BadLines
 from ssdgym.workloads.traces.files import BYTE_ORDER_MARK, count_lines, line_blocks
 from ssdgym.workloads.traces.formats.base import VolumeNumbers
-from ssdgym.workloads.traces.formats.fields import Malformed, decimal_time_ns, is_proper, text_of, whole
+from ssdgym.workloads.traces.formats.fields import (
+    Malformed,
+    content,
+    decimal_time_ns,
+    is_proper,
+    text_of,
+    whole,
+)
 from ssdgym.workloads.traces.formats.requests import UNKNOWN_OP, BadLine, IntArray, Lines, RecordMaker
 
 #: One line, read by hand: time in ns, op text, offset, size, volume.
@@ -65,9 +72,9 @@ class DelimitedFormat:
 
     def matches(self, start: bytes) -> int:
         """See `TraceFormat`."""
-        lines = [line for line in start.split(b"\n") if line.strip()]
+        lines = [line for line in start.split(b"\n") if content(line)]
         if self.header is not None:
-            if not lines or lines.pop(0).strip().lower() != self.header.lower():
+            if not lines or content(lines.pop(0)).lower() != self.header.lower():
                 return 0
             return 1 + sum(map(self._fits, lines))
         fitting = sum(map(self._fits, lines))
@@ -231,8 +238,8 @@ def behind_header(
     """
     while block:
         line, _, block = block.partition(b"\n")
-        if line.strip():
-            if line.strip().lower() != header.lower():
+        if content(line):
+            if content(line).lower() != header.lower():
                 raise SsdgymError(
                     f"{path}: line {first_line} is not the header '{header.decode()}' of the format {name}; "
                     "add it or name another format."

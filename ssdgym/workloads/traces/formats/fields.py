@@ -6,13 +6,18 @@ import re
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_FLOOR, Context, Decimal
 
 _WHOLE = re.compile(r"-?[0-9]+")
-_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,15})?")
+_DECIMAL = re.compile(r"[+-]?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,15})?")
 _LONGEST_WHOLE = len(str(2**63))
 _EXACT = Context(prec=100, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
 class Malformed(Exception):
     """Why a line cannot be read; never leaves the formats."""
+
+
+def content(line: bytes) -> bytes:
+    """Return a line without its ending, one CR of which may be left, and without blanks around it."""
+    return line.removesuffix(b"\r").strip(b" \t")
 
 
 def text_of(field: bytes, name: str) -> str:

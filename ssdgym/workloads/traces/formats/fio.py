@@ -21,7 +21,7 @@ from ssdgym.workloads.traces.bad_lines import BadLines
 from ssdgym.workloads.traces.files import line_blocks
 from ssdgym.workloads.traces.formats.base import VolumeNumbers
 from ssdgym.workloads.traces.formats.delimited import behind_header
-from ssdgym.workloads.traces.formats.fields import Malformed, text_of, whole
+from ssdgym.workloads.traces.formats.fields import Malformed, content, text_of, whole
 from ssdgym.workloads.traces.formats.log_lines import BLANK, DIGITS, Row, Rows, read_rows
 from ssdgym.workloads.traces.formats.requests import UNKNOWN_OP, Lines, RecordMaker
 from ssdgym.workloads.traces.formats.writing import Limits, Values, texts_of, values, volume_texts
@@ -51,8 +51,8 @@ class FioFormat:
 
     def matches(self, start: bytes) -> int:
         """See `TraceFormat`."""
-        lines = [line for line in start.split(b"\n") if line.strip()]
-        if not lines or lines[0].strip().lower() != self.header:
+        lines = [line for line in start.split(b"\n") if content(line)]
+        if not lines or content(lines[0]).lower() != self.header:
             return 0
         return 1 + sum(map(self._fits, lines[1:]))
 
