@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ssdgym.cli import WRONG_INPUT, main
+from ssdgym.config.stand_in import quantity_names
 
 GIB = 2**30
 START = 128166386783630075
@@ -188,6 +189,88 @@ def test_convert__carries_out_transforms_rounds_times_and_says_what_changed(
         "2 times were rounded down to the clock of the format, 1000000000 ns",
         "volumes have other names in the new file: hm_0 is 0",
     ]
+
+
+def test_convert__says_how_many_bad_lines_were_left_out(
+    trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace.write_text(trace.read_text() + "what is this\n")
+    out = trace.parent / "out.csv"
+    assert main(["trace", "convert", str(trace), str(out), "--to", "msr", "--skip-bad", "3"]) == 0
+    assert "1 bad line was left out" in capsys.readouterr().out.splitlines()
+
+
+STAND_IN = """\
+kind: stand_in
+name: small
+reads: {requests: 20000, bytes: 160MiB, unique_bytes: 60MiB}
+writes: {requests: 30000, bytes: 240MiB, unique_bytes: 30MiB}
+duration_s: 100
+address_space_bytes: 256MiB
+sources: {reads.requests: table 1, reads.bytes: table 1, writes.unique_bytes: table 1}
+assumed:
+"""
+
+
+def test_info__of_a_stand_in_stands_beside_what_is_published(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "small.yaml"
+    sourced = ("reads.requests", "reads.bytes", "writes.unique_bytes")
+    assumed = [name for name in quantity_names() if name not in sourced]
+    path.write_text(STAND_IN + "".join(f"  {name}: made up\n" for name in assumed))
+    found = info(capsys, path)
+    columns = {row["column"]: row for row in found["published"]}
+    assert set(columns) == {"reads", "bytes_read", "unique_bytes_written"}
+    assert columns["reads"]["generated"] == columns["reads"]["published"] == 20_000
+    assert abs(columns["unique_bytes_written"]["deviation_percent"]) < 2
+    assert sorted(found["assumed"]) == sorted(assumed)
+    assert main(["trace", "info", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert "deviation" in text and "made up" in text
+
+
+def run_json(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
+    """Return what ``ssdgym run --json`` prints on a small device that only counts."""
+    small = ["--device", "tiny", "--timing", "none", "--json"]
+    assert main(["run", *map(str, arguments), *small]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_run__tells_what_was_left_out_of_a_trace(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace.write_text(trace.read_text() + "what is this\n")
+    options = ["--skip-bad", 1, "--transform", "only(ops=write)", "--addresses", "fold", "--loops", 2]
+    found = run_json(capsys, "--workload", trace, *options)
+    assert found["metrics"]["workload"]["skipped_lines"] == 1
+    assert found["metrics"]["workload"]["requests"] == 3
+    assert found["metrics"]["requests"] == 6
+
+
+def test_run__tenants_have_a_part_of_the_device_each(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = run_json(capsys, "--workload", trace, "--addresses", "fold", "--tenant", trace)
+    assert found["workload"] == f"{trace} + {trace}"
+    assert found["metrics"]["workload"]["tenants"] == 2
+    assert found["metrics"]["requests"] == 10
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--workload", "zipf99", "--transform", "head(requests=1)"], "zipf99 is not a trace"),
+        (["--workload", "zipf99", "--addresses", "fold"], "zipf99 is not a trace"),
+        (["--workload", "like:hm_0", "--skip-bad", "1"], "like:hm_0 is not a trace"),
+        (
+            ["--workload", "like:hm_0", "--tenant", "zipf99"],
+            "needs workload.interarrival_ns of tenant zipf99",
+        ),
+        (["--workload", "like:hm_0", "--tenant", "nobody"], "there is no workload named 'nobody'"),
+    ],
+)
+def test_run__refuses_what_does_not_fit_the_workload(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", *options]) == WRONG_INPUT
+    assert message in capsys.readouterr().err
 
 
 def test_convert__refuses_to_replace_files(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,6 +41,10 @@ Transforms = Annotated[
 TraceFormat = Annotated[
     str | None, typer.Option("--format", help="Format of a trace file, where it is not to be recognised.")
 ]
+Addresses = Annotated[
+    Literal["compact", "fold"] | None,
+    typer.Option(help="Pages of a trace: numbered densely, or modulo the device's. Default: as configured."),
+]
 SkipBad = Annotated[
     int | None, typer.Option("--skip-bad", min=0, help="Bad lines of a trace left out before giving up.")
 ]
@@ -80,6 +84,7 @@ def recorded_options(
     trace_format: str | None = None,
     skip_bad: int | None = None,
     loops: int | None = None,
+    addresses: str | None = None,
 ) -> WorkloadConfig:
     """The workload with what these options say of traces and stand-ins.
 
@@ -93,8 +98,14 @@ def recorded_options(
     from ssdgym.config.workload import load_workload
 
     model = load_workload(source)
-    given = {"--transform": transforms, "--format": trace_format, "--skip-bad": skip_bad, "--loops": loops}
-    fits = ("--transform", "--loops") if isinstance(model, PlayedConfig) else ()
+    given = {
+        "--transform": transforms,
+        "--format": trace_format,
+        "--skip-bad": skip_bad,
+        "--loops": loops,
+        "--addresses": addresses,
+    }
+    fits = ("--transform", "--loops", "--addresses") if isinstance(model, PlayedConfig) else ()
     for option, value in given.items():
         if value is not None and option not in fits and not isinstance(model, TraceConfig):
             raise SsdgymError(f"{option} {value}: {source} is not a trace; leave {option} out")
@@ -103,6 +114,7 @@ def recorded_options(
     changes: dict[str, Any] = {
         "transforms": [*model.transforms, *(parse_transform(text) for text in transforms or ())],
         "loops": model.loops if loops is None else loops,
+        "addresses": addresses or model.addresses,
     }
     if trace_format is not None:
         changes["format"] = trace_format

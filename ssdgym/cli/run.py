@@ -9,6 +9,7 @@ import typer
 
 from ssdgym.cli.console import advance_to, compile_note, console, print_json, progress_bar
 from ssdgym.cli.options import (
+    Addresses,
     AsJson,
     Device,
     Ftl,
@@ -50,9 +51,13 @@ def run(
     transform: Transforms = None,
     trace_format: TraceFormat = None,
     skip_bad: SkipBad = None,
+    addresses: Addresses = None,
     tenant: Annotated[
         list[str] | None,
-        typer.Option(help="Another workload on the same device, in a part of its own; repeat for more."),
+        typer.Option(
+            help="Another workload on the same device, in a part of its own; repeat for more. The options of"
+            " traces apply to --workload only."
+        ),
     ] = None,
     requests: Annotated[int | None, typer.Option(min=1, help="Stop after so many requests.")] = None,
     host_pages: Annotated[int | None, typer.Option(min=1, help="Stop after so many host pages.")] = None,
@@ -110,7 +115,7 @@ def run(
     from ssdgym.experiments.results import write_results
     from ssdgym.files import writable_folder
 
-    source = recorded_options(workload, transform, trace_format, skip_bad, loops)
+    source = recorded_options(workload, transform, trace_format, skip_bad, loops, addresses)
     if tenant:
         source = with_tenants(workload, source, tenant)
         workload = " + ".join([workload, *tenant])

@@ -112,8 +112,8 @@ def convert(
     """
     from ssdgym.cli.trace_tables import TOP_VOLUMES
     from ssdgym.workloads.recorded import open_records
-    from ssdgym.workloads.traces.convert import writable_format
     from ssdgym.workloads.traces.convert import convert as write_trace
+    from ssdgym.workloads.traces.convert import writable_format
 
     target = writable_format(to)
     config = _recorded(source, transform, trace_format, skip_bad)
@@ -123,6 +123,7 @@ def convert(
             open_records(config, seed), out, target, round_times=round_times, announce=announce
         )
     print(f"{out}: {written.requests:,} requests in the format {target.name}")
+    _tell_skipped(config)
     if written.rounded:
         tick_ns = target.tick_ns
         print(f"{written.rounded:,} times were rounded down to the clock of the format, {tick_ns} ns")
@@ -132,6 +133,16 @@ def convert(
         print(
             f"volumes have other names in the new file: {some}" + (f", and {more:,} more" if more > 0 else "")
         )
+
+
+def _tell_skipped(config: RecordedConfig) -> None:
+    """Say how many bad lines were left out."""
+    from ssdgym.config.recorded import TraceConfig
+    from ssdgym.workloads.traces.loading import load_trace
+
+    skipped = load_trace(config).skipped_lines if isinstance(config, TraceConfig) else 0
+    if skipped:
+        print(f"{skipped:,} bad line{'s were' if skipped > 1 else ' was'} left out")
 
 
 def _check_out(out: Path, config: RecordedConfig, overwrite: bool) -> None:

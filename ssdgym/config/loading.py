@@ -82,8 +82,8 @@ def _singular(folder: str) -> str:
     return folder.removesuffix("s")
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML as usual, except that a key given twice is an error and not the last one's win."""
+class _UniqueKeys(yaml.constructor.BaseConstructor):
+    """A key given twice is an error and not the last one's win."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen = set()
@@ -96,6 +96,14 @@ class _UniqueKeyLoader(yaml.SafeLoader):
                 )
             seen.add(key)
         return super().construct_mapping(node, deep)
+
+
+class _UniqueKeyLoader(_UniqueKeys, yaml.SafeLoader):
+    """YAML as usual."""
+
+
+class _TextLoader(_UniqueKeys, yaml.BaseLoader):
+    """YAML whose every value is a text: 007 stays 007, and yes is a word."""
 
 
 class _TextFile(Protocol):
@@ -114,14 +122,14 @@ def _parse_yaml(file: _TextFile, where: str) -> Any:
     return parse_mapping(text, where)
 
 
-def parse_mapping(text: str, where: str) -> dict[str, Any]:
-    """Return the mapping that is written in `text` as YAML.
+def parse_mapping(text: str, where: str, *, as_texts: bool = False) -> dict[str, Any]:
+    """Return the mapping that is written in `text` as YAML, its values as texts if so asked.
 
     Raises:
         SsdgymError: it is no valid YAML, or no mapping; the sentence starts with `where`.
     """
     try:
-        data = yaml.load(text, Loader=_UniqueKeyLoader)
+        data = yaml.load(text, Loader=_TextLoader if as_texts else _UniqueKeyLoader)
     except yaml.MarkedYAMLError as error:
         line = "" if error.problem_mark is None else f"line {error.problem_mark.line + 1}: "
         raise SsdgymError(f"{where}: {line}not valid YAML, {error.problem}.") from None

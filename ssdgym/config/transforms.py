@@ -14,7 +14,7 @@ from ssdgym.errors import SsdgymError
 def _as_tuple(value: Any) -> Any:
     """Let one value stand for a list of one; volumes may have numbers for names."""
     values = value if isinstance(value, (list, tuple)) else [value]
-    return tuple(str(item) if isinstance(item, int) else item for item in values)
+    return tuple(str(item) if type(item) is int else item for item in values)
 
 
 class VolumesConfig(Config):
@@ -22,7 +22,8 @@ class VolumesConfig(Config):
 
     kind: Literal["volumes"] = "volumes"
     keep: Annotated[tuple[str, ...], Field(min_length=1), BeforeValidator(_as_tuple)] = Field(
-        description="Names of the volumes, as `ssdgym trace info` prints them; one or a list."
+        description="Names of the volumes, as `ssdgym trace info` prints them; one or a list. In YAML, put"
+        " those that are numbers in quotes."
     )
 
 
@@ -62,7 +63,7 @@ class AlignConfig(Config):
     partial: Literal["grow", "drop"] = Field(
         "grow",
         description="Units touched in part: grow takes them in whole; drop leaves them out, and requests"
-        " of which nothing is left with them.",
+        " of which nothing is left with them. Trims never grow.",
     )
 
 
@@ -84,9 +85,10 @@ def parse_transform(text: str) -> TransformConfig:
         raise SsdgymError(
             f"transform {text!r}: write it as head(requests=1000) or volumes(keep=[hm_0, hm_1])."
         )
-    fields = re.sub(r"(\w+)\s*=\s*", r"\1: ", match[2] or "")
+    # Not within a list, where = may be part of a name.
+    fields = re.sub(r"(^|,)(\s*\w+)\s*=\s*(?![^\[]*\])", r"\1\2: ", match[2] or "")
     try:
-        data = parse_mapping("{" + fields + "}", "")
+        data = parse_mapping("{" + fields + "}", "", as_texts=True)
         return load_config(_ADAPTER, {"kind": match[1], **data}, "transforms")
     except SsdgymError as error:
         raise SsdgymError(f"transform {text!r}: {str(error).partition(': ')[2]}") from None

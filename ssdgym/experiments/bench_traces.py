@@ -85,12 +85,11 @@ def playing(trace: TraceFile) -> Callable[[], int]:
     def requests() -> int:
         stream = play(
             known.open(),
-            found,
-            name="bench",
-            addresses="compact",
+            compact=found.compact,
             loops=1,
             logical_pages=found.pages,
             page_size=_PAGE_SIZE,
+            report=dict,
         )
         count = 0
         while len(chunk := stream.next(1 << 16)):

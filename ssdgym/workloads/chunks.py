@@ -6,6 +6,7 @@ point and both copies go on alike.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -30,15 +31,21 @@ class Source(Protocol):
 class ChunkedStream:
     """Hands out the requests of a source in the portions that are asked for.
 
-    Attributes:
-        report: facts about the workload as a whole, such as ``footprint_pages``.
+    Args:
+        source: where they come from.
+        report: makes the report; picklable, and called only if it is asked for, as it may take a while.
     """
 
-    def __init__(self, source: Source, report: dict[str, int]) -> None:
-        self.report = report
+    def __init__(self, source: Source, report: Callable[[], dict[str, int]]) -> None:
+        self._make_report = report
         self._source = source
         self._chunk = NO_REQUESTS
         self._taken = 0
+
+    @property
+    def report(self) -> dict[str, int]:
+        """Facts about the workload as a whole, such as ``footprint_pages``."""
+        return self._make_report()
 
     def next(self, max_requests: int) -> Requests:
         """Return the next 1 to `max_requests` requests as an array of dtype REQUEST; empty at the end.

@@ -17,7 +17,7 @@ class MixedAccesses:
         own, *children = seed.spawn(1 + len(config.components))
         self._rng = np.random.Generator(np.random.PCG64(own))
         self._components = [
-            ChunkedStream(Accesses(component.workload, logical_pages, child), report={})
+            ChunkedStream(Accesses(component.workload, logical_pages, child), report=dict)
             for component, child in zip(config.components, children, strict=True)
         ]
         weights = np.cumsum([component.weight for component in config.components])

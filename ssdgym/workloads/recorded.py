@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
-from ssdgym.config.workload import RecordedConfig, TraceConfig
+from ssdgym.config.recorded import TraceConfig
+from ssdgym.config.stand_in import StandInConfig
+from ssdgym.config.workload import RecordedConfig
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads.chunks import ChunkedStream
 from ssdgym.workloads.records.record import RecordSource
-from ssdgym.workloads.records.replay import play
+from ssdgym.workloads.records.replay import play, report_on
 from ssdgym.workloads.records.survey import Survey, survey
 from ssdgym.workloads.records.transforms import Transformed
 from ssdgym.workloads.requests import WRITE
@@ -34,18 +36,32 @@ def open_records(config: RecordedConfig, seed: int = 0) -> RecordSource:
 
 def open_recorded(config: RecordedConfig, logical_pages: int, page_size: int, seed: int) -> ChunkedStream:
     """See `ssdgym.workloads.stream.open_workload`."""
-    stream = play(
+    compact = None
+    if config.addresses == "compact":
+        known = _known(config, page_size, seed)
+        if known.pages > logical_pages:
+            raise SsdgymError(
+                f"{_name(config)}: the trace touches {known.pages} pages but the device has {logical_pages} "
+                "logical pages; use a larger device, or set addresses to fold."
+            )
+        compact = known.compact
+    elif not len(open_records(config, seed).chunk()):
+        raise _nothing_to_play(config)
+    return play(
         open_records(config, seed),
-        _known(config, page_size, seed),
-        name=_name(config),
-        addresses=config.addresses,
+        compact=compact,
         loops=config.loops,
         logical_pages=logical_pages,
         page_size=page_size,
+        report=partial(_report, config, logical_pages, page_size, seed),
     )
+
+
+def _report(config: RecordedConfig, logical_pages: int, page_size: int, seed: int) -> dict[str, int]:
+    report = report_on(_known(config, page_size, seed), config.addresses, logical_pages)
     if isinstance(config, TraceConfig):
-        stream.report["skipped_lines"] = load_trace(config).skipped_lines
-    return stream
+        report["skipped_lines"] = load_trace(config).skipped_lines
+    return report
 
 
 def recorded_pages(config: RecordedConfig, page_size: int, seed: int = 0) -> int:
@@ -63,11 +79,11 @@ def has_writes(config: RecordedConfig, seed: int = 0) -> bool:
 
 
 def _known(config: RecordedConfig, page_size: int, seed: int) -> Survey:
-    is_trace = isinstance(config, TraceConfig)
-    stamp = file_stamp(config.path) if is_trace else ()
     # What is done after the survey does not change it.
-    plain = config.model_copy(update={"loops": 1, "addresses": "compact"})
-    return _surveyed(type(config), plain.model_dump_json(), stamp, page_size, 0 if is_trace else seed)
+    plain = config.model_copy(update={"loops": 1, "addresses": "compact"}).model_dump_json()
+    if isinstance(config, TraceConfig):
+        return _surveyed(TraceConfig, plain, file_stamp(config.path), page_size, 0)
+    return _surveyed(StandInConfig, plain, (), page_size, seed)
 
 
 @lru_cache(maxsize=8)
@@ -78,13 +94,17 @@ def _surveyed(
     config = kind.model_validate_json(text)
     known = survey(open_records(config, seed), page_size)
     if not known.requests:
-        raise SsdgymError(
-            f"{_name(config)}: the trace has no request that can be played; give one with requests, or fewer "
-            "transforms."
-        )
+        raise _nothing_to_play(config)
     for array in (known.starts, *known.ranges):
         array.flags.writeable = False
     return known
+
+
+def _nothing_to_play(config: RecordedConfig) -> SsdgymError:
+    return SsdgymError(
+        f"{_name(config)}: the trace has no request that can be played; give one with requests, or fewer "
+        "transforms."
+    )
 
 
 def _name(config: RecordedConfig) -> str:

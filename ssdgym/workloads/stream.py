@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -32,10 +34,12 @@ class RequestStream(Protocol):
     Attributes:
         report: facts about the workload as a whole: ``footprint_pages``, and for traces and stand-ins
             ``requests``, ``trace_pages``, ``out_of_order``, ``trims_below_a_page`` and ``skipped_lines``;
-            for tenants how many ``tenants``, and the sums over them of all but the first two.
+            for tenants how many ``tenants``, and the sums over them, but for the first two of these.
+            To know them may take a look at all of a trace.
     """
 
-    report: dict[str, int]
+    @property
+    def report(self) -> dict[str, int]: ...
 
     def next(self, max_requests: int) -> Requests:
         """Return the next 1 to `max_requests` requests, shape (n,), dtype REQUEST; empty at the end.
@@ -67,15 +71,19 @@ def open_workload(config: WorkloadConfig, *, logical_pages: int, page_size: int,
     source: Source
     if isinstance(config, SmallWritesConfig):
         source = SmallWrites(config, logical_pages, page_size, pattern_seed)
-        footprint = small_writes_pages(config, logical_pages, page_size)
+        report = partial(_pages, small_writes_pages, config, logical_pages, page_size)
     else:
         source = (
             MixedAccesses(config, logical_pages, pattern_seed)
             if isinstance(config, MixedConfig)
             else Accesses(config, logical_pages, pattern_seed)
         )
-        footprint = _generated_footprint(config, logical_pages)
-    return ChunkedStream(Paced(source, config, pace_seed), {"footprint_pages": footprint})
+        report = partial(_pages, _generated_footprint, config, logical_pages)
+    return ChunkedStream(Paced(source, config, pace_seed), report)
+
+
+def _pages(count: Callable[..., int], *arguments: Any) -> dict[str, int]:
+    return {"footprint_pages": count(*arguments)}
 
 
 def footprint_pages(config: RecordedConfig, page_size: int, seed: int = 0) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -16,7 +17,8 @@ _ADDED_UP = ("footprint_pages", "out_of_order", "trims_below_a_page", "skipped_l
 
 
 class _Stream(Protocol):
-    report: dict[str, int]
+    @property
+    def report(self) -> dict[str, int]: ...
 
     def next(self, max_requests: int) -> Requests: ...
 
@@ -52,7 +54,7 @@ def open_tenants(
         except SsdgymError as error:
             raise SsdgymError(f"tenant {name}: {error}") from None
         streams.append(_Tenant(stream, first))
-    return ChunkedStream(Merged(streams), _report(streams))
+    return ChunkedStream(Merged(streams), partial(_report, streams))
 
 
 def _bounds(config: TenantsConfig, logical_pages: int) -> list[int]:

@@ -91,7 +91,7 @@ def _in_range(parsed: Parsed) -> Parsed:
     _, offset, size, op, _ = parsed
     if op == FLUSH:
         return parsed[0], 0, 0, op, parsed[4]
-    if not (0 < size < 2**31 and offset >= 0 and offset + size < 2**63):
+    if not (0 < size < 2**31 and offset >= 0 and offset + size <= 2**62):
         raise BadLine("size or offset out of range")
     return parsed
 
@@ -151,14 +151,15 @@ def _text(column: bytes) -> str:
 
 
 def _whole(column: bytes) -> int:
-    found = re.fullmatch(rb"(-?)0*([0-9]+)", column)
-    if found is None or len(found[2]) > 19 or not -(2**63) <= int(found[1] + found[2]) < 2**63:
+    found = re.fullmatch(rb"(-?)([0-9]+)", column)
+    digits = b"" if found is None else found[2].lstrip(b"0") or b"0"
+    if found is None or len(digits) > 19 or not -(2**63) <= int(found[1] + digits) < 2**63:
         raise BadLine("no whole number of 64 bits")
-    return int(found[1] + found[2])
+    return int(found[1] + digits)
 
 
 def _ns(column: bytes, unit: str) -> Decimal:
-    found = re.fullmatch(rb"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:[eE]([+-]?)([0-9]+))?", column)
+    found = re.fullmatch(rb"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?:[eE]([+-]?)([0-9]+))?", column)
     if found is None:
         raise BadLine("no decimal number")
     digits, sign, exponent = (group.decode("ascii") if group else "" for group in found.groups())

@@ -86,7 +86,7 @@ class Compact:
     """
 
     def __init__(self, start: IntArray, end: IntArray) -> None:
-        self._start = start
+        self._start, self._end = start, end
         self._shift = np.cumsum(end - start) - end
         # Looking a page up is several times quicker than searching its range, where a table is not too large.
         self._table: npt.NDArray[np.int32] | None = None
@@ -94,6 +94,10 @@ class Compact:
             self._table = np.zeros(int(end[-1]), np.int32)
             numbers = np.arange(int((end - start).sum()))
             self._table[numbers - np.repeat(self._shift, end - start)] = numbers
+
+    def __reduce__(self) -> tuple[type[Compact], tuple[IntArray, IntArray]]:
+        """Pickle the ranges; the table is made again."""
+        return Compact, (self._start, self._end)
 
     def __call__(self, requests: Requests) -> Requests:
         """Return the requests, dtype WIDE_REQUEST, with the new numbers; a flush keeps its 0."""

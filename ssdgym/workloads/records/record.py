@@ -20,7 +20,8 @@ RECORD = np.dtype(
 Records = npt.NDArray[np.void]
 
 LARGEST_SIZE_BYTES = 2**31 - 1
-LARGEST_END_BYTES = 2**63 - 1
+#: Far enough from the last of 64 bits that rounding to pages and units stays within them.
+LARGEST_END_BYTES = 2**62
 MOST_VOLUMES = 2**16
 
 NO_RECORDS: Records = np.zeros(0, RECORD)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads.addresses import split_at_end
 from ssdgym.workloads.chunks import NO_REQUESTS, ChunkedStream
-from ssdgym.workloads.records.pages import Compact, narrow, to_pages
+from ssdgym.workloads.records.pages import Compact, narrow, to_pages, volume_starts
 from ssdgym.workloads.records.ranges import RangeSet
 from ssdgym.workloads.records.record import RecordSource
 from ssdgym.workloads.records.survey import Arrivals, Survey
@@ -18,40 +19,42 @@ from ssdgym.workloads.requests import Requests
 
 IntArray = npt.NDArray[np.int64]
 
+#: No request is played later than this; nanoseconds, some 145 years.
+_LATEST_NS = 2**62
+
 
 def play(
     source: RecordSource,
-    known: Survey,
     *,
-    name: str,
-    addresses: str,
+    compact: Compact | None,
     loops: int | None,
     logical_pages: int,
     page_size: int,
+    report: Callable[[], dict[str, int]],
 ) -> ChunkedStream:
-    """Start a fresh source on a device; `known` is the survey of such a source.
+    """Start a fresh source on a device.
 
-    Raises:
-        SsdgymError: it touches more pages than the device has, and they are not folded.
+    Args:
+        source: the records.
+        compact: numbers their pages; None: page numbers are taken modulo the logical pages.
+        loops: how often they are played; None: for ever.
+        logical_pages: of the device.
+        page_size: bytes per page.
+        report: see `ChunkedStream`.
     """
-    compact = None
-    if addresses == "compact":
-        compact = known.compact
-        if known.pages > logical_pages:
-            raise SsdgymError(
-                f"{name}: the trace touches {known.pages} pages but the device has {logical_pages} logical "
-                "pages; use a larger device, or set addresses to fold."
-            )
-    footprint = known.pages if compact is not None else _folded(known.ranges, logical_pages)
-    report = {
+    return ChunkedStream(Loops(_Played(source, compact, logical_pages, page_size), loops), report)
+
+
+def report_on(known: Survey, addresses: str, logical_pages: int) -> dict[str, int]:
+    """Return the facts about records that are played on a device; see `RequestStream`."""
+    is_folded = addresses == "fold"
+    return {
         "requests": known.records,
-        "footprint_pages": footprint,
+        "footprint_pages": _folded(known.ranges, logical_pages) if is_folded else known.pages,
         "trace_pages": known.pages,
         "out_of_order": known.out_of_order,
         "trims_below_a_page": known.records - known.requests,
     }
-    played = _Played(source, known, compact, logical_pages, page_size)
-    return ChunkedStream(Loops(played, known, loops), report)
 
 
 def _folded(ranges: tuple[IntArray, IntArray], logical_pages: int) -> int:
@@ -75,45 +78,63 @@ class Loops:
     Each time starts one mean time between arrivals after the last request of the time before.
     """
 
-    def __init__(self, fresh: _Played, known: Survey, loops: int | None) -> None:
+    def __init__(self, fresh: _Played, loops: int | None) -> None:
         self._fresh = fresh
         self._now = copy.deepcopy(fresh)
         self._left = loops
         self._start_ns = 0
-        self._period_ns = known.last_ns + known.last_ns // max(known.requests - 1, 1)
 
     def chunk(self) -> Requests:
-        """See `ssdgym.workloads.chunks.Source`."""
-        if self._left == 0:
-            return NO_REQUESTS
-        requests = self._now.chunk()
-        if not len(requests):
-            self._start_ns += self._period_ns
-            self._now = copy.deepcopy(self._fresh)
-            if self._left is not None:
-                self._left -= 1
-            return self.chunk()
-        requests["arrival_ns"] += self._start_ns
-        return requests
+        """See `ssdgym.workloads.chunks.Source`.
+
+        Raises:
+            SsdgymError: so many loops reach beyond the times that can be told.
+        """
+        while self._left != 0:
+            requests = self._now.chunk()
+            if len(requests):
+                requests["arrival_ns"] += self._start_ns
+                return requests
+            self._start_again()
+        return NO_REQUESTS
+
+    def _start_again(self) -> None:
+        length_ns, played = self._now.last_ns, self._now.requests
+        self._start_ns += length_ns + length_ns // max(played - 1, 1)
+        if self._start_ns + length_ns > _LATEST_NS:
+            raise SsdgymError(
+                "a trace has been looped until its times reached 2**62 ns; set fewer loops, or scale its "
+                "times down by the transform scale_time."
+            )
+        self._now = copy.deepcopy(self._fresh)
+        if self._left is not None:
+            self._left -= 1
+        if not played:
+            self._left = 0
 
 
 class _Played:
-    """Records, once through, as requests of a device."""
+    """Records, once through, as requests of a device.
+
+    Attributes:
+        requests: how many have been played.
+    """
 
     def __init__(
-        self,
-        source: RecordSource,
-        known: Survey,
-        compact: Compact | None,
-        logical_pages: int,
-        page_size: int,
+        self, source: RecordSource, compact: Compact | None, logical_pages: int, page_size: int
     ) -> None:
         self._source = source
         self._arrivals = Arrivals()
-        self._starts = known.starts
+        self._starts = volume_starts(source.volumes, page_size)
         self._compact = compact
         self._logical_pages = logical_pages
         self._page_size = page_size
+        self.requests = 0
+
+    @property
+    def last_ns(self) -> int:
+        """Arrival of the last request so far."""
+        return self._arrivals.latest_ns
 
     def __deepcopy__(self, memo: dict[int, object]) -> _Played:
         """Copy what changes; the tables, which may be large, are shared."""
@@ -128,6 +149,7 @@ class _Played:
             records["time_ns"] = self._arrivals(records["time_ns"])
             requests = to_pages(records, self._page_size, self._starts)
             if len(requests):
+                self.requests += len(requests)
                 return narrow(self._on_device(requests))
         return NO_REQUESTS
 

@@ -17,7 +17,7 @@ from ssdgym.config.transforms import (
 )
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads.records.record import LARGEST_SIZE_BYTES, NO_RECORDS, Records, RecordSource, Volumes
-from ssdgym.workloads.requests import FLUSH, OP_NAMES
+from ssdgym.workloads.requests import FLUSH, OP_NAMES, TRIM
 
 #: No request is played later than this; nanoseconds, some 145 years.
 _LATEST_NS = 2**62
@@ -32,7 +32,9 @@ class Transform(Protocol):
     """
 
     volumes: Volumes
-    is_finished: bool
+
+    @property
+    def is_finished(self) -> bool: ...
 
     def __call__(self, records: Records) -> Records:
         """Return what becomes of the records of a chunk, shape (m,); may change them in place."""
@@ -161,8 +163,10 @@ class _Aligned:
         start = records["offset_bytes"]
         end = start + records["size_bytes"]
         up = self._unit - 1
-        first = (start if self._grows else start + up) // self._unit * self._unit
-        last = (end + up if self._grows else end) // self._unit * self._unit
+        # A trim that grew would take data that the host has kept.
+        grows = (records["op"] != TRIM) & self._grows
+        first = np.where(grows, start, start + up) // self._unit * self._unit
+        last = np.where(grows, end + up, end) // self._unit * self._unit
         size = np.where(records["op"] == FLUSH, 0, last - first)
         if size.max() > LARGEST_SIZE_BYTES:
             raise SsdgymError(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, file_hash
@@ -23,7 +24,6 @@ from ssdgym.workloads.traces.formats.base import TraceFormat, VolumeNumbers
 
 _RECORDS = "records.bin"
 _FACTS = "facts.json"
-_PACKAGE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,10 @@ def stored(
 
 def _key(content_hash: str, format_name: str, skip_bad: int) -> str:
     """Name of a parsed trace: all that it depends on, the code that parses it included."""
-    digest = hashlib.sha256(f"{content_hash} {format_name} {skip_bad} {RECORD.descr}".encode())
-    for source in sorted(_PACKAGE.glob("**/*.py")):
+    digest = hashlib.sha256(f"{content_hash} {format_name} {skip_bad} {pa.__version__}".encode())
+    package = Path(__file__).parent
+    others = [package.parent / "requests.py", package.parent / "records" / "record.py"]
+    for source in [*sorted(package.glob("**/*.py")), *others]:
         digest.update(source.read_bytes())
     return digest.hexdigest()[:32]
 

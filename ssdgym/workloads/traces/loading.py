@@ -24,7 +24,11 @@ def load_trace(config: TraceConfig) -> StoredTrace:
         SsdgymError: the file is missing, is of no known format, has too many bad lines or no request.
     """
     path = find_trace(config.path)
-    return _load(path, file_stamp(path), config.format, config.skip_bad)
+    known = _load(path, file_stamp(path), config.format, config.skip_bad)
+    if not known.folder.exists():  # somebody has emptied the cache meanwhile
+        _load.cache_clear()
+        known = _load(path, file_stamp(path), config.format, config.skip_bad)
+    return known
 
 
 def trace_hash(config: TraceConfig) -> str:

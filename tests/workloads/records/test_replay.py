@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import FLUSH, PARTIAL_TAIL, REQUEST, TRIM, WRITE, RequestStream
 from ssdgym.workloads.records.record import Records
-from ssdgym.workloads.records.replay import play
+from ssdgym.workloads.records.replay import play, report_on
 from ssdgym.workloads.records.survey import survey
 from tests.workloads.records.sources import PAGE, ArraySource, make_records, record_arrays
 
@@ -31,14 +32,14 @@ THREE = make_records(
 def played(
     records: Records, logical_pages: int = 500, addresses: str = "compact", loops: int | None = 1
 ) -> RequestStream:
+    known = survey(ArraySource(records), PAGE)
     return play(
         ArraySource(records),
-        survey(ArraySource(records), PAGE),
-        name="some trace",
-        addresses=addresses,
+        compact=known.compact if addresses == "compact" else None,
         loops=loops,
         logical_pages=logical_pages,
         page_size=PAGE,
+        report=partial(report_on, known, addresses, logical_pages),
     )
 
 
@@ -91,18 +92,24 @@ def test_compact_and_fold_on_a_large_device_play_the_same_but_for_the_numbers(re
     assert compact == [rank[page] for page in folded]
 
 
-def test_a_device_smaller_than_a_compact_trace_is_refused() -> None:
-    with pytest.raises(SsdgymError, match="some trace: the trace touches 4 pages but the device has 3"):
-        played(THREE, logical_pages=3)
-    assert played(THREE, logical_pages=4).report["footprint_pages"] == 4
-
-
 def test_loops_follow_each_other_at_the_pace_of_the_trace() -> None:
     requests = take(played(THREE, loops=3))
     # Each loop lasts 1,000 ns, and the mean time between arrivals is 500 ns.
     assert requests["arrival_ns"].tolist() == [0, 400, 1000, 1500, 1900, 2500, 3000, 3400, 4000]
     assert requests["lpn"].tolist() == [0, 3, 1] * 3
     assert len(take(played(THREE, loops=None), 1000)) == 3000
+
+
+def test_loops_beyond_the_times_that_can_be_told_are_refused() -> None:
+    year_ns = 365 * 86_400 * 10**9
+    stream = played(make_records([(0, 0, PAGE, 0, WRITE), (9 * year_ns, 0, PAGE, 0, WRITE)]), loops=None)
+    with pytest.raises(SsdgymError, match="looped until its times reached .* set fewer loops"):
+        for _ in range(100):
+            assert (stream.next(1)["arrival_ns"] >= 0).all()
+
+
+def test_nothing_is_played_of_trims_below_a_page_however_often() -> None:
+    assert len(played(make_records([(0, 10, 100, 0, TRIM)]), loops=None).next(5)) == 0
 
 
 def test_earlier_times_wait_for_the_latest_and_are_counted() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ssdgym.config.transforms import TransformConfig, parse_transform
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads import FLUSH, READ, WRITE
+from ssdgym.workloads import FLUSH, READ, TRIM, WRITE
 from ssdgym.workloads.records.record import Records
 from ssdgym.workloads.records.transforms import Transformed
 from tests.workloads.records.sources import PAGE, ArraySource, drain, make_records, record_arrays
@@ -52,7 +52,7 @@ def test_scale_time_multiplies_times_and_nothing_else(records: Records, factor: 
     assert drain(transformed(records, f"scale_time(factor={factor})")) == expected
 
 
-@given(record_arrays(), st.sampled_from([512, 3000, PAGE]))
+@given(record_arrays(ops=(READ, WRITE, FLUSH)), st.sampled_from([512, 3000, PAGE]))
 def test_align_grow_covers_every_byte_with_whole_units(records: Records, unit: int) -> None:
     after = drain(transformed(records, f"align(unit_bytes={unit})"))
     for before, (time, offset, size, volume, op) in zip(records.tolist(), after, strict=True):
@@ -74,6 +74,11 @@ def test_align_drop_keeps_the_units_that_are_covered_whole(records: Records, uni
         elif last > first:
             expected.append((time, first, last - first, volume, op))
     assert drain(transformed(records, f"align(unit_bytes={unit}, partial=drop)")) == expected
+
+
+def test_align_grow_never_trims_more_than_the_host_did() -> None:
+    records = make_records([(0, 100, 100, 0, TRIM), (0, 100, 2 * PAGE, 0, TRIM), (0, 0, PAGE, 0, TRIM)])
+    assert drain(transformed(records, "align")) == [(0, PAGE, PAGE, 0, TRIM), (0, 0, PAGE, 0, TRIM)]
 
 
 @given(record_arrays())
@@ -122,6 +127,8 @@ def test_what_does_not_fit_the_trace_is_refused() -> None:
     [
         ("only(ops=write)", {"kind": "only", "ops": ("write",)}),
         ("volumes(keep=[hm_0, 7])", {"kind": "volumes", "keep": ("hm_0", "7")}),
+        ("volumes(keep=[007, 7_0, yes, a=b])", {"kind": "volumes", "keep": ("007", "7_0", "yes", "a=b")}),
+        ("scale_time(factor=1e-3)", {"kind": "scale_time", "factor": 0.001}),
         (
             " align( unit_bytes = 16384 , partial=drop ) ",
             {"kind": "align", "unit_bytes": 16384, "partial": "drop"},
@@ -139,7 +146,7 @@ def test_transforms_as_text(text: str, expected: dict[str, Any]) -> None:
     [
         ("", "write it as head"),
         ("head(", "write it as head"),
-        ("head(requests=0)", "field requests must be greater than 0, not 0"),
+        ("head(requests=0)", "field requests must be greater than 0, not '0'"),
         ("head(requests=1, requests=2)", "the key 'requests' is given twice"),
         ("head(requests)", "field requests must be"),
         ("head({)", "not valid YAML"),

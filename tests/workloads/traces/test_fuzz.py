@@ -220,6 +220,15 @@ def test_a_damaged_file_is_read_as_it_is_or_refused(name: str, tmp_path: Path) -
     fuzz(name, tmp_path / "trace", examples=150)
 
 
+@each_format
+def test_a_damaged_file_in_many_blocks_is_read_as_it_is_or_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ssdgym.workloads.traces.files._BLOCK_BYTES", 200)
+    monkeypatch.setattr("ssdgym.workloads.traces.unpacking._PIECE_BYTES", 64)
+    fuzz(name, tmp_path / "trace", examples=60)
+
+
 @pytest.mark.slow
 @each_format
 def test_many_damaged_files_are_read_as_they_are_or_refused(name: str, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ class RecordMaker:
         return [
             (lines.op == UNKNOWN_OP, unknown, np.array([*texts, ""], object)[index]),
             (~is_flush & (lines.offset < 0), "has {} as its offset, which is negative", lines.offset),
-            (~is_flush & (lines.offset > farthest), "has {} as its offset, beyond 2**63 bytes", lines.offset),
+            (~is_flush & (lines.offset > farthest), "has {} as its offset, beyond 2**62 bytes", lines.offset),
             (~is_flush & (lines.size <= 0), "has {} as its size, which is not positive", lines.size),
             (~is_flush & (lines.size > largest), "has {} as its size, which is 2 GiB or more", lines.size),
         ]

@@ -73,7 +73,7 @@ def test_other_events_and_the_summary_are_no_requests(tmp_path: Path, line: str)
         (event("D  S 8 + 8 [fio]"), "has 'S' as its RWBS flags, which name no operation"),
         (event("D  W 8 + 0 [fio]"), "has 0 as its size, which is not positive"),
         (event(f"D  W 8 + {'9' * 5000} [fio]"), "has '999"),
-        (event(f"D  W {2**54} + 8 [fio]"), f"has {2**54} as its offset, beyond 2**63 bytes"),
+        (event(f"D  W {2**54} + 8 [fio]"), f"has {2**54} as its offset, beyond 2**62 bytes"),
         (event("D  W 8 + 8 [fio]", time="9" * 400 + ".0"), "has '999"),
         (event("D  W 8 + 8 [f\0o]"), "holds a NUL"),
     ],

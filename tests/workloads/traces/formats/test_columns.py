@@ -153,7 +153,7 @@ BAD_LINES = [
     ("1,hm,0,Write,0x10,4096,1", "has '0x10' as its offset, which is not a whole number"),
     ("1,hm,0,Write,+5,4096,1", "has '+5' as its offset, which is not a whole number"),
     (f"1,hm,0,Write,{2**63},4096,1", f"has '{2**63}' as its offset, which is beyond 64 bits"),
-    (f"1,hm,0,Write,{2**63 - 1},4096,1", f"has {2**63 - 1} as its offset, beyond 2**63 bytes"),
+    (f"1,hm,0,Write,{2**63 - 1},4096,1", f"has {2**63 - 1} as its offset, beyond 2**62 bytes"),
     ("1,hm,0,Write,4096,0,1", "has 0 as its size, which is not positive"),
     ("1,hm,0,Write,4096,4294967296,1", "has 4294967296 as its size, which is 2 GiB or more"),
     ("1,hm,0,Write,4096,4096,1", "has 1 as its time, more than 10 years from the first one"),
@@ -181,12 +181,12 @@ def test_skip_bad_tolerates_so_many_and_no_more(tmp_path: Path) -> None:
     assert failure(path, skip_bad=1).startswith("line 5 has 2 columns")
 
 
-def test_a_request_may_end_where_64_bits_do_and_no_further(tmp_path: Path) -> None:
-    last = 2**63 - 1 - 4096
+def test_a_request_may_end_at_so_many_bytes_and_no_further(tmp_path: Path) -> None:
+    last = 2**62 - 4096
     assert read(write_lines(tmp_path, [f"1,h,0,Read,{last},4096,1"]))[0][1] == last
-    assert "beyond 2**63 bytes" in failure(write_lines(tmp_path, [f"1,h,0,Read,{last + 1},4096,1"]))
-    sector = 2**63 // SECTOR - 1
-    assert "beyond 2**63 bytes" in failure(write_lines(tmp_path, [f"0 0 {sector} 1 1"]))
+    assert "beyond 2**62 bytes" in failure(write_lines(tmp_path, [f"1,h,0,Read,{last + 1},4096,1"]))
+    sector = 2**62 // SECTOR
+    assert "beyond 2**62 bytes" in failure(write_lines(tmp_path, [f"0 0 {sector} 1 1"]))
     assert read(write_lines(tmp_path, [f"0 0 {sector - 1} 1 1"]))[0][1] == (sector - 1) * SECTOR
 
 

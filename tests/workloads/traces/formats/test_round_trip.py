@@ -37,7 +37,7 @@ def traces(draw: st.DrawFn, name: str) -> tuple[Records, Volumes]:
     rows = []
     for time in times:
         op = draw(st.sampled_from(OPS[name]))
-        sector = draw(st.integers(0, 2**54 - 2**22))
+        sector = draw(st.integers(0, 2**53 - 2**22))
         size = 512 * draw(st.integers(1, 2**22 - 1))
         rows.append((time * tick, 512 * sector, size, draw(st.sampled_from(volumes)), op))
     records = np.array([row if row[4] != FLUSH else (row[0], 0, 0, *row[3:]) for row in rows], RECORD)
