@@ -26,13 +26,18 @@ def make_environment(config: EnvironmentConfig, n_envs: int, **overrides: Any) -
         SsdgymError: if the id is unknown, has no native vector environment, or does not take the arguments.
     """
     kwargs = {**config.kwargs, **overrides}
-    _check_arguments(config.id, kwargs)
+    check_arguments(config.id, kwargs)
     return SB3VecEnv(
         gym.make_vec(config.id, num_envs=n_envs, vectorization_mode="vector_entry_point", **kwargs)
     )
 
 
-def _check_arguments(env_id: str, kwargs: dict[str, Any]) -> None:
+def check_arguments(env_id: str, kwargs: dict[str, Any]) -> None:
+    """Check that a registered environment takes these keyword arguments; their values are not looked at.
+
+    Raises:
+        SsdgymError: if the id is unknown, has no native vector environment, or does not take the arguments.
+    """
     parameters = inspect.signature(_entry_point(env_id)).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return

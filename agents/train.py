@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO
@@ -56,6 +56,7 @@ def train(
     resume: Path | None = None,
     progress: bool = True,
     overwrite: bool = False,
+    report: Callable[[TrainingRun], None] | None = None,
 ) -> Path:
     """Train an agent and return the file of the best one.
 
@@ -73,6 +74,8 @@ def train(
         resume: checkpoint, or the folder that holds one, to continue from.
         progress: whether to show a progress bar with rate and remaining time.
         overwrite: whether a run that is already in `out` may be replaced.
+        report: called after every checkpoint, the one at the start included, when all files are written. A
+            resumed run calls it for the checkpoint that it begins at.
 
     Returns:
         Path of the best agent, for `Agent.load`.
@@ -89,7 +92,7 @@ def train(
     if checkpoint and resume:
         checkpoint.require_config(config, resume)
     with _threads(config.threads), _environments(config) as (env, validation_env), _bar(progress) as bar:
-        run = TrainingRun(config, out, env, validation_env, checkpoint)
+        run = TrainingRun(config, out, env, validation_env, checkpoint, report)
         run.learn(bar)
     return out / BEST_AGENT
 
@@ -103,6 +106,7 @@ class TrainingRun:
         env: environments to learn in.
         validation_env: environments to evaluate in.
         checkpoint: where to continue; None begins anew.
+        report: called after every checkpoint.
     """
 
     def __init__(
@@ -112,11 +116,13 @@ class TrainingRun:
         env: SB3VecEnv,
         validation_env: SB3VecEnv,
         checkpoint: Checkpoint | None,
+        report: Callable[[TrainingRun], None] | None = None,
     ) -> None:
         self.config = config
         self.out = out
         self.env = env
         self.validation_env = validation_env
+        self.report = report
         self.features = FeatureNames.of(env.vector_env)
         self.model = make_algorithm(config, env, self.features)
         self.evaluations: list[Row] = []
@@ -130,6 +136,11 @@ class TrainingRun:
     def decisions(self) -> int:
         """Decisions taken so far, over all environments."""
         return self.model.num_timesteps
+
+    @property
+    def best_decisions(self) -> int:
+        """Decisions that the best agent so far had taken."""
+        return int(self._best_row()["decisions"])
 
     def learn(self, bar: Progress) -> None:
         """Run until `config.total_decisions` have been taken, and save."""
@@ -179,14 +190,16 @@ class TrainingRun:
         self._log(row)
 
     def save(self) -> None:
-        """Write the best agent, the last one, the table of evaluations, and then the checkpoint."""
+        """Write the best agent, the last one, the table of evaluations, then the checkpoint, and report."""
         best = CandidateScorer(self.features.candidates, self.features.context, self.config.scorer)
         best.load_state_dict(self.best)
-        self.agent(best, int(self._best_row()["decisions"])).save(self.out / BEST_AGENT)
+        self.agent(best, self.best_decisions).save(self.out / BEST_AGENT)
         self.agent(scorer_of(self.model), self.decisions).save(self.out / LAST_AGENT)
         write_atomically(self.out / EVALUATIONS, lambda file: _write_csv(file, self.evaluations))
         state = state_of(self.model)
         Checkpoint(self.config.model_dump_json(), state, self.evaluations, self.best).save(self.out)
+        if self.report:
+            self.report(self)
 
     def agent(self, scorer: CandidateScorer, decisions: int) -> Agent:
         """The network as an agent."""

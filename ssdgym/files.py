@@ -45,6 +45,27 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
             temporary.unlink(missing_ok=True)
 
 
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write ``data`` to a file, whole or not at all.
+
+    Raises:
+        SsdgymError: the file cannot be written.
+    """
+
+    def write(file: IO[bytes]) -> None:
+        file.write(data)
+
+    write_atomically(path, write)
+
+
+def is_file(path: Path) -> bool:
+    """Is there a file of that name? Of a name that no file can have there is not."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def file_hash(path: Path) -> str:
     """SHA-256 of a file's content."""
     digest = hashlib.sha256()

@@ -11,8 +11,9 @@ import pytest
 
 import ssdgym
 from ssdgym.cli import INTERRUPTED, WRONG_INPUT, main
-from ssdgym.cli.options import CLOSED_LOOP_DEPTH, parse_ftl, parse_seeds
+from ssdgym.cli.options import parse_ftl, parse_seeds
 from ssdgym.errors import SsdgymError
+from ssdgym.experiments.expand import CLOSED_LOOP_DEPTH
 from ssdgym.experiments.results import read_results
 
 COMMANDS = ("run", "evaluate", "train", "bench", "doctor", "demo")

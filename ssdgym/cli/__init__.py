@@ -1,6 +1,7 @@
-"""The command line: ``ssdgym run | evaluate | train | bench | doctor | demo``.
+"""The command line: ``ssdgym run | evaluate | replay | validate | report | train | tune | trace | ...``.
 
-Exit codes: 0 done, 1 a check of ``doctor`` failed, 2 wrong input (one sentence on stderr), 130 interrupted.
+Exit codes: 0 done, 1 something failed that was to be told (a check of ``doctor``, a cell of ``evaluate``, a
+trial of ``tune``, a result that does not reproduce), 2 wrong input (one sentence on stderr), 130 interrupted.
 Commands import what they need when they run, so that ``ssdgym --help`` answers at once.
 """
 
@@ -19,8 +20,13 @@ from ssdgym.cli.bench import bench
 from ssdgym.cli.demo import demo
 from ssdgym.cli.doctor import doctor
 from ssdgym.cli.evaluate import evaluate
+from ssdgym.cli.replay import replay, validate
+from ssdgym.cli.report import report
+from ssdgym.cli.reproduce import reproduce
 from ssdgym.cli.run import run
+from ssdgym.cli.trace import trace
 from ssdgym.cli.train import train
+from ssdgym.cli.tune import tune
 from ssdgym.errors import SsdgymError
 
 WRONG_INPUT = 2
@@ -34,8 +40,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (run, evaluate, train, bench, doctor, demo):
+for _command in (run, evaluate, replay, validate, report, reproduce, train, tune, bench, doctor, demo):
     app.command()(_command)
+app.add_typer(trace, name="trace")
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,31 +1,52 @@
-"""``ssdgym evaluate``: a grid of policies and agents, with intervals."""
+"""``ssdgym evaluate``: a grid of policies and agents, with intervals; it goes on where it was interrupted."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ssdgym.cli.console import advance_to, compile_note, console, print_json, progress_bar
-from ssdgym.cli.options import (
-    AsJson,
-    Ftl,
-    Out,
-    Preconditioning,
-    closed_loop,
-    parse_ftl,
-    parse_seeds,
+from ssdgym.cli.console import (
+    advance_to,
+    compile_note,
+    console,
+    print_json,
+    progress_bar,
+    progress_note,
 )
+from ssdgym.cli.options import AsJson, Ftl, parse_ftl, parse_seeds
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
+    from ssdgym.config.experiment import ExperimentConfig
     from ssdgym.experiments.evaluate import Cell
+    from ssdgym.experiments.grid import Failure, Grid, Report, Runner
     from ssdgym.experiments.results import Result
+    from ssdgym.experiments.store import Store
+
+#: Exit code where some cell could not be run.
+SOME_FAILED = 1
+
+#: What is run without an experiment, where no option says otherwise.
+DEFAULTS: dict[str, Any] = {
+    "devices": ["demo"],
+    "workloads": ["zipf99", "hot90"],
+    "policies": ["random", "fifo", "greedy", "d_choices", "windowed_greedy", "cost_benefit"],
+    "seeds": "1000-1004",
+    "host_pages": 500_000,
+    "settle": 50_000,
+}
 
 
 def evaluate(
+    experiment: Annotated[
+        str | None,
+        typer.Argument(
+            help="Name of an experiment in configs/experiments, or a YAML file.", show_default=False
+        ),
+    ] = None,
     device: Annotated[
         list[str] | None, typer.Option("--device", "-d", help="Device; repeat for more. Default: demo.")
     ] = None,
@@ -39,78 +60,183 @@ def evaluate(
     agent: Annotated[
         list[Path] | None, typer.Option("--agent", "-a", help="File of a trained agent; repeat for more.")
     ] = None,
-    seeds: Annotated[str, typer.Option(help="Seeds: 5, or 1,2,9, or 100-109.")] = "1000-1004",
-    host_pages: Annotated[int, typer.Option(min=1, help="Host pages per run.")] = 500_000,
-    settle: Annotated[int, typer.Option(min=0, help="Host pages before them, not measured.")] = 50_000,
+    seeds: Annotated[
+        str | None, typer.Option(help="Seeds: 5, or 1,2,9, or 100-109. Default: 1000-1004.")
+    ] = None,
+    host_pages: Annotated[
+        int | None, typer.Option(min=1, help="Host pages per run. Default: 500000.")
+    ] = None,
+    settle: Annotated[
+        int | None, typer.Option(min=0, help="Host pages before them, not measured. Default: 50000.")
+    ] = None,
     ftl: Ftl = None,
-    preconditioning: Preconditioning = "workload",
-    workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 2,
-    out: Out = Path("results/evaluate"),
+    preconditioning: Annotated[
+        Literal["none", "fill", "uniform", "workload"] | None,
+        typer.Option(
+            help="Before measuring: nothing, every page written once, or that and overwrites until GC is"
+            " steady. Default: workload."
+        ),
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes. Default: 2.")] = None,
+    ray: Annotated[bool, typer.Option("--ray", help="Run as Ray tasks, on a local cluster.")] = False,
+    address: Annotated[
+        str | None,
+        typer.Option(help="Run as Ray tasks, on the cluster at this address (auto: the running one)."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Folder; new, empty, or to go on with. Default: results/EXPERIMENT."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run every policy and agent on every device, workload and seed; print a table with 95 % intervals.
 
-    Writes results.parquet, results.csv, a Markdown table and figures into the output folder.
+    An option replaces what the experiment says. The output folder keeps every finished run: the same command
+    goes on where it was interrupted, and another grid in the same folder repeats nothing. Writes
+    results.parquet, results.csv, timings.csv, tables and figures. Exits with 1 if a run has failed.
 
     Examples:
 
-        ssdgym evaluate --workload zipf99 --workload hot90 --seeds 100-109
+        ssdgym evaluate classic --out results/classic
 
-        ssdgym evaluate --agent runs/demo/agent.zip --policy greedy --policy cost_benefit
+        ssdgym evaluate my-experiment.yaml --seeds 100-109 --workers 8
+
+        ssdgym evaluate --workload zipf99 --workload hot90 --agent runs/demo/agent.zip --policy greedy
 
         ssdgym evaluate --device ippbe-mlc --ftl placement=sep_gc --ftl gc.free_blocks=8 --json
     """
-    from ssdgym.config.workload import load_workload
-    from ssdgym.experiments.demo import HEURISTICS
-    from ssdgym.experiments.evaluate import Cell
-    from ssdgym.files import writable_folder
+    from ssdgym.experiments.expand import agent_labels, expand
+    from ssdgym.experiments.grid import Grid
+    from ssdgym.experiments.store import Store
 
-    for option, names in (("--device", device), ("--workload", workload), ("--policy", policy)):
-        if names and len(set(names)) < len(names):
-            raise SsdgymError(f"{option}: names one of {', '.join(names)} twice; give each once")
-    learned = agent_labels(agent or [])
-    cells = [
-        Cell(
-            device=one_device,
-            workload=one_workload,
-            policy=name,
-            seed=seed,
-            ftl=closed_loop(parse_ftl(ftl), load_workload(one_workload)),
-            host_pages=host_pages,
-            settle=settle,
-            preconditioning=preconditioning,
-            agent=learned.get(name),
+    if ray and address is None:
+        address = "local"
+    if workers is not None and address not in (None, "local"):
+        raise SsdgymError(f"--workers {workers}: a cluster at {address} has its own; leave --workers out")
+    changes = {
+        "devices": device,
+        "workloads": workload,
+        "policies": policy,
+        "agents": agent,
+        "seeds": None if seeds is None else parse_seeds(seeds),
+        "host_pages": host_pages,
+        "settle": settle,
+        "preconditioning": preconditioning,
+        "ftls": [dict(parse_ftl(ftl))] if ftl else None,
+    }
+    config = _changed(experiment, {name: value for name, value in changes.items() if value is not None})
+    folder = out or Path("results") / (Path(experiment).stem if experiment else "evaluate")
+    grid = Grid.of(expand(config))
+    with Store(folder) as store:
+        found = run_stored(grid, store, folder, runner_of(workers or 2, address), quiet=as_json)
+    _finish(found, list(agent_labels(config.agents)), folder, as_json=as_json)
+
+
+def _changed(experiment: str | None, changes: dict[str, Any]) -> ExperimentConfig:
+    """The experiment with what the command line replaces."""
+    from ssdgym.config.experiment import load_experiment
+
+    own = DEFAULTS if experiment is None else load_experiment(experiment).model_dump(exclude_unset=True)
+    if "host_pages" in changes:
+        own = {name: value for name, value in own.items() if name != "requests"}
+    return load_experiment({**own, **changes})
+
+
+def runner_of(workers: int, address: str | None) -> Runner:
+    if address is not None:
+        from ssdgym.experiments.ray_runner import run_on_ray
+
+        return lambda jobs: run_on_ray(jobs, None if address == "local" else address, workers)
+    from ssdgym.experiments.workers import run_locally
+
+    return lambda jobs: run_locally(jobs, workers)
+
+
+def run_stored(grid: Grid, store: Store, folder: Path, runner: Runner, *, quiet: bool) -> Report:
+    """Run with a progress bar; say what is there already, and after Ctrl-C how to go on."""
+    from ssdgym.experiments.grid import run_grid
+
+    _tell_stored(grid, store, quiet=quiet)
+    compile_note(quiet=quiet)
+    done = 0
+
+    def advance(finished: int, total: int) -> None:
+        nonlocal done
+        done = finished
+        advance_to(bar, finished, total)
+
+    try:
+        with progress_bar("cells", quiet=quiet) as bar:
+            return run_grid(grid, store, runner, advance)
+    except KeyboardInterrupt:
+        progress_note(
+            f"interrupted: {done} of {len(grid.cells)} cells are finished and kept in {folder}; the same "
+            "command goes on from there",
+            quiet=False,
         )
-        for one_device in device or ["demo"]
-        for one_workload in workload or ["zipf99", "hot90"]
-        for name in [*learned, *(policy or HEURISTICS)]
-        for seed in parse_seeds(seeds)
-    ]
-    writable_folder(out)
-    results = run_cells(cells, workers, quiet=as_json)
-    report(results, list(learned), out, as_json=as_json)
+        raise
 
 
-def agent_labels(paths: Sequence[Path]) -> dict[str, Path]:
-    """Names for agents in tables: the file's, with the folder's in front where the file's says nothing.
+def _tell_stored(grid: Grid, store: Store, *, quiet: bool) -> None:
+    finished = store.finished(grid.keys)
+    if finished:
+        done = sum(key in finished for key in grid.keys)
+        progress_note(f"{done} of {len(grid.keys)} cells are finished already", quiet=quiet)
+    same, other = store.others(grid.keys)
+    if same:
+        progress_note(
+            f"{same} finished cells belong to another grid; they are kept, not reported", quiet=quiet
+        )
+    if other:
+        progress_note(
+            f"{other} finished cells are of another version or engine; they are kept, not reused", quiet=quiet
+        )
 
-    Raises:
-        SsdgymError: a file does not exist, or two would have the same name.
-    """
-    labels: dict[str, Path] = {}
-    for path in paths:
-        if not path.is_file():
-            raise SsdgymError(f"{path}: there is no such agent; train one first or correct the path")
-        stem = path.stem
-        label = f"{path.resolve().parent.name}/{stem}" if stem.startswith("agent") else stem
-        if label in labels:
-            raise SsdgymError(f"{path}: {labels[label]} goes by the name {label}, too; rename one of them")
-        labels[label] = path
-    return labels
+
+def _finish(found: Report, learned: Sequence[str], folder: Path, *, as_json: bool) -> None:
+    """Report a complete grid; of another write what there is, and say what is missing."""
+    from ssdgym.experiments.grid import write_grid, write_timings
+
+    if not found.failures:
+        timings = write_timings(found.results, folder)
+        report(found.results, learned, folder, as_json=as_json, others=[timings])
+        return
+    paths = write_grid(found.results, folder)
+    if as_json:
+        failed = [{**_names(failure), "error": failure.sentence} for failure in found.failures]
+        print_json(
+            {
+                "results": [result.as_dict() for result in found.results],
+                "failed": failed,
+                "files": [str(path) for path in paths],
+            }
+        )
+    else:
+        print("\n".join(map(str, paths)))
+    for failure in found.failures:
+        progress_note(f"failed: {failure}", quiet=False)
+    progress_note(
+        f"{len(found.failures)} of {len(found.failures) + len(found.results)} cells failed, so there is no "
+        "table; the same command tries them again and repeats nothing else",
+        quiet=False,
+    )
+    raise typer.Exit(SOME_FAILED)
+
+
+def _names(failure: Failure) -> dict[str, Any]:
+    cell = failure.cell
+    return {
+        "device": cell.device_name,
+        "workload": cell.workload_name,
+        "policy": cell.policy,
+        "seed": cell.seed,
+    }
 
 
 def run_cells(cells: Sequence[Cell], workers: int, *, quiet: bool) -> list[Result]:
-    """Evaluate with a progress bar."""
+    """Evaluate with a progress bar, and keep nothing."""
     from ssdgym.experiments.evaluate import check_cells
     from ssdgym.experiments.evaluate import evaluate as evaluate_cells
 
@@ -121,12 +247,27 @@ def run_cells(cells: Sequence[Cell], workers: int, *, quiet: bool) -> list[Resul
         return evaluate_cells(cells, workers, lambda done, total: advance_to(bar, done, total))
 
 
-def report(results: Sequence[Result], learned: Sequence[str], out: Path, *, as_json: bool) -> None:
-    """Write results, table and figures into ``out``; print the table, the verdicts and the paths."""
+def report(
+    results: Sequence[Result],
+    learned: Sequence[str],
+    out: Path,
+    *,
+    as_json: bool,
+    others: Sequence[Path] = (),
+) -> None:
+    """Write results, table and figures into ``out``; print the table, the verdicts and the paths.
+
+    Args:
+        results: of a whole grid.
+        learned: the policies that learned.
+        out: an existing folder.
+        as_json: print JSON instead.
+        others: paths of files that were written beside these.
+    """
     from ssdgym.experiments.report import write_report
     from ssdgym.experiments.tables import rich_tables, verdicts
 
-    paths = write_report(results, out, learned)
+    paths = [*write_report(results, out, learned), *others]
     sentences = verdicts(results, learned)
     if as_json:
         print_json(

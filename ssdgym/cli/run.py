@@ -84,7 +84,8 @@ def run(
     size_to_trace: Annotated[
         bool,
         typer.Option(
-            help="Shrink the device to the pages that a trace touches, at its own over-provisioning."
+            help="Give the device the size that the pages a compact trace touches need, at its own"
+            " over-provisioning."
         ),
     ] = True,
     seed: Seed = 0,

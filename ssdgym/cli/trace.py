@@ -54,6 +54,7 @@ def info(
         ssdgym trace info like:hm_0
     """
     from ssdgym.cli.trace_tables import comparison_table, distribution_table, facts_table, size_table
+    from ssdgym.experiments.style import check_figure_name
     from ssdgym.experiments.trace_facts import assumed_fields, deviations, trace_facts
     from ssdgym.files import writable_folder
     from ssdgym.workloads.recorded import open_records
@@ -61,6 +62,7 @@ def info(
 
     config = _recorded(source, transform, trace_format, skip_bad)
     if plot is not None:
+        check_figure_name(plot)
         writable_folder(plot.parent)
     with _counting(config, quiet=as_json) as announce:
         summary = summarize(open_records(config, seed), announce)

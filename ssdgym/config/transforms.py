@@ -89,6 +89,8 @@ def parse_transform(text: str) -> TransformConfig:
     fields = re.sub(r"(^|,)(\s*\w+)\s*=\s*(?![^\[]*\])", r"\1\2: ", match[2] or "")
     try:
         data = parse_mapping("{" + fields + "}", "", as_texts=True)
-        return load_config(_ADAPTER, {"kind": match[1], **data}, "transforms")
+        if "kind" in data:
+            raise SsdgymError(": its kind is the word before the bracket; leave the field kind out.")
+        return load_config(_ADAPTER, {**data, "kind": match[1]}, "transforms")
     except SsdgymError as error:
         raise SsdgymError(f"transform {text!r}: {str(error).partition(': ')[2]}") from None

@@ -18,6 +18,7 @@ from ssdgym.config.small_writes import SmallWritesConfig
 from ssdgym.config.stand_in import StandInConfig
 from ssdgym.config.tenants import SoloConfig, TenantsConfig
 from ssdgym.errors import SsdgymError
+from ssdgym.files import is_file
 
 #: Workloads that are records of requests by byte and volume.
 RecordedConfig = TraceConfig | StandInConfig
@@ -90,7 +91,7 @@ def _is_trace_path(source: str | Path) -> bool:
     if is_yaml_path(source) or str(source) in available("workloads"):
         return False
     path = Path(source)
-    return path.suffix != "" or len(path.parts) > 1 or path.is_file()
+    return path.suffix != "" or len(path.parts) > 1 or is_file(path)
 
 
 def is_endless(config: WorkloadConfig) -> bool:

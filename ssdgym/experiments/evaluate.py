@@ -1,14 +1,10 @@
-"""Run a grid of device x workload x policy x seed in worker processes."""
+"""One run, and many of them: device x FTL x workload x policy x seed."""
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,6 +13,8 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
 
 if TYPE_CHECKING:
+    from ssdgym.config.workload import WorkloadConfig
+    from ssdgym.simulator import Simulator
     from ssdgym.workloads import RequestStream
     from ssdgym.workloads.requests import Requests
 
@@ -25,6 +23,11 @@ CHUNK_REQUESTS = 1 << 17
 
 #: Of the workload that ages a device; the environments' default.
 AGEING_SEED = 0
+
+#: Times that a workload is played before giving up to see anything collected.
+_MOST_REPETITIONS = 1000
+
+Preconditioning = Literal["none", "fill", "uniform", "workload", "repeat"]
 
 #: Called with (cells done, cells in all).
 Progress = Callable[[int, int], None]
@@ -48,11 +51,13 @@ class Cell:
             policy's own steady state and not the one the device was aged to.
         preconditioning: what the device goes through before that: nothing at all, or a fill followed by
             overwrites (uniform, or shaped like the workload) until collection is steady. All seeds and
-            policies start from the same aged device.
+            policies start from the same aged device. Or ``repeat``: the whole workload again and again
+            until something has been collected; the next time is measured.
         agent: file of a learned agent that takes the decisions, ``None`` for a policy. It needs a number of
             ``host_pages`` and the preconditioning ``workload``, which is what its environment does.
         objective: what that agent was trained for.
         label: what the results call the workload; by default its name or path.
+        device_label: what they call the device, likewise.
     """
 
     device: Any
@@ -63,24 +68,48 @@ class Cell:
     host_pages: int | None = None
     requests: int | None = None
     settle: int = 0
-    preconditioning: Literal["none", "fill", "uniform", "workload"] = "workload"
+    preconditioning: Preconditioning = "workload"
     agent: Path | None = None
     objective: str = ""
     label: str = ""
+    device_label: str = ""
 
-    def result(self, metrics: dict[str, Any], wall_seconds: float) -> Result:
-        """The result that these metrics make."""
+    @property
+    def device_name(self) -> str:
+        """What the results call the device."""
+        return self.device_label or source_name(self.device)
+
+    @property
+    def workload_name(self) -> str:
+        """What the results call the workload."""
+        return self.label or source_name(self.workload)
+
+    def result(
+        self, metrics: dict[str, Any], wall_seconds: float, seeds: Sequence[int] = (), spec: str = ""
+    ) -> Result:
+        """The result that these metrics make.
+
+        Args:
+            metrics: by name, possibly nested.
+            wall_seconds: how long the run took.
+            seeds: of an agent, all that were played in the same batch.
+            spec: all that the cell depends on, where that is known already.
+        """
+        from ssdgym.config.workload import assumptions, load_workload
         from ssdgym.engine.kernel import engine_hash
+        from ssdgym.experiments.spec import spec_of, spec_text
 
         return Result(
-            device=_name(self.device),
+            device=self.device_name,
             ftl=ftl_label(self.ftl),
-            workload=self.label or _name(self.workload),
+            workload=self.workload_name,
             policy=self.policy,
             seed=self.seed,
             objective=self.objective,
+            assumed=", ".join(assumptions(load_workload(self.workload))),
             engine_hash=engine_hash(),
             metrics=metrics,
+            cell=spec or spec_text(spec_of(self, seeds)),
             wall_seconds=wall_seconds,
         )
 
@@ -102,7 +131,7 @@ def ftl_label(ftl: tuple[tuple[str, Any], ...]) -> str:
     return ",".join(f"{name}={value}" for name, value in sorted(ftl))
 
 
-def _name(source: Any) -> str:
+def source_name(source: Any) -> str:
     """What results call a device or a workload: its name or path, or the ``name`` or ``kind`` it has."""
     if isinstance(source, str | Path):
         return str(source)
@@ -114,7 +143,7 @@ def _name(source: Any) -> str:
 
 
 def evaluate(cells: Sequence[Cell], workers: int = 2, progress: Progress | None = None) -> list[Result]:
-    """Run every cell and return the results in the order of the cells.
+    """Run every cell and return the results in the order of the cells; the first error ends it.
 
     The results do not depend on ``workers``. Workers are spawned, never forked, and use one thread each.
 
@@ -126,14 +155,18 @@ def evaluate(cells: Sequence[Cell], workers: int = 2, progress: Progress | None 
     Raises:
         SsdgymError: a cell is wrongly configured, or a worker died.
     """
-    if workers < 1:
-        raise SsdgymError(f"workers must be at least 1, not {workers}")
+    from ssdgym.experiments.workers import run_locally
+
     check_cells(cells)
-    jobs = _jobs(cells)
-    if workers == 1 or len(jobs) == 1:
-        finished = _run_here(cells, jobs, progress)
-    else:
-        finished = _run_in_workers(cells, jobs, min(workers, len(jobs)), progress)
+    jobs = jobs_of(cells)
+    finished: dict[int, Result] = {}
+    with closing(run_locally([[cells[index] for index in job] for job in jobs], workers)) as outcomes:
+        for outcome in outcomes:
+            if outcome.error is not None:
+                raise outcome.error
+            finished.update(zip(jobs[outcome.job], outcome.results, strict=True))
+            if progress:
+                progress(len(finished), len(cells))
     return [finished[index] for index in range(len(cells))]
 
 
@@ -152,10 +185,6 @@ def check_cells(cells: Sequence[Cell]) -> None:
     for cell in {(repr(cell.device), cell.ftl): cell for cell in cells}.values():
         device = with_ftl(load_device(cell.device), ftl_changes(cell.ftl))
         check_reachable(device, thresholds_of(device))
-    for cell in {(repr(cell.workload), cell.requests): cell for cell in cells}.values():
-        workload = load_workload(cell.workload)
-        if cell.requests is None and is_endless(workload) and writes_nothing(workload):
-            raise SsdgymError(f"workload {_name(cell.workload)} never ends and writes nothing: set requests")
     for cell in {(cell.policy, cell.agent): cell for cell in cells}.values():
         if cell.agent is None:
             get_policy(cell.policy)
@@ -164,6 +193,14 @@ def check_cells(cells: Sequence[Cell]) -> None:
                 f"{cell.agent}: an agent is evaluated for a number of host pages on devices aged by "
                 "the workload: set host_pages, not requests, and the preconditioning to workload"
             )
+    for cell in {(repr(cell.workload), cell.requests, cell.host_pages): cell for cell in cells}.values():
+        workload = load_workload(cell.workload)
+        if cell.requests is not None or not is_endless(workload):
+            continue
+        if cell.host_pages is None:
+            raise SsdgymError(f"workload {cell.workload_name} never ends: set host_pages or requests")
+        if writes_nothing(workload):
+            raise SsdgymError(f"workload {cell.workload_name} never ends and writes nothing: set requests")
 
 
 def run_cell(cell: Cell, progress: Callable[[int], None] | None = None) -> Result:
@@ -180,6 +217,9 @@ def run_cell(cell: Cell, progress: Callable[[int], None] | None = None) -> Resul
     started = time.perf_counter()
     simulator = Simulator(cell.device, ftl=ftl_changes(cell.ftl), policy=cell.policy, seed=cell.seed)
     workload = load_workload(cell.workload)
+    if cell.preconditioning == "repeat":
+        metrics = _repeated(simulator, workload, cell.seed)
+        return cell.result(metrics, time.perf_counter() - started)
     if cell.preconditioning == "fill":
         simulator.fill()
     elif cell.preconditioning != "none":
@@ -193,7 +233,21 @@ def run_cell(cell: Cell, progress: Callable[[int], None] | None = None) -> Resul
     metrics = simulator.run(
         _chunks(stream, cell.requests), host_pages=cell.host_pages, settle=cell.settle, progress=progress
     )
+    metrics["workload"] = dict(stream.report)
     return cell.result(metrics, time.perf_counter() - started)
+
+
+def _repeated(simulator: Simulator, workload: WorkloadConfig, seed: int) -> dict[str, Any]:
+    """Play a workload that ends until blocks have been erased, and once more; the metrics of that."""
+    for _ in range(_MOST_REPETITIONS):
+        has_collected = simulator.run(workload, seed=seed)["erases"] > 0
+        simulator.reset_metrics()
+        if has_collected:
+            return simulator.run(workload, seed=seed)
+    raise SsdgymError(
+        f"workload {workload.kind}: played {_MOST_REPETITIONS} times it made the device collect nothing; "
+        "play more of it, or on a smaller device"
+    )
 
 
 def _chunks(stream: RequestStream, limit: int | None) -> Iterator[Requests]:
@@ -208,7 +262,7 @@ def _chunks(stream: RequestStream, limit: int | None) -> Iterator[Requests]:
         yield chunk
 
 
-def _jobs(cells: Sequence[Cell]) -> list[list[int]]:
+def jobs_of(cells: Sequence[Cell]) -> list[list[int]]:
     """Indices of the cells that run together: those of one agent that differ in nothing but the seed.
 
     A network decides for a whole batch in about the time it takes for one, so an agent plays all its seeds
@@ -228,58 +282,10 @@ def _jobs(cells: Sequence[Cell]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _run_job(cells: list[Cell]) -> list[Result]:
+def run_job(cells: Sequence[Cell]) -> list[Result]:
+    """Run the cells of one job, in this process."""
     if cells[0].agent is None:
         return [run_cell(cell) for cell in cells]
     from ssdgym.experiments.play import play_agent
 
     return play_agent(cells)
-
-
-def _run_here(cells: Sequence[Cell], jobs: list[list[int]], progress: Progress | None) -> dict[int, Result]:
-    finished: dict[int, Result] = {}
-    for job in jobs:
-        finished.update(zip(job, _run_job([cells[index] for index in job]), strict=True))
-        if progress:
-            progress(len(finished), len(cells))
-    return finished
-
-
-def _run_in_workers(
-    cells: Sequence[Cell], jobs: list[list[int]], workers: int, progress: Progress | None
-) -> dict[int, Result]:
-    finished: dict[int, Result] = {}
-    context = multiprocessing.get_context("spawn")
-    others = set(multiprocessing.active_children())
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_prepare_worker) as pool:
-        futures: dict[Future[list[Result]], list[int]] = {
-            pool.submit(_run_job, [cells[index] for index in job]): job for job in jobs
-        }
-        try:
-            for future in as_completed(futures):
-                finished.update(zip(futures[future], future.result(), strict=True))
-                if progress:
-                    progress(len(finished), len(cells))
-        except BrokenProcessPool as error:
-            raise SsdgymError(
-                f"a worker process died after {len(finished)} of {len(cells)} cells, most likely for want "
-                "of memory: evaluate with fewer workers or a smaller device"
-            ) from error
-        except BaseException:
-            # After a failure or Ctrl-C nobody wants what is still running, and the pool would wait for it.
-            pool.shutdown(wait=False, cancel_futures=True)
-            ours = set(multiprocessing.active_children()) - others
-            for worker in ours:
-                worker.terminate()
-            for worker in ours:
-                worker.join()
-                worker.join()
-            raise
-    return finished
-
-
-def _prepare_worker() -> None:
-    """One thread per worker, and no traceback from each of them on Ctrl-C."""
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-        os.environ[variable] = "1"
-    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -48,4 +48,5 @@ def play_agent(cells: Sequence[Cell]) -> list[Result]:
             metrics.setdefault(int(i), info["final_info"]["metrics"][i])
     environment.close()
     seconds = (time.perf_counter() - started) / len(cells)
-    return [cell.result(metrics[i], seconds) for i, cell in enumerate(cells)]
+    seeds = [cell.seed for cell in cells]
+    return [cell.result(metrics[i], seconds, seeds) for i, cell in enumerate(cells)]

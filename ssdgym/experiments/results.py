@@ -18,11 +18,15 @@ from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
 
 _PREFIX = "metrics/"
+_LONGEST_FIELD = 1 << 24
+#: What the commands call their results, in the order in which they are looked for in a folder.
+_FILE_NAMES = ("results.parquet", "results.csv", "run.parquet", "run.csv")
 
 
 @dataclass(frozen=True)
 class Result:
-    """One finished run. Two results are equal when everything but the wall-clock time agrees.
+    """One finished run. Two results are equal when they say the same was found by the same policy, device,
+    workload and seed: neither the wall-clock time nor the description of the cell counts.
 
     Attributes:
         device: name or path of the device configuration.
@@ -31,11 +35,14 @@ class Result:
         policy: the victim policy, or the label of a learned agent.
         seed: of the workload and of all random choices.
         objective: what a learned agent was trained for; empty where nobody learned anything.
+        assumed: fields of the workload that stand on an assumption, not on a source; empty without any.
         version: of ssdgym.
         engine_hash: of the engine's sources and compiler; equal hashes promise equal bits.
         metrics: numbers by name, possibly nested, units in the names. ``None`` and NaN entries (a latency
             where nothing was read) are left out.
-        wall_seconds: how long the run took; not part of what it found.
+        cell: all that the run depended on but the code, as JSON, so that it can be run again from this alone
+            (`ssdgym.experiments.spec`); empty where nobody has said.
+        wall_seconds: how long the run took; not part of what it found, and not in files of results.
     """
 
     device: str
@@ -44,9 +51,11 @@ class Result:
     policy: str
     seed: int
     objective: str = ""
+    assumed: str = ""
     version: str = ssdgym.__version__
     engine_hash: str = ""
     metrics: Mapping[str, Any] = field(default_factory=dict)
+    cell: str = field(default="", repr=False, compare=False)
     wall_seconds: float = field(default=0.0, compare=False)
 
     def __post_init__(self) -> None:
@@ -93,10 +102,17 @@ class Result:
             for name, value in row.items()
             if name.startswith(_PREFIX) and value is not None
         }
-        return cls(**{name: row[name] for name in _IDENTITY}, metrics=_nested(metrics))
+        told = {name: row[name] for name in _IDENTITY if name in row or name not in _OPTIONAL}
+        for name, value in told.items():
+            if not isinstance(value, int if name == "seed" else str):
+                raise ValueError(f"its {name} is {value!r:.60}")
+        return cls(**told, metrics=_nested(metrics))
 
 
-_IDENTITY = tuple(item.name for item in fields(Result) if item.name != "metrics")
+#: Columns that say which run it was; wall-clock times are no part of a result.
+_IDENTITY = tuple(item.name for item in fields(Result) if item.name not in ("metrics", "wall_seconds"))
+#: Those that files of an earlier version may lack.
+_OPTIONAL = ("assumed", "cell")
 
 
 def write_results(results: Sequence[Result], stem: Path) -> tuple[Path, Path]:
@@ -125,10 +141,29 @@ def read_results(path: Path) -> list[Result]:
     if not path.is_file():
         raise SsdgymError(f"{path}: there is no such results file")
     rows = reader(path)
-    try:
-        return [Result.from_row(row) for row in rows]
-    except KeyError as error:
-        raise SsdgymError(f"{path}: no column {error}; this is not a file that ssdgym wrote") from error
+    results = []
+    for number, row in enumerate(rows, start=1):
+        try:
+            results.append(Result.from_row(row))
+        except KeyError as error:
+            raise SsdgymError(f"{path}: no column {error}; this is not a file that ssdgym wrote") from error
+        except (TypeError, ValueError, AttributeError) as error:
+            raise SsdgymError(f"{path}, row {number}: not a result ({error})") from error
+    return results
+
+
+def find_results(source: Path) -> Path:
+    """The file of results in a folder, or the file itself.
+
+    Raises:
+        SsdgymError: there is none.
+    """
+    if not source.is_dir():
+        return source
+    for name in _FILE_NAMES:
+        if (source / name).is_file():
+            return source / name
+    raise SsdgymError(f"{source}: holds no {_FILE_NAMES[0]}; evaluate into it first, or correct the path")
 
 
 def _flat(metrics: Mapping[str, Any]) -> dict[str, int | float]:
@@ -171,7 +206,7 @@ def _write_parquet(rows: list[dict[str, Any]], file: IO[bytes]) -> None:
     import pyarrow as pa
     import pyarrow.parquet
 
-    pyarrow.parquet.write_table(pa.Table.from_pylist(rows), file)
+    pyarrow.parquet.write_table(pa.Table.from_pylist(rows), file, write_page_checksum=True)
 
 
 def _read_parquet(path: Path) -> Iterable[Mapping[str, Any]]:
@@ -179,8 +214,9 @@ def _read_parquet(path: Path) -> Iterable[Mapping[str, Any]]:
     import pyarrow.parquet
 
     try:
-        return pyarrow.parquet.read_table(path).to_pylist()
-    except pa.ArrowException as error:
+        with path.open("rb") as file:
+            return pyarrow.parquet.read_table(file, page_checksum_verification=True).to_pylist()
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise SsdgymError(f"{path}: not a readable Parquet file; write the results again") from error
 
 
@@ -193,11 +229,19 @@ def _write_csv(rows: list[dict[str, Any]], file: IO[bytes]) -> None:
 
 
 def _read_csv(path: Path) -> Iterable[Mapping[str, Any]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return [_typed_row(row, path, line) for line, row in enumerate(csv.DictReader(file), start=2)]
+    try:
+        # A cell's description may be longer than the longest field that the csv module reads by default.
+        csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_FIELD))
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = csv.DictReader(file, strict=True)
+            return [_typed_row(row, path, rows.line_num) for row in rows]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise SsdgymError(f"{path}: not a readable CSV file ({error}); write the results again") from error
 
 
-def _typed_row(row: Mapping[str, str], path: Path, line: int) -> dict[str, Any]:
+def _typed_row(row: Mapping[Any, Any], path: Path, line: int) -> dict[str, Any]:
+    if None in row or None in row.values():
+        raise SsdgymError(f"{path}, line {line}: not a row of results (its number of columns is wrong)")
     try:
         return {name: _typed_cell(name, text) for name, text in row.items()}
     except (TypeError, ValueError) as error:
@@ -207,8 +251,6 @@ def _typed_row(row: Mapping[str, str], path: Path, line: int) -> dict[str, Any]:
 def _typed_cell(name: str, text: str) -> Any:
     if name == "seed":
         return int(text)
-    if name == "wall_seconds":
-        return float(text)
     if not name.startswith(_PREFIX):
         return text
     if text == "":

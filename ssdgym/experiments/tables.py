@@ -1,13 +1,11 @@
-"""Results as a table, for the terminal and as Markdown."""
+"""Results as a table: for the terminal, as Markdown and as LaTeX, all with the same numbers."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from rich import box
-from rich.console import Group
+from rich.console import Group as Renderables
 from rich.table import Table
 from rich.text import Text
 
@@ -16,120 +14,47 @@ from ssdgym.experiments.comparison import (
     advantage,
     best_heuristic,
     groups_of,
+    measured,
     policies_of,
-    score_matrix,
     verdict,
 )
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.statistics import Scores, mean_over_tasks, stratified_bootstrap
-
-ABSENT = "-"
+from ssdgym.experiments.summary import COLUMNS, Section, sections
 
 
-@dataclass(frozen=True)
-class Column:
-    """One column: its heading, the metrics it shows, and how their scores (runs x tasks) become text."""
-
-    heading: str
-    metrics: tuple[str, ...]
-    text: Callable[[Scores], str]
-
-
-def _with_interval(scores: Scores) -> str:
-    estimate = stratified_bootstrap(scores, mean_over_tasks)
-    if math.isnan(estimate.low):
-        return f"{estimate.value:.3f}"
-    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
-
-
-def _count(scores: Scores) -> str:
-    return f"{mean_over_tasks(scores):,.0f}"
-
-
-def _microseconds(scores: Scores) -> str:
-    return f"{mean_over_tasks(scores) / 1_000:,.0f}"
-
-
-def _latencies(operation: str) -> tuple[str, ...]:
-    return tuple(f"{operation}_latency_ns/{name}" for name in ("mean", "p99", "p99.9"))
-
-
-COLUMNS = (
-    Column("WA [95 %]", (WRITE_AMPLIFICATION,), _with_interval),
-    Column("relocated pages", ("relocated_pages",), _count),
-    Column("erases", ("erases",), _count),
-    Column("read (µs) mean / p99 / p99.9", _latencies("read"), _microseconds),
-    Column("write (µs) mean / p99 / p99.9", _latencies("write"), _microseconds),
-)
-
-
-@dataclass(frozen=True)
-class Section:
-    """The rows of one task, or of all tasks together: a title, and (policy, cells) in rising order of WA."""
-
-    title: str
-    rows: tuple[tuple[str, tuple[str, ...]], ...]
-
-
-def sections(results: Sequence[Result]) -> list[Section]:
-    """One section per task, and one each over the held-out and over all tasks where there are several.
-
-    Every number is the interquartile mean over seeds, over several tasks the mean of theirs; its interval
-    is a bootstrap stratified by task.
-    """
-    return [_section(title, group) for title, group in groups_of(results)]
-
-
-def _section(title: str, results: Sequence[Result]) -> Section:
-    amplification = {
-        policy: mean_over_tasks(score_matrix(results, policy, WRITE_AMPLIFICATION))
-        for policy in policies_of(results)
-    }
-    ranked = sorted(amplification, key=amplification.__getitem__)
-    return Section(title, tuple((policy, _cells(results, policy)) for policy in ranked))
-
-
-def _cells(results: Sequence[Result], policy: str) -> tuple[str, ...]:
-    mine = [result for result in results if result.policy == policy]
-    return tuple(
-        " / ".join(_cell(mine, policy, metric, column.text) for metric in column.metrics)
-        for column in COLUMNS
-    )
-
-
-def _cell(results: Sequence[Result], policy: str, metric: str, text: Callable[[Scores], str]) -> str:
-    if not all(result.measured(metric) for result in results):
-        return ABSENT
-    return text(score_matrix(results, policy, metric))
-
-
-def rich_tables(results: Sequence[Result], learned: Sequence[str] = ()) -> Group:
+def rich_tables(results: Sequence[Result], learned: Sequence[str] = ()) -> Renderables:
     """Tables for the terminal, one per section; the rows of ``learned`` policies stand out in bold."""
-    return Group(*(_rich_table(section, learned) for section in sections(results)))
+    return Renderables(*(_rich_table(section, learned) for section in sections(results)))
 
 
 def _rich_table(section: Section, learned: Sequence[str]) -> Table:
     table = Table(
-        title=section.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True
+        title=section.title,
+        title_justify="left",
+        caption=section.caption,
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
     )
     table.add_column("policy", no_wrap=True)
     for column in COLUMNS:
         # Headings break in two lines; the cells set the width, and fold only on a narrow terminal.
-        heading = Text(column.heading.replace(" mean", "\nmean").replace("d pages", "d\npages"))
+        heading = Text(column.title.replace(" mean", "\nmean").replace("d pages", "d\npages"))
         table.add_column(heading, justify="right", overflow="fold")
-    for policy, cells in section.rows:
-        table.add_row(policy, *cells, style="bold" if policy in learned else "")
+    for row in section.rows:
+        table.add_row(row.policy, *row.texts(), style="bold" if row.policy in learned else "")
     return table
 
 
 def markdown_table(results: Sequence[Result]) -> str:
-    """The same table as Markdown, one heading and one table per section."""
-    heading = _markdown_row(["policy", *(column.heading for column in COLUMNS)])
+    """The same tables as Markdown, each with a heading and what its numbers are."""
+    heading = _markdown_row(["policy", *(column.title for column in COLUMNS)])
     rule = _markdown_row(["---", *("---:" for _ in COLUMNS)])
     blocks = []
     for section in sections(results):
-        rows = [_markdown_row([policy, *cells]) for policy, cells in section.rows]
-        blocks.append("\n".join([f"### {section.title}", "", heading, rule, *rows]))
+        rows = [_markdown_row([row.policy, *row.texts()]) for row in section.rows]
+        blocks.append("\n".join([f"### {section.title}", "", section.caption, "", heading, rule, *rows]))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -137,11 +62,62 @@ def _markdown_row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
+def latex_table(results: Sequence[Result]) -> str:
+    r"""The same tables as LaTeX, one ``table`` per section; they need ``\usepackage{booktabs}``."""
+    return "\n\n".join("\n".join(_latex_lines(section)) for section in sections(results)) + "\n"
+
+
+def _latex_lines(section: Section) -> Iterator[str]:
+    yield r"\begin{table}"
+    yield r"  \centering"
+    yield rf"  \caption{{{latex_escaped(f'{section.title}. {section.caption}')}}}"
+    yield rf"  \begin{{tabular}}{{l{'r' * len(COLUMNS)}}}"
+    yield r"    \toprule"
+    yield "    " + _latex_row(["policy", *(column.title for column in COLUMNS)])
+    yield r"    \midrule"
+    for row in section.rows:
+        yield "    " + _latex_row([row.policy, *row.texts()])
+    yield r"    \bottomrule"
+    yield r"  \end{tabular}"
+    yield r"\end{table}"
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return " & ".join(map(latex_escaped, cells)) + r" \\"
+
+
+_LATEX = str.maketrans(
+    {
+        **{character: f"\\{character}" for character in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "µ": r"$\mu$",
+        # At the start of a row, a bracket would be an option of the line break before it.
+        "[": "{[}",
+        "]": "{]}",
+    }
+)
+
+
+def latex_escaped(text: str) -> str:
+    """``text`` with everything that LaTeX would take for a command written out."""
+    return text.translate(_LATEX)
+
+
 def verdicts(results: Sequence[Result], learned: Sequence[str]) -> list[str]:
     """For every learned policy and group of tasks, one sentence against the best heuristic there."""
     sentences = []
-    for title, group in groups_of(results):
-        best = best_heuristic(group, learned)
+    for group in groups_of(results):
+        if not measured(group.results, WRITE_AMPLIFICATION):
+            continue
+        best = best_heuristic(group.results, learned)
+        ours = [policy for policy in learned if policy in policies_of(group.results)]
         if best is not None:
-            sentences += [f"{title}: {verdict(advantage(group, ours, best))}" for ours in learned]
+            sentences += [
+                f"{group.title}: {verdict(advantage(group.results, policy, best))}" for policy in ours
+            ]
     return sentences

@@ -10,14 +10,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, NullFormatter, PercentFormatter
 
-from ssdgym.experiments.figures import PALETTE
-from ssdgym.files import write_atomically
+from ssdgym.experiments.style import PALETTE, save_figure
 from ssdgym.workloads.records.counts import Distribution
 from ssdgym.workloads.records.pages import volume_starts
 from ssdgym.workloads.records.record import RecordSource
@@ -41,10 +39,10 @@ def trace_figure(summary: RecordSummary, source: RecordSource, title: str, path:
         title: printed above.
 
     Returns:
-        ``path``, a PNG written whole or not at all.
+        ``path``, a PNG, SVG or PDF by its ending, written whole or not at all.
 
     Raises:
-        SsdgymError: the file cannot be written.
+        SsdgymError: the ending is another one, or the file cannot be written.
     """
     figure = Figure(figsize=(10.0, 7.2))
     panels = figure.subplots(2, 2)
@@ -54,9 +52,7 @@ def trace_figure(summary: RecordSummary, source: RecordSource, title: str, path:
     _draw_skew(panels[1, 1], summary)
     figure.suptitle(title, fontsize=10)
     figure.set_layout_engine("constrained")
-    canvas = FigureCanvasAgg(figure)
-    write_atomically(path, lambda file: canvas.print_figure(file, format="png", dpi=150))
-    return path
+    return save_figure(figure, path)
 
 
 def _draw_addresses(axes: Axes, summary: RecordSummary, source: RecordSource) -> None:

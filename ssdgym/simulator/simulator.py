@@ -258,9 +258,13 @@ class Simulator:
 
     def feed(self, requests: np.ndarray) -> None:
         """Make ``requests`` (m,) REQUEST the device's input; what is left of the one before is forgotten."""
-        check_requests(requests, self.logical_pages)
+        check_requests(requests, self.logical_pages, heeds_arrivals=self._heeds_arrivals)
         start_input(self.state, 0, self._pages_not_admitted())
         self._input = np.ascontiguousarray(requests)
+
+    @property
+    def _heeds_arrivals(self) -> bool:
+        return self.device.ftl.timing == "event" and not self.device.ftl.queue_depth
 
     def _pages_not_admitted(self) -> int:
         """Pages of the request in admission that the device has not taken yet."""
@@ -399,8 +403,10 @@ def reset_metrics(state: State, i: int) -> None:
     state.tail[i] = 0
 
 
-def check_requests(requests: np.ndarray, logical_pages: int) -> None:
+def check_requests(requests: np.ndarray, logical_pages: int, *, heeds_arrivals: bool = True) -> None:
     """Refuse requests the device cannot carry out, naming the first of them.
+
+    A closed loop, or a device without time, takes no notice of when they arrive.
 
     Raises:
         SsdgymError: wrong dtype, a page outside the logical space, a size below 1, an unknown op, arrivals
@@ -415,9 +421,14 @@ def check_requests(requests: np.ndarray, logical_pages: int) -> None:
     _refuse_first(requests, ~flush & (pages < 1), "it must be of at least one page")
     outside = ~flush & ((lpn < 0) | (end > logical_pages))
     _refuse_first(requests, outside, f"it reaches outside the {logical_pages} logical pages")
+    if not heeds_arrivals:
+        return
     late = requests["arrival_ns"] >= LAST_ARRIVAL_NS
     _refuse_first(
-        requests, late | (requests["arrival_ns"] < 0), "its arrival is not a time from 0 ns to 417 days"
+        requests,
+        late | (requests["arrival_ns"] < 0),
+        "its arrival is not a time from 0 ns to 417 days; play it in a closed loop (queue_depth), in fewer "
+        "loops, or with its times scaled down",
     )
     backwards = np.zeros(len(requests), bool)
     backwards[1:] = np.diff(requests["arrival_ns"]) < 0

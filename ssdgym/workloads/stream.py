@@ -12,7 +12,7 @@ from ssdgym.config.generated import GeneratedConfig, MixedConfig
 from ssdgym.config.recorded import PlayedConfig, TraceConfig
 from ssdgym.config.small_writes import SmallWritesConfig
 from ssdgym.config.tenants import TenantsConfig
-from ssdgym.config.workload import RecordedConfig, WorkloadConfig, never_writes
+from ssdgym.config.workload import RecordedConfig, WorkloadConfig, is_endless, never_writes
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads.accesses import Accesses, footprint_range
 from ssdgym.workloads.chunks import ChunkedStream, Source
@@ -100,11 +100,15 @@ def footprint_pages(config: RecordedConfig, page_size: int, seed: int = 0) -> in
 def writes_nothing(config: WorkloadConfig) -> bool:
     """Does the workload write no page at all, so that no number of host pages would ever be reached?
 
+    Of tenants some of whom go on for ever, those must write; the others' writes come to an end.
+
     Raises:
         SsdgymError: its trace cannot be read.
     """
     if isinstance(config, TenantsConfig):
-        return all(writes_nothing(tenant.workload) for tenant in config.tenants)
+        workloads = [tenant.workload for tenant in config.tenants]
+        endless = [workload for workload in workloads if is_endless(workload)]
+        return all(writes_nothing(workload) for workload in endless or workloads)
     return not has_writes(config) if isinstance(config, PlayedConfig) else never_writes(config)
 
 

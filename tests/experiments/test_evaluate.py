@@ -55,6 +55,11 @@ def test_evaluate__a_wrong_policy_is_refused_before_anything_runs() -> None:
     assert not progress
 
 
+def test_evaluate__what_never_ends_needs_a_length() -> None:
+    with pytest.raises(SsdgymError, match="workload uniform never ends: set host_pages or requests"):
+        evaluate([cell("greedy", 1, host_pages=None)])
+
+
 def test_evaluate__requests_limit_the_run() -> None:
     (result,) = evaluate([cell("greedy", 1, host_pages=None, requests=1_234)], workers=1)
     assert result.metric("host_pages_written") == 1_234

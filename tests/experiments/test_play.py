@@ -50,17 +50,27 @@ def cells(agent: Path | None, seeds: Sequence[int] = (7, 8)) -> list[Cell]:
     ]
 
 
+@pytest.fixture
+def agent(tmp_path: Path) -> Path:
+    """A file whose hash the results keep; nobody reads it."""
+    path = tmp_path / "agent.zip"
+    path.write_bytes(b"")
+    return path
+
+
 def test_play__greedy_as_an_agent_equals_the_compiled_policy_in_every_metric(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, agent: Path
 ) -> None:
     monkeypatch.setattr(play, "Agent", Greedy)
-    assert evaluate(cells(Path("agent.zip")), workers=1) == evaluate(cells(None), workers=1)
+    assert evaluate(cells(agent), workers=1) == evaluate(cells(None), workers=1)
 
 
-def test_play__seeds_are_played_in_order_whatever_their_company(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_play__seeds_are_played_in_order_whatever_their_company(
+    monkeypatch: pytest.MonkeyPatch, agent: Path
+) -> None:
     monkeypatch.setattr(play, "Agent", Greedy)
-    together = play.play_agent(cells(Path("agent.zip")))
-    alone = play.play_agent(cells(Path("agent.zip"), seeds=[8]))
+    together = play.play_agent(cells(agent))
+    alone = play.play_agent(cells(agent, seeds=[8]))
     assert [result.seed for result in together] == [7, 8]
     assert together[1] == alone[0] != together[0]
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from rich.console import Console
 
-from ssdgym.experiments.tables import markdown_table, rich_tables, sections, verdicts
+from ssdgym.experiments.summary import sections
+from ssdgym.experiments.tables import latex_escaped, latex_table, markdown_table, rich_tables, verdicts
 from tests.experiments.synthetic import grid
 
 
@@ -17,7 +19,7 @@ def test_sections__rank_policies_and_add_one_over_all_tasks() -> None:
         "uniform on demo-mlc (placement=sep_gc)",
         "all 2 tasks",
     ]
-    assert all([policy for policy, _ in section.rows] == ["greedy", "fifo"] for section in found)
+    assert all([row.policy for row in section.rows] == ["greedy", "fifo"] for section in found)
 
 
 def test_sections__a_single_task_needs_no_section_over_all() -> None:
@@ -57,3 +59,51 @@ def test_verdicts__judge_every_task_and_all_of_them_against_the_best_there() -> 
         "all 2 tasks",
     ]
     assert all("learned beats greedy" in sentence for sentence in found)
+
+
+def test_latex__is_booktabs_with_everything_escaped_and_the_numbers_of_the_markdown() -> None:
+    results = grid({"cost_benefit(exponent=0.5)": 0.0}, workloads=("50%_zipf",))
+    text = latex_table(results)
+    assert text.count(r"\begin{table}") == text.count(r"\end{table}") == text.count(r"\bottomrule") == 1
+    assert r"\caption{50\%\_zipf on demo-mlc (placement=sep\_gc). Interquartile mean over 5 seeds;" in text
+    (row,) = [line for line in text.splitlines() if "exponent" in line]
+    cells = row.strip().removesuffix(r" \\").split(" & ")
+    plain = [cell.replace("{[}", "[").replace("{]}", "]").replace(r"\_", "_") for cell in cells]
+    markdown = markdown_table(results).splitlines()[-1]
+    assert plain == [cell.strip() for cell in markdown.strip("|").split("|")]
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("a_b & 5 % #1 {x} $y$", r"a\_b \& 5 \% \#1 \{x\} \$y\$"),
+        ("~^\\", r"\textasciitilde{}\textasciicircum{}\textbackslash{}"),
+        ("[1] (µs)", r"{[}1{]} ($\mu$s)"),
+    ],
+)
+def test_latex__escapes_what_it_would_take_for_commands(text: str, escaped: str) -> None:
+    assert latex_escaped(text) == escaped
+
+
+@pytest.mark.parametrize(
+    ("seeds", "tasks", "said"),
+    [
+        (5, 1, "Interquartile mean over 5 seeds; in brackets the 95 % interval"),
+        (5, 4, "Mean over 4 tasks of the interquartile mean over 5 seeds; in brackets"),
+        (3, 1, "Mean over 3 seeds; in brackets"),
+        (1, 1, "The value of one seed, which has no interval."),
+        (1, 2, "The value of one seed, which has no interval, mean over 2 tasks."),
+    ],
+)
+def test_caption__says_which_mean_how_many_seeds_and_where_the_interval_is(
+    seeds: int, tasks: int, said: str
+) -> None:
+    workloads = tuple(f"workload-{number}" for number in range(tasks))
+    section = sections(grid({"greedy": 0.0}, seeds=seeds, workloads=workloads))[-1]
+    assert section.caption.startswith(said)
+
+
+def test_tables__of_an_uneven_grid_compare_what_can_be_compared() -> None:
+    results = grid({"fifo": 0.5, "greedy": 0.0}, seeds=5)
+    last = [section.rows[0].texts() for section in sections(results[:-1])]
+    assert last == [section.rows[0].texts() for section in sections([r for r in results if r.seed < 4])]

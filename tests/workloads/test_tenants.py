@@ -149,7 +149,9 @@ def test_what_they_write_and_whether_they_end_is_known_beforehand(trace: Path) -
     assert never_writes(tenants(reads, reads))
     assert not never_writes(tenants(reads, SLOW))
     assert writes_nothing(tenants(reads, reads))
-    assert not writes_nothing(tenants(reads, {"kind": "trace", "format": "msr", "path": str(trace)}))
+    recorded = {"kind": "trace", "format": "msr", "path": str(trace)}
+    assert writes_nothing(tenants(reads, recorded))  # once the trace has ended
+    assert not writes_nothing(tenants(reads, {**recorded, "loops": None}))
 
 
 def test_a_tenant_may_be_called_by_name_and_survives_json() -> None:
@@ -190,3 +192,17 @@ def test_tenants_that_do_not_fit_are_named(trace: Path) -> None:
         opened(
             tenants({"workload": SLOW, "share": 249}, {"kind": "trace", "format": "msr", "path": str(trace)})
         )
+
+
+def test_writes_nothing__what_ends_does_not_count_beside_what_goes_on() -> None:
+    reader = {"kind": "uniform", "read_fraction": 1.0, "interarrival_ns": 1000}
+    brief_writer = {"kind": "uniform", "requests": 100, "interarrival_ns": 1000}
+    writer = {"kind": "uniform", "interarrival_ns": 1000}
+
+    def mix(*workloads: dict[str, object]) -> TenantsConfig:
+        return TenantsConfig(tenants=tuple({"workload": workload} for workload in workloads))
+
+    assert writes_nothing(mix(reader, brief_writer))
+    assert not writes_nothing(mix(reader, writer))
+    assert not writes_nothing(mix(brief_writer))
+    assert writes_nothing(mix(reader))

@@ -45,7 +45,7 @@ def volume_starts(volumes: Volumes, page_size: int) -> IntArray:
     """
     pages = _pages_of_each(volumes, page_size)
     starts = np.cumsum([0, *pages[:-1]], dtype=object)
-    if starts[-1] + pages[-1] >= 2**62:
+    if starts[-1] + pages[-1] > 2**62:
         raise SsdgymError(
             f"the {len(pages)} volumes of the trace reach so far that their pages cannot be numbered; "
             "keep some with the transform volumes."

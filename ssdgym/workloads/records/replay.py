@@ -8,7 +8,6 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from ssdgym.errors import SsdgymError
 from ssdgym.workloads.addresses import split_at_end
 from ssdgym.workloads.chunks import NO_REQUESTS, ChunkedStream
 from ssdgym.workloads.records.pages import Compact, narrow, to_pages, volume_starts
@@ -19,7 +18,6 @@ from ssdgym.workloads.requests import Requests
 
 IntArray = npt.NDArray[np.int64]
 
-#: No request is played later than this; nanoseconds, some 145 years.
 _LATEST_NS = 2**62
 
 
@@ -75,7 +73,8 @@ def _folded(ranges: tuple[IntArray, IntArray], logical_pages: int) -> int:
 class Loops:
     """A source that plays requests `loops` times, or for ever.
 
-    Each time starts one mean time between arrivals after the last request of the time before.
+    Each time starts one mean time between arrivals after the last request of the time before. Times that
+    would go beyond 2**62 ns stay there; no device takes so late a request, unless it heeds no times at all.
     """
 
     def __init__(self, fresh: _Played, loops: int | None) -> None:
@@ -85,27 +84,18 @@ class Loops:
         self._start_ns = 0
 
     def chunk(self) -> Requests:
-        """See `ssdgym.workloads.chunks.Source`.
-
-        Raises:
-            SsdgymError: so many loops reach beyond the times that can be told.
-        """
+        """See `ssdgym.workloads.chunks.Source`."""
         while self._left != 0:
             requests = self._now.chunk()
             if len(requests):
-                requests["arrival_ns"] += self._start_ns
+                requests["arrival_ns"] = np.minimum(requests["arrival_ns"] + self._start_ns, _LATEST_NS)
                 return requests
             self._start_again()
         return NO_REQUESTS
 
     def _start_again(self) -> None:
         length_ns, played = self._now.last_ns, self._now.requests
-        self._start_ns += length_ns + length_ns // max(played - 1, 1)
-        if self._start_ns + length_ns > _LATEST_NS:
-            raise SsdgymError(
-                "a trace has been looped until its times reached 2**62 ns; set fewer loops, or scale its "
-                "times down by the transform scale_time."
-            )
+        self._start_ns = min(self._start_ns + length_ns + length_ns // max(played - 1, 1), _LATEST_NS)
         self._now = copy.deepcopy(self._fresh)
         if self._left is not None:
             self._left -= 1

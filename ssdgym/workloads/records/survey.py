@@ -47,14 +47,21 @@ class Survey:
 
 
 class Arrivals:
-    """Makes times that never fall: a record that is earlier than one before it takes its time."""
+    """Makes times that count from the first record and never fall.
+
+    A record that is earlier than one before it takes its time.
+    """
 
     def __init__(self) -> None:
         self.latest_ns = 0
         self.out_of_order = 0
+        self._first_ns: int | None = None
 
     def __call__(self, time_ns: IntArray) -> IntArray:
         """Return the arrival times of the next records, shape (n,), n > 0."""
+        if self._first_ns is None:
+            self._first_ns = int(time_ns[0])
+        time_ns = time_ns - self._first_ns
         arrivals = np.maximum(np.maximum.accumulate(time_ns), self.latest_ns)
         self.out_of_order += int(np.count_nonzero(time_ns < arrivals))
         self.latest_ns = int(arrivals[-1])

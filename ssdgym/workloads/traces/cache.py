@@ -107,6 +107,8 @@ def stored(
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".partial-") as partial:
             _parse(path, Path(partial), trace_format, skip_bad)
+            if file_hash(path) != content_hash:
+                raise SsdgymError(f"{path}: the file changed while it was read; try again.")
             _put_in_place(Path(partial), folder)
     except OSError as error:
         raise SsdgymError(
@@ -151,7 +153,9 @@ def _parse(path: Path, folder: Path, trace_format: TraceFormat, skip_bad: int) -
         "volumes": asdict(Volumes(numbers.names, tuple(ends.tolist()))),
         "sha256": digest.hexdigest(),
     }
-    (folder / _FACTS).write_text(json.dumps(facts), encoding="utf-8")
+    text = json.dumps(facts)
+    # The first line vouches for the second.
+    (folder / _FACTS).write_text(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}", encoding="utf-8")
 
 
 def _clean(blocks: Iterator[Records]) -> Iterator[Records]:
@@ -184,7 +188,10 @@ def _put_in_place(partial: Path, folder: Path) -> None:
 def _open(folder: Path) -> StoredTrace | None:
     """Return the trace in a folder, or None if anything about it is not as it was written."""
     try:
-        facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
+        checksum, _, text = (folder / _FACTS).read_text(encoding="utf-8").partition("\n")
+        if hashlib.sha256(text.encode()).hexdigest() != checksum:
+            return None
+        facts = json.loads(text)
         if file_hash(folder / _RECORDS) != facts["sha256"]:
             return None
         volumes = Volumes(tuple(facts["volumes"]["names"]), tuple(facts["volumes"]["end_bytes"]))

@@ -10,6 +10,7 @@ import numpy as np
 
 from ssdgym.config.workload import TRACE_FOLDER
 from ssdgym.errors import SsdgymError
+from ssdgym.files import is_file
 from ssdgym.workloads.traces.unpacking import unpacked
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -26,7 +27,7 @@ def find_trace(path: Path) -> Path:
     folder = os.environ.get(TRACE_FOLDER)
     candidates = [path, Path(folder) / path] if folder else [path]
     for candidate in candidates:
-        if candidate.is_file():
+        if is_file(candidate):
             return candidate
     also = f" nor in {folder}" if folder else f" (the environment variable {TRACE_FOLDER} can name a folder)"
     raise SsdgymError(f"{path}: there is no such trace file here{also}; check the path.")

@@ -154,6 +154,7 @@ def test_transforms_as_text(text: str, expected: dict[str, Any]) -> None:
         ("only(ops=erase)", "field ops.0 must be 'read', 'write', 'trim' or 'flush'"),
         ("only(ops=[])", "field ops"),
         ("align(unit=3)", "field unit is unknown"),
+        ("head(kind=only, ops=write)", "leave the field kind out"),
     ],
 )
 def test_text_that_is_no_transform_is_refused(text: str, message: str) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from ssdgym.errors import SsdgymError
+from ssdgym.files import file_hash
 from ssdgym.workloads import READ, WRITE
 from ssdgym.workloads.records.record import RECORD, Records
 from ssdgym.workloads.traces.bad_lines import BadLines
@@ -66,8 +67,8 @@ def trace(tmp_path: Path) -> Path:
     return path
 
 
-def load(path: Path, trace_format: LinesOfThree, content: str = "hash", skip_bad: int = 1) -> StoredTrace:
-    return stored(path, content, trace_format, skip_bad)
+def load(path: Path, trace_format: LinesOfThree, skip_bad: int = 1) -> StoredTrace:
+    return stored(path, file_hash(path), trace_format, skip_bad)
 
 
 def test_what_is_parsed_reads_back(trace: Path) -> None:
@@ -83,9 +84,16 @@ def test_a_trace_is_parsed_once_for_a_content_a_format_and_its_options(trace: Pa
     first = load(trace, three)
     assert load(trace, three) == first
     assert three.reads == 1
-    load(trace, three, content="other")
     load(trace, three, skip_bad=2)
+    trace.write_text(trace.read_text() + "\n30 a 512")
+    load(trace, three)
     assert three.reads == 3
+
+
+def test_a_file_that_changes_while_it_is_read_is_not_kept(trace: Path, own_cache: Path) -> None:
+    with pytest.raises(SsdgymError, match="trace.txt: the file changed while it was read; try again"):
+        stored(trace, "the hash of what it was before", LinesOfThree(), 1)
+    assert list(own_cache.iterdir()) == []
 
 
 def test_records_come_in_any_portions_and_end(trace: Path) -> None:
@@ -111,7 +119,7 @@ def test_a_cursor_is_small_when_pickled_and_goes_on(trace: Path) -> None:
     assert pickle.loads(data).chunk().tolist() == RECORDS
 
 
-@pytest.mark.parametrize("damage", ["flip", "cut", "no facts", "facts", "no records"])
+@pytest.mark.parametrize("damage", ["flip", "cut", "no facts", "facts", "number", "no records"])
 def test_a_damaged_cache_is_made_again_with_a_warning(trace: Path, own_cache: Path, damage: str) -> None:
     three = LinesOfThree()
     folder = load(trace, three).folder
@@ -127,6 +135,8 @@ def test_a_damaged_cache_is_made_again_with_a_warning(trace: Path, own_cache: Pa
             facts.unlink()
         case "facts":
             facts.write_text(json.dumps({"format": "three"}))
+        case "number":
+            facts.write_text(facts.read_text().replace('"requests": 4', '"requests": 3'))
         case "no records":
             records.unlink()
     with pytest.warns(UserWarning, match="the cached trace is damaged; it is made again from"):

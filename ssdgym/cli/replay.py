@@ -1,0 +1,182 @@
+"""``ssdgym replay`` and ``ssdgym validate``: run stored results again and compare them exactly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ssdgym.cli.console import advance_to, compile_note, console, print_json, progress_bar, progress_note
+from ssdgym.cli.options import AsJson
+from ssdgym.errors import SsdgymError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
+    from ssdgym.experiments.replay import Replay
+    from ssdgym.experiments.results import Result
+
+#: Exit code where a result does not reproduce.
+DIFFERENT = 1
+
+Results = Annotated[
+    Path, typer.Argument(help="File of results (.parquet or .csv), or a folder with one.", show_default=False)
+]
+
+
+def replay(
+    results: Results,
+    row: Annotated[int | None, typer.Option(min=1, help="Which result; the first is 1.")] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=VALUE,...", help="The result that has these values; repeat for more."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run one result again from its own row, and compare every metric exactly.
+
+    Exits with 1, and prints every difference, where the result does not reproduce.
+
+    Examples:
+
+        ssdgym replay results/classic --where policy=greedy,workload=zipf99,seed=100
+
+        ssdgym replay results/classic/results.csv --row 12
+    """
+    from ssdgym.experiments.replay import choose
+    from ssdgym.experiments.results import find_results, read_results
+
+    path = find_results(results)
+    stored = read_results(path)
+    number = choose(stored, row, where or (), str(path))
+    (found,) = _replayed(path, stored, [number], 1, quiet=as_json)
+    if found.error is not None:
+        raise found.error
+    if as_json:
+        print_json(_as_dict(found))
+    else:
+        _print_one(found)
+    if not found.reproduces:
+        raise typer.Exit(DIFFERENT)
+
+
+def validate(
+    results: Results,
+    sample: Annotated[int, typer.Option(min=1, help="How many results, drawn at random.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 0,
+    workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 2,
+    as_json: AsJson = False,
+) -> None:
+    """Run a sample of the results again and compare every metric exactly.
+
+    Exits with 1 where one of them does not reproduce.
+
+    Examples:
+
+        ssdgym validate results/classic
+
+        ssdgym validate results/classic --sample 50 --seed 7 --json
+    """
+    from ssdgym.experiments.replay import sample as draw
+    from ssdgym.experiments.results import find_results, read_results
+
+    path = find_results(results)
+    stored = read_results(path)
+    if not stored:
+        raise SsdgymError(f"{path}: holds no results; evaluate some first")
+    found = _replayed(path, stored, draw(stored, sample, seed), workers, quiet=as_json)
+    failed = [one for one in found if not one.reproduces]
+    if as_json:
+        print_json({"file": str(path), "replayed": [_as_dict(one) for one in found]})
+    else:
+        console().print(_table(found))
+        print(f"{len(found) - len(failed)} of {len(found)} results reproduce, out of {len(stored)} in {path}")
+        _tell_code(found)
+    if failed:
+        raise typer.Exit(DIFFERENT)
+
+
+def _replayed(
+    path: Path, stored: Sequence[Result], rows: Sequence[int], workers: int, *, quiet: bool
+) -> list[Replay]:
+    from ssdgym.experiments.replay import replay as replay_rows
+
+    compile_note(quiet=quiet)
+    with progress_bar("runs", quiet=quiet) as bar:
+        advance_to(bar, 0, len(rows))
+        return replay_rows(stored, rows, str(path), workers, lambda done, total: advance_to(bar, done, total))
+
+
+def _print_one(found: Replay) -> None:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    stored = found.stored
+    print(f"row {found.row}: {stored.policy} on {stored.workload} ({stored.device}), seed {stored.seed}")
+    if found.differences:
+        table = Table("column", box=box.SIMPLE_HEAD)
+        for heading in ("stored", "replayed"):
+            table.add_column(heading, justify="right")
+        for one in found.differences:
+            table.add_row(*(escape(_text(value)) for value in (one.column, one.stored, one.measured)))
+        console().print(table)
+    _tell_code([found])
+    metrics = sum(name.startswith("metrics/") for name in stored.as_row())
+    if found.reproduces:
+        print(f"reproduces: all {metrics} metrics are the same")
+    else:
+        print(f"does not reproduce: {len(found.differences)} columns differ")
+
+
+def _tell_code(found: Sequence[Replay]) -> None:
+    """Say where results are of another version or engine than this one."""
+    for other in dict.fromkeys(other for one in found for other in one.other_code):
+        name = {"version": "ssdgym", "engine_hash": "engine"}[other.column]
+        progress_note(
+            f"note: stored by {name} {other.stored}, replayed by {name} {other.measured}", quiet=False
+        )
+
+
+def _table(found: Sequence[Replay]) -> Table:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table("row", "policy", "workload", "device", "FTL", "seed", "verdict", box=box.SIMPLE_HEAD)
+    for one in found:
+        stored = one.stored
+        names = (stored.policy, stored.workload, stored.device, stored.ftl, stored.seed)
+        table.add_row(*(escape(str(cell)) for cell in (one.row, *names, _verdict(one))))
+    return table
+
+
+def _verdict(found: Replay) -> str:
+    if found.reproduces:
+        return "reproduces"
+    if found.error is not None:
+        return f"cannot be run: {found.error}"
+    first = found.differences[0]
+    others = len(found.differences) - 1
+    more = f" and {others} more" if others else ""
+    return f"differs: {first.column} {_text(first.stored)}, now {_text(first.measured)}{more}"
+
+
+def _text(value: Any) -> str:
+    text = "absent" if value is None else str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _as_dict(found: Replay) -> dict[str, Any]:
+    stored = found.stored
+    return {
+        "row": found.row,
+        **{name: getattr(stored, name) for name in ("device", "ftl", "workload", "policy", "seed")},
+        "reproduces": found.reproduces,
+        "error": None if found.error is None else str(found.error),
+        "differences": [vars(one) for one in found.differences],
+        "other_code": [vars(one) for one in found.other_code],
+    }

@@ -1,0 +1,174 @@
+"""Models of ``configs/experiments``: a grid of devices, FTLs, workloads, policies and seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
+
+from ssdgym.config.device import MAX_PAGES
+from ssdgym.config.loading import Config, Source, load_config
+from ssdgym.config.seeds import LAST_SEED, read_seeds
+
+#: Of a grid: more is a typing error, too.
+MOST_CELLS = 10_000_000
+#: Where the dotted name of a swept field of the FTL begins.
+FTL_PREFIX = "ftl."
+
+Scalar = bool | int | float | str | None
+#: Dotted names of FTL options and their values, in order of the names.
+FtlOptions = tuple[tuple[str, Any], ...]
+
+
+def _as_seeds(value: Any) -> Any:
+    return read_seeds(value) if isinstance(value, str) else value
+
+
+def _each_once(values: Sequence[Any]) -> Sequence[Any]:
+    seen: set[Hashable] = set()
+    for value in values:
+        # 1 and true are equal to Python, and two values all the same.
+        mark = repr(value)
+        if mark in seen:
+            raise ValueError(f"names {value!r:.60} twice; give each once")
+        seen.add(mark)
+    return values
+
+
+def _named(value: Any) -> Any:
+    if not isinstance(value, str | dict) or not value:
+        raise ValueError(f"must be a name, a path or a mapping of fields to values, not {value!r:.60}")
+    return value
+
+
+def _flat(options: Any) -> Any:
+    """FTL options with dotted names for nested ones, in order of the names."""
+    if not isinstance(options, dict):
+        return options
+    flat: dict[str, Any] = {}
+    for name, value in _leaves(options, ""):
+        clash = _overlapping(name, flat)
+        if clash is not None:
+            raise ValueError(f"gives {name} and {clash}; give either the whole or its fields, each once")
+        flat[name] = value
+    return dict(sorted(flat.items()))
+
+
+def _leaves(options: dict[Any, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for key, value in options.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{name}.")
+        elif isinstance(value, list | tuple):
+            raise ValueError(f"gives a list for {name}; give one value, or sweep {FTL_PREFIX}{name}")
+        else:
+            yield name, value
+
+
+def _overlapping(name: str, others: dict[str, Any]) -> str | None:
+    """The one among the others that is the field of that name, a part of it or what it is a part of."""
+    for other in others:
+        if other == name or other.startswith(f"{name}.") or name.startswith(f"{other}."):
+            return other
+    return None
+
+
+Named = Annotated[Any, AfterValidator(_named)]
+EachOnce = AfterValidator(_each_once)
+Seed = Annotated[int, Field(ge=0, le=LAST_SEED, strict=True)]
+FtlMapping = Annotated[dict[str, Scalar], BeforeValidator(_flat)]
+
+
+class ExperimentConfig(Config):
+    """A grid: everything is run with everything, in the order of :func:`ssdgym.experiments.grid.expand`."""
+
+    description: str = ""
+    devices: Annotated[tuple[Named, ...], Field(min_length=1), EachOnce] = Field(
+        description="Names in configs/devices, paths of YAML files, or mappings."
+    )
+    ftls: Annotated[tuple[FtlMapping, ...], Field(min_length=1), EachOnce] = Field(
+        ({},),
+        description="FTL options in place of the device's own, dotted or nested; {}: the device's own.",
+    )
+    workloads: Annotated[tuple[Named, ...], Field(min_length=1), EachOnce] = Field(
+        description="Names in configs/workloads, like:NAME, trace:NAME, paths, or mappings."
+    )
+    policies: Annotated[tuple[str, ...], EachOnce] = Field(
+        (), description="Victim policies, with parameters in brackets: cost_benefit(exponent=0.5)."
+    )
+    agents: Annotated[tuple[Path, ...], EachOnce] = Field((), description="Files of trained agents.")
+    seeds: Annotated[tuple[Seed, ...], Field(min_length=1), BeforeValidator(_as_seeds), EachOnce] = Field(
+        description="A list, or text such as 5, 1,2,9 or 100-104."
+    )
+    sweeps: dict[str, Annotated[tuple[Scalar, ...], Field(min_length=1), EachOnce]] = Field(
+        default_factory=dict,
+        description="Dotted field of the device (over_provisioning, geometry.pages_per_block) or of its FTL"
+        " (ftl.gc.free_blocks) and the values it takes; of several, every combination.",
+    )
+    host_pages: PositiveInt | None = Field(None, description="Length of a run in pages written by the host.")
+    requests: PositiveInt | None = Field(None, description="Length of a run in requests.")
+    settle: NonNegativeInt = Field(0, description="Host pages before that, played but not measured.")
+    preconditioning: Literal["none", "fill", "uniform", "workload"] = Field(
+        "workload",
+        description="What a device goes through before: nothing, every page written once, or that and"
+        " overwrites (uniform, or shaped like the workload) until collection is steady.",
+    )
+    queue_depth: int | None = Field(
+        None,
+        ge=0,
+        le=MAX_PAGES,
+        description="Requests outstanding; 0: by arrival times; null: 32 for workloads without a pace.",
+    )
+
+    @model_validator(mode="after")
+    def _somebody_decides(self) -> ExperimentConfig:
+        if not self.policies and not self.agents:
+            raise ValueError("the experiment must name at least one of policies and agents")
+        if self.host_pages is not None and self.requests is not None:
+            raise ValueError("the experiment must give at most one of host_pages and requests")
+        return self
+
+    @model_validator(mode="after")
+    def _nothing_is_set_twice(self) -> ExperimentConfig:
+        swept = {name.removeprefix(FTL_PREFIX): None for name in self.sweeps if name.startswith(FTL_PREFIX)}
+        if self.queue_depth is not None:
+            swept["queue_depth"] = None
+        for number, ftl in enumerate(self.ftls):
+            for name in ftl:
+                if _overlapping(name, swept) is not None:
+                    raise ValueError(
+                        f"sets {name} in ftls.{number} and once more in sweeps or queue_depth; set it once"
+                    )
+        names: dict[str, Any] = {}
+        for name in self.sweeps:
+            clash = _overlapping(name, names)
+            if clash is not None or (name == f"{FTL_PREFIX}queue_depth" and self.queue_depth is not None):
+                raise ValueError(f"sweeps {name}, which {clash or 'queue_depth'} sets, too; set it once")
+            names[name] = None
+        return self
+
+    @model_validator(mode="after")
+    def _size_is_sane(self) -> ExperimentConfig:
+        if self.cells > MOST_CELLS:
+            raise ValueError(f"the experiment has {self.cells} cells; at most {MOST_CELLS} are possible")
+        return self
+
+    @property
+    def cells(self) -> int:
+        """How many runs there are."""
+        swept = math.prod(len(values) for values in self.sweeps.values())
+        deciders = len(self.policies) + len(self.agents)
+        tasks = len(self.devices) * len(self.ftls) * len(self.workloads)
+        return swept * tasks * deciders * len(self.seeds)
+
+
+def load_experiment(source: Source) -> ExperimentConfig:
+    """An experiment by name (``configs/experiments``), YAML path, mapping or ready model.
+
+    Raises:
+        SsdgymError: as `ssdgym.config.loading.load_config`.
+    """
+    return load_config(ExperimentConfig, source, "experiments")

@@ -1,0 +1,247 @@
+"""Models of ``configs/sweeps``: what is varied, what is measured, and how many trials there are."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, PositiveInt, model_validator
+
+from ssdgym.config.loading import Config, Source, load_config
+from ssdgym.errors import SsdgymError
+
+#: Training draws its seeds from below this number; see `ssdgym.agents.algorithms.begin_segment`.
+FIRST_HELD_OUT_SEED = 2**32
+
+#: Drawn numbers are rounded to so many digits, so that what a table shows is what was run.
+_DIGITS = 4
+
+Parameters = dict[str, Any]
+Values = Annotated[tuple[Any, ...], Field(min_length=1)]
+Size = Literal["smoke", "full"]
+
+
+class RangeConfig(Config):
+    """The values of one field: exactly one of these."""
+
+    grid: Values | None = Field(None, description="every one of these, with every one of the other grids")
+    choice: Values | None = Field(None, description="one of these, drawn")
+    uniform: tuple[float, float] | None = Field(None, description="[low, high]")
+    loguniform: tuple[float, float] | None = Field(None, description="[low, high], the logarithm uniform")
+    quniform: tuple[float, float, float] | None = Field(
+        None, description="[low, high, step], rounded to steps from low; whole where all three are"
+    )
+    qloguniform: tuple[float, float, float] | None = Field(
+        None, description="the same, with the logarithm uniform before it is rounded"
+    )
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> RangeConfig:
+        if len(self.model_dump(exclude_none=True)) != 1:
+            raise ValueError(f"must have exactly one of {', '.join(type(self).model_fields)}")
+        values = self.grid or self.choice
+        if values is not None:
+            if len({repr(value) for value in values}) < len(values):
+                raise ValueError("names a value twice; give each once")
+            return self
+        low, high, *step = self._limits
+        if not low < high:
+            raise ValueError(f"must begin with its lower limit, not [{low:g}, {high:g}]")
+        if self._logarithmic and low <= 0:
+            raise ValueError(f"must have limits above 0 for a logarithm, not {low:g}")
+        if step and not 0 < step[0] <= high - low:
+            raise ValueError(f"must have a step above 0 that fits between its limits, not {step[0]:g}")
+        return self
+
+    @property
+    def _limits(self) -> tuple[float, ...]:
+        limits = self.uniform or self.loguniform or self.quniform or self.qloguniform
+        assert limits is not None  # the validator has seen to it
+        return limits
+
+    @property
+    def _logarithmic(self) -> bool:
+        return (self.loguniform or self.qloguniform) is not None
+
+    def draw(self, rng: np.random.Generator) -> Any:
+        """One value; always the same number of draws from ``rng``."""
+        if self.choice is not None:
+            return self.choice[int(rng.integers(len(self.choice)))]
+        low, high, *step = self._limits
+        share = float(rng.random())
+        if self._logarithmic:
+            value = math.exp(math.log(low) + share * (math.log(high) - math.log(low)))
+        else:
+            value = low + share * (high - low)
+        if step:
+            return self._on_step(value)
+        return min(max(float(f"{value:.{_DIGITS}g}"), low), high)
+
+    def _on_step(self, value: float) -> float | int:
+        low, high, step = self._limits
+        steps = min(round((value - low) / step), math.floor((high - low) / step + 1e-9))
+        if all(number.is_integer() for number in self._limits):
+            return int(low + steps * step)
+        return float(f"{low + steps * step:.12g}")
+
+
+class AgentBaseConfig(Config):
+    """An agent is trained by every trial. Fields of the space are those of ``configs/agents``."""
+
+    kind: Literal["agent"]
+    agent: str | dict[str, Any] = Field(description="name, path or mapping of a training configuration")
+    changes: dict[str, Any] = Field(
+        default_factory=dict, description="fields of it, dotted, that all trials change"
+    )
+
+
+class PolicyBaseConfig(Config):
+    """A heuristic is measured by every trial. The space has ``policy``, ``policy.PARAMETER``, ``device`` and
+    ``ftl.OPTION``."""
+
+    kind: Literal["policy"]
+    policy: str = Field(description="name of a victim policy, parameters allowed")
+    device: str = "demo"
+    ftl: dict[str, Any] = Field(default_factory=dict, description="FTL options, dotted names allowed")
+    preconditioning: Literal["none", "fill", "uniform", "workload"] = "workload"
+
+
+class HeldOutConfig(Config):
+    """The runs that the metric comes from: none of these workloads and seeds is used in training."""
+
+    workloads: tuple[str, ...] = Field(min_length=1, description="names or paths")
+    first_seed: int = Field(FIRST_HELD_OUT_SEED, ge=0, lt=2**62)
+    seeds: int = Field(4, ge=1, le=10_000, description="this many, from first_seed on")
+    host_pages: PositiveInt = Field(description="measured per run")
+    settle: int = Field(0, ge=0, description="host pages before them, not measured")
+    device: str | None = Field(None, description="for agents; null: the one trained on")
+    ftl: dict[str, Any] | None = Field(None, description="for agents; null: that of the training")
+
+    @property
+    def all_seeds(self) -> range:
+        """The seeds."""
+        return range(self.first_seed, self.first_seed + self.seeds)
+
+
+class FifoConfig(Config):
+    """Every trial runs to its end."""
+
+    kind: Literal["fifo"] = "fifo"
+
+
+class AshaConfig(Config):
+    """Asynchronous successive halving: what is worse than most at the same stage stops early.
+
+    Li et al., "A System for Massively Parallel Hyperparameter Tuning", MLSys 2020.
+    """
+
+    kind: Literal["asha"]
+    grace_percent: int = Field(20, ge=1, le=100, description="of a trial that every one of them gets")
+    reduction_factor: float = Field(3.0, gt=1, description="at every stage the best of so many go on")
+
+
+class SweepConfig(Config):
+    """One sweep."""
+
+    description: str = ""
+    base: Annotated[AgentBaseConfig | PolicyBaseConfig, Field(discriminator="kind")]
+    space: dict[str, RangeConfig] = Field(min_length=1, description="dotted field of the base: its values")
+    evaluation: HeldOutConfig
+    metric: str = Field("write_amplification", description="of results; nested names joined by '/'")
+    mode: Literal["min", "max"] = "min"
+    scheduler: Annotated[FifoConfig | AshaConfig, Field(discriminator="kind")] = FifoConfig()
+    trials: PositiveInt = Field(
+        1, le=100_000, description="draws of what is drawn, for every combination of the grids"
+    )
+    seed: int = Field(0, ge=0, lt=2**63, description="of those draws")
+    concurrent: PositiveInt = Field(2, description="trials at a time")
+    cpus_per_trial: PositiveInt = 1
+    sizes: dict[Size, dict[str, Any]] = Field(
+        default_factory=dict, description="fields that are different in a sweep of that size"
+    )
+
+    @model_validator(mode="after")
+    def _draws_something(self) -> SweepConfig:
+        if self.trials > 1 and all(field.grid for field in self.space.values()):
+            raise ValueError("trials is above 1, but the space has only grids, whose trials would be alike")
+        for name in self.space:
+            for other in self.space:
+                if other.startswith(f"{name}.") and self.base.kind == "agent":
+                    raise ValueError(f"space has {name} and {other}; give either the whole or its fields")
+        return self
+
+    def parameters(self) -> list[Parameters]:
+        """The swept fields of every trial, in order.
+
+        They depend on the space, on ``trials`` and on ``seed`` alone; more trials leave those before them as
+        they are.
+        """
+        grids = [[(name, value) for value in field.grid] for name, field in self.space.items() if field.grid]
+        drawn = {name: field for name, field in self.space.items() if not field.grid}
+        found = []
+        for number in range(self.trials):
+            for place, point in enumerate(itertools.product(*grids)):
+                rng = np.random.default_rng([self.seed, number, place])
+                values = {**dict(point), **{name: field.draw(rng) for name, field in drawn.items()}}
+                found.append({name: values[name] for name in self.space})
+        return found
+
+
+def load_sweep(source: Source, size: Size = "full") -> SweepConfig:
+    """A sweep by name (``configs/sweeps``), YAML path, mapping or model, with the fields of a size put in.
+
+    Raises:
+        SsdgymError: as `ssdgym.config.loading.load_config`.
+    """
+    sweep = load_config(SweepConfig, source, "sweeps")
+    fields = sweep.model_dump(exclude_unset=True)
+    changes = fields.pop("sizes", {}).get(size, {})
+    where = source if isinstance(source, str) else "sweep"
+    if "sizes" in changes:
+        raise SsdgymError(f"{where}: sizes.{size} must not have sizes of its own; remove them.")
+    try:
+        return load_config(SweepConfig, _merged(fields, changes), "sweeps")
+    except SsdgymError as error:
+        raise SsdgymError(f"{where}: size {size}: {error}") from None
+
+
+def _merged(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields with some replaced; of ``base`` and ``evaluation``, only the fields that are named."""
+    merged = {**fields, **changes}
+    for name in ("base", "evaluation"):
+        if isinstance(changes.get(name), Mapping):
+            merged[name] = {**fields[name], **changes[name]}
+    return merged
+
+
+def with_changes(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested fields with those of dotted names replaced: ``{"ppo.gamma": 0.9}`` leaves the rest of ``ppo``.
+
+    Raises:
+        SsdgymError: a name leads through something that has no fields.
+    """
+    changed = dict(fields)
+    for name, value in changes.items():
+        first, dot, rest = name.partition(".")
+        if not dot:
+            changed[first] = value
+            continue
+        inner = changed.get(first, {})
+        if not isinstance(inner, Mapping):
+            raise SsdgymError(f"field {name} does not exist, since {first} has no fields.")
+        changed[first] = with_changes(inner, {rest: value})
+    return changed
+
+
+def dotted(fields: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """Nested fields as pairs of a dotted name and its value, in order of the names."""
+    pairs: list[tuple[str, Any]] = []
+    for name, value in fields.items():
+        if isinstance(value, Mapping):
+            pairs += [(f"{name}.{inner}", leaf) for inner, leaf in dotted(value)]
+        else:
+            pairs.append((name, value))
+    return tuple(sorted(pairs))
