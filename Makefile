@@ -18,7 +18,7 @@ help:
 # constraints.txt pins the tested versions (of torch above all, whose newest builds are gigabytes).
 $(INSTALLED): setup.cfg pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[agents,dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[agents,tune,dev]'
 	touch $@
 
 demo: $(INSTALLED)

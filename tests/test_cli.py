@@ -16,7 +16,19 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.expand import CLOSED_LOOP_DEPTH
 from ssdgym.experiments.results import read_results
 
-COMMANDS = ("run", "evaluate", "train", "bench", "doctor", "demo")
+COMMANDS = (
+    "run",
+    "evaluate",
+    "replay",
+    "validate",
+    "report",
+    "reproduce",
+    "train",
+    "tune",
+    "bench",
+    "doctor",
+    "demo",
+)
 TINY = ("run", "--device", "tiny", "--host-pages", "3000")
 
 

@@ -19,7 +19,7 @@ from ssdgym.config.workload import load_workload
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 #: Commands that take longer than a test may; of these only the options are checked.
-LONG = {"train", "demo", "bench", "evaluate"}
+LONG = {"train", "demo", "bench", "evaluate", "replay", "validate", "report", "reproduce", "tune"}
 
 
 def blocks(language: str) -> list[str]:
