@@ -87,7 +87,10 @@ def _results(cells: list[Cell], folder: Path, workers: int, *, quiet: bool) -> l
 def _report(
     figure: FigureConfig, scale: str, results: list[Result], folder: Path, *, quiet: bool
 ) -> dict[str, Any]:
-    """Write a figure's table, picture and claims, print them, and return them for JSON."""
+    """Write a figure's table, picture and claims, print them, and return them for JSON.
+
+    The intervals of the table stand in the Markdown file; a terminal is too narrow for them.
+    """
     from ssdgym.experiments.claims import check_claims
     from ssdgym.experiments.paper_report import assumed_lines, bars_of, claim_lines, draw, markdown, paths_of
     from ssdgym.files import write_bytes
@@ -110,12 +113,11 @@ def _table(figure: FigureConfig, bars: Bars) -> Table:
     from rich import box
     from rich.table import Table
 
-    from ssdgym.experiments.paper_report import cell_text
-
     relative = "" if figure.normalise_to is None else f", relative to {figure.normalise_to}"
     table = Table("trace", title=f"{figure.metric} ({figure.unit}){relative}", box=box.SIMPLE_HEAD)
     for name in bars.series:
         table.add_column(name, justify="right")
     for workload in bars.workloads:
-        table.add_row(workload, *(cell_text(bars.estimates[name, workload]) for name in bars.series))
+        values = (bars.estimates[name, workload].value for name in bars.series)
+        table.add_row(workload, *(f"{value:.3f}" for value in values))
     return table

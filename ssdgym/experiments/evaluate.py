@@ -90,7 +90,7 @@ class Cell:
         """The result that these metrics make.
 
         Args:
-            metrics: by name, possibly nested.
+            metrics: by name, possibly nested; facts about the workload are added where they are not there yet.
             wall_seconds: how long the run took.
             seeds: of an agent, all that were played in the same batch.
             spec: all that the cell depends on, where that is known already.
@@ -108,10 +108,26 @@ class Cell:
             objective=self.objective,
             assumed=", ".join(assumptions(load_workload(self.workload))),
             engine_hash=engine_hash(),
-            metrics=metrics,
+            metrics=metrics if "workload" in metrics else {**metrics, "workload": _workload_report(self)},
             cell=spec or spec_text(spec_of(self, seeds)),
             wall_seconds=wall_seconds,
         )
+
+
+def _workload_report(cell: Cell) -> dict[str, int]:
+    """Facts about the workload on this device: its footprint, and what was left out of a trace."""
+    from ssdgym.config.device import load_device
+    from ssdgym.config.workload import load_workload
+    from ssdgym.workloads import open_workload
+
+    device = load_device(cell.device)
+    stream = open_workload(
+        load_workload(cell.workload),
+        logical_pages=device.host_pages,
+        page_size=device.geometry.page_size_bytes,
+        seed=cell.seed,
+    )
+    return stream.report
 
 
 def ftl_changes(ftl: tuple[tuple[str, Any], ...]) -> dict[str, Any] | None:
@@ -233,7 +249,6 @@ def run_cell(cell: Cell, progress: Callable[[int], None] | None = None) -> Resul
     metrics = simulator.run(
         _chunks(stream, cell.requests), host_pages=cell.host_pages, settle=cell.settle, progress=progress
     )
-    metrics["workload"] = dict(stream.report)
     return cell.result(metrics, time.perf_counter() - started)
 
 

@@ -93,7 +93,7 @@ def markdown(
         "|---|" + "---:|" * len(bars.series),
     ]
     for workload in bars.workloads:
-        cells = [cell_text(bars.estimates[name, workload]) for name in bars.series]
+        cells = [_cell(bars.estimates[name, workload]) for name in bars.series]
         lines.append(f"| {workload} | " + " | ".join(cells) + " |")
     lines += ["", "| claim | source | paper | here [95 %] | verdict |", "|---|---|---:|---:|---|"]
     for finding in findings:
@@ -113,8 +113,7 @@ def assumed_lines(results: Sequence[Result]) -> list[str]:
     return [f"assumed of {workload}: {fields}" for workload, fields in found.items()]
 
 
-def cell_text(estimate: Estimate) -> str:
-    """Return a number with its interval as tables show it."""
+def _cell(estimate: Estimate) -> str:
     if np.isnan(estimate.low):
         return f"{estimate.value:.3f}"
     return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"

@@ -38,6 +38,13 @@ def same(a: Simulator, b: Simulator) -> bool:
 # -- input ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("ftl", [{"timing": "event", "queue_depth": 4}, {"timing": "none"}])
+def test_run__a_device_that_heeds_no_arrivals_takes_any(ftl: dict[str, Any]) -> None:
+    sim = Simulator(device(logical_pages=160), ftl=ftl)
+    late = [(2**62, page, 1, WRITE, 0) for page in range(50)]
+    assert sim.run(np.array([*late, (-5, 0, 1, WRITE, 0)], REQUEST))["host_pages_written"] == 51
+
+
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
@@ -54,7 +61,7 @@ def same(a: Simulator, b: Simulator) -> bool:
     ],
 )
 def test_run__a_request_that_cannot_be_carried_out__named(bad: tuple[int, ...], reason: str) -> None:
-    sim = Simulator(device(logical_pages=160))
+    sim = Simulator(device(logical_pages=160), ftl={"timing": "event", "queue_depth": 0})
     before = sim.snapshot()
     good = (4, 0, 1, WRITE, 0)
     with pytest.raises(SsdgymError) as caught:
