@@ -60,7 +60,7 @@ def cluster() -> Iterator[None]:
     """A local Ray for all tests of this process."""
     import ssdgym.experiments.tune  # noqa: F401  (sets what Ray reads as it is imported)
 
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="CRITICAL")
+    ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="CRITICAL")
     yield
     ray.shutdown()
 

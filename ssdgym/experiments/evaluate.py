@@ -90,7 +90,7 @@ class Cell:
         """The result that these metrics make.
 
         Args:
-            metrics: by name, possibly nested; facts about the workload are added where they are not there yet.
+            metrics: by name, possibly nested; facts about the workload are added where they are missing.
             wall_seconds: how long the run took.
             seeds: of an agent, all that were played in the same batch.
             spec: all that the cell depends on, where that is known already.

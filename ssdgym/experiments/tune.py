@@ -221,6 +221,7 @@ def _cluster(sweep: SweepConfig, address: str | None) -> Iterator[None]:
             cores = len(os.sched_getaffinity(0))
             wanted = min(sweep.concurrent * sweep.cpus_per_trial, cores)
             ray.init(
+                address="local",  # never one that happens to run on this machine
                 num_cpus=max(wanted, sweep.cpus_per_trial),
                 include_dashboard=False,
                 object_store_memory=_OBJECT_STORE_BYTES,

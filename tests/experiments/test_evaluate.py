@@ -43,9 +43,10 @@ def test_evaluate__spawned_workers_find_the_same_as_this_process() -> None:
 def test_evaluate__an_error_in_a_worker_is_its_sentence_and_stops_the_others() -> None:
     # The other cell would run for hours; this test ends because nobody waits for it.
     endless = cell("greedy", 1, host_pages=10**12)
+    others = set(multiprocessing.active_children())
     with pytest.raises(SsdgymError, match="no-such-trace.csv"):
         evaluate([endless, cell("greedy", 1, workload="no-such-trace.csv")], workers=2)
-    assert not multiprocessing.active_children()
+    assert set(multiprocessing.active_children()) <= others
 
 
 def test_evaluate__a_wrong_policy_is_refused_before_anything_runs() -> None:
