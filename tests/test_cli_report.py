@@ -94,4 +94,6 @@ def test_report__a_place_that_cannot_be_written_is_refused(
     (tmp_path / "taken").write_text("")
     inside = str(tmp_path / "taken" / "report.html")
     assert "taken: cannot be written to" in refusal([str(folder), "--out", inside], capsys)
-    assert "cannot be written" in refusal([str(folder), "--out", str(folder)], capsys)
+    assert "give --out a name that ends in .html" in refusal([str(folder), "--out", str(folder)], capsys)
+    store = folder / "cells.sqlite"
+    assert "ends in .html" in refusal([str(folder), "--out", str(store)], capsys)

@@ -9,6 +9,7 @@ import typer
 
 from ssdgym.cli.console import print_json
 from ssdgym.cli.options import AsJson
+from ssdgym.errors import SsdgymError
 
 REPORT = "report.html"
 
@@ -51,6 +52,8 @@ def report(
     file = find_results(results)
     found = read_results(file)
     path = out or file.with_name(REPORT)
+    if path.suffix != ".html":
+        raise SsdgymError(f"{path}: the report is an HTML file; give --out a name that ends in .html")
     writable_folder(path.parent)
     paths = [write_html_report(found, path, results, learned, reference)]
     if figures is not None:

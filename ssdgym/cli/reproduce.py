@@ -57,8 +57,9 @@ def reproduce(
     for one, amount in chosen:
         progress_note(f"{paper}, figure {one.figure}: {one.title}", quiet=as_json)
         cells = cells_of(one, amount, traces)
-        results = _results(cells, folder / f"figure{one.figure}", workers, quiet=as_json)
-        reports.append(_report(one, scale, results, folder, quiet=as_json))
+        own = folder / f"figure{one.figure}"
+        results = _results(cells, own, workers, quiet=as_json)
+        reports.append(_report(one, scale, results, own, quiet=as_json))
     if as_json:
         print_json({"paper": paper, "scale": scale, "figures": reports})
 
@@ -100,7 +101,7 @@ def _report(
     text = markdown(figure, scale, bars, findings, results).encode()
     write_bytes(text_path, text)
     draw(figure, bars, picture_path)
-    files = [str(text_path), str(picture_path), str(folder / f"figure{figure.figure}")]
+    files = [str(text_path), str(picture_path), str(folder / "results.csv")]
     if not quiet:
         console().print(_table(figure, bars))
         for line in [*assumed_lines(results), *claim_lines(figure, findings), "", *files]:

@@ -16,7 +16,9 @@ from ssdgym.experiments.statistics import Estimate, stratified_bootstrap
 
 Scores = NDArray[np.float64]
 
-Verdict = Literal["holds within a factor two", "direction holds", "does not hold", "holds"]
+Verdict = Literal[
+    "holds within a factor two", "direction holds", "direction holds, limit missed", "does not hold", "holds"
+]
 
 #: Shares of the published change between which a measured one counts as of its magnitude.
 _FACTOR = 2.0
@@ -121,7 +123,7 @@ def verdict(claim: ClaimConfig, measured: Estimate) -> Verdict:
         return "does not hold"
     if claim.bound:
         # Of a fall, "under" is at least as far; of a rise, "up to" is at most as far.
-        return "holds" if high <= claim.change else "direction holds"
+        return "holds" if high <= claim.change else "direction holds, limit missed"
     share = measured.value / claim.change
     return "holds within a factor two" if 1 / _FACTOR <= share <= _FACTOR else "direction holds"
 

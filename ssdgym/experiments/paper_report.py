@@ -61,7 +61,7 @@ def claim_lines(figure: FigureConfig, findings: Sequence[Finding]) -> list[str]:
     """Return one line per claim: what the paper says, what was measured, and the verdict."""
     return [
         f"figure {figure.figure}: {finding.claim.said} ({finding.claim.source}) | paper "
-        f"{_paper(finding)} | here {_change(finding.measured)} | {finding.verdict}"
+        f"{_paper(finding)} | here {_here(figure, finding)} | {finding.verdict}"
         for finding in findings
     ]
 
@@ -70,6 +70,13 @@ def _paper(finding: Finding) -> str:
     claim = finding.claim
     limit = ("at least " if claim.change < 0 else "at most ") if claim.bound else ""
     return f"{limit}{claim.change:+.1%}" if claim.change else f"within {claim.unchanged_within:.1%}"
+
+
+def _here(figure: FigureConfig, finding: Finding) -> str:
+    """What was measured, and on how many of the claim's traces where not on all of them."""
+    claimed = len(finding.claim.workloads or figure.workloads)
+    part = "" if len(finding.workloads) == claimed else f", on {len(finding.workloads)} of {claimed} traces"
+    return _change(finding.measured) + part
 
 
 def _change(estimate: Estimate) -> str:
@@ -99,7 +106,7 @@ def markdown(
     for finding in findings:
         claim = finding.claim
         lines.append(
-            f"| {claim.said} | {claim.source} | {_paper(finding)} | {_change(finding.measured)} "
+            f"| {claim.said} | {claim.source} | {_paper(finding)} | {_here(figure, finding)} "
             f"| {finding.verdict} |"
         )
     lines += ["", "Where this is not the paper's experiment:", ""]
@@ -120,7 +127,7 @@ def _cell(estimate: Estimate) -> str:
 
 
 def paths_of(figure: FigureConfig, out: Path) -> tuple[Path, Path]:
-    """Return where the Markdown and the picture of a figure go."""
+    """Return where the Markdown and the picture of a figure go in its folder."""
     stem = f"figure{figure.figure}"
     return out / f"{stem}.md", out / f"{stem}.png"
 

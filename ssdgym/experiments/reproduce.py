@@ -83,7 +83,8 @@ def cells_of(figure: FigureConfig, scale: ScaleConfig, traces: Path | None) -> l
                     label=name,
                 )
                 for policy in figure.policies
-                for seed in range(1, scale.seeds + 1)
+                # A trace draws nothing, and copies of one run are no sample.
+                for seed in range(1, 2 if isinstance(workload, TraceConfig) else scale.seeds + 1)
             ]
     return cells
 

@@ -160,9 +160,14 @@ def find_results(source: Path) -> Path:
     """
     if not source.is_dir():
         return source
-    for name in _FILE_NAMES:
-        if (source / name).is_file():
-            return source / name
+    present = [source / name for name in _FILE_NAMES if (source / name).is_file()]
+    if len(present) > 1 and read_results(present[0]) != read_results(present[1]):
+        raise SsdgymError(
+            f"{source}: {present[0].name} and {present[1].name} do not say the same, so one was changed; "
+            "name the file that you mean"
+        )
+    if present:
+        return present[0]
     raise SsdgymError(f"{source}: holds no {_FILE_NAMES[0]}; evaluate into it first, or correct the path")
 
 
@@ -215,7 +220,9 @@ def _read_parquet(path: Path) -> Iterable[Mapping[str, Any]]:
 
     try:
         with path.open("rb") as file:
-            return pyarrow.parquet.read_table(file, page_checksum_verification=True).to_pylist()
+            return pyarrow.parquet.read_table(
+                file, use_threads=False, pre_buffer=False, page_checksum_verification=True
+            ).to_pylist()
     except (pa.ArrowException, OSError, ValueError) as error:
         raise SsdgymError(f"{path}: not a readable Parquet file; write the results again") from error
 

@@ -134,6 +134,8 @@ def cells_of_spec(spec: dict[str, Any], where: str) -> list[Cell]:
         ]
         if not any(cell.seed == spec["seed"] for cell in cells):
             raise KeyError("seeds")
+        if not agent and spec["policy"] != names["policy"]:
+            raise ValueError(f"policy {spec['policy']} under the name {names['policy']}")
         expected = spec["traces"]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise SsdgymError(

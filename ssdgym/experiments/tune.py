@@ -113,7 +113,13 @@ def run_sweep(
         _claim(sweep, folder)
     with _cluster(sweep, address):
         grid = _tuner(sweep, folder, trials, watch).fit()
-    errors = _errors(grid, folder)
+    try:
+        errors = _errors(grid, folder)
+    except EOFError as error:
+        raise SsdgymError(
+            f"{folder}: what Ray kept of a failed trial is cut short, most likely for want of space; free "
+            f"some, then go on with --resume {folder}"
+        ) from error
     outcomes = [outcome_of(trial, folder, errors.get(trial.number, "")) for trial in trials]
     outcome = SweepOutcome(sweep, folder, outcomes)
     outcome.write()
@@ -257,6 +263,8 @@ def _claim(sweep: SweepConfig, folder: Path) -> None:
         raise SsdgymError(
             f"{folder}: already holds a sweep; go on with it by --resume {folder}, or choose another folder"
         )
+    if any(folder.iterdir()):
+        raise SsdgymError(f"{folder}: holds other files; choose a new or an empty folder with --out")
     text = json.dumps(_record(sweep), indent=2)
     write_atomically(path, partial(_write, text=text))
 

@@ -88,10 +88,10 @@ def test_a_value_holds_by_direction_and_by_magnitude(
     ("change", "measured", "expected"),
     [
         (-0.8, (-0.85, -0.9, -0.81), "holds"),
-        (-0.8, (-0.85, -0.9, -0.79), "direction holds"),
+        (-0.8, (-0.85, -0.9, -0.79), "direction holds, limit missed"),
         (-0.8, (-0.1, -0.2, 0.01), "does not hold"),
         (0.2, (0.1, 0.05, 0.15), "holds"),
-        (0.2, (0.3, 0.25, 0.35), "direction holds"),
+        (0.2, (0.3, 0.25, 0.35), "direction holds, limit missed"),
     ],
 )
 def test_a_limit_holds_only_if_the_whole_interval_keeps_it(

@@ -142,3 +142,11 @@ def test_find_results__takes_a_file_or_the_folder_it_is_in(tmp_path: Path) -> No
         find_results(tmp_path)
     parquet, table = write_results([a_result()], tmp_path / "results")
     assert find_results(tmp_path) == parquet and find_results(table) == table
+
+
+def test_find__files_of_a_folder_that_differ_are_refused(tmp_path: Path) -> None:
+    _, table = write_results([Result("d", "", "w", "greedy", 1, metrics={"erases": 5})], tmp_path / "results")
+    assert find_results(tmp_path).name == "results.parquet"
+    table.write_text(table.read_text().replace("5", "4"))
+    with pytest.raises(SsdgymError, match="results.parquet and results.csv do not say the same"):
+        find_results(tmp_path)
