@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import lzma
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -13,7 +12,6 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 import numpy as np
-import pyarrow as pa
 
 from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
@@ -21,6 +19,7 @@ from ssdgym.workloads.records.record import Records, RecordSource
 from ssdgym.workloads.traces.bad_lines import BadLines
 from ssdgym.workloads.traces.formats.base import VolumeNumbers, WritableFormat
 from ssdgym.workloads.traces.formats.registry import ALIASES, FORMATS
+from ssdgym.workloads.traces.unpacking import zstd
 
 #: Names of the formats that can be written.
 WRITABLE = tuple(name for name, known in FORMATS.items() if hasattr(known, "write"))
@@ -147,18 +146,5 @@ def _packed(file: IO[bytes], suffix: str) -> AbstractContextManager[Any]:
         case ".xz":
             return lzma.LZMAFile(file, "wb")
         case ".zst":
-            return pa.CompressedOutputStream(_Lent(file), "zstd")
+            return zstd.ZstdFile(file, "wb", options={zstd.CompressionParameter.checksum_flag: 1})
     return nullcontext(file)
-
-
-class _Lent(io.RawIOBase):
-    """A file that stays open when pyarrow closes what it has been given."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        return self._file.write(data)
