@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym import policy as registry
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import (
     MAX_PARAMETERS,
@@ -20,20 +19,23 @@ from ssdgym.policy import (
     blocks_of,
     eligible,
     get_policy,
+    registry,
     victim_policy,
     whole_block,
 )
 from ssdgym.simulator import Simulator
 from tests.engine.devices import differences, full_device, random_writes
 
-BUNDLED = ["cost_benefit", "d_choices", "fifo", "greedy", "random", "windowed_greedy"]
+BUNDLED = ["cost_benefit", "d_choices", "fifo", "greedy", "gsm", "pb", "random", "windowed_greedy"]
+NAMED = ["baseline", "gsm_plus", "speedupgc", "speedupgc_pb"]
 
 
 @pytest.fixture(autouse=True)
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test registers is forgotten after it."""
     available_policies()
-    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+    for table in ("_RULES", "_NAMED"):
+        monkeypatch.setattr(registry, table, dict(getattr(registry, table)))
 
 
 def message(spec: Any) -> str:
@@ -48,7 +50,7 @@ def test_bundled__all_with_source_and_documentation() -> None:
     policies = available_policies().values()
     # Other tests of this process may have registered policies of their own.
     bundled = [policy for policy in policies if policy.function.__module__.startswith("ssdgym.baselines.")]
-    assert [policy.name for policy in bundled] == BUNDLED
+    assert [policy.name for policy in bundled] == sorted(BUNDLED + NAMED)
     for policy in bundled:
         assert policy.compiled
         assert policy.source
@@ -85,9 +87,9 @@ def test_get__a_policy__is_itself() -> None:
     ("spec", "expected"),
     [
         ("gredy", "policy gredy does not exist; did you mean greedy?"),
-        ("qqq", "policy qqq does not exist; known: cost_benefit, d_choices, fifo,"),
-        ("greedy(", "is not of the form NAME or NAME(parameter=value, ...)."),
-        ("", "is not of the form NAME or NAME(parameter=value, ...)."),
+        ("qqq", "policy qqq does not exist; known: baseline, cost_benefit, d_choices, fifo,"),
+        ("greedy(", "is not of the form NAME or NAME(parameter=value, ...), either with +PLACEMENT"),
+        ("", "is not of the form NAME or NAME(parameter=value, ...), either with +PLACEMENT behind it or"),
         ("greedy(d=3)", "policy greedy has no parameter 'd'; it has: none."),
         ("d_choices(k=3)", "policy d_choices has no parameter 'k'; it has: d."),
         ("d_choices(3)", "parameter '3' of policy d_choices is not of the form parameter=value."),

@@ -9,9 +9,11 @@ import typer
 
 from ssdgym.cli.console import compile_note, console, print_json, progress_note
 from ssdgym.cli.options import AsJson
+from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
     from ssdgym.experiments.bench import Measurement
+    from ssdgym.experiments.bench_policies import PolicyRate, Spread
 
 
 def bench(
@@ -19,25 +21,63 @@ def bench(
     start: Annotated[
         bool, typer.Option("--start/--no-start", help="Measure the cold compile and the warm start, too.")
     ] = True,
+    policies: Annotated[
+        bool, typer.Option("--policies", help="Measure the rates under several policies instead.")
+    ] = False,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option("--policy", "-p", help="With --policies: which; repeat for more. Default: SpeedupGC's."),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option("--device", "-d", help="With --policies: on which device. Default: speedupgc-64l."),
+    ] = None,
+    host_pages: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --policies: pages written in each repeat. Default: 500,000."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure host writes/s, requests/s, decisions/s, cold compile and warm start.
+    """Measure host writes/s, requests/s, decisions/s, cold compile and warm start; or policies.
 
     Each rate stands beside an in-process yardstick, a kernel that only touches the same memory, so that the
-    ratio of the two can be compared between machines.
+    ratio of the two can be compared between machines. With --policies the yardstick is the baseline (greedy
+    on whole blocks) on the same device, in turns with each policy.
 
     Examples:
 
         ssdgym bench
 
         ssdgym bench --no-start --repeats 9 --json
+
+        ssdgym bench --policies
+
+        ssdgym bench --policies --device speedupgc-64l-small --policy speedupgc --policy greedy+sep_gc
     """
+
+    def announce(name: str) -> None:
+        progress_note(f"measuring {name}", quiet=as_json)
+
+    if policies:
+        from ssdgym.experiments import bench_policies
+
+        compile_note(quiet=as_json)
+        rates = bench_policies.measure_policies(
+            policy or bench_policies.POLICIES,
+            device=device or bench_policies.DEVICE,
+            repeats=repeats,
+            host_pages=host_pages or bench_policies.HOST_PAGES,
+            announce=announce,
+        )
+        print_json([rate.as_dict() for rate in rates]) if as_json else _print_rates(rates)
+        return
+    for option, value in (("--policy", policy), ("--device", device), ("--host-pages", host_pages)):
+        if value:
+            raise SsdgymError(f"{option} is for measuring policies; add --policies or leave it out.")
     from ssdgym.experiments.bench import measure_all
 
     compile_note(quiet=as_json)
-    found = measure_all(
-        repeats, start=start, announce=lambda name: progress_note(f"measuring {name}", quiet=as_json)
-    )
+    found = measure_all(repeats, start=start, announce=announce)
     if as_json:
         print_json([measurement.as_dict() for measurement in found])
     else:
@@ -64,3 +104,27 @@ def _print_table(found: Sequence[Measurement]) -> None:
             "" if item.ratio is None else f"{item.ratio:.2g}",
         )
     console().print(table)
+
+
+def _print_rates(found: Sequence[PolicyRate]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table("policy", "timing", box=box.SIMPLE_HEAD)
+    for heading in ("host pages/s", "low to high", "of baseline's", "low to high", "WA", "GC rounds"):
+        table.add_column(heading, justify="right")
+    for item in found:
+        table.add_row(
+            item.policy,
+            item.timing,
+            *_spread(item.rate, ",.0f"),
+            *_spread(item.ratio, ".3f"),
+            f"{item.write_amplification:.3f}",
+            f"{item.gc_invocations:,}",
+        )
+    console().print(table)
+
+
+def _spread(spread: Spread, digits: str) -> tuple[str, str]:
+    """The median, and the smallest and largest."""
+    return f"{spread.median:{digits}}", f"{spread.low:{digits}} to {spread.high:{digits}}"

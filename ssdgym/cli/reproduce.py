@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,15 +17,19 @@ from ssdgym.errors import SsdgymError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ssdgym.config.reproduce import FigureConfig
+    from ssdgym.config.reproduce import FigureConfig, ScaleConfig
     from ssdgym.experiments.evaluate import Cell
-    from ssdgym.experiments.paper_report import Bars
+    from ssdgym.experiments.grid import Failure
+    from ssdgym.experiments.paper_figures import Bars
     from ssdgym.experiments.results import Result
+    from ssdgym.experiments.samples import Sample
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="Name of the paper, for example block-size.")],
-    figure: Annotated[str | None, typer.Option(help="Only the figure of this number.")] = None,
+    paper: Annotated[str, typer.Argument(help="Name of the paper, for example speedupgc.")],
+    figure: Annotated[
+        str | None, typer.Option(help="Only the figure of this number, or one panel of it.")
+    ] = None,
     scale: Annotated[
         Literal["smoke", "small", "paper"], typer.Option(help="How much of the experiment is run.")
     ] = "small",
@@ -41,72 +47,103 @@ def reproduce(
     """Regenerate a paper's figures and print, claim by claim, what it said and what is measured here.
 
     A claim that does not hold here is printed as not holding. Nothing is tuned to make one hold. Finished
-    runs are kept: the same command goes on where it was interrupted.
+    runs are kept: the same command goes on where it was interrupted, and figures that stand on the same runs
+    share them.
 
     Examples:
+
+        ssdgym reproduce speedupgc --figure 12a
 
         ssdgym reproduce block-size --figure 3 --scale small
 
         ssdgym reproduce block-size --scale paper --traces my-traces --workers 8
     """
-    from ssdgym.experiments.reproduce import cells_of, figures, scale_of
+    from ssdgym.experiments.costs import cost_lines
+    from ssdgym.experiments.reproduce import figures, points_of, scale_of
+    from ssdgym.experiments.samples import Sample
 
     chosen = [(one, scale_of(one, scale)) for one in figures(paper, figure)]
     folder = out or Path("results/reproduce") / paper / scale
+    points = [points_of(one, amount, traces) for one, amount in chosen]
+    found, failures = _run([point.cell for own in points for point in own], folder, workers, quiet=as_json)
     reports = []
-    for one, amount in chosen:
-        progress_note(f"{paper}, figure {one.figure}: {one.title}", quiet=as_json)
-        cells = cells_of(one, amount, traces)
-        own = folder / f"figure{one.figure}"
-        results = _results(cells, own, workers, quiet=as_json)
-        reports.append(_report(one, scale, results, own, quiet=as_json))
+    for (one, amount), own in zip(chosen, points, strict=True):
+        if any(repr(point.cell) not in found for point in own):
+            progress_note(f"figure {one.figure} is left out, some of its cells failed", quiet=as_json)
+            continue
+        samples = [Sample(point.place, found[repr(point.cell)]) for point in own]
+        reports.append(_report(one, (scale, amount), samples, folder / f"figure{one.figure}", quiet=as_json))
+    costs = cost_lines(list(found.values()))
     if as_json:
-        print_json({"paper": paper, "scale": scale, "figures": reports})
+        print_json({"paper": paper, "scale": scale, "figures": reports, "costs": costs})
+    else:
+        print("\n".join(["", *costs]))
+    if failures:
+        raise SsdgymError(
+            f"{len(failures)} cells failed, the first {failures[0]}; the same command tries them again and "
+            "repeats nothing else"
+        )
 
 
-def _results(cells: list[Cell], folder: Path, workers: int, *, quiet: bool) -> list[Result]:
-    """Run what is not in the folder yet.
+def _run(
+    cells: Sequence[Cell], folder: Path, workers: int, *, quiet: bool
+) -> tuple[dict[str, Result], list[Failure]]:
+    """Run what is not in the folder yet, cells that several figures stand on once.
 
-    Raises:
-        SsdgymError: a cell failed; the others are kept.
+    Returns:
+        The results of those that did not fail, by the text of the cell, and the failures.
     """
-    from ssdgym.experiments.grid import Grid, write_grid
+    from ssdgym.experiments.grid import Grid
     from ssdgym.experiments.store import Store
 
-    grid = Grid.of(cells)
+    different = {repr(cell): cell for cell in cells}
+    grid = Grid.of(list(different.values()))
     with Store(folder) as store:
-        found = run_stored(grid, store, folder, runner_of(workers, None), quiet=quiet)
-    if found.failures:
-        raise SsdgymError(
-            f"{len(found.failures)} of {len(cells)} cells failed, the first {found.failures[0]}; the same "
-            "command tries them again and repeats nothing else"
-        )
-    write_grid(found.results, folder)
-    return found.results
+        report = run_stored(grid, store, folder, runner_of(workers, None), quiet=quiet)
+    failed = {repr(failure.cell) for failure in report.failures}
+    finished = [name for name in different if name not in failed]
+    return dict(zip(finished, report.results, strict=True)), report.failures
 
 
 def _report(
-    figure: FigureConfig, scale: str, results: list[Result], folder: Path, *, quiet: bool
+    figure: FigureConfig,
+    scale: tuple[str, ScaleConfig],
+    samples: Sequence[Sample],
+    folder: Path,
+    *,
+    quiet: bool,
 ) -> dict[str, Any]:
-    """Write a figure's table, picture and claims, print them, and return them for JSON.
+    """Write a figure's results, table, picture and claims, print them, and return them for JSON.
 
-    The intervals of the table stand in the Markdown file; a terminal is too narrow for them.
+    The intervals of the tables stand in the Markdown file; a terminal is too narrow for them.
     """
     from ssdgym.experiments.claims import check_claims
-    from ssdgym.experiments.paper_report import assumed_lines, bars_of, claim_lines, draw, markdown, paths_of
-    from ssdgym.files import write_bytes
+    from ssdgym.experiments.grid import write_grid
+    from ssdgym.experiments.paper_figures import bars_of, draw
+    from ssdgym.experiments.paper_report import assumed_lines, claim_lines, markdown, paths_of
+    from ssdgym.files import writable_folder, write_bytes
 
-    findings, bars = check_claims(figure, results), bars_of(figure, results)
+    results = [sample.result for sample in samples]
+    panels = [
+        (bars_of(figure, panel, samples), check_claims(figure, panel, samples)) for panel in figure.panels
+    ]
+    writable_folder(folder)
     text_path, picture_path = paths_of(figure, folder)
-    text = markdown(figure, scale, bars, findings, results).encode()
-    write_bytes(text_path, text)
-    draw(figure, bars, picture_path)
+    write_grid(results, folder)
+    write_bytes(text_path, markdown(figure, scale, panels, results).encode())
+    draw(figure, [bars for bars, _ in panels], picture_path)
     files = [str(text_path), str(picture_path), str(folder / "results.csv")]
     if not quiet:
-        console().print(_table(figure, bars))
-        for line in [*assumed_lines(results), *claim_lines(figure, findings), "", *files]:
-            print(line)
-    claims = [finding.as_dict() for finding in findings]
+        print(f"\n{figure.paper}, figure {figure.figure}: {figure.title}")
+        for bars, findings in panels:
+            console().print(_table(figure, bars))
+            print("\n".join(claim_lines(figure.number_of(bars.panel), findings)))
+        print("\n".join(["", *assumed_lines(results), *files]))
+    claims = [
+        {"panel": figure.number_of(bars.panel), **finding.as_dict()}
+        for bars, findings in panels
+        for finding in findings
+    ]
     return {"figure": figure.figure, "claims": claims, "files": files}
 
 
@@ -114,11 +151,17 @@ def _table(figure: FigureConfig, bars: Bars) -> Table:
     from rich import box
     from rich.table import Table
 
-    relative = "" if figure.normalise_to is None else f", relative to {figure.normalise_to}"
-    table = Table("trace", title=f"{figure.metric} ({figure.unit}){relative}", box=box.SIMPLE_HEAD)
+    from ssdgym.experiments.paper_figures import axis_unit
+
+    panel = bars.panel
+    title = f"{figure.number_of(panel)}  {panel.metric} ({axis_unit(panel)})"
+    table = Table("trace", title=title, box=box.SIMPLE_HEAD)
+    if figure.variants:
+        table.add_column(figure.axis)
     for name in bars.series:
         table.add_column(name, justify="right")
-    for workload in bars.workloads:
-        values = (bars.estimates[name, workload].value for name in bars.series)
-        table.add_row(workload, *(f"{value:.3f}" for value in values))
+    for workload, variant in bars.groups:
+        names = [workload, variant] if figure.variants else [workload]
+        values = (estimate.value for estimate in bars.row((workload, variant)))
+        table.add_row(*names, *("-" if isnan(value) else f"{value:.3f}" for value in values))
     return table

@@ -23,6 +23,7 @@ from ssdgym.cli.options import (
     recorded_options,
     with_tenants,
 )
+from ssdgym.config.placements import Placement
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
@@ -46,7 +47,14 @@ def run(
             help="Name of a workload (like:hm_0 for a stand-in), YAML file, or trace file.",
         ),
     ] = "zipf99",
-    policy: Annotated[str, typer.Option("--policy", "-p", help="Victim policy.")] = "greedy",
+    policy: Annotated[
+        str,
+        typer.Option(
+            "--policy",
+            "-p",
+            help="Victim rule, with a placement or without (gsm+hotness_groups), or speedupgc.",
+        ),
+    ] = "greedy",
     loops: Annotated[int | None, typer.Option(min=1, help="How often a trace is played.")] = None,
     transform: Transforms = None,
     trace_format: TraceFormat = None,
@@ -62,7 +70,8 @@ def run(
     requests: Annotated[int | None, typer.Option(min=1, help="Stop after so many requests.")] = None,
     host_pages: Annotated[int | None, typer.Option(min=1, help="Stop after so many host pages.")] = None,
     placement: Annotated[
-        Literal["single", "sep_gc"] | None, typer.Option(help="Streams of host and GC writes.")
+        Placement | None,
+        typer.Option(help="Where host and GC writes go. Default: as the policy or else the device says."),
     ] = None,
     allocation: Annotated[
         Literal["static", "dynamic"] | None, typer.Option(help="How a write finds its plane.")
@@ -108,7 +117,9 @@ def run(
 
         ssdgym run --workload one.csv.gz --tenant another.csv.gz --tenant like:fin1
 
-        ssdgym run --policy cost_benefit --placement sep_gc --preconditioning workload --seed 7
+        ssdgym run --policy cost_benefit+sep_gc --preconditioning workload --seed 7
+
+        ssdgym run --device speedupgc-64l-small --policy speedupgc --workload zipf99
     """
     from ssdgym.config.workload import is_endless
     from ssdgym.experiments.evaluate import Cell, check_cells, run_cell
@@ -131,7 +142,7 @@ def run(
         **_threshold(gc_threshold),
     )
     cell = Cell(
-        device=_sized(device, source, seed, workload, options) if size_to_trace else device,
+        device=_sized(device, source, seed, workload, options, policy) if size_to_trace else device,
         workload=source,
         policy=policy,
         seed=seed,
@@ -161,12 +172,13 @@ def run(
 
 
 def _sized(
-    device: str, workload: WorkloadConfig, seed: int, label: str, options: FtlOptions
+    device: str, workload: WorkloadConfig, seed: int, label: str, options: FtlOptions, policy: str
 ) -> str | DeviceConfig:
     """The device, as small as holds what a trace with compact addresses touches; else as it is."""
-    from ssdgym.config.device import load_device, with_ftl
+    from ssdgym.config.device import load_device
     from ssdgym.config.recorded import PlayedConfig
     from ssdgym.experiments.evaluate import ftl_changes
+    from ssdgym.policy import device_for
     from ssdgym.simulator.build import check_reachable, thresholds_of
     from ssdgym.workloads import footprint_pages
 
@@ -174,7 +186,7 @@ def _sized(
         return device
     model = load_device(device)
     pages = footprint_pages(workload, model.geometry.page_size_bytes, seed)
-    shrunk = with_ftl(model.sized_to(pages), ftl_changes(options))
+    shrunk = device_for(model.sized_to(pages), ftl_changes(options), policy)
     try:
         check_reachable(shrunk, thresholds_of(shrunk))
     except SsdgymError as error:

@@ -1,4 +1,4 @@
-"""The device and the flash translation layer that runs on it."""
+"""The device, with the flash translation layer that runs on it."""
 
 from __future__ import annotations
 
@@ -7,145 +7,25 @@ from typing import Any, Literal
 
 from pydantic import Field, PositiveInt, model_validator
 
+from ssdgym.config.ftl import MAX_PAGES, FtlConfig, GcConfig, HotnessConfig
+from ssdgym.config.geometry import EnergyConfig, GeometryConfig, TimingConfig
 from ssdgym.config.loading import Config, Source, load_config
+from ssdgym.config.placements import SUB_BLOCK_PLACEMENTS, Placement
 from ssdgym.errors import SsdgymError
 
-#: Page numbers are 32-bit.
-MAX_PAGES = 2**31 - 1
-
-
-class GeometryConfig(Config):
-    """How the flash is built up."""
-
-    channels: PositiveInt = 1
-    chips_per_channel: PositiveInt = 1
-    dies_per_chip: PositiveInt = 1
-    planes_per_die: PositiveInt = 1
-    blocks_per_plane: PositiveInt
-    sub_blocks_per_block: int = Field(1, ge=1, le=64, description="sub-blocks that can be erased apart")
-    pages_per_block: PositiveInt
-    page_size_bytes: PositiveInt
-
-    @model_validator(mode="after")
-    def _sub_blocks_divide(self) -> GeometryConfig:
-        if self.pages_per_block % self.sub_blocks_per_block:
-            raise ValueError(
-                f"sub_blocks_per_block = {self.sub_blocks_per_block} must divide "
-                f"pages_per_block = {self.pages_per_block}"
-            )
-        if self.physical_pages > MAX_PAGES:
-            raise ValueError(
-                f"of {self.physical_pages} pages is too large: at most {MAX_PAGES} can be numbered"
-            )
-        return self
-
-    @property
-    def dies(self) -> int:
-        """Dies of the whole device."""
-        return self.channels * self.chips_per_channel * self.dies_per_chip
-
-    @property
-    def planes(self) -> int:
-        """Planes of the whole device."""
-        return self.dies * self.planes_per_die
-
-    @property
-    def plane_pages(self) -> int:
-        """Physical pages of a plane."""
-        return self.blocks_per_plane * self.pages_per_block
-
-    @property
-    def physical_pages(self) -> int:
-        """Physical pages of the whole device."""
-        return self.planes * self.plane_pages
-
-
-class TimingConfig(Config):
-    """Array times of a page or block, and the rate of the channel."""
-
-    read_ns: int = Field(ge=0, description="tR: array to page register, ns")
-    program_ns: int = Field(ge=0, description="tPROG, ns")
-    erase_ns: int = Field(ge=0, description="tBERS, ns")
-    transfer_ns_per_byte: float = Field(ge=0, le=1e9, description="channel, ns per byte")
-
-
-class EnergyConfig(Config):
-    """Energy of one command in microjoule; an erase is linear in the blocks erased together."""
-
-    read_uj: float = Field(0.0, ge=0)
-    program_uj: float = Field(0.0, ge=0)
-    erase_uj: float = Field(0.0, ge=0)
-
-
-class GcConfig(Config):
-    """When garbage is collected. Give the threshold either as a share of pages or in blocks."""
-
-    mode: Literal["barrier", "per_write"] = Field(
-        "barrier",
-        description="barrier: rounds until above it; per_write: one round per triggering host write",
-    )
-    free_fraction: float | None = Field(
-        None, gt=0, lt=1, description="threshold: share of a plane's pages free"
-    )
-    free_blocks: int | None = Field(None, ge=1, description="threshold: blocks in a plane's pool")
-    barrier_fraction: float | None = Field(None, gt=0, lt=1, description="barrier, default the threshold")
-    barrier_blocks: int | None = Field(None, ge=1, description="barrier, default the threshold")
-    background_fraction: float | None = Field(
-        None, gt=0, lt=1, description="idle dies collect planes with a smaller share of free pages"
-    )
-    priority: Literal["first", "after_reads"] = Field(
-        "first", description="foreground GC before all host commands of the die, or after its reads"
-    )
-
-    @model_validator(mode="after")
-    def _one_threshold(self) -> GcConfig:
-        if (self.free_fraction is None) == (self.free_blocks is None):
-            raise ValueError("must give exactly one of free_fraction and free_blocks")
-        for barrier, threshold, unit in (
-            (self.barrier_fraction, self.free_fraction, "fraction"),
-            (self.barrier_blocks, self.free_blocks, "blocks"),
-        ):
-            if barrier is None:
-                continue
-            if threshold is None:
-                raise ValueError(f"gives barrier_{unit} without the threshold free_{unit}")
-            if barrier < threshold:
-                raise ValueError(f"barrier_{unit} = {barrier} must not be below free_{unit} = {threshold}")
-        return self
-
-
-class FtlConfig(Config):
-    """The flash translation layer and how the host drives it."""
-
-    mapping: Literal["page"] = "page"
-    placement: Literal["single", "sep_gc"] = Field(
-        "sep_gc", description="one write stream, or relocated pages in a stream of their own"
-    )
-    allocation: Literal["static", "dynamic"] = Field(
-        "static", description="plane by logical page, or the die that is idle first"
-    )
-    timing: Literal["none", "event"] = Field("event", description="count only, or simulate time")
-    queue_depth: int = Field(
-        0,
-        ge=0,
-        le=MAX_PAGES,
-        description="closed loop with so many requests outstanding; 0: open loop by arrival times",
-    )
-    window_pages: int = Field(
-        16384, ge=1, le=MAX_PAGES, description="page transactions the controller holds; further requests wait"
-    )
-    gc: GcConfig = GcConfig(free_fraction=0.02)
-
-    @model_validator(mode="after")
-    def _background_needs_time(self) -> FtlConfig:
-        if self.timing == "none" and self.gc.background_fraction is not None:
-            raise ValueError("timing none has no idle time for gc.background_fraction; use timing event")
-        return self
-
-    @property
-    def streams(self) -> int:
-        """Write streams of a plane."""
-        return 2 if self.placement == "sep_gc" else 1
+__all__ = [
+    "MAX_PAGES",
+    "DeviceConfig",
+    "EnergyConfig",
+    "FtlConfig",
+    "GcConfig",
+    "GeometryConfig",
+    "HotnessConfig",
+    "Placement",
+    "TimingConfig",
+    "load_device",
+    "with_ftl",
+]
 
 
 class DeviceConfig(Config):
@@ -156,8 +36,21 @@ class DeviceConfig(Config):
     geometry: GeometryConfig
     over_provisioning: float | None = Field(None, gt=0, description="(physical - logical) / logical")
     logical_pages: PositiveInt | None = None
-    erase_unit: Literal["block", "sub_block_run"] = Field(
-        "block", description="what one erase may take: whole blocks, or runs of sub-blocks too"
+    erase_unit: Literal["block", "sub_block_run", "sub_block_set"] = Field(
+        "block",
+        description="what one erase may take of a block: all, a run of sub-blocks, or any set of them",
+    )
+    isolation: Literal["none", "software", "hardware"] = Field(
+        "none",
+        description="what keeps an erase from neighbours' data: nothing has to; they are emptied first; or "
+        "layers without data lie between sub-blocks",
+    )
+    # Neighbours share the layer between them; 2 is the literal "above and below" of each sub-block.
+    isolation_layers: PositiveInt = Field(
+        1, description="layers that each sub-block gives up under hardware isolation"
+    )
+    erase_disturbs: bool = Field(
+        False, description="a check: an erase spoils neighbours that hardware isolation does not keep from it"
     )
     timing: TimingConfig
     energy: EnergyConfig = EnergyConfig()
@@ -167,10 +60,30 @@ class DeviceConfig(Config):
     )
 
     @model_validator(mode="after")
+    def _sub_blocks_fit(self) -> DeviceConfig:
+        """Erase unit, isolation and placement against the geometry."""
+        geometry = self.geometry
+        for field in ("erase_unit", "isolation"):
+            value = getattr(self, field)
+            if geometry.sub_blocks_per_block == 1 and value != DeviceConfig.model_fields[field].default:
+                raise ValueError(f"{field} {value} needs geometry.sub_blocks_per_block above 1")
+        if self.isolation == "hardware":
+            _check_isolation(geometry, self.isolation_layers)
+        placement = self.ftl.placement
+        if placement in SUB_BLOCK_PLACEMENTS and self.erase_unit == "block":
+            raise ValueError(
+                f"ftl.placement {placement} needs an erase_unit of sub-blocks (sub_block_run or "
+                "sub_block_set), not block"
+            )
+        if placement == "hotness_groups":
+            _check_groups(geometry.blocks_per_plane, self.ftl.hotness.groups)
+        return self
+
+    @model_validator(mode="after")
     def _one_capacity(self) -> DeviceConfig:
         if (self.over_provisioning is None) == (self.logical_pages is None):
             raise ValueError("the device must give exactly one of over_provisioning and logical_pages")
-        physical = self.geometry.physical_pages
+        physical, usable = self.geometry.physical_pages, self.usable.physical_pages
         if self.logical_pages is not None and self.logical_pages >= physical:
             raise ValueError(
                 f"logical_pages = {self.logical_pages} must be below the {physical} physical pages"
@@ -180,11 +93,29 @@ class DeviceConfig(Config):
                 f"over_provisioning = {self.over_provisioning} leaves no logical page "
                 f"of the {physical} physical ones"
             )
+        if self.host_pages >= usable:
+            raise ValueError(
+                f"isolation hardware leaves {usable} of {physical} physical pages, too few for the "
+                f"{self.host_pages} logical ones; raise over_provisioning or lower logical_pages"
+            )
         return self
 
     @property
+    def usable(self) -> GeometryConfig:
+        """The geometry without the layers that isolation takes: what the engine is built from."""
+        geometry = self.geometry
+        if self.isolation != "hardware":
+            return geometry
+        assert geometry.layers_per_block is not None  # the validator has seen to it
+        layers = geometry.layers_per_block - self.isolation_layers * geometry.sub_blocks_per_block
+        pages_per_layer = geometry.pages_per_block // geometry.layers_per_block
+        return geometry.model_copy(
+            update={"layers_per_block": layers, "pages_per_block": layers * pages_per_layer}
+        )
+
+    @property
     def host_pages(self) -> int:
-        """Logical pages of the device."""
+        """Logical pages of the device; over-provisioning counts every physical page, data or isolation."""
         if self.logical_pages is not None:
             return self.logical_pages
         assert self.over_provisioning is not None  # the validator has seen to it
@@ -210,19 +141,50 @@ class DeviceConfig(Config):
                 f"device {self.name}: cannot be made to hold {logical_pages} pages, since it would have "
                 f"more than {MAX_PAGES} physical ones; use larger pages or touch fewer."
             )
-        return self.model_copy(
-            update={
-                "name": f"{self.name}[{logical_pages} pages]",
-                "geometry": geometry.model_copy(update={"blocks_per_plane": blocks}),
-                "logical_pages": logical_pages,
-                "over_provisioning": None,
-            }
+        return changed_device(
+            self,
+            name=f"{self.name}[{logical_pages} pages]",
+            geometry=geometry.model_copy(update={"blocks_per_plane": blocks}),
+            logical_pages=logical_pages,
+            over_provisioning=None,
+        )
+
+
+def _check_isolation(geometry: GeometryConfig, isolation_layers: int) -> None:
+    if geometry.layers_per_block is None:
+        raise ValueError("isolation hardware needs geometry.layers_per_block")
+    layers = geometry.layers_per_block // geometry.sub_blocks_per_block
+    if isolation_layers >= layers:
+        raise ValueError(
+            f"isolation_layers = {isolation_layers} leaves no data page of sub-blocks of {layers} "
+            f"layer{'s' if layers > 1 else ''} (geometry.layers_per_block / geometry.sub_blocks_per_block)"
+        )
+
+
+def _check_groups(blocks_per_plane: int, groups: int) -> None:
+    """Block groups must hold so many blocks that a block moved by a full one finds room in another."""
+    limit, least = blocks_per_plane // (groups - 1) - 1, 2 * groups - 3
+    if limit < least:
+        raise ValueError(
+            f"geometry.blocks_per_plane = {blocks_per_plane} is too small for ftl.placement hotness_groups "
+            f"with the {groups} groups of ftl.hotness.thresholds: it needs at least "
+            f"{(least + 1) * (groups - 1)}"
         )
 
 
 def load_device(source: Source) -> DeviceConfig:
     """A device by name (``configs/devices``), YAML path, mapping or ready model."""
     return load_config(DeviceConfig, source, "devices")
+
+
+def changed_device(device: DeviceConfig, **changes: Any) -> DeviceConfig:
+    """The device with other values in some fields, checked as a whole.
+
+    Raises:
+        SsdgymError: they do not fit each other.
+    """
+    fields = {name: getattr(device, name) for name in device.model_fields_set}
+    return load_device({**fields, **changes})
 
 
 def with_ftl(device: DeviceConfig, changes: FtlConfig | dict[str, Any] | None) -> DeviceConfig:
@@ -234,16 +196,18 @@ def with_ftl(device: DeviceConfig, changes: FtlConfig | dict[str, Any] | None) -
     if changes is None:
         return device
     if isinstance(changes, FtlConfig):
-        return device.model_copy(update={"ftl": changes})
+        return changed_device(device, ftl=changes)
     if not isinstance(changes, dict):
         raise SsdgymError(f"ftl must be a mapping of fields to values, not {changes!r:.60}.")
     fields = device.ftl.model_dump(exclude_unset=True)
     for key, value in changes.items():
         if key == "gc" and isinstance(value, dict):
             fields["gc"] = _merge_gc(device.ftl.gc, value)
+        elif key == "hotness" and isinstance(value, dict):
+            fields["hotness"] = {**device.ftl.hotness.model_dump(exclude_unset=True), **value}
         else:
             fields[key] = value
-    return device.model_copy(update={"ftl": load_config(FtlConfig, fields, "ftls")})
+    return changed_device(device, ftl=load_config(FtlConfig, fields, "ftls"))
 
 
 def _merge_gc(gc: GcConfig, changes: dict[str, Any]) -> dict[str, Any]:

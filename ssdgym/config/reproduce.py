@@ -6,57 +6,52 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PositiveInt, model_validator
 
+from ssdgym.config.claims import ClaimConfig, Texts, TrendClaim
 from ssdgym.config.loading import Config
-
-Texts = tuple[str, ...]
-
-
-class ClaimConfig(Config):
-    """One thing that a paper says about a figure: a metric of one series against that of another."""
-
-    said: str = Field(description="What the paper says, in words of our own.")
-    source: str = Field(description="Where it says so: section or figure.")
-    series: str = Field(description="The bar it is about.")
-    against: str = Field(description="The bar it is compared with.")
-    workloads: Texts = Field((), description="Where it is said to hold; empty: on all of the figure.")
-    statistic: Literal["each", "mean", "maximum"] = Field(
-        description="Of the changes on those workloads: each of them, their mean, or the largest."
-    )
-    change: float = Field(
-        description="The metric over that of the other series, minus one; -0.2 is 20 % less."
-    )
-    bound: bool = Field(False, description="The paper gives a limit (under, up to), not a value.")
-    unchanged_within: float = Field(
-        0.0, ge=0, description="For a claim of no change: the largest change that counts as none."
-    )
-
-    @model_validator(mode="after")
-    def _no_change_needs_a_width(self) -> ClaimConfig:
-        if (self.change == 0) != (self.unchanged_within > 0):
-            raise ValueError("must give unchanged_within above 0 for a change of 0, and only for that")
-        return self
 
 
 class ScaleConfig(Config):
     """How much of the experiment is run."""
 
-    seeds: PositiveInt = Field(description="Workload seeds 1 to this.")
+    seeds: PositiveInt = Field(description="Seeds 1 to this, of stand-ins and of the state before.")
     head: PositiveInt | None = Field(None, description="Only the first so many requests; null: all.")
-    workloads: Texts = Field((), description="Only these; empty: all of the figure.")
+    workloads: Texts = Field((), description="Only those of the figure that are among these; empty: all.")
+    devices: dict[str, str] = Field(
+        default_factory=dict, description="Devices that are run in the place of those of the figure."
+    )
+    departures: Texts = Field((), description="Where this scale is not the paper's, and why.")
+
+
+class PanelConfig(Config):
+    """One diagram of a figure: a metric, how it is normalised, and what the paper says about it."""
+
+    name: str = Field("", description="Letter of the panel; empty where the figure has only one.")
+    title: str = Field("", description="What it shows, where that is not all the figure's title says.")
+    metric: str = Field(description="Name of the metric, nested names joined by '/'.")
+    unit: str = Field(description="What is shown is counted in, as the axis names it.")
+    per_unit: float = Field(1.0, gt=0, description="Of the metric's own unit; 1e6 for ns shown as ms.")
+    normalise_to: str | None = Field(None, description="The series that counts as 1; null: not normalised.")
+    claims: tuple[ClaimConfig, ...] = Field((), description="What the paper says about it.")
 
 
 class FigureConfig(Config):
-    """One figure of a paper: which cells it takes, its metric, how it is normalised, and its claims."""
+    """One figure of a paper: which cells it takes, and its panels."""
 
     paper: str = Field(description="Name of the paper: that of the folder.")
     figure: str = Field(description="Number of the figure in the paper.")
     title: str = Field(description="What it shows.")
     devices: Annotated[Texts, Field(min_length=1)] = Field(description="Names of devices.")
-    policies: Annotated[Texts, Field(min_length=1)] = Field(("greedy",), description="Victim policies.")
+    policies: Annotated[Texts, Field(min_length=1)] = Field(("greedy",), description="Policies.")
     workloads: Annotated[Texts, Field(min_length=1)] = Field(
         description="Names of the traces; played from a file where there is one, else like:NAME."
     )
     ftl: dict[str, Any] = Field(default_factory=dict, description="FTL options, dotted names allowed.")
+    axis: str = Field("", description="What the variants differ in, as the axis names it.")
+    variants: dict[str, dict[str, Any]] = Field(
+        default_factory=dict,
+        description="Names of variants, in order, with dotted fields of the device or its FTL "
+        "(ftl.gc.free_fraction) and their values: the second axis of the figure.",
+    )
     fit: Literal["none", "address_space"] = Field(
         "none", description="address_space: the logical space of every device is that of the trace."
     )
@@ -64,38 +59,58 @@ class FigureConfig(Config):
         default_factory=dict,
         description="Where a workload's differs from the device's own: (physical - logical) / logical.",
     )
-    preconditioning: Literal["none", "fill", "uniform", "workload", "repeat"] = Field(
+    preconditioning: Literal["none", "fill", "uniform", "workload", "repeat", "until_gc"] = Field(
         "workload", description="What the device goes through before it is measured."
     )
     series: Literal["device", "policy"] = Field(description="What the bars of a group are.")
-    metric: str = Field(description="Name of the metric, nested names joined by '/'.")
-    unit: str = Field(description="Of the metric, as the axis names it.")
-    normalise_to: str | None = Field(None, description="The series that counts as 1; null: not normalised.")
-    claims: tuple[ClaimConfig, ...] = Field((), description="What the paper says about it.")
+    panels: Annotated[tuple[PanelConfig, ...], Field(min_length=1)] = Field(description="Its diagrams.")
     departures: Texts = Field((), description="Where this experiment is not the paper's, and why.")
     scales: dict[Literal["smoke", "small", "paper"], ScaleConfig] = Field(
         description="How much is run at each scale."
     )
 
+    @property
+    def bars(self) -> Texts:
+        """Names of the series."""
+        return self.devices if self.series == "device" else self.policies
+
+    @property
+    def variant_names(self) -> Texts:
+        """Names of the variants; one without a name where there are none."""
+        return tuple(self.variants) or ("",)
+
+    def number_of(self, panel: PanelConfig) -> str:
+        """What the paper calls a panel: ``12a``."""
+        return self.figure + panel.name
+
     @model_validator(mode="after")
     def _names_fit(self) -> FigureConfig:
-        known = self.devices if self.series == "device" else self.policies
-        for number, claim in enumerate(self.claims):
-            for field in ("series", "against"):
-                if (name := getattr(claim, field)) not in known:
-                    raise ValueError(
-                        f"names in claims.{number}.{field} '{name}', which is no {self.series} of it"
-                    )
-            _all_known(f"claims.{number}.workloads", claim.workloads, self.workloads)
-        if self.normalise_to is not None and self.normalise_to not in known:
-            raise ValueError(f"is normalised to '{self.normalise_to}', which is no {self.series} of it")
-        _all_known("over_provisioning", tuple(self.over_provisioning), self.workloads)
+        for number, panel in enumerate(self.panels):
+            self._check_panel(f"panels.{number}", panel)
+        letters = [panel.name for panel in self.panels]
+        if len(set(letters)) < len(letters):
+            raise ValueError("gives two panels the same name; name each by its letter")
+        _all_known("over_provisioning", tuple(self.over_provisioning), self.workloads, "workload")
         for name, scale in self.scales.items():
-            _all_known(f"scales.{name}.workloads", scale.workloads, self.workloads)
+            _all_known(f"scales.{name}.devices", tuple(scale.devices), self.devices, "device")
+            if scale.workloads and not set(scale.workloads) & set(self.workloads):
+                raise ValueError(f"has no workload that is among those of scales.{name}.workloads")
         return self
 
+    def _check_panel(self, field: str, panel: PanelConfig) -> None:
+        if panel.normalise_to is not None and panel.normalise_to not in self.bars:
+            raise ValueError(f"is normalised to '{panel.normalise_to}', which is no {self.series} of it")
+        for number, claim in enumerate(panel.claims):
+            where = f"{field}.claims.{number}"
+            _all_known(f"{where}.series", (claim.series,), self.bars, self.series)
+            _all_known(f"{where}.against", getattr(claim, "against", ()), self.bars, self.series)
+            _all_known(f"{where}.workloads", claim.workloads, self.workloads, "workload")
+            _all_known(f"{where}.variants", claim.variants, tuple(self.variants), "variant")
+            if isinstance(claim, TrendClaim) and len(claim.variants or self.variants) < 2:
+                raise ValueError(f"claims a trend in {where}, which needs at least two variants")
 
-def _all_known(field: str, names: Texts, known: Texts) -> None:
+
+def _all_known(field: str, names: Texts, known: Texts, what: str) -> None:
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise ValueError(f"names in {field} '{unknown[0]}', which is no workload of it")
+        raise ValueError(f"names in {field} '{unknown[0]}', which is no {what} of it")

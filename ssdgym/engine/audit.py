@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.kernel import entry, kernel
-from ssdgym.engine.layout import INDEXED, MAX_STREAMS, OPEN, POOLED, device_of
+from ssdgym.engine.audit_sets import check_groups, check_trees
+from ssdgym.engine.kernel import entry, inlined, kernel
+from ssdgym.engine.layout import (
+    HOT_TO_VICTIMS,
+    HOTNESS_GROUPS,
+    INDEXED,
+    MAX_STREAMS,
+    OPEN,
+    POOLED,
+    device_of,
+)
 
 
 @entry
@@ -40,6 +49,10 @@ FAULTS = (
     "a pool is broken",
     "an open sub-block is full or its block is not marked open",
     "more blocks are open than streams exist",
+    "a best set is not the best",
+    "a tree of best sets is broken",
+    "block groups are too large, out of order or miscounted",
+    "the writable blocks of a group are miscounted",
 )
 
 
@@ -54,12 +67,22 @@ def _count_valid(dev, geometry, unit):
 
 
 @kernel
+def _open_pages(dev, geometry, block):
+    """Pages written to the open sub-block of a block: they are not in its own count yet."""
+    plane = np.int64(dev.block[block].plane)
+    for slot in range(plane * MAX_STREAMS, (plane + 1) * MAX_STREAMS):
+        unit = np.int64(dev.open_unit[slot])
+        if unit >= 0 and unit // np.int64(geometry.sub_blocks) == block:
+            return np.int64(dev.sub_block[unit].written)
+    return 0
+
+
+@kernel
 def _check_block(dev, geometry, block):
     record = dev.block[block]
     victim = dev.plane[record.plane].job_block == block
-    full = 0
+    written = 0
     invalid = 0
-    free = 0
     partial = 0
     for s in range(geometry.sub_blocks):
         unit = block * geometry.sub_blocks + s
@@ -67,22 +90,19 @@ def _check_block(dev, geometry, block):
         if sub_block.written - _count_valid(dev, geometry, unit) != sub_block.invalid:
             return 1
         invalid += sub_block.invalid
-        if sub_block.written == 0:
-            free += 1
-        elif sub_block.written == geometry.pages_per_sub_block:
-            full += sub_block.written
-        else:
-            partial += 1
-    if invalid != record.invalid or full != record.written:
+        written += sub_block.written
+        partial += 0 < sub_block.written < geometry.pages_per_sub_block
+    if invalid != record.invalid or record.written != written - _open_pages(dev, geometry, block):
         return 2
     is_open = (record.status & OPEN) != 0
     indexed = (record.status & INDEXED) != 0
     pooled = (record.status & POOLED) != 0
-    if partial > (1 if is_open else 0):
+    scattered = geometry.placement in (HOT_TO_VICTIMS, HOTNESS_GROUPS)
+    if partial > (1 if is_open else 0) and not scattered:
         return 6
-    if indexed != (not is_open and not victim and full > 0):
+    if indexed != (not is_open and not victim and written > 0):
         return 6
-    if pooled != (not is_open and not victim and free > 0):
+    if pooled != (not is_open and not victim and written < geometry.pages_per_block):
         return 6
     return 0
 
@@ -137,11 +157,21 @@ def _check_lists(dev, geometry, number):
             return 8
     if length != 0:
         return 8
-    for k in range(plane.pool_count):
-        block = dev.pool[number * geometry.blocks + (plane.pool_head + k) % geometry.blocks]
-        if not dev.block[block].status & POOLED:
+    return _check_pool(dev, geometry, plane)
+
+
+@inlined
+def _check_pool(dev, geometry, plane):
+    before = -1
+    length = 0
+    block = np.int64(plane.pool_head)
+    while block >= 0 and length <= geometry.blocks:
+        if not dev.block[block].status & POOLED or dev.block[block].previous_pool != before:
             return 9
-    return 0
+        before = block
+        block = np.int64(dev.block[block].next_pool)
+        length += 1
+    return 0 if length == plane.pool_count and before == plane.pool_tail else 9
 
 
 @kernel
@@ -184,6 +214,10 @@ def first_fault(state, i):
             fault = _check_open(dev, geometry, plane)
         if fault == 0:
             fault = _check_lists(dev, geometry, plane)
+        if fault == 0 and (geometry.tree_leaves > 0 or geometry.groups > 0):
+            fault = check_trees(dev, geometry, plane)
+        if fault == 0 and geometry.groups > 0:
+            fault = check_groups(dev, geometry, plane)
         if fault:
             return fault
     return 0

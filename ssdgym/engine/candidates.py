@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ssdgym.engine.gc import OK, check_erase_set, full_mask, policy_at
+from ssdgym.engine.best_sets import best_set
+from ssdgym.engine.gc import OK, check_erase_set, policy_at
 from ssdgym.engine.kernel import inlined, kernel
-from ssdgym.engine.layout import policy_view
+from ssdgym.engine.layout import SUB_BLOCK_RUN, WHOLE_BLOCK, policy_view
+from ssdgym.engine.masks import full_mask
 from ssdgym.engine.rng import PROPOSAL_STREAM
-from ssdgym.engine.victims import best_run, random_eligible
+from ssdgym.engine.victims import random_eligible
 
 
 class Proposers(NamedTuple):
@@ -43,11 +45,11 @@ def _add(sets, count, block, mask):
 
 @kernel
 def _add_block(dev, sets, count, block):
-    """Add a block whole and, where runs may be erased, by its best run."""
+    """Add a block whole and, where sub-blocks may be erased, by its best set."""
     geometry = dev.geometry[0]
     count = _add(sets, count, block, full_mask(geometry.sub_blocks))
-    if geometry.run_erase:
-        count = _add(sets, count, block, best_run(dev, block))
+    if geometry.erase_unit != WHOLE_BLOCK:
+        count = _add(sets, count, block, best_set(policy_view(dev), block))
     return count
 
 
@@ -111,20 +113,25 @@ def fill_up(dev, plane, sets, count):
 
 @kernel
 def list_all(dev, plane, sets):
-    """Every erase set of the plane at its fixed place, legal or not: block by block, and where runs may be
-    erased by start and length, the whole block last. Returns the number of places.
+    """Every erase set of the plane at its fixed place, legal or not: block by block, where runs may be erased by
+    start and length, where any set may be by its mask as a number, the whole block last. Returns the number of places.
     """
     geometry = dev.geometry[0]
     count = 0
     whole = full_mask(geometry.sub_blocks)
     for block in range(plane * geometry.blocks, (plane + 1) * geometry.blocks):
-        if geometry.run_erase:
+        if geometry.erase_unit == SUB_BLOCK_RUN:
             for start in range(geometry.sub_blocks):
                 for length in range(1, geometry.sub_blocks - start + 1):
                     if length < geometry.sub_blocks:
                         sets[count].block = block
                         sets[count].mask = full_mask(length) << np.uint64(start)
                         count += 1
+        elif geometry.erase_unit != WHOLE_BLOCK:
+            for mask in range(1, np.int64(whole)):
+                sets[count].block = block
+                sets[count].mask = np.uint64(mask)
+                count += 1
         sets[count].block = block
         sets[count].mask = whole
         count += 1

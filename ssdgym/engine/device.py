@@ -1,25 +1,95 @@
-"""The entry points: advance, apply, observe, for one device or for a batch in one call."""
+"""The entry points: advance, apply, observe, for one device or for a batch in one call.
+
+The two loops, in time and without, are compiled apart, each when it is first needed. The step of a batch reaches them
+by address, so that they are not compiled into it again.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+from numba import typeof, types
+
+from ssdgym.engine.best_sets import refresh
 from ssdgym.engine.candidates import Proposers
 from ssdgym.engine.gc import ERASE_DECISION, HORIZON, NO_DECISION, OK, Decider, start_round
-from ssdgym.engine.kernel import entry, inlined
-from ssdgym.engine.layout import device_of
+from ssdgym.engine.kernel import address_of, entry, function_at, inlined
+from ssdgym.engine.layout import PAIRS_TYPE, PARAMETERS_TYPE, STATE_TYPE, device_of
 from ssdgym.engine.observe import View, observe_plane
 from ssdgym.engine.timed import advance_timed
 from ssdgym.engine.untimed import advance_untimed
+from ssdgym.workloads.requests import REQUEST
+
+#: What both loops are called with: as :func:`advance`.
+_SIGNATURE = types.int64(
+    STATE_TYPE,
+    types.int64,
+    typeof(np.zeros(1, REQUEST)),
+    types.boolean,
+    types.boolean,
+    types.int64,
+    PARAMETERS_TYPE,
+    PAIRS_TYPE,
+)
+_loop_at = function_at(types.FunctionType(_SIGNATURE))
 
 
 @inlined
-def _advance(dev, requests, last, decider):
+def _prepare_view(dev, status):
+    """At the horizon somebody may look at the device as if a decision were due."""
+    if status == HORIZON:
+        refresh(dev, dev.geometry[0], np.int64(dev.run[0].host_plane))
+    return np.int64(status)
+
+
+@entry
+def _untimed_loop(state, i, requests, last, external, address, parameters, choice):
+    dev = device_of(state, i)
     if dev.run[0].decision_plane >= 0:
         return ERASE_DECISION
-    if dev.geometry[0].timed:
-        return advance_timed(dev, requests, last, decider)
-    return advance_untimed(dev, requests, decider)
+    decider = Decider(external, address, parameters, choice)
+    return _prepare_view(dev, advance_untimed(dev, requests, decider))
+
+
+@entry
+def _timed_loop(state, i, requests, last, external, address, parameters, choice):
+    dev = device_of(state, i)
+    if dev.run[0].decision_plane >= 0:
+        return ERASE_DECISION
+    decider = Decider(external, address, parameters, choice)
+    return _prepare_view(dev, advance_timed(dev, requests, last, decider))
+
+
+_LOOPS = (_untimed_loop, _timed_loop)
+
+
+def advance(
+    state: Any,
+    i: int,
+    requests: np.ndarray,
+    last: bool,
+    external: bool,
+    address: int,
+    parameters: np.ndarray,
+    choice: np.ndarray,
+) -> int:
+    """Run device ``i`` until a decision taken outside is due, its input ends, or its horizon is reached.
+
+    ``requests`` (m,) REQUEST is the present chunk of input, of which ``run.cursor`` requests are done;
+    ``last`` says that no more follows. Returns ERASE_DECISION, INPUT_ENDED, HORIZON, or a negative error.
+    """
+    loop = _LOOPS[state.geometry["timed"][i, 0]]
+    return int(loop(state, i, requests, last, external, address, parameters, choice))
+
+
+def loop_addresses(state: Any) -> np.ndarray:
+    """Addresses of the loops a batch needs, shape (2,) int64: untimed, in time; 0 for one it does not need."""
+    needed = np.unique(state.geometry["timed"])
+    addresses = np.zeros(2, np.int64)
+    for timed in needed:
+        addresses[timed] = address_of(_LOOPS[timed], _SIGNATURE)
+    return addresses
 
 
 @inlined
@@ -28,20 +98,10 @@ def _apply(dev, block, mask):
     run = dev.run[0]
     if run.decision_plane < 0:
         return NO_DECISION
-    status = start_round(dev, geometry, run, np.int64(run.decision_plane), block, mask)
+    status = start_round(dev, np.int64(run.decision_plane), block, mask)
     if status == OK:
         run.decision_plane = -1
     return status
-
-
-@entry
-def advance(state, i, requests, last, external, address, parameters, choice):
-    """Run device ``i`` until a decision taken outside is due, its input ends, or its horizon is reached.
-
-    ``requests`` (m,) REQUEST is the present chunk of input, of which ``run.cursor`` requests are done;
-    ``last`` says that no more follows. Returns ERASE_DECISION, INPUT_ENDED, HORIZON, or a negative error.
-    """
-    return _advance(device_of(state, i), requests, last, Decider(external, address, parameters, choice))
 
 
 @entry
@@ -83,18 +143,17 @@ def first_invalid_action(mask, actions):
 
 @entry
 def step_batch(
-    state, which, actions, requests, counts, every, addresses, parameters, choice, buffers, status
+    state, which, actions, requests, counts, loops, every, addresses, parameters, choice, buffers, status
 ):
     """One step of many devices that take their ERASE decisions outside.
 
     For each device ``i`` of ``which``: if a decision is due, carry out ``actions[i]`` (-1: leave it due)
-    among ``buffers.sets[i]``; advance through ``requests[i, :counts[i]]``; observe if a decision is due or
+    among ``buffers.sets[i]``; advance, by ``loops`` of :func:`loop_addresses`, through ``requests[i, :counts[i]]``; observe if a decision is due or
     the horizon is reached. ``status[i]`` is what ``advance`` or ``apply`` returned; the result is how many of
     the devices do not wait for a decision now.
     """
     others = 0
     proposers = Proposers(addresses, parameters, choice)
-    decider = Decider(True, addresses[0], parameters[0], choice)
     for k in range(which.shape[0]):
         i = which[k]
         dev = device_of(state, i)
@@ -103,7 +162,10 @@ def step_batch(
             chosen = buffers.sets[i, actions[i]]
             status[i] = _apply(dev, np.int64(chosen.block), chosen.mask)
         if status[i] == OK:
-            status[i] = _advance(dev, requests[i, : counts[i]], False, decider)
+            loop = _loop_at(loops[np.int64(dev.geometry[0].timed)])
+            status[i] = loop(
+                state, i, requests[i, : counts[i]], False, True, addresses[0], parameters[0], choice
+            )
         if status[i] == ERASE_DECISION or status[i] == HORIZON:
             _observe_one(dev, every, proposers, buffers, i)
         if status[i] != ERASE_DECISION:

@@ -29,7 +29,7 @@ from ssdgym.engine.gc import (
     next_valid_page,
 )
 from ssdgym.engine.index import fullest_block
-from ssdgym.engine.kernel import inlined
+from ssdgym.engine.kernel import inlined, merged
 from ssdgym.engine.nand import die_of
 from ssdgym.engine.pagemap import bind_die, bind_plane, emptiest_plane, host_program, host_read, pass_plane
 from ssdgym.engine.transactions import pop_read, pop_write, push_read, push_write, transaction_done
@@ -101,7 +101,7 @@ def _redirect_write(dev, geometry, run, die_number):
     wake(dev, geometry, run, target)
 
 
-@inlined
+@merged
 def _program(dev, geometry, run, plane_number, lpn, version):
     """The FTL's part of a write command, and the question whether GC is needed now."""
     behind = version - dev.logical[lpn].version
@@ -135,7 +135,7 @@ def _plane_in_the_way(dev, geometry, die_number):
     return -1
 
 
-@inlined
+@merged
 def _start_write(dev, geometry, run, die_number):
     plane = _plane_of_write(dev, geometry, die_number)
     if plane < 0:
@@ -150,7 +150,7 @@ def _start_write(dev, geometry, run, die_number):
     return status
 
 
-@inlined
+@merged
 def _gc_command(dev, geometry, run, plane_number, decider):
     """The next command of a plane's round; if none is running, one starts (or its victim is asked for)."""
     plane = dev.plane[plane_number]
@@ -166,7 +166,7 @@ def _gc_command(dev, geometry, run, plane_number, decider):
         charge(dev, geometry, run, die_number, move_duration(geometry))
         start_command(dev, geometry, run, die_number, MOVE_PAGE, -1)
         return status
-    finish_round(dev, geometry, run, plane_number)
+    finish_round(dev, plane_number)
     if not gc_unfinished(geometry, plane):
         plane.collecting = 0
     charge(dev, geometry, run, die_number, geometry.erase_ns)
@@ -213,7 +213,7 @@ def _plane_to_collect(dev, geometry, die_number):
     return -1
 
 
-@inlined
+@merged
 def _dispatch_once(dev, geometry, run, die_number, decider):
     plane = _plane_to_collect(dev, geometry, die_number)
     if plane >= 0:
@@ -226,7 +226,7 @@ def _dispatch_once(dev, geometry, run, die_number, decider):
     return OK
 
 
-@inlined
+@merged
 def dispatch(dev, geometry, run, die_number, decider):
     """Start what an idle die should do next, if anything; OK, a decision that is due, or an error."""
     while True:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.events import NO_EVENT
+from ssdgym.engine.groups import form_groups
+from ssdgym.engine.index import join_pool
 from ssdgym.engine.kernel import entry, kernel
-from ssdgym.engine.layout import MAX_STREAMS, POOLED, device_of
+from ssdgym.engine.layout import MAX_STREAMS, device_of, set_view
 
 _NO_HORIZON = np.int64(2**62)
 
@@ -16,16 +18,16 @@ def _format_plane(dev, geometry, number):
     plane = dev.plane[number]
     pages = np.int64(geometry.blocks) * geometry.pages_per_block
     plane.free_pages = pages
-    plane.pool_pages = pages
-    plane.pool_count = geometry.blocks
+    plane.pool_head = -1
+    plane.pool_tail = -1
+    plane.dirty_head = -1
     plane.age_head = -1
     plane.age_tail = -1
     plane.job_block = -1
     first = number * geometry.blocks
     for block in range(first, first + geometry.blocks):
         dev.block[block].plane = number
-        dev.block[block].status = POOLED
-        dev.pool[block] = block
+        join_pool(dev, geometry, block)
     for bucket in range(
         number * (geometry.pages_per_block + 1), (number + 1) * (geometry.pages_per_block + 1)
     ):
@@ -33,6 +35,10 @@ def _format_plane(dev, geometry, number):
         dev.bucket[bucket].tail = -1
     for slot in range(number * MAX_STREAMS, (number + 1) * MAX_STREAMS):
         dev.open_unit[slot] = -1
+    for node in range(number * 4 * geometry.tree_leaves, (number + 1) * 4 * geometry.tree_leaves):
+        dev.tree[node] = -1
+    if geometry.groups > 0:
+        form_groups(set_view(dev), number)
 
 
 @kernel

@@ -13,10 +13,24 @@ import numpy as np
 from numba import types
 
 from ssdgym.engine.arithmetic import quotient
+from ssdgym.engine.best_sets import refresh
+from ssdgym.engine.groups import withdraw
 from ssdgym.engine.index import leave_index, leave_pool, lower_fullest
-from ssdgym.engine.kernel import function_at, inlined
-from ssdgym.engine.layout import INDEXED, PAIRS_TYPE, PARAMETERS_TYPE, POLICY_VIEW_TYPE, POOLED, policy_view
-from ssdgym.engine.nand import block_of, check_page, count_programs, erase, program, unit_of, writable_unit
+from ssdgym.engine.kernel import function_at, inlined, kernel, merged
+from ssdgym.engine.layout import (
+    HOTNESS_GROUPS,
+    INDEXED,
+    PAIRS_TYPE,
+    PARAMETERS_TYPE,
+    POLICY_VIEW_TYPE,
+    POOLED,
+    SUB_BLOCK_RUN,
+    WHOLE_BLOCK,
+    policy_view,
+)
+from ssdgym.engine.masks import NONE, full_mask, has, invalid_in, is_run, neighbours_of, valid_in
+from ssdgym.engine.nand import block_of, check_page, count_programs, erase, unit_of, writable_unit
+from ssdgym.engine.placement import place_relocated
 
 #: What a call of the engine came back with.
 OK, INPUT_ENDED, HORIZON, ERASE_DECISION = 0, 1, 2, 3
@@ -26,8 +40,6 @@ OUT_OF_SPACE, NO_VICTIM, ILLEGAL_BLOCK, ILLEGAL_MASK, NOTHING_TO_GAIN, NO_DECISI
 POLICY_SIGNATURE = types.int64(POLICY_VIEW_TYPE, types.int64, PARAMETERS_TYPE, PAIRS_TYPE)
 policy_at = function_at(types.FunctionType(POLICY_SIGNATURE))
 
-_ONE = np.uint64(1)
-
 
 class Decider(NamedTuple):
     """Who takes decisions: the caller (``external``), or the policy at an address."""
@@ -36,45 +48,6 @@ class Decider(NamedTuple):
     address: Any  # int64
     parameters: Any  # (MAX_PARAMETERS,) float64 of the policy
     choice: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch that the policy writes its erase set to
-
-
-@inlined
-def full_mask(sub_blocks):
-    """The mask of a whole block."""
-    return ~np.uint64(0) >> np.uint64(64 - sub_blocks)
-
-
-@inlined
-def is_run(mask):
-    """Are the set bits of a non-zero mask consecutive?"""
-    lowest = mask & (~mask + _ONE)
-    return mask & (mask + lowest) == np.uint64(0)
-
-
-@inlined
-def invalid_in(dev, geometry, block, mask):
-    """Invalid pages in the sub-blocks of ``mask``."""
-    invalid = 0
-    for s in range(geometry.sub_blocks):
-        if (mask >> np.uint64(s)) & _ONE:
-            invalid += dev.sub_block[block * geometry.sub_blocks + s].invalid
-    return invalid
-
-
-@inlined
-def check_erase_set(dev, geometry, plane, block, mask):
-    """OK, or why this erase set may not be erased by this plane now."""
-    first = plane * geometry.blocks
-    if block < first or block >= first + geometry.blocks or not dev.block[block].status & INDEXED:
-        return ILLEGAL_BLOCK
-    whole = full_mask(geometry.sub_blocks)
-    if mask == np.uint64(0) or mask & ~whole:
-        return ILLEGAL_MASK
-    if mask != whole and not (geometry.run_erase and is_run(mask)):
-        return ILLEGAL_MASK
-    if invalid_in(dev, geometry, block, mask) == 0:
-        return NOTHING_TO_GAIN
-    return OK
 
 
 @inlined
@@ -90,18 +63,53 @@ def gc_unfinished(geometry, plane):
 
 
 @inlined
-def start_round(dev, geometry, run, plane_number, block, mask):
+def _wins_enough(dev, geometry, plane, block, mask):
+    """Does a set win an invalid page, and where GC goes on until a level is reached, more than its neighbours cost?
+
+    A run of few invalid pages between neighbours of many valid ones leaves fewer free pages than before, and rounds
+    of such runs would never end.
+    """
+    invalid = invalid_in(dev, geometry, block, mask)
+    if geometry.must_gain or gc_unfinished(geometry, dev.plane[plane]):
+        return invalid > valid_in(dev, geometry, block, neighbours_of(geometry, mask))
+    return invalid > 0
+
+
+@inlined
+def check_erase_set(dev, geometry, plane, block, mask):
+    """OK, or why this erase set may not be erased by this plane now."""
+    first = plane * geometry.blocks
+    if block < first or block >= first + geometry.blocks or not dev.block[block].status & INDEXED:
+        return ILLEGAL_BLOCK
+    whole = full_mask(geometry.sub_blocks)
+    if mask == NONE or mask & ~whole:
+        return ILLEGAL_MASK
+    if mask != whole and geometry.erase_unit == WHOLE_BLOCK:
+        return ILLEGAL_MASK
+    if geometry.erase_unit == SUB_BLOCK_RUN and not is_run(mask):
+        return ILLEGAL_MASK
+    if not _wins_enough(dev, geometry, plane, block, mask):
+        return NOTHING_TO_GAIN
+    return OK
+
+
+@kernel
+def start_round(dev, plane_number, block, mask):
     """Check an erase set and make it the plane's running round; returns OK or the reason against it."""
+    geometry = dev.geometry[0]
+    run = dev.run[0]
     status = check_erase_set(dev, geometry, plane_number, block, mask)
     if status != OK:
         return status
     leave_index(dev, geometry, block)
     if dev.block[block].status & POOLED:
         leave_pool(dev, geometry, block)
+    withdraw(dev, geometry, block)
     lower_fullest(dev, geometry, plane_number)
     plane = dev.plane[plane_number]
     plane.job_block = block
     plane.job_mask = mask
+    plane.job_moves = mask | neighbours_of(geometry, mask)
     plane.job_page = 0
     run.rounds += 1
     run.gc_invocations += 1
@@ -111,6 +119,7 @@ def start_round(dev, geometry, run, plane_number, block, mask):
 @inlined
 def choose_victim(dev, geometry, run, plane_number, decider):
     """Get the decision a plane needs: ask outside, or let the policy decide and start the round."""
+    refresh(dev, geometry, plane_number)
     if decider.external:
         run.decision_plane = plane_number
         return ERASE_DECISION
@@ -118,7 +127,7 @@ def choose_victim(dev, geometry, run, plane_number, decider):
     if pairs != 1:
         return NO_VICTIM
     choice = decider.choice[0]
-    return start_round(dev, geometry, run, plane_number, np.int64(choice.block), choice.mask)
+    return start_round(dev, plane_number, np.int64(choice.block), choice.mask)
 
 
 @inlined
@@ -131,8 +140,7 @@ def next_valid_page(dev, geometry, plane):
         s = quotient(page, per_sub)
         sub_block = dev.sub_block[plane.job_block * geometry.sub_blocks + s]
         end = s * per_sub + sub_block.written
-        wanted = (plane.job_mask >> np.uint64(s)) & _ONE
-        if wanted and sub_block.written > sub_block.invalid:
+        if has(plane.job_moves, s) and sub_block.written > sub_block.invalid:
             while page < end:
                 if dev.logical[dev.physical[base + page].lpn].ppn == base + page:
                     plane.job_page = page
@@ -148,8 +156,8 @@ def move_page(dev, geometry, run, plane_number, ppn):
     """Relocate one valid page within its plane; returns OK or OUT_OF_SPACE."""
     lpn = np.int64(dev.physical[ppn].lpn)
     check_page(dev, run, lpn, ppn)
-    version = dev.logical[lpn].version
-    target = program(dev, geometry, run.clock, plane_number, geometry.gc_stream, lpn, version)
+    version = np.int64(dev.physical[ppn].version)
+    target = place_relocated(dev, geometry, run, plane_number, ppn, lpn, version)
     if target < 0:
         return OUT_OF_SPACE
     dev.logical[lpn].ppn = target
@@ -160,11 +168,11 @@ def move_page(dev, geometry, run, plane_number, ppn):
     return OK
 
 
-@inlined
-def finish_round(dev, geometry, run, plane_number):
+@kernel
+def finish_round(dev, plane_number):
     """Erase the set of a round without valid pages."""
     plane = dev.plane[plane_number]
-    erase(dev, geometry, run, np.int64(plane.job_block), plane.job_mask)
+    erase(dev, dev.geometry[0], dev.run[0], np.int64(plane.job_block), plane.job_mask)
     plane.job_block = -1
 
 
@@ -199,9 +207,24 @@ def _move_some(dev, geometry, run, first_page, end_page, unit, room):
     return ppn, moved
 
 
+@merged
+def _scatter_unit(dev, geometry, run, plane_number, source):
+    """Relocate the valid pages of a sub-block one by one; returns OK or OUT_OF_SPACE."""
+    sub_block = dev.sub_block[source]
+    ppn = source * geometry.pages_per_sub_block
+    while sub_block.written > sub_block.invalid:
+        if dev.logical[dev.physical[ppn].lpn].ppn == ppn:
+            if move_page(dev, geometry, run, plane_number, ppn) != OK:
+                return OUT_OF_SPACE
+        ppn += 1
+    return OK
+
+
 @inlined
 def _empty_unit(dev, geometry, run, plane_number, source):
     """Relocate all valid pages of a sub-block; returns OK or OUT_OF_SPACE."""
+    if geometry.placement == HOTNESS_GROUPS:
+        return _scatter_unit(dev, geometry, run, plane_number, source)
     sub_block = dev.sub_block[source]
     ppn = source * geometry.pages_per_sub_block
     end = ppn + sub_block.written
@@ -219,14 +242,13 @@ def _empty_unit(dev, geometry, run, plane_number, source):
     return OK
 
 
-@inlined
+@merged
 def run_round(dev, geometry, run, plane_number):
     """Carry the running round of a plane to its end in one go; returns OK or OUT_OF_SPACE."""
     plane = dev.plane[plane_number]
     first = np.int64(plane.job_block) * geometry.sub_blocks
     for s in range(geometry.sub_blocks):
-        wanted = (plane.job_mask >> np.uint64(s)) & _ONE
-        if wanted and _empty_unit(dev, geometry, run, plane_number, first + s) != OK:
+        if has(plane.job_moves, s) and _empty_unit(dev, geometry, run, plane_number, first + s) != OK:
             return OUT_OF_SPACE
-    finish_round(dev, geometry, run, plane_number)
+    finish_round(dev, plane_number)
     return OK

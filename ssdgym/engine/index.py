@@ -5,7 +5,8 @@ All lists are intrusive and doubly linked through the block records, so every op
 
 from __future__ import annotations
 
-from ssdgym.engine.kernel import inlined, kernel
+from ssdgym.engine.best_sets import mark_dirty
+from ssdgym.engine.kernel import inlined
 from ssdgym.engine.layout import INDEXED, POOLED
 
 
@@ -52,6 +53,7 @@ def raise_invalid(dev, geometry, block):
     _unlink_from_bucket(dev, geometry, block)
     dev.block[block].invalid += 1
     _append_to_bucket(dev, geometry, block)
+    mark_dirty(dev, geometry, block)
 
 
 @inlined
@@ -69,6 +71,7 @@ def enter_index(dev, geometry, block):
     plane.age_tail = block
     plane.indexed_blocks += 1
     _append_to_bucket(dev, geometry, block)
+    mark_dirty(dev, geometry, block)
 
 
 @inlined
@@ -87,6 +90,7 @@ def leave_index(dev, geometry, block):
         plane.age_tail = record.previous_age
     plane.indexed_blocks -= 1
     _unlink_from_bucket(dev, geometry, block)
+    mark_dirty(dev, geometry, block)
 
 
 @inlined
@@ -111,54 +115,41 @@ def lower_fullest(dev, geometry, plane_number):
 
 
 @inlined
-def free_pages_of(dev, geometry, block):
-    """Unwritten pages of a block that is not open: its sub-blocks are full or free."""
+def unwritten_pages_of(dev, geometry, block):
+    """Unwritten pages of a block that is not open."""
     return geometry.pages_per_block - dev.block[block].written
 
 
 @inlined
 def join_pool(dev, geometry, block):
-    """Append a block with free sub-blocks to its plane's pool."""
+    """Append a block with unwritten pages to its plane's pool."""
     record = dev.block[block]
     plane = dev.plane[record.plane]
     record.status |= POOLED
-    position = plane.pool_head + plane.pool_count
-    if position >= geometry.blocks:
-        position -= geometry.blocks
-    dev.pool[record.plane * geometry.blocks + position] = block
+    record.previous_pool = plane.pool_tail
+    record.next_pool = -1
+    if plane.pool_tail >= 0:
+        dev.block[plane.pool_tail].next_pool = block
+    else:
+        plane.pool_head = block
+    plane.pool_tail = block
     plane.pool_count += 1
-    plane.pool_pages += free_pages_of(dev, geometry, block)
+    plane.pool_pages += unwritten_pages_of(dev, geometry, block)
 
 
 @inlined
-def take_from_pool(dev, geometry, plane_number):
-    """Take the head of the pool; -1 if the pool is empty."""
-    plane = dev.plane[plane_number]
-    if plane.pool_count == 0:
-        return -1
-    block = dev.pool[plane_number * geometry.blocks + plane.pool_head]
-    plane.pool_head += 1
-    if plane.pool_head == geometry.blocks:
-        plane.pool_head = 0
-    plane.pool_count -= 1
-    plane.pool_pages -= free_pages_of(dev, geometry, block)
-    dev.block[block].status &= ~POOLED
-    return block
-
-
-@kernel
 def leave_pool(dev, geometry, block):
-    """Take a block out of the middle of the pool (a partly erased block that becomes a victim)."""
+    """Take a block out of its plane's pool."""
     record = dev.block[block]
     plane = dev.plane[record.plane]
-    base = record.plane * geometry.blocks
-    found = False
-    for k in range(plane.pool_count):
-        here = base + (plane.pool_head + k) % geometry.blocks
-        if found:
-            dev.pool[base + (plane.pool_head + k - 1) % geometry.blocks] = dev.pool[here]
-        elif dev.pool[here] == block:
-            found = True
-    plane.pool_count -= 1
-    plane.pool_pages -= free_pages_of(dev, geometry, block)
     record.status &= ~POOLED
+    if record.previous_pool >= 0:
+        dev.block[record.previous_pool].next_pool = record.next_pool
+    else:
+        plane.pool_head = record.next_pool
+    if record.next_pool >= 0:
+        dev.block[record.next_pool].previous_pool = record.previous_pool
+    else:
+        plane.pool_tail = record.previous_pool
+    plane.pool_count -= 1
+    plane.pool_pages -= unwritten_pages_of(dev, geometry, block)

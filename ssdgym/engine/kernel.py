@@ -68,9 +68,18 @@ def kernel(function: Callable) -> Any:
 
 def inlined(function: Callable) -> Any:
     """Compile ``function`` into its callers: for what runs once a page, where passing a device costs more
-    than the work.
+    than the work. Python cannot call it: the code to unpack a device would be compiled for each such function.
     """
-    return numba.njit(**_compiler_options(), forceinline=True)(function)
+    return numba.njit(
+        **_compiler_options(), forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
+    )(function)
+
+
+def merged(function: Callable) -> Any:
+    """Write ``function`` into its one caller before that is compiled: for the upper parts of a long loop, each of
+    which would else be optimised with all that is below it.
+    """
+    return numba.njit(**_compiler_options(), inline="always")(function)
 
 
 def shared(function: Callable) -> Any:
@@ -97,13 +106,22 @@ def compiled_address(function: Callable, signature: Any) -> tuple[int, Any]:
     plain = getattr(function, "py_func", function)
     own = plain.__module__.partition(".")[0] == __name__.partition(".")[0]
     dispatcher = entry(plain) if own else kernel(plain)
+    return address_of(dispatcher, signature), dispatcher
+
+
+def address_of(dispatcher: Any, signature: Any) -> int:
+    """Address of the code of a kernel, compiled for ``signature``; the kernel has to be kept alive.
+
+    Raises:
+        ValueError: with numba's reason, if it cannot be compiled for that signature.
+    """
     try:
         dispatcher.compile(signature)
     except (NumbaError, TypeError) as error:  # numba's answer to another number of arguments is a TypeError
         reason = str(error).strip().partition("\n\n")[0].splitlines()[-1].strip().rstrip(".")
         raise ValueError(reason) from error
     compiled = dispatcher.get_compile_result(signature)
-    return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name), dispatcher
+    return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
 
 
 def function_at(function_type: Any) -> Any:
@@ -122,6 +140,27 @@ def function_at(function_type: Any) -> Any:
         return function_type(numba.types.int64), build
 
     return at_address
+
+
+@intrinsic
+def lowest_bit(typing_context, word):
+    """Number of the lowest set bit of a uint64 that is not 0."""
+
+    def build(context, builder, signature, arguments):
+        is_zero_undefined = context.get_constant(numba.types.boolean, True)
+        return builder.cttz(arguments[0], is_zero_undefined)
+
+    return numba.types.uint64(numba.types.uint64), build
+
+
+@intrinsic
+def count_bits(typing_context, word):
+    """Number of set bits of a uint64."""
+
+    def build(context, builder, signature, arguments):
+        return builder.ctpop(arguments[0])
+
+    return numba.types.uint64(numba.types.uint64), build
 
 
 def _enable_cache(dispatcher: Any) -> None:

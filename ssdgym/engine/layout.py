@@ -21,6 +21,12 @@ MAX_PAIRS = 4
 
 #: Status bits of a block.
 OPEN, INDEXED, POOLED = 1, 2, 4
+#: What one erase may take.
+WHOLE_BLOCK, SUB_BLOCK_RUN, SUB_BLOCK_SET = 0, 1, 2
+#: What keeps an erase from its neighbours.
+NO_ISOLATION, SOFTWARE, HARDWARE = 0, 1, 2
+#: Where pages go.
+IN_STREAMS, HOT_TO_VICTIMS, HOTNESS_GROUPS = 0, 1, 2
 
 #: A device's constants. Pages and blocks are per plane unless the name says otherwise; times are nanoseconds.
 GEOMETRY = np.dtype(
@@ -49,10 +55,23 @@ GEOMETRY = np.dtype(
         ("erase_ns", "i8"),
         ("transfer_ns", "i8"),  # one page on the channel
         ("slow_ns", "i8"),  # latency over which a request counts as slow
+        ("copy_cost", "i8"),  # of one relocation, and ...
+        ("erase_cost", "i8"),  # ... of one erase in a benefit, ns
+        ("tree_leaves", "i4"),  # of a plane's trees of best sets, at least blocks; 0 = no trees
+        ("groups", "i4"),  # block groups of a plane; 0 = none
+        ("group_limit", "i4"),  # most blocks of a group
+        ("hashes", "i4"),  # rows of the hotness table; 0 = no table
+        ("counters", "i8"),  # counters per row
+        ("decay_period", "i8"),  # updates after which they are halved
+        ("group_of_degree", "u8"),  # nibble d: hotness group of the pages of degree d, 0 = cold
         ("queue_depth", "i8"),  # closed loop: requests outstanding; 0 = open loop
         ("window_pages", "i8"),  # page transactions in flight
         ("dynamic", "u1"),
-        ("run_erase", "u1"),  # runs of sub-blocks may be erased, not only whole blocks
+        ("erase_unit", "u1"),  # WHOLE_BLOCK, SUB_BLOCK_RUN or SUB_BLOCK_SET
+        ("isolation", "u1"),  # NO_ISOLATION, SOFTWARE or HARDWARE
+        ("disturbs", "u1"),  # checked: an erase spoils the sub-blocks next to it
+        ("must_gain", "u1"),  # GC repeats rounds until a level is reached, so each of them has to win pages
+        ("placement", "u1"),  # IN_STREAMS, HOT_TO_VICTIMS or HOTNESS_GROUPS
         ("reads_first", "u1"),  # host reads go before foreground GC
         ("timed", "u1"),
     ],
@@ -68,6 +87,7 @@ RUN = np.dtype(
         ("rounds", "i8"),  # GC rounds started since the device was made: the decision number
         ("horizon", "i8"),  # admission stops when this many host pages have been admitted
         ("admitted_pages", "i8"),  # host pages admitted since the device was made
+        ("hotness_updates", "i8"),  # since the hotness table last decayed
         ("cursor", "i8"),  # next request of the present chunk of input
         ("offset", "i8"),  # pages of it already admitted
         ("serial", "i8"),  # requests started since the last reset
@@ -86,6 +106,7 @@ RUN = np.dtype(
         ("host_reads", "i8"),
         ("host_pages_written", "i8"),
         ("host_pages_trimmed", "i8"),
+        ("hot_pages_written", "i8"),  # host pages programmed that the hotness table calls hot
         ("relocated_pages", "i8"),
         ("flash_reads", "i8"),
         ("rmw_reads", "i8"),
@@ -115,13 +136,15 @@ BLOCK = np.dtype(
     [
         ("invalidated_at", "i8"),  # clock
         ("closed_at", "i8"),  # clock
-        ("written", "i4"),  # pages of its full sub-blocks
+        ("written", "i4"),  # pages, without those of its open sub-block
         ("invalid", "i4"),
         ("plane", "i4"),
         ("next_age", "i4"),
         ("previous_age", "i4"),
         ("next_bucket", "i4"),
         ("previous_bucket", "i4"),
+        ("next_pool", "i4"),
+        ("previous_pool", "i4"),
         ("status", "u1"),  # OPEN | INDEXED | POOLED
         ("stream", "u1"),  # stream it was last opened for
     ],
@@ -133,6 +156,7 @@ PLANE = np.dtype(
         ("pool_pages", "i8"),
         ("valid", "i8"),
         ("pool_head", "i4"),
+        ("pool_tail", "i4"),
         ("pool_count", "i4"),
         ("age_head", "i4"),
         ("age_tail", "i4"),
@@ -140,11 +164,33 @@ PLANE = np.dtype(
         ("fullest", "i4"),  # no bucket above this one holds a block
         ("job_block", "i4"),  # victim of the running round, or -1
         ("job_page", "i4"),  # next page of the victim to look at
-        ("job_mask", "u8"),
+        ("dirty_head", "i4"),  # first block whose best set has to be looked at again, or -1
+        ("job_mask", "u8"),  # sub-blocks to erase
+        ("job_moves", "u8"),  # sub-blocks to empty before: these and their neighbours
         ("collecting", "u1"),  # foreground GC is switched on
     ],
     align=True,
 )
+#: The best erase set of a block, and the block's place among the groups. A rank is gain / cost.
+BEST = np.dtype(
+    [
+        ("mask", "u8"),  # 0 = none
+        ("cost", "i8"),
+        ("rank_cost", "i8"),
+        ("gain", "i4"),  # invalid pages of the set
+        ("rank_gain", "i4"),
+        ("next_dirty", "i4"),
+        ("low", "i4"),  # place in its group's heap of smallest ranks
+        ("high", "i4"),  # place in its group's heap of largest ranks
+        ("group", "u1"),  # counted from 0
+        ("first", "u1"),  # with groups: lowest sub-block with unwritten pages
+        ("dirty", "u1"),  # the plane's trees do not know it as it is
+        ("writable", "u1"),  # 0 no, WRITABLE, or WRITABLE_BEST: its best set has unwritten pages
+    ],
+    align=True,
+)
+#: Values of ``writable``.
+WRITABLE, WRITABLE_BEST = 1, 2
 BUCKET = np.dtype([("head", "i4"), ("tail", "i4")])
 DIE = np.dtype(
     [
@@ -191,8 +237,13 @@ class State(NamedTuple):
     block: Any  # (n, blocks) BLOCK
     plane: Any  # (n, planes) PLANE
     open_unit: Any  # (n, planes * MAX_STREAMS) int32: open sub-block of (plane, stream), or -1
-    pool: Any  # (n, blocks) int32: a ring of block numbers per plane
     bucket: Any  # (n, planes * (pages per block + 1)) BUCKET: blocks by invalid pages
+    best: Any  # (n, blocks) BEST, as the next ones of length 1 where best sets are not kept
+    tree: Any  # (n, planes * 4 * leaves) int32: winners of best sets, see best_sets.py
+    group_size: Any  # (n, planes * groups) int32
+    heap: Any  # (n, planes * groups * 2 * (limit + 1)) int32: blocks of a group by rank
+    group_bits: Any  # (n, planes * groups * 2 * words) uint64: writable blocks of a group
+    hotness: Any  # (n, words) uint64: 16 counters of 4 bits each
     die: Any  # (n, dies) DIE
     channel: Any  # (n, channels) CHANNEL
     transaction: Any  # (n, window) TRANSACTION
@@ -216,8 +267,13 @@ class Device(NamedTuple):
     block: Any
     plane: Any
     open_unit: Any
-    pool: Any
     bucket: Any
+    best: Any
+    tree: Any
+    group_size: Any
+    heap: Any
+    group_bits: Any
+    hotness: Any
     die: Any
     channel: Any
     transaction: Any
@@ -240,15 +296,60 @@ class PolicyView(NamedTuple):
     block: Any
     sub_block: Any
     bucket: Any
+    best: Any
+    tree: Any
+    group_size: Any
+    heap: Any
     logical: Any
     physical: Any
+
+
+class SetView(NamedTuple):
+    """What the bookkeeping of best sets and block groups works on, as a :class:`PolicyView` is for policies."""
+
+    geometry: Any
+    plane: Any
+    block: Any
+    sub_block: Any
+    best: Any
+    tree: Any
+    group_size: Any
+    heap: Any
+    group_bits: Any
+
+
+@inlined
+def set_view(dev):
+    """The part of a device that the bookkeeping of best sets works on; nothing is copied."""
+    return SetView(
+        dev.geometry,
+        dev.plane,
+        dev.block,
+        dev.sub_block,
+        dev.best,
+        dev.tree,
+        dev.group_size,
+        dev.heap,
+        dev.group_bits,
+    )
 
 
 @inlined
 def policy_view(dev):
     """The part of a device that policies see; nothing is copied."""
     return PolicyView(
-        dev.geometry, dev.run, dev.plane, dev.block, dev.sub_block, dev.bucket, dev.logical, dev.physical
+        dev.geometry,
+        dev.run,
+        dev.plane,
+        dev.block,
+        dev.sub_block,
+        dev.bucket,
+        dev.best,
+        dev.tree,
+        dev.group_size,
+        dev.heap,
+        dev.logical,
+        dev.physical,
     )
 
 
@@ -265,8 +366,13 @@ def device_of(state, i):
         state.block[i],
         state.plane[i],
         state.open_unit[i],
-        state.pool[i],
         state.bucket[i],
+        state.best[i],
+        state.tree[i],
+        state.group_size[i],
+        state.heap[i],
+        state.group_bits[i],
+        state.hotness[i],
         state.die[i],
         state.channel[i],
         state.transaction[i],
@@ -288,6 +394,12 @@ class Sizes(NamedTuple):
     blocks: int
     planes: int
     buckets: int
+    best: int
+    tree: int
+    groups: int
+    heap: int
+    group_bits: int
+    hotness: int
     dies: int
     channels: int
     leaves: int
@@ -313,8 +425,13 @@ def allocate(devices: int, sizes: Sizes) -> State:
         block=table(sizes.blocks, BLOCK),
         plane=table(sizes.planes, PLANE),
         open_unit=table(sizes.planes * MAX_STREAMS, np.int32),
-        pool=table(sizes.blocks, np.int32),
         bucket=table(sizes.buckets, BUCKET),
+        best=table(sizes.best, BEST),
+        tree=table(sizes.tree, np.int32),
+        group_size=table(sizes.groups, np.int32),
+        heap=table(sizes.heap, np.int32),
+        group_bits=table(sizes.group_bits, np.uint64),
+        hotness=table(sizes.hotness, np.uint64),
         die=table(sizes.dies, DIE),
         channel=table(sizes.channels, CHANNEL),
         transaction=table(sizes.window, TRANSACTION),
@@ -334,5 +451,6 @@ def policy_arrays(state: State, i: int) -> PolicyView:
 
 _SAMPLE = allocate(1, Sizes(*[1] * len(Sizes._fields)))
 POLICY_VIEW_TYPE = typeof(PolicyView(*(getattr(_SAMPLE, name)[0] for name in PolicyView._fields)))
+STATE_TYPE = typeof(_SAMPLE)
 PAIRS_TYPE = typeof(np.zeros(MAX_PAIRS, ERASE_PAIR))
 PARAMETERS_TYPE = types.float64[::1]

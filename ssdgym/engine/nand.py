@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.arithmetic import quotient, remainder
-from ssdgym.engine.index import enter_index, join_pool, leave_index, raise_invalid, take_from_pool
+from ssdgym.engine.groups import ANYTHING, INVALIDATED, reclassify
+from ssdgym.engine.index import enter_index, join_pool, leave_index, leave_pool, raise_invalid
 from ssdgym.engine.kernel import inlined
-from ssdgym.engine.layout import INDEXED, MAX_STREAMS, OPEN
+from ssdgym.engine.layout import HARDWARE, INDEXED, MAX_STREAMS, OPEN
+from ssdgym.engine.masks import beside, has
 
 
 @inlined
@@ -46,14 +48,15 @@ def check_page(dev, run, lpn, ppn):
 
 
 @inlined
-def count_invalid(dev, geometry, ppn):
-    """A page of this block has become invalid; returns the block."""
+def count_invalid(dev, geometry, ppn, change):
+    """A page has become invalid, which is what changed in its block unless ANYTHING has; returns the block."""
     unit = unit_of(geometry, ppn)
     dev.sub_block[unit].invalid += 1
     block = block_of(geometry, unit)
     record = dev.block[block]
     if record.status & INDEXED:
         raise_invalid(dev, geometry, block)
+        reclassify(dev, geometry, block, change, unit - block * geometry.sub_blocks)
     else:
         record.invalid += 1
     return block
@@ -62,33 +65,42 @@ def count_invalid(dev, geometry, ppn):
 @inlined
 def invalidate(dev, geometry, clock, ppn):
     """The page has been overwritten or trimmed."""
-    record = dev.block[count_invalid(dev, geometry, ppn)]
+    record = dev.block[count_invalid(dev, geometry, ppn, INVALIDATED)]
     record.invalidated_at = clock
     dev.plane[record.plane].valid -= 1
 
 
 @inlined
-def _first_free_unit(dev, geometry, block, first):
-    """Lowest free sub-block of ``block`` from its ``first`` one on, as a global number; -1 if none."""
+def _first_writable_unit(dev, geometry, block, first):
+    """Lowest sub-block of ``block`` with unwritten pages from its ``first`` on, as a global number; -1 if none."""
     base = block * geometry.sub_blocks
     for unit in range(base + first, base + geometry.sub_blocks):
-        if dev.sub_block[unit].written == 0:
+        if dev.sub_block[unit].written < geometry.pages_per_sub_block:
             return unit
     return -1
 
 
 @inlined
+def _begin_unit(dev, block, unit):
+    """Write to this sub-block of an open block from now on; what it holds counts again when it is full."""
+    if unit >= 0:
+        dev.block[block].written -= dev.sub_block[unit].written
+    return unit
+
+
+@inlined
 def _open(dev, geometry, plane, stream):
-    """Open the head of the plane's pool for a stream: its first free sub-block, or -1 when out of space."""
-    block = take_from_pool(dev, geometry, plane)
+    """Open the head of the plane's pool for a stream: its first writable sub-block, or -1 when out of space."""
+    block = np.int64(dev.plane[plane].pool_head)
     if block < 0:
         return -1
+    leave_pool(dev, geometry, block)
     record = dev.block[block]
     if record.status & INDEXED:
         leave_index(dev, geometry, block)
     record.status |= OPEN
     record.stream = stream
-    return _first_free_unit(dev, geometry, block, 0)
+    return _begin_unit(dev, block, _first_writable_unit(dev, geometry, block, 0))
 
 
 @inlined
@@ -97,12 +109,12 @@ def _advance_unit(dev, geometry, clock, unit):
     block = block_of(geometry, unit)
     record = dev.block[block]
     record.written += geometry.pages_per_sub_block
-    following = _first_free_unit(dev, geometry, block, unit - block * geometry.sub_blocks + 1)
+    following = _first_writable_unit(dev, geometry, block, unit - block * geometry.sub_blocks + 1)
     if following < 0:
         record.status &= ~OPEN
         record.closed_at = clock
         enter_index(dev, geometry, block)
-    return following
+    return _begin_unit(dev, block, following)
 
 
 @inlined
@@ -143,12 +155,25 @@ def program(dev, geometry, clock, plane, stream, lpn, version):
 
 
 @inlined
+def _disturb(dev, geometry, block, mask):
+    """Spoil every written page of the sub-blocks of ``mask``."""
+    for s in range(geometry.sub_blocks):
+        if has(mask, s):
+            unit = block * geometry.sub_blocks + s
+            first = unit * geometry.pages_per_sub_block
+            for ppn in range(first, first + dev.sub_block[unit].written):
+                dev.physical[ppn].version = -1
+
+
+@inlined
 def erase(dev, geometry, run, block, mask):
     """Erase the sub-blocks of ``mask``; the block joins the pool, and the index if written pages are left."""
+    if geometry.disturbs and geometry.isolation != HARDWARE:
+        _disturb(dev, geometry, block, beside(geometry, mask))
     record = dev.block[block]
     freed = 0
     for s in range(geometry.sub_blocks):
-        if (mask >> np.uint64(s)) & np.uint64(1):
+        if has(mask, s):
             sub_block = dev.sub_block[block * geometry.sub_blocks + s]
             freed += sub_block.written
             record.invalid -= sub_block.invalid
@@ -162,3 +187,4 @@ def erase(dev, geometry, run, block, mask):
     join_pool(dev, geometry, block)
     if record.written > 0:
         enter_index(dev, geometry, block)
+    reclassify(dev, geometry, block, ANYTHING, 0)

@@ -9,11 +9,13 @@ import numpy as np
 
 from ssdgym.engine.candidates import fill_up, list_all, propose
 from ssdgym.engine.gc import OK, check_erase_set
-from ssdgym.engine.kernel import inlined, kernel
+from ssdgym.engine.kernel import count_bits, inlined, kernel
+from ssdgym.engine.layout import SUB_BLOCK_RUN, WHOLE_BLOCK
+from ssdgym.engine.masks import has, neighbours_of, valid_in
 
 #: One unit of a log feature is 16 factors of two.
 LOG_SCALE = 16.0
-CANDIDATE_COLUMNS = 9
+CANDIDATE_COLUMNS = 12
 CONTEXT_COLUMNS = 9
 
 
@@ -45,15 +47,18 @@ def _describe(dev, geometry, erase_set, row):
     invalid = 0
     written = 0
     erases = 0
-    members = 0
+    spent = 0
+    members = np.int64(count_bits(erase_set.mask))
     for s in range(geometry.sub_blocks):
-        if (erase_set.mask >> np.uint64(s)) & np.uint64(1):
+        if has(erase_set.mask, s):
             sub_block = dev.sub_block[base + s]
             invalid += sub_block.invalid
             written += sub_block.written
             erases += sub_block.erases
-            members += 1
+            spent += sub_block.invalid == geometry.pages_per_sub_block
     valid = written - invalid
+    beside = valid_in(dev, geometry, erase_set.block, neighbours_of(geometry, erase_set.mask))
+    cost = (valid + beside) * geometry.copy_cost + geometry.erase_cost
     per_block = np.float64(geometry.pages_per_block)
     row[0] = valid / max(written, 1)
     row[1] = log2(max(invalid, 0.5) / (valid + 0.5)) / LOG_SCALE
@@ -64,6 +69,9 @@ def _describe(dev, geometry, erase_set, row):
     row[6] = members / geometry.sub_blocks
     row[7] = erases / members
     row[8] = 1.0 if geometry.streams > 1 and block.stream == geometry.gc_stream else 0.0
+    row[9] = _clip(log2(max(invalid, 0.5) * geometry.copy_cost / cost) / LOG_SCALE, -2.0, 2.0)
+    row[10] = beside / per_block
+    row[11] = spent / members
 
 
 @inlined
@@ -141,8 +149,10 @@ def _locate_proposed(dev, plane, view):
 def _fixed_place(geometry, block, mask):
     """The place ``list_all`` gives to an erase set (``block`` within its plane)."""
     sub_blocks = np.int64(geometry.sub_blocks)
-    if not geometry.run_erase:
+    if geometry.erase_unit == WHOLE_BLOCK:
         return block
+    if geometry.erase_unit != SUB_BLOCK_RUN:
+        return block * ((1 << sub_blocks) - 1) + np.int64(mask) - 1
     start = 0
     while not (mask >> np.uint64(start)) & np.uint64(1):
         start += 1

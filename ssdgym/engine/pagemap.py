@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.arithmetic import quotient, remainder
-from ssdgym.engine.kernel import inlined, kernel
-from ssdgym.engine.nand import check_page, count_invalid, invalidate, program
+from ssdgym.engine.groups import ANYTHING
+from ssdgym.engine.kernel import inlined, kernel, merged
+from ssdgym.engine.nand import check_page, count_invalid, invalidate
+from ssdgym.engine.placement import place_host
 
-HOST_STREAM = 0
 
-
-@inlined
+@merged
 def host_program(dev, geometry, run, plane, lpn, version):
     """Program a host page with the version it was admitted with; returns its page number, -1 when out of
     space.
@@ -25,14 +25,14 @@ def host_program(dev, geometry, run, plane, lpn, version):
         if logical.ppn >= 0:
             invalidate(dev, geometry, run.clock, np.int64(logical.ppn))
         dev.plane[plane].valid += 1
-    ppn = program(dev, geometry, run.clock, plane, HOST_STREAM, lpn, version)
+    ppn = place_host(dev, geometry, run, plane, lpn, version, newest)
     if ppn < 0:
         return -1
     if newest:
         logical.ppn = ppn
         logical.version = version
     else:
-        count_invalid(dev, geometry, ppn)
+        count_invalid(dev, geometry, ppn, ANYTHING)
     run.clock += 1
     run.host_pages_written += 1
     run.host_plane = plane

@@ -8,7 +8,7 @@ from ssdgym.engine.commands import READ_PAGE, WRITE_PAGE, channel_event, command
 from ssdgym.engine.dispatch import dispatch, queue_read, queue_write, read_ended
 from ssdgym.engine.events import NEVER, latest_ns, next_event_ns, take_event, take_ready
 from ssdgym.engine.gc import HORIZON, INPUT_ENDED, OK
-from ssdgym.engine.kernel import inlined
+from ssdgym.engine.kernel import inlined, merged
 from ssdgym.engine.nand import die_of
 from ssdgym.engine.pagemap import host_trim
 from ssdgym.engine.transactions import page_done, take_slot, take_transaction, transaction_done
@@ -79,7 +79,7 @@ def _start_request(dev, geometry, run, request):
     run.slot = take_slot(dev, run, request.op, arrival_ns, request.pages)
 
 
-@inlined
+@merged
 def _admit_page(dev, geometry, run, request):
     """Admit the next page of the request in admission."""
     lpn = np.int64(request.lpn) + run.offset
@@ -95,7 +95,7 @@ def _admit_page(dev, geometry, run, request):
         _next_request(run)
 
 
-@inlined
+@merged
 def _take_event(dev, geometry, run):
     """Carry out the first event."""
     run.now = next_event_ns(dev, geometry)
@@ -122,7 +122,7 @@ def _next_arrival(geometry, run, requests):
     return arrival_ns if arrival_ns > run.now else NEVER
 
 
-@inlined
+@merged
 def _admission(dev, geometry, run, requests):
     """Admit one page if that is possible now; was it?"""
     if run.free_transactions == 0 or run.cursor >= requests.shape[0] or run.admitted_pages >= run.horizon:
@@ -138,7 +138,7 @@ def _admission(dev, geometry, run, requests):
     return True
 
 
-@inlined
+@merged
 def _pass_time(dev, geometry, run, requests):
     """Go on to the next event or arrival: OK, STUCK if there is neither, OUT_OF_TIME if it is too late."""
     arrival_ns = _next_arrival(geometry, run, requests)
@@ -152,7 +152,7 @@ def _pass_time(dev, geometry, run, requests):
     return OK
 
 
-@inlined
+@merged
 def advance_timed(dev, requests, last, decider):
     """Run until input or horizon ends and nothing is outstanding, or until a decision is due outside.
 

@@ -15,7 +15,7 @@ from ssdgym.engine.gc import (
     gc_unfinished,
     run_round,
 )
-from ssdgym.engine.kernel import inlined
+from ssdgym.engine.kernel import inlined, merged
 from ssdgym.engine.pagemap import (
     bind_die,
     bind_plane,
@@ -46,7 +46,7 @@ def is_partial(request, offset):
     return head or (request.flags & PARTIAL_TAIL and offset == request.pages - 1)
 
 
-@inlined
+@merged
 def _write_page(dev, geometry, run, lpn, partial):
     if partial and dev.logical[lpn].ppn >= 0:
         host_read(dev, run, lpn)
@@ -70,7 +70,7 @@ def _read_page(dev, run, lpn):
         run.unmapped_reads += 1
 
 
-@inlined
+@merged
 def _do_page(dev, geometry, run, request):
     """Carry out the next page of a request."""
     lpn = np.int64(request.lpn) + run.offset
@@ -85,7 +85,7 @@ def _do_page(dev, geometry, run, request):
     return OK
 
 
-@inlined
+@merged
 def _collect(dev, geometry, run, decider):
     """One round of foreground GC, or the decision it needs."""
     number = np.int64(run.gc_plane)
@@ -100,7 +100,7 @@ def _collect(dev, geometry, run, decider):
     return status
 
 
-@inlined
+@merged
 def advance_untimed(dev, requests, decider):
     """Run until input or horizon ends, or until a decision is due that is taken outside."""
     geometry = dev.geometry[0]

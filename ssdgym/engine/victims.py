@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.gc import full_mask
+from ssdgym.engine.best_sets import best_of_plane
+from ssdgym.engine.gc import OK, check_erase_set
+from ssdgym.engine.groups import best_of_groups
+from ssdgym.engine.index import fullest_block
 from ssdgym.engine.kernel import inlined, kernel, shared
 from ssdgym.engine.layout import INDEXED
+from ssdgym.engine.masks import full_mask
 from ssdgym.engine.rng import below, draw
 
 
@@ -53,31 +57,22 @@ def random_eligible(dev, plane, stream, first_draw):
 
 
 @kernel
-def best_run(dev, block):
-    """The mask of the run of sub-blocks with most invalid pages per time to reclaim it.
+def choose_best_set(dev, plane, choice):
+    """Choose the best set of a plane; returns what a policy has to return.
 
-    Benefit = invalid / (valid * t_copy + t_erase), compared by cross-products in integers; ties go to the
-    shorter run, then to the lower start. Exact over all runs of the block (SpeedupGC's measure without
-    neighbours).
+    Where it would win no pages although it has to, and on a device that erases whole blocks only, the whole block with
+    most invalid pages is chosen.
     """
     geometry = dev.geometry[0]
-    t_copy = geometry.read_ns + geometry.program_ns + 2 * geometry.transfer_ns
-    t_erase = geometry.erase_ns
-    if t_copy == 0 and t_erase == 0:
-        t_copy, t_erase = 1, geometry.pages_per_sub_block
-    best_mask = np.uint64(0)
-    best_gain, best_cost = 0, 1
-    base = block * geometry.sub_blocks
-    for length in range(1, geometry.sub_blocks + 1):
-        for start in range(geometry.sub_blocks - length + 1):
-            gain = 0
-            valid = 0
-            for s in range(start, start + length):
-                sub_block = dev.sub_block[base + s]
-                gain += sub_block.invalid
-                valid += sub_block.written - sub_block.invalid
-            cost = valid * t_copy + t_erase
-            if gain * best_cost > best_gain * cost:
-                best_gain, best_cost = gain, cost
-                best_mask = full_mask(length) << np.uint64(start)
-    return best_mask
+    block = np.int64(-1)
+    if geometry.tree_leaves > 0:
+        block = best_of_plane(dev, plane)
+    elif geometry.groups > 0:
+        block = best_of_groups(dev, plane)
+    if block >= 0:
+        mask = dev.best[block].mask
+        if check_erase_set(dev, geometry, plane, block, mask) == OK:
+            choice[0].block = block
+            choice[0].mask = mask
+            return 1
+    return whole_block(dev, choice, fullest_block(dev, geometry, plane))

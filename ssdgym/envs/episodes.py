@@ -15,12 +15,12 @@ from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, with_ftl
 from ssdgym.config.recorded import PlayedConfig
 from ssdgym.config.workload import is_endless, load_workload
 from ssdgym.engine import gc as codes
-from ssdgym.engine.device import first_invalid_action, observe_batch, step_batch
+from ssdgym.engine.device import first_invalid_action, loop_addresses, observe_batch, step_batch
 from ssdgym.engine.layout import ERASE_PAIR, State
 from ssdgym.engine.observe import CANDIDATE_COLUMNS, CONTEXT_COLUMNS, View
 from ssdgym.envs.rewards import Reward
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import get_policy, new_choice
+from ssdgym.policy import Policy, get_policy, new_choice
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.build import make_state
 from ssdgym.simulator.metrics import metrics_of
@@ -70,6 +70,7 @@ class Episodes:
         self.workloads = [load_workload(w) for w in (options.workload if several else [options.workload])]
         _check_workloads(self.workloads)
         self.policies = [get_policy(name) for name in options.proposers]
+        _check_proposers(self.policies, pool)
         self._addresses = self._locate_policies()
         self._parameters = np.stack([policy.vector for policy in self.policies])
         self._choice = new_choice()
@@ -79,6 +80,7 @@ class Episodes:
         kept = min(4 * options.horizon, Recording.latencies)
         recording = Recording(kept, 1024) if timed else Recording(1, 1)
         self.state: State = make_state(self.devices, [0] * count, recording)
+        self._loops = loop_addresses(self.state)
         self.reward = Reward(self.devices, options.objective)
         self._check_pace()
         self.view = _buffers(count, self.candidates, len(self.policies))
@@ -114,11 +116,12 @@ class Episodes:
         return np.array([policy.address for policy in self.policies], np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_addresses"}
+        return {name: value for name, value in vars(self).items() if name not in ("_addresses", "_loops")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._addresses = self._locate_policies()  # elsewhere in another process
+        self._loops = loop_addresses(self.state)
 
     # -- episodes
 
@@ -224,6 +227,7 @@ class Episodes:
                 actions,
                 self._requests,
                 self._counts,
+                self._loops,
                 self.every,
                 self._addresses,
                 self._parameters,
@@ -299,7 +303,7 @@ def _places(devices: list[DeviceConfig]) -> int:
     most = 0
     for device in devices:
         s = device.geometry.sub_blocks_per_block
-        sets = s * (s + 1) // 2 if device.erase_unit == "sub_block_run" else 1
+        sets = {"block": 1, "sub_block_run": s * (s + 1) // 2, "sub_block_set": 2**s - 1}[device.erase_unit]
         most = max(most, device.geometry.blocks_per_plane * sets)
     if most > _MOST_CANDIDATES:
         raise SsdgymError(
@@ -335,6 +339,22 @@ def _check(options: Options) -> None:
             f"candidates must be from {len(options.proposers)} (one for each proposer) to "
             f"{_MOST_CANDIDATES}, not {wanted}."
         )
+
+
+def _check_proposers(policies: list[Policy], devices: list[DeviceConfig]) -> None:
+    """Refuse a proposer whose sets the device cannot erase, or that counts on another placement."""
+    for policy in policies:
+        for device in devices:
+            wanted = policy.device(device)
+            for field, has, asks in (
+                ("erase_unit", device.erase_unit, wanted.erase_unit),
+                ("ftl.placement", device.ftl.placement, wanted.ftl.placement),
+            ):
+                if has != asks:
+                    raise SsdgymError(
+                        f"proposers name {policy.label}, which needs {field} {asks}, and device "
+                        f"{device.name} has {has}; choose another proposer, or a device or ftl that has it."
+                    )
 
 
 def _check_workloads(workloads: list[Any]) -> None:

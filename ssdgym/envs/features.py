@@ -30,6 +30,9 @@ CANDIDATE_FEATURES = (
     Feature("share", "share of the block's sub-blocks in the set"),
     Feature("wear", "erases of the set against the mean m of the candidates: (e - m) / (m + 1)", -1.0, 1.0),
     Feature("gc_stream", "1 if the block holds relocated pages (with a GC stream of their own)"),
+    Feature("log_recycle_benefit", "log2(invalid pages per time to win them, in those one move takes) / 16", -2.0, 2.0),
+    Feature("neighbour_moves", "pages to relocate from neighbours that are not erased, in blocks"),
+    Feature("spent", "share of the set's sub-blocks whose pages are all invalid"),
 )
 
 CONTEXT_FEATURES = (

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ssdgym.config.reproduce import ClaimConfig, FigureConfig
-from ssdgym.errors import SsdgymError
-from ssdgym.experiments.results import Result
+from ssdgym.config.claims import (
+    ChangeClaim,
+    ClaimConfig,
+    DirectionClaim,
+    LimitClaim,
+    RangeClaim,
+    TrendClaim,
+    UnchangedClaim,
+    ValueClaim,
+)
+from ssdgym.config.reproduce import FigureConfig, PanelConfig
+from ssdgym.experiments.samples import Place, Sample, Values, values_of, variants_of, workloads_of
 from ssdgym.experiments.statistics import Estimate, stratified_bootstrap
+from ssdgym.experiments.verdicts import Verdict, side_of, verdict
 
 Scores = NDArray[np.float64]
-
-Verdict = Literal[
-    "holds within a factor two", "direction holds", "direction holds, limit missed", "does not hold", "holds"
-]
-
-#: Shares of the published change between which a measured one counts as of its magnitude.
-_FACTOR = 2.0
+#: A workload, and the scores of one comparison on it: shape (seeds,).
+Column = tuple[str, dict[int, float]]
 
 
 @dataclass(frozen=True)
@@ -31,130 +36,112 @@ class Finding:
     Attributes:
         claim: what the paper says.
         workloads: those it was checked on.
-        measured: the change here, as the claim counts it: the metric of one series over that of the other,
-            minus one.
-        per_workload: the same for each workload, mean over seeds.
-        verdict: ``holds`` is for limits and for claims of no change.
+        claimed: how many of those that were run it is about.
+        measured: what the claim counts, here: a change (the metric of one series over that of the other,
+            minus one), or for a value the metric itself; of a range, the smallest change and the largest.
+            Empty where nothing was measured.
+        per_workload: the same for each workload, mean over all else.
+        verdict: see ``ssdgym.experiments.verdicts``.
     """
 
     claim: ClaimConfig
     workloads: tuple[str, ...]
-    measured: Estimate
+    claimed: int
+    measured: tuple[Estimate, ...]
     per_workload: dict[str, float]
     verdict: Verdict
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON; limits of an interval that one seed does not give are null."""
-        low, high = (None if np.isnan(x) else x for x in (self.measured.low, self.measured.high))
         return {
             **self.claim.model_dump(mode="json"),
             "workloads": list(self.workloads),
-            "measured": {"change": self.measured.value, "low": low, "high": high},
+            "measured": [
+                {name: None if np.isnan(x) else x for name, x in vars(estimate).items()}
+                for estimate in self.measured
+            ],
             "per_workload": self.per_workload,
             "verdict": self.verdict,
         }
 
 
-def check_claims(figure: FigureConfig, results: Sequence[Result]) -> list[Finding]:
-    """Check every claim of a figure on results of its cells.
+def check_claims(figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -> list[Finding]:
+    """Check every claim of a panel on the samples of its figure.
 
-    Raises:
-        SsdgymError: a result that a claim needs is missing, or its metric is 0 where it is divided by.
+    A workload on which a claim's metric was not measured, or is 0 where it is divided by, is left out of it.
     """
-    return [_check(figure, claim, results) for claim in figure.claims]
+    values = values_of(samples, panel)
+    run = workloads_of(samples)
+    return [_check(figure, claim, values, run) for claim in panel.claims]
 
 
-def changes(figure: FigureConfig, results: Sequence[Result], series: str, against: str) -> dict[str, Scores]:
-    """Return the changes of one series against another by workload: shape (seeds,) each, in order of seeds.
-
-    Raises:
-        SsdgymError: as :func:`check_claims`.
-    """
-    ours, theirs = (_by_workload(figure, results, name) for name in (series, against))
-    found = {}
-    for workload, scores in ours.items():
-        base = theirs.get(workload, {})
-        if set(base) != set(scores):
-            raise SsdgymError(
-                f"{figure.paper} figure {figure.figure}: {series} and {against} have other seeds on "
-                f"{workload}; run it again into an empty folder"
-            )
-        if not all(base.values()):
-            raise SsdgymError(
-                f"{figure.paper} figure {figure.figure}: {figure.metric} of {against} is 0 on {workload}, so "
-                "nothing can be compared with it; run more of the trace (a larger --scale)"
-            )
-        found[workload] = np.array([scores[seed] / base[seed] - 1 for seed in sorted(scores)])
-    return found
+def _check(figure: FigureConfig, claim: ClaimConfig, values: Values, run: Sequence[str]) -> Finding:
+    wanted = [name for name in run if not claim.workloads or name in claim.workloads]
+    claimed = len(claim.workloads or figure.workloads)
+    columns = [column for name in wanted for column in _columns(figure, claim, values, name)]
+    seeds = sorted(set.intersection(*(set(scores) for _, scores in columns))) if columns else []
+    if not seeds:
+        return Finding(claim, (), claimed, (), {}, "not measured")
+    matrix = np.array([[scores[seed] for _, scores in columns] for seed in seeds])
+    names = np.array([name for name, _ in columns])
+    found = tuple(dict.fromkeys(names.tolist()))
+    measured, steps = _measured(figure, claim, matrix)
+    per_workload = {name: float(matrix[:, names == name].mean()) for name in found}
+    return Finding(claim, found, claimed, measured, per_workload, verdict(claim, measured, steps))
 
 
-def _check(figure: FigureConfig, claim: ClaimConfig, results: Sequence[Result]) -> Finding:
-    found = changes(figure, results, claim.series, claim.against)
-    wanted = [name for name in claim.workloads or found if name in found]
-    if not wanted:
-        raise SsdgymError(
-            f"{figure.paper} figure {figure.figure}: no workload of the claim '{claim.said}' was run; take a "
-            "larger --scale"
-        )
-    matrix = np.array([found[name] for name in wanted]).T
-    measured = stratified_bootstrap(matrix, _statistic(claim))
-    return Finding(
-        claim,
-        tuple(wanted),
-        measured,
-        {name: float(found[name].mean()) for name in wanted},
-        verdict(claim, measured),
-    )
+def _columns(figure: FigureConfig, claim: ClaimConfig, values: Values, workload: str) -> list[Column]:
+    """The comparisons that a claim makes on a workload; a trend is all of its variants or none."""
+    variants = variants_of(figure, claim.variants)
+    places = [Place(claim.series, workload, variant) for variant in variants]
+    if isinstance(claim, ValueClaim):
+        return [(workload, values[place]) for place in places if place in values]
+    if isinstance(claim, TrendClaim):
+        found = [_changes(values, place, places[0]) for place in places[1:]]
+        return [] if any(scores is None for scores in found) else [(workload, s) for s in found if s]
+    pairs = [(place, place._replace(series=other)) for place in places for other in claim.against]
+    return [(workload, scores) for pair in pairs if (scores := _changes(values, *pair))]
 
 
-def verdict(claim: ClaimConfig, measured: Estimate) -> Verdict:
-    """Judge a measured change by what was claimed.
-
-    The direction holds if the interval lies on the claimed side of zero, the magnitude if the change is
-    between half and twice the claimed one. A limit holds if the interval lies within it, a claim of no
-    change if the interval lies within the stated width.
-    """
-    low, high = _limits(measured)
-    if claim.change == 0:
-        within = -claim.unchanged_within <= low and high <= claim.unchanged_within
-        return "holds" if within else "does not hold"
-    side = np.sign(claim.change)
-    if min(side * low, side * high) <= 0:
-        return "does not hold"
-    if claim.bound:
-        # Of a fall, "under" is at least as far; of a rise, "up to" is at most as far.
-        return "holds" if high <= claim.change else "direction holds, limit missed"
-    share = measured.value / claim.change
-    return "holds within a factor two" if 1 / _FACTOR <= share <= _FACTOR else "direction holds"
+def _changes(values: Values, place: Place, base: Place) -> dict[int, float] | None:
+    """The changes from one place to another by seed; ``None`` where there is nothing to compare with."""
+    ours, theirs = values.get(place, {}), values.get(base, {})
+    common = ours.keys() & theirs.keys()
+    if not common or not all(theirs[seed] for seed in common):
+        return None
+    return {seed: ours[seed] / theirs[seed] - 1 for seed in sorted(common)}
 
 
-def _limits(measured: Estimate) -> tuple[float, float]:
-    """The interval; where one seed leaves none, the value."""
-    if np.isnan(measured.low):
-        return measured.value, measured.value
-    return measured.low, measured.high
+def _measured(
+    figure: FigureConfig, claim: ClaimConfig, matrix: Scores
+) -> tuple[tuple[Estimate, ...], list[float]]:
+    """What a claim counts over a matrix (seeds, comparisons); of a trend the steps along it, too."""
+    if isinstance(claim, RangeClaim):
+        return (_estimate(matrix, np.min), _estimate(matrix, np.max)), []
+    if isinstance(claim, TrendClaim):
+        changes = len(variants_of(figure, claim.variants)) - 1
+        along = matrix.mean(axis=0).reshape(-1, changes).mean(axis=0)
+        return (_estimate(matrix[:, changes - 1 :: changes], np.mean),), np.diff(along, prepend=0.0).tolist()
+    if isinstance(claim, ValueClaim):
+        return (_estimate(matrix, np.mean),), []
+    return (_estimate(matrix, _statistic(claim)),), []
 
 
-def _statistic(claim: ClaimConfig) -> Callable[[Scores], float]:
-    """The one number over a matrix (seeds, workloads) that a claim is about."""
-    side = np.sign(claim.change) or 1.0
+def _estimate(matrix: Scores, statistic: Callable[[Scores], Any]) -> Estimate:
+    """Of the comparisons, each the mean over its seeds."""
+    return stratified_bootstrap(matrix, lambda drawn: float(statistic(drawn.mean(axis=0))))
+
+
+def _statistic(
+    claim: ChangeClaim | LimitClaim | UnchangedClaim | DirectionClaim,
+) -> Callable[[Scores], float]:
+    """The one number over the changes of all comparisons that a claim is about."""
+    side = side_of(claim)
     match claim.statistic:
         case "mean":
-            return lambda matrix: float(matrix.mean())
+            return lambda changes: float(changes.mean())
         case "maximum":
-            return lambda matrix: float(side * (side * matrix.mean(axis=0)).max())
+            return lambda changes: float(side * (side * changes).max())
         case "each":
             # All of them hold if the one that is farthest from the claim does.
-            return lambda matrix: float(side * (side * matrix.mean(axis=0)).min())
-
-
-def _by_workload(figure: FigureConfig, results: Sequence[Result], series: str) -> dict[str, dict[int, float]]:
-    found: dict[str, dict[int, float]] = {}
-    for result in results:
-        if getattr(result, figure.series) == series:
-            found.setdefault(result.workload, {})[result.seed] = result.metric(figure.metric)
-    if not found:
-        raise SsdgymError(
-            f"{figure.paper} figure {figure.figure}: there is no result of {series}; run it again"
-        )
-    return found
+            return lambda changes: float(side * (side * changes).min())

@@ -27,7 +27,7 @@ AGEING_SEED = 0
 #: Times that a workload is played before giving up to see anything collected.
 _MOST_REPETITIONS = 1000
 
-Preconditioning = Literal["none", "fill", "uniform", "workload", "repeat"]
+Preconditioning = Literal["none", "fill", "uniform", "workload", "repeat", "until_gc"]
 
 #: Called with (cells done, cells in all).
 Progress = Callable[[int, int], None]
@@ -52,7 +52,9 @@ class Cell:
         preconditioning: what the device goes through before that: nothing at all, or a fill followed by
             overwrites (uniform, or shaped like the workload) until collection is steady. All seeds and
             policies start from the same aged device. Or ``repeat``: the whole workload again and again
-            until something has been collected; the next time is measured.
+            until something has been collected; the next time is measured. Or ``until_gc``: uniformly random
+            pages are written in no time, under the policy itself and by the cell's seed, until every plane
+            has collected.
         agent: file of a learned agent that takes the decisions, ``None`` for a policy. It needs a number of
             ``host_pages`` and the preconditioning ``workload``, which is what its environment does.
         objective: what that agent was trained for.
@@ -73,6 +75,11 @@ class Cell:
     objective: str = ""
     label: str = ""
     device_label: str = ""
+
+    @property
+    def decider(self) -> str | None:
+        """The policy that the device runs with; ``None`` for an agent."""
+        return None if self.agent else self.policy
 
     @property
     def device_name(self) -> str:
@@ -192,19 +199,16 @@ def check_cells(cells: Sequence[Cell]) -> None:
     Raises:
         SsdgymError: one of them does not exist, is wrongly configured or does not fit.
     """
-    from ssdgym.config.device import load_device, with_ftl
     from ssdgym.config.workload import is_endless, load_workload
-    from ssdgym.policy import get_policy
+    from ssdgym.policy import device_for
     from ssdgym.simulator.build import check_reachable, thresholds_of
     from ssdgym.workloads.stream import writes_nothing
 
-    for cell in {(repr(cell.device), cell.ftl): cell for cell in cells}.values():
-        device = with_ftl(load_device(cell.device), ftl_changes(cell.ftl))
+    for cell in {(repr(cell.device), cell.ftl, cell.decider): cell for cell in cells}.values():
+        device = device_for(cell.device, ftl_changes(cell.ftl), cell.decider)
         check_reachable(device, thresholds_of(device))
-    for cell in {(cell.policy, cell.agent): cell for cell in cells}.values():
-        if cell.agent is None:
-            get_policy(cell.policy)
-        elif cell.preconditioning != "workload" or cell.host_pages is None or cell.requests is not None:
+    for cell in {(cell.policy, cell.agent): cell for cell in cells if cell.agent}.values():
+        if cell.preconditioning != "workload" or cell.host_pages is None or cell.requests is not None:
             raise SsdgymError(
                 f"{cell.agent}: an agent is evaluated for a number of host pages on devices aged by "
                 "the workload: set host_pages, not requests, and the preconditioning to workload"
@@ -236,10 +240,7 @@ def run_cell(cell: Cell, progress: Callable[[int], None] | None = None) -> Resul
     if cell.preconditioning == "repeat":
         metrics = _repeated(simulator, workload, cell.seed)
         return cell.result(metrics, time.perf_counter() - started)
-    if cell.preconditioning == "fill":
-        simulator.fill()
-    elif cell.preconditioning != "none":
-        simulator.age(workload if cell.preconditioning == "workload" else None, seed=AGEING_SEED)
+    _precondition(simulator, workload, cell)
     stream = open_workload(
         workload,
         logical_pages=simulator.logical_pages,
@@ -250,6 +251,19 @@ def run_cell(cell: Cell, progress: Callable[[int], None] | None = None) -> Resul
         _chunks(stream, cell.requests), host_pages=cell.host_pages, settle=cell.settle, progress=progress
     )
     return cell.result(metrics, time.perf_counter() - started)
+
+
+def _precondition(simulator: Simulator, workload: WorkloadConfig, cell: Cell) -> None:
+    """What comes before the run, in no time."""
+    from ssdgym.simulator.ageing import write_until_collecting
+
+    match cell.preconditioning:
+        case "fill":
+            simulator.fill()
+        case "until_gc":
+            write_until_collecting(simulator, cell.seed)
+        case "uniform" | "workload":
+            simulator.age(workload if cell.preconditioning == "workload" else None, seed=AGEING_SEED)
 
 
 def _repeated(simulator: Simulator, workload: WorkloadConfig, seed: int) -> dict[str, Any]:

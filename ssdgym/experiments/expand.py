@@ -98,15 +98,19 @@ def _devices(config: ExperimentConfig) -> Iterator[_Device]:
         for values in itertools.product(*swept.values()):
             changes = dict(zip(swept, values, strict=True))
             label = source_name(source) + _in_brackets(changes)
-            yield _Device(label, _changed(own, changes, label) if changes else own)
+            yield _Device(label, with_fields(own, changes, label, "sweeps") if changes else own)
 
 
 def _in_brackets(changes: dict[str, Any]) -> str:
     return "(" + ", ".join(f"{name}={value}" for name, value in changes.items()) + ")" if changes else ""
 
 
-def _changed(device: DeviceConfig, changes: dict[str, Any], label: str) -> DeviceConfig:
-    """The device with other values in fields given by their dotted names."""
+def with_fields(device: DeviceConfig, changes: dict[str, Any], label: str, where: str) -> DeviceConfig:
+    """The device, called ``label``, with other values in fields given by their dotted names.
+
+    Raises:
+        SsdgymError: there is no such field, or the values do not fit; the sentence starts with ``where``.
+    """
     data = device.model_dump(exclude_unset=True)
     data["name"] = label
     for name, value in changes.items():
@@ -115,7 +119,7 @@ def _changed(device: DeviceConfig, changes: dict[str, Any], label: str) -> Devic
         for part in outer:
             inner = inner.setdefault(part, {})
             if not isinstance(inner, dict):
-                raise SsdgymError(f"sweeps: a device has no field {name}; correct its spelling")
+                raise SsdgymError(f"{where}: a device has no field {name}; correct its spelling")
         inner[last] = value
         # The logical space is given either way, and a sweep replaces the way the device has it.
         for one, other in (("over_provisioning", "logical_pages"), ("logical_pages", "over_provisioning")):
@@ -124,7 +128,7 @@ def _changed(device: DeviceConfig, changes: dict[str, Any], label: str) -> Devic
     try:
         return load_device(data)
     except SsdgymError as error:
-        raise SsdgymError(f"sweeps, {label}: {error}") from None
+        raise SsdgymError(f"{where}, {label}: {error}") from None
 
 
 def _ftls(config: ExperimentConfig) -> Iterator[FtlOptions]:

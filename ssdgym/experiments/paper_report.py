@@ -1,126 +1,147 @@
-"""A paper's figure regenerated: its table, its picture, and what the paper said beside what was measured."""
+"""A paper's figure regenerated, in words and tables: its numbers, and what the paper said beside them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
-from ssdgym.config.reproduce import FigureConfig
+from ssdgym.config.claims import (
+    ChangeClaim,
+    ClaimConfig,
+    DirectionClaim,
+    LimitClaim,
+    RangeClaim,
+    TrendClaim,
+    UnchangedClaim,
+    ValueClaim,
+)
+from ssdgym.config.reproduce import FigureConfig, ScaleConfig
 from ssdgym.experiments.claims import Finding
+from ssdgym.experiments.paper_figures import Bars
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.statistics import Estimate, stratified_bootstrap
-from ssdgym.experiments.style import color_of, legend_below, save_figure, styled
+from ssdgym.experiments.statistics import Estimate
 
 
-@dataclass(frozen=True)
-class Bars:
-    """The numbers of a figure.
-
-    Attributes:
-        series: names of the bars of a group.
-        workloads: names of the groups.
-        estimates: of each bar by (series, workload), mean over seeds with a 95 % interval; relative to the
-            series that counts as 1, seed by seed, where the figure is normalised.
-    """
-
-    series: tuple[str, ...]
-    workloads: tuple[str, ...]
-    estimates: dict[tuple[str, str], Estimate]
-
-
-def bars_of(figure: FigureConfig, results: Sequence[Result]) -> Bars:
-    """Return the numbers of a figure from the results of its cells."""
-    series = figure.devices if figure.series == "device" else figure.policies
-    workloads = tuple(dict.fromkeys(result.workload for result in results))
-    values = {
-        (getattr(result, figure.series), result.workload, result.seed): result.metric(figure.metric)
-        for result in results
-    }
-    seeds = sorted({result.seed for result in results})
-    estimates = {}
-    for name in series:
-        for workload in workloads:
-            scores = np.array([values[name, workload, seed] for seed in seeds])
-            if figure.normalise_to is not None:
-                base = np.array([values[figure.normalise_to, workload, seed] for seed in seeds])
-                # 0 / 0 happens where nothing was collected at all; the table then says nan.
-                with np.errstate(invalid="ignore", divide="ignore"):
-                    scores = scores / base
-            if np.isfinite(scores).all():
-                estimates[name, workload] = stratified_bootstrap(scores[:, None], lambda m: float(m.mean()))
-            else:
-                estimates[name, workload] = Estimate(np.nan, np.nan, np.nan)
-    return Bars(tuple(series), workloads, estimates)
-
-
-def claim_lines(figure: FigureConfig, findings: Sequence[Finding]) -> list[str]:
-    """Return one line per claim: what the paper says, what was measured, and the verdict."""
+def claim_lines(number: str, findings: Sequence[Finding]) -> list[str]:
+    """Return one line per claim of a panel: what the paper says, what was measured, and the verdict."""
     return [
-        f"figure {figure.figure}: {finding.claim.said} ({finding.claim.source}) | paper "
-        f"{_paper(finding)} | here {_here(figure, finding)} | {finding.verdict}"
+        f"figure {number}: {finding.claim.said} ({finding.claim.source}) | paper "
+        f"{said_of(finding.claim)} | here {measured_of(finding)} | {finding.verdict}"
         for finding in findings
     ]
 
 
-def _paper(finding: Finding) -> str:
-    claim = finding.claim
-    limit = ("at least " if claim.change < 0 else "at most ") if claim.bound else ""
-    return f"{limit}{claim.change:+.1%}" if claim.change else f"within {claim.unchanged_within:.1%}"
+def said_of(claim: ClaimConfig) -> str:
+    """What the paper says, as a number or in a word."""
+    match claim:
+        case ChangeClaim():
+            return f"{claim.change:+.1%}"
+        case LimitClaim():
+            return f"{'at least' if claim.limit < 0 else 'at most'} {claim.limit:+.1%}"
+        case UnchangedClaim():
+            return f"within {claim.within:.1%}"
+        case RangeClaim():
+            return f"{claim.low:+.1%} to {claim.high:+.1%}"
+        case ValueClaim():
+            return f"{claim.value:g}"
+        case DirectionClaim():
+            return "lower" if claim.direction == "falls" else "higher"
+        case TrendClaim():
+            return claim.direction
 
 
-def _here(figure: FigureConfig, finding: Finding) -> str:
+def measured_of(finding: Finding) -> str:
     """What was measured, and on how many of the claim's traces where not on all of them."""
-    claimed = len(finding.claim.workloads or figure.workloads)
-    part = "" if len(finding.workloads) == claimed else f", on {len(finding.workloads)} of {claimed} traces"
-    return _change(finding.measured) + part
+    if not finding.measured:
+        return "nothing"
+    claim, one = finding.claim, finding.measured[0]
+    if isinstance(claim, RangeClaim):
+        text = f"{one.value:+.1%} to {finding.measured[-1].value:+.1%}"
+    elif isinstance(claim, ValueClaim):
+        share = (one.value - claim.beyond) / (claim.value - claim.beyond)
+        beyond = f" beyond {claim.beyond:g}" if claim.beyond else ""
+        text = f"{_with_interval(one, '.3f')}, {share:.1f} times the paper's{beyond}"
+    else:
+        text = _with_interval(one, "+.1%")
+    count = len(finding.workloads)
+    part = "" if count == finding.claimed else f", on {count} of {finding.claimed} traces"
+    return text + part
 
 
-def _change(estimate: Estimate) -> str:
+def _with_interval(estimate: Estimate, style: str) -> str:
     if np.isnan(estimate.low):
-        return f"{estimate.value:+.1%} (one seed, no interval)"
-    return f"{estimate.value:+.1%} [{estimate.low:+.1%}, {estimate.high:+.1%}]"
+        return f"{estimate.value:{style}} (one seed, no interval)"
+    return f"{estimate.value:{style}} [{estimate.low:{style}}, {estimate.high:{style}}]"
 
 
 def markdown(
-    figure: FigureConfig, scale: str, bars: Bars, findings: Sequence[Finding], results: Sequence[Result]
+    figure: FigureConfig,
+    scale: tuple[str, ScaleConfig],
+    panels: Sequence[tuple[Bars, Sequence[Finding]]],
+    results: Sequence[Result],
 ) -> str:
-    """Return the figure as Markdown: how it was made, the table of its bars, and the claims."""
-    relative = "" if figure.normalise_to is None else f", relative to {figure.normalise_to}"
+    """Return the figure as Markdown: how it was made, and of each panel the table of its bars and the claims.
+
+    Args:
+        figure: which.
+        scale: name and content.
+        panels: the numbers and the findings of each.
+        results: of the figure's cells.
+    """
+    name, amount = scale
+    lines = [f"# {figure.paper}, figure {figure.figure}: {figure.title}", "", f"Scale `{name}`."]
+    for bars, findings in panels:
+        lines += _panel_lines(figure, bars, findings)
+    lines += ["", "Where this is not the paper's experiment:", ""]
+    lines += [f"- {text}" for text in [*figure.departures, *amount.departures, *assumed_lines(results)]]
+    return "\n".join([*lines, ""])
+
+
+def _panel_lines(figure: FigureConfig, bars: Bars, findings: Sequence[Finding]) -> list[str]:
+    panel = bars.panel
+    title = f": {panel.title}" if panel.title else ""
+    relative = "" if panel.normalise_to is None else f", relative to {panel.normalise_to}"
+    axis = f" {figure.axis} |" if figure.variants else ""
     lines = [
-        f"# {figure.paper}, figure {figure.figure}: {figure.title}",
         "",
-        f"Scale `{scale}`. Metric: `{figure.metric}` ({figure.unit}){relative}; means over seeds with 95 % "
-        "intervals.",
+        f"## {figure.number_of(panel)}{title}",
         "",
-        "| trace | " + " | ".join(bars.series) + " |",
-        "|---|" + "---:|" * len(bars.series),
+        f"Metric: `{panel.metric}` ({panel.unit}){relative}; means over seeds with 95 % intervals.",
+        "",
+        f"| trace |{axis} " + " | ".join(bars.series) + " |",
+        "|---|" + ("---|" if axis else "") + "---:|" * len(bars.series),
     ]
-    for workload in bars.workloads:
-        cells = [_cell(bars.estimates[name, workload]) for name in bars.series]
-        lines.append(f"| {workload} | " + " | ".join(cells) + " |")
+    for workload, variant in bars.groups:
+        cells = [cell(estimate) for estimate in bars.row((workload, variant))]
+        names = [workload, variant] if figure.variants else [workload]
+        lines.append("| " + " | ".join([*names, *cells]) + " |")
     lines += ["", "| claim | source | paper | here [95 %] | verdict |", "|---|---|---:|---:|---|"]
     for finding in findings:
         claim = finding.claim
         lines.append(
-            f"| {claim.said} | {claim.source} | {_paper(finding)} | {_here(figure, finding)} "
+            f"| {claim.said} | {claim.source} | {said_of(claim)} | {measured_of(finding)} "
             f"| {finding.verdict} |"
         )
-    lines += ["", "Where this is not the paper's experiment:", ""]
-    lines += [f"- {text}" for text in [*figure.departures, *assumed_lines(results)]]
-    return "\n".join([*lines, ""])
+    return lines
 
 
 def assumed_lines(results: Sequence[Result]) -> list[str]:
-    """Return, for each workload, what of it is assumed and not published; nothing of a trace."""
-    found = {result.workload: result.assumed for result in results if result.assumed}
-    return [f"assumed of {workload}: {fields}" for workload, fields in found.items()]
+    """Return what of the workloads is assumed and not published, those with the same assumptions together;
+    nothing of a trace.
+    """
+    found: dict[str, dict[str, None]] = {}
+    for result in results:
+        if result.assumed:
+            found.setdefault(result.assumed, {})[result.workload] = None
+    return [f"assumed of {', '.join(names)}: {fields}" for fields, names in found.items()]
 
 
-def _cell(estimate: Estimate) -> str:
+def cell(estimate: Estimate) -> str:
+    """A bar in a table of Markdown."""
+    if np.isnan(estimate.value):
+        return "not measured"
     if np.isnan(estimate.low):
         return f"{estimate.value:.3f}"
     return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
@@ -128,38 +149,6 @@ def _cell(estimate: Estimate) -> str:
 
 def paths_of(figure: FigureConfig, out: Path) -> tuple[Path, Path]:
     """Return where the Markdown and the picture of a figure go in its folder."""
-    stem = f"figure{figure.figure}"
+    # One panel that was asked for does not take the place of the whole figure.
+    stem = f"figure{figure.number_of(figure.panels[0]) if len(figure.panels) == 1 else figure.figure}"
     return out / f"{stem}.md", out / f"{stem}.png"
-
-
-@styled()
-def draw(figure: FigureConfig, bars: Bars, path: Path) -> Path:
-    """Draw a figure as groups of bars with intervals; return ``path``, a PNG, SVG or PDF by its ending.
-
-    Raises:
-        SsdgymError: the file cannot be written.
-    """
-    groups = np.arange(len(bars.workloads))
-    width = 1.0 / (len(bars.series) + 1)
-    size = (max(6.4, 1.2 + 0.22 * len(groups) * (len(bars.series) + 1)), 4.2)
-    picture = Figure(figsize=size, layout="constrained")
-    axes = picture.add_subplot()
-    for index, name in enumerate(bars.series):
-        estimates = [bars.estimates[name, workload] for workload in bars.workloads]
-        spread = np.array([[e.value - e.low, e.high - e.value] for e in estimates]).T
-        axes.bar(
-            groups + (index - (len(bars.series) - 1) / 2) * width,
-            [estimate.value for estimate in estimates],
-            width,
-            yerr=None if np.isnan(spread).any() else np.maximum(spread, 0.0),
-            color=color_of(index),
-            edgecolor="white",
-            label=name,
-        )
-    axes.set_xticks(groups, bars.workloads)
-    axes.set_xlabel("trace")
-    relative = "" if figure.normalise_to is None else f", {figure.normalise_to} = 1"
-    axes.set_ylabel(f"{figure.metric} ({figure.unit}{relative})")
-    axes.set_title(f"{figure.paper}, figure {figure.figure}: {figure.title}")
-    legend_below(picture, axes, columns=6)
-    return save_figure(picture, path)

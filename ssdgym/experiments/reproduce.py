@@ -1,20 +1,27 @@
-"""The cells of a paper's figure, and what comes of them."""
+"""The figures of papers, and the cells that they take."""
 
 from __future__ import annotations
 
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from ssdgym.config.device import DeviceConfig, load_device
-from ssdgym.config.loading import available, load_config
+from ssdgym.config.loading import available, load_config, parse_mapping
 from ssdgym.config.recorded import PlayedConfig, TraceConfig
 from ssdgym.config.reproduce import FigureConfig, ScaleConfig
 from ssdgym.config.transforms import HeadConfig
 from ssdgym.config.workload import RecordedConfig, load_workload, trace_called
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.evaluate import Cell
+from ssdgym.experiments.expand import with_fields
+from ssdgym.experiments.samples import Place, Point
 from ssdgym.workloads.recorded import open_records
 from ssdgym.workloads.records.pages import volume_pages
+
+#: The file of a paper's folder with what its figures share.
+_COMMON = "common"
+_FTL = "ftl."
 
 
 def papers() -> list[str]:
@@ -24,20 +31,48 @@ def papers() -> list[str]:
 
 
 def figures(paper: str, number: str | None = None) -> list[FigureConfig]:
-    """Return the figures of a paper that can be regenerated, or the one asked for.
+    """Return the figures of a paper that can be regenerated, in its order, or what was asked for.
+
+    Args:
+        paper: name of its folder.
+        number: of a figure (``12``) or of one panel of it (``12a``).
 
     Raises:
         SsdgymError: there is no such paper or figure.
     """
     if paper not in papers():
         raise SsdgymError(f"there is no paper '{paper}' to reproduce: choose one of {', '.join(papers())}")
-    folder = f"experiments/{paper}"
-    found = [load_config(FigureConfig, name, folder) for name in available(folder)]
-    chosen = [figure for figure in found if number in (None, figure.figure)]
+    names = [name for name in available(f"experiments/{paper}") if name != _COMMON]
+    found = sorted((_load(paper, name) for name in names), key=lambda one: (len(one.figure), one.figure))
+    chosen = [part for figure in found if (part := _part(figure, number)) is not None]
     if not chosen:
-        known = ", ".join(figure.figure for figure in found)
+        known = ", ".join(figure.number_of(panel) for figure in found for panel in figure.panels)
         raise SsdgymError(f"--figure {number}: of {paper} there are the figures {known}; choose one of them")
     return chosen
+
+
+def _load(paper: str, name: str) -> FigureConfig:
+    """A figure, with what its file leaves out from the file that the figures of the paper share."""
+    folder = f"experiments/{paper}"
+    shared = _mapping(folder, _COMMON) if _COMMON in available(folder) else {}
+    try:
+        return load_config(FigureConfig, {**shared, **_mapping(folder, name)}, folder)
+    except SsdgymError as error:
+        reason = str(error).partition(": ")[2]
+        raise SsdgymError(f"configs/{folder}/{name}.yaml (or {_COMMON}.yaml): {reason}") from None
+
+
+def _mapping(folder: str, name: str) -> dict[str, Any]:
+    file = resources.files("ssdgym.configs").joinpath(folder, f"{name}.yaml")
+    return parse_mapping(file.read_text(encoding="utf-8"), f"configs/{folder}/{name}.yaml")
+
+
+def _part(figure: FigureConfig, number: str | None) -> FigureConfig | None:
+    """The figure as far as it was asked for: all of it, one panel or nothing."""
+    if number in (None, figure.figure):
+        return figure
+    panels = tuple(panel for panel in figure.panels if figure.number_of(panel) == number)
+    return figure.model_copy(update={"panels": panels}) if panels else None
 
 
 def scale_of(figure: FigureConfig, name: str) -> ScaleConfig:
@@ -55,8 +90,8 @@ def scale_of(figure: FigureConfig, name: str) -> ScaleConfig:
     )
 
 
-def cells_of(figure: FigureConfig, scale: ScaleConfig, traces: Path | None) -> list[Cell]:
-    """Return the runs that a figure takes.
+def points_of(figure: FigureConfig, scale: ScaleConfig, traces: Path | None) -> list[Point]:
+    """Return the runs that a figure takes, each at its place.
 
     Args:
         figure: which.
@@ -65,28 +100,47 @@ def cells_of(figure: FigureConfig, scale: ScaleConfig, traces: Path | None) -> l
             the stand-in is played.
 
     Raises:
-        SsdgymError: a device, a workload or a trace is wrong.
+        SsdgymError: a device, a variant, a workload or a trace is wrong.
     """
-    cells = []
-    for name in scale.workloads or figure.workloads:
-        workload = _workload(name, scale, traces)
+    return [
+        point
+        for name in figure.workloads
+        if not scale.workloads or name in scale.workloads
+        for point in _points_on(figure, scale, name, _workload(name, scale, traces))
+    ]
+
+
+def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, workload: RecordedConfig) -> list[Point]:
+    points = []
+    for variant in figure.variant_names:
+        changes = figure.variants.get(variant, {})
+        ftl = figure.ftl | {key.removeprefix(_FTL): v for key, v in changes.items() if key.startswith(_FTL)}
         for device_name in figure.devices:
-            device = _device(figure, device_name, name, workload)
-            cells += [
-                Cell(
-                    device=device,
-                    workload=workload,
-                    policy=policy,
-                    seed=seed,
-                    ftl=tuple(sorted(figure.ftl.items())),
-                    preconditioning=figure.preconditioning,
-                    label=name,
-                )
-                for policy in figure.policies
-                # A trace draws nothing, and copies of one run are no sample.
-                for seed in range(1, 2 if isinstance(workload, TraceConfig) else scale.seeds + 1)
-            ]
-    return cells
+            device = _device(figure, scale.devices.get(device_name, device_name), variant, name, workload)
+            for policy in figure.policies:
+                series = device_name if figure.series == "device" else policy
+                points += [
+                    Point(
+                        Place(series, name, variant),
+                        Cell(
+                            device=device,
+                            workload=workload,
+                            policy=policy,
+                            seed=seed,
+                            ftl=tuple(sorted(ftl.items())),
+                            preconditioning=figure.preconditioning,
+                            label=name,
+                        ),
+                    )
+                    for seed in range(1, _seeds(figure, scale, workload) + 1)
+                ]
+    return points
+
+
+def _seeds(figure: FigureConfig, scale: ScaleConfig, workload: RecordedConfig) -> int:
+    """A trace draws nothing, and copies of one run are no sample; what comes before it may draw."""
+    draws = not isinstance(workload, TraceConfig) or figure.preconditioning == "until_gc"
+    return scale.seeds if draws else 1
 
 
 def _workload(name: str, scale: ScaleConfig, traces: Path | None) -> RecordedConfig:
@@ -97,8 +151,14 @@ def _workload(name: str, scale: ScaleConfig, traces: Path | None) -> RecordedCon
     return workload.model_copy(update={"addresses": "fold", "transforms": (*workload.transforms, *heads)})
 
 
-def _device(figure: FigureConfig, device: str, workload: str, config: RecordedConfig) -> DeviceConfig:
+def _device(
+    figure: FigureConfig, device: str, variant: str, workload: str, config: RecordedConfig
+) -> DeviceConfig:
     model = load_device(device)
+    changes = {k: v for k, v in figure.variants.get(variant, {}).items() if not k.startswith(_FTL)}
+    if changes:
+        label = f"{device}({', '.join(f'{name}={value}' for name, value in changes.items())})"
+        model = with_fields(model, changes, label, f"variants.{variant}")
     if (spare := figure.over_provisioning.get(workload)) is not None:
         model = model.model_copy(update={"over_provisioning": spare, "logical_pages": None})
     if figure.fit == "address_space":

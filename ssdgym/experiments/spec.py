@@ -72,17 +72,16 @@ def cell_key(spec: dict[str, Any]) -> str:
     Two devices that differ only in what they are called have the same key. The code is the version of ssdgym,
     the engine (numba included), the workloads and the simulator, and the policy's or the agents' sources.
     """
-    from ssdgym.config.device import load_device, with_ftl
     from ssdgym.engine.kernel import engine_hash
     from ssdgym.experiments.evaluate import ftl_changes
-    from ssdgym.policy import get_policy
+    from ssdgym.policy import device_for, get_policy
 
     parts = {name: value for name, value in spec.items() if name not in _NAMES}
-    device = with_ftl(load_device(parts["device"]), ftl_changes(cell_ftl(spec)))
+    device = device_for(parts["device"], ftl_changes(cell_ftl(spec)), spec["policy"])
     parts["device"] = device.model_dump(mode="json", exclude=_REMARKS)
     parts["ftl"] = None
     if spec["agent"] is None:
-        parts["policy"] = get_policy(spec["policy"]).label
+        parts["policy"] = get_policy(spec["policy"]).composition
     else:
         parts["agent"] = {name: value for name, value in spec["agent"].items() if name != "path"}
     parts["code"] = [ssdgym.__version__, engine_hash(), _code_hash(spec["policy"])]

@@ -11,6 +11,7 @@ import hashlib
 import json
 import warnings
 import zipfile
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,11 +67,55 @@ class AgeingReport:
 def fill(sim: Simulator) -> None:
     """Write every logical page once, in order, in no time."""
     pages = np.arange(sim.logical_pages)
-    for first in range(0, sim.logical_pages, _CHUNK):
-        lpn = pages[first : first + _CHUNK]
-        chunk = np.zeros(len(lpn), REQUEST)
-        chunk["lpn"], chunk["pages"], chunk["op"] = lpn, 1, WRITE
-        sim.run(chunk)
+    firsts = range(0, sim.logical_pages, _CHUNK)
+    sim.proceed(_writes_of(pages[first : first + _CHUNK]) for first in firsts)
+
+
+def write_until_collecting(sim: Simulator, seed: int) -> int:
+    """Write uniformly random single pages to a new device, in no time, until every plane has collected.
+
+    The simulator's own policy decides and places, as where a paper warms up each of its designs by itself.
+    It is looked whether the planes have collected after every 256th of the logical space. Resets the metrics.
+
+    Args:
+        sim: a new simulator.
+        seed: of the pages that are drawn.
+
+    Returns:
+        Host pages written.
+
+    Raises:
+        SsdgymError: the device is in use.
+    """
+    sim._require_new("warm up")
+    with sim._in_no_time(sim.policy, int(sim.state.geometry["seed"][0, 0])):
+        sim.proceed(_uniform_until_collecting(sim, seed))
+    written = int(sim.state.run["host_pages_written"][0, 0])
+    sim.reset_metrics()
+    return written
+
+
+def _uniform_until_collecting(sim: Simulator, seed: int) -> Iterator[np.ndarray]:
+    generator = np.random.default_rng(seed)
+    portion = max(sim.logical_pages // 256, 1)
+    while not _has_collected(sim).all():
+        yield _writes_of(generator.integers(0, sim.logical_pages, portion))
+
+
+def _has_collected(sim: Simulator) -> np.ndarray:
+    """Whether each plane has erased anything, shape (planes,)."""
+    geometry = sim.device.geometry
+    count = geometry.planes * geometry.blocks_per_plane * geometry.sub_blocks_per_block
+    erases = sim.state.sub_block["erases"][0, :count]
+    found: np.ndarray = erases.reshape(geometry.planes, -1).any(axis=1)
+    return found
+
+
+def _writes_of(lpn: np.ndarray) -> np.ndarray:
+    """Writes of single pages, all at time 0."""
+    requests = np.zeros(len(lpn), REQUEST)
+    requests["lpn"], requests["pages"], requests["op"] = lpn, 1, WRITE
+    return requests
 
 
 def overwrite(sim: Simulator, workload: WorkloadConfig, seed: int, ageing: Ageing) -> AgeingReport:

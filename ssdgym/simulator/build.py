@@ -12,7 +12,22 @@ import numpy as np
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.format import format_device
 from ssdgym.engine.latency import BINS
-from ssdgym.engine.layout import GEOMETRY, Sizes, State, allocate
+from ssdgym.engine.layout import (
+    GEOMETRY,
+    HARDWARE,
+    HOT_TO_VICTIMS,
+    HOTNESS_GROUPS,
+    IN_STREAMS,
+    NO_ISOLATION,
+    SOFTWARE,
+    SUB_BLOCK_RUN,
+    SUB_BLOCK_SET,
+    WHOLE_BLOCK,
+    Sizes,
+    State,
+    allocate,
+)
+from ssdgym.simulator.tables import table_fields, table_sizes
 from ssdgym.errors import SsdgymError
 
 #: A plane keeps at least so many blocks in its pool between rounds: one for relocations, one for the host.
@@ -22,6 +37,16 @@ _TOO_LARGE = (
     "this machine has not as much memory; make the geometry, window_pages, the latencies recorded or the "
     "number of devices smaller"
 )
+
+
+_ERASE_UNITS = {"block": WHOLE_BLOCK, "sub_block_run": SUB_BLOCK_RUN, "sub_block_set": SUB_BLOCK_SET}
+_ISOLATIONS = {"none": NO_ISOLATION, "software": SOFTWARE, "hardware": HARDWARE}
+_PLACEMENTS = {
+    "single": IN_STREAMS,
+    "sep_gc": IN_STREAMS,
+    "hot_to_victims": HOT_TO_VICTIMS,
+    "hotness_groups": HOTNESS_GROUPS,
+}
 
 
 @dataclass(frozen=True)
@@ -46,7 +71,7 @@ class Thresholds:
 
 def thresholds_of(device: DeviceConfig) -> Thresholds:
     """Translate the GC configuration to pages of a plane."""
-    geometry, gc = device.geometry, device.ftl.gc
+    geometry, gc = device.usable, device.ftl.gc
     floor = FLOOR_BLOCKS * geometry.pages_per_block
     low_free = _pages(gc.free_fraction, geometry.plane_pages)
     low_pool = (gc.free_blocks or 0) * geometry.pages_per_block
@@ -91,7 +116,7 @@ def geometry_record(device: DeviceConfig, seed: int) -> np.ndarray:
     thresholds = thresholds_of(device)
     check_reachable(device, thresholds)
     _check_times(device)
-    geometry, ftl = device.geometry, device.ftl
+    geometry, ftl = device.usable, device.ftl
     record = np.zeros(1, GEOMETRY)
     values: dict[str, int] = {
         "seed": seed % 2**64,
@@ -116,7 +141,12 @@ def geometry_record(device: DeviceConfig, seed: int) -> np.ndarray:
         "queue_depth": ftl.queue_depth,
         "window_pages": _window(device),
         "dynamic": ftl.allocation == "dynamic",
-        "run_erase": device.erase_unit == "sub_block_run",
+        "erase_unit": _ERASE_UNITS[device.erase_unit],
+        "isolation": _ISOLATIONS[device.isolation],
+        "disturbs": device.erase_disturbs,
+        "must_gain": ftl.gc.mode == "barrier" or ftl.gc.background_fraction is not None,
+        "placement": _PLACEMENTS[ftl.placement],
+        **table_fields(device),
         "reads_first": ftl.gc.priority == "after_reads",
         "timed": ftl.timing == "event",
     }
@@ -165,7 +195,9 @@ def make_state(devices: Sequence[DeviceConfig], seeds: Sequence[int], recording:
     """Empty devices in one batch, padded to the largest."""
 
     def largest(size: str) -> int:
-        return max(getattr(device.geometry, size) for device in devices)
+        return max(getattr(device.usable, size) for device in devices)
+
+    tables = [table_sizes(device) for device in devices]
 
     state = _allocate(
         devices,
@@ -178,7 +210,8 @@ def make_state(devices: Sequence[DeviceConfig], seeds: Sequence[int], recording:
             ),
             blocks=max(d.geometry.planes * d.geometry.blocks_per_plane for d in devices),
             planes=largest("planes"),
-            buckets=max(d.geometry.planes * (d.geometry.pages_per_block + 1) for d in devices),
+            buckets=max(d.usable.planes * (d.usable.pages_per_block + 1) for d in devices),
+            **{name: max(1, *(sizes[name] for sizes in tables)) for name in tables[0]},
             dies=largest("dies"),
             channels=largest("channels"),
             leaves=1 << max(map(_leaf_bits, devices)),

@@ -10,6 +10,7 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.audit import count_lost
 from ssdgym.engine.latency import bin_middles
 from ssdgym.engine.layout import State
+from ssdgym.simulator.tables import table_bytes
 from ssdgym.workloads.requests import READ, WRITE
 
 #: Percentiles in hundredths of a percent, so that ranks are computed in integers.
@@ -31,12 +32,15 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
     return {
         "write_amplification": programs / written if written else None,
         **counters,
+        "mean_gc_latency_ns": _mean_gc_latency_ns(counters, device),
         "requests": int(run["serial"]) - int(run["outstanding"]),
         "duration_ns": int(run["now"] - run["metrics_start_ns"]),
         "read_latency_ns": latency_summary(state, i, READ),
         "write_latency_ns": latency_summary(state, i, WRITE),
         **_energy(counters, device),
         "wear": _wear(state, i, device),
+        "isolation_pages": device.geometry.physical_pages - device.usable.physical_pages,
+        "policy_memory_bytes": table_bytes(device, state),
     }
 
 
@@ -45,6 +49,7 @@ _COUNTERS = (
     "host_pages_written",
     "host_reads",
     "host_pages_trimmed",
+    "hot_pages_written",
     "relocated_pages",
     "erases",
     "erased_sub_blocks",
@@ -58,6 +63,13 @@ _COUNTERS = (
     "slow_requests",
     "lost_pages",
 )
+
+
+def _mean_gc_latency_ns(counters: dict[str, int], device: DeviceConfig) -> float | None:
+    """Die time of a round, its moves and its erase, waiting for the channel included; None where no time passes."""
+    if device.ftl.timing == "none" or not counters["gc_invocations"]:
+        return None
+    return counters["gc_time_ns"] / counters["gc_invocations"]
 
 
 def _energy(counters: dict[str, int], device: DeviceConfig) -> dict[str, float]:

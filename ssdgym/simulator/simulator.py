@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, with_ftl
+from ssdgym.config.device import DeviceConfig, FtlConfig
 from ssdgym.config.loading import Source
 from ssdgym.config.workload import WorkloadConfig, is_endless, load_workload
 from ssdgym.engine import gc as codes
@@ -18,7 +18,7 @@ from ssdgym.engine.device import advance, apply
 from ssdgym.engine.layout import COUNTERS, GEOMETRY, State, policy_arrays
 from ssdgym.engine.timed import OUT_OF_TIME, STUCK
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import Policy, get_policy, new_choice
+from ssdgym.policy import Policy, device_for, get_policy, new_choice
 from ssdgym.simulator.ageing import Ageing, AgeingReport, cache_key, fill, load_aged, overwrite, save_aged
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.metrics import metrics_of
@@ -53,8 +53,10 @@ class Simulator:
     Args:
         device: name in ``configs/devices``, path of a YAML file, mapping or :class:`DeviceConfig`.
         ftl: another :class:`FtlConfig`, or a mapping of the fields to change (``{"placement": "single"}``).
-        policy: victim policy by name (``"greedy"``, ``"d_choices(d=5)"``) or :class:`~ssdgym.policy.Policy`;
-            ``None`` leaves every decision to the caller (:meth:`advance`, :meth:`apply`).
+        policy: by name (``"greedy"``, ``"d_choices(d=5)"``, ``"gsm+hotness_groups"``) or as
+            :class:`~ssdgym.policy.Policy`; its placement and, where its rule needs another, its erase unit
+            become those of ``self.device`` (:meth:`ssdgym.policy.Policy.device`). ``None`` leaves every
+            decision to the caller (:meth:`advance`, :meth:`apply`).
         seed: of the device's own randomness (random policies, proposals).
         recording: how many latencies are kept exactly.
 
@@ -73,8 +75,8 @@ class Simulator:
     ) -> None:
         if not is_whole(seed):
             raise SsdgymError(f"the seed of a Simulator must be a whole number, not {seed!r:.60}.")
-        self.device = with_ftl(load_device(device), ftl)
         self.policy = None if policy is None else get_policy(policy)
+        self.device = device_for(device, ftl, self.policy)
         self.state: State = make_state([self.device], [seed], recording or Recording())
         self._choice = new_choice()
         self._input = _EMPTY

@@ -63,13 +63,35 @@ def refusal(source: Any) -> str:
         ("over_provisioning", 0, "must be greater than 0, not 0"),
         ("over_provisioning", -0.1, "must be greater than 0, not -0.1"),
         ("over_provisioning", float("nan"), "must be a finite number"),
-        ("erase_unit", "page", "must be 'block' or 'sub_block_run', not 'page'"),
+        ("erase_unit", "page", "must be 'block', 'sub_block_run' or 'sub_block_set', not 'page'"),
         ("timing.read_ns", -1, "must be greater than or equal to 0, not -1"),
         ("timing.program_ns", 0.5, "must be a whole number"),
         ("timing.transfer_ns_per_byte", float("inf"), "must be a finite number"),
         ("energy.erase_uj", -2.0, "must be greater than or equal to 0, not -2.0"),
         ("ftl.mapping", "block", "must be 'page', not 'block'"),
-        ("ftl.placement", "double", "must be 'single' or 'sep_gc', not 'double'"),
+        (
+            "ftl.placement",
+            "double",
+            "must be 'single', 'sep_gc', 'hot_to_victims' or 'hotness_groups', not 'double'",
+        ),
+        ("isolation", "plastic", "must be 'none', 'software' or 'hardware', not 'plastic'"),
+        ("isolation_layers", 0, "must be greater than 0, not 0"),
+        ("geometry.layers_per_block", 0, "must be greater than 0, not 0"),
+        ("ftl.hotness.hashes", 0, "must be greater than or equal to 1, not 0"),
+        ("ftl.hotness.hashes", 17, "must be less than or equal to 16, not 17"),
+        ("ftl.hotness.counters", 0, "must be greater than or equal to 1, not 0"),
+        ("ftl.hotness.counters", 2**32, "must be less than or equal to 4294967295, not 4294967296"),
+        ("ftl.hotness.decay_period", 0, "must be greater than or equal to 1, not 0"),
+        ("ftl.hotness.thresholds", 3, "must be a valid tuple, not 3"),
+        ("ftl.hotness.thresholds", [2], "thresholds = [2] must name at least 2 degrees, one for each group"),
+        (
+            "ftl.hotness.thresholds",
+            [2, 4, 4],
+            "thresholds = [2, 4, 4] must rise strictly from at least 1 to at most 15",
+        ),
+        ("ftl.hotness.thresholds", [5, 3], "thresholds = [5, 3] must rise strictly"),
+        ("ftl.hotness.thresholds", [0, 3], "thresholds = [0, 3] must rise strictly from at least 1"),
+        ("ftl.hotness.thresholds", [2, 16], "thresholds = [2, 16] must rise strictly from at least 1 to"),
         ("ftl.allocation", "some", "must be 'static' or 'dynamic', not 'some'"),
         ("ftl.timing", "fast", "must be 'none' or 'event', not 'fast'"),
         ("ftl.queue_depth", -1, "must be greater than or equal to 0, not -1"),
@@ -81,7 +103,9 @@ def refusal(source: Any) -> str:
     ],
 )
 def test_field__out_of_range__named_with_its_bound_and_value(field: str, value: Any, reason: str) -> None:
-    assert f"field {field} {reason}" in refusal(changed(field, value))
+    # A reason that names thresholds itself stands behind the part of the configuration they are in.
+    named = field.rpartition(".")[0] if reason.startswith("thresholds") else field
+    assert f"field {named} {reason}" in refusal(changed(field, value))
 
 
 @pytest.mark.parametrize(
@@ -126,6 +150,152 @@ def test_logical_pages__all_physical_ones_or_more__refused() -> None:
     for pages in (128, 1000):
         description = {**changed("over_provisioning", None), "logical_pages": pages}
         assert f"logical_pages = {pages} must be below the 128 physical pages" in refusal(description)
+
+
+# -- sub-blocks: what of a block is erased, and where pages go
+
+#: Two planes of 96 blocks of 16 layers of 4 pages, in 4 sub-blocks.
+LAYERED: dict[str, Any] = {
+    **PLAIN,
+    "geometry": {
+        "planes_per_die": 2,
+        "blocks_per_plane": 96,
+        "pages_per_block": 64,
+        "layers_per_block": 16,
+        "sub_blocks_per_block": 4,
+        "page_size_bytes": 4096,
+    },
+    "erase_unit": "sub_block_run",
+    "isolation": "software",
+}
+GEOMETRY_OF_64 = {"pages_per_block": 768, "layers_per_block": 64, "sub_blocks_per_block": 32}
+
+
+def layered(geometry: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
+    return {**LAYERED, **fields, "geometry": {**LAYERED["geometry"], **(geometry or {})}}
+
+
+def placed(placement: str, **hotness: Any) -> dict[str, Any]:
+    return {"ftl": {"gc": {"free_blocks": 2}, "placement": placement, "hotness": hotness}}
+
+
+@pytest.mark.parametrize(
+    ("description", "reason"),
+    [
+        (
+            layered({"layers_per_block": 24}),
+            "field geometry layers_per_block = 24 must divide pages_per_block = 64",
+        ),
+        (
+            layered({"layers_per_block": 2}),
+            "field geometry sub_blocks_per_block = 4 must divide layers_per_block = 2",
+        ),
+        (
+            layered({"sub_blocks_per_block": 1}),
+            "erase_unit sub_block_run needs geometry.sub_blocks_per_block",
+        ),
+        (
+            layered({"sub_blocks_per_block": 1}, erase_unit="block"),
+            "isolation software needs geometry.sub_blocks_per_block above 1",
+        ),
+        (
+            layered({"layers_per_block": None}, isolation="hardware"),
+            "isolation hardware needs geometry.layers_per_block",
+        ),
+        (
+            layered(isolation="hardware", isolation_layers=4),
+            "isolation_layers = 4 leaves no data page of sub-blocks of 4 layers",
+        ),
+        (
+            layered(GEOMETRY_OF_64, isolation="hardware", isolation_layers=2),
+            "isolation_layers = 2 leaves no data page of sub-blocks of 2 layers",
+        ),
+        (
+            layered({"sub_blocks_per_block": 16}, isolation="hardware"),
+            "isolation_layers = 1 leaves no data page of sub-blocks of 1 layer (geometry.layers_per_block",
+        ),
+        (
+            layered(isolation="hardware", over_provisioning=0.3),
+            "isolation hardware leaves 9216 of 12288 physical pages, too few for the 9452 logical ones",
+        ),
+        (
+            layered(erase_unit="block", **placed("hot_to_victims")),
+            "ftl.placement hot_to_victims needs an erase_unit of sub-blocks (sub_block_run or sub_block_set)",
+        ),
+        (
+            layered(erase_unit="block", **placed("hotness_groups")),
+            "ftl.placement hotness_groups needs an erase_unit of sub-blocks",
+        ),
+        (
+            layered({"blocks_per_plane": 71}, **placed("hotness_groups")),
+            "geometry.blocks_per_plane = 71 is too small for ftl.placement hotness_groups with the "
+            "7 groups of ftl.hotness.thresholds: it needs at least 72",
+        ),
+        (
+            layered({"blocks_per_plane": 1}, **placed("hotness_groups", thresholds=[1, 2])),
+            "geometry.blocks_per_plane = 1 is too small for ftl.placement hotness_groups with the "
+            "2 groups of ftl.hotness.thresholds: it needs at least 2",
+        ),
+    ],
+)
+def test_sub_blocks__what_does_not_fit__named(description: dict[str, Any], reason: str) -> None:
+    assert reason in refusal(description)
+
+
+def test_sub_blocks__at_the_limits__fit() -> None:
+    for description in (
+        layered(isolation="hardware", isolation_layers=3, over_provisioning=4.0),
+        layered(GEOMETRY_OF_64, isolation="hardware", isolation_layers=1, over_provisioning=1.1),
+        layered({"blocks_per_plane": 72}, **placed("hotness_groups")),
+        layered({"blocks_per_plane": 8}, **placed("hotness_groups", thresholds=[1, 8, 15])),
+        layered({"layers_per_block": None}),
+        layered({"sub_blocks_per_block": 1}, erase_unit="block", isolation="none"),
+    ):
+        load_device(description)
+
+
+def test_usable__without_the_layers_of_hardware_isolation() -> None:
+    for isolation in ("none", "software"):
+        config = load_device(layered(isolation=isolation))
+        assert config.usable is config.geometry
+    full = {"pages_per_block": 768, "layers_per_block": 64, "sub_blocks_per_block": 16}
+    config = load_device(layered(full, isolation="hardware", over_provisioning=1.0))
+    assert config.usable.pages_per_block == 576, "36 of 48 pages of each sub-block"
+    assert config.usable.layers_per_block == 48
+    two = load_device(layered(full, isolation="hardware", isolation_layers=2, over_provisioning=1.1))
+    assert two.usable.pages_per_block == 384
+    same = {"pages_per_block", "layers_per_block"}
+    assert config.usable.model_dump(exclude=same) == config.geometry.model_dump(exclude=same)
+
+
+def test_host_pages__count_every_physical_page_whatever_the_isolation() -> None:
+    pages = {load_device(layered(isolation=kind)).host_pages for kind in ("none", "software", "hardware")}
+    assert pages == {int(2 * 96 * 64 / 1.6)}
+    hardware = load_device(layered(isolation="hardware"))
+    sized = hardware.sized_to(1000)
+    assert sized.host_pages == 1000
+    assert sized.geometry.physical_pages == 13 * 2 * 64, "12 blocks of each plane hold less than 1,600"
+    assert sized.usable.physical_pages == 13 * 2 * 48
+
+
+def test_sized_to__too_few_blocks_for_the_groups__refused() -> None:
+    config = load_device(layered(**placed("hotness_groups")))
+    with pytest.raises(SsdgymError, match="geometry.blocks_per_plane = 13 is too small"):
+        config.sized_to(1000)
+
+
+@pytest.mark.parametrize(
+    ("placement", "streams"), [("single", 1), ("sep_gc", 2), ("hot_to_victims", 1), ("hotness_groups", 1)]
+)
+def test_streams__a_second_one_for_relocated_pages_only_with_sep_gc(placement: str, streams: int) -> None:
+    assert load_device(layered(**placed(placement))).ftl.streams == streams
+
+
+def test_hotness__halved_after_as_many_writes_as_counters_unless_told() -> None:
+    assert FtlConfig().hotness.period == FtlConfig().hotness.counters == 65536
+    assert load_device(layered(**placed("single", counters=512))).ftl.hotness.period == 512
+    hotness = load_device(layered(**placed("single", decay_period=100, thresholds=[1, 15]))).ftl.hotness
+    assert (hotness.period, hotness.groups) == (100, 2)
 
 
 def test_background_gc__without_time__refused() -> None:
@@ -233,6 +403,21 @@ def test_with_ftl__gc_fields__a_new_threshold_drops_the_old_one_and_its_barrier(
     merged = with_ftl(config, {"gc": changes}).ftl.gc
     assert merged == config.ftl.gc.model_copy(update=expected)
     assert merged.mode == "per_write"
+
+
+def test_with_ftl__hotness_fields__change_only_those() -> None:
+    config = load_device(layered(**placed("hotness_groups", counters=512, thresholds=[1, 2, 3])))
+    merged = with_ftl(config, {"hotness": {"hashes": 3}}).ftl
+    assert merged.placement == "hotness_groups"
+    assert merged.hotness == config.ftl.hotness.model_copy(update={"hashes": 3})
+    assert merged.hotness.period == 512
+    assert with_ftl(config, {"hotness": {"counters": 9}}).ftl.hotness.period == 9
+
+
+def test_with_ftl__a_placement_the_device_cannot_have__refused(config: DeviceConfig) -> None:
+    for changes in ({"placement": "hotness_groups"}, FtlConfig(placement="hotness_groups")):
+        with pytest.raises(SsdgymError, match="hotness_groups needs an erase_unit of sub-blocks"):
+            with_ftl(config, changes)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from ssdgym.engine.layout import INDEXED, MAX_STREAMS
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.metrics import metrics_of
 from ssdgym.workloads.requests import FLUSH, READ, REQUEST, TRIM, WRITE
-from tests.reference import Reference, ReferenceConfig, policies
+from tests.reference import Reference, ReferenceConfig, erase_sets, policies
 
 #: Our name of a policy, and the reference's function.
 POLICIES: dict[str, Any] = {
@@ -24,7 +24,17 @@ POLICIES: dict[str, Any] = {
     "cost_benefit": policies.cost_benefit(1, False),
     "cost_benefit(since_close=1)": policies.cost_benefit(1, True),
 }
+#: Those that erase sub-blocks, with the erase unit they need.
+SET_POLICIES: dict[str, tuple[str, Any]] = {
+    "gsm": ("sub_block_run", policies.best_set),
+    "pb": ("sub_block_set", policies.best_set),
+}
 
+#: All placements there are, and those that ask for the hotness of pages and for best sets.
+PLACEMENTS = ("single", "sep_gc", "hot_to_victims", "hotness_groups")
+HOT_PLACEMENTS = PLACEMENTS[2:]
+#: Of every sub-block, under hardware isolation.
+ISOLATION_LAYERS = 2
 RECORDING = Recording(latencies=1 << 12, slowest=4)
 
 
@@ -37,6 +47,8 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
         return None if pages is None else (pages - 0.5) / plane_pages
 
     in_blocks = c.threshold_blocks is not None
+    # Layers of one page, so that isolation can take any number of pages.
+    layers = c.pages_per_sub_block + (ISOLATION_LAYERS if c.isolation == "hardware" else 0)
     return DeviceConfig.model_validate(
         {
             "name": "oracle",
@@ -47,11 +59,15 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
                 "planes_per_die": c.planes_per_die,
                 "blocks_per_plane": c.blocks_per_plane,
                 "sub_blocks_per_block": c.sub_blocks_per_block,
-                "pages_per_block": c.pages_per_block,
+                "pages_per_block": c.sub_blocks_per_block * layers,
+                "layers_per_block": c.sub_blocks_per_block * layers,
                 "page_size_bytes": 1,
             },
             "logical_pages": c.logical_pages,
             "erase_unit": c.erase_unit,
+            "isolation": c.isolation,
+            "isolation_layers": ISOLATION_LAYERS,
+            "erase_disturbs": c.erase_disturbs,
             "timing": {
                 "read_ns": c.read_ns,
                 "program_ns": c.program_ns,
@@ -64,6 +80,12 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
                 "timing": c.timing,
                 "queue_depth": c.queue_depth if c.closed_loop else 0,
                 "window_pages": c.window_pages,
+                "hotness": {
+                    "hashes": c.hashes,
+                    "counters": c.counters,
+                    "decay_period": c.decay_period,
+                    "thresholds": list(c.thresholds),
+                },
                 "gc": {
                     "mode": c.gc_mode,
                     "free_fraction": fraction(c.threshold_pages),
@@ -85,7 +107,7 @@ def request_array(requests: list[tuple[int, int, int, int, int]]) -> np.ndarray:
 
 def engine_export(sim: Simulator) -> dict[str, Any]:
     """The engine's state in the reference's terms."""
-    state, g = sim.state, sim.device.geometry
+    state, g = sim.state, sim.device.usable
     blocks = g.blocks_per_plane
     total = g.planes * blocks
     logical, sub, block, plane = state.logical[0], state.sub_block[0], state.block[0], state.plane[0]
@@ -104,13 +126,7 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
             [_block_of(sim, state.open_unit[0, p * MAX_STREAMS + s]) for s in range(sim.device.ftl.streams)]
             for p in range(g.planes)
         ],
-        "pool": [
-            [
-                int(state.pool[0, p * blocks + (plane[p]["pool_head"] + k) % blocks])
-                for k in range(plane[p]["pool_count"])
-            ]
-            for p in range(g.planes)
-        ],
+        "pool": [_walk(block, plane[p]["pool_head"], "next_pool") for p in range(g.planes)],
         "ages": [_walk(block, plane[p]["age_head"], "next_age") for p in range(g.planes)],
         "buckets": [
             [
@@ -132,7 +148,41 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
         "clock": int(state.run[0, 0]["clock"]),
         "now": int(state.run[0, 0]["now"]),
         "indexed": sorted(b for b in range(total) if block[b]["status"] & INDEXED),
+        "hotness": _counters(sim),
+        "groups": _groups(sim),
     }
+
+
+def _counters(sim: Simulator) -> list[int]:
+    """The hotness table row by row; empty where the placement asks for none."""
+    ftl = sim.device.ftl
+    if ftl.placement not in HOT_PLACEMENTS:
+        return []
+    words = [int(word) for word in sim.state.hotness[0]]
+    count = ftl.hotness.hashes * ftl.hotness.counters
+    return [words[c >> 4] >> (4 * (c & 15)) & 15 for c in range(count)]
+
+
+def _groups(sim: Simulator) -> list[list[int]]:
+    """The group of every block, plane by plane; empty where blocks have none."""
+    if sim.device.ftl.placement != "hotness_groups":
+        return []
+    from_zero = sim.state.best[0]["group"].astype(int)
+    return (from_zero + 1).reshape(sim.device.usable.planes, -1).tolist()
+
+
+def check_best_sets(sim: Simulator, reference: Reference) -> None:
+    """The best sets that the engine holds for up to date are those the reference finds by trying all."""
+    device = reference.device
+    victims = {block for block, _ in device.rounds.values()}
+    if len(sim.state.best[0]) < len(device.closed_at):  # not kept: nobody asks for them
+        return
+    for block, best in enumerate(sim.state.best[0]):
+        if best["dirty"] or block in victims:
+            continue
+        mask = erase_sets.best_set_of_block(device, block) or 0
+        assert int(best["mask"]) == mask, f"best set of block {block}"
+        assert mask == 0 or int(best["gain"]) == erase_sets.invalid_in_set(device, block, mask)
 
 
 def _block_of(sim: Simulator, unit: int) -> int:
@@ -169,16 +219,25 @@ def assert_same(sim: Simulator, reference: Reference) -> None:
     for key, value in counters.items():
         assert metrics[key] == value, key
     assert engine_latencies(sim) == reference.latencies
+    check_best_sets(sim, reference)
 
 
 @st.composite
 def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
-    """Tiny devices of every kind, able to run full."""
+    """Tiny devices of every kind, able to run full; ``fixed`` fields have these values.
+
+    Erases disturb where isolation keeps data from them, so that a device that loses pages is at fault.
+    """
 
     def one(name: str, values: list[Any]) -> Any:
         return fixed.get(name, draw(st.sampled_from(values)))
 
-    per_block = draw(st.sampled_from([4, 6]))
+    sub_blocks = one("sub_blocks_per_block", [2, 3, 4] if "erase_unit" in fixed else [1, 1, 2, 3, 4])
+    erase_unit = one(
+        "erase_unit", ["block", "sub_block_run", "sub_block_set"] if sub_blocks > 1 else ["block"]
+    )
+    isolation = one("isolation", ["none", "software", "hardware"] if sub_blocks > 1 else ["none"])
+    per_block = sub_blocks * draw(st.sampled_from({1: [4, 6], 2: [2, 3], 3: [1, 2], 4: [1, 2]}[sub_blocks]))
     blocks = draw(st.integers(8, 12))
     in_blocks = draw(st.booleans())
     threshold = draw(st.integers(1, 3)) * (1 if in_blocks else per_block)
@@ -190,11 +249,19 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         dies_per_chip=draw(st.sampled_from([1, 1, 2])),
         planes_per_die=draw(st.integers(1, 2)),
         blocks_per_plane=blocks,
-        sub_blocks_per_block=one("sub_blocks_per_block", [1, 2]),
+        sub_blocks_per_block=sub_blocks,
         pages_per_block=per_block,
         logical_pages=1,
-        erase_unit=one("erase_unit", ["block", "sub_block_run"]),
-        placement=one("placement", ["single", "sep_gc"]),
+        erase_unit=erase_unit,
+        isolation=isolation,
+        erase_disturbs=fixed.get("erase_disturbs", isolation != "none"),
+        placement=one(
+            "placement", [p for p in PLACEMENTS if erase_unit != "block" or p not in HOT_PLACEMENTS]
+        ),
+        hashes=draw(st.sampled_from([1, 2, 7])),
+        counters=draw(st.integers(8, 64)),
+        decay_period=draw(st.none() | st.integers(1, 100)),
+        thresholds=draw(st.sampled_from([(1, 2), (2, 5), (1, 2, 4), (2, 3, 9)])),
         allocation=one("allocation", ["static", "dynamic"]),
         gc_mode=one("gc_mode", ["barrier", "per_write"]),
         threshold_pages=None if in_blocks else threshold,

@@ -14,8 +14,10 @@ from ssdgym.engine.gc import ERASE_DECISION, OK, check_erase_set
 from ssdgym.engine.layout import Device
 from ssdgym.simulator import Simulator
 from tests.engine.oracle import (
+    PLACEMENTS,
     POLICIES,
     RECORDING,
+    SET_POLICIES,
     assert_same,
     configs,
     device_config,
@@ -30,11 +32,12 @@ THOROUGH = settings(QUICK, max_examples=1500)
 
 
 def run_both(
-    config: ReferenceConfig, policy: str, requests: list[Any], chunks: list[int], horizon: int | None
+    config: ReferenceConfig, label: str, requests: list[Any], chunks: list[int], horizon: int | None
 ) -> tuple[Simulator, Reference]:
     """The same input, in the same pieces, through both."""
-    sim = Simulator(device_config(config), policy=policy, seed=config.seed, recording=RECORDING)
-    reference = Reference(config, POLICIES[policy])
+    sim = Simulator(device_config(config), policy=label, seed=config.seed, recording=RECORDING)
+    rule = POLICIES[label] if label in POLICIES else SET_POLICIES[label][1]
+    reference = Reference(config, rule)
     sim.set_horizon(horizon)
     bounds = [0, *sorted(chunks), len(requests)]
     for number, (first, end) in enumerate(zip(bounds, bounds[1:], strict=False)):
@@ -48,9 +51,9 @@ def run_both(
     return sim, reference
 
 
-def agrees(policy: str, data: st.DataObject) -> None:
+def agrees(policy: str, data: st.DataObject, **fixed: Any) -> None:
     """One device, one input, to its end or horizon: everything the same in both."""
-    config = data.draw(configs())
+    config = data.draw(configs(**fixed))
     requests = data.draw(request_lists(config.logical_pages, data.draw(st.sampled_from([40, 300]))))
     chunks = data.draw(st.lists(st.integers(0, len(requests)), max_size=2))
     horizon = data.draw(st.none() | st.integers(1, 200))
@@ -75,9 +78,31 @@ def test_engine__agrees_with_the_reference__thoroughly(policy: str, data: st.Dat
     agrees(policy, data)
 
 
-def agrees_on_runs_of_sub_blocks(data: st.DataObject) -> None:
-    """Erase sets no policy of ours chooses yet, drawn at random among the legal ones."""
-    config = data.draw(configs(sub_blocks_per_block=2, erase_unit="sub_block_run"))
+@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("policy", SET_POLICIES)
+@given(data=st.data())
+@QUICK
+def test_engine__best_sets__agrees_with_the_reference(
+    policy: str, placement: str, data: st.DataObject
+) -> None:
+    agrees(policy, data, erase_unit=SET_POLICIES[policy][0], placement=placement)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("policy", SET_POLICIES)
+@given(data=st.data())
+@THOROUGH
+def test_engine__best_sets__agrees_with_the_reference__thoroughly(
+    policy: str, placement: str, data: st.DataObject
+) -> None:
+    agrees(policy, data, erase_unit=SET_POLICIES[policy][0], placement=placement)
+
+
+def agrees_on_any_legal_sets(unit: str, data: st.DataObject) -> None:
+    """Erase sets drawn at random among the legal ones; without isolation they may spoil their neighbours."""
+    disturbs = {"erase_disturbs": True} if data.draw(st.booleans()) else {}
+    config = data.draw(configs(erase_unit=unit, **disturbs))
     requests = data.draw(request_lists(config.logical_pages, 200))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     sim = Simulator(device_config(config), policy=None, seed=config.seed, recording=RECORDING)
@@ -96,25 +121,27 @@ def agrees_on_runs_of_sub_blocks(data: st.DataObject) -> None:
     assert FAULTS[first_fault(sim.state, 0)] == "none"
 
 
+@pytest.mark.parametrize("unit", ["sub_block_run", "sub_block_set"])
 @given(data=st.data())
 @QUICK
-def test_engine__agrees_on_runs_of_sub_blocks(data: st.DataObject) -> None:
-    agrees_on_runs_of_sub_blocks(data)
+def test_engine__any_legal_sets__agrees(unit: str, data: st.DataObject) -> None:
+    agrees_on_any_legal_sets(unit, data)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("unit", ["sub_block_run", "sub_block_set"])
 @given(data=st.data())
 @THOROUGH
-def test_engine__agrees_on_runs_of_sub_blocks__thoroughly(data: st.DataObject) -> None:
-    agrees_on_runs_of_sub_blocks(data)
+def test_engine__any_legal_sets__agrees__thoroughly(unit: str, data: st.DataObject) -> None:
+    agrees_on_any_legal_sets(unit, data)
 
 
 @given(data=st.data())
 @settings(QUICK, max_examples=30)
 def test_legal_erase_sets__the_same_in_both(data: st.DataObject) -> None:
     """At every decision each block of the device with each mask: refused by both or by neither."""
-    unit = data.draw(st.sampled_from(["block", "sub_block_run"]))
-    config = data.draw(configs(sub_blocks_per_block=2, erase_unit=unit, timing="none"))
+    unit = data.draw(st.sampled_from(["block", "sub_block_run", "sub_block_set"]))
+    config = data.draw(configs(erase_unit=unit, timing="none"))
     requests = data.draw(request_lists(config.logical_pages, 100))
     sim = Simulator(device_config(config), policy=None, seed=config.seed, recording=RECORDING)
     reference = Reference(config)
@@ -125,7 +152,7 @@ def test_legal_erase_sets__the_same_in_both(data: st.DataObject) -> None:
         plane = steps.send(choice)
         dev = Device(*(array[0] for array in sim.state))
         for block in range(config.planes * config.blocks_per_plane):
-            for mask in range(4):
+            for mask in range(1 << config.sub_blocks_per_block):
                 ours = check_erase_set(dev, dev.geometry[0], plane, block, np.uint64(mask)) == OK
                 assert ours == (reference.device.objection(plane, block, mask) is None), (block, mask)
         choice = _random_legal_choice(reference, plane, np.random.default_rng(0))
@@ -136,7 +163,7 @@ def _random_legal_choice(reference: Reference, plane: int, rng: np.random.Genera
     legal = [
         (block, mask)
         for block in reference.device.blocks_of_plane(plane)
-        for mask in (1, 2, 3)
+        for mask in range(1, 1 << reference.config.sub_blocks_per_block)
         if reference.device.objection(plane, block, mask) is None
     ]
     return legal[rng.integers(len(legal))]

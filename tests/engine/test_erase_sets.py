@@ -9,18 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssdgym.engine.gc import (
-    ILLEGAL_BLOCK,
-    ILLEGAL_MASK,
-    NOTHING_TO_GAIN,
-    OK,
-    check_erase_set,
-    full_mask,
-    is_run,
-)
+from ssdgym.engine.best_sets import best_set
+from ssdgym.engine.gc import ILLEGAL_BLOCK, ILLEGAL_MASK, NOTHING_TO_GAIN, OK, check_erase_set
 from ssdgym.engine.kernel import kernel
-from ssdgym.engine.layout import INDEXED, Device
-from ssdgym.engine.victims import best_run
+from ssdgym.engine.layout import INDEXED, Device, PolicyView, policy_view
+from ssdgym.engine.masks import full_mask, is_run
 from ssdgym.simulator.build import Recording, make_state
 from tests.engine.devices import device
 
@@ -28,6 +21,16 @@ from tests.engine.devices import device
 @kernel
 def _full_mask(sub_blocks):
     return full_mask(sub_blocks)
+
+
+@kernel
+def _is_run(mask):
+    return is_run(mask)
+
+
+@kernel
+def _check(dev, plane, block, mask):
+    return check_erase_set(dev, dev.geometry[0], plane, block, mask)
 
 
 @pytest.mark.parametrize("sub_blocks", [1, 2, 7, 63, 64])
@@ -38,17 +41,19 @@ def test_full_mask__has_a_bit_for_each_sub_block(sub_blocks: int) -> None:
 @settings(deadline=None)
 @given(st.integers(1, 2**64 - 1) | st.integers(1, 255))
 def test_is_run__as_its_digits_say(mask: int) -> None:
-    assert bool(is_run(np.uint64(mask))) == ("0" not in bin(mask)[2:].strip("0"))
+    assert bool(_is_run(np.uint64(mask))) == ("0" not in bin(mask)[2:].strip("0"))
 
 
 @settings(deadline=None)
 @given(st.integers(0, 63), st.integers(1, 64))
 def test_is_run__every_run(start: int, length: int) -> None:
     length = min(length, 64 - start)
-    assert is_run(np.uint64(((1 << length) - 1) << start))
+    assert _is_run(np.uint64(((1 << length) - 1) << start))
 
 
-def a_block(per_sub_block: list[tuple[int, int]], times: tuple[int, int, int, int]) -> Device:
+def a_block(
+    per_sub_block: list[tuple[int, int]], times: tuple[int, ...], isolation: str
+) -> PolicyView:
     """Block 0 of a device whose sub-blocks have these (written, invalid) pages."""
     read_ns, program_ns, erase_ns, transfer_ns = times
     config = device(
@@ -57,7 +62,8 @@ def a_block(per_sub_block: list[tuple[int, int]], times: tuple[int, int, int, in
             "pages_per_block": 4 * len(per_sub_block),
             "channels": 1,
         },
-        erase_unit="sub_block_run",
+        erase_unit="sub_block_run" if len(per_sub_block) > 1 else "block",
+        isolation=isolation,
         timing={
             "read_ns": read_ns,
             "program_ns": program_ns,
@@ -68,39 +74,39 @@ def a_block(per_sub_block: list[tuple[int, int]], times: tuple[int, int, int, in
     state = make_state([config], [0], Recording(1, 1))
     for s, (written, invalid) in enumerate(per_sub_block):
         state.sub_block[0, s]["written"], state.sub_block[0, s]["invalid"] = written, invalid
-    return Device(*(array[0] for array in state))
+    state.block[0, 0]["invalid"] = sum(invalid for _, invalid in per_sub_block)
+    return policy_view.py_func(Device(*(array[0] for array in state)))
 
 
 PAGES = st.lists(
-    st.integers(0, 4).flatmap(lambda invalid: st.just((4, invalid)) | st.just((0, 0))), min_size=1, max_size=6
+    st.integers(0, 4).flatmap(lambda invalid: st.just((4, invalid)) | st.just((0, 0))), min_size=2, max_size=6
 )
 TIMES = st.tuples(*[st.sampled_from([0, 3, 50, 600])] * 4)
 
 
+@pytest.mark.parametrize("isolation", ["none", "software"])
 @settings(deadline=None)
 @given(PAGES, TIMES)
-def test_best_run__as_by_trying_every_run(sub_blocks: list[tuple[int, int]], times: tuple[int, ...]) -> None:
+def test_best_set__of_runs__as_by_trying_every_run(
+    isolation: str, sub_blocks: list[tuple[int, int]], times: tuple[int, ...]
+) -> None:
     """Most invalid pages per time to reclaim them; of equals the shorter run, then the lower start."""
     read_ns, program_ns, erase_ns, transfer_ns = times
-    t_copy = read_ns + program_ns + 2 * transfer_ns
+    t_copy, t_erase = read_ns + program_ns + 2 * transfer_ns, max(erase_ns, 1)
     if t_copy == erase_ns == 0:
-        t_copy, erase_ns = 1, 4
+        t_copy, t_erase = 1, 4
     best, best_mask = Fraction(0), 0
-    infinite_gain = 0
     for length in range(1, len(sub_blocks) + 1):
         for start in range(len(sub_blocks) - length + 1):
-            run = sub_blocks[start : start + length]
-            gain = sum(invalid for _, invalid in run)
-            cost = sum(written - invalid for written, invalid in run) * t_copy + erase_ns
-            mask = ((1 << length) - 1) << start
-            if cost == 0:
-                # Nothing to pay: such a run beats all that cost something, and the first of them stays.
-                if gain and not infinite_gain:
-                    infinite_gain = mask
-            elif Fraction(gain, cost) > best:
-                best, best_mask = Fraction(gain, cost), mask
-    expected = infinite_gain or best_mask
-    assert int(best_run(a_block(sub_blocks, times), 0)) == expected
+            emptied = slice(start, start + length)
+            if isolation == "software":
+                emptied = slice(max(start - 1, 0), start + length + 1)
+            moves = sum(written - invalid for written, invalid in sub_blocks[emptied])
+            gain = sum(invalid for _, invalid in sub_blocks[start : start + length])
+            if Fraction(gain, moves * t_copy + t_erase) > best:
+                best, best_mask = Fraction(gain, moves * t_copy + t_erase), ((1 << length) - 1) << start
+    dev = a_block(sub_blocks, times, isolation if len(sub_blocks) > 1 else "none")
+    assert int(best_set(dev, 0)) == best_mask
 
 
 @pytest.mark.parametrize(
@@ -125,7 +131,7 @@ def test_check_erase_set(plane: int, block: int, mask: int, status: int) -> None
     state.sub_block[0]["written"][12:16] = 2
     state.sub_block[0]["invalid"][12:15] = 1
     dev = Device(*(array[0] for array in state))
-    assert check_erase_set(dev, dev.geometry[0], plane, block, np.uint64(mask)) == status
+    assert _check(dev, plane, block, np.uint64(mask)) == status
 
 
 def test_check_erase_set__a_run__not_where_only_blocks_can_be_erased() -> None:
@@ -134,5 +140,5 @@ def test_check_erase_set__a_run__not_where_only_blocks_can_be_erased() -> None:
     state.sub_block[0]["written"][12:16] = 2
     state.sub_block[0]["invalid"][12:15] = 1
     dev = Device(*(array[0] for array in state))
-    assert check_erase_set(dev, dev.geometry[0], 0, 3, np.uint64(0b0011)) == ILLEGAL_MASK
-    assert check_erase_set(dev, dev.geometry[0], 0, 3, np.uint64(0b1111)) == OK
+    assert _check(dev, 0, 3, np.uint64(0b0011)) == ILLEGAL_MASK
+    assert _check(dev, 0, 3, np.uint64(0b1111)) == OK

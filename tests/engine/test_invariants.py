@@ -112,7 +112,7 @@ def _bucket_list(state: State) -> None:
 
 
 def _pool_entry(state: State) -> None:
-    state.pool[0, state.plane[0, 0]["pool_head"]] = _indexed(state)
+    state.block[0, state.plane[0, 0]["pool_head"]]["next_pool"] = _indexed(state)
 
 
 def _open_full(state: State) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.gc import ERASE_DECISION, HORIZON
 from ssdgym.envs.episodes import DEFAULT_PROPOSERS, Episodes, Options
 from ssdgym.errors import SsdgymError
@@ -60,8 +61,48 @@ def test_candidates_all__too_many_to_list__refused() -> None:
         episodes(device=runs, candidates="all")
 
 
-def test_defaults__propose_every_policy_we_have() -> None:
-    assert set(DEFAULT_PROPOSERS) == set(available_policies())
+def test_defaults__propose_every_policy_that_runs_on_any_device() -> None:
+    policies = available_policies().items()
+    anywhere = {name for name, policy in policies if policy.erase_unit is None and policy.placement is None}
+    assert set(DEFAULT_PROPOSERS) == anywhere
+
+
+HALVES = device({"sub_blocks_per_block": 2})
+
+
+@pytest.mark.parametrize(
+    ("config", "proposer", "reason"),
+    [
+        (
+            HALVES,
+            "gsm",
+            "proposers name gsm, which needs erase_unit sub_block_run, and device small has block; ",
+        ),
+        (
+            HALVES,
+            "greedy+single",
+            "proposers name greedy+single, which needs ftl.placement single, and device ",
+        ),
+        (SMALL, "pb", "policy pb erases sub-blocks, and device small has one per block"),
+    ],
+)
+def test_proposers__that_need_another_device__refused(
+    config: DeviceConfig, proposer: str, reason: str
+) -> None:
+    with pytest.raises(SsdgymError) as caught:
+        episodes(device=config, proposers=("greedy", proposer))
+    assert reason in str(caught.value)
+
+
+def test_proposers__of_the_device_s_own_erase_unit_and_placement__propose() -> None:
+    runs = device(
+        {"blocks_per_plane": 32, "sub_blocks_per_block": 4},
+        {"placement": "single"},
+        erase_unit="sub_block_run",
+    )
+    batch = episodes(device=runs, proposers=("greedy+single", "gsm"), candidates=4)
+    batch.start([0], [1])
+    assert (batch.view.proposed[0] >= 0).all()
 
 
 def test_start__only_some_devices__leaves_the_others_alone() -> None:

@@ -7,28 +7,32 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.config.reproduce import ClaimConfig, FigureConfig
-from ssdgym.errors import SsdgymError
-from ssdgym.experiments.claims import Verdict, check_claims, verdict
+from ssdgym.config.reproduce import FigureConfig
+from ssdgym.experiments.claims import Finding, check_claims
+from ssdgym.experiments.paper_report import measured_of, said_of
 from ssdgym.experiments.results import Result
+from ssdgym.experiments.samples import Place, Sample
 from ssdgym.experiments.statistics import Estimate
+from ssdgym.experiments.verdicts import Verdict, verdict
+
+_VALUES: dict[str, dict[str, Any]] = {
+    "change": {"change": -0.6},
+    "limit": {"limit": -0.6},
+    "unchanged": {"within": 0.02},
+    "direction": {"direction": "falls"},
+    "range": {"low": -0.8, "high": -0.4},
+    "value": {"value": 100.0},
+    "trend": {"direction": "falls"},
+}
 
 
-def claim(change: float, **fields: Any) -> ClaimConfig:
-    return ClaimConfig(
-        **{
-            "said": "it falls",
-            "source": "section 1",
-            "series": "big",
-            "against": "small",
-            "statistic": "mean",
-            "change": change,
-            **fields,
-        }
-    )
+def claim(kind: str, **fields: Any) -> dict[str, Any]:
+    against = {} if kind in ("value", "trend") else {"against": "small"}
+    own = {"kind": kind, "said": "it falls", "source": "section 1", "series": "big"}
+    return {**own, **against, **_VALUES[kind], **fields}
 
 
-def figure(*claims: ClaimConfig, **fields: Any) -> FigureConfig:
+def figure(*claims: dict[str, Any], **fields: Any) -> FigureConfig:
     return FigureConfig(
         **{
             "paper": "a paper",
@@ -37,25 +41,31 @@ def figure(*claims: ClaimConfig, **fields: Any) -> FigureConfig:
             "devices": ("small", "big"),
             "workloads": ("a", "b"),
             "series": "device",
-            "metric": "erases",
-            "unit": "blocks",
-            "claims": claims,
+            "panels": ({"metric": "erases", "unit": "blocks", "claims": claims},),
             "scales": {"smoke": {"seeds": 1}},
             **fields,
         }
     )
 
 
-def results(erases: dict[tuple[str, str], list[int]]) -> list[Result]:
-    """Results from erases by (device, workload), one for each seed."""
+def check(samples: list[Sample], *claims: dict[str, Any], **fields: Any) -> list[Finding]:
+    one = figure(*claims, **fields)
+    return check_claims(one, one.panels[0], samples)
+
+
+def samples(erases: dict[tuple[str, ...], list[int | None]]) -> list[Sample]:
+    """Samples from erases by (device, workload) or (device, workload, variant), one for each seed."""
     return [
-        Result(device, "", workload, "greedy", seed, metrics={"erases": value})
-        for (device, workload), values in erases.items()
+        Sample(
+            Place(place[0], place[1], place[2] if len(place) > 2 else ""),
+            Result(place[0], "", place[1], "greedy", seed, metrics={"erases": value}),
+        )
+        for place, values in erases.items()
         for seed, value in enumerate(values)
     ]
 
 
-MEASURED = results(
+MEASURED = samples(
     {
         ("small", "a"): [100, 200],
         ("big", "a"): [50, 100],
@@ -63,6 +73,17 @@ MEASURED = results(
         ("big", "b"): [200, 200],
     }
 )
+VARIANTS = {"axis": "layers", "variants": {"1": {}, "2": {}, "4": {}}}
+
+
+def along(*means: int) -> list[Sample]:
+    """One series over the three variants, on both workloads."""
+    return samples({("big", name, v): [m, m] for name in "ab" for v, m in zip("124", means, strict=True)})
+
+
+def judge(fields: dict[str, Any], *measured: tuple[float, float, float]) -> Verdict:
+    (one,) = figure(fields, **(VARIANTS if fields["kind"] == "trend" else {})).panels[0].claims
+    return verdict(one, [Estimate(*numbers) for numbers in measured])
 
 
 @pytest.mark.parametrize(
@@ -78,14 +99,14 @@ MEASURED = results(
         (0.2, (0.3, np.nan, np.nan), "holds within a factor two"),
     ],
 )
-def test_a_value_holds_by_direction_and_by_magnitude(
+def test_a_change_holds_by_direction_and_by_magnitude(
     change: float, measured: tuple[float, float, float], expected: Verdict
 ) -> None:
-    assert verdict(claim(change), Estimate(*measured)) == expected
+    assert judge(claim("change", change=change), measured) == expected
 
 
 @pytest.mark.parametrize(
-    ("change", "measured", "expected"),
+    ("limit", "measured", "expected"),
     [
         (-0.8, (-0.85, -0.9, -0.81), "holds"),
         (-0.8, (-0.85, -0.9, -0.79), "direction holds, limit missed"),
@@ -95,50 +116,137 @@ def test_a_value_holds_by_direction_and_by_magnitude(
     ],
 )
 def test_a_limit_holds_only_if_the_whole_interval_keeps_it(
-    change: float, measured: tuple[float, float, float], expected: Verdict
+    limit: float, measured: tuple[float, float, float], expected: Verdict
 ) -> None:
-    assert verdict(claim(change, bound=True), Estimate(*measured)) == expected
+    assert judge(claim("limit", limit=limit), measured) == expected
 
 
 def test_no_change_holds_within_its_width() -> None:
-    nothing = claim(0, unchanged_within=0.02)
-    assert verdict(nothing, Estimate(0.01, 0.0, 0.015)) == "holds"
-    assert verdict(nothing, Estimate(0.01, 0.0, 0.03)) == "does not hold"
+    assert judge(claim("unchanged"), (0.01, 0.0, 0.015)) == "holds"
+    assert judge(claim("unchanged"), (0.01, 0.0, 0.03)) == "does not hold"
+
+
+def test_a_direction_holds_if_the_interval_is_on_its_side() -> None:
+    assert judge(claim("direction"), (-0.1, -0.2, -0.05)) == "direction holds"
+    assert judge(claim("direction"), (-0.1, -0.2, 0.05)) == "does not hold"
+    assert judge(claim("direction", direction="rises"), (-0.1, -0.2, -0.05)) == "does not hold"
+
+
+def test_a_range_holds_if_both_ends_keep_within_it() -> None:
+    assert judge(claim("range"), (-0.7, -0.75, -0.6), (-0.5, -0.6, -0.45)) == "holds"
+    assert judge(claim("range"), (-0.7, -0.85, -0.6), (-0.5, -0.6, -0.45)) == "does not hold"
+    assert judge(claim("range"), (-0.7, -0.75, -0.6), (-0.5, -0.6, -0.35)) == "does not hold"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(1.02, "holds within a factor two"), (1.03, "does not hold"), (1.004, "does not hold")],
+)
+def test_a_value_is_compared_by_what_it_has_beyond_its_least(value: float, expected: Verdict) -> None:
+    assert judge(claim("value", value=1.01, beyond=1), (value - 1e-9, np.nan, np.nan)) == expected
+    assert judge(claim("value", value=1.01), (value, np.nan, np.nan)) == "holds within a factor two"
 
 
 @pytest.mark.parametrize(("statistic", "expected"), [("mean", -0.65), ("maximum", -0.8), ("each", -0.5)])
 def test_changes_are_paired_by_seed_and_summed_up_as_claimed(statistic: str, expected: float) -> None:
-    (finding,) = check_claims(figure(claim(-0.6, statistic=statistic)), MEASURED)
+    (finding,) = check(MEASURED, claim("change", statistic=statistic))
     assert finding.per_workload == {"a": -0.5, "b": -0.8}
-    assert finding.measured.value == pytest.approx(expected)
+    assert finding.measured[0].value == pytest.approx(expected)
     assert finding.workloads == ("a", "b")
 
 
 def test_a_claim_can_be_about_some_workloads() -> None:
-    (finding,) = check_claims(figure(claim(-0.6, workloads=("b",))), MEASURED)
-    assert finding.measured.value == pytest.approx(-0.8)
+    (finding,) = check(MEASURED, claim("change", workloads=("b",)))
+    assert finding.measured[0].value == pytest.approx(-0.8)
     assert finding.as_dict()["workloads"] == ["b"]
+    assert finding.claimed == 1
 
 
-def test_what_cannot_be_compared_is_an_error() -> None:
-    with pytest.raises(SsdgymError, match="there is no result of big"):
-        check_claims(figure(claim(-0.5)), [one for one in MEASURED if one.device == "small"])
-    with pytest.raises(SsdgymError, match="big and small have other seeds on b"):
-        check_claims(figure(claim(-0.5)), MEASURED[:-1])
-    with pytest.raises(SsdgymError, match="erases of small is 0 on a, so nothing can be compared"):
-        check_claims(figure(claim(-0.5)), results({("small", "a"): [0], ("big", "a"): [0]}))
-    with pytest.raises(SsdgymError, match="no workload of the claim 'it falls' was run"):
-        check_claims(figure(claim(-0.5, workloads=("b",))), results({("small", "a"): [1], ("big", "a"): [1]}))
+def test_against_several_series_the_mean_counts() -> None:
+    third = samples({("huge", "a"): [100, 200], ("huge", "b"): [250, 250]})
+    devices = {"devices": ("small", "big", "huge")}
+    (finding,) = check([*MEASURED, *third], claim("change", against=("small", "huge")), **devices)
+    assert finding.measured[0].value == pytest.approx(np.mean([-0.5, -0.8, -0.5, -0.2]))
+
+
+def test_a_range_shows_the_smallest_change_and_the_largest() -> None:
+    (finding,) = check(MEASURED, claim("range"))
+    assert [estimate.value for estimate in finding.measured] == pytest.approx([-0.8, -0.5])
+    assert (finding.verdict, measured_of(finding)) == ("holds", "-80.0% to -50.0%")
+
+
+def test_a_value_is_the_mean_over_workloads() -> None:
+    (finding,) = check(MEASURED, claim("value", value=275, beyond=75))
+    assert finding.measured[0].value == pytest.approx((75 + 200) / 2)
+    assert finding.verdict == "does not hold"
+    assert measured_of(finding).endswith("0.3 times the paper's beyond 75")
+
+
+@pytest.mark.parametrize(
+    ("means", "direction", "expected", "change"),
+    [
+        ((100, 80, 60), "falls", "direction holds", -0.4),
+        ((100, 120, 60), "falls", "direction holds, but not at every step", -0.4),
+        ((100, 80, 60), "rises", "does not hold", -0.4),
+        ((100, 110, 150), "rises", "direction holds", 0.5),
+    ],
+)
+def test_a_trend_goes_from_the_first_variant_to_the_last(
+    means: tuple[int, ...], direction: str, expected: Verdict, change: float
+) -> None:
+    (finding,) = check(along(*means), claim("trend", direction=direction), **VARIANTS)
+    assert finding.verdict == expected
+    assert finding.measured[0].value == pytest.approx(change)
+
+
+def test_a_claim_can_be_about_some_variants() -> None:
+    both = [*along(50, 60, 70), *samples({("small", name, v): [100, 100] for name in "ab" for v in "124"})]
+    (one,) = check(both, claim("change", variants="2"), **VARIANTS)
+    (every,) = check(both, claim("change"), **VARIANTS)
+    assert [found.measured[0].value for found in (one, every)] == pytest.approx([-0.4, -0.4])
+    (last,) = check(both, claim("change", variants=("4",)), **VARIANTS)
+    assert last.measured[0].value == pytest.approx(-0.3)
+
+
+def test_where_nothing_can_be_compared_a_workload_is_left_out_and_that_is_said() -> None:
+    nothing = samples({("small", "a"): [0, 1], ("big", "a"): [1, 1]})
+    rest = [sample for sample in MEASURED if sample.place.workload == "b"]
+    (finding,) = check([*nothing, *rest], claim("change"))
+    assert finding.workloads == ("b",)
+    assert measured_of(finding).endswith("], on 1 of 2 traces")
+    lacking = samples({("small", "a"): [100, 100], ("big", "a"): [50, None]})
+    assert check([*lacking, *rest], claim("change"))[0].workloads == ("b",)
+    (none,) = check(nothing, claim("change"))
+    assert (none.verdict, none.measured, measured_of(none)) == ("not measured", (), "nothing")
 
 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"claims": (claim(-0.5, series="huge"),)}, "claims.0.series 'huge', which is no device of it"),
-        ({"claims": (claim(-0.5, workloads=("c",)),)}, "claims.0.workloads 'c', which is no workload of it"),
-        ({"normalise_to": "huge"}, "is normalised to 'huge'"),
+        (claim("change", series="huge"), "claims.0.series 'huge', which is no device of it"),
+        (claim("change", against="huge"), "claims.0.against 'huge', which is no device of it"),
+        (claim("change", workloads=("c",)), "claims.0.workloads 'c', which is no workload of it"),
+        (claim("change", variants=("c",)), "claims.0.variants 'c', which is no variant of it"),
+        (claim("change", change=0), "claim the kind unchanged"),
+        (claim("limit", limit=0), "claim the kind direction"),
+        (claim("range", low=0.5), "give low below high"),
+        (claim("value", beyond=200), "must be above beyond = 200"),
+        (claim("trend"), "needs at least two variants"),
+    ],
+)
+def test_a_claim_that_cannot_be_checked_is_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        figure(fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"panels": ({"metric": "x", "unit": "1", "normalise_to": "huge"},)}, "is normalised to 'huge'"),
+        ({"panels": ({"metric": "x", "unit": "1"},) * 2}, "two panels the same name"),
         ({"over_provisioning": {"c": 1.0}}, "over_provisioning 'c'"),
-        ({"scales": {"smoke": {"seeds": 1, "workloads": ("c",)}}}, "scales.smoke.workloads 'c'"),
+        ({"scales": {"smoke": {"seeds": 1, "workloads": ("c",)}}}, "scales.smoke.workloads"),
+        ({"scales": {"smoke": {"seeds": 1, "devices": {"c": "small"}}}}, "scales.smoke.devices 'c'"),
     ],
 )
 def test_a_figure_that_contradicts_itself_is_refused(fields: dict[str, Any], message: str) -> None:
@@ -146,6 +254,15 @@ def test_a_figure_that_contradicts_itself_is_refused(fields: dict[str, Any], mes
         figure(**fields)
 
 
-def test_a_claim_of_no_change_needs_a_width() -> None:
-    with pytest.raises(ValueError, match="unchanged_within"):
-        claim(0)
+def test_what_is_said_reads_as_the_paper_means_it() -> None:
+    kinds = [kind for kind in _VALUES if kind != "trend"]
+    claims = figure(*(claim(kind) for kind in kinds)).panels[0].claims
+    texts = dict(zip(kinds, map(said_of, claims), strict=True))
+    assert texts == {
+        "change": "-60.0%",
+        "limit": "at least -60.0%",
+        "unchanged": "within 2.0%",
+        "direction": "lower",
+        "range": "-80.0% to -40.0%",
+        "value": "100",
+    }

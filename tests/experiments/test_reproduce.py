@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,14 @@ from ssdgym.config.recorded import TraceConfig
 from ssdgym.config.reproduce import FigureConfig, ScaleConfig
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.claims import check_claims
-from ssdgym.experiments.evaluate import evaluate, run_cell
-from ssdgym.experiments.paper_report import assumed_lines, bars_of, claim_lines, draw, markdown
-from ssdgym.experiments.reproduce import cells_of, figures, papers, scale_of
+from ssdgym.experiments.costs import cost_lines
+from ssdgym.experiments.evaluate import Cell, evaluate, run_cell
+from ssdgym.experiments.paper_figures import bars_of, draw
+from ssdgym.experiments.paper_report import assumed_lines, claim_lines, markdown, paths_of
+from ssdgym.experiments.reproduce import figures, papers, points_of, scale_of
+from ssdgym.experiments.samples import Place, Sample
+from ssdgym.simulator import Simulator
+from ssdgym.simulator.ageing import write_until_collecting
 
 SMALL = ScaleConfig(seeds=2)
 PAGES = [*range(800), *[page for _ in range(3) for page in range(0, 800, 3)]]
@@ -34,17 +41,21 @@ def tiny_figure(**fields: Any) -> FigureConfig:
             "workloads": ("made",),
             "preconditioning": "repeat",
             "series": "policy",
-            "metric": "write_amplification",
-            "unit": "1",
-            "normalise_to": "fifo",
-            "claims": (
+            "panels": (
                 {
-                    "said": "greedy writes less",
-                    "source": "section 1",
-                    "series": "greedy",
-                    "against": "fifo",
-                    "statistic": "mean",
-                    "change": -0.1,
+                    "metric": "write_amplification",
+                    "unit": "1",
+                    "normalise_to": "fifo",
+                    "claims": (
+                        {
+                            "kind": "change",
+                            "said": "greedy writes less",
+                            "source": "section 1",
+                            "series": "greedy",
+                            "against": "fifo",
+                            "change": -0.1,
+                        },
+                    ),
                 },
             ),
             "departures": ("the trace is made up",),
@@ -52,6 +63,16 @@ def tiny_figure(**fields: Any) -> FigureConfig:
             **fields,
         }
     )
+
+
+def cells_of(figure: FigureConfig, scale: ScaleConfig, traces: Path | None) -> list[Cell]:
+    return [point.cell for point in points_of(figure, scale, traces)]
+
+
+def measured(figure: FigureConfig, scale: ScaleConfig, traces: Path) -> list[Sample]:
+    points = points_of(figure, scale, traces)
+    results = evaluate([point.cell for point in points], workers=1)
+    return [Sample(point.place, result) for point, result in zip(points, results, strict=True)]
 
 
 @pytest.fixture
@@ -67,9 +88,14 @@ def traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_figure_names_devices_that_exist_and_its_own_paper(paper: str, figure: FigureConfig) -> None:
     assert figure.paper == paper
     assert set(figure.scales) == {"smoke", "small", "paper"}
-    assert figure.claims
+    assert all(panel.claims for panel in figure.panels)
     for device in figure.devices:
         assert load_device(device).name == device
+    for scale in figure.scales.values():
+        places = [point.place for point in points_of(figure, scale, None)]
+        assert {place.series for place in places} == set(figure.bars)
+        assert {place.variant for place in places} == set(figure.variant_names)
+        assert len(set(places)) * scale.seeds == len(places)
 
 
 def test_cells__devices_are_fitted_and_named_as_before(traces: Path) -> None:
@@ -116,23 +142,123 @@ def test_repeat__gives_up_where_nothing_is_ever_collected(
 
 def test_a_figure_from_its_cells_to_its_report(traces: Path, tmp_path: Path) -> None:
     figure = tiny_figure()
-    results = evaluate(cells_of(figure, SMALL, traces), workers=1)
-    bars = bars_of(figure, results)
-    assert bars.estimates["fifo", "made"].value == 1.0
-    (finding,) = check_claims(figure, results)
-    assert finding.measured.value == pytest.approx(bars.estimates["greedy", "made"].value - 1)
-    text = markdown(figure, "smoke", bars, [finding], results)
-    assert f"| greedy writes less | section 1 | -10.0% | {finding.measured.value:+.1%} (one seed" in text
+    (panel,) = figure.panels
+    samples = measured(figure, SMALL, traces)
+    results = [sample.result for sample in samples]
+    bars = bars_of(figure, panel, samples)
+    assert bars.groups == (("made", ""),)
+    assert bars.estimates[Place("fifo", "made", "")].value == 1.0
+    (finding,) = check_claims(figure, panel, samples)
+    change = finding.measured[0].value
+    assert change == pytest.approx(bars.estimates[Place("greedy", "made", "")].value - 1)
+    text = markdown(figure, ("smoke", figure.scales["smoke"]), [(bars, [finding])], results)
+    assert f"| greedy writes less | section 1 | -10.0% | {change:+.1%} (one seed" in text
     assert text.endswith("- the trace is made up\n")
-    assert claim_lines(figure, [finding])[0].endswith(finding.verdict)
+    assert claim_lines("7", [finding])[0].endswith(finding.verdict)
     assert assumed_lines(results) == []
-    assert draw(figure, bars, tmp_path / "figure.png").stat().st_size > 5000
+    assert paths_of(figure, tmp_path)[1] == tmp_path / "figure7.png"
+    assert draw(figure, [bars], tmp_path / "figure.png").stat().st_size > 5000
+    assert cost_lines(results)[0].startswith("time of made: ")
+    assert "for 2 runs" in cost_lines(results)[0]
+
+
+def test_variants_are_a_second_axis__in_cells_tables_and_pictures(traces: Path, tmp_path: Path) -> None:
+    figure = tiny_figure(
+        axis="free blocks",
+        variants={"few": {"ftl.gc.free_blocks": 3}, "small": {"geometry.blocks_per_plane": 24}},
+        panels=(
+            {"name": "a", "metric": "write_amplification", "unit": "1"},
+            {"name": "b", "metric": "duration_ns", "unit": "ms", "per_unit": 1e6},
+        ),
+    )
+    few, _, small, _ = cells_of(figure, SMALL, traces)
+    assert (few.ftl, few.device.geometry.blocks_per_plane) == ((("gc.free_blocks", 3),), 32)
+    assert (small.ftl, small.device.geometry.blocks_per_plane) == ((), 24)
+    assert small.device_name == "tiny(geometry.blocks_per_plane=24)"
+    samples = measured(figure, SMALL, traces)
+    panels = [bars_of(figure, panel, samples) for panel in figure.panels]
+    assert panels[1].groups == (("made", "few"), ("made", "small"))
+    (expected,) = (
+        sample.result.metric("duration_ns") / 1e6
+        for sample in samples
+        if sample.place == Place("fifo", "made", "small")
+    )
+    assert panels[1].estimates[Place("fifo", "made", "small")].value == expected
+    text = markdown(figure, ("smoke", figure.scales["smoke"]), [(one, []) for one in panels], [])
+    assert "| trace | free blocks | greedy | fifo |" in text
+    assert "\n| made | small | " in text
+    assert draw(figure, panels, tmp_path / "figure.png").stat().st_size > 5000
+
+
+def test_a_variant_that_no_device_can_have_is_named(traces: Path) -> None:
+    with pytest.raises(SsdgymError, match="variants.wrong: a device has no field name.x"):
+        points_of(tiny_figure(variants={"wrong": {"name.x": 1}}), SMALL, traces)
+
+
+def test_a_scale_runs_other_devices_under_the_figures_names(traces: Path) -> None:
+    scale = ScaleConfig(seeds=1, devices={"demo": "tiny"})
+    plain = ({"metric": "erases", "unit": "blocks"},)
+    (point, _) = points_of(tiny_figure(devices=("demo",), series="device", panels=plain), scale, traces)
+    assert (point.place.series, point.cell.device_name) == ("demo", "tiny")
+
+
+def test_the_mean_is_over_all_traces_or_not_at_all(traces: Path) -> None:
+    figure = tiny_figure(workloads=("made", "other"))
+    made = measured(tiny_figure(), SMALL, traces)
+    other = [Sample(one.place._replace(workload="other"), one.result) for one in made]
+    bars = bars_of(figure, figure.panels[0], [*made, *other])
+    assert bars.groups[-1] == ("mean", "")
+    alone = bars.estimates[Place("greedy", "made", "")].value
+    assert bars.estimates[Place("greedy", "mean", "")].value == pytest.approx(alone)
+    lacking = [Sample(one.place, replace(one.result, metrics={})) for one in other]
+    bars = bars_of(figure, figure.panels[0], [*made, *lacking])
+    assert isnan(bars.estimates[Place("greedy", "mean", "")].value)
+
+
+def test_panels_can_be_asked_for_by_their_letter() -> None:
+    (one,) = figures("speedupgc", "12b")
+    assert [panel.name for panel in one.panels] == ["b"]
+    assert paths_of(one, Path()) == (Path("figure12b.md"), Path("figure12b.png"))
+    assert len(figures("speedupgc", "12")[0].panels) == 3
+    assert [figure.figure for figure in figures("speedupgc")] == ["3", "8", "9", "10", "11", "12", "13", "14"]
+    with pytest.raises(SsdgymError, match="--figure 12d: of speedupgc there are the figures 3a, 3b, 8"):
+        figures("speedupgc", "12d")
+
+
+def test_until_gc__every_plane_has_collected_under_the_policy_itself_and_no_time_has_passed() -> None:
+    sims = [Simulator("tiny", policy=policy, seed=5) for policy in ("greedy", "fifo", "greedy")]
+    written = [write_until_collecting(sim, seed) for sim, seed in zip(sims, (1, 1, 2), strict=True)]
+    for sim, count in zip(sims, written, strict=True):
+        geometry = sim.device.geometry
+        erases = sim.state.sub_block["erases"][0].reshape(geometry.planes, -1)
+        assert erases.any(axis=1).all()
+        # It ends soon after the first collection: nothing has been collected many times over.
+        assert count < geometry.physical_pages * 1.2
+        assert (sim.now_ns, sim.metrics()["host_pages_written"]) == (0, 0)
+        assert sim.state.geometry["timed"][0, 0] == 1
+    assert not sims[0].same_as(sims[2])
+    again = Simulator("tiny", policy="greedy", seed=5)
+    write_until_collecting(again, 1)
+    assert again.same_as(sims[0])
+    with pytest.raises(SsdgymError, match="is in use"):
+        write_until_collecting(again, 1)
+
+
+def test_until_gc__is_drawn_by_the_seed_of_the_cell(traces: Path) -> None:
+    plain = ({"metric": "erases", "unit": "blocks"},)
+    figure = tiny_figure(preconditioning="until_gc", policies=("greedy",), panels=plain)
+    cells = cells_of(figure, SMALL, traces)
+    # A trace draws nothing, but what comes before it does.
+    assert [cell.seed for cell in cells] == [1, 2]
+    first, second = (run_cell(cell).metrics for cell in cells)
+    assert first["host_pages_written"] == second["host_pages_written"] == len(PAGES)
+    assert first["relocated_pages"] != second["relocated_pages"]
 
 
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(SsdgymError, match="there is no paper 'nobody' to reproduce: choose"):
         figures("nobody")
-    with pytest.raises(SsdgymError, match="--figure 99: of block-size there are the figures 3"):
+    with pytest.raises(SsdgymError, match="--figure 99: of block-size there are the figures 3;"):
         figures("block-size", "99")
     with pytest.raises(SsdgymError, match="--scale paper: figure 7 of a paper has the scales smoke"):
         scale_of(tiny_figure(), "paper")
@@ -156,6 +282,6 @@ def test_command__prints_every_claim_and_goes_on_where_it_was(
 
 def test_a_claim_about_traces_that_were_not_all_run_says_so(traces: Path) -> None:
     figure = tiny_figure(workloads=("made", "src1_2"))
-    results = evaluate(cells_of(tiny_figure(), SMALL, traces), workers=1)
-    (line,) = claim_lines(figure, check_claims(figure, results))
+    samples = measured(tiny_figure(), SMALL, traces)
+    (line,) = claim_lines("7", check_claims(figure, figure.panels[0], samples))
     assert ", on 1 of 2 traces | " in line

@@ -3,7 +3,8 @@
 It shares no code with the engine. Whatever can be derived is derived by scanning, on every call.
 """
 
-from .device import Device, IllegalEraseSet, ReferenceConfig
+from .config import ReferenceConfig
+from .device import Device, IllegalEraseSet
 from .timing import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, TRIM, WRITE, Reference
 
 __all__ = [

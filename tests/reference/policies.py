@@ -1,4 +1,4 @@
-"""The six victim policies of docs/engine.md, and the counter-based draws they use."""
+"""The victim policies of docs/engine.md."""
 
 from __future__ import annotations
 
@@ -6,37 +6,28 @@ from collections.abc import Callable, Sequence
 from math import inf
 
 from .device import Device
+from .erase_sets import best_sets, whole
+from .randomness import POLICY_STREAM, TRIES, below, draw, mix
+
+__all__ = [
+    "Policy",
+    "below",
+    "best_set",
+    "cost_benefit",
+    "d_choices",
+    "draw",
+    "fifo",
+    "greedy",
+    "mix",
+    "random_victim",
+    "windowed_greedy",
+]
 
 Policy = Callable[[Device, int], tuple[int, int]]
 
-POLICY_STREAM = 1
-TRIES = 64
-_WORD = (1 << 64) - 1
-_GOLDEN = 0x9E3779B97F4A7C15
-
-
-def mix(z: int) -> int:
-    """The finaliser of splitmix64 (Vigna, https://prng.di.unimi.it/splitmix64.c)."""
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _WORD
-    return z ^ (z >> 31)
-
-
-def draw(seed: int, stream: int, decision: int, k: int) -> int:
-    """Draw `k` of a decision: 64 random bits."""
-    z = seed
-    for word in (stream, decision, k):
-        z = mix((z + (word + 1) * _GOLDEN) & _WORD)
-    return z
-
-
-def below(n: int, z: int) -> int:
-    """A number in 0..n-1 from the upper half of the draw `z`."""
-    return ((z >> 32) * n) >> 32
-
 
 def _whole(device: Device, block: int) -> tuple[int, int]:
-    return block, (1 << device.config.sub_blocks_per_block) - 1
+    return block, whole(device.config)
 
 
 def _eligible(device: Device, blocks: Sequence[int]) -> list[int]:
@@ -100,3 +91,9 @@ def cost_benefit(exponent: float, since_close: bool) -> Policy:
         return _whole(device, max(_eligible(device, device.blocks_of_plane(plane)), key=score))
 
     return policy
+
+
+def best_set(device: Device, plane: int) -> tuple[int, int]:
+    """`gsm` on devices that erase runs of sub-blocks, `pb` on those that erase any set of them."""
+    choice = best_sets(device, device.ages[plane])[0]
+    return choice if device.objection(plane, *choice) is None else greedy(device, plane)

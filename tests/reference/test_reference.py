@@ -743,7 +743,7 @@ def check_state(reference: Reference) -> None:
     victims = {block for block, _ in device.rounds.values()}
     for block in range(reference.config.planes * reference.config.blocks_per_plane):
         plane = device.plane_of_block(block)
-        has_free = any(device.written[sub] == 0 for sub in device.sub_blocks_of_block(block))
+        has_free = device.free_in_block(block) > 0
         is_at_rest = block not in opened | victims
         assert (block in device.pools[plane]) == (is_at_rest and has_free)
         assert device.is_indexed(block) == (is_at_rest and device.written_in_block(block) > 0)

@@ -7,7 +7,8 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .device import NOTHING_OPEN, Device, ReferenceConfig
+from .config import ReferenceConfig
+from .device import Device
 from .policies import Policy
 
 READ, WRITE, TRIM, FLUSH = range(4)
@@ -546,8 +547,10 @@ class Reference:
             "est": list(self.loop.est),
             "clock": device.clock,
             "now": self.loop.now,
+            "hotness": [n for row in device.hotness.rows for n in row] if device.hotness else [],
+            "groups": [[groups.group_of(block) for block in groups.rank] for groups in device.groups],
         }
 
     def _open_block(self, plane: int, stream: int) -> int:
         place = self.device.open.get((plane, stream))
-        return NOTHING_OPEN if place is None else place.block
+        return -1 if place is None else place.block

@@ -1,0 +1,85 @@
+"""What the flash of a device is: how it is built up, how long its commands take, and their energy."""
+
+from __future__ import annotations
+
+from pydantic import Field, PositiveInt, model_validator
+
+from ssdgym.config.ftl import MAX_PAGES
+from ssdgym.config.loading import Config
+
+
+class GeometryConfig(Config):
+    """How the flash is built up."""
+
+    channels: PositiveInt = 1
+    chips_per_channel: PositiveInt = 1
+    dies_per_chip: PositiveInt = 1
+    planes_per_die: PositiveInt = 1
+    blocks_per_plane: PositiveInt
+    sub_blocks_per_block: int = Field(1, ge=1, le=64, description="sub-blocks that can be erased apart")
+    pages_per_block: PositiveInt
+    layers_per_block: PositiveInt | None = Field(
+        None, description="horizontal layers of a block, of equally many pages; needed for hardware isolation"
+    )
+    page_size_bytes: PositiveInt
+
+    @model_validator(mode="after")
+    def _sub_blocks_divide(self) -> GeometryConfig:
+        if self.pages_per_block % self.sub_blocks_per_block:
+            raise ValueError(
+                f"sub_blocks_per_block = {self.sub_blocks_per_block} must divide "
+                f"pages_per_block = {self.pages_per_block}"
+            )
+        if self.layers_per_block is not None:
+            if self.pages_per_block % self.layers_per_block:
+                raise ValueError(
+                    f"layers_per_block = {self.layers_per_block} must divide "
+                    f"pages_per_block = {self.pages_per_block}"
+                )
+            if self.layers_per_block % self.sub_blocks_per_block:
+                raise ValueError(
+                    f"sub_blocks_per_block = {self.sub_blocks_per_block} must divide "
+                    f"layers_per_block = {self.layers_per_block}"
+                )
+        if self.physical_pages > MAX_PAGES:
+            raise ValueError(
+                f"of {self.physical_pages} pages is too large: at most {MAX_PAGES} can be numbered"
+            )
+        return self
+
+    @property
+    def dies(self) -> int:
+        """Dies of the whole device."""
+        return self.channels * self.chips_per_channel * self.dies_per_chip
+
+    @property
+    def planes(self) -> int:
+        """Planes of the whole device."""
+        return self.dies * self.planes_per_die
+
+    @property
+    def plane_pages(self) -> int:
+        """Physical pages of a plane."""
+        return self.blocks_per_plane * self.pages_per_block
+
+    @property
+    def physical_pages(self) -> int:
+        """Physical pages of the whole device."""
+        return self.planes * self.plane_pages
+
+
+class TimingConfig(Config):
+    """Array times of a page or block, and the rate of the channel."""
+
+    read_ns: int = Field(ge=0, description="tR: array to page register, ns")
+    program_ns: int = Field(ge=0, description="tPROG, ns")
+    erase_ns: int = Field(ge=0, description="tBERS, ns")
+    transfer_ns_per_byte: float = Field(ge=0, le=1e9, description="channel, ns per byte")
+
+
+class EnergyConfig(Config):
+    """Energy of one command in microjoule; an erase is linear in the blocks erased together."""
+
+    read_uj: float = Field(0.0, ge=0)
+    program_uj: float = Field(0.0, ge=0)
+    erase_uj: float = Field(0.0, ge=0)

@@ -1,0 +1,195 @@
+"""How fast a device is simulated under each policy, as a share of the rate under a reference policy.
+
+Two devices are held at a time, the policy's and the reference's. Both are warmed up in the same way, each by
+its own policy: every page is written once, then random pages are until garbage is collected. Then they carry
+out the same skewed page writes in turns, so that both meet the machine in one state. The reference is
+measured beside another of its kind, too: how far that ratio is from 1 is the error of the others.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ssdgym.config.device import DeviceConfig, load_device, with_ftl
+from ssdgym.config.loading import Source
+from ssdgym.config.workload import load_workload
+from ssdgym.errors import SsdgymError
+from ssdgym.policy import Policy, device_for, get_policy
+from ssdgym.simulator import Recording, Simulator
+from ssdgym.simulator.build import check_reachable, thresholds_of
+from ssdgym.workloads import REQUEST, WRITE, open_workload
+
+REFERENCE = "baseline"
+#: Those that SpeedupGC's paper compares.
+POLICIES = (REFERENCE, "gsm", "gsm_plus", "speedupgc", "pb", "speedupgc_pb")
+DEVICE = "speedupgc-64l"
+WORKLOAD = "zipf99"
+HOST_PAGES = 500_000
+
+#: Requests outstanding where the device does not say: page writes have no pace of their own.
+_QUEUE_DEPTH = 32
+_CHUNK = 1 << 20
+#: Random overwrites come in windows of a 32nd of the logical pages; so many are made to see a collection.
+_WINDOWS, _MOST_WINDOWS = 32, 320
+
+Timing = Literal["none", "event"]
+TIMINGS: tuple[Timing, ...] = ("none", "event")
+
+
+class Spread(NamedTuple):
+    """Median, smallest and largest of some repeats."""
+
+    median: float
+    low: float
+    high: float
+
+
+class PolicyRate(NamedTuple):
+    """The rate of one policy in one kind of timing.
+
+    Attributes:
+        policy: its label.
+        timing: ``none``, counting only, or ``event``.
+        rate: host pages/s.
+        ratio: of the rate to the reference's in the same repeat.
+        write_amplification: of the measured writes; the work of collection differs with it.
+        gc_invocations: collection rounds among them.
+    """
+
+    policy: str
+    timing: Timing
+    rate: Spread
+    ratio: Spread
+    write_amplification: float
+    gc_invocations: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return self._asdict() | {"rate": self.rate._asdict(), "ratio": self.ratio._asdict()}
+
+
+def measure_policies(
+    policies: Sequence[str] = POLICIES,
+    *,
+    device: Source = DEVICE,
+    repeats: int = 5,
+    host_pages: int = HOST_PAGES,
+    announce: Callable[[str], None] | None = None,
+) -> list[PolicyRate]:
+    """Measure each policy beside the reference, first untimed, then event-driven.
+
+    Args:
+        policies: by name.
+        device: on which, each as its policy runs it.
+        repeats: of each measurement.
+        host_pages: written in each.
+        announce: called with what is measured next.
+
+    Raises:
+        SsdgymError: a policy does not exist or cannot run on the device.
+    """
+    model = _closed_loop(load_device(device))
+    reference, *others = (get_policy(name) for name in (REFERENCE, *policies))
+    for policy in (reference, *others):
+        adapted = device_for(model, None, policy)
+        check_reachable(adapted, thresholds_of(adapted))
+    chunks = _page_writes(model, host_pages, 1 + repeats)
+    found = []
+    for policy in others:
+        if announce:
+            announce(f"{policy.label} beside {REFERENCE}")
+        pair = _warmed_up(model, reference), _warmed_up(model, policy)
+        found += [_measure(*pair, timing, chunks) for timing in TIMINGS]
+    return sorted(found, key=lambda row: TIMINGS.index(row.timing))
+
+
+def _closed_loop(device: DeviceConfig) -> DeviceConfig:
+    return with_ftl(device, {"timing": "event", "queue_depth": device.ftl.queue_depth or _QUEUE_DEPTH})
+
+
+def _page_writes(device: DeviceConfig, host_pages: int, count: int) -> list[np.ndarray]:
+    """So many chunks of skewed writes of single pages."""
+    stream = open_workload(
+        load_workload(WORKLOAD),
+        logical_pages=device.host_pages,
+        page_size=device.geometry.page_size_bytes,
+        seed=0,
+    )
+    return [_taken(stream.next, host_pages) for _ in range(count)]
+
+
+def _taken(draw: Callable[[int], np.ndarray], count: int) -> np.ndarray:
+    """So many requests of a workload that gives as many at a time as it likes."""
+    parts = [draw(count)]
+    while (missing := count - sum(map(len, parts))) > 0:
+        parts.append(draw(missing))
+    return np.concatenate(parts)
+
+
+def _warmed_up(device: DeviceConfig, policy: Policy) -> Simulator:
+    """A full device that collects garbage, untimed until now."""
+    simulator = Simulator(device, policy=policy, recording=Recording(latencies=1 << 10))
+    _set_timing(simulator, "none")
+    pages = simulator.logical_pages
+    for first in range(0, pages, _CHUNK):
+        _carry_out(simulator, _writes_of(np.arange(first, min(first + _CHUNK, pages))))
+    rng = np.random.default_rng(0)
+    for _ in range(_MOST_WINDOWS):
+        _carry_out(simulator, _writes_of(rng.integers(0, pages, max(1, pages // _WINDOWS))))
+        if simulator.state.run["gc_invocations"][0, 0]:
+            return simulator
+    raise SsdgymError(
+        f"device {device.name} has collected nothing after {_MOST_WINDOWS // _WINDOWS} overwrites of all its "
+        "logical pages, so its policies cannot be compared; choose one with less spare space."
+    )
+
+
+def _set_timing(simulator: Simulator, timing: Timing) -> None:
+    simulator.state.geometry["timed"] = timing == "event"
+
+
+def _writes_of(pages: np.ndarray) -> np.ndarray:
+    requests = np.zeros(len(pages), REQUEST)
+    requests["lpn"], requests["pages"], requests["op"] = pages, 1, WRITE
+    return requests
+
+
+def _carry_out(simulator: Simulator, requests: np.ndarray) -> float:
+    """Wall time of these requests, s."""
+    started = time.perf_counter()
+    simulator.proceed(iter([requests]))
+    return time.perf_counter() - started
+
+
+def _measure(
+    reference: Simulator, simulator: Simulator, timing: Timing, chunks: Sequence[np.ndarray]
+) -> PolicyRate:
+    """Let both carry out the same chunks in turns; the first one counts for nothing."""
+    seconds = []
+    for number, chunk in enumerate(chunks):
+        for each in (reference, simulator):
+            _set_timing(each, timing)
+            if number == 1:
+                each.reset_metrics()
+        seconds.append((_carry_out(reference, chunk), _carry_out(simulator, chunk)))
+    metrics = simulator.metrics()
+    if metrics["lost_pages"]:
+        raise SsdgymError(f"{simulator.device.name}: pages were lost, which is a fault of ssdgym; report it.")
+    assert simulator.policy is not None
+    return PolicyRate(
+        policy=simulator.policy.label,
+        timing=timing,
+        rate=_spread([len(chunks[0]) / own for _, own in seconds[1:]]),
+        ratio=_spread([other / own for other, own in seconds[1:]]),
+        write_amplification=metrics["write_amplification"],
+        gc_invocations=metrics["gc_invocations"],
+    )
+
+
+def _spread(values: Sequence[float]) -> Spread:
+    return Spread(statistics.median(values), min(values), max(values))

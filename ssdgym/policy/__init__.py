@@ -1,0 +1,59 @@
+"""Policies: what one is, how it is registered, how it is looked up.
+
+A policy is a victim rule and, where its name says so, a placement: ``greedy`` leaves the device's placement
+as it is, ``gsm+hotness_groups`` brings its own. A victim rule is one decorated function. Written in the
+subset of Python that numba compiles it runs inside the engine at full speed; with ``compiled=False`` it is
+plain Python, called at every decision::
+
+    from ssdgym.policy import victim_policy, whole_block, eligible, blocks_of
+
+    @victim_policy("youngest", source="an example")
+    def youngest(dev, plane, parameters, choice):
+        best, best_time = -1, -1
+        for block in blocks_of(dev, plane):
+            if eligible(dev, block) and dev.block[block].closed_at > best_time:
+                best, best_time = block, dev.block[block].closed_at
+        return whole_block(dev, choice, best)
+
+A composition can have a name of its own::
+
+    named_policy("tidy", "youngest+sep_gc", source="an example")
+
+Packages of policies are found by the entry point group ``ssdgym.policies``.
+"""
+
+from ssdgym.engine.index import fullest_block
+from ssdgym.engine.kernel import kernel
+from ssdgym.engine.rng import POLICY_STREAM
+from ssdgym.engine.victims import blocks_of, choose_best_set, eligible, random_eligible, whole_block
+from ssdgym.policy.names import PLACEMENTS
+from ssdgym.policy.policy import MAX_PARAMETERS, Policy, new_choice
+from ssdgym.policy.registry import (
+    ENTRY_POINT_GROUP,
+    available_policies,
+    device_for,
+    get_policy,
+    named_policy,
+    victim_policy,
+)
+
+__all__ = [
+    "ENTRY_POINT_GROUP",
+    "MAX_PARAMETERS",
+    "PLACEMENTS",
+    "POLICY_STREAM",
+    "Policy",
+    "available_policies",
+    "blocks_of",
+    "choose_best_set",
+    "device_for",
+    "eligible",
+    "fullest_block",
+    "get_policy",
+    "kernel",
+    "named_policy",
+    "new_choice",
+    "random_eligible",
+    "victim_policy",
+    "whole_block",
+]

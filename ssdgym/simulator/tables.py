@@ -1,0 +1,96 @@
+"""How large the tables of best sets, block groups and hotness are: in the engine's arrays, and in bytes."""
+
+from __future__ import annotations
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.groups import words_of
+from ssdgym.engine.hotness import PER_WORD
+from ssdgym.engine.layout import State
+from ssdgym.errors import SsdgymError
+
+#: Sums of a benefit's cross-products have to stay below this.
+_LARGEST_PRODUCT = 2**61
+
+
+def _leaves(device: DeviceConfig) -> int:
+    """Leaves of a plane's trees of best sets: a power of two; 0 where only whole blocks are erased, and where block
+    groups ranked by benefit know the best set.
+    """
+    if device.erase_unit == "block" or (_groups(device) and device.isolation != "hardware"):
+        return 0
+    return int(1 << (device.usable.blocks_per_plane - 1).bit_length())
+
+
+def _groups(device: DeviceConfig) -> int:
+    return len(device.ftl.hotness.thresholds) if device.ftl.placement == "hotness_groups" else 0
+
+
+def group_limit(device: DeviceConfig) -> int:
+    """Most blocks of a group, m (SpeedupGC, equation 1); 0 without groups."""
+    groups = _groups(device)
+    return device.usable.blocks_per_plane // (groups - 1) - 1 if groups else 0
+
+
+def _hashes(device: DeviceConfig) -> int:
+    by_hotness = device.ftl.placement in ("hot_to_victims", "hotness_groups")
+    return device.ftl.hotness.hashes if by_hotness else 0
+
+
+def table_fields(device: DeviceConfig) -> dict[str, int]:
+    """The fields of the engine's geometry that these tables need."""
+    hotness = device.ftl.hotness
+    copy_cost, erase_cost = _costs(device)
+    return {
+        "copy_cost": copy_cost,
+        "erase_cost": erase_cost,
+        "tree_leaves": _leaves(device),
+        "groups": _groups(device),
+        "group_limit": group_limit(device),
+        "hashes": _hashes(device),
+        "counters": hotness.counters,
+        "decay_period": hotness.decay_period or hotness.counters,
+        "group_of_degree": _group_of_degree(hotness.thresholds),
+    }
+
+
+def _costs(device: DeviceConfig) -> tuple[int, int]:
+    """What a move and an erase cost in a benefit: their times, or pages where the device has no times."""
+    timing, pages = device.timing, device.usable.pages_per_block
+    copy = timing.read_ns + timing.program_ns + 2 * device.transfer_ns
+    if copy == 0 and timing.erase_ns == 0:
+        return 1, pages // device.usable.sub_blocks_per_block
+    erase = max(timing.erase_ns, 1)
+    if device.erase_unit != "block" and pages * (2 * pages * copy + erase) >= _LARGEST_PRODUCT:
+        raise SsdgymError(
+            f"device {device.name}: to relocate and erase a block of {pages} pages takes too long for benefits to be "
+            "compared; shorten its timing or its blocks."
+        )
+    return copy, erase
+
+
+def _group_of_degree(thresholds: tuple[int, ...]) -> int:
+    """Hotness group, counted from 1, of each degree 0..15; 4 bits each, 0 = cold."""
+    groups = (sum(threshold <= degree for threshold in thresholds) for degree in range(16))
+    return sum(group << (4 * degree) for degree, group in enumerate(groups))
+
+
+def table_sizes(device: DeviceConfig) -> dict[str, int]:
+    """Lengths of the engine's arrays for these tables, 0 for those that the device has not."""
+    geometry, leaves, groups = device.usable, _leaves(device), _groups(device)
+    all_groups = geometry.planes * groups
+    counters = _hashes(device) * device.ftl.hotness.counters
+    return {
+        "best": geometry.planes * geometry.blocks_per_plane if leaves or groups else 0,
+        "tree": geometry.planes * 4 * leaves,
+        "groups": all_groups,
+        "heap": all_groups * 2 * (group_limit(device) + 1),
+        "group_bits": all_groups * 2 * sum(words_of(geometry.blocks_per_plane)),
+        "hotness": -(-counters // PER_WORD),
+    }
+
+
+def table_bytes(device: DeviceConfig, state: State) -> int:
+    """Bytes of a device's tables."""
+    sizes = table_sizes(device)
+    arrays = {"groups": "group_size"}
+    return sum(size * getattr(state, arrays.get(name, name)).itemsize for name, size in sizes.items())

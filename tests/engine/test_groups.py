@@ -1,0 +1,159 @@
+"""Block groups: after every single update the groups are small enough, in order, and know where to write."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ssdgym.engine.groups import ANYTHING, first_of, reclassify, withdraw
+from ssdgym.engine.kernel import kernel
+from ssdgym.engine.layout import INDEXED, POOLED, Device, State, device_of, set_view
+from ssdgym.simulator.build import Recording, make_state
+from ssdgym.simulator.tables import group_limit
+from tests.engine.devices import device
+
+PER_SUB_BLOCK = 3
+
+
+@kernel
+def _reclassify(state, block):
+    dev = device_of(state, 0)
+    reclassify(dev, dev.geometry[0], block, ANYTHING, 0)
+
+
+@kernel
+def _withdraw(state, block):
+    dev = device_of(state, 0)
+    withdraw(dev, dev.geometry[0], block)
+
+
+@kernel
+def _first_of(state, group, kind):
+    dev = device_of(state, 0)
+    return first_of(set_view(dev), dev.geometry[0], 0, group, kind)
+
+
+def grouped(blocks: int, groups: int, isolation: str) -> State:
+    """One empty plane of blocks of four sub-blocks of three pages."""
+    hardware = isolation == "hardware"
+    config = device(
+        {
+            "channels": 1,
+            "blocks_per_plane": blocks,
+            "sub_blocks_per_block": 4,
+            "pages_per_block": 16 if hardware else 4 * PER_SUB_BLOCK,
+            "layers_per_block": 16 if hardware else None,
+        },
+        {"placement": "hotness_groups", "hotness": {"thresholds": list(range(2, 2 + groups))}},
+        erase_unit="sub_block_set" if hardware else "sub_block_run",
+        isolation=isolation,
+    )
+    assert group_limit(config) == blocks // (groups - 1) - 1
+    return make_state([config], [0], Recording(1, 1))
+
+
+def change(state: State, block: int, pages: list[tuple[int, int]]) -> None:
+    """Let the sub-blocks of a block have these (written, invalid) pages, and say so."""
+    first = 4 * block
+    for s, (written, invalid) in enumerate(pages):
+        state.sub_block[0, first + s]["written"] = written
+        state.sub_block[0, first + s]["invalid"] = invalid
+    written = sum(w for w, _ in pages)
+    record = state.block[0, block]
+    record["written"], record["invalid"] = written, sum(i for _, i in pages)
+    record["status"] = (INDEXED if written else 0) | (POOLED if written < 4 * PER_SUB_BLOCK else 0)
+    _reclassify(state, block)
+
+
+def rank(state: State, block: int) -> Fraction:
+    """The rank by its definition: all runs tried, or sub-blocks counted under hardware isolation."""
+    g = state.geometry[0, 0]
+    subs = state.sub_block[0, 4 * block : 4 * block + 4]
+    invalid = [int(x) for x in subs["invalid"]]
+    valid = [int(x) for x in subs["written"] - subs["invalid"]]
+    if g["isolation"] == 2:
+        return Fraction(sum(x == PER_SUB_BLOCK for x in invalid))
+    best = Fraction(0)
+    for a in range(4):
+        for b in range(a, 4):
+            moves = sum(valid[max(a - 1, 0) : b + 2] if g["isolation"] else valid[a : b + 1])
+            cost = moves * int(g["copy_cost"]) + int(g["erase_cost"])
+            best = max(best, Fraction(sum(invalid[a : b + 1]), cost))
+    return best
+
+
+def members(state: State) -> list[list[int]]:
+    """Block numbers by group."""
+    group = state.best[0]["group"]
+    return [[int(b) for b in np.flatnonzero(group == i)] for i in range(int(state.geometry[0, 0]["groups"]))]
+
+
+def check(state: State, blocks: int, groups: int) -> None:
+    limit = blocks // (groups - 1) - 1
+    ranks = [rank(state, b) for b in range(blocks)]
+    found = members(state)
+    assert sorted(b for group in found for b in group) == list(range(blocks))
+    assert all(len(group) <= limit for group in found)
+    assert [len(group) for group in found] == state.group_size[0].tolist()
+    filled = [group for group in found if group]
+    for lower, upper in zip(filled, filled[1:], strict=False):
+        assert max(ranks[b] for b in lower) <= min(ranks[b] for b in upper)
+    for number, group in enumerate(found):
+        pooled = [b for b in group if state.block[0, b]["status"] & POOLED]
+        assert _first_of(state, number, 0) == (min(pooled) if pooled else -1)
+        in_best = [b for b in pooled if _writable_in_best(state, b)]
+        assert _first_of(state, number, 1) == (min(in_best) if in_best else -1)
+
+
+def _writable_in_best(state: State, block: int) -> bool:
+    mask = int(state.best[0, block]["mask"])
+    written = state.sub_block[0, 4 * block : 4 * block + 4]["written"]
+    return any(mask >> s & 1 and written[s] < PER_SUB_BLOCK for s in range(4))
+
+
+PAGES = st.integers(0, PER_SUB_BLOCK).flatmap(lambda w: st.tuples(st.just(w), st.integers(0, w)))
+UPDATES = st.lists(st.tuples(st.integers(0, 10**6), st.lists(PAGES, min_size=4, max_size=4)), max_size=60)
+
+
+@pytest.mark.parametrize("isolation", ["none", "software", "hardware"])
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from([(8, 3), (9, 2), (21, 4), (33, 5)]), UPDATES)
+def test_groups__any_updates__sizes_and_order_hold_after_every_one(
+    isolation: str, kind: tuple[int, int], updates: list[tuple[int, list[tuple[int, int]]]]
+) -> None:
+    blocks, groups = kind
+    state = grouped(blocks, groups, isolation)
+    check(state, blocks, groups)
+    for number, pages in updates:
+        change(state, number % blocks, pages)
+        check(state, blocks, groups)
+
+
+def test_groups__at_the_start__blocks_are_dealt_in_turn() -> None:
+    assert [len(group) for group in members(grouped(21, 4, "software"))] == [6, 5, 5, 5]
+    assert members(grouped(21, 4, "software"))[1] == [1, 5, 9, 13, 17]
+
+
+def test_groups__a_block_that_leads__drives_the_weakest_of_full_groups_down() -> None:
+    """Algorithm 1 with its cascade: 8 blocks, 3 groups of at most 3."""
+    state = grouped(8, 3, "none")
+    for block in range(8):  # all pages written; 1..8 of them invalid
+        invalid = block + 1
+        change(state, block, [(3, min(3, max(0, invalid - 3 * s))) for s in range(4)])
+    assert members(state) == [[0, 1], [2, 3, 4], [5, 6, 7]]
+    change(state, 0, [(3, 3)] * 4)
+    assert members(state) == [[1, 2], [3, 4, 5], [0, 6, 7]]
+
+
+def test_withdraw__a_victim__is_written_to_no_more_and_keeps_its_group() -> None:
+    state = grouped(8, 3, "software")
+    change(state, 2, [(1, 1), (3, 0), (3, 0), (3, 0)])
+    group = int(state.best[0, 2]["group"])
+    assert _first_of(state, group, 1) == 2
+    _withdraw(state, 2)
+    assert _first_of(state, group, 1) == -1
+    assert int(state.best[0, 2]["group"]) == group

@@ -1,0 +1,111 @@
+"""Isolation of sub-blocks: what an erase does to its neighbours, what protects them, and what that costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.audit import FAULTS, first_fault
+from ssdgym.engine.gc import ERASE_DECISION
+from ssdgym.errors import SsdgymError
+from ssdgym.simulator import Simulator
+from tests.engine.devices import device, full_device, mixed_requests, random_writes
+
+
+def sub_blocks(isolation: str, ftl: dict[str, Any] | None = None, **fields: Any) -> DeviceConfig:
+    """A full device of blocks of four sub-blocks, of whose sets any or runs may be erased."""
+    hardware = isolation == "hardware"
+    geometry = {"sub_blocks_per_block": 4, "pages_per_block": 16, "layers_per_block": 8 if hardware else None}
+    unit = "sub_block_set" if hardware else "sub_block_run"
+    return full_device(geometry, ftl, erase_unit=unit, isolation=isolation, erase_disturbs=True, **fields)
+
+
+RULE = {"none": "gsm", "software": "gsm", "hardware": "pb"}
+
+
+@pytest.mark.parametrize("timing", ["none", "event"])
+@pytest.mark.parametrize("placement", ["single", "sep_gc", "hot_to_victims", "hotness_groups"])
+@pytest.mark.parametrize("isolation", ["software", "hardware"])
+def test_isolation__erases_disturb__no_valid_page_is_spoiled(
+    isolation: str, placement: str, timing: str
+) -> None:
+    hotness = {"counters": 64, "thresholds": [2, 4, 9]}
+    config = sub_blocks(isolation, {"placement": placement, "timing": timing, "hotness": hotness})
+    sim = Simulator(config, policy=RULE[isolation])
+    sim.fill()
+    metrics = sim.run(mixed_requests(4000, sim.logical_pages))
+    assert metrics["erases"] > 100
+    assert metrics["lost_pages"] == 0
+    assert FAULTS[first_fault(sim.state, 0)] == "none"
+
+
+def test_no_isolation__erases_disturb__valid_pages_are_lost() -> None:
+    sim = Simulator(sub_blocks("none"), policy="gsm")
+    sim.fill()
+    assert sim.run(random_writes(4000, sim.logical_pages))["lost_pages"] > 0
+
+
+def test_software_isolation__neighbours_move_and_stay_written() -> None:
+    """Sub-block 1 is erased: the valid pages of 0, 1 and 2 move, those of 3 stay."""
+    config = device(
+        {"sub_blocks_per_block": 4, "pages_per_block": 16, "channels": 1},
+        {"placement": "single", "gc": {"mode": "per_write", "free_blocks": 14}},
+        erase_unit="sub_block_run",
+        isolation="software",
+        logical_pages=20,
+    )
+    sim = Simulator(config, policy=None)
+    requests = np.concatenate([random_writes(0, 1), _writes([*range(16), 5, 16, 17, 18, 19, 4, 6])])
+    sim.feed(requests)
+    kinds = []
+    while sim.advance() == ERASE_DECISION:
+        kinds.append(sim.state.run["decision_plane"][0, 0])
+        before = sim.metrics()["relocated_pages"]
+        block = 0
+        if sim.state.sub_block[0, 1]["invalid"] == 3:
+            sim.apply(block, 0b0010)
+            sim.feed(np.zeros(0, requests.dtype))
+            sim.advance()
+            assert sim.metrics()["relocated_pages"] - before == 4 + 1 + 4
+            sub = sim.state.sub_block[0, :4]
+            assert sub["written"].tolist() == [4, 0, 4, 4]
+            assert sub["invalid"].tolist() == [4, 0, 4, 0]
+            return
+        pytest.fail("GC came before the device was as this test wants it")
+    pytest.fail("no decision came")
+
+
+def _writes(pages: list[int]) -> np.ndarray:
+    requests = random_writes(len(pages), 1)
+    requests["lpn"] = pages
+    return requests
+
+
+@pytest.mark.parametrize(("layers", "usable"), [(1, 36), (2, 24), (3, 12)])
+def test_hardware_isolation__every_sub_block_gives_up_layers(layers: int, usable: int) -> None:
+    """The device of SpeedupGC: 64 layers of 12 pages, 16 sub-blocks of 48."""
+    config = device(
+        {"sub_blocks_per_block": 16, "pages_per_block": 768, "layers_per_block": 64},
+        erase_unit="sub_block_set",
+        isolation="hardware",
+        isolation_layers=layers,
+        logical_pages=1000,
+    )
+    assert config.usable.pages_per_block == 16 * usable
+    sim = Simulator(config, policy="pb")
+    blocks = config.geometry.planes * config.geometry.blocks_per_plane
+    assert sim.metrics()["isolation_pages"] == blocks * 16 * (48 - usable)
+    assert int(sim.state.plane["free_pages"].sum()) == blocks * 16 * usable
+
+
+def test_hardware_isolation__no_page_left__is_refused() -> None:
+    with pytest.raises(SsdgymError, match="isolation_layers"):
+        Simulator(
+            {
+                **sub_blocks("hardware").model_dump(),
+                "isolation_layers": 2,
+            }
+        )

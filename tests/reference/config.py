@@ -1,0 +1,122 @@
+"""One device of the reference, described."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ReferenceConfig:
+    """One device. Thresholds and the barrier share a unit: pages of a plane, or blocks of its pool."""
+
+    channels: int = 1
+    chips_per_channel: int = 1
+    dies_per_chip: int = 1
+    planes_per_die: int = 1
+    blocks_per_plane: int = 8
+    sub_blocks_per_block: int = 1
+    pages_per_block: int = 4  # that can hold data: hardware isolation has had its share
+    logical_pages: int = 16
+    erase_unit: str = "block"  # or "sub_block_run" or "sub_block_set"
+    isolation: str = "none"  # or "software" or "hardware"
+    erase_disturbs: bool = False
+    placement: str = "single"  # or "sep_gc", "hot_to_victims" or "hotness_groups"
+    hashes: int = 7
+    counters: int = 64
+    decay_period: int | None = None  # None: as many updates as a row has counters
+    thresholds: tuple[int, ...] = (2, 4)
+    allocation: str = "static"  # or "dynamic"
+    gc_mode: str = "barrier"  # or "per_write"
+    threshold_pages: int | None = None
+    threshold_blocks: int | None = None
+    barrier: int | None = None  # in the threshold's unit; None: the threshold
+    background_pages: int | None = None
+    gc_priority: str = "first"  # or "after_reads"
+    timing: str = "none"  # or "event"
+    read_ns: int = 0
+    program_ns: int = 0
+    erase_ns: int = 0
+    transfer_ns: int = 0
+    closed_loop: bool = False
+    queue_depth: int = 1
+    window_pages: int = 64
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if (self.threshold_pages is None) == (self.threshold_blocks is None):
+            raise ValueError("give one of threshold_pages and threshold_blocks")
+        if self.pages_per_block % self.sub_blocks_per_block:
+            raise ValueError("pages_per_block must be a multiple of sub_blocks_per_block")
+        if self.asks_for_hotness and self.erase_unit == "block":
+            raise ValueError(f"placement {self.placement} needs an erase_unit of sub-blocks")
+        if self.placement == "hotness_groups" and self.group_limit < 2 * self.groups - 3:
+            raise ValueError(f"{self.blocks_per_plane} blocks are too few for {self.groups} groups")
+
+    @property
+    def dies(self) -> int:
+        return self.channels * self.chips_per_channel * self.dies_per_chip
+
+    @property
+    def planes(self) -> int:
+        return self.dies * self.planes_per_die
+
+    @property
+    def pages_per_plane(self) -> int:
+        return self.blocks_per_plane * self.pages_per_block
+
+    @property
+    def pages_per_sub_block(self) -> int:
+        return self.pages_per_block // self.sub_blocks_per_block
+
+    @property
+    def streams(self) -> int:
+        return 2 if self.placement == "sep_gc" else 1
+
+    @property
+    def asks_for_hotness(self) -> bool:
+        """Whether the placement tells hot pages from others; only then is there a table of counters."""
+        return self.placement in ("hot_to_victims", "hotness_groups")
+
+    @property
+    def groups(self) -> int:
+        """Hotness groups, and block groups of a plane: g."""
+        return len(self.thresholds)
+
+    @property
+    def group_limit(self) -> int:
+        """The most blocks of a group: m of equation (1) of SpeedupGC."""
+        return self.blocks_per_plane // (self.groups - 1) - 1
+
+    @property
+    def copy_ns(self) -> int:
+        """Cost of moving a page, as the benefit of an erase set counts it."""
+        return self.read_ns + self.program_ns + 2 * self.transfer_ns if self._takes_time else 1
+
+    @property
+    def erase_cost_ns(self) -> int:
+        """Cost of an erase, likewise."""
+        return max(self.erase_ns, 1) if self._takes_time else self.pages_per_sub_block
+
+    @property
+    def _takes_time(self) -> bool:
+        return any((self.read_ns, self.program_ns, self.transfer_ns, self.erase_ns))
+
+    @property
+    def threshold(self) -> int:
+        limit = self.threshold_blocks if self.threshold_pages is None else self.threshold_pages
+        assert limit is not None
+        return limit
+
+    @property
+    def stop(self) -> int:
+        """The level that ends a `barrier` episode."""
+        return self.threshold if self.barrier is None else self.barrier
+
+    @property
+    def max_valid_pages(self) -> int:
+        """V_max: the most valid pages of a plane that still leave a victim."""
+        unit = 1 if self.threshold_blocks is None else self.pages_per_block
+        reserve = max(
+            self.threshold * unit, self.stop * unit, self.background_pages or 0, 2 * self.pages_per_block
+        )
+        return self.pages_per_plane - reserve - self.streams * self.pages_per_block

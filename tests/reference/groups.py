@@ -1,0 +1,65 @@
+"""The block groups of a plane, kept in order by Algorithm 1 of SpeedupGC (section III-B)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+Standing = tuple[Fraction, int, int, int]
+
+
+class BlockGroups:
+    """`groups[i - 1]` are the blocks of group `i`. A block keeps the standing it was last classified with.
+
+    A standing is the rank and, for blocks of equal rank, what makes one of them the larger.
+    """
+
+    def __init__(self, blocks: Sequence[int], count: int, limit: int) -> None:
+        self.limit = limit  # the most blocks of a group: m
+        self.groups: list[set[int]] = [set() for _ in range(count)]
+        self.standing: dict[int, Standing] = {block: (Fraction(0), 0, 0, -block) for block in blocks}
+        for number, block in enumerate(blocks):
+            self.groups[number % count].add(block)
+
+    def group_of(self, block: int) -> int:
+        return next(i for i, group in enumerate(self.groups, start=1) if block in group)
+
+    def reclassify(self, block: int, rank: Fraction, mask: int = 0) -> None:
+        """Move the block to where its new rank belongs, and others with it; `mask` is its best set."""
+        self.groups[self.group_of(block) - 1].remove(block)
+        lowest = (mask & -mask).bit_length()
+        self.standing[block] = (rank, -mask.bit_count(), -lowest, -block)
+        place = self._pinpoint(rank)
+        if self._is_full(place) and not all(self._is_full(lower) for lower in range(1, place)):
+            self._evict(place)
+            self.groups[place - 1].add(block)
+        else:
+            self.groups[place - 1].add(block)
+            self._pass_on_upwards(place)
+
+    def _is_full(self, i: int) -> bool:
+        return len(self.groups[i - 1]) == self.limit
+
+    def _pinpoint(self, rank: Fraction) -> int:
+        """Lines 3 to 9: the highest group whose smallest rank is below this one; 1 if there is none."""
+        for i in range(len(self.groups), 0, -1):
+            ranks = [self.standing[block][0] for block in self.groups[i - 1]]
+            if ranks and rank > min(ranks):
+                return i
+        return 1
+
+    def _evict(self, i: int) -> None:
+        """Lines 18 to 26: the smallest of group `i` moves down, after it has been made room for there."""
+        smallest = min(self.groups[i - 1], key=self.standing.__getitem__)
+        self.groups[i - 1].remove(smallest)
+        if self._is_full(i - 1):
+            self._evict(i - 1)
+        self.groups[i - 2].add(smallest)
+
+    def _pass_on_upwards(self, i: int) -> None:
+        """The similar steps in groups with larger indices: what is one too many moves up."""
+        while len(self.groups[i - 1]) > self.limit:
+            largest = max(self.groups[i - 1], key=self.standing.__getitem__)
+            self.groups[i - 1].remove(largest)
+            self.groups[i].add(largest)
+            i += 1

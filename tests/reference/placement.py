@@ -1,0 +1,102 @@
+"""Where a page goes: into a stream, or scattered to a sub-block of a block in the pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .erase_sets import best_set_of_block, best_sets
+from .randomness import HOST_STREAM, RELOCATION_STREAM, TRIES, below, draw
+
+if TYPE_CHECKING:
+    from .device import Device
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The open block of this stream of the plane."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Scattered:
+    """This sub-block, counted over the device."""
+
+    sub_block: int
+
+
+Place = Stream | Scattered
+
+
+def place_host_page(device: Device, plane: int, lpn: int) -> Place:
+    if device.config.placement == "hot_to_victims" and device.hotness_group(lpn):
+        return _to_victim(device, plane)
+    if device.config.placement == "hotness_groups":
+        return _by_hotness(device, plane, lpn, HOST_STREAM, device.clock, 0)
+    return Stream(0)
+
+
+def place_relocated_page(device: Device, plane: int, lpn: int, source: int) -> Place:
+    """`source` is the physical page it is moved from."""
+    if device.config.placement == "hotness_groups":
+        first = (TRIES + 1) * (source % device.config.pages_per_block)
+        return _by_hotness(device, plane, lpn, RELOCATION_STREAM, device.counters["rounds"], first)
+    return Stream(1 if device.config.placement == "sep_gc" else 0)
+
+
+def _to_victim(device: Device, plane: int) -> Place:
+    """GSM+ of SpeedupGC, section II-B."""
+    sets = best_sets(device, list(device.pools[plane]))
+    with_room = [block for block, _ in sets if _room_in_best_set(device, block)]
+    if with_room:
+        return Scattered(_room_in_best_set(device, with_room[0])[0])
+    if sets:
+        return Scattered(device.writable_sub_blocks(sets[0][0])[0])
+    return Stream(0)
+
+
+def _by_hotness(device: Device, plane: int, lpn: int, stream: int, decision: int, first: int) -> Place:
+    """Algorithm 2 of SpeedupGC, section III-C, for relocated pages as well (section III-D)."""
+    group = device.hotness_group(lpn)
+    if group == 0:
+        return Scattered(_random_sub_block(device, plane, stream, decision, first))
+    for block in _pooled_blocks(device, plane, group):
+        if room := _room_in_best_set(device, block):
+            return Scattered(room[0])
+    for number in _nearest_groups(group, device.config.groups):
+        if pooled := _pooled_blocks(device, plane, number):
+            return Scattered(device.writable_sub_blocks(pooled[0])[0])
+    raise RuntimeError(f"plane {plane} has no block left to write to")
+
+
+def _pooled_blocks(device: Device, plane: int, group: int) -> list[int]:
+    return sorted(block for block in device.groups[plane].groups[group - 1] if block in device.pools[plane])
+
+
+def _nearest_groups(i: int, count: int) -> list[int]:
+    """Groups 1 to `count` in the order i, i + 1, i - 1, i + 2, i - 2, ..."""
+    numbers = [i] + [i + sign * distance for distance in range(1, count) for sign in (1, -1)]
+    return [number for number in numbers if 1 <= number <= count]
+
+
+def _room_in_best_set(device: Device, block: int) -> list[int]:
+    """Sub-blocks with unwritten pages that would be erased if the block were collected now."""
+    mask = best_set_of_block(device, block)
+    if mask is None:
+        return []
+    return [sub for sub in device.sub_blocks_of_set(block, mask) if sub in device.writable_sub_blocks(block)]
+
+
+def _random_sub_block(device: Device, plane: int, stream: int, decision: int, first: int) -> int:
+    blocks = device.blocks_of_plane(plane)
+
+    def drawn(k: int) -> int:
+        return below(len(blocks), draw(device.config.seed, stream, decision, first + k))
+
+    start = drawn(TRIES)
+    order = [blocks[drawn(k)] for k in range(TRIES)] + [*blocks[start:], *blocks[:start]]
+    pooled = [block for block in order if block in device.pools[plane]]
+    if not pooled:
+        raise RuntimeError(f"plane {plane} has no block left to write to")
+    return device.writable_sub_blocks(pooled[0])[0]

@@ -1,0 +1,281 @@
+"""Policies as compositions of a victim rule and a placement: their names, and the devices they run on."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+from ssdgym.config.device import DeviceConfig, FtlConfig, with_ftl
+from ssdgym.errors import SsdgymError
+from ssdgym.policy import (
+    PLACEMENTS,
+    available_policies,
+    device_for,
+    get_policy,
+    named_policy,
+    registry,
+    victim_policy,
+    whole_block,
+)
+from ssdgym.simulator import Simulator
+from tests.engine.devices import device
+
+#: 4 layers of 4 pages in each of 4 sub-blocks; as many blocks as the default groups need.
+LAYERED = {"blocks_per_plane": 80, "pages_per_block": 64, "layers_per_block": 16, "sub_blocks_per_block": 4}
+
+
+@pytest.fixture(autouse=True)
+def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test registers is forgotten after it."""
+    available_policies()
+    for table in ("_RULES", "_NAMED"):
+        monkeypatch.setattr(registry, table, dict(getattr(registry, table)))
+
+
+def layered(placement: str = "single", **fields: Any) -> DeviceConfig:
+    return device(LAYERED, {"placement": placement}, over_provisioning=1.0, **fields)
+
+
+def refusal(action: Any, *arguments: Any, **named: Any) -> str:
+    with pytest.raises(SsdgymError) as caught:
+        action(*arguments, **named)
+    text = str(caught.value)
+    assert "\n" not in text
+    assert text.endswith((".", "?"))
+    return text
+
+
+# -- names
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("rule", ["greedy", "gsm", "d_choices(d=3)", "cost_benefit(exponent=1e+2)"])
+def test_composition__any_rule_with_any_placement__keeps_its_label(rule: str, placement: str) -> None:
+    policy = get_policy(f" {rule} + {placement} ")
+    assert policy.placement == placement
+    assert policy.label == f"{get_policy(rule).label}+{placement}" == policy.composition
+    assert policy.parameters == get_policy(rule).parameters
+    for copied in (get_policy(policy.label), pickle.loads(pickle.dumps(policy))):
+        assert copied == policy
+    assert get_policy(rule).placement is None
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "placement"),
+    [
+        ("baseline", "greedy", "single"),
+        ("gsm_plus", "gsm", "hot_to_victims"),
+        ("speedupgc", "gsm", "hotness_groups"),
+        ("speedupgc_pb", "pb", "hotness_groups"),
+    ],
+)
+def test_named__stands_for_its_composition_and_keeps_its_name(name: str, rule: str, placement: str) -> None:
+    policy = get_policy(name)
+    assert policy.function is get_policy(rule).function
+    assert policy.placement == placement
+    assert policy.label == policy.name == name
+    assert policy.composition == f"{rule}+{placement}"
+    assert "SpeedupGC" in policy.source
+    assert pickle.loads(pickle.dumps(policy)) == policy
+    assert available_policies()[name] == policy
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("greedy+sepgc", "policy 'greedy+sepgc': placement sepgc does not exist; did you mean sep_gc?"),
+        ("gsm+qqq", "placement qqq does not exist; known: single, sep_gc, hot_to_victims, hotness_groups."),
+        ("gsm+single+single", "policy 'gsm+single+single' names 2 placements; give one."),
+        ("greedy+sep_gc(d=1)", "is not of the form NAME"),
+        ("greedy+", "is not of the form NAME"),
+        ("+single", "is not of the form NAME"),
+        ("gsn+single", "policy gsn does not exist; did you mean gsm?"),
+        ("speedupgs", "policy speedupgs does not exist; did you mean speedupgc?"),
+        (
+            "speedupgc+single",
+            "policy speedupgc (gsm+hotness_groups) has the placement hotness_groups and cannot be given ",
+        ),
+        ("baseline+single", "policy baseline (greedy+single) has the placement single"),
+        ("speedupgc(d=3)", "policy speedupgc takes no parameters; it stands for gsm+hotness_groups."),
+        ("greedy(d=3)+single", "policy greedy has no parameter 'd'; it has: none."),
+    ],
+)
+def test_get__a_composition_that_makes_no_sense__refused(spec: str, expected: str) -> None:
+    assert expected in refusal(get_policy, spec)
+
+
+def test_named__by_a_user__with_parameters_and_a_rule_that_comes_later() -> None:
+    named_policy("few", "d_choices(d=3)", source="a test")
+    few = get_policy("few")
+    assert (few.label, few.composition, few.source) == ("few", "d_choices(d=3)", "a test")
+    assert few.vector[0] == 3
+    placed = get_policy("few+sep_gc")
+    assert (placed.label, placed.composition) == ("few+sep_gc", "d_choices(d=3)+sep_gc")
+    assert pickle.loads(pickle.dumps(placed)) == placed
+
+    named_policy("early", "mine+sep_gc", source="a test")
+    expected = "policy early stands for mine+sep_gc, and there is no victim rule mine; "
+    assert expected in refusal(get_policy, "early")
+    victim_policy("mine", source="a test")(whole_block)
+    assert get_policy("early").function is whole_block
+
+
+@pytest.mark.parametrize(
+    ("name", "composition", "expected"),
+    [
+        ("two words", "greedy", "policy name 'two words' must start with a letter"),
+        (
+            "greedy",
+            "fifo+single",
+            "policy greedy is registered already; choose another name for fifo+single.",
+        ),
+        ("speedupgc", "fifo+single", "policy speedupgc is registered already; choose another name"),
+        ("fresh", "fifo+nowhere", "placement nowhere does not exist"),
+        ("fresh", "fifo(", "is not of the form NAME"),
+    ],
+)
+def test_named__what_cannot_be_registered__refused(name: str, composition: str, expected: str) -> None:
+    assert expected in refusal(named_policy, name, composition, source="a test")
+
+
+def test_named__a_second_time_the_same__is_no_error() -> None:
+    for _ in range(2):
+        named_policy("again", "fifo+single", source="a test")
+    assert get_policy("again").composition == "fifo+single"
+    rule = refusal(lambda: victim_policy("again", source="a test")(whole_block))
+    assert rule == "policy again stands for fifo+single; choose another name."
+
+
+def test_named__for_a_name__refused() -> None:
+    named_policy("other", "speedupgc", source="a test")
+    assert "there is no victim rule speedupgc" in refusal(get_policy, "other")
+
+
+# -- devices
+
+
+@pytest.mark.parametrize(
+    ("policy", "erase_unit", "isolation", "placement"),
+    [
+        ("greedy", "block", "none", "sep_gc"),
+        ("greedy+single", "block", "none", "single"),
+        ("baseline", "block", "none", "single"),
+        ("gsm", "sub_block_run", "software", "sep_gc"),
+        ("gsm_plus", "sub_block_run", "software", "hot_to_victims"),
+        ("speedupgc", "sub_block_run", "software", "hotness_groups"),
+        ("pb", "sub_block_set", "hardware", "sep_gc"),
+        ("speedupgc_pb", "sub_block_set", "hardware", "hotness_groups"),
+    ],
+)
+def test_device__of_whole_blocks__as_each_policy_runs_it(
+    policy: str, erase_unit: str, isolation: str, placement: str
+) -> None:
+    config = layered("sep_gc")
+    sim = Simulator(config, policy=policy)
+    assert (sim.device.erase_unit, sim.device.isolation) == (erase_unit, isolation)
+    assert sim.device.ftl.placement == placement
+    assert sim.device == device_for(config, None, policy)
+    assert sim.device.host_pages == config.host_pages
+    others: Any = {"erase_unit": ..., "isolation": ..., "ftl": {"placement"}}
+    assert sim.device.model_dump(exclude=others) == config.model_dump(exclude=others)
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("greedy", ("sub_block_run", "none")),
+        ("gsm", ("sub_block_run", "none")),
+        ("speedupgc", ("sub_block_run", "none")),
+        ("pb", ("sub_block_set", "hardware")),
+        ("baseline", ("block", "none")),
+    ],
+)
+def test_device__isolation_is_kept_where_the_erase_unit_is(policy: str, expected: tuple[str, str]) -> None:
+    config = layered(erase_unit="sub_block_run", isolation="none")
+    ran = get_policy(policy).device(config)
+    assert (ran.erase_unit, ran.isolation) == expected
+
+
+def test_device__that_suits_the_policy__is_itself() -> None:
+    config = layered(erase_unit="sub_block_run", isolation="software")
+    assert get_policy("gsm").device(config) is config
+    assert get_policy("gsm+single").device(config) is config
+    assert get_policy("greedy").device(config) is config
+
+
+@pytest.mark.parametrize(
+    ("config", "policy", "expected"),
+    [
+        (device(), "gsm", "policy gsm erases sub-blocks, and device small has one per block; set geometry."),
+        (
+            device(),
+            "speedupgc_pb",
+            "policy speedupgc_pb erases sub-blocks, and device small has one per block",
+        ),
+        (
+            device(),
+            "greedy+hotness_groups",
+            "policy greedy+hotness_groups cannot run on device small: ftl.placement hotness_groups needs an",
+        ),
+        (
+            device({"sub_blocks_per_block": 4}),
+            "pb",
+            "policy pb cannot run on device small: isolation hardware needs geometry.layers_per_block.",
+        ),
+        (
+            device({"sub_blocks_per_block": 4}),
+            "speedupgc",
+            "policy speedupgc cannot run on device small: geometry.blocks_per_plane = 16 is too small for",
+        ),
+        (
+            device(LAYERED, over_provisioning=0.2),
+            "pb",
+            "policy pb cannot run on device small: isolation hardware leaves 7680 of 10240 physical pages",
+        ),
+    ],
+)
+def test_device__that_a_policy_cannot_run_on__refused(
+    config: DeviceConfig, policy: str, expected: str
+) -> None:
+    assert expected in refusal(Simulator, config, policy=policy)
+
+
+def test_ftl_placement__goes_with_the_erase_unit_of_the_policy() -> None:
+    sim = Simulator(layered(), policy="gsm", ftl={"placement": "hotness_groups", "hotness": {"hashes": 3}})
+    assert sim.device.erase_unit == "sub_block_run"
+    assert sim.device.ftl.placement == "hotness_groups"
+    assert sim.device.ftl.hotness.hashes == 3
+    assert Simulator(layered(), policy="speedupgc", ftl={"placement": "hotness_groups"}).device == (
+        Simulator(layered(), policy="speedupgc").device
+    )
+
+
+def test_ftl_placement__other_than_the_policy_s__refused() -> None:
+    text = refusal(Simulator, layered(), policy="speedupgc", ftl={"placement": "sep_gc"})
+    assert "has the placement hotness_groups and cannot be given sep_gc, too; leave one of them out" in text
+    assert "field placement must be 'single'" in refusal(
+        Simulator, layered(), policy="gsm", ftl={"placement": "somewhere"}
+    )
+    # A whole FTL is that of a device, which a policy adapts.
+    whole = FtlConfig(placement="sep_gc", timing="none")
+    assert Simulator(layered(), policy="baseline", ftl=whole).device.ftl.placement == "single"
+
+
+def test_no_policy__the_device_as_it_is() -> None:
+    config = layered("sep_gc")
+    assert Simulator(config, policy=None).device is config
+    assert device_for(config, {"placement": "single"}) == with_ftl(config, {"placement": "single"})
+
+
+def test_age__by_its_own_policy__changes_neither_erase_unit_nor_placement() -> None:
+    sim = Simulator(layered(), policy="speedupgc")
+    before = sim.device
+    assert sim.age(cache=False).host_pages > 0
+    assert sim.device is before
+    assert sim.policy is not None
+    assert sim.policy.label == "speedupgc"
+    metrics = sim.run("zipf99", host_pages=5000)
+    assert metrics["hot_pages_written"] > 0
+    assert metrics["lost_pages"] == 0
