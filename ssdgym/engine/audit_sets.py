@@ -14,6 +14,7 @@ from ssdgym.engine.layout import (
     SUB_BLOCK_RUN,
     WRITABLE,
     WRITABLE_BEST,
+    group_view,
     set_view,
 )
 from ssdgym.engine.masks import NONE, full_mask, invalid_in
@@ -67,7 +68,9 @@ def _tree_is_right(view, plane, tree):
 
 @kernel
 def check_trees(dev, geometry, plane):
-    """A fault number of :mod:`ssdgym.engine.audit`, 0 if there is none. Dirty blocks need not be right yet."""
+    """A fault number of :mod:`ssdgym.engine.audit`, 0 if there is none. Dirty blocks need not be right
+    yet.
+    """
     view = set_view(dev)
     for block in range(plane * geometry.blocks, (plane + 1) * geometry.blocks):
         kept = geometry.groups > 0 or not dev.best[block].dirty
@@ -91,7 +94,7 @@ def _rank_below(view, a, b):
 @kernel
 def check_groups(dev, geometry, plane):
     """As :func:`check_trees`: sizes, the order of the groups, and which of their blocks can be written to."""
-    view = set_view(dev)
+    view = group_view(dev)
     first, end = plane * geometry.blocks, (plane + 1) * geometry.blocks
     for group in range(geometry.groups):
         size = 0

@@ -1,11 +1,11 @@
 """The best erase set of every block, and the best of a plane: kept up to date by what has changed.
 
-The benefit of an erase set is the invalid pages it wins over the time that takes, a fraction ``gain / cost``.
-Blocks that have changed wait in the plane's dirty list until somebody asks; then their best sets are found anew
-and the trees of winners are repaired along their paths. A tree has a leaf per block; an inner node holds the
-better block of its two children, -1 for none. Each plane has two: over all blocks (the next victim), and over
-those that can be written to (for placements that write to the next victim). Where block groups are kept and ranked by
-benefit, they know the next victim and there are no trees.
+The benefit of an erase set is the invalid pages it wins over the time that takes, a fraction ``gain /
+cost``. Blocks that have changed wait in the plane's dirty list until somebody asks; then their best sets are
+found anew and the trees of winners are repaired along their paths. A tree has a leaf per block; an inner
+node holds the better block of its two children, -1 for none. Each plane has two: over all blocks (the next
+victim), and over those that can be written to (for placements that write to the next victim). Where block
+groups are kept and ranked by benefit, they know the next victim and there are no trees.
 """
 
 from __future__ import annotations
@@ -45,11 +45,12 @@ def _valid_pages(view, unit):
 
 @inlined
 def _better_run(view, geometry, block, gain, cost):
-    """The run of the block that exceeds the benefit ``gain / cost`` most, by ``invalid * cost - gain * its cost``.
+    """The run of the block that exceeds the benefit ``gain / cost`` most, by ``invalid * cost - gain * its
+    cost``.
 
-    Returns (first, last sub-block, its invalid pages, its cost, whether it exceeds it at all). Of equals the shorter
-    one, then the lower one. A run ``a..b`` exceeds by ``end(b) - start(a)`` with sums over the sub-blocks before them,
-    so one pass finds the best start for every end.
+    Returns (first, last sub-block, its invalid pages, its cost, whether it exceeds it at all). Of equals the
+    shorter one, then the lower one. A run ``a..b`` exceeds by ``end(b) - start(a)`` with sums over the
+    sub-blocks before them, so one pass finds the best start for every end.
     """
     base = np.int64(block) * geometry.sub_blocks
     last = geometry.sub_blocks - 1
@@ -80,10 +81,11 @@ def _better_run(view, geometry, block, gain, cost):
 
 @inlined
 def _best_run(view, geometry, block, gain, cost):
-    """(mask, invalid pages, cost) of the best run of a block, from the benefit ``gain / cost`` of one of its sets.
+    """(mask, invalid pages, cost) of the best run of a block, from the benefit ``gain / cost`` of one of its
+    sets.
 
-    Each pass finds the run that exceeds the benefit of the one before most; where none does any more, the last pass
-    has broken the ties (Dinkelbach's method, exact in integers).
+    Each pass finds the run that exceeds the benefit of the one before most; where none does any more, the
+    last pass has broken the ties (Dinkelbach's method, exact in integers).
     """
     first, last, exceeds = 0, 0, True
     while exceeds:
@@ -113,7 +115,9 @@ def _cannot_gain(view, geometry, base, mask, s, gain, moves, best_gain, best_cos
 
 @inlined
 def _best_prefix(view, geometry, block):
-    """(mask, invalid pages, cost) of the best beginning of a block's sub-blocks in falling order of invalid pages."""
+    """(mask, invalid pages, cost) of the best beginning of a block's sub-blocks in falling order of
+    invalid pages.
+    """
     base = np.int64(block) * geometry.sub_blocks
     mask, best = NONE, NONE
     gain, moves = np.int64(0), np.int64(0)
@@ -219,8 +223,8 @@ def _burdens(geometry, mask, s):
 def renew_after(view, geometry, block, s, programmed):
     """The same after one page of sub-block ``s`` of an indexed block was programmed, or else became invalid.
 
-    A page that was programmed makes the sets that it burdens worse, so the best one stays unless it is one of them. The
-    benefit that the best set had is corrected in place of being counted again.
+    A page that was programmed makes the sets that it burdens worse, so the best one stays unless it is one
+    of them. The benefit that the best set had is corrected in place of being counted again.
     """
     best = view.best[block]
     burdened = _burdens(geometry, best.mask, s)
@@ -280,7 +284,7 @@ def beats(view, tree, a, b):
 
 @inlined
 def root_of(geometry, plane, tree):
-    return (2 * plane + tree) * 2 * geometry.tree_leaves
+    return (tree * np.int64(geometry.planes) + plane) * 2 * geometry.tree_leaves
 
 
 @inlined

@@ -113,8 +113,9 @@ def fill_up(dev, plane, sets, count):
 
 @kernel
 def list_all(dev, plane, sets):
-    """Every erase set of the plane at its fixed place, legal or not: block by block, where runs may be erased by
-    start and length, where any set may be by its mask as a number, the whole block last. Returns the number of places.
+    """Every erase set of the plane at its fixed place, legal or not: block by block, where runs may be
+    erased by start and length, where any set may be by its mask as a number, the whole block last. Returns
+    the number of places.
     """
     geometry = dev.geometry[0]
     count = 0

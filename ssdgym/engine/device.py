@@ -1,7 +1,7 @@
 """The entry points: advance, apply, observe, for one device or for a batch in one call.
 
-The two loops, in time and without, are compiled apart, each when it is first needed. The step of a batch reaches them
-by address, so that they are not compiled into it again.
+The two loops, in time and without, are compiled apart, each when it is first needed. The step of a batch
+reaches them by address, so that they are not compiled into it again.
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ def advance(
 
 
 def loop_addresses(state: Any) -> np.ndarray:
-    """Addresses of the loops a batch needs, shape (2,) int64: untimed, in time; 0 for one it does not need."""
+    """Addresses of the loops a batch needs, shape (2,) int64: untimed, in time; 0 for one it does not
+    need.
+    """
     needed = np.unique(state.geometry["timed"])
     addresses = np.zeros(2, np.int64)
     for timed in needed:
@@ -94,7 +96,6 @@ def loop_addresses(state: Any) -> np.ndarray:
 
 @inlined
 def _apply(dev, block, mask):
-    geometry = dev.geometry[0]
     run = dev.run[0]
     if run.decision_plane < 0:
         return NO_DECISION
@@ -148,9 +149,9 @@ def step_batch(
     """One step of many devices that take their ERASE decisions outside.
 
     For each device ``i`` of ``which``: if a decision is due, carry out ``actions[i]`` (-1: leave it due)
-    among ``buffers.sets[i]``; advance, by ``loops`` of :func:`loop_addresses`, through ``requests[i, :counts[i]]``; observe if a decision is due or
-    the horizon is reached. ``status[i]`` is what ``advance`` or ``apply`` returned; the result is how many of
-    the devices do not wait for a decision now.
+    among ``buffers.sets[i]``; advance, by ``loops`` of :func:`loop_addresses`, through ``requests[i,
+    :counts[i]]``; observe if a decision is due or the horizon is reached. ``status[i]`` is what ``advance``
+    or ``apply`` returned; the result is how many of the devices do not wait for a decision now.
     """
     others = 0
     proposers = Proposers(addresses, parameters, choice)

@@ -8,7 +8,7 @@ from ssdgym.engine.events import NO_EVENT
 from ssdgym.engine.groups import form_groups
 from ssdgym.engine.index import join_pool
 from ssdgym.engine.kernel import entry, kernel
-from ssdgym.engine.layout import MAX_STREAMS, device_of, set_view
+from ssdgym.engine.layout import MAX_STREAMS, device_of, group_view
 
 _NO_HORIZON = np.int64(2**62)
 
@@ -35,10 +35,8 @@ def _format_plane(dev, geometry, number):
         dev.bucket[bucket].tail = -1
     for slot in range(number * MAX_STREAMS, (number + 1) * MAX_STREAMS):
         dev.open_unit[slot] = -1
-    for node in range(number * 4 * geometry.tree_leaves, (number + 1) * 4 * geometry.tree_leaves):
-        dev.tree[node] = -1
     if geometry.groups > 0:
-        form_groups(set_view(dev), number)
+        form_groups(group_view(dev), number)
 
 
 @kernel
@@ -67,6 +65,8 @@ def format_device(state, i):
     pages = np.int64(geometry.planes) * geometry.blocks * geometry.pages_per_block
     for ppn in range(pages):
         dev.physical[ppn].lpn = -1
+    if geometry.tree_leaves > 0:
+        dev.tree[:] = -1
     for plane in range(geometry.planes):
         _format_plane(dev, geometry, plane)
     _format_queues(dev, geometry, run)

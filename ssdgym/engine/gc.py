@@ -64,10 +64,11 @@ def gc_unfinished(geometry, plane):
 
 @inlined
 def _wins_enough(dev, geometry, plane, block, mask):
-    """Does a set win an invalid page, and where GC goes on until a level is reached, more than its neighbours cost?
+    """Does a set win an invalid page, and where GC goes on until a level is reached, more than its
+    neighbours cost?
 
-    A run of few invalid pages between neighbours of many valid ones leaves fewer free pages than before, and rounds
-    of such runs would never end.
+    A run of few invalid pages between neighbours of many valid ones leaves fewer free pages than before, and
+    rounds of such runs would never end.
     """
     invalid = invalid_in(dev, geometry, block, mask)
     if geometry.must_gain or gc_unfinished(geometry, dev.plane[plane]):
@@ -213,9 +214,9 @@ def _scatter_unit(dev, geometry, run, plane_number, source):
     sub_block = dev.sub_block[source]
     ppn = source * geometry.pages_per_sub_block
     while sub_block.written > sub_block.invalid:
-        if dev.logical[dev.physical[ppn].lpn].ppn == ppn:
-            if move_page(dev, geometry, run, plane_number, ppn) != OK:
-                return OUT_OF_SPACE
+        valid = dev.logical[dev.physical[ppn].lpn].ppn == ppn
+        if valid and move_page(dev, geometry, run, plane_number, ppn) != OK:
+            return OUT_OF_SPACE
         ppn += 1
     return OK
 

@@ -1,8 +1,8 @@
 """Block groups: the blocks of a plane sorted by rank into groups of limited size (SpeedupGC, Algorithm 1).
 
-Each group is a pair of binary heaps of block numbers, one with the smallest rank at its root and one with the
-largest, and two sets of bits for the blocks of it that can be written to. A block knows its places in the heaps.
-Groups are counted from 0 here, and from 1 in ``docs/engine.md``.
+Each group is a pair of binary heaps of block numbers, one with the smallest rank at its root and one with
+the largest, and two sets of bits for the blocks of it that can be written to. A block knows its places in
+the heaps. Groups are counted from 0 here, and from 1 in ``docs/engine.md``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from ssdgym.engine.best_sets import find_first, is_chosen_first, renew, renew_after
 from ssdgym.engine.kernel import inlined, kernel, lowest_bit, merged, shared
-from ssdgym.engine.layout import HARDWARE, WRITABLE, WRITABLE_BEST, set_view
+from ssdgym.engine.layout import HARDWARE, WRITABLE, WRITABLE_BEST, group_view
 from ssdgym.engine.masks import NONE, ONE
 
 #: What has happened to a block.
@@ -147,7 +147,9 @@ def _set_bit(view, geometry, number, kind, place, value):
 
 @inlined
 def writable_bit(view, geometry, plane, group, kind, block):
-    """Does a block stand among those of a group that can be written to (kind 0), or in their best set (kind 1)?"""
+    """Does a block stand among those of a group that can be written to (kind 0), or in their best set
+    (kind 1)?
+    """
     place = block - plane * geometry.blocks
     word = _bits_base(geometry, plane * geometry.groups + group, kind) + place // _WORD
     return (view.group_bits[word] >> np.uint64(place % _WORD)) & ONE != NONE
@@ -155,7 +157,7 @@ def writable_bit(view, geometry, plane, group, kind, block):
 
 @inlined
 def _show(view, geometry, plane, block, writable):
-    """Enter into the bits of the block's group how it can be written, where that was ``before``."""
+    """Enter into the bits of the block's group how it can be written."""
     number = plane * geometry.groups + view.best[block].group
     place = block - plane * geometry.blocks
     _set_bit(view, geometry, number, 0, place, writable >= WRITABLE)
@@ -218,7 +220,8 @@ def _stands_above(view, geometry, plane, block, group):
 
 @inlined
 def _group_for(view, geometry, plane, block):
-    """The highest group whose smallest rank is below that of the block (which does not count), else the first.
+    """The highest group whose smallest rank is below that of the block (which does not count), else the
+    first.
 
     Ranks rise from group to group, so the search starts where the block was; an empty group is passed over.
     """
@@ -291,11 +294,11 @@ def _reclassify(view, block, change, s):
 
 @merged
 def reclassify(dev, geometry, block, change, s):
-    """A block (no victim) has changed, by one page of sub-block ``s`` unless ANYTHING has happened: find its best set,
-    its rank and its group anew.
+    """A block (no victim) has changed, by one page of sub-block ``s`` unless ANYTHING has happened: find its
+    best set, its rank and its group anew.
     """
     if geometry.groups > 0:
-        _reclassify(set_view(dev), np.int64(block), change, np.int64(s))
+        _reclassify(group_view(dev), np.int64(block), change, np.int64(s))
 
 
 @kernel
@@ -309,7 +312,7 @@ def _withdraw(view, block):
 def withdraw(dev, geometry, block):
     """A block becomes a victim: it keeps its place in its group, but nothing is written to it."""
     if geometry.groups > 0:
-        _withdraw(set_view(dev), np.int64(block))
+        _withdraw(group_view(dev), np.int64(block))
 
 
 @kernel
@@ -341,7 +344,9 @@ def best_of_groups(view, plane):
 
 @inlined
 def first_of(view, geometry, plane, group, kind):
-    """The lowest block of a group that can be written to (kind 0), or in its best set (kind 1); -1 if none."""
+    """The lowest block of a group that can be written to (kind 0), or in its best set (kind 1); -1 if
+    none.
+    """
     base = _bits_base(geometry, plane * geometry.groups + group, kind)
     words, summary = words_of(np.int64(geometry.blocks))
     for k in range(summary):

@@ -68,7 +68,8 @@ def kernel(function: Callable) -> Any:
 
 def inlined(function: Callable) -> Any:
     """Compile ``function`` into its callers: for what runs once a page, where passing a device costs more
-    than the work. Python cannot call it: the code to unpack a device would be compiled for each such function.
+    than the work. Python cannot call it: the code to unpack a device would be compiled for each such
+    function.
     """
     return numba.njit(
         **_compiler_options(), forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
@@ -76,8 +77,8 @@ def inlined(function: Callable) -> Any:
 
 
 def merged(function: Callable) -> Any:
-    """Write ``function`` into its one caller before that is compiled: for the upper parts of a long loop, each of
-    which would else be optimised with all that is below it.
+    """Write ``function`` into its one caller before that is compiled: for the upper parts of a long loop,
+    each of which would else be optimised with all that is below it.
     """
     return numba.njit(**_compiler_options(), inline="always")(function)
 

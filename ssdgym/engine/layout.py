@@ -239,7 +239,7 @@ class State(NamedTuple):
     open_unit: Any  # (n, planes * MAX_STREAMS) int32: open sub-block of (plane, stream), or -1
     bucket: Any  # (n, planes * (pages per block + 1)) BUCKET: blocks by invalid pages
     best: Any  # (n, blocks) BEST, as the next ones of length 1 where best sets are not kept
-    tree: Any  # (n, planes * 4 * leaves) int32: winners of best sets, see best_sets.py
+    tree: Any  # (n, trees * planes * 2 * leaves) int32: winners of best sets, see best_sets.py
     group_size: Any  # (n, planes * groups) int32
     heap: Any  # (n, planes * groups * 2 * (limit + 1)) int32: blocks of a group by rank
     group_bits: Any  # (n, planes * groups * 2 * words) uint64: writable blocks of a group
@@ -305,7 +305,7 @@ class PolicyView(NamedTuple):
 
 
 class SetView(NamedTuple):
-    """What the bookkeeping of best sets and block groups works on, as a :class:`PolicyView` is for policies."""
+    """What the bookkeeping of best sets works on, as a :class:`PolicyView` is for policies."""
 
     geometry: Any
     plane: Any
@@ -313,6 +313,15 @@ class SetView(NamedTuple):
     sub_block: Any
     best: Any
     tree: Any
+
+
+class GroupView(NamedTuple):
+    """What the bookkeeping of block groups works on. It is called for every page, so every field counts."""
+
+    geometry: Any
+    block: Any
+    sub_block: Any
+    best: Any
     group_size: Any
     heap: Any
     group_bits: Any
@@ -328,9 +337,14 @@ def set_view(dev):
         dev.sub_block,
         dev.best,
         dev.tree,
-        dev.group_size,
-        dev.heap,
-        dev.group_bits,
+    )
+
+
+@inlined
+def group_view(dev):
+    """The part of a device that the bookkeeping of block groups works on; nothing is copied."""
+    return GroupView(
+        dev.geometry, dev.block, dev.sub_block, dev.best, dev.group_size, dev.heap, dev.group_bits
     )
 
 

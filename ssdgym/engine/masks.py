@@ -38,7 +38,9 @@ def beside(geometry, mask):
 
 @inlined
 def neighbours_of(geometry, mask):
-    """The sub-blocks that have to be emptied although they are not erased: under software isolation those beside."""
+    """The sub-blocks that have to be emptied although they are not erased: under software isolation
+    those beside.
+    """
     if geometry.isolation == SOFTWARE:
         return beside(geometry, mask)
     return NONE

@@ -49,7 +49,9 @@ def check_page(dev, run, lpn, ppn):
 
 @inlined
 def count_invalid(dev, geometry, ppn, change):
-    """A page has become invalid, which is what changed in its block unless ANYTHING has; returns the block."""
+    """A page has become invalid, which is what changed in its block unless ANYTHING has; returns the
+    block.
+    """
     unit = unit_of(geometry, ppn)
     dev.sub_block[unit].invalid += 1
     block = block_of(geometry, unit)
@@ -72,7 +74,9 @@ def invalidate(dev, geometry, clock, ppn):
 
 @inlined
 def _first_writable_unit(dev, geometry, block, first):
-    """Lowest sub-block of ``block`` with unwritten pages from its ``first`` on, as a global number; -1 if none."""
+    """Lowest sub-block of ``block`` with unwritten pages from its ``first`` on, as a global number; -1
+    if none.
+    """
     base = block * geometry.sub_blocks
     for unit in range(base + first, base + geometry.sub_blocks):
         if dev.sub_block[unit].written < geometry.pages_per_sub_block:
@@ -90,7 +94,9 @@ def _begin_unit(dev, block, unit):
 
 @inlined
 def _open(dev, geometry, plane, stream):
-    """Open the head of the plane's pool for a stream: its first writable sub-block, or -1 when out of space."""
+    """Open the head of the plane's pool for a stream: its first writable sub-block, or -1 when out of
+    space.
+    """
     block = np.int64(dev.plane[plane].pool_head)
     if block < 0:
         return -1

@@ -13,7 +13,7 @@ from ssdgym.engine.groups import PROGRAMMED, first_of, reclassify
 from ssdgym.engine.hotness import count_update, hotness_group
 from ssdgym.engine.index import enter_index, leave_pool
 from ssdgym.engine.kernel import inlined, kernel, merged
-from ssdgym.engine.layout import HOTNESS_GROUPS, IN_STREAMS, INDEXED, POOLED, set_view
+from ssdgym.engine.layout import HOTNESS_GROUPS, IN_STREAMS, INDEXED, POOLED, group_view, set_view
 from ssdgym.engine.masks import full_mask
 from ssdgym.engine.nand import program
 from ssdgym.engine.rng import HOST_PLACEMENT_STREAM, RELOCATION_STREAM, below, draw
@@ -24,7 +24,9 @@ _TRIES = 64
 
 @inlined
 def _scatter(dev, geometry, clock, plane_number, unit, lpn, version):
-    """Program the next page of a sub-block of a block in the pool; returns its number, -1 for no sub-block."""
+    """Program the next page of a sub-block of a block in the pool; returns its number, -1 for no sub-
+    block.
+    """
     if unit < 0:
         return np.int64(-1)
     sub_block = dev.sub_block[unit]
@@ -68,9 +70,11 @@ def _next_victims_unit(view, plane):
     return first_writable(view, geometry, block, full_mask(geometry.sub_blocks))
 
 
-@kernel
+@inlined
 def _groups_unit(view, plane, group):
-    """The sub-block for a hot page of a hotness group, counted from 0 (Algorithm 2); -1 without a free page."""
+    """The sub-block for a hot page of a hotness group, counted from 0 (Algorithm 2); -1 without a free
+    page.
+    """
     geometry = view.geometry[0]
     block = first_of(view, geometry, plane, group, 1)
     if block >= 0:
@@ -86,9 +90,11 @@ def _groups_unit(view, plane, group):
     return block if block < 0 else _first_unit(view, geometry, block)
 
 
-@kernel
+@inlined
 def _random_unit(view, plane, stream, decision, first_draw):
-    """The lowest sub-block with unwritten pages of a uniformly random block of the pool; -1 if that is empty."""
+    """The lowest sub-block with unwritten pages of a uniformly random block of the pool; -1 if that is
+    empty.
+    """
     geometry = view.geometry[0]
     first = plane * geometry.blocks
     for k in range(_TRIES):
@@ -105,7 +111,7 @@ def _random_unit(view, plane, stream, decision, first_draw):
 
 @merged
 def _scatter_by_hotness(dev, geometry, run, plane, group, stream, decision, first_draw, lpn, version, valid):
-    view = set_view(dev)
+    view = group_view(dev)
     if group > 0:
         unit = _groups_unit(view, plane, group - 1)
     else:
@@ -117,7 +123,7 @@ def _scatter_by_hotness(dev, geometry, run, plane, group, stream, decision, firs
     return ppn
 
 
-@kernel
+@merged
 def _place_host_by_hotness(dev, plane, lpn, version, valid):
     geometry = dev.geometry[0]
     run = dev.run[0]
@@ -147,7 +153,7 @@ def place_host(dev, geometry, run, plane, lpn, version, valid):
     return _place_host_by_hotness(dev, plane, lpn, version, valid)
 
 
-@kernel
+@merged
 def _place_relocated_by_hotness(dev, plane, source, lpn, version):
     geometry = dev.geometry[0]
     run = dev.run[0]

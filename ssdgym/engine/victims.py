@@ -60,8 +60,8 @@ def random_eligible(dev, plane, stream, first_draw):
 def choose_best_set(dev, plane, choice):
     """Choose the best set of a plane; returns what a policy has to return.
 
-    Where it would win no pages although it has to, and on a device that erases whole blocks only, the whole block with
-    most invalid pages is chosen.
+    Where it would win no pages although it has to, and on a device that erases whole blocks only, the whole
+    block with most invalid pages is chosen.
     """
     geometry = dev.geometry[0]
     block = np.int64(-1)

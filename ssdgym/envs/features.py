@@ -30,18 +30,23 @@ CANDIDATE_FEATURES = (
     Feature("share", "share of the block's sub-blocks in the set"),
     Feature("wear", "erases of the set against the mean m of the candidates: (e - m) / (m + 1)", -1.0, 1.0),
     Feature("gc_stream", "1 if the block holds relocated pages (with a GC stream of their own)"),
-    Feature("log_recycle_benefit", "log2(invalid pages per time to win them, in those one move takes) / 16", -2.0, 2.0),
+    Feature(
+        "log_recycle_benefit",
+        "log2(invalid pages per time to win them, in those one move takes) / 16",
+        -2.0,
+        2.0,
+    ),
     Feature("neighbour_moves", "pages to relocate from neighbours that are not erased, in blocks"),
     Feature("spent", "share of the set's sub-blocks whose pages are all invalid"),
 )
 
 CONTEXT_FEATURES = (
-    Feature("utilisation", "logical pages / physical pages"),
+    Feature("utilisation", "logical pages / pages that can be written (isolation pages left out)"),
     Feature("log_pages_per_block", "log2(pages per block) / 16", 0.0, 2.0),
     Feature("log_blocks", "log2(blocks per plane) / 32"),
     Feature("free", "free share of the plane's pages"),
     Feature("pool", "share of the plane's pages that are free in its pool"),
-    Feature("indexed", "share of the plane's blocks that are closed"),
+    Feature("indexed", "share of the plane's blocks that may be victims"),
     Feature("invalid", "invalid share of the plane's pages"),
     Feature("log_logical_pages", "log2(logical pages) / 32"),
     Feature("log_clock", "log2(host pages ever written + 1) / 64"),

@@ -17,6 +17,7 @@ from ssdgym.config.claims import (
     UnchangedClaim,
     ValueClaim,
 )
+from ssdgym.config.device import load_device
 from ssdgym.config.reproduce import FigureConfig, ScaleConfig
 from ssdgym.experiments.claims import Finding
 from ssdgym.experiments.paper_figures import Bars
@@ -95,7 +96,8 @@ def markdown(
     for bars, findings in panels:
         lines += _panel_lines(figure, bars, findings)
     lines += ["", "Where this is not the paper's experiment:", ""]
-    lines += [f"- {text}" for text in [*figure.departures, *amount.departures, *assumed_lines(results)]]
+    known = [*figure.departures, *amount.departures, *device_lines(figure), *assumed_lines(results)]
+    lines += [f"- {text}" for text in known]
     return "\n".join([*lines, ""])
 
 
@@ -136,6 +138,15 @@ def assumed_lines(results: Sequence[Result]) -> list[str]:
         if result.assumed:
             found.setdefault(result.assumed, {})[result.workload] = None
     return [f"assumed of {', '.join(names)}: {fields}" for fields, names in found.items()]
+
+
+def device_lines(figure: FigureConfig) -> list[str]:
+    """Return what of the figure's devices no published source gives, as their files say."""
+    return [
+        f"assumed of {name}, {field}: {reason}"
+        for name in figure.devices
+        for field, reason in load_device(name).assumed.items()
+    ]
 
 
 def cell(estimate: Estimate) -> str:

@@ -26,6 +26,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, write_atomically
 from ssdgym.policy import get_policy
 from ssdgym.simulator.snapshot import content
+from ssdgym.simulator.tables import table_fields, table_sizes
 from ssdgym.workloads.requests import REQUEST, WRITE
 from ssdgym.workloads.stream import open_workload, trace_hashes
 
@@ -164,8 +165,11 @@ def cache_key(sim: Simulator, workload: WorkloadConfig | None, seed: int, ageing
         mode="json", exclude={"name", "description", "assumed", "timing", "energy"}
     )
     device["ftl"] = {key: device["ftl"][key] for key in ("placement", "allocation", "gc", "mapping")}
+    tables = sim.device.erase_unit != "block"
     parts = {
         "device": device,
+        # Best sets weigh pages against times, and hot pages are placed by the table.
+        "tables": [table_fields(sim.device), table_sizes(sim.device)] if tables else [],
         "workload": None if workload is None else workload.model_dump(mode="json"),
         "seed": seed,
         "ageing": vars(ageing),
@@ -208,6 +212,9 @@ def load_aged(state: State, i: int, key: str) -> AgeingReport | None:
         _remove(path)
         return None
     report = arrays.pop("report")
+    if any(array.shape[0] > getattr(state, name).shape[1] for name, array in arrays.items()):
+        _remove(path)
+        return None
     run = state.run[i, 0]
     own = {name: run[name].copy() for name in _QUEUES}
     for name, array in arrays.items():

@@ -27,8 +27,8 @@ from ssdgym.engine.layout import (
     State,
     allocate,
 )
-from ssdgym.simulator.tables import table_fields, table_sizes
 from ssdgym.errors import SsdgymError
+from ssdgym.simulator.tables import table_fields, table_sizes
 
 #: A plane keeps at least so many blocks in its pool between rounds: one for relocations, one for the host.
 FLOOR_BLOCKS = 2

@@ -66,7 +66,9 @@ _COUNTERS = (
 
 
 def _mean_gc_latency_ns(counters: dict[str, int], device: DeviceConfig) -> float | None:
-    """Die time of a round, its moves and its erase, waiting for the channel included; None where no time passes."""
+    """Die time of a round, its moves and its erase, waiting for the channel included; None where no
+    time passes.
+    """
     if device.ftl.timing == "none" or not counters["gc_invocations"]:
         return None
     return counters["gc_time_ns"] / counters["gc_invocations"]

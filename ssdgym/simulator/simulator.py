@@ -40,7 +40,8 @@ _REASONS = {
     codes.NO_VICTIM: "needs a victim, and the policy {policy} named no single erase set",
     codes.ILLEGAL_BLOCK: "cannot erase this block: it is open, free, or not of the plane that collects",
     codes.ILLEGAL_MASK: "cannot erase this set of sub-blocks: its erase_unit does not allow it",
-    codes.NOTHING_TO_GAIN: "would gain nothing: the erase set holds no invalid page",
+    codes.NOTHING_TO_GAIN: "would gain nothing: the erase set holds no invalid page, or no more than its "
+    "neighbours hold valid ones while pages have to be won",
     codes.NO_DECISION: "waits for no decision now; call advance first",
     OUT_OF_TIME: "has come to a time too far in the future to be counted; let requests arrive earlier",
     STUCK: "has come to a standstill with requests outstanding, which is a fault of ssdgym; please report it",
@@ -190,6 +191,11 @@ class Simulator:
         """
         self._require_new("age")
         ageing = ageing or Ageing()
+        if get_policy(ageing.policy).device(self.device) != self.device:
+            raise SsdgymError(
+                f"device {self.device.name} cannot be aged under {ageing.policy}, which would run it another "
+                "way; age it under a policy that takes it as it is, such as greedy."
+            )
         config = load_workload("uniform" if workload is None else workload)
         key = cache_key(self, config, seed, ageing)
         report = load_aged(self.state, 0, key) if cache else None

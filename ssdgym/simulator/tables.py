@@ -13,8 +13,8 @@ _LARGEST_PRODUCT = 2**61
 
 
 def _leaves(device: DeviceConfig) -> int:
-    """Leaves of a plane's trees of best sets: a power of two; 0 where only whole blocks are erased, and where block
-    groups ranked by benefit know the best set.
+    """Leaves of a plane's trees of best sets: a power of two; 0 where only whole blocks are erased, and
+    where block groups ranked by benefit know the best set.
     """
     if device.erase_unit == "block" or (_groups(device) and device.isolation != "hardware"):
         return 0
@@ -62,8 +62,8 @@ def _costs(device: DeviceConfig) -> tuple[int, int]:
     erase = max(timing.erase_ns, 1)
     if device.erase_unit != "block" and pages * (2 * pages * copy + erase) >= _LARGEST_PRODUCT:
         raise SsdgymError(
-            f"device {device.name}: to relocate and erase a block of {pages} pages takes too long for benefits to be "
-            "compared; shorten its timing or its blocks."
+            f"device {device.name}: to relocate and erase a block of {pages} pages takes too long for "
+            "benefits to be compared; shorten its timing or its blocks."
         )
     return copy, erase
 
@@ -81,7 +81,7 @@ def table_sizes(device: DeviceConfig) -> dict[str, int]:
     counters = _hashes(device) * device.ftl.hotness.counters
     return {
         "best": geometry.planes * geometry.blocks_per_plane if leaves or groups else 0,
-        "tree": geometry.planes * 4 * leaves,
+        "tree": geometry.planes * leaves * (4 if device.ftl.placement == "hot_to_victims" else 2),
         "groups": all_groups,
         "heap": all_groups * 2 * (group_limit(device) + 1),
         "group_bits": all_groups * 2 * sum(words_of(geometry.blocks_per_plane)),

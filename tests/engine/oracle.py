@@ -172,13 +172,18 @@ def _groups(sim: Simulator) -> list[list[int]]:
 
 
 def check_best_sets(sim: Simulator, reference: Reference) -> None:
-    """The best sets that the engine holds for up to date are those the reference finds by trying all."""
+    """The best sets that the engine holds for up to date are those the reference finds by trying all.
+
+    With block groups all are kept up to date; otherwise those of blocks that have changed wait to be asked
+    for. A running victim keeps the one it had, for its group's sake.
+    """
     device = reference.device
     victims = {block for block, _ in device.rounds.values()}
     if len(sim.state.best[0]) < len(device.closed_at):  # not kept: nobody asks for them
         return
     for block, best in enumerate(sim.state.best[0]):
-        if best["dirty"] or block in victims:
+        waits = best["dirty"] and reference.config.placement != "hotness_groups"
+        if waits or block in victims:
             continue
         mask = erase_sets.best_set_of_block(device, block) or 0
         assert int(best["mask"]) == mask, f"best set of block {block}"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ssdgym.engine.audit import FAULTS, first_fault
 from ssdgym.engine.gc import ERASE_DECISION, OK, check_erase_set
+from ssdgym.engine.kernel import kernel
 from ssdgym.engine.layout import Device
 from ssdgym.simulator import Simulator
 from tests.engine.oracle import (
@@ -136,6 +137,11 @@ def test_engine__any_legal_sets__agrees__thoroughly(unit: str, data: st.DataObje
     agrees_on_any_legal_sets(unit, data)
 
 
+@kernel
+def _check(dev, plane, block, mask):
+    return check_erase_set(dev, dev.geometry[0], plane, block, mask)
+
+
 @given(data=st.data())
 @settings(QUICK, max_examples=30)
 def test_legal_erase_sets__the_same_in_both(data: st.DataObject) -> None:
@@ -153,7 +159,7 @@ def test_legal_erase_sets__the_same_in_both(data: st.DataObject) -> None:
         dev = Device(*(array[0] for array in sim.state))
         for block in range(config.planes * config.blocks_per_plane):
             for mask in range(1 << config.sub_blocks_per_block):
-                ours = check_erase_set(dev, dev.geometry[0], plane, block, np.uint64(mask)) == OK
+                ours = _check(dev, plane, block, np.uint64(mask)) == OK
                 assert ours == (reference.device.objection(plane, block, mask) is None), (block, mask)
         choice = _random_legal_choice(reference, plane, np.random.default_rng(0))
         sim.apply(*choice)

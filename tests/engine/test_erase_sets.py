@@ -51,9 +51,7 @@ def test_is_run__every_run(start: int, length: int) -> None:
     assert _is_run(np.uint64(((1 << length) - 1) << start))
 
 
-def a_block(
-    per_sub_block: list[tuple[int, int]], times: tuple[int, ...], isolation: str
-) -> PolicyView:
+def a_block(per_sub_block: list[tuple[int, int]], times: tuple[int, ...], isolation: str) -> PolicyView:
     """Block 0 of a device whose sub-blocks have these (written, invalid) pages."""
     read_ns, program_ns, erase_ns, transfer_ns = times
     config = device(

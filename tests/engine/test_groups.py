@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from ssdgym.engine.groups import ANYTHING, first_of, reclassify, withdraw
 from ssdgym.engine.kernel import kernel
-from ssdgym.engine.layout import INDEXED, POOLED, Device, State, device_of, set_view
+from ssdgym.engine.layout import INDEXED, POOLED, State, device_of, group_view
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.tables import group_limit
 from tests.engine.devices import device
+from tests.reference.groups import BlockGroups
 
 PER_SUB_BLOCK = 3
 
@@ -34,7 +35,12 @@ def _withdraw(state, block):
 @kernel
 def _first_of(state, group, kind):
     dev = device_of(state, 0)
-    return first_of(set_view(dev), dev.geometry[0], 0, group, kind)
+    return first_of(group_view(dev), dev.geometry[0], 0, group, kind)
+
+
+def group_limit_of(blocks: int, groups: int) -> int:
+    """m of SpeedupGC, section III-B."""
+    return blocks // (groups - 1) - 1
 
 
 def grouped(blocks: int, groups: int, isolation: str) -> State:
@@ -51,8 +57,9 @@ def grouped(blocks: int, groups: int, isolation: str) -> State:
         {"placement": "hotness_groups", "hotness": {"thresholds": list(range(2, 2 + groups))}},
         erase_unit="sub_block_set" if hardware else "sub_block_run",
         isolation=isolation,
+        logical_pages=1,
     )
-    assert group_limit(config) == blocks // (groups - 1) - 1
+    assert group_limit(config) == group_limit_of(blocks, groups)
     return make_state([config], [0], Recording(1, 1))
 
 
@@ -69,21 +76,25 @@ def change(state: State, block: int, pages: list[tuple[int, int]]) -> None:
     _reclassify(state, block)
 
 
-def rank(state: State, block: int) -> Fraction:
-    """The rank by its definition: all runs tried, or sub-blocks counted under hardware isolation."""
+def best_by_definition(state: State, block: int) -> tuple[Fraction, int]:
+    """(rank, mask of the best set): all runs tried, or sub-blocks counted under hardware isolation
+    (mask 0).
+    """
     g = state.geometry[0, 0]
     subs = state.sub_block[0, 4 * block : 4 * block + 4]
     invalid = [int(x) for x in subs["invalid"]]
     valid = [int(x) for x in subs["written"] - subs["invalid"]]
     if g["isolation"] == 2:
-        return Fraction(sum(x == PER_SUB_BLOCK for x in invalid))
-    best = Fraction(0)
-    for a in range(4):
-        for b in range(a, 4):
-            moves = sum(valid[max(a - 1, 0) : b + 2] if g["isolation"] else valid[a : b + 1])
+        return Fraction(sum(x == PER_SUB_BLOCK for x in invalid)), 0
+    best, mask = Fraction(0), 0
+    for length in range(1, 5):
+        for a in range(5 - length):
+            b = a + length
+            moves = sum(valid[max(a - 1, 0) : b + 1] if g["isolation"] else valid[a:b])
             cost = moves * int(g["copy_cost"]) + int(g["erase_cost"])
-            best = max(best, Fraction(sum(invalid[a : b + 1]), cost))
-    return best
+            if Fraction(sum(invalid[a:b]), cost) > best:
+                best, mask = Fraction(sum(invalid[a:b]), cost), ((1 << length) - 1) << a
+    return best, mask
 
 
 def members(state: State) -> list[list[int]]:
@@ -93,8 +104,8 @@ def members(state: State) -> list[list[int]]:
 
 
 def check(state: State, blocks: int, groups: int) -> None:
-    limit = blocks // (groups - 1) - 1
-    ranks = [rank(state, b) for b in range(blocks)]
+    limit = group_limit_of(blocks, groups)
+    ranks = [best_by_definition(state, b)[0] for b in range(blocks)]
     found = members(state)
     assert sorted(b for group in found for b in group) == list(range(blocks))
     assert all(len(group) <= limit for group in found)
@@ -122,15 +133,19 @@ UPDATES = st.lists(st.tuples(st.integers(0, 10**6), st.lists(PAGES, min_size=4, 
 @pytest.mark.parametrize("isolation", ["none", "software", "hardware"])
 @settings(deadline=None, max_examples=60)
 @given(st.sampled_from([(8, 3), (9, 2), (21, 4), (33, 5)]), UPDATES)
-def test_groups__any_updates__sizes_and_order_hold_after_every_one(
+def test_groups__any_updates__as_the_reference_sorts_them_after_every_one(
     isolation: str, kind: tuple[int, int], updates: list[tuple[int, list[tuple[int, int]]]]
 ) -> None:
     blocks, groups = kind
     state = grouped(blocks, groups, isolation)
+    reference = BlockGroups(range(blocks), groups, group_limit_of(blocks, groups))
     check(state, blocks, groups)
     for number, pages in updates:
-        change(state, number % blocks, pages)
+        block = number % blocks
+        change(state, block, pages)
         check(state, blocks, groups)
+        reference.reclassify(block, *best_by_definition(state, block))
+        assert members(state) == [sorted(group) for group in reference.groups]
 
 
 def test_groups__at_the_start__blocks_are_dealt_in_turn() -> None:
@@ -140,13 +155,14 @@ def test_groups__at_the_start__blocks_are_dealt_in_turn() -> None:
 
 def test_groups__a_block_that_leads__drives_the_weakest_of_full_groups_down() -> None:
     """Algorithm 1 with its cascade: 8 blocks, 3 groups of at most 3."""
-    state = grouped(8, 3, "none")
-    for block in range(8):  # all pages written; 1..8 of them invalid
-        invalid = block + 1
-        change(state, block, [(3, min(3, max(0, invalid - 3 * s))) for s in range(4)])
-    assert members(state) == [[0, 1], [2, 3, 4], [5, 6, 7]]
-    change(state, 0, [(3, 3)] * 4)
-    assert members(state) == [[1, 2], [3, 4, 5], [0, 6, 7]]
+    state = grouped(8, 3, "hardware")
+    for block, full in enumerate(
+        (0, 0, 1, 1, 2, 2, 3, 3)
+    ):  # so many sub-blocks hold nothing but invalid pages
+        change(state, block, [(3, 3 if s < full else 0) for s in range(4)])
+    assert members(state) == [[0, 1], [2, 3, 5], [4, 6, 7]]
+    change(state, 1, [(3, 3)] * 4)
+    assert members(state) == [[0, 3], [2, 4, 5], [1, 6, 7]]
 
 
 def test_withdraw__a_victim__is_written_to_no_more_and_keeps_its_group() -> None:

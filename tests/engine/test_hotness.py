@@ -48,9 +48,7 @@ def table(**hotness: object) -> State:
 
 
 @settings(deadline=None, max_examples=60)
-@given(
-    st.integers(1, 8), st.sampled_from([1, 5, 16, 64, 1000]), st.lists(st.integers(0, 40), max_size=150)
-)
+@given(st.integers(1, 8), st.sampled_from([1, 5, 16, 64, 1000]), st.lists(st.integers(0, 40), max_size=150))
 def test_degree__between_decays__never_below_the_true_count(
     hashes: int, counters: int, lpns: list[int]
 ) -> None:
@@ -84,7 +82,9 @@ def test_decay__after_its_period__halves_every_counter() -> None:
     assert _degree_of(state, 5) == 7  # 5 and 10 more, saturated at 15
 
 
-@pytest.mark.parametrize(("updates", "group"), [(0, 0), (1, 0), (2, 1), (3, 1), (4, 2), (8, 2), (9, 3), (30, 3)])
+@pytest.mark.parametrize(
+    ("updates", "group"), [(0, 0), (1, 0), (2, 1), (3, 1), (4, 2), (8, 2), (9, 3), (30, 3)]
+)
 def test_hotness_group__by_thresholds(updates: int, group: int) -> None:
     state = table(thresholds=[2, 4, 9], decay_period=NEVER)
     for _ in range(updates):

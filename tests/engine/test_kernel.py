@@ -136,6 +136,25 @@ for timing in ("none", "event"):
             sim = Simulator(full_device(ftl=ftl), policy=policy)
             sim.run(mixed_requests(1500, sim.logical_pages))
             assert sim.metrics()["lost_pages"] == 0
+        for placement in ("hot_to_victims", "hotness_groups"):
+            for rule, unit, isolation in (
+                ("gsm", "sub_block_run", "software"),
+                ("pb", "sub_block_set", "hardware"),
+            ):
+                geometry = {"sub_blocks_per_block": 4, "pages_per_block": 16, "layers_per_block": 8}
+                hotness = {"counters": 64, "thresholds": [2, 4, 9]}
+                described = full_device(
+                    geometry,
+                    {**ftl, "placement": placement, "hotness": hotness},
+                    erase_unit=unit,
+                    isolation=isolation,
+                    erase_disturbs=True,
+                )
+                sim = Simulator(described, policy=rule)
+                sim.run(mixed_requests(1500, sim.logical_pages))
+                metrics = sim.metrics()
+                assert metrics["lost_pages"] == 0
+                assert metrics["hot_pages_written"] > 0 and metrics["erases"] > 0
         for candidates in (9, "all"):
             geometry = {"sub_blocks_per_block": 4, "planes_per_die": 2}
             env = gym.make(

@@ -101,7 +101,8 @@ def grouped(limit: int, *groups: Mapping[int, float]) -> BlockGroups:
     blocks = [block for group in groups for block in group]
     made = BlockGroups(blocks, len(groups), limit)
     made.groups = [set(group) for group in groups]
-    made.rank = {block: Fraction(rank) for group in groups for block, rank in group.items()}
+    ranks = {block: Fraction(rank) for group in groups for block, rank in group.items()}
+    made.standing = {block: (rank, 0, 0, -block) for block, rank in ranks.items()}
     return made
 
 
@@ -157,20 +158,38 @@ def test_a_rank_below_all_belongs_to_the_first_group_even_if_that_is_empty() -> 
     assert groups.groups == [{4}, {2, 3}, set()]
 
 
-def test_of_equal_ranks_the_lowest_block_moves() -> None:
+def test_of_equal_ranks_the_lowest_block_moves_up_and_the_highest_down() -> None:
     down = grouped(2, {9: 0}, {3: 1, 2: 1}, {5: 7})
     down.reclassify(5, Fraction(2))
-    assert down.groups == [{2, 9}, {3, 5}, set()]
+    assert down.groups == [{3, 9}, {2, 5}, set()]
     up = grouped(2, {4: 1, 3: 1}, {5: 1}, {6: 1})
     up.reclassify(6, Fraction(1))
     assert up.groups == [{4, 6}, {3, 5}, set()]
 
 
+@pytest.mark.parametrize(
+    ("mask", "driven_out"),
+    [
+        pytest.param(0b0110, 3, id="the one with more sub-blocks"),
+        pytest.param(0b0100, 3, id="the one that starts higher"),
+        pytest.param(0b0010, 4, id="the higher block"),
+        pytest.param(0b0001, 4, id="the one that does not start lower"),
+    ],
+)
+def test_of_equal_ranks_the_one_whose_best_set_is_chosen_last_is_smallest(mask: int, driven_out: int) -> None:
+    groups = grouped(2, {9: 0}, {3: 2, 4: 2}, {5: 7})
+    groups.reclassify(4, Fraction(2), 0b0010)
+    groups.reclassify(3, Fraction(2), mask)
+    groups.groups = [{9}, {3, 4}, {5}]
+    groups.reclassify(5, Fraction(3))
+    assert groups.groups == [{9, driven_out}, {5, 7 - driven_out}, set()]
+
+
 def test_a_group_below_makes_room_before_the_block_from_above_arrives() -> None:
-    """Lines 21 to 24: of group 2, block 7 leaves, though block 1 comes with the same rank and is lower."""
-    groups = grouped(2, {9: 0}, {7: 2, 8: 2}, {1: 2, 2: 5}, {6: 6})
+    """Lines 21 to 24: of group 2, block 8 leaves, though block 10 comes with the same rank and is higher."""
+    groups = grouped(2, {9: 0}, {7: 2, 8: 2}, {10: 2, 2: 5}, {6: 6})
     groups.reclassify(6, Fraction(3))
-    assert groups.groups == [{7, 9}, {1, 8}, {2, 6}, set()]
+    assert groups.groups == [{8, 9}, {7, 10}, {2, 6}, set()]
 
 
 @pytest.mark.parametrize(("blocks", "count"), [(8, 3), (9, 2), (18, 4), (25, 5)])
@@ -182,5 +201,5 @@ def test_groups_stay_small_and_in_order(blocks: int, count: int) -> None:
         groups.reclassify(rng.randrange(blocks), Fraction(rng.randrange(4), rng.randrange(1, 4)))
         assert sorted(block for group in groups.groups for block in group) == list(range(blocks))
         assert all(len(group) <= limit for group in groups.groups)
-        ranks = [[groups.rank[block] for block in group] for group in groups.groups if group]
+        ranks = [[groups.standing[block][0] for block in group] for group in groups.groups if group]
         assert all(max(a) <= min(b) for a, b in zip(ranks, ranks[1:], strict=False))

@@ -317,18 +317,18 @@ def test_ranks_are_benefits_or_under_hardware_isolation_invalid_sub_blocks() -> 
 def test_blocks_are_classified_again_by_every_page_but_not_while_they_are_collected() -> None:
     device = built(replace(SUBS, isolation="none"), ("vv", "vv", "vv", "vx"), ("vv", "vv", "vv", "vv"))
     groups = device.groups[0]
-    assert groups.rank[0] == Fraction(1, 3)
+    assert groups.standing[0][0] == Fraction(1, 3)
     device.trim(0)
-    assert groups.rank[0] == Fraction(1, 3) and groups.rank[1] == 0
+    assert groups.standing[0][0] == Fraction(1, 3) and groups.standing[1][0] == 0
     device.trim(1)
-    assert groups.rank[0] == 1
+    assert groups.standing[0][0] == 1
     device.start_round(0, 0, 0b0001)
     device.trim(2)
-    assert groups.rank[0] == 1
+    assert groups.standing[0][0] == 1
     device.trim(7)
-    assert groups.rank[1] == Fraction(1, 3)
+    assert groups.standing[1][0] == Fraction(1, 3)
     device.erase(0)
-    assert groups.rank[0] == Fraction(2, 2 + 4)
+    assert groups.standing[0][0] == Fraction(2, 2 + 4)
 
 
 @pytest.mark.parametrize("timing", ["none", "event"])
@@ -356,8 +356,8 @@ def test_nothing_is_lost_and_groups_stay_in_order(placement: str, isolation: str
 
 def _check_groups(device: Device, groups: Any) -> None:
     assert all(len(group) <= device.config.group_limit for group in groups.groups)
-    ranks = [[groups.rank[block] for block in group] for group in groups.groups if group]
+    ranks = [[groups.standing[block][0] for block in group] for group in groups.groups if group]
     assert all(max(a) <= min(b) for a, b in zip(ranks, ranks[1:], strict=False))
     victims = {block for block, _ in device.rounds.values()}
-    for block, rank in groups.rank.items():
-        assert block in victims or rank == erase_sets.rank(device, block)
+    for block, standing in groups.standing.items():
+        assert block in victims or standing[0] == erase_sets.rank(device, block)

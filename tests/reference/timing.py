@@ -548,7 +548,7 @@ class Reference:
             "clock": device.clock,
             "now": self.loop.now,
             "hotness": [n for row in device.hotness.rows for n in row] if device.hotness else [],
-            "groups": [[groups.group_of(block) for block in groups.rank] for groups in device.groups],
+            "groups": [[groups.group_of(block) for block in groups.standing] for groups in device.groups],
         }
 
     def _open_block(self, plane: int, stream: int) -> int:

@@ -12,7 +12,7 @@ import pytest
 from ssdgym.engine.audit import FAULTS, first_fault
 from ssdgym.policy import get_policy
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.ageing import Ageing
+from ssdgym.simulator.ageing import Ageing, cache_key
 from tests.engine.devices import device, differences, full_device, mixed_requests, random_writes
 
 
@@ -193,3 +193,22 @@ def test_age__then_advance__has_no_input_left() -> None:
     sim.advance()
     assert sim.metrics()["host_pages_written"] == 0
     assert before[0].logical.tobytes() == sim.state.logical.tobytes()
+
+
+def test_cache_key__what_best_sets_and_placements_depend_on__is_part_of_it() -> None:
+    """A device that scatters pages by hotness and benefit ages differently with other times or thresholds."""
+    fields = {"erase_unit": "sub_block_run", "isolation": "software"}
+    geometry = {"sub_blocks_per_block": 4}
+    ftl = {"placement": "hot_to_victims"}
+    keys = {
+        cache_key(Simulator(changed), None, 0, Ageing())
+        for changed in (
+            device(geometry, ftl, **fields),
+            device(geometry, {**ftl, "hotness": {"thresholds": [3, 5]}}, **fields),
+            device(geometry, ftl, **{**fields, "isolation": "none"}),
+            device(geometry, ftl, **fields).model_copy(
+                update={"timing": device().timing.model_copy(update={"erase_ns": 9})}
+            ),
+        )
+    }
+    assert len(keys) == 4
