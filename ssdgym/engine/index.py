@@ -6,7 +6,7 @@ All lists are intrusive and doubly linked through the block records, so every op
 from __future__ import annotations
 
 from ssdgym.engine.best_sets import mark_dirty
-from ssdgym.engine.kernel import inlined
+from ssdgym.engine.kernel import helper, inlined
 from ssdgym.engine.layout import INDEXED, POOLED
 
 
@@ -93,7 +93,7 @@ def leave_index(dev, geometry, block):
     mark_dirty(dev, geometry, block)
 
 
-@inlined
+@helper
 def fullest_block(dev, geometry, plane_number):
     """The first block of the bucket with most invalid pages, at least one; -1 if there is none."""
     plane = dev.plane[plane_number]

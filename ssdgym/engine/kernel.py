@@ -76,6 +76,11 @@ def inlined(function: Callable) -> Any:
     )(function)
 
 
+def helper(function: Callable) -> Any:
+    """As :func:`inlined`, for what policies are written with: they may be plain Python and call it from there."""
+    return numba.njit(**_compiler_options(), forceinline=True)(function)
+
+
 def merged(function: Callable) -> Any:
     """Write ``function`` into its one caller before that is compiled: for the upper parts of a long loop,
     each of which would else be optimised with all that is below it.

@@ -8,13 +8,13 @@ from ssdgym.engine.best_sets import best_of_plane
 from ssdgym.engine.gc import OK, check_erase_set
 from ssdgym.engine.groups import best_of_groups
 from ssdgym.engine.index import fullest_block
-from ssdgym.engine.kernel import inlined, kernel, shared
+from ssdgym.engine.kernel import helper, kernel, shared
 from ssdgym.engine.layout import INDEXED
 from ssdgym.engine.masks import full_mask
 from ssdgym.engine.rng import below, draw
 
 
-@inlined
+@helper
 def whole_block(dev, choice, block):
     """Choose a whole block (or nothing, for block -1); returns what a policy has to return."""
     if block < 0:
@@ -31,14 +31,14 @@ def blocks_of(dev, plane):
     return range(plane * blocks, (plane + 1) * blocks)
 
 
-@inlined
+@helper
 def eligible(dev, block):
     """May this block be a victim: in the index, with something to gain?"""
     record = dev.block[block]
     return (record.status & INDEXED) != 0 and record.invalid > 0
 
 
-@inlined
+@helper
 def random_eligible(dev, plane, stream, first_draw):
     """A uniformly random eligible block of a plane, from 65 draws of a stream; -1 if there is none."""
     geometry = dev.geometry[0]

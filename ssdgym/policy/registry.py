@@ -174,11 +174,6 @@ def device_for(
     if policy is None:
         return with_ftl(load_device(device), ftl)
     chosen = get_policy(policy)
-    if isinstance(ftl, FtlConfig) and "placement" in ftl.model_fields_set:
-        if ftl.placement != chosen.placement:
-            chosen = chosen.with_placement(ftl.placement)
-        # The policy brings its placement with the erase unit that it may need.
-        ftl = ftl.model_copy(update={"placement": FtlConfig.model_fields["placement"].default})
     if isinstance(ftl, dict) and ftl.get("placement") in PLACEMENTS:
         # Applied with the policy's erase unit, without which the device may not be able to have it.
         if ftl["placement"] != chosen.placement:

@@ -124,7 +124,7 @@ import numpy as np
 import gymnasium as gym
 import ssdgym.envs
 from numba.core import config
-from ssdgym.engine.device import _LOOPS
+from ssdgym.engine.device import advance
 from ssdgym.simulator import Simulator
 from tests.engine.devices import POLICIES, device, full_device, mixed_requests
 
