@@ -77,7 +77,7 @@ def inlined(function: Callable) -> Any:
 
 
 def helper(function: Callable) -> Any:
-    """As :func:`inlined`, for what policies are written with: they may be plain Python and call it from there."""
+    """As :func:`inlined`, for what policies are written with: plain Python ones call it from there."""
     return numba.njit(**_compiler_options(), forceinline=True)(function)
 
 
