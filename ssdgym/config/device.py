@@ -67,11 +67,6 @@ class DeviceConfig(Config):
             value = getattr(self, field)
             if geometry.sub_blocks_per_block == 1 and value != DeviceConfig.model_fields[field].default:
                 raise ValueError(f"{field} {value} needs geometry.sub_blocks_per_block above 1")
-        if self.isolation != "none" and self.erase_unit == "block":
-            raise ValueError(
-                f"isolation {self.isolation} protects sub-blocks from each other and needs an erase_unit "
-                "of sub-blocks (sub_block_run or sub_block_set), not block"
-            )
         if self.isolation == "hardware":
             _check_isolation(geometry, self.isolation_layers)
         placement = self.ftl.placement
@@ -79,6 +74,11 @@ class DeviceConfig(Config):
             raise ValueError(
                 f"ftl.placement {placement} needs an erase_unit of sub-blocks (sub_block_run or "
                 "sub_block_set), not block"
+            )
+        if self.isolation != "none" and self.erase_unit == "block":
+            raise ValueError(
+                f"isolation {self.isolation} protects sub-blocks from each other and needs an erase_unit "
+                "of sub-blocks (sub_block_run or sub_block_set), not block"
             )
         if placement == "hotness_groups":
             _check_groups(geometry.blocks_per_plane, self.ftl.hotness.groups)
