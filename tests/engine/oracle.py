@@ -241,7 +241,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
     erase_unit = one(
         "erase_unit", ["block", "sub_block_run", "sub_block_set"] if sub_blocks > 1 else ["block"]
     )
-    isolation = one("isolation", ["none", "software", "hardware"] if sub_blocks > 1 else ["none"])
+    isolation = one("isolation", ["none"] if erase_unit == "block" else ["none", "software", "hardware"])
     per_block = sub_blocks * draw(st.sampled_from({1: [4, 6], 2: [2, 3], 3: [1, 2], 4: [1, 2]}[sub_blocks]))
     blocks = draw(st.integers(8, 12))
     in_blocks = draw(st.booleans())

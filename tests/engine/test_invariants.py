@@ -136,7 +136,7 @@ def _indexed(state: State) -> int:
         (_age_list, "an age list is broken"),
         (_bucket_list, "a bucket is broken"),
         (_pool_entry, "a pool is broken"),
-        (_open_full, "an open sub-block is full or its block is not marked open"),
+        (_open_full, "a block's pages are miscounted"),
     ],
 )
 def test_audit__damage__is_named(worn: Simulator, damage: Callable[[State], None], found: str) -> None:
