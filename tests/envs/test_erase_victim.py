@@ -237,10 +237,11 @@ def devices(draw: st.DrawFn) -> DeviceConfig:
         "placement": draw(st.sampled_from(["single", "sep_gc"])),
         "gc": {"free_blocks": 2, "mode": draw(st.sampled_from(["barrier", "per_write"]))},
     }
-    unit = draw(st.sampled_from(["block", "sub_block_run"]))
-    full = full_device(geometry, ftl, erase_unit=unit)
+    unit = draw(st.sampled_from(["block", "sub_block_run", "sub_block_set"][: 3 if sub_blocks > 1 else 1]))
+    isolation = draw(st.sampled_from(["none", "software"])) if unit != "block" else "none"
+    full = full_device(geometry, ftl, erase_unit=unit, isolation=isolation)
     pages = max(int(full.host_pages * draw(st.sampled_from([1.0, 0.8]))), 1)
-    return device(geometry, ftl, erase_unit=unit, logical_pages=pages)
+    return device(geometry, ftl, erase_unit=unit, isolation=isolation, logical_pages=pages)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
