@@ -22,7 +22,7 @@ def _leaves(device: DeviceConfig) -> int:
 
 
 def _groups(device: DeviceConfig) -> int:
-    return len(device.ftl.hotness.thresholds) if device.ftl.placement == "hotness_groups" else 0
+    return device.ftl.hotness.groups if device.ftl.placement == "hotness_groups" else 0
 
 
 def group_limit(device: DeviceConfig) -> int:
@@ -48,7 +48,7 @@ def table_fields(device: DeviceConfig) -> dict[str, int]:
         "group_limit": group_limit(device),
         "hashes": _hashes(device),
         "counters": hotness.counters,
-        "decay_period": hotness.decay_period or hotness.counters,
+        "decay_period": hotness.period,
         "group_of_degree": _group_of_degree(hotness.thresholds),
     }
 

@@ -154,6 +154,7 @@ def test_a_figure_from_its_cells_to_its_report(traces: Path, tmp_path: Path) -> 
     text = markdown(figure, ("smoke", figure.scales["smoke"]), [(bars, [finding])], results)
     assert f"| greedy writes less | section 1 | -10.0% | {change:+.1%} (one seed" in text
     assert "- the trace is made up\n" in text
+    assert text.endswith("- assumed of tiny, all: invented for tests\n")
     assert claim_lines("7", [finding])[0].endswith(finding.verdict)
     assert assumed_lines(results) == []
     assert paths_of(figure, tmp_path)[1] == tmp_path / "figure7.png"
