@@ -74,7 +74,7 @@ def run(
         typer.Option(help="Where host and GC writes go. Default: as the policy or else the device says."),
     ] = None,
     allocation: Annotated[
-        Literal["static", "dynamic"] | None, typer.Option(help="How a write finds its plane.")
+        Literal["static", "dynamic", "late"] | None, typer.Option(help="How a write finds its plane.")
     ] = None,
     timing: Annotated[
         Literal["none", "event"] | None, typer.Option(help="Count only, or simulate in time.")

@@ -15,6 +15,7 @@ from ssdgym.engine.layout import (
     POOLED,
     device_of,
 )
+from ssdgym.engine.rounds import is_victim
 
 
 @entry
@@ -80,7 +81,7 @@ def _open_pages(dev, geometry, block):
 @kernel
 def _check_block(dev, geometry, block):
     record = dev.block[block]
-    victim = dev.plane[record.plane].job_block == block
+    victim = is_victim(dev.plane, dev.job, record.plane, block)
     written = 0
     invalid = 0
     partial = 0

@@ -10,6 +10,7 @@ from ssdgym.engine.kernel import inlined, kernel
 from ssdgym.engine.layout import (
     HOT_TO_VICTIMS,
     INDEXED,
+    OPEN,
     POOLED,
     SUB_BLOCK_RUN,
     WRITABLE,
@@ -32,7 +33,7 @@ def _is_best(view, block):
     """Is the set kept for a block the best one? Of runs every one is tried."""
     geometry = view.geometry[0]
     mask = view.best[block].mask
-    if geometry.groups > 0 and view.plane[view.block[block].plane].job_block == block:
+    if geometry.groups > 0 and not view.block[block].status & (INDEXED | OPEN | POOLED) and mask != NONE:
         return True  # a victim keeps the set it had
     if not view.block[block].status & INDEXED or view.block[block].invalid == 0:
         return mask == NONE

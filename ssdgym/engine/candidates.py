@@ -9,11 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ssdgym.engine.best_sets import best_set
-from ssdgym.engine.gc import OK, check_erase_set, policy_at
+from ssdgym.engine.candidate_table import add_set, position_of
+from ssdgym.engine.codes import OK
+from ssdgym.engine.gc import policy_at
 from ssdgym.engine.kernel import inlined, kernel
 from ssdgym.engine.layout import SUB_BLOCK_RUN, WHOLE_BLOCK, policy_view
+from ssdgym.engine.legality import check_erase_set
 from ssdgym.engine.masks import full_mask
 from ssdgym.engine.rng import PROPOSAL_STREAM
+from ssdgym.engine.together import fill_up_together
 from ssdgym.engine.victims import random_eligible
 
 
@@ -23,33 +27,23 @@ class Proposers(NamedTuple):
     addresses: Any  # (n,) int64
     parameters: Any  # (n, MAX_PARAMETERS) float64
     choice: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch
+    most_blocks: Any  # int64: most blocks of the sets that fill the table up
 
 
 @inlined
-def _position(sets, count, block, mask):
-    for k in range(count):
-        if sets[k].block == block and sets[k].mask == mask:
-            return k
-    return -1
-
-
-@inlined
-def _add(sets, count, block, mask):
-    """Add an erase set unless it is there or the table is full; returns the new count."""
-    if count == sets.shape[0] or _position(sets, count, block, mask) >= 0:
-        return count
-    sets[count].block = block
-    sets[count].mask = mask
-    return count + 1
+def _add_mask(sets, count, block, mask, scratch):
+    scratch[0].block = block
+    scratch[0].mask = mask
+    return add_set(sets, count, scratch, 1)
 
 
 @kernel
-def _add_block(dev, sets, count, block):
+def _add_block(dev, sets, count, block, scratch):
     """Add a block whole and, where sub-blocks may be erased, by its best set."""
     geometry = dev.geometry[0]
-    count = _add(sets, count, block, full_mask(geometry.sub_blocks))
+    count = _add_mask(sets, count, block, full_mask(geometry.sub_blocks), scratch)
     if geometry.erase_unit != WHOLE_BLOCK:
-        count = _add(sets, count, block, best_set(policy_view(dev), block))
+        count = _add_mask(sets, count, block, best_set(policy_view(dev), block), scratch)
     return count
 
 
@@ -65,16 +59,15 @@ def propose(dev, plane, proposers, sets, proposed):
     for k in range(proposers.addresses.shape[0]):
         proposed[k] = -1
         pairs = policy_at(proposers.addresses[k])(view, plane, proposers.parameters[k], choice)
-        block = np.int64(choice[0].block)
-        mask = choice[0].mask
-        if pairs == 1 and check_erase_set(dev, dev.geometry[0], plane, block, mask) == OK:
-            count = _add(sets, count, block, mask)
-            proposed[k] = _position(sets, count, block, mask)
+        if check_erase_set(dev, dev.geometry[0], plane, choice, pairs) == OK:
+            after = add_set(sets, count, choice, pairs)
+            proposed[k] = count if after > count else position_of(sets, count, choice, pairs)
+            count = after
     return count
 
 
 @inlined
-def _fill_by_rank(dev, plane, sets, count, wanted):
+def _fill_by_rank(dev, plane, sets, count, wanted, scratch):
     """The blocks with most invalid pages, in bucket order, up to ``wanted`` candidates."""
     geometry = dev.geometry[0]
     per_plane = geometry.pages_per_block + 1
@@ -82,14 +75,14 @@ def _fill_by_rank(dev, plane, sets, count, wanted):
     while invalid > 0 and count < wanted:
         block = np.int64(dev.bucket[plane * per_plane + invalid].head)
         while block >= 0 and count < wanted:
-            count = _add_block(dev, sets, count, block)
+            count = _add_block(dev, sets, count, block, scratch)
             block = np.int64(dev.block[block].next_bucket)
         invalid -= 1
     return count
 
 
 @inlined
-def _fill_at_random(dev, plane, sets, count):
+def _fill_at_random(dev, plane, sets, count, scratch):
     """Random eligible blocks for the places left; a full turn of draws without a new one ends it."""
     tries = sets.shape[0]
     for k in range(tries):
@@ -97,18 +90,28 @@ def _fill_at_random(dev, plane, sets, count):
             break
         block = random_eligible(dev, plane, PROPOSAL_STREAM, 65 * k)
         if block >= 0:
-            count = _add_block(dev, sets, count, block)
+            count = _add_block(dev, sets, count, block, scratch)
     return count
 
 
 @inlined
-def fill_up(dev, plane, sets, count):
+def fill_up(dev, plane, sets, count, proposers):
     """Fill the table up behind its first ``count`` sets: half of the places by rank, the rest at random,
     without repeats. Returns how many there are now.
     """
     wanted = count + (sets.shape[0] - count + 1) // 2
-    count = _fill_by_rank(dev, plane, sets, count, wanted)
-    return _fill_at_random(dev, plane, sets, count)
+    scratch = proposers.choice
+    if proposers.most_blocks > 1:
+        return fill_up_together(dev, plane, sets, count, wanted, scratch, proposers.most_blocks)
+    count = _fill_by_rank(dev, plane, sets, count, wanted, scratch)
+    return _fill_at_random(dev, plane, sets, count, scratch)
+
+
+@inlined
+def _list(sets, place, block, mask):
+    """Write a set of one pair to a place; the other pairs of a listed set are empty, always."""
+    sets[place, 0].block = block
+    sets[place, 0].mask = mask
 
 
 @kernel
@@ -125,15 +128,12 @@ def list_all(dev, plane, sets):
             for start in range(geometry.sub_blocks):
                 for length in range(1, geometry.sub_blocks - start + 1):
                     if length < geometry.sub_blocks:
-                        sets[count].block = block
-                        sets[count].mask = full_mask(length) << np.uint64(start)
+                        _list(sets, count, block, full_mask(length) << np.uint64(start))
                         count += 1
         elif geometry.erase_unit != WHOLE_BLOCK:
             for mask in range(1, np.int64(whole)):
-                sets[count].block = block
-                sets[count].mask = np.uint64(mask)
+                _list(sets, count, block, np.uint64(mask))
                 count += 1
-        sets[count].block = block
-        sets[count].mask = whole
+        _list(sets, count, block, whole)
         count += 1
     return count

@@ -13,6 +13,7 @@ from ssdgym.engine.events import (
     wait_for_channel,
 )
 from ssdgym.engine.kernel import inlined
+from ssdgym.engine.layout import DYNAMIC
 
 IDLE, READ_PAGE, WRITE_PAGE, MOVE_PAGE, ERASE_SET = 0, 1, 2, 3, 4
 #: Stages of a command: the array works before its transfer; the transfer and what follows it.
@@ -22,7 +23,7 @@ _ARRAY, _TRANSFER = 0, 1
 @inlined
 def charge(dev, geometry, run, die_number, duration_ns):
     """Dynamic allocation: add a command to the estimate of when the die will be idle."""
-    if geometry.dynamic:
+    if geometry.allocation == DYNAMIC:
         die = dev.die[die_number]
         die.estimate_ns = max(die.estimate_ns, run.now) + duration_ns
 
@@ -40,16 +41,17 @@ def write_duration(geometry):
 
 
 @inlined
-def move_duration(geometry):
-    """Nominal time of a relocation, ns: t_copy."""
-    return geometry.read_ns + 2 * geometry.transfer_ns + geometry.program_ns
+def move_duration(geometry, pages):
+    """Nominal time of a relocation of pages of as many planes, ns; of one page that is t_copy."""
+    transfers_ns = 0 if geometry.copyback else 2 * pages * geometry.transfer_ns
+    return geometry.read_ns + transfers_ns + geometry.program_ns
 
 
 @inlined
 def _grant_channel(dev, geometry, run, die_number):
     """The die's data moves from now on; its next event is the end of its command."""
     die = dev.die[die_number]
-    transfer_ns = geometry.transfer_ns
+    transfer_ns = geometry.transfer_ns * die.pages
     if die.command == MOVE_PAGE:
         transfer_ns *= 2
     end = run.now + transfer_ns
@@ -69,11 +71,12 @@ def _ask_for_channel(dev, geometry, run, die_number):
 
 
 @inlined
-def start_command(dev, geometry, run, die_number, command, transaction):
-    """Start a command on an idle die (``transaction`` is -1 for GC)."""
+def start_command(dev, geometry, run, die_number, command, transaction, pages):
+    """Start a command on an idle die, of pages of as many planes; ``transaction`` is -1 for GC."""
     die = dev.die[die_number]
     die.command = command
     die.transaction = transaction
+    die.pages = pages
     die.started_ns = run.now
     die.stage = _ARRAY
     if command == WRITE_PAGE:
@@ -81,6 +84,9 @@ def start_command(dev, geometry, run, die_number, command, transaction):
     elif command == ERASE_SET:
         die.stage = _TRANSFER
         schedule(dev, geometry, run.now + geometry.erase_ns, geometry.channels + die_number)
+    elif command == MOVE_PAGE and geometry.copyback:
+        die.stage = _TRANSFER
+        schedule(dev, geometry, run.now + move_duration(geometry, pages), geometry.channels + die_number)
     else:
         schedule(dev, geometry, run.now + geometry.read_ns, geometry.channels + die_number)
 

@@ -12,11 +12,14 @@ import numpy as np
 from numba import typeof, types
 
 from ssdgym.engine.best_sets import refresh
+from ssdgym.engine.candidate_table import pairs_of
 from ssdgym.engine.candidates import Proposers
-from ssdgym.engine.gc import ERASE_DECISION, HORIZON, NO_DECISION, OK, Decider, start_round
+from ssdgym.engine.codes import ERASE_DECISION, HORIZON, NO_DECISION, OK
+from ssdgym.engine.gc import Decider
 from ssdgym.engine.kernel import address_of, entry, function_at, inlined
 from ssdgym.engine.layout import PAIRS_TYPE, PARAMETERS_TYPE, STATE_TYPE, device_of
 from ssdgym.engine.observe import View, observe_plane
+from ssdgym.engine.rounds import start_round
 from ssdgym.engine.timed import advance_timed
 from ssdgym.engine.untimed import advance_untimed
 from ssdgym.workloads.requests import REQUEST
@@ -95,20 +98,22 @@ def loop_addresses(state: Any) -> np.ndarray:
 
 
 @inlined
-def _apply(dev, block, mask):
+def _apply(dev, pairs, count):
     run = dev.run[0]
     if run.decision_plane < 0:
         return NO_DECISION
-    status = start_round(dev, np.int64(run.decision_plane), block, mask)
+    status = start_round(dev, np.int64(run.decision_plane), pairs, count)
     if status == OK:
         run.decision_plane = -1
     return status
 
 
 @entry
-def apply(state, i, block, mask):
-    """Carry out an ERASE decision: OK, or a negative error with the device as it was."""
-    return _apply(device_of(state, i), np.int64(block), np.uint64(mask))
+def apply(state, i, pairs, count):
+    """Carry out an ERASE decision, the first ``count`` of ``pairs`` (MAX_PAIRS,): OK, or a negative error with
+    the device as it was.
+    """
+    return _apply(device_of(state, i), pairs, np.int64(count))
 
 
 @inlined
@@ -122,13 +127,14 @@ def _observe_one(dev, every, proposers, buffers, i):
 
 
 @entry
-def observe_batch(state, which, every, addresses, parameters, choice, buffers):
+def observe_batch(state, which, every, most_blocks, addresses, parameters, choice, buffers):
     """Describe the decisions the devices of ``which`` wait for; at the horizon, one in the plane written
     last.
 
-    ``buffers`` is a :class:`View` whose arrays have the device as a first axis.
+    ``every``, ``most_blocks``: list all sets, or fill up with sets of so many blocks. ``buffers`` is a
+    :class:`View` whose arrays have the device as a first axis.
     """
-    proposers = Proposers(addresses, parameters, choice)
+    proposers = Proposers(addresses, parameters, choice, most_blocks)
     for k in range(which.shape[0]):
         _observe_one(device_of(state, which[k]), every, proposers, buffers, which[k])
 
@@ -144,7 +150,19 @@ def first_invalid_action(mask, actions):
 
 @entry
 def step_batch(
-    state, which, actions, requests, counts, loops, every, addresses, parameters, choice, buffers, status
+    state,
+    which,
+    actions,
+    requests,
+    counts,
+    loops,
+    every,
+    most_blocks,
+    addresses,
+    parameters,
+    choice,
+    buffers,
+    status,
 ):
     """One step of many devices that take their ERASE decisions outside.
 
@@ -154,14 +172,14 @@ def step_batch(
     or ``apply`` returned; the result is how many of the devices do not wait for a decision now.
     """
     others = 0
-    proposers = Proposers(addresses, parameters, choice)
+    proposers = Proposers(addresses, parameters, choice, most_blocks)
     for k in range(which.shape[0]):
         i = which[k]
         dev = device_of(state, i)
         status[i] = OK
         if actions[i] >= 0 and dev.run[0].decision_plane >= 0:
             chosen = buffers.sets[i, actions[i]]
-            status[i] = _apply(dev, np.int64(chosen.block), chosen.mask)
+            status[i] = _apply(dev, chosen, pairs_of(chosen))
         if status[i] == OK:
             loop = _loop_at(loops[np.int64(dev.geometry[0].timed)])
             status[i] = loop(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.arithmetic import remainder
+from ssdgym.engine.arithmetic import quotient, remainder
+from ssdgym.engine.codes import OK, OUT_OF_SPACE
 from ssdgym.engine.commands import (
     ERASE_SET,
     IDLE,
@@ -18,20 +19,24 @@ from ssdgym.engine.commands import (
     write_duration,
 )
 from ssdgym.engine.events import make_ready
-from ssdgym.engine.gc import (
-    OK,
-    OUT_OF_SPACE,
-    choose_victim,
-    finish_round,
-    gc_needed,
-    gc_unfinished,
-    move_page,
-    next_valid_page,
-)
+from ssdgym.engine.gc import choose_victim, gc_needed
 from ssdgym.engine.index import fullest_block
-from ssdgym.engine.kernel import inlined, merged
-from ssdgym.engine.nand import die_of
-from ssdgym.engine.pagemap import bind_die, bind_plane, emptiest_plane, host_program, host_read, pass_plane
+from ssdgym.engine.kernel import inlined, kernel, merged
+from ssdgym.engine.layout import DYNAMIC, LATE, STATIC
+from ssdgym.engine.nand import die_of, row_of
+from ssdgym.engine.pagemap import (
+    bind_die,
+    bind_plane,
+    emptiest_plane,
+    has_room,
+    host_program,
+    host_read,
+    pass_plane,
+    plane_from_cursor,
+    room_in_die,
+)
+from ssdgym.engine.placement import host_stream
+from ssdgym.engine.rounds import finish_round, move_command
 from ssdgym.engine.transactions import pop_read, pop_write, push_read, push_write, transaction_done
 
 #: Nothing was started, but the die's queues have changed: look again.
@@ -55,12 +60,15 @@ def queue_read(dev, geometry, run, die_number, transaction):
 
 @inlined
 def queue_write(dev, geometry, run, transaction):
-    """Queue a page write to the die it is bound to."""
-    if geometry.dynamic:
+    """Queue a page write to the die it is bound to, or, if it is bound late, to the common queue."""
+    if geometry.allocation == LATE:
+        push_write(dev, run, transaction)
+        return
+    if geometry.allocation == DYNAMIC:
         die_number = bind_die(dev, geometry, run)
     else:
         die_number = remainder(dev.transaction[transaction].lpn, geometry.dies)
-    push_write(dev, die_number, transaction)
+    push_write(dev, dev.die[die_number], transaction)
     charge(dev, geometry, run, die_number, write_duration(geometry))
     wake(dev, geometry, run, die_number)
 
@@ -87,16 +95,16 @@ def _start_read(dev, geometry, run, die_number):
         queue_read(dev, geometry, run, holder, number)
         return _LOOK_AGAIN
     host_read(dev, run, lpn)
-    start_command(dev, geometry, run, die_number, READ_PAGE, number)
+    start_command(dev, geometry, run, die_number, READ_PAGE, number, 1)
     return OK
 
 
 @inlined
 def _redirect_write(dev, geometry, run, die_number):
     """None of the die's planes has room: the write goes to the die of the plane with most."""
-    number = pop_write(dev, die_number)
+    number = pop_write(dev, dev.die[die_number])
     target = remainder(emptiest_plane(dev, geometry), geometry.dies)
-    push_write(dev, target, number)
+    push_write(dev, dev.die[target], number)
     charge(dev, geometry, run, target, write_duration(geometry))
     wake(dev, geometry, run, target)
 
@@ -107,70 +115,160 @@ def _program(dev, geometry, run, plane_number, lpn, version):
     behind = version - dev.logical[lpn].version
     if behind > 0:
         dev.ahead[lpn] -= behind
-    if host_program(dev, geometry, run, plane_number, lpn, version) < 0:
-        return OUT_OF_SPACE
+    ppn = host_program(dev, geometry, run, plane_number, lpn, version)
     plane = dev.plane[plane_number]
-    if gc_needed(geometry, plane):
+    if ppn >= 0 and gc_needed(geometry, plane):
         plane.collecting = 1
         run.gc_episodes += 1
-    return OK
+    return np.int64(ppn)
+
+
+@kernel
+def _program_joined(dev, plane_number, lpn, version):
+    return _program(dev, dev.geometry[0], dev.run[0], plane_number, lpn, version)
 
 
 @inlined
-def _plane_of_write(dev, geometry, die_number):
-    """The plane the die's next write goes to; -1 if it has none with room (dynamic allocation only)."""
-    if geometry.dynamic:
-        return bind_plane(dev, geometry, die_number)
-    return remainder(dev.transaction[dev.die[die_number].write_head].lpn, geometry.planes)
+def _next_write(dev, geometry, run, die_number):
+    """The write a die would start next, -1 if there is none."""
+    if geometry.allocation == LATE:
+        return np.int64(run.write_head)
+    return np.int64(dev.die[die_number].write_head)
 
 
 @inlined
-def _plane_in_the_way(dev, geometry, die_number):
+def _take_write(dev, geometry, run, die_number):
+    if geometry.allocation == LATE:
+        return pop_write(dev, run)
+    return pop_write(dev, dev.die[die_number])
+
+
+@inlined
+def _plane_of_write(dev, geometry, die_number, number):
+    """The plane a write of the die goes to; -1 if the die has none with room (not under static
+    allocation).
+    """
+    lpn = np.int64(dev.transaction[number].lpn)
+    if geometry.allocation == STATIC:
+        return remainder(lpn, geometry.planes)
+    return bind_plane(dev, geometry, die_number, lpn)
+
+
+@inlined
+def _has_write(dev, geometry, run, die_number):
+    """Is there a write for the die? One that is bound late is not, where no plane has room for it."""
+    if _next_write(dev, geometry, run, die_number) < 0:
+        return False
+    return geometry.allocation != LATE or room_in_die(dev, geometry, die_number) >= 0
+
+
+@inlined
+def _plane_in_the_way(dev, geometry, run, die_number):
     """The plane of the die's next write if a (background) round is running in it: the write has to wait; else
     -1.
     """
-    plane = _plane_of_write(dev, geometry, die_number)
-    if plane >= 0 and dev.plane[plane].job_block >= 0:
+    plane = _plane_of_write(dev, geometry, die_number, _next_write(dev, geometry, run, die_number))
+    if plane >= 0 and dev.plane[plane].job_leader >= 0:
         return plane
-    return -1
+    return np.int64(-1)
+
+
+@inlined
+def _bit_of(geometry, plane):
+    return np.uint64(1) << np.uint64(quotient(plane, geometry.dies))
+
+
+@inlined
+def _can_join(dev, geometry, plane, members, lpn, row):
+    """Can a write join a command in this plane?"""
+    if members & _bit_of(geometry, plane) or dev.plane[plane].job_leader >= 0:
+        return False
+    if geometry.allocation != STATIC and not has_room(dev, geometry, plane):
+        return False
+    return row_of(dev, geometry, plane, host_stream(dev, geometry, lpn)) == row
+
+
+@inlined
+def _joining_plane(dev, geometry, die_number, members, lpn, row):
+    """The plane in which a write joins a command, -1 if in none."""
+    if geometry.allocation == STATIC:
+        plane = remainder(lpn, geometry.planes)
+        return plane if _can_join(dev, geometry, plane, members, lpn, row) else np.int64(-1)
+    for k in range(geometry.planes_per_die):
+        plane = np.int64(plane_from_cursor(dev, geometry, die_number, k))
+        if _can_join(dev, geometry, plane, members, lpn, row):
+            return plane
+    return np.int64(-1)
+
+
+@kernel
+def _join_writes(dev, die_number, plane, row, first):
+    """Let the writes behind the first one join its command, each in a plane of its own; the pages of the
+    command, or a negative number when out of space.
+    """
+    geometry = dev.geometry[0]
+    run = dev.run[0]
+    members = _bit_of(geometry, plane)
+    last = first
+    for pages in range(1, geometry.planes_per_die):
+        number = _next_write(dev, geometry, run, die_number)
+        if number < 0:
+            return pages
+        lpn = np.int64(dev.transaction[number].lpn)
+        joined = _joining_plane(dev, geometry, die_number, members, lpn, row)
+        if joined < 0:
+            return pages
+        _take_write(dev, geometry, run, die_number)
+        if _program_joined(dev, joined, lpn, np.int64(dev.transaction[number].version)) < 0:
+            return -1
+        run.joined_writes += 1
+        members |= _bit_of(geometry, joined)
+        dev.transaction[last].next = number
+        last = number
+    return np.int64(geometry.planes_per_die)
 
 
 @merged
 def _start_write(dev, geometry, run, die_number):
-    plane = _plane_of_write(dev, geometry, die_number)
+    plane = _plane_of_write(dev, geometry, die_number, _next_write(dev, geometry, run, die_number))
     if plane < 0:
         _redirect_write(dev, geometry, run, die_number)
         return _LOOK_AGAIN
-    if geometry.dynamic:
+    if geometry.allocation != STATIC:
         pass_plane(dev, geometry, plane)
-    number = pop_write(dev, die_number)
+    number = _take_write(dev, geometry, run, die_number)
     lpn = np.int64(dev.transaction[number].lpn)
-    status = _program(dev, geometry, run, plane, lpn, np.int64(dev.transaction[number].version))
-    start_command(dev, geometry, run, die_number, WRITE_PAGE, number)
-    return status
+    ppn = _program(dev, geometry, run, plane, lpn, np.int64(dev.transaction[number].version))
+    pages = np.int64(1)
+    if geometry.multi_plane_writes and ppn >= 0:
+        pages = _join_writes(dev, die_number, plane, remainder(ppn, geometry.pages_per_block), number)
+    if ppn < 0 or pages < 0:
+        return OUT_OF_SPACE
+    start_command(dev, geometry, run, die_number, WRITE_PAGE, number, pages)
+    return OK
 
 
 @merged
 def _gc_command(dev, geometry, run, plane_number, decider):
-    """The next command of a plane's round; if none is running, one starts (or its victim is asked for)."""
-    plane = dev.plane[plane_number]
+    """The next command of the round that runs on a plane; if none does, one starts (or its victim is asked
+    for).
+    """
     die_number = remainder(plane_number, geometry.dies)
-    if plane.job_block < 0:
+    if dev.plane[plane_number].job_leader < 0:
         status = choose_victim(dev, geometry, run, plane_number, decider)
         if status != OK:
             return status
-    ppn = next_valid_page(dev, geometry, plane)
-    if ppn >= 0:
-        status = move_page(dev, geometry, run, plane_number, ppn)
-        plane.job_page += 1
-        charge(dev, geometry, run, die_number, move_duration(geometry))
-        start_command(dev, geometry, run, die_number, MOVE_PAGE, -1)
-        return status
-    finish_round(dev, plane_number)
-    if not gc_unfinished(geometry, plane):
-        plane.collecting = 0
+    leader = np.int64(dev.plane[plane_number].job_leader)
+    pages = move_command(dev, geometry, leader)
+    if pages < 0:
+        return OUT_OF_SPACE
+    if pages > 0:
+        charge(dev, geometry, run, die_number, move_duration(geometry, pages))
+        start_command(dev, geometry, run, die_number, MOVE_PAGE, -1, pages)
+        return OK
+    finish_round(dev, leader)
     charge(dev, geometry, run, die_number, geometry.erase_ns)
-    start_command(dev, geometry, run, die_number, ERASE_SET, -1)
+    start_command(dev, geometry, run, die_number, ERASE_SET, -1, 0)
     return OK
 
 
@@ -188,7 +286,7 @@ def _background_plane(dev, geometry, die_number):
     """The plane whose background round goes on or should start, or -1."""
     best = -1
     for plane in range(die_number, geometry.planes, geometry.dies):
-        if dev.plane[plane].job_block >= 0:
+        if dev.plane[plane].job_leader >= 0:
             return plane
         free = dev.plane[plane].free_pages
         scarcest = best < 0 or free < dev.plane[best].free_pages
@@ -198,7 +296,7 @@ def _background_plane(dev, geometry, die_number):
 
 
 @inlined
-def _plane_to_collect(dev, geometry, die_number):
+def _plane_to_collect(dev, geometry, run, die_number):
     """The plane whose garbage the die should collect now, by its rule, or -1 if a host command goes first."""
     die = dev.die[die_number]
     if geometry.reads_first and die.read_head >= 0:
@@ -206,8 +304,8 @@ def _plane_to_collect(dev, geometry, die_number):
     plane = _collecting_plane(dev, geometry, die_number)
     if plane >= 0 or die.read_head >= 0:
         return plane
-    if die.write_head >= 0:
-        return _plane_in_the_way(dev, geometry, die_number)
+    if _has_write(dev, geometry, run, die_number):
+        return _plane_in_the_way(dev, geometry, run, die_number)
     if geometry.background_free > 0:
         return _background_plane(dev, geometry, die_number)
     return -1
@@ -215,15 +313,28 @@ def _plane_to_collect(dev, geometry, die_number):
 
 @merged
 def _dispatch_once(dev, geometry, run, die_number, decider):
-    plane = _plane_to_collect(dev, geometry, die_number)
+    plane = _plane_to_collect(dev, geometry, run, die_number)
     if plane >= 0:
         return _gc_command(dev, geometry, run, plane, decider)
-    die = dev.die[die_number]
-    if die.read_head >= 0:
+    if dev.die[die_number].read_head >= 0:
         return _start_read(dev, geometry, run, die_number)
-    if die.write_head >= 0:
+    if _has_write(dev, geometry, run, die_number):
         return _start_write(dev, geometry, run, die_number)
     return OK
+
+
+@inlined
+def offer_write(dev, geometry, run):
+    """Late allocation: wake an idle die that can take the head of the common queue; is there one?"""
+    if geometry.allocation != LATE or run.write_head < 0:
+        return False
+    for k in range(geometry.dies):
+        die_number = remainder(run.die_cursor + k, geometry.dies)
+        if dev.die[die_number].command == IDLE and room_in_die(dev, geometry, die_number) >= 0:
+            run.die_cursor = remainder(die_number + 1, geometry.dies)
+            make_ready(dev, geometry, run, die_number)
+            return True
+    return False
 
 
 @merged

@@ -23,7 +23,7 @@ def _format_plane(dev, geometry, number):
     plane.dirty_head = -1
     plane.age_head = -1
     plane.age_tail = -1
-    plane.job_block = -1
+    plane.job_leader = -1
     first = number * geometry.blocks
     for block in range(first, first + geometry.blocks):
         dev.block[block].plane = number
@@ -74,3 +74,4 @@ def format_device(state, i):
     run.decision_plane = -1
     run.gc_plane = -1
     run.slot = -1
+    run.write_head = -1

@@ -106,6 +106,23 @@ def fullest_block(dev, geometry, plane_number):
     return -1
 
 
+@helper
+def next_fullest(dev, geometry, plane_number, block):
+    """The block behind one in the order of invalid pages, at least one: its bucket to the end, then the next
+    lower ones; -1 if there is none.
+    """
+    record = dev.block[block]
+    if record.next_bucket >= 0:
+        return record.next_bucket
+    invalid = record.invalid - 1
+    while invalid > 0:
+        head = dev.bucket[_bucket_number(geometry, plane_number, invalid)].head
+        if head >= 0:
+            return head
+        invalid -= 1
+    return -1
+
+
 @inlined
 def lower_fullest(dev, geometry, plane_number):
     """Bring the mark down to the fullest bucket that holds a block."""

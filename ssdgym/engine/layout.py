@@ -17,7 +17,7 @@ from ssdgym.engine.kernel import inlined
 #: Most write streams of a plane.
 MAX_STREAMS = 8
 #: Most (block, sub-block mask) pairs of one erase set.
-MAX_PAIRS = 4
+MAX_PAIRS = 8
 
 #: Status bits of a block.
 OPEN, INDEXED, POOLED = 1, 2, 4
@@ -26,7 +26,11 @@ WHOLE_BLOCK, SUB_BLOCK_RUN, SUB_BLOCK_SET = 0, 1, 2
 #: What keeps an erase from its neighbours.
 NO_ISOLATION, SOFTWARE, HARDWARE = 0, 1, 2
 #: Where pages go.
-IN_STREAMS, HOT_TO_VICTIMS, HOTNESS_GROUPS = 0, 1, 2
+IN_STREAMS, HOT_TO_VICTIMS, HOTNESS_GROUPS, HOT_COLD = 0, 1, 2, 3
+#: When a host write is bound to its die: by its logical page, when it is queued, when a die is idle.
+STATIC, DYNAMIC, LATE = 0, 1, 2
+#: Which planes of a die may take part in one erase: no others, those with the same block number, all.
+SINGLE_PLANE, STRICT, RELAXED = 0, 1, 2
 
 #: A device's constants. Pages and blocks are per plane unless the name says otherwise; times are nanoseconds.
 GEOMETRY = np.dtype(
@@ -66,12 +70,15 @@ GEOMETRY = np.dtype(
         ("group_of_degree", "u8"),  # nibble d: hotness group of the pages of degree d, 0 = cold
         ("queue_depth", "i8"),  # closed loop: requests outstanding; 0 = open loop
         ("window_pages", "i8"),  # page transactions in flight
-        ("dynamic", "u1"),
+        ("allocation", "u1"),  # STATIC, DYNAMIC or LATE
+        ("multi_plane", "u1"),  # SINGLE_PLANE, STRICT or RELAXED
+        ("multi_plane_writes", "u1"),
+        ("copyback", "u1"),  # relocations do not use the channel
         ("erase_unit", "u1"),  # WHOLE_BLOCK, SUB_BLOCK_RUN or SUB_BLOCK_SET
         ("isolation", "u1"),  # NO_ISOLATION, SOFTWARE or HARDWARE
         ("disturbs", "u1"),  # checked: an erase spoils the sub-blocks next to it
         ("must_gain", "u1"),  # GC repeats rounds until a level is reached, so each of them has to win pages
-        ("placement", "u1"),  # IN_STREAMS, HOT_TO_VICTIMS or HOTNESS_GROUPS
+        ("placement", "u1"),  # IN_STREAMS, HOT_TO_VICTIMS, HOTNESS_GROUPS or HOT_COLD
         ("reads_first", "u1"),  # host reads go before foreground GC
         ("timed", "u1"),
     ],
@@ -99,6 +106,8 @@ RUN = np.dtype(
         ("die_cursor", "i4"),
         ("slot", "i4"),  # slot of the request in admission, or -1
         ("free_slot", "i4"),
+        ("write_head", "i4"),  # late allocation: the writes bound to no die yet
+        ("write_tail", "i4"),
         ("free_transaction", "i4"),
         ("free_transactions", "i4"),
         ("ready_head", "i4"),
@@ -108,13 +117,19 @@ RUN = np.dtype(
         ("host_pages_trimmed", "i8"),
         ("hot_pages_written", "i8"),  # host pages programmed that the hotness table calls hot
         ("relocated_pages", "i8"),
+        ("clustered_pages", "i8"),  # relocated pages programmed next to another one
+        ("relocated_runs", "i8"),  # runs of relocated pages programmed one behind the other in a block
+        ("joined_moves", "i8"),  # relocated pages that joined the move of another plane
+        ("joined_writes", "i8"),  # host pages that joined the write of another plane
+        ("victim_valid_pages", "i8"),  # valid pages of erase sets when their rounds started
+        ("max_victim_valid_pages", "i8"),  # most of one block of an erase set
         ("flash_reads", "i8"),
         ("rmw_reads", "i8"),
         ("queue_hits", "i8"),
         ("unmapped_reads", "i8"),
         ("gc_invocations", "i8"),  # rounds
         ("gc_episodes", "i8"),
-        ("erases", "i8"),  # blocks named in erase sets
+        ("erases", "i8"),  # pairs of erase sets
         ("erased_sub_blocks", "i8"),
         ("lost_pages", "i8"),
         ("read_latency_sum_ns", "i8"),
@@ -147,6 +162,7 @@ BLOCK = np.dtype(
         ("previous_pool", "i4"),
         ("status", "u1"),  # OPEN | INDEXED | POOLED
         ("stream", "u1"),  # stream it was last opened for
+        ("relocated_run", "u1"),  # relocated pages programmed last, one behind the other; 2 = two or more
     ],
     align=True,
 )
@@ -162,11 +178,12 @@ PLANE = np.dtype(
         ("age_tail", "i4"),
         ("indexed_blocks", "i4"),
         ("fullest", "i4"),  # no bucket above this one holds a block
-        ("job_block", "i4"),  # victim of the running round, or -1
-        ("job_page", "i4"),  # next page of the victim to look at
+        ("job_leader", "i4"),  # plane that leads the round running here, or -1
+        ("job_count", "i4"),  # pairs of the round it leads, in ``job``
+        ("job_planes", "i4"),  # planes of the round it leads
+        ("job_pair", "i4"),  # the pair of the round that is emptied here ...
+        ("job_page", "i4"),  # ... and the next page of its block to look at
         ("dirty_head", "i4"),  # first block whose best set has to be looked at again, or -1
-        ("job_mask", "u8"),  # sub-blocks to erase
-        ("job_moves", "u8"),  # sub-blocks to empty before: these and their neighbours
         ("collecting", "u1"),  # foreground GC is switched on
     ],
     align=True,
@@ -200,9 +217,10 @@ DIE = np.dtype(
         ("read_tail", "i4"),
         ("write_head", "i4"),
         ("write_tail", "i4"),
-        ("transaction", "i4"),
+        ("transaction", "i4"),  # of the present command; those of joined writes are linked to it
         ("next_waiter", "i4"),  # in its channel's queue
         ("plane_cursor", "i4"),
+        ("pages", "i4"),  # that the present command reads, writes or moves
         ("command", "u1"),
         ("stage", "u1"),
         ("ready", "u1"),
@@ -236,6 +254,7 @@ class State(NamedTuple):
     sub_block: Any  # (n, sub-blocks) SUB_BLOCK
     block: Any  # (n, blocks) BLOCK
     plane: Any  # (n, planes) PLANE
+    job: Any  # (n, planes * MAX_PAIRS) ERASE_PAIR: the round that a plane leads
     open_unit: Any  # (n, planes * MAX_STREAMS) int32: open sub-block of (plane, stream), or -1
     bucket: Any  # (n, planes * (pages per block + 1)) BUCKET: blocks by invalid pages
     best: Any  # (n, blocks) BEST, as the next ones of length 1 where best sets are not kept
@@ -266,6 +285,7 @@ class Device(NamedTuple):
     sub_block: Any
     block: Any
     plane: Any
+    job: Any
     open_unit: Any
     bucket: Any
     best: Any
@@ -379,6 +399,7 @@ def device_of(state, i):
         state.sub_block[i],
         state.block[i],
         state.plane[i],
+        state.job[i],
         state.open_unit[i],
         state.bucket[i],
         state.best[i],
@@ -438,6 +459,7 @@ def allocate(devices: int, sizes: Sizes) -> State:
         sub_block=table(sizes.sub_blocks, SUB_BLOCK),
         block=table(sizes.blocks, BLOCK),
         plane=table(sizes.planes, PLANE),
+        job=table(sizes.planes * MAX_PAIRS, ERASE_PAIR),
         open_unit=table(sizes.planes * MAX_STREAMS, np.int32),
         bucket=table(sizes.buckets, BUCKET),
         best=table(sizes.best, BEST),

@@ -137,6 +137,41 @@ def writable_unit(dev, geometry, plane, stream):
 
 
 @inlined
+def row_of(dev, geometry, plane, stream):
+    """Number within its block of the page that (plane, stream) programs next, -1 when out of space."""
+    unit = np.int64(dev.open_unit[plane * MAX_STREAMS + stream])
+    if unit < 0:
+        block = np.int64(dev.plane[plane].pool_head)
+        if block < 0:
+            return np.int64(-1)
+        unit = np.int64(_first_writable_unit(dev, geometry, block, 0))
+    ppn = unit * geometry.pages_per_sub_block + dev.sub_block[unit].written
+    return remainder(ppn, geometry.pages_per_block)
+
+
+@inlined
+def note_relocated(dev, run, block, pages):
+    """So many relocated pages have been programmed in a block, one behind the other: those with another one
+    before or behind them are clustered.
+    """
+    record = dev.block[block]
+    before = np.int64(record.relocated_run)
+    run.relocated_runs += before == 0
+    if before + pages > 1:
+        run.clustered_pages += pages + (before == 1)
+    record.relocated_run = min(2, before + pages)
+
+
+@inlined
+def note_program(dev, run, block, relocated):
+    """A page has been programmed in a block: one of the host ends a run of relocated ones."""
+    if relocated:
+        note_relocated(dev, run, block, 1)
+    else:
+        dev.block[block].relocated_run = 0
+
+
+@inlined
 def count_programs(dev, geometry, clock, plane, stream, unit, programs):
     """Account for ``programs`` pages just written to the open sub-block of (plane, stream)."""
     sub_block = dev.sub_block[unit]
@@ -147,7 +182,7 @@ def count_programs(dev, geometry, clock, plane, stream, unit, programs):
 
 
 @inlined
-def program(dev, geometry, clock, plane, stream, lpn, version):
+def program(dev, geometry, run, plane, stream, lpn, version, relocated):
     """Program the next page of (plane, stream): its number, or -1 when the plane has no free block left."""
     unit = writable_unit(dev, geometry, plane, stream)
     if unit < 0:
@@ -156,7 +191,8 @@ def program(dev, geometry, clock, plane, stream, lpn, version):
     page = dev.physical[ppn]
     page.lpn = lpn
     page.version = version
-    count_programs(dev, geometry, clock, plane, stream, unit, 1)
+    note_program(dev, run, block_of(geometry, unit), relocated)
+    count_programs(dev, geometry, run.clock, plane, stream, unit, 1)
     return ppn
 
 
@@ -188,6 +224,7 @@ def erase(dev, geometry, run, block, mask):
             sub_block.erases += 1
             run.erased_sub_blocks += 1
     record.written -= freed
+    record.relocated_run = 0
     dev.plane[record.plane].free_pages += freed
     run.erases += 1
     join_pool(dev, geometry, block)

@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ssdgym.engine.candidate_table import pairs_of
 from ssdgym.engine.candidates import fill_up, list_all, propose
-from ssdgym.engine.gc import OK, check_erase_set
+from ssdgym.engine.codes import OK
 from ssdgym.engine.kernel import count_bits, inlined, kernel
-from ssdgym.engine.layout import SUB_BLOCK_RUN, WHOLE_BLOCK
-from ssdgym.engine.masks import has, neighbours_of, valid_in
+from ssdgym.engine.layout import IN_STREAMS, MAX_PAIRS, SUB_BLOCK_RUN, WHOLE_BLOCK
+from ssdgym.engine.legality import check_erase_set
+from ssdgym.engine.masks import NONE, has, neighbours_of, valid_in
 
 #: One unit of a log feature is 16 factors of two.
 LOG_SCALE = 16.0
@@ -22,7 +24,7 @@ CONTEXT_COLUMNS = 9
 class View(NamedTuple):
     """Where the observation of one device goes; the caller provides the arrays."""
 
-    sets: Any  # (K,) ERASE_PAIR
+    sets: Any  # (K, MAX_PAIRS) ERASE_PAIR: pairs of a set, then empty masks
     features: Any  # (K, CANDIDATE_COLUMNS) float32
     mask: Any  # (K,) int8
     context: Any  # (CONTEXT_COLUMNS,) float32
@@ -40,35 +42,53 @@ def _log_age(dev, since):
 
 
 @inlined
-def _describe(dev, geometry, erase_set, row):
-    """The candidate's features; ``ssdgym.envs.features`` documents the columns."""
-    block = dev.block[erase_set.block]
-    base = np.int64(erase_set.block) * geometry.sub_blocks
+def _count_pair(dev, geometry, pair):
+    """Of a pair: (sub-blocks, written pages, invalid pages, erases, sub-blocks with invalid pages only)."""
+    base = np.int64(pair.block) * geometry.sub_blocks
     invalid = 0
     written = 0
     erases = 0
     spent = 0
-    members = np.int64(count_bits(erase_set.mask))
     for s in range(geometry.sub_blocks):
-        if has(erase_set.mask, s):
+        if has(pair.mask, s):
             sub_block = dev.sub_block[base + s]
             invalid += sub_block.invalid
             written += sub_block.written
             erases += sub_block.erases
             spent += sub_block.invalid == geometry.pages_per_sub_block
+    return np.int64(count_bits(pair.mask)), written, invalid, erases, spent
+
+
+@inlined
+def _describe(dev, geometry, erase_set, pairs, row):
+    """The candidate's features; ``ssdgym.envs.features`` documents the columns."""
+    members, written, invalid, erases, spent, beside, relocated = np.int64(0), 0, 0, 0, 0, 0, 0
+    invalidated_at, closed_at = np.int64(0), np.int64(0)
+    for k in range(pairs):
+        pair = erase_set[k]
+        block = dev.block[pair.block]
+        counted = _count_pair(dev, geometry, pair)
+        members += counted[0]
+        written += counted[1]
+        invalid += counted[2]
+        erases += counted[3]
+        spent += counted[4]
+        beside += valid_in(dev, geometry, pair.block, neighbours_of(geometry, pair.mask))
+        relocated += geometry.streams > 1 and block.stream == geometry.gc_stream
+        invalidated_at = max(invalidated_at, block.invalidated_at)
+        closed_at = max(closed_at, block.closed_at)
     valid = written - invalid
-    beside = valid_in(dev, geometry, erase_set.block, neighbours_of(geometry, erase_set.mask))
     cost = (valid + beside) * geometry.copy_cost + geometry.erase_cost
     per_block = np.float64(geometry.pages_per_block)
     row[0] = valid / max(written, 1)
     row[1] = log2(max(invalid, 0.5) / (valid + 0.5)) / LOG_SCALE
-    row[2] = _log_age(dev, block.invalidated_at)
-    row[3] = _log_age(dev, block.closed_at)
+    row[2] = _log_age(dev, invalidated_at)
+    row[3] = _log_age(dev, closed_at)
     row[4] = valid / per_block
     row[5] = invalid / per_block
     row[6] = members / geometry.sub_blocks
     row[7] = erases / members
-    row[8] = 1.0 if geometry.streams > 1 and block.stream == geometry.gc_stream else 0.0
+    row[8] = relocated / pairs if geometry.placement == IN_STREAMS else 0.0
     row[9] = _clip(log2(max(invalid, 0.5) * geometry.copy_cost / cost) / LOG_SCALE, -2.0, 2.0)
     row[10] = beside / per_block
     row[11] = spent / members
@@ -116,33 +136,43 @@ def observe_plane(dev, plane, every, proposers, view):
     count = propose(dev, plane, proposers, view.sets, view.proposed)
     if every:
         _locate_proposed(dev, plane, view)
+        _clear_pairs(view.sets, count)
         count = list_all(dev, plane, view.sets)
     else:
-        count = fill_up(dev, plane, view.sets, count)
+        count = fill_up(dev, plane, view.sets, count, proposers)
     view.features[:] = np.float32(0.0)
     view.mask[:] = 0
     for k in range(count):
         erase_set = view.sets[k]
-        if check_erase_set(dev, geometry, plane, np.int64(erase_set.block), erase_set.mask) == OK:
+        pairs = pairs_of(erase_set)
+        if check_erase_set(dev, geometry, plane, erase_set, pairs) == OK:
             view.mask[k] = 1
-            _describe(dev, geometry, erase_set, view.features[k])
+            _describe(dev, geometry, erase_set, pairs, view.features[k])
     _relate_wear(view)
     if not view.mask.any():
         view.mask[0] = 1
     _describe_plane(dev, geometry, dev.run[0], plane, view.context)
 
 
+@inlined
+def _clear_pairs(sets, count):
+    """Make the first ``count`` sets ones of a single pair."""
+    for k in range(count):
+        for j in range(1, MAX_PAIRS):
+            sets[k, j].mask = NONE
+
+
 @kernel
 def _locate_proposed(dev, plane, view):
-    """Translate the proposers' picks to the fixed places of ``list_all``."""
+    """Translate the proposers' picks to the fixed places of ``list_all``; sets of several pairs have none."""
     geometry = dev.geometry[0]
     for p in range(view.proposed.shape[0]):
         if view.proposed[p] < 0:
             continue
         wanted = view.sets[view.proposed[p]]
-        view.proposed[p] = _fixed_place(
-            geometry, np.int64(wanted.block) - plane * geometry.blocks, wanted.mask
-        )
+        block = np.int64(wanted[0].block) - plane * geometry.blocks
+        single = pairs_of(wanted) == 1
+        view.proposed[p] = _fixed_place(geometry, block, wanted[0].mask) if single else -1
 
 
 @kernel

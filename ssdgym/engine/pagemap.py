@@ -10,8 +10,8 @@ import numpy as np
 from ssdgym.engine.arithmetic import quotient, remainder
 from ssdgym.engine.groups import ANYTHING
 from ssdgym.engine.kernel import inlined, kernel, merged
-from ssdgym.engine.nand import check_page, count_invalid, invalidate
-from ssdgym.engine.placement import place_host
+from ssdgym.engine.nand import check_page, count_invalid, invalidate, row_of
+from ssdgym.engine.placement import host_stream, place_host
 
 
 @merged
@@ -58,15 +58,51 @@ def host_trim(dev, geometry, run, lpn):
 
 
 @inlined
-def bind_plane(dev, geometry, die_number):
-    """Dynamic allocation: the die's next plane with room for a valid page, or -1. Nothing is changed."""
-    cursor = dev.die[die_number].plane_cursor
+def has_room(dev, geometry, plane):
+    """Dynamic and late allocation: may one more valid page be written to this plane?"""
+    return dev.plane[plane].valid < geometry.valid_limit
+
+
+@inlined
+def plane_from_cursor(dev, geometry, die_number, k):
+    """The ``k``-th plane of a die from its plane cursor upwards, wrapping."""
+    within = remainder(dev.die[die_number].plane_cursor + k, geometry.planes_per_die)
+    return within * geometry.dies + die_number
+
+
+@inlined
+def room_in_die(dev, geometry, die_number):
+    """The die's next plane with room for a valid page, or -1."""
     for k in range(geometry.planes_per_die):
-        within = remainder(cursor + k, geometry.planes_per_die)
-        plane = within * geometry.dies + die_number
-        if dev.plane[plane].valid < geometry.valid_limit:
+        plane = plane_from_cursor(dev, geometry, die_number, k)
+        if has_room(dev, geometry, plane):
             return plane
     return -1
+
+
+@kernel
+def _lowest_row(dev, die_number, lpn):
+    """The die's plane with room whose next page for a write has the lowest number in its block, or -1."""
+    geometry = dev.geometry[0]
+    stream = host_stream(dev, geometry, lpn)
+    best, lowest = -1, np.int64(0)
+    for k in range(geometry.planes_per_die):
+        plane = plane_from_cursor(dev, geometry, die_number, k)
+        if has_room(dev, geometry, plane):
+            row = row_of(dev, geometry, plane, stream)
+            if best < 0 or row < lowest:
+                best, lowest = plane, row
+    return best
+
+
+@inlined
+def bind_plane(dev, geometry, die_number, lpn):
+    """Dynamic and late allocation: the plane of a die that a write goes to, or -1 if none has room. Nothing is
+    changed.
+    """
+    if geometry.multi_plane_writes:
+        return np.int64(_lowest_row(dev, die_number, lpn))
+    return np.int64(room_in_die(dev, geometry, die_number))
 
 
 @inlined
@@ -78,7 +114,9 @@ def pass_plane(dev, geometry, plane):
 
 @kernel
 def bind_die(dev, geometry, run):
-    """Dynamic allocation: the die that should be idle first; the cursor moves behind it."""
+    """Dynamic allocation (late, where no time passes): the die that should be idle first; the cursor moves
+    behind it.
+    """
     best = np.int64(run.die_cursor)
     best_time = max(dev.die[best].estimate_ns, run.now)
     for k in range(1, geometry.dies):

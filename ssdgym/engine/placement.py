@@ -13,17 +13,17 @@ from ssdgym.engine.groups import PROGRAMMED, first_of, reclassify
 from ssdgym.engine.hotness import count_update, hotness_group
 from ssdgym.engine.index import enter_index, leave_pool
 from ssdgym.engine.kernel import inlined, kernel, merged
-from ssdgym.engine.layout import HOTNESS_GROUPS, IN_STREAMS, INDEXED, POOLED, group_view, set_view
+from ssdgym.engine.layout import HOT_COLD, HOTNESS_GROUPS, IN_STREAMS, INDEXED, POOLED, group_view, set_view
 from ssdgym.engine.masks import full_mask
-from ssdgym.engine.nand import program
+from ssdgym.engine.nand import note_program, program
 from ssdgym.engine.rng import HOST_PLACEMENT_STREAM, RELOCATION_STREAM, below, draw
 
-HOST_STREAM = 0
+HOST_STREAM, HOT_STREAM = 0, 1
 _TRIES = 64
 
 
 @inlined
-def _scatter(dev, geometry, clock, plane_number, unit, lpn, version):
+def _scatter(dev, geometry, run, plane_number, unit, lpn, version, relocated):
     """Program the next page of a sub-block of a block in the pool; returns its number, -1 for no sub-
     block.
     """
@@ -38,6 +38,7 @@ def _scatter(dev, geometry, clock, plane_number, unit, lpn, version):
     block = unit // np.int64(geometry.sub_blocks)
     record = dev.block[block]
     record.written += 1
+    note_program(dev, run, block, relocated)
     plane = dev.plane[plane_number]
     plane.free_pages -= 1
     plane.pool_pages -= 1
@@ -46,7 +47,7 @@ def _scatter(dev, geometry, clock, plane_number, unit, lpn, version):
     else:
         enter_index(dev, geometry, block)
     if record.written == geometry.pages_per_block:
-        record.closed_at = clock
+        record.closed_at = run.clock
         leave_pool(dev, geometry, block)
     return ppn
 
@@ -110,13 +111,15 @@ def _random_unit(view, plane, stream, decision, first_draw):
 
 
 @merged
-def _scatter_by_hotness(dev, geometry, run, plane, group, stream, decision, first_draw, lpn, version, valid):
+def _scatter_by_hotness(
+    dev, geometry, run, plane, group, stream, decision, first_draw, lpn, version, valid, relocated
+):
     view = group_view(dev)
     if group > 0:
         unit = _groups_unit(view, plane, group - 1)
     else:
         unit = _random_unit(view, plane, stream, decision, first_draw)
-    ppn = _scatter(dev, geometry, run.clock, plane, unit, lpn, version)
+    ppn = _scatter(dev, geometry, run, plane, unit, lpn, version, relocated)
     if ppn >= 0 and valid:
         block = unit // np.int64(geometry.sub_blocks)
         reclassify(dev, geometry, block, PROGRAMMED, unit - block * geometry.sub_blocks)
@@ -132,14 +135,38 @@ def _place_host_by_hotness(dev, plane, lpn, version, valid):
         run.hot_pages_written += 1
     if geometry.placement == HOTNESS_GROUPS:
         return _scatter_by_hotness(
-            dev, geometry, run, plane, group, HOST_PLACEMENT_STREAM, run.clock, 0, lpn, version, valid
+            dev, geometry, run, plane, group, HOST_PLACEMENT_STREAM, run.clock, 0, lpn, version, valid, False
         )
     if group > 0:
         refresh(dev, geometry, plane)
         unit = _next_victims_unit(set_view(dev), plane)
         if unit >= 0:
-            return _scatter(dev, geometry, run.clock, plane, unit, lpn, version)
-    return program(dev, geometry, run.clock, plane, HOST_STREAM, lpn, version)
+            return _scatter(dev, geometry, run, plane, unit, lpn, version, False)
+    return program(dev, geometry, run, plane, HOST_STREAM, lpn, version, False)
+
+
+@inlined
+def host_stream(dev, geometry, lpn):
+    """The stream of a page of the host, where that is known before it is written."""
+    if geometry.placement == HOT_COLD and hotness_group(dev, geometry, lpn) > 0:
+        return HOT_STREAM
+    return HOST_STREAM
+
+
+@inlined
+def relocated_stream(dev, geometry, lpn):
+    """The stream of a relocated page, where pages go to streams."""
+    if geometry.placement == HOT_COLD:
+        return host_stream(dev, geometry, lpn)
+    return np.int64(geometry.gc_stream)
+
+
+@inlined
+def _place_hot_or_cold(dev, geometry, run, plane, lpn, version):
+    stream = host_stream(dev, geometry, lpn)
+    run.hot_pages_written += stream == HOT_STREAM
+    count_update(dev, geometry, run, lpn)
+    return program(dev, geometry, run, plane, stream, lpn, version, False)
 
 
 @merged
@@ -149,7 +176,9 @@ def place_host(dev, geometry, run, plane, lpn, version, valid):
     A page that is not ``valid`` is dead at birth; its block is reclassified by who counts it as invalid.
     """
     if geometry.placement == IN_STREAMS:
-        return program(dev, geometry, run.clock, plane, HOST_STREAM, lpn, version)
+        return program(dev, geometry, run, plane, HOST_STREAM, lpn, version, False)
+    if geometry.placement == HOT_COLD:
+        return _place_hot_or_cold(dev, geometry, run, plane, lpn, version)
     return _place_host_by_hotness(dev, plane, lpn, version, valid)
 
 
@@ -160,7 +189,7 @@ def _place_relocated_by_hotness(dev, plane, source, lpn, version):
     group = hotness_group(dev, geometry, lpn)
     first_draw = 65 * (source % np.int64(geometry.pages_per_block))
     return _scatter_by_hotness(
-        dev, geometry, run, plane, group, RELOCATION_STREAM, run.rounds, first_draw, lpn, version, True
+        dev, geometry, run, plane, group, RELOCATION_STREAM, run.rounds, first_draw, lpn, version, True, True
     )
 
 
@@ -169,4 +198,5 @@ def place_relocated(dev, geometry, run, plane, source, lpn, version):
     """Program the copy of a page that is at ``source``; returns its number, -1 when out of space."""
     if geometry.placement == HOTNESS_GROUPS:
         return _place_relocated_by_hotness(dev, plane, source, lpn, version)
-    return program(dev, geometry, run.clock, plane, geometry.gc_stream, lpn, version)
+    stream = relocated_stream(dev, geometry, lpn)
+    return program(dev, geometry, run, plane, stream, lpn, version, True)

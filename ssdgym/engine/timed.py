@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from ssdgym.engine.codes import HORIZON, INPUT_ENDED, OK, OUT_OF_TIME, STUCK
 from ssdgym.engine.commands import READ_PAGE, WRITE_PAGE, channel_event, command_ended
-from ssdgym.engine.dispatch import dispatch, queue_read, queue_write, read_ended
+from ssdgym.engine.dispatch import dispatch, offer_write, queue_read, queue_write, read_ended
 from ssdgym.engine.events import NEVER, latest_ns, next_event_ns, take_event, take_ready
-from ssdgym.engine.gc import HORIZON, INPUT_ENDED, OK
 from ssdgym.engine.kernel import inlined, merged
 from ssdgym.engine.nand import die_of
 from ssdgym.engine.pagemap import host_trim
-from ssdgym.engine.transactions import page_done, take_slot, take_transaction, transaction_done
+from ssdgym.engine.transactions import page_done, take_slot, take_transaction, writes_done
 from ssdgym.engine.untimed import is_partial
 from ssdgym.workloads.requests import FLUSH, READ, WRITE
-
-#: Nothing can happen any more although something is outstanding: a fault of the engine.
-STUCK = -7
-#: The next event or arrival is later than the event tree can count.
-OUT_OF_TIME = -8
 
 
 @inlined
@@ -105,11 +100,12 @@ def _take_event(dev, geometry, run):
         return
     die_number = resource - geometry.channels
     transaction = np.int64(dev.die[die_number].transaction)
+    pages = np.int64(dev.die[die_number].pages)
     command = command_ended(dev, geometry, run, die_number)
     if command == READ_PAGE:
         read_ended(dev, geometry, run, transaction)
     elif command == WRITE_PAGE:
-        transaction_done(dev, run, transaction)
+        writes_done(dev, run, transaction, pages)
 
 
 @inlined
@@ -172,6 +168,8 @@ def advance_timed(dev, requests, last, decider):
             if status != OK:
                 return status
             take_ready(dev, geometry, run)
+            continue
+        if offer_write(dev, geometry, run):
             continue
         if _admission(dev, geometry, run, requests):
             continue

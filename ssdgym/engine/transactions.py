@@ -88,21 +88,29 @@ def pop_read(dev, die_number):
 
 
 @inlined
-def push_write(dev, die_number, number):
-    """Append a transaction to a die's write queue."""
-    die = dev.die[die_number]
+def push_write(dev, queue, number):
+    """Append a transaction to a write queue: that of a die (its record), or the common one (the run's)."""
     dev.transaction[number].next = -1
-    if die.write_head < 0:
-        die.write_head = number
+    if queue.write_head < 0:
+        queue.write_head = number
     else:
-        dev.transaction[die.write_tail].next = number
-    die.write_tail = number
+        dev.transaction[queue.write_tail].next = number
+    queue.write_tail = number
 
 
 @inlined
-def pop_write(dev, die_number):
-    """Take the head of a die's write queue."""
-    die = dev.die[die_number]
-    number = np.int64(die.write_head)
-    die.write_head = dev.transaction[number].next
+def pop_write(dev, queue):
+    """Take the head of a write queue."""
+    number = np.int64(queue.write_head)
+    queue.write_head = dev.transaction[number].next
     return number
+
+
+@inlined
+def writes_done(dev, run, first, pages):
+    """The pages of a write command, linked to each other, are programmed."""
+    number = first
+    for _ in range(pages):
+        following = np.int64(dev.transaction[number].next)
+        transaction_done(dev, run, number)
+        number = following

@@ -5,17 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.arithmetic import remainder
-from ssdgym.engine.gc import (
-    HORIZON,
-    INPUT_ENDED,
-    OK,
-    OUT_OF_SPACE,
-    choose_victim,
-    gc_needed,
-    gc_unfinished,
-    run_round,
-)
+from ssdgym.engine.codes import HORIZON, INPUT_ENDED, OK, OUT_OF_SPACE
+from ssdgym.engine.gc import choose_victim, gc_needed
 from ssdgym.engine.kernel import inlined, merged
+from ssdgym.engine.layout import STATIC
+from ssdgym.engine.legality import gc_unfinished
 from ssdgym.engine.pagemap import (
     bind_die,
     bind_plane,
@@ -25,14 +19,15 @@ from ssdgym.engine.pagemap import (
     host_trim,
     pass_plane,
 )
+from ssdgym.engine.rounds import run_round
 from ssdgym.workloads.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, WRITE
 
 
 @inlined
 def _plane_for(dev, geometry, run, lpn):
-    if not geometry.dynamic:
+    if geometry.allocation == STATIC:
         return remainder(lpn, geometry.planes)
-    plane = bind_plane(dev, geometry, bind_die(dev, geometry, run))
+    plane = bind_plane(dev, geometry, bind_die(dev, geometry, run), lpn)
     if plane < 0:
         return emptiest_plane(dev, geometry)
     pass_plane(dev, geometry, plane)
@@ -90,7 +85,7 @@ def _collect(dev, geometry, run, decider):
     """One round of foreground GC, or the decision it needs."""
     number = np.int64(run.gc_plane)
     plane = dev.plane[number]
-    if plane.job_block < 0:
+    if plane.job_leader < 0:
         status = choose_victim(dev, geometry, run, number, decider)
         if status != OK:
             return status

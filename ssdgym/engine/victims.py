@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ssdgym.engine.arithmetic import remainder
 from ssdgym.engine.best_sets import best_of_plane
-from ssdgym.engine.gc import OK, check_erase_set
 from ssdgym.engine.groups import best_of_groups
 from ssdgym.engine.index import fullest_block
 from ssdgym.engine.kernel import helper, kernel, shared
 from ssdgym.engine.layout import INDEXED
+from ssdgym.engine.legality import legal_set
 from ssdgym.engine.masks import full_mask
 from ssdgym.engine.rng import below, draw
 
@@ -22,6 +23,21 @@ def whole_block(dev, choice, block):
     choice[0].block = block
     choice[0].mask = full_mask(dev.geometry[0].sub_blocks)
     return 1
+
+
+@helper
+def whole_mask(dev):
+    """The mask of a whole block."""
+    return full_mask(dev.geometry[0].sub_blocks)
+
+
+@kernel
+def siblings_of(dev, plane):
+    """The other planes of a plane's die, in rising order."""
+    geometry = dev.geometry[0]
+    for other in range(remainder(plane, geometry.dies), geometry.planes, geometry.dies):
+        if other != plane:
+            yield other
 
 
 @shared
@@ -70,9 +86,8 @@ def choose_best_set(dev, plane, choice):
     elif geometry.groups > 0:
         block = best_of_groups(dev, plane)
     if block >= 0:
-        mask = dev.best[block].mask
-        if check_erase_set(dev, geometry, plane, block, mask) == OK:
-            choice[0].block = block
-            choice[0].mask = mask
+        choice[0].block = block
+        choice[0].mask = dev.best[block].mask
+        if legal_set(dev, plane, choice, 1):
             return 1
     return whole_block(dev, choice, fullest_block(dev, geometry, plane))

@@ -14,7 +14,7 @@ import numpy as np
 from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, with_ftl
 from ssdgym.config.recorded import PlayedConfig
 from ssdgym.config.workload import is_endless, load_workload
-from ssdgym.engine import gc as codes
+from ssdgym.engine import codes
 from ssdgym.engine.device import first_invalid_action, loop_addresses, observe_batch, step_batch
 from ssdgym.engine.layout import ERASE_PAIR, State
 from ssdgym.engine.observe import CANDIDATE_COLUMNS, CONTEXT_COLUMNS, View

@@ -22,10 +22,19 @@ A composition can have a name of its own::
 Packages of policies are found by the entry point group ``ssdgym.policies``.
 """
 
-from ssdgym.engine.index import fullest_block
+from ssdgym.engine.index import fullest_block, next_fullest
 from ssdgym.engine.kernel import kernel
+from ssdgym.engine.legality import legal_set
 from ssdgym.engine.rng import POLICY_STREAM
-from ssdgym.engine.victims import blocks_of, choose_best_set, eligible, random_eligible, whole_block
+from ssdgym.engine.victims import (
+    blocks_of,
+    choose_best_set,
+    eligible,
+    random_eligible,
+    siblings_of,
+    whole_block,
+    whole_mask,
+)
 from ssdgym.policy.names import PLACEMENTS
 from ssdgym.policy.policy import MAX_PARAMETERS, Policy, new_choice
 from ssdgym.policy.registry import (
@@ -51,9 +60,13 @@ __all__ = [
     "fullest_block",
     "get_policy",
     "kernel",
+    "legal_set",
     "named_policy",
     "new_choice",
+    "next_fullest",
     "random_eligible",
+    "siblings_of",
     "victim_policy",
     "whole_block",
+    "whole_mask",
 ]

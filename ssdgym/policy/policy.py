@@ -20,6 +20,7 @@ from ssdgym.policy.names import label_of, parse_policy
 MAX_PARAMETERS = 8
 EraseUnit = Literal["block", "sub_block_run", "sub_block_set"]
 Isolation = Literal["none", "software", "hardware"]
+MultiPlane = Literal["none", "strict", "relaxed"]
 
 
 def new_choice() -> np.ndarray:
@@ -44,6 +45,7 @@ class Policy:
         least: the smallest values allowed.
         erase_unit: what the rule has one erase take; ``None``: whole blocks, which every device can.
         isolation: what keeps such erases from their neighbours, for devices of another erase unit.
+        multi_plane: which planes of a die take part in one erase; ``None``: those the device says.
         placement: where pages go; ``None``: where the device's FTL says.
         stands_for: the composition, for a policy with a name of its own.
     """
@@ -56,6 +58,7 @@ class Policy:
     least: Mapping[str, float] = field(default_factory=dict)
     erase_unit: EraseUnit | None = None
     isolation: Isolation = "none"
+    multi_plane: MultiPlane | None = None
     placement: str | None = None
     stands_for: str = ""
 
@@ -95,7 +98,8 @@ class Policy:
         return replace(self, placement=placement)
 
     def device(self, device: DeviceConfig) -> DeviceConfig:
-        """The device as this policy runs it: with its placement, and with an erase unit that suits its rule.
+        """The device as this policy runs it: with its placement, and with an erase unit and commands of several
+        planes that suit its rule.
 
         The device's isolation is kept where its erase unit is.
 
@@ -110,6 +114,8 @@ class Policy:
                     "geometry.sub_blocks_per_block above 1."
                 )
             changes |= {"erase_unit": self.erase_unit, "isolation": self.isolation}
+        if self.multi_plane is not None and self.multi_plane != device.multi_plane:
+            changes["multi_plane"] = self.multi_plane
         if self.placement is not None and self.placement != device.ftl.placement:
             changes["ftl"] = device.ftl.model_copy(update={"placement": self.placement})
         if not changes:

@@ -13,7 +13,7 @@ from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, with_ftl
 from ssdgym.config.loading import Source
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import PLACEMENTS, check_name, hint, parse_policy
-from ssdgym.policy.policy import MAX_PARAMETERS, EraseUnit, Isolation, Policy
+from ssdgym.policy.policy import MAX_PARAMETERS, EraseUnit, Isolation, MultiPlane, Policy
 
 ENTRY_POINT_GROUP = "ssdgym.policies"
 
@@ -26,6 +26,7 @@ class _Named:
     source: str
     erase_unit: EraseUnit | None
     isolation: Isolation
+    multi_plane: MultiPlane | None
 
 
 _RULES: dict[str, Policy] = {}
@@ -41,6 +42,7 @@ def victim_policy(
     least: Mapping[str, float] | None = None,
     erase_unit: EraseUnit | None = None,
     isolation: Isolation = "none",
+    multi_plane: MultiPlane | None = None,
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Register the decorated function as a victim rule.
 
@@ -53,6 +55,7 @@ def victim_policy(
         erase_unit: what the rule has one erase take, if that is not whole blocks on any device: a device of
             another erase unit is run with this one, and with ``isolation``.
         isolation: see ``erase_unit``.
+        multi_plane: which planes of a die take part in one erase, if that is not for the device to say.
     """
     check_name(name)
     declared = dict(parameters or {})
@@ -72,7 +75,7 @@ def victim_policy(
         if not compiled and len(inspect.signature(function).parameters) != 4:
             raise SsdgymError(f"policy {name} must take the four arguments (dev, plane, parameters, choice).")
         _RULES[name] = Policy(
-            name, function, source, compiled, declared, dict(least or {}), erase_unit, isolation
+            name, function, source, compiled, declared, dict(least or {}), erase_unit, isolation, multi_plane
         )
         return function
 
@@ -86,6 +89,7 @@ def named_policy(
     source: str,
     erase_unit: EraseUnit | None = None,
     isolation: Isolation = "none",
+    multi_plane: MultiPlane | None = None,
 ) -> None:
     """Give a composition a name, under which it goes in results: ``speedupgc`` for ``gsm+hotness_groups``.
 
@@ -95,13 +99,14 @@ def named_policy(
         source: names the paper or book it is from.
         erase_unit: what one erase takes, in place of what the rule asks for.
         isolation: for devices of another erase unit than that.
+        multi_plane: which planes of a die take part in one erase, in place of what the rule asks for.
 
     Raises:
         SsdgymError: the name is taken, or the composition is not of that form.
     """
     check_name(name)
     parse_policy(composition)
-    entry = _Named(composition, source, erase_unit, isolation)
+    entry = _Named(composition, source, erase_unit, isolation, multi_plane)
     if name in _RULES or _NAMED.get(name, entry) != entry:
         raise SsdgymError(f"policy {name} is registered already; choose another name for {composition}.")
     _NAMED[name] = entry
@@ -156,6 +161,8 @@ def _composed(name: str, entry: _Named) -> Policy:
     rule = _RULES[written.name].with_parameters(written.parameters)
     if entry.erase_unit is not None:
         rule = replace(rule, erase_unit=entry.erase_unit, isolation=entry.isolation)
+    if entry.multi_plane is not None:
+        rule = replace(rule, multi_plane=entry.multi_plane)
     return replace(
         rule, name=name, source=entry.source, placement=written.placement, stands_for=entry.composition
     )

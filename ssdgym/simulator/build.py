@@ -13,13 +13,20 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.format import format_device
 from ssdgym.engine.latency import BINS
 from ssdgym.engine.layout import (
+    DYNAMIC,
     GEOMETRY,
     HARDWARE,
+    HOT_COLD,
     HOT_TO_VICTIMS,
     HOTNESS_GROUPS,
     IN_STREAMS,
+    LATE,
     NO_ISOLATION,
+    RELAXED,
+    SINGLE_PLANE,
     SOFTWARE,
+    STATIC,
+    STRICT,
     SUB_BLOCK_RUN,
     SUB_BLOCK_SET,
     WHOLE_BLOCK,
@@ -44,9 +51,12 @@ _ISOLATIONS = {"none": NO_ISOLATION, "software": SOFTWARE, "hardware": HARDWARE}
 _PLACEMENTS = {
     "single": IN_STREAMS,
     "sep_gc": IN_STREAMS,
+    "hot_cold": HOT_COLD,
     "hot_to_victims": HOT_TO_VICTIMS,
     "hotness_groups": HOTNESS_GROUPS,
 }
+_ALLOCATIONS = {"static": STATIC, "dynamic": DYNAMIC, "late": LATE}
+_MULTI_PLANE = {"none": SINGLE_PLANE, "strict": STRICT, "relaxed": RELAXED}
 
 
 @dataclass(frozen=True)
@@ -140,7 +150,10 @@ def geometry_record(device: DeviceConfig, seed: int) -> np.ndarray:
         "slow_ns": device.timing.program_ns + device.timing.erase_ns,
         "queue_depth": ftl.queue_depth,
         "window_pages": _window(device),
-        "dynamic": ftl.allocation == "dynamic",
+        "allocation": _ALLOCATIONS[ftl.allocation],
+        "multi_plane": _MULTI_PLANE[device.multi_plane],
+        "multi_plane_writes": ftl.multi_plane_writes,
+        "copyback": ftl.gc.copyback,
         "erase_unit": _ERASE_UNITS[device.erase_unit],
         "isolation": _ISOLATIONS[device.isolation],
         "disturbs": device.erase_disturbs,
@@ -168,6 +181,7 @@ def _check_times(device: DeviceConfig) -> None:
     """Refuse commands so long that the time at which one ends could not be counted."""
     timing = device.timing
     waiting = math.ceil(device.geometry.dies / device.geometry.channels) * 2 * device.transfer_ns
+    waiting *= device.geometry.planes_per_die  # of which all may take part in a command
     longest = timing.read_ns + timing.program_ns + timing.erase_ns + waiting
     most = 1 << (62 - _leaf_bits(device))
     if longest >= most:

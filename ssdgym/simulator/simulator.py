@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,9 @@ from pydantic import BaseModel
 from ssdgym.config.device import DeviceConfig, FtlConfig
 from ssdgym.config.loading import Source
 from ssdgym.config.workload import WorkloadConfig, is_endless, load_workload
-from ssdgym.engine import gc as codes
+from ssdgym.engine import codes
 from ssdgym.engine.device import advance, apply
-from ssdgym.engine.layout import COUNTERS, GEOMETRY, State, policy_arrays
-from ssdgym.engine.timed import OUT_OF_TIME, STUCK
+from ssdgym.engine.layout import COUNTERS, ERASE_PAIR, GEOMETRY, MAX_PAIRS, State, policy_arrays
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, device_for, get_policy, new_choice
 from ssdgym.simulator.ageing import Ageing, AgeingReport, cache_key, fill, load_aged, overwrite, save_aged
@@ -37,14 +36,19 @@ _EMPTY = np.zeros(0, REQUEST)
 #: Why the engine refused or gave up, by the code it returns.
 _REASONS = {
     codes.OUT_OF_SPACE: "is out of space: no free block is left for relocations",
-    codes.NO_VICTIM: "needs a victim, and the policy {policy} named no single erase set",
-    codes.ILLEGAL_BLOCK: "cannot erase this block: it is open, free, or not of the plane that collects",
+    codes.NO_VICTIM: "needs a victim, and the policy {policy} named no erase set",
+    codes.ILLEGAL_BLOCK: "cannot erase this block: it is open, free, or not of the plane that collects (or, with "
+    "multi_plane, of another plane of its die in which no round runs)",
     codes.ILLEGAL_MASK: "cannot erase this set of sub-blocks: its erase_unit does not allow it",
     codes.NOTHING_TO_GAIN: "would gain nothing: the erase set holds no invalid page, or no more than its "
     "neighbours hold valid ones while pages have to be won",
+    codes.ILLEGAL_PAIRS: f"cannot erase these blocks together: give 1 to {MAX_PAIRS} different ones, at least one of "
+    "the plane that collects, and with multi_plane strict those of other planes with the same number in their plane",
+    codes.NO_ROOM_TO_MOVE: "has no room for the valid pages of all these blocks before they are erased; erase fewer "
+    "together",
     codes.NO_DECISION: "waits for no decision now; call advance first",
-    OUT_OF_TIME: "has come to a time too far in the future to be counted; let requests arrive earlier",
-    STUCK: "has come to a standstill with requests outstanding, which is a fault of ssdgym; please report it",
+    codes.OUT_OF_TIME: "has come to a time too far in the future to be counted; let requests arrive earlier",
+    codes.STUCK: "has come to a standstill with requests outstanding, which is a fault of ssdgym; please report it",
 }
 
 
@@ -251,9 +255,9 @@ class Simulator:
         plane = int(self.state.run["decision_plane"][0, 0])
         choice = self._choice.view(np.recarray)
         pairs = policy.function(policy_arrays(self.state, 0), plane, policy.vector, choice)
-        if not isinstance(pairs, (int, np.integer)) or pairs != 1:
+        if not isinstance(pairs, (int, np.integer)) or not 1 <= pairs <= MAX_PAIRS:
             self._fail(codes.NO_VICTIM)
-        self.apply(int(self._choice[0]["block"]), int(self._choice[0]["mask"]))
+        self._apply(self._choice, int(pairs))
 
     def set_horizon(self, host_pages: int | None) -> None:
         """Stop admission once ``host_pages`` more host pages have been admitted (None: never)."""
@@ -282,7 +286,7 @@ class Simulator:
     def advance(self, *, last: bool = True) -> int:
         """Run to the end of the input or horizon, or to a decision the caller takes.
 
-        Returns ``INPUT_ENDED``, ``HORIZON`` or ``ERASE_DECISION`` of :mod:`ssdgym.engine.gc`. With ``last``
+        Returns ``INPUT_ENDED``, ``HORIZON`` or ``ERASE_DECISION`` of :mod:`ssdgym.engine.codes`. With ``last``
         false more input is to follow, and the device stops the moment the input ends.
         """
         inside = self.policy is not None and self.policy.compiled
@@ -293,19 +297,32 @@ class Simulator:
             self._fail(kind)
         return int(kind)
 
-    def apply(self, block: int, mask: int | None = None) -> None:
-        """Take the ERASE decision that is due: a block and the sub-blocks of it to erase (default all).
+    def apply(self, block: int | Sequence[tuple[int, int]], mask: int | None = None) -> None:
+        """Take the ERASE decision that is due.
+
+        Args:
+            block: the block to erase; or what to erase together, as pairs of a block and a bit mask of its
+                sub-blocks.
+            mask: of a single block, the sub-blocks of it to erase (default all).
 
         Raises:
             SsdgymError: the choice is not legal; the device is as it was.
         """
         whole = (1 << self.device.geometry.sub_blocks_per_block) - 1
-        chosen = whole if mask is None else mask
-        if not 0 <= chosen <= whole:
-            self._fail(codes.ILLEGAL_MASK)
-        if not is_whole(block) or not -(2**63) <= block < 2**63:
-            self._fail(codes.ILLEGAL_BLOCK)
-        status = apply(self.state, 0, int(block), np.uint64(chosen))
+        pairs = block if isinstance(block, Sequence) else [(block, whole if mask is None else mask)]
+        if not 1 <= len(pairs) <= MAX_PAIRS:
+            self._fail(codes.ILLEGAL_PAIRS)
+        choice = np.zeros(MAX_PAIRS, ERASE_PAIR)
+        for k, (number, chosen) in enumerate(pairs):
+            if not is_whole(chosen) or not 0 <= chosen <= whole:
+                self._fail(codes.ILLEGAL_MASK)
+            if not is_whole(number) or not -(2**31) <= number < 2**31:
+                self._fail(codes.ILLEGAL_BLOCK)
+            choice[k]["block"], choice[k]["mask"] = number, chosen
+        self._apply(choice, len(pairs))
+
+    def _apply(self, choice: np.ndarray, pairs: int) -> None:
+        status = apply(self.state, 0, choice, pairs)
         if status < 0:
             self._fail(status)
 

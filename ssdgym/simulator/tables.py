@@ -32,7 +32,7 @@ def group_limit(device: DeviceConfig) -> int:
 
 
 def _hashes(device: DeviceConfig) -> int:
-    by_hotness = device.ftl.placement in ("hot_to_victims", "hotness_groups")
+    by_hotness = device.ftl.placement in ("hot_cold", "hot_to_victims", "hotness_groups")
     return device.ftl.hotness.hashes if by_hotness else 0
 
 
@@ -56,7 +56,8 @@ def table_fields(device: DeviceConfig) -> dict[str, int]:
 def _costs(device: DeviceConfig) -> tuple[int, int]:
     """What a move and an erase cost in a benefit: their times, or pages where the device has no times."""
     timing, pages = device.timing, device.usable.pages_per_block
-    copy = timing.read_ns + timing.program_ns + 2 * device.transfer_ns
+    transfers = 0 if device.ftl.gc.copyback else 2 * device.transfer_ns
+    copy = timing.read_ns + timing.program_ns + transfers
     if copy == 0 and timing.erase_ns == 0:
         return 1, pages // device.usable.sub_blocks_per_block
     erase = max(timing.erase_ns, 1)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ssdgym.engine.gc import ERASE_DECISION
+from ssdgym.engine.codes import ERASE_DECISION
 from ssdgym.engine.layout import INDEXED, policy_arrays
 from ssdgym.policy import get_policy, new_choice
 from ssdgym.simulator import Recording, Simulator

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from ssdgym.engine.audit import FAULTS, first_fault
-from ssdgym.engine.gc import ERASE_DECISION, OK, check_erase_set
+from ssdgym.engine.codes import ERASE_DECISION, OK
+from ssdgym.engine.legality import check_erase_set
 from ssdgym.engine.kernel import kernel
 from ssdgym.engine.layout import Device
 from ssdgym.simulator import Simulator

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssdgym.engine.best_sets import best_set
-from ssdgym.engine.gc import ILLEGAL_BLOCK, ILLEGAL_MASK, NOTHING_TO_GAIN, OK, check_erase_set
+from ssdgym.engine.codes import ILLEGAL_BLOCK, ILLEGAL_MASK, NOTHING_TO_GAIN, OK
+from ssdgym.engine.legality import check_erase_set
 from ssdgym.engine.kernel import kernel
 from ssdgym.engine.layout import INDEXED, Device, PolicyView, policy_view
 from ssdgym.engine.masks import full_mask, is_run

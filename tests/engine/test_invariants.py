@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ssdgym.engine.audit import FAULTS, count_lost, first_fault
-from ssdgym.engine.gc import ERASE_DECISION
+from ssdgym.engine.codes import ERASE_DECISION
 from ssdgym.engine.layout import INDEXED, POOLED, State
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.devices import POLICIES, full_device, mixed_requests, random_writes

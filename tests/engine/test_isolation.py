@@ -9,7 +9,7 @@ import pytest
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.audit import FAULTS, first_fault
-from ssdgym.engine.gc import ERASE_DECISION
+from ssdgym.engine.codes import ERASE_DECISION
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Simulator
 from tests.engine.devices import device, full_device, mixed_requests, random_writes, writes

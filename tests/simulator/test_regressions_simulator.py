@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ssdgym.engine.audit import FAULTS, first_fault
-from ssdgym.engine.gc import ERASE_DECISION
+from ssdgym.engine.codes import ERASE_DECISION
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy, victim_policy
 from ssdgym.simulator import Recording, Simulator

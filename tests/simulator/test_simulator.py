@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.engine.gc import ERASE_DECISION, HORIZON, INPUT_ENDED
+from ssdgym.engine.codes import ERASE_DECISION, HORIZON, INPUT_ENDED
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy
 from ssdgym.simulator import Simulator

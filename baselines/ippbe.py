@@ -1,0 +1,186 @@
+"""Intra-plane parallel block erase: several blocks of a plane, or of the planes of a die, in one erase time."""
+
+import numpy as np
+
+from ssdgym.engine.layout import MAX_PAIRS, SINGLE_PLANE, STRICT, SUB_BLOCK_SET
+from ssdgym.policy import (
+    eligible,
+    fullest_block,
+    kernel,
+    legal_set,
+    named_policy,
+    next_fullest,
+    siblings_of,
+    victim_policy,
+    whole_block,
+    whole_mask,
+)
+
+_THESIS = "Garrett, MS thesis, University of Pittsburgh 2018 (IPPBE)"
+_NO_UNIT = np.int64(-1)
+
+
+@kernel
+def _fullest_unit_of(dev, block):
+    """The sub-block of a block with most invalid pages, the lowest of equals; the block itself where it is the
+    unit.
+    """
+    geometry = dev.geometry[0]
+    first = np.int64(block) * geometry.sub_blocks
+    best = first
+    if geometry.erase_unit == SUB_BLOCK_SET:
+        for unit in range(first, first + geometry.sub_blocks):
+            if dev.sub_block[unit].invalid > dev.sub_block[best].invalid:
+                best = unit
+    return best
+
+
+@kernel
+def _next_sub_block(dev, plane, after):
+    """The sub-block behind ``after`` (-1: the first of all) in the order of invalid pages, at least one; -1
+    without one. Of equals the lower block comes first, then the lower sub-block.
+    """
+    geometry = dev.geometry[0]
+    limit = np.int64(geometry.pages_per_sub_block) + 1
+    if after >= 0:
+        limit = np.int64(dev.sub_block[after].invalid)
+    best, most = _NO_UNIT, np.int64(0)
+    for block in range(plane * geometry.blocks, (plane + 1) * geometry.blocks):
+        # A sub-block has no more invalid pages than its block.
+        if not eligible(dev, block) or dev.block[block].invalid <= most:
+            continue
+        for unit in range(block * geometry.sub_blocks, (block + 1) * geometry.sub_blocks):
+            invalid = np.int64(dev.sub_block[unit].invalid)
+            if most < invalid and (invalid < limit or (invalid == limit and unit > after)):
+                best, most = np.int64(unit), invalid
+    return best
+
+
+@kernel
+def _next_unit(dev, plane, after):
+    """The unit behind ``after`` in the order of invalid pages, as a number of its (first) sub-block."""
+    geometry = dev.geometry[0]
+    if geometry.erase_unit == SUB_BLOCK_SET:
+        return _next_sub_block(dev, plane, after)
+    if after < 0:
+        block = np.int64(fullest_block(dev, geometry, plane))
+    else:
+        block = np.int64(next_fullest(dev, geometry, plane, after // np.int64(geometry.sub_blocks)))
+    return block * geometry.sub_blocks if block >= 0 else _NO_UNIT
+
+
+@kernel
+def _set_pair(dev, choice, k, unit):
+    geometry = dev.geometry[0]
+    choice[k].block = unit // np.int64(geometry.sub_blocks)
+    choice[k].mask = whole_mask(dev)
+    if geometry.erase_unit == SUB_BLOCK_SET:
+        choice[k].mask = np.uint64(1) << np.uint64(unit % np.int64(geometry.sub_blocks))
+
+
+@kernel
+def _is_light(dev, unit, tau):
+    """Has a unit fewer than ``tau`` of its pages valid?"""
+    geometry = dev.geometry[0]
+    if geometry.erase_unit == SUB_BLOCK_SET:
+        sub_block = dev.sub_block[unit]
+        return sub_block.written - sub_block.invalid < tau * geometry.pages_per_sub_block
+    block = dev.block[unit // np.int64(geometry.sub_blocks)]
+    return block.written - block.invalid < tau * geometry.pages_per_block
+
+
+@kernel
+def _is_chosen(choice, count, block):
+    for k in range(count):
+        if choice[k].block == block:
+            return True
+    return False
+
+
+@kernel
+def _add_units(dev, leader, plane, parameters, choice, count, after):
+    """Add up to ``limit`` units of a plane to the choice, those behind ``after``; returns how many there are.
+
+    A plane that leads has its first one in the choice already.
+    """
+    wanted = np.int64(parameters[0]) if plane != leader else np.int64(parameters[0]) - 1
+    unit = _next_unit(dev, plane, after)
+    while wanted > 0 and count < MAX_PAIRS and unit >= 0:
+        if not _is_chosen(choice, count, unit // np.int64(dev.geometry[0].sub_blocks)):
+            _set_pair(dev, choice, count, unit)
+            if not _is_light(dev, unit, parameters[1]) or not legal_set(dev, leader, choice, count + 1):
+                return count
+            count += 1
+            wanted -= 1
+        unit = _next_unit(dev, plane, unit)
+    return count
+
+
+@kernel
+def _add_partners(dev, leader, plane, parameters, choice, count, led):
+    """Add of a sibling the blocks with the numbers of the ``led`` ones of the plane that leads."""
+    geometry = dev.geometry[0]
+    wanted = np.int64(parameters[0])
+    for k in range(led):
+        block = np.int64(choice[k].block) + (plane - leader) * geometry.blocks
+        unit = _fullest_unit_of(dev, block)
+        if wanted > 0 and count < MAX_PAIRS and eligible(dev, block) and _is_light(dev, unit, parameters[1]):
+            _set_pair(dev, choice, count, unit)
+            if legal_set(dev, leader, choice, count + 1):
+                count += 1
+                wanted -= 1
+    return count
+
+
+@victim_policy(
+    "ippbe",
+    source=f"{_THESIS}, sections 4.5 and 6.1",
+    parameters={"limit": 2, "tau": 0.25},
+    least={"limit": 1, "tau": 0.0},
+)
+def ippbe(dev, plane, parameters, choice):
+    """The block with most invalid pages, and the next ones while they have few valid pages: at most ``limit``,
+    each further one with fewer than ``tau`` of its pages valid.
+
+    On a device that erases sets of sub-blocks, sub-blocks of different blocks; on one with commands of several
+    planes, as many of each sibling plane. The thesis gives neither value nor unit of its threshold; it calls
+    40 % too much.
+    """
+    geometry = dev.geometry[0]
+    first = _next_unit(dev, plane, _NO_UNIT)
+    if first < 0:
+        return 0
+    _set_pair(dev, choice, 0, first)
+    if not legal_set(dev, plane, choice, 1):
+        return whole_block(dev, choice, fullest_block(dev, geometry, plane))
+    count = _add_units(dev, plane, plane, parameters, choice, np.int64(1), first)
+    led = count
+    if geometry.multi_plane == SINGLE_PLANE:
+        return count
+    for sibling in siblings_of(dev, plane):
+        if geometry.multi_plane == STRICT:
+            count = _add_partners(dev, plane, sibling, parameters, choice, count, led)
+        else:
+            count = _add_units(dev, plane, sibling, parameters, choice, count, _NO_UNIT)
+    return count
+
+
+named_policy(
+    "ippbe_subblock", "ippbe", source=f"{_THESIS}, section 6.1 and figure 19", erase_unit="sub_block_set"
+)
+named_policy(
+    "ippbe_multiplane", "ippbe", source=f"{_THESIS}, section 6.1 and figure 19", multi_plane="relaxed"
+)
+named_policy(
+    "ippbe_multiplane_strict",
+    "ippbe",
+    source=f"{_THESIS}, section 6.1, with the block addresses of section 2.2",
+    multi_plane="strict",
+)
+named_policy(
+    "ippbe_subblock_multiplane",
+    "ippbe",
+    source=f"{_THESIS}, section 6.1 and figure 19",
+    erase_unit="sub_block_set",
+    multi_plane="relaxed",
+)
