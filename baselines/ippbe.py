@@ -22,8 +22,8 @@ _NO_UNIT = np.int64(-1)
 
 @kernel
 def _fullest_unit_of(dev, block):
-    """The sub-block of a block with most invalid pages, the lowest of equals; the block itself where it is the
-    unit.
+    """The sub-block of a block with most invalid pages, the lowest of equals; the block itself where it is
+    the unit.
     """
     geometry = dev.geometry[0]
     first = np.int64(block) * geometry.sub_blocks
@@ -91,10 +91,10 @@ def _is_light(dev, unit, tau):
 
 @kernel
 def _is_chosen(choice, count, block):
+    found = False
     for k in range(count):
-        if choice[k].block == block:
-            return True
-    return False
+        found = found or choice[k].block == block
+    return found
 
 
 @kernel
@@ -139,12 +139,12 @@ def _add_partners(dev, leader, plane, parameters, choice, count, led):
     least={"limit": 1, "tau": 0.0},
 )
 def ippbe(dev, plane, parameters, choice):
-    """The block with most invalid pages, and the next ones while they have few valid pages: at most ``limit``,
-    each further one with fewer than ``tau`` of its pages valid.
+    """The block with most invalid pages, and the next ones while they have few valid pages: at most
+    ``limit``, each further one with fewer than ``tau`` of its pages valid.
 
-    On a device that erases sets of sub-blocks, sub-blocks of different blocks; on one with commands of several
-    planes, as many of each sibling plane. The thesis gives neither value nor unit of its threshold; it calls
-    40 % too much.
+    On a device that erases sets of sub-blocks, sub-blocks of different blocks; on one with commands of
+    several planes, as many of each sibling plane. The thesis gives neither value nor unit of its threshold;
+    it calls 40 % too much.
     """
     geometry = dev.geometry[0]
     first = _next_unit(dev, plane, _NO_UNIT)

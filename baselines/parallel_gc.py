@@ -10,8 +10,8 @@ from ssdgym.policy import fullest_block, legal_set, siblings_of, victim_policy, 
     multi_plane="strict",
 )
 def parallel_gc(dev, plane, parameters, choice):
-    """The block with most invalid pages and, of every sibling plane, the block of the same number, if it can be
-    collected, however many valid pages it has.
+    """The block with most invalid pages and, of every sibling plane, the block of the same number, if it can
+    be collected, however many valid pages it has.
     """
     geometry = dev.geometry[0]
     block = fullest_block(dev, geometry, plane)

@@ -1,4 +1,6 @@
-"""The table of candidates of an ERASE decision: (K, MAX_PAIRS) pairs, those of a set first, the rest with empty masks."""
+"""The table of candidates of an ERASE decision: (K, MAX_PAIRS) pairs, those of a set first, the rest with
+empty masks.
+"""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 OK, INPUT_ENDED, HORIZON, ERASE_DECISION = 0, 1, 2, 3
 OUT_OF_SPACE, NO_VICTIM, NO_DECISION = -1, -2, -3
-#: Against an erase set: one of its blocks, a mask, what it gains, how its pairs go together, where their pages
-#: would have to go.
+#: Against an erase set: one of its blocks, a mask, what it gains, how its pairs go together, where their
+#: pages would have to go.
 ILLEGAL_BLOCK, ILLEGAL_MASK, NOTHING_TO_GAIN, ILLEGAL_PAIRS, NO_ROOM_TO_MOVE = -4, -5, -6, -7, -8
 #: Nothing can happen any more although something is outstanding: a fault of the engine.
 STUCK = -9

@@ -110,8 +110,8 @@ def _apply(dev, pairs, count):
 
 @entry
 def apply(state, i, pairs, count):
-    """Carry out an ERASE decision, the first ``count`` of ``pairs`` (MAX_PAIRS,): OK, or a negative error with
-    the device as it was.
+    """Carry out an ERASE decision, the first ``count`` of ``pairs`` (MAX_PAIRS,): OK, or a negative error
+    with the device as it was.
     """
     return _apply(device_of(state, i), pairs, np.int64(count))
 

@@ -1,4 +1,6 @@
-"""Which erase sets a plane may have collected: the rules of the device, and room for what has to be moved first."""
+"""Which erase sets a plane may have collected: the rules of the device, and room for what has to be moved
+first.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ def gc_unfinished(geometry, plane):
 
 @inlined
 def _wins_enough(dev, geometry, leader, block, mask):
-    """Does a pair win an invalid page, and where GC goes on until a level is reached, more than its neighbours
-    cost?
+    """Does a pair win an invalid page, and where GC goes on until a level is reached, more than its
+    neighbours cost?
 
     A run of few invalid pages between neighbours of many valid ones leaves fewer free pages than before, and
     rounds of such runs would never end.
@@ -72,10 +74,11 @@ def _check_pair(dev, geometry, leader, block, mask):
 def _has_partner(dev, geometry, leader, pairs, count, block):
     """Strict addressing: is there a pair of the plane that leads with the block's number within its plane?"""
     within = remainder(block, geometry.blocks)
+    partner = leader * geometry.blocks + within
+    found = False
     for k in range(count):
-        if np.int64(pairs[k].block) == leader * geometry.blocks + within:
-            return True
-    return False
+        found = found or np.int64(pairs[k].block) == partner
+    return found
 
 
 @inlined

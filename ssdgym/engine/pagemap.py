@@ -97,8 +97,8 @@ def _lowest_row(dev, die_number, lpn):
 
 @inlined
 def bind_plane(dev, geometry, die_number, lpn):
-    """Dynamic and late allocation: the plane of a die that a write goes to, or -1 if none has room. Nothing is
-    changed.
+    """Dynamic and late allocation: the plane of a die that a write goes to, or -1 if none has room. Nothing
+    is changed.
     """
     if geometry.multi_plane_writes:
         return np.int64(_lowest_row(dev, die_number, lpn))

@@ -78,10 +78,10 @@ def is_victim(planes, jobs, plane_number, block):
     leader = np.int64(planes[plane_number].job_leader)
     if leader < 0:
         return False
+    found = False
     for k in range(planes[leader].job_count):
-        if jobs[leader * MAX_PAIRS + k].block == block:
-            return True
-    return False
+        found = found or jobs[leader * MAX_PAIRS + k].block == block
+    return found
 
 
 @inlined

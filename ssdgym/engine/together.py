@@ -83,9 +83,7 @@ def _fill_at_random(dev, plane, sets, count, pairs, most_blocks):
         if count == sets.shape[0]:
             break
         first_draw = (65 * MAX_PAIRS + 1) * k
-        wanted = 1 + below(
-            draw(geometry.seed, PROPOSAL_STREAM, dev.run[0].rounds, first_draw), most_blocks
-        )
+        wanted = 1 + below(draw(geometry.seed, PROPOSAL_STREAM, dev.run[0].rounds, first_draw), most_blocks)
         length = 0
         for j in range(wanted):
             block = random_eligible(dev, plane, PROPOSAL_STREAM, first_draw + 1 + 65 * j)

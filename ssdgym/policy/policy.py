@@ -98,8 +98,8 @@ class Policy:
         return replace(self, placement=placement)
 
     def device(self, device: DeviceConfig) -> DeviceConfig:
-        """The device as this policy runs it: with its placement, and with an erase unit and commands of several
-        planes that suit its rule.
+        """The device as this policy runs it: with its placement, and with an erase unit and commands of
+        several planes that suit its rule.
 
         The device's isolation is kept where its erase unit is.
 

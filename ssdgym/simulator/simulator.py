@@ -37,18 +37,19 @@ _EMPTY = np.zeros(0, REQUEST)
 _REASONS = {
     codes.OUT_OF_SPACE: "is out of space: no free block is left for relocations",
     codes.NO_VICTIM: "needs a victim, and the policy {policy} named no erase set",
-    codes.ILLEGAL_BLOCK: "cannot erase this block: it is open, free, or not of the plane that collects (or, with "
-    "multi_plane, of another plane of its die in which no round runs)",
+    codes.ILLEGAL_BLOCK: "cannot erase this block: it is open, free, or not of the plane that collects "
+    "(with multi_plane, or of another plane of its die in which no round runs)",
     codes.ILLEGAL_MASK: "cannot erase this set of sub-blocks: its erase_unit does not allow it",
     codes.NOTHING_TO_GAIN: "would gain nothing: the erase set holds no invalid page, or no more than its "
     "neighbours hold valid ones while pages have to be won",
-    codes.ILLEGAL_PAIRS: f"cannot erase these blocks together: give 1 to {MAX_PAIRS} different ones, at least one of "
-    "the plane that collects, and with multi_plane strict those of other planes with the same number in their plane",
-    codes.NO_ROOM_TO_MOVE: "has no room for the valid pages of all these blocks before they are erased; erase fewer "
-    "together",
+    codes.ILLEGAL_PAIRS: f"cannot erase these blocks together: give 1 to {MAX_PAIRS} different ones, at least
+    " "one of the plane that collects, and with multi_plane strict those of other planes by the same number",
+    codes.NO_ROOM_TO_MOVE: "has no room for the valid pages of all these blocks before they are erased; "
+    "erase fewer together",
     codes.NO_DECISION: "waits for no decision now; call advance first",
     codes.OUT_OF_TIME: "has come to a time too far in the future to be counted; let requests arrive earlier",
-    codes.STUCK: "has come to a standstill with requests outstanding, which is a fault of ssdgym; please report it",
+    codes.STUCK: "has come to a standstill with requests outstanding, which is a fault of ssdgym; please "
+    "report it",
 }
 
 
@@ -286,8 +287,8 @@ class Simulator:
     def advance(self, *, last: bool = True) -> int:
         """Run to the end of the input or horizon, or to a decision the caller takes.
 
-        Returns ``INPUT_ENDED``, ``HORIZON`` or ``ERASE_DECISION`` of :mod:`ssdgym.engine.codes`. With ``last``
-        false more input is to follow, and the device stops the moment the input ends.
+        Returns ``INPUT_ENDED``, ``HORIZON`` or ``ERASE_DECISION`` of :mod:`ssdgym.engine.codes`. With
+        ``last`` false more input is to follow, and the device stops the moment the input ends.
         """
         inside = self.policy is not None and self.policy.compiled
         address = self.policy.address if self.policy is not None and inside else 0

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from ssdgym.engine.audit import FAULTS, first_fault
 from ssdgym.engine.codes import ERASE_DECISION, OK
-from ssdgym.engine.legality import check_erase_set
 from ssdgym.engine.kernel import kernel
 from ssdgym.engine.layout import Device
+from ssdgym.engine.legality import check_erase_set
 from ssdgym.simulator import Simulator
 from tests.engine.oracle import (
     PLACEMENTS,

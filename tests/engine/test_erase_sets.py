@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from ssdgym.engine.best_sets import best_set
 from ssdgym.engine.codes import ILLEGAL_BLOCK, ILLEGAL_MASK, NOTHING_TO_GAIN, OK
-from ssdgym.engine.legality import check_erase_set
 from ssdgym.engine.kernel import kernel
 from ssdgym.engine.layout import INDEXED, Device, PolicyView, policy_view
+from ssdgym.engine.legality import check_erase_set
 from ssdgym.engine.masks import full_mask, is_run
+from ssdgym.policy import new_choice
 from ssdgym.simulator.build import Recording, make_state
 from tests.engine.devices import device
 
@@ -30,8 +31,14 @@ def _is_run(mask):
 
 
 @kernel
-def _check(dev, plane, block, mask):
-    return check_erase_set(dev, dev.geometry[0], plane, block, mask)
+def _check_pairs(dev, plane, pairs, count):
+    return check_erase_set(dev, dev.geometry[0], plane, pairs, count)
+
+
+def _check(dev: Device, plane: int, block: int, mask: int) -> int:
+    choice = new_choice()
+    choice[0]["block"], choice[0]["mask"] = block, mask
+    return int(_check_pairs(dev, plane, choice, 1))
 
 
 @pytest.mark.parametrize("sub_blocks", [1, 2, 7, 63, 64])
