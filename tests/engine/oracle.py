@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.metrics import metrics_of
 from ssdgym.workloads.requests import FLUSH, READ, REQUEST, TRIM, WRITE
 from tests.reference import Reference, ReferenceConfig, erase_sets, policies
+from tests.reference.erase_sets import MOST_PAIRS, Pair
 
 #: Our name of a policy, and the reference's function.
 POLICIES: dict[str, Any] = {
@@ -23,6 +25,8 @@ POLICIES: dict[str, Any] = {
     "windowed_greedy(window=2)": policies.windowed_greedy(2),
     "cost_benefit": policies.cost_benefit(1, False),
     "cost_benefit(since_close=1)": policies.cost_benefit(1, True),
+    "ippbe(limit=3,tau=0.75)": policies.ippbe(3, 0.75),
+    "parallel_gc": policies.parallel_gc,
 }
 #: Those that erase sub-blocks, with the erase unit they need.
 SET_POLICIES: dict[str, tuple[str, Any]] = {
@@ -30,8 +34,9 @@ SET_POLICIES: dict[str, tuple[str, Any]] = {
     "pb": ("sub_block_set", policies.best_set),
 }
 
-#: All placements there are, and those that ask for the hotness of pages and for best sets.
-PLACEMENTS = ("single", "sep_gc", "hot_to_victims", "hotness_groups")
+#: All placements there are, those that put pages in streams only, and those that ask for the hotness of pages.
+PLACEMENTS = ("single", "sep_gc", "hot_cold", "hot_to_victims", "hotness_groups")
+STREAM_PLACEMENTS = PLACEMENTS[:3]
 HOT_PLACEMENTS = PLACEMENTS[2:]
 #: Of every sub-block, under hardware isolation.
 ISOLATION_LAYERS = 2
@@ -68,6 +73,7 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
             "isolation": c.isolation,
             "isolation_layers": ISOLATION_LAYERS,
             "erase_disturbs": c.erase_disturbs,
+            "multi_plane": c.multi_plane,
             "timing": {
                 "read_ns": c.read_ns,
                 "program_ns": c.program_ns,
@@ -77,6 +83,7 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
             "ftl": {
                 "placement": c.placement,
                 "allocation": c.allocation,
+                "multi_plane_writes": c.multi_plane_writes,
                 "timing": c.timing,
                 "queue_depth": c.queue_depth if c.closed_loop else 0,
                 "window_pages": c.window_pages,
@@ -94,6 +101,7 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
                     "barrier_blocks": c.barrier if in_blocks else None,
                     "background_fraction": fraction(c.background_pages),
                     "priority": c.gc_priority,
+                    "copyback": c.copyback,
                 },
             },
         }
@@ -136,9 +144,8 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
             for p in range(g.planes)
         ],
         "free_pages": plane["free_pages"].tolist(),
-        "rounds": [
-            (int(p["job_block"]), int(p["job_mask"])) if p["job_block"] >= 0 else (-1, 0) for p in plane
-        ],
+        "leaders": plane["job_leader"].tolist(),
+        "rounds": [_pairs_of(sim, p) for p in range(g.planes)],
         "foreground": [bool(p["collecting"]) for p in plane]
         if timed
         else [p == state.run[0, 0]["gc_plane"] for p in range(g.planes)],
@@ -151,6 +158,15 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
         "hotness": _counters(sim),
         "groups": _groups(sim),
     }
+
+
+def _pairs_of(sim: Simulator, plane: int) -> list[Pair]:
+    """The running round that the plane leads; empty where it leads none."""
+    leading = sim.state.plane[0, plane]
+    if leading["job_leader"] != plane:
+        return []
+    jobs = sim.state.job[0, plane * MOST_PAIRS : plane * MOST_PAIRS + leading["job_count"]]
+    return [(int(job["block"]), int(job["mask"])) for job in jobs]
 
 
 def _counters(sim: Simulator) -> list[int]:
@@ -178,7 +194,7 @@ def check_best_sets(sim: Simulator, reference: Reference) -> None:
     for. A running victim keeps the one it had, for its group's sake.
     """
     device = reference.device
-    victims = {block for block, _ in device.rounds.values()}
+    victims = {block for pairs in device.rounds.values() for block, _ in pairs}
     if len(sim.state.best[0]) < len(device.closed_at):  # not kept: nobody asks for them
         return
     for block, best in enumerate(sim.state.best[0]):
@@ -211,10 +227,9 @@ def engine_latencies(sim: Simulator) -> dict[int, int]:
 def assert_same(sim: Simulator, reference: Reference) -> None:
     """All state, every counter and every latency agree."""
     ours, theirs = engine_export(sim), reference.export()
-    if reference.config.allocation == "static":
+    if reference.config.allocation != "dynamic":
         del theirs["est"]  # the engine keeps estimates only where they bind a die
     theirs["indexed"] = sorted(b for ages in theirs["ages"] for b in ages)
-    theirs["rounds"] = [tuple(r) for r in theirs["rounds"]]
     theirs["physical"] = [tuple(p) for p in theirs["physical"]]
     for key in theirs:
         assert ours[key] == theirs[key], key
@@ -234,9 +249,13 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
     Erases disturb where isolation keeps data from them, so that a device that loses pages is at fault.
     """
 
-    def one(name: str, values: list[Any]) -> Any:
+    def one(name: str, values: Sequence[Any]) -> Any:
         return fixed.get(name, draw(st.sampled_from(values)))
 
+    # What is new with several planes in a die appears in a good share of all runs, on few dies then.
+    multi_plane = one("multi_plane", ["none", "none", "strict", "relaxed"])
+    planes_per_die = draw(st.sampled_from([1, 1, 2] if multi_plane == "none" else [2, 2, 3, 4]))
+    most_chips = 2 if planes_per_die < 3 else 1
     sub_blocks = one("sub_blocks_per_block", [2, 3, 4] if "erase_unit" in fixed else [1, 1, 2, 3, 4])
     erase_unit = one(
         "erase_unit", ["block", "sub_block_run", "sub_block_set"] if sub_blocks > 1 else ["block"]
@@ -246,13 +265,16 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
     blocks = draw(st.integers(8, 12))
     in_blocks = draw(st.booleans())
     threshold = draw(st.integers(1, 3)) * (1 if in_blocks else per_block)
+    only_streams = erase_unit == "block" or "multi_plane_writes" in fixed
+    placement = one("placement", STREAM_PLACEMENTS if only_streams else PLACEMENTS)
+    can_join = multi_plane != "none" and placement in STREAM_PLACEMENTS
     timing = one("timing", ["none", "event"])
     durations = st.sampled_from([0, 1, 3, 10, 50])
     config = ReferenceConfig(
         channels=draw(st.integers(1, 2)),
-        chips_per_channel=draw(st.integers(1, 2)),
-        dies_per_chip=draw(st.sampled_from([1, 1, 2])),
-        planes_per_die=draw(st.integers(1, 2)),
+        chips_per_channel=draw(st.integers(1, most_chips)),
+        dies_per_chip=draw(st.sampled_from([1, 1, most_chips])),
+        planes_per_die=planes_per_die,
         blocks_per_plane=blocks,
         sub_blocks_per_block=sub_blocks,
         pages_per_block=per_block,
@@ -260,20 +282,21 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         erase_unit=erase_unit,
         isolation=isolation,
         erase_disturbs=fixed.get("erase_disturbs", isolation != "none"),
-        placement=one(
-            "placement", [p for p in PLACEMENTS if erase_unit != "block" or p not in HOT_PLACEMENTS]
-        ),
+        multi_plane=multi_plane,
+        placement=placement,
         hashes=draw(st.sampled_from([1, 2, 7])),
         counters=draw(st.integers(8, 64)),
         decay_period=draw(st.none() | st.integers(1, 100)),
         thresholds=draw(st.sampled_from([(1, 2), (2, 5), (1, 2, 4), (2, 3, 9)])),
-        allocation=one("allocation", ["static", "dynamic"]),
+        allocation=one("allocation", ["static", "dynamic", "late"]),
+        multi_plane_writes=one("multi_plane_writes", [False, True, True] if can_join else [False]),
         gc_mode=one("gc_mode", ["barrier", "per_write"]),
         threshold_pages=None if in_blocks else threshold,
         threshold_blocks=threshold if in_blocks else None,
         barrier=draw(st.none() | st.just(threshold + 1)),
         background_pages=draw(st.none() | st.integers(1, 4 * per_block)) if timing == "event" else None,
         gc_priority=one("gc_priority", ["first", "after_reads"]),
+        copyback=draw(st.booleans()),
         timing=timing,
         read_ns=draw(durations),
         program_ns=draw(durations),
@@ -284,9 +307,26 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         window_pages=draw(st.sampled_from([1, 2, 5, 64])),
         seed=draw(st.integers(0, 2**64 - 1)),
     )
-    most = config.planes * config.max_valid_pages - (config.allocation == "dynamic")
+    most = config.planes * config.max_valid_pages - (config.allocation != "static")
     pages = draw(st.sampled_from([most, max(most - 1, 1), max(most // 2, 1)]))
     return ReferenceConfig(**{**vars(config), "logical_pages": pages})
+
+
+def random_legal_set(reference: Reference, plane: int, rng: np.random.Generator) -> list[Pair]:
+    """A legal pair of the plane, and of some more pairs of its die those that keep the set legal."""
+    device, config = reference.device, reference.config
+    masks = range(1, 1 << config.sub_blocks_per_block)
+
+    def candidates(of: int) -> list[Pair]:
+        pairs = [(block, mask) for block in device.ages[of] for mask in masks]
+        return [pairs[k] for k in rng.permutation(len(pairs))]
+
+    chosen = next([pair] for pair in candidates(plane) if device.objection(plane, [pair]) is None)
+    more = [pair for of in [plane, *device.siblings(plane)] for pair in candidates(of)[:3]]
+    for k in rng.permutation(len(more))[: rng.integers(0, len(more) + 1)]:
+        if device.objection(plane, [*chosen, more[k]]) is None:
+            chosen.append(more[k])
+    return [chosen[k] for k in rng.permutation(len(chosen))]
 
 
 @st.composite

@@ -23,6 +23,7 @@ from tests.engine.oracle import (
     assert_same,
     configs,
     device_config,
+    random_legal_set,
     request_array,
     request_lists,
 )
@@ -101,6 +102,54 @@ def test_engine__best_sets__agrees_with_the_reference__thoroughly(
     agrees(policy, data, erase_unit=SET_POLICIES[policy][0], placement=placement)
 
 
+#: Those that erase in several planes at once, with the erase unit.
+PARALLEL = [
+    ("ippbe(limit=3,tau=0.75)", "sub_block_set"),
+    ("ippbe(limit=3,tau=0.75)", "block"),
+    ("parallel_gc", "block"),
+]
+
+
+@pytest.mark.parametrize("multi_plane", ["strict", "relaxed"])
+@pytest.mark.parametrize(("policy", "unit"), PARALLEL)
+@given(data=st.data())
+@QUICK
+def test_engine__multi_plane__agrees_with_the_reference(
+    policy: str, unit: str, multi_plane: str, data: st.DataObject
+) -> None:
+    agrees(policy, data, erase_unit=unit, multi_plane=multi_plane)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("multi_plane", ["strict", "relaxed"])
+@pytest.mark.parametrize(("policy", "unit"), PARALLEL)
+@given(data=st.data())
+@THOROUGH
+def test_engine__multi_plane__agrees_with_the_reference__thoroughly(
+    policy: str, unit: str, multi_plane: str, data: st.DataObject
+) -> None:
+    agrees(policy, data, erase_unit=unit, multi_plane=multi_plane)
+
+
+@pytest.mark.parametrize("allocation", ["static", "dynamic", "late"])
+@given(data=st.data())
+@QUICK
+def test_engine__multi_plane_writes__agrees_with_the_reference(allocation: str, data: st.DataObject) -> None:
+    how: Any = {"multi_plane": data.draw(st.sampled_from(["strict", "relaxed"])), "multi_plane_writes": True}
+    agrees("greedy", data, timing="event", allocation=allocation, **how)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("allocation", ["static", "dynamic", "late"])
+@given(data=st.data())
+@THOROUGH
+def test_engine__multi_plane_writes__agrees_with_the_reference__thoroughly(
+    allocation: str, data: st.DataObject
+) -> None:
+    how: Any = {"multi_plane": data.draw(st.sampled_from(["strict", "relaxed"])), "multi_plane_writes": True}
+    agrees("greedy", data, timing="event", allocation=allocation, **how)
+
+
 def agrees_on_any_legal_sets(unit: str, data: st.DataObject) -> None:
     """Erase sets drawn at random among the legal ones; without isolation they may spoil their neighbours."""
     disturbs = {"erase_disturbs": True} if data.draw(st.booleans()) else {}
@@ -115,15 +164,15 @@ def agrees_on_any_legal_sets(unit: str, data: st.DataObject) -> None:
     while sim.advance() == ERASE_DECISION:
         plane = steps.send(choice)
         assert plane == sim.state.run["decision_plane"][0, 0]
-        choice = _random_legal_choice(reference, plane, rng)
-        sim.apply(*choice)
+        choice = random_legal_set(reference, plane, rng)
+        sim.apply(choice)
     with pytest.raises(StopIteration):
         steps.send(choice)
     assert_same(sim, reference)
     assert FAULTS[first_fault(sim.state, 0)] == "none"
 
 
-@pytest.mark.parametrize("unit", ["sub_block_run", "sub_block_set"])
+@pytest.mark.parametrize("unit", ["block", "sub_block_run", "sub_block_set"])
 @given(data=st.data())
 @QUICK
 def test_engine__any_legal_sets__agrees(unit: str, data: st.DataObject) -> None:
@@ -131,7 +180,7 @@ def test_engine__any_legal_sets__agrees(unit: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unit", ["sub_block_run", "sub_block_set"])
+@pytest.mark.parametrize("unit", ["block", "sub_block_run", "sub_block_set"])
 @given(data=st.data())
 @THOROUGH
 def test_engine__any_legal_sets__agrees__thoroughly(unit: str, data: st.DataObject) -> None:
@@ -161,16 +210,6 @@ def test_legal_erase_sets__the_same_in_both(data: st.DataObject) -> None:
         for block in range(config.planes * config.blocks_per_plane):
             for mask in range(1 << config.sub_blocks_per_block):
                 ours = _check(dev, plane, block, np.uint64(mask)) == OK
-                assert ours == (reference.device.objection(plane, block, mask) is None), (block, mask)
-        choice = _random_legal_choice(reference, plane, np.random.default_rng(0))
-        sim.apply(*choice)
-
-
-def _random_legal_choice(reference: Reference, plane: int, rng: np.random.Generator) -> tuple[int, int]:
-    legal = [
-        (block, mask)
-        for block in reference.device.blocks_of_plane(plane)
-        for mask in range(1, 1 << reference.config.sub_blocks_per_block)
-        if reference.device.objection(plane, block, mask) is None
-    ]
-    return legal[rng.integers(len(legal))]
+                assert ours == (reference.device.objection(plane, [(block, mask)]) is None), (block, mask)
+        choice = random_legal_set(reference, plane, np.random.default_rng(0))
+        sim.apply(choice)

@@ -20,18 +20,21 @@ class ReferenceConfig:
     erase_unit: str = "block"  # or "sub_block_run" or "sub_block_set"
     isolation: str = "none"  # or "software" or "hardware"
     erase_disturbs: bool = False
-    placement: str = "single"  # or "sep_gc", "hot_to_victims" or "hotness_groups"
+    multi_plane: str = "none"  # or "strict" or "relaxed"
+    placement: str = "single"  # or "sep_gc", "hot_cold", "hot_to_victims" or "hotness_groups"
     hashes: int = 7
     counters: int = 64
     decay_period: int | None = None  # None: as many updates as a row has counters
     thresholds: tuple[int, ...] = (2, 4)
-    allocation: str = "static"  # or "dynamic"
+    allocation: str = "static"  # or "dynamic" or "late"
+    multi_plane_writes: bool = False
     gc_mode: str = "barrier"  # or "per_write"
     threshold_pages: int | None = None
     threshold_blocks: int | None = None
     barrier: int | None = None  # in the threshold's unit; None: the threshold
     background_pages: int | None = None
     gc_priority: str = "first"  # or "after_reads"
+    copyback: bool = False
     timing: str = "none"  # or "event"
     read_ns: int = 0
     program_ns: int = 0
@@ -47,10 +50,12 @@ class ReferenceConfig:
             raise ValueError("give one of threshold_pages and threshold_blocks")
         if self.pages_per_block % self.sub_blocks_per_block:
             raise ValueError("pages_per_block must be a multiple of sub_blocks_per_block")
-        if self.asks_for_hotness and self.erase_unit == "block":
+        if self.scatters and self.erase_unit == "block":
             raise ValueError(f"placement {self.placement} needs an erase_unit of sub-blocks")
         if self.placement == "hotness_groups" and self.group_limit < 2 * self.groups - 3:
             raise ValueError(f"{self.blocks_per_plane} blocks are too few for {self.groups} groups")
+        if self.multi_plane_writes and (self.multi_plane == "none" or self.scatters):
+            raise ValueError("multi_plane_writes needs multi_plane and a placement in streams")
 
     @property
     def dies(self) -> int:
@@ -70,12 +75,17 @@ class ReferenceConfig:
 
     @property
     def streams(self) -> int:
-        return 2 if self.placement == "sep_gc" else 1
+        return 2 if self.placement in ("sep_gc", "hot_cold") else 1
+
+    @property
+    def scatters(self) -> bool:
+        """Whether the placement puts pages elsewhere than into streams."""
+        return self.placement in ("hot_to_victims", "hotness_groups")
 
     @property
     def asks_for_hotness(self) -> bool:
         """Whether the placement tells hot pages from others; only then is there a table of counters."""
-        return self.placement in ("hot_to_victims", "hotness_groups")
+        return self.scatters or self.placement == "hot_cold"
 
     @property
     def groups(self) -> int:
@@ -90,7 +100,8 @@ class ReferenceConfig:
     @property
     def copy_ns(self) -> int:
         """Cost of moving a page, as the benefit of an erase set counts it."""
-        return self.read_ns + self.program_ns + 2 * self.transfer_ns if self._takes_time else 1
+        transfers_ns = 0 if self.copyback else 2 * self.transfer_ns
+        return self.read_ns + self.program_ns + transfers_ns if self._takes_time else 1
 
     @property
     def erase_cost_ns(self) -> int:

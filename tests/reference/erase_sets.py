@@ -10,6 +10,11 @@ from .config import ReferenceConfig
 if TYPE_CHECKING:
     from .device import Device
 
+#: (block, mask of its sub-blocks)
+Pair = tuple[int, int]
+#: The most pairs of an erase set.
+MOST_PAIRS = 8
+
 
 def bits_of(mask: int) -> list[int]:
     """The sub-blocks of a set by their number within the block."""
@@ -72,10 +77,37 @@ def gains_pages(device: Device, block: int, mask: int) -> bool:
     return invalid_in_set(device, block, mask) > lost
 
 
-def objection(device: Device, plane: int, block: int, mask: int) -> str | None:
-    """Why the erase set may not be collected in the plane; None if it may."""
-    if block not in device.blocks_of_plane(plane):
-        return f"block {block} is not in plane {plane}"
+def objection(device: Device, plane: int, pairs: list[Pair]) -> str | None:
+    """Why a round led by the plane may not collect these pairs; None if it may."""
+    blocks = [block for block, _ in pairs]
+    if not 1 <= len(pairs) <= MOST_PAIRS:
+        return f"{len(pairs)} pairs are not 1 to {MOST_PAIRS}"
+    if len(set(blocks)) < len(blocks):
+        return f"blocks {blocks} are not all different"
+    if not any(block in device.blocks_of_plane(plane) for block in blocks):
+        return f"none of blocks {blocks} is in plane {plane}, which leads"
+    reasons = [_objection_to_block(device, plane, block, blocks) for block in blocks]
+    reasons += [_objection_to_pair(device, plane, block, mask) for block, mask in pairs if not any(reasons)]
+    reasons += [_objection_to_moves(device, p, pairs) for p in device.planes_of(pairs) if not any(reasons)]
+    return next((reason for reason in reasons if reason is not None), None)
+
+
+def _objection_to_block(device: Device, plane: int, block: int, blocks: list[int]) -> str | None:
+    """Whether the block lies where the leading plane can take it along."""
+    own = device.plane_of_block(block)
+    if own == plane:
+        return None
+    if device.config.multi_plane == "none" or own not in device.siblings(plane):
+        return f"block {block} cannot be erased in a round led by plane {plane}"
+    if device.leader_of(own) is not None:
+        return f"a round is running in plane {own} of block {block}"
+    leading = [device.number_in_plane(b) for b in blocks if device.plane_of_block(b) == plane]
+    if device.config.multi_plane == "strict" and device.number_in_plane(block) not in leading:
+        return f"block {block} has another number within its plane than the blocks of plane {plane}"
+    return None
+
+
+def _objection_to_pair(device: Device, plane: int, block: int, mask: int) -> str | None:
     if not device.is_indexed(block):
         return f"block {block} is open, being collected or empty"
     if not 0 < mask <= whole(device.config):
@@ -86,6 +118,18 @@ def objection(device: Device, plane: int, block: int, mask: int) -> str | None:
         return f"mask {mask:#b} of block {block} holds no invalid page"
     if device.must_gain(plane) and not gains_pages(device, block, mask):
         return f"mask {mask:#b} of block {block} would gain no pages"
+    return None
+
+
+def _objection_to_moves(device: Device, plane: int, pairs: list[Pair]) -> str | None:
+    """Whether the plane has room for the moves of its pairs, as nothing is free before the erase."""
+    own = [(block, mask) for block, mask in pairs if device.plane_of_block(block) == plane]
+    moved = sum(moves(device, block, mask) for block, mask in own)
+    blocks = [block for block, _ in own]
+    pooled = sum(device.free_in_block(block) for block in device.pools[plane] if block not in blocks)
+    per_block = device.config.pages_per_block
+    if moved > max(per_block, pooled - per_block):
+        return f"{moved} moves are too many for the {pooled} pages of the pool of plane {plane}"
     return None
 
 
@@ -123,7 +167,7 @@ def best_set_of_block(device: Device, block: int) -> int | None:
     return min(candidates, key=lambda mask: preference(device, block, mask))
 
 
-def best_sets(device: Device, blocks: list[int]) -> list[tuple[int, int]]:
+def best_sets(device: Device, blocks: list[int]) -> list[Pair]:
     """(block, its best set) of those that have one, the best first."""
     found = [(block, best_set_of_block(device, block)) for block in blocks]
     sets = [(block, mask) for block, mask in found if mask is not None]

@@ -36,8 +36,18 @@ class Flash:
     def planes_of_die(self, die: int) -> list[int]:
         return [plane for plane in range(self.config.planes) if self.die_of_plane(plane) == die]
 
+    def siblings(self, plane: int) -> list[int]:
+        """The other planes of its die."""
+        return [other for other in self.planes_of_die(self.die_of_plane(plane)) if other != plane]
+
     def plane_of_block(self, block: int) -> int:
         return block // self.config.blocks_per_plane
+
+    def number_in_plane(self, block: int) -> int:
+        return block % self.config.blocks_per_plane
+
+    def number_in_block(self, ppn: int) -> int:
+        return ppn % self.config.pages_per_block
 
     def block_of_page(self, ppn: int) -> int:
         return ppn // self.config.pages_per_block

@@ -2,47 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .erase_sets import best_set_of_block, best_sets
+from .places import Place, Scattered, Stream
 from .randomness import HOST_STREAM, RELOCATION_STREAM, TRIES, below, draw
 
 if TYPE_CHECKING:
     from .device import Device
 
 
-@dataclass(frozen=True)
-class Stream:
-    """The open block of this stream of the plane."""
-
-    number: int
-
-
-@dataclass(frozen=True)
-class Scattered:
-    """This sub-block, counted over the device."""
-
-    sub_block: int
-
-
-Place = Stream | Scattered
+def stream_of_host_page(device: Device, lpn: int) -> Stream:
+    """For placements in streams, and before the page is counted."""
+    assert not device.config.scatters
+    return _hot_or_cold(device, lpn) if device.config.placement == "hot_cold" else Stream(0)
 
 
 def place_host_page(device: Device, plane: int, lpn: int) -> Place:
-    if device.config.placement == "hot_to_victims" and device.hotness_group(lpn):
-        return _to_victim(device, plane)
+    """For placements that scatter, and after the page is counted."""
     if device.config.placement == "hotness_groups":
         return _by_hotness(device, plane, lpn, HOST_STREAM, device.clock, 0)
-    return Stream(0)
+    return _to_victim(device, plane) if device.hotness_group(lpn) else Stream(0)
 
 
 def place_relocated_page(device: Device, plane: int, lpn: int, source: int) -> Place:
     """`source` is the physical page it is moved from."""
     if device.config.placement == "hotness_groups":
-        first = (TRIES + 1) * (source % device.config.pages_per_block)
+        first = (TRIES + 1) * device.number_in_block(source)
         return _by_hotness(device, plane, lpn, RELOCATION_STREAM, device.counters["rounds"], first)
+    if device.config.placement == "hot_cold":
+        return _hot_or_cold(device, lpn)
     return Stream(1 if device.config.placement == "sep_gc" else 0)
+
+
+def _hot_or_cold(device: Device, lpn: int) -> Stream:
+    return Stream(1 if device.hotness_group(lpn) else 0)
 
 
 def _to_victim(device: Device, plane: int) -> Place:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 
 from .device import Device
-from .erase_sets import best_sets, whole
+from .erase_sets import Pair, best_sets, invalid_in_set, valid_in_set, whole
 from .randomness import POLICY_STREAM, TRIES, below, draw, mix
 
 __all__ = [
@@ -18,16 +18,18 @@ __all__ = [
     "draw",
     "fifo",
     "greedy",
+    "ippbe",
     "mix",
+    "parallel_gc",
     "random_victim",
     "windowed_greedy",
 ]
 
-Policy = Callable[[Device, int], tuple[int, int]]
+Policy = Callable[[Device, int], list[Pair]]
 
 
-def _whole(device: Device, block: int) -> tuple[int, int]:
-    return block, whole(device.config)
+def _whole(device: Device, block: int) -> list[Pair]:
+    return [(block, whole(device.config))]
 
 
 def _eligible(device: Device, blocks: Sequence[int]) -> list[int]:
@@ -49,21 +51,21 @@ def _random_eligible(device: Device, plane: int, first_draw: int) -> int:
     return _eligible(device, [*blocks[start:], *blocks[:start]])[0]
 
 
-def random_victim(device: Device, plane: int) -> tuple[int, int]:
+def random_victim(device: Device, plane: int) -> list[Pair]:
     return _whole(device, _random_eligible(device, plane, 0))
 
 
-def fifo(device: Device, plane: int) -> tuple[int, int]:
+def fifo(device: Device, plane: int) -> list[Pair]:
     return _whole(device, _eligible(device, device.ages[plane])[0])
 
 
-def greedy(device: Device, plane: int) -> tuple[int, int]:
+def greedy(device: Device, plane: int) -> list[Pair]:
     fullest = [bucket for bucket in device.buckets[plane] if bucket][-1]
     return _whole(device, fullest[0])
 
 
 def d_choices(d: int) -> Policy:
-    def policy(device: Device, plane: int) -> tuple[int, int]:
+    def policy(device: Device, plane: int) -> list[Pair]:
         blocks = [_random_eligible(device, plane, (TRIES + 1) * j) for j in range(d)]
         return _whole(device, max(blocks, key=device.invalid_in_block))
 
@@ -71,7 +73,7 @@ def d_choices(d: int) -> Policy:
 
 
 def windowed_greedy(w: int) -> Policy:
-    def policy(device: Device, plane: int) -> tuple[int, int]:
+    def policy(device: Device, plane: int) -> list[Pair]:
         blocks = _eligible(device, device.ages[plane][:w])
         if not blocks:
             return fifo(device, plane)
@@ -81,7 +83,7 @@ def windowed_greedy(w: int) -> Policy:
 
 
 def cost_benefit(exponent: float, since_close: bool) -> Policy:
-    def policy(device: Device, plane: int) -> tuple[int, int]:
+    def policy(device: Device, plane: int) -> list[Pair]:
         def score(block: int) -> float:
             since = device.closed_at[block] if since_close else device.invalidated_at[block]
             age = float(device.clock - since + 1)
@@ -93,7 +95,67 @@ def cost_benefit(exponent: float, since_close: bool) -> Policy:
     return policy
 
 
-def best_set(device: Device, plane: int) -> tuple[int, int]:
+def best_set(device: Device, plane: int) -> list[Pair]:
     """`gsm` on devices that erase runs of sub-blocks, `pb` on those that erase any set of them."""
-    choice = best_sets(device, device.ages[plane])[0]
-    return choice if device.objection(plane, *choice) is None else greedy(device, plane)
+    choice = best_sets(device, device.ages[plane])[:1]
+    return choice if device.objection(plane, choice) is None else greedy(device, plane)
+
+
+def parallel_gc(device: Device, plane: int) -> list[Pair]:
+    """The same block of every plane of the die, as far as that is legal."""
+    chosen = greedy(device, plane)
+    number = device.number_in_plane(chosen[0][0])
+    for sibling in device.siblings(plane):
+        longer = chosen + _whole(device, device.blocks_of_plane(sibling)[number])
+        if device.objection(plane, longer) is None:
+            chosen = longer
+    return chosen
+
+
+def ippbe(limit: int, tau: float) -> Policy:
+    def policy(device: Device, plane: int) -> list[Pair]:
+        first, *others = _units(device, plane)
+        if device.objection(plane, [first]) is not None:
+            return greedy(device, plane)
+        chosen = _with_more(device, plane, [first], _sparse(device, others, tau), limit - 1)
+        numbers = {device.number_in_plane(block) for block, _ in chosen}
+        for sibling in device.siblings(plane) if device.config.multi_plane != "none" else []:
+            if device.leader_of(sibling) is None:
+                units = _sparse(device, _units(device, sibling), tau)
+                if device.config.multi_plane == "strict":
+                    units = [pair for pair in units if device.number_in_plane(pair[0]) in numbers]
+                chosen = _with_more(device, plane, chosen, units, limit)
+        return chosen
+
+    return policy
+
+
+def _with_more(device: Device, plane: int, chosen: list[Pair], pairs: list[Pair], most: int) -> list[Pair]:
+    """Up to `most` of the pairs added, of blocks not chosen yet; the first illegal one ends it."""
+    added: list[Pair] = []
+    for pair in pairs:
+        if pair[0] in [block for block, _ in chosen + added]:
+            continue
+        if len(added) == most or device.objection(plane, chosen + added + [pair]) is not None:
+            break
+        added.append(pair)
+    return chosen + added
+
+
+def _units(device: Device, plane: int) -> list[Pair]:
+    """What `ippbe` chooses from, each with an invalid page, those with most of them first."""
+    if device.config.erase_unit != "sub_block_set":
+        fullest_first = [block for bucket in reversed(device.buckets[plane]) for block in bucket]
+        return [(block, whole(device.config)) for block in fullest_first if device.is_eligible(block)]
+    pairs = [(b, 1 << bit) for b in device.ages[plane] for bit in range(device.config.sub_blocks_per_block)]
+    with_invalid = [pair for pair in pairs if invalid_in_set(device, *pair) > 0]
+    return sorted(with_invalid, key=lambda pair: (-invalid_in_set(device, *pair), pair))
+
+
+def _sparse(device: Device, pairs: list[Pair], tau: float) -> list[Pair]:
+    """Those of the units that hold fewer valid pages than the share `tau` of a unit's pages."""
+
+    def size(mask: int) -> int:
+        return mask.bit_count() * device.config.pages_per_sub_block
+
+    return [(block, mask) for block, mask in pairs if valid_in_set(device, block, mask) < tau * size(mask)]

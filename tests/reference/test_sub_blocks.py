@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from . import WRITE, Device, IllegalEraseSet, Reference, ReferenceConfig, erase_sets, policies
-from .placement import Scattered, Stream, place_host_page, place_relocated_page
+from .placement import place_host_page, place_relocated_page
+from .places import Scattered, Stream
 from .randomness import below, draw
 
 #: Eight blocks of four sub-blocks of two pages. A copy costs 1 and an erase 2, as no time passes.
@@ -44,10 +45,10 @@ def built(config: ReferenceConfig, *blocks: Sequence[str]) -> Device:
                     device.physical[ppn] = (lpn, 1 if page == "v" else 0)
                 lpn += page == "v"
         if device.written_in_block(block):
-            device._enter_index(block)
+            device.enter_index(block)
         if device.free_in_block(block) == 0:
             device.pools[0].remove(block)
-        device._reclassify(block)
+        device.reclassify(block)
     return device
 
 
@@ -144,10 +145,10 @@ def test_blocks_without_invalid_pages_and_blocks_that_erase_as_a_whole_have_no_b
 def test_the_best_set_of_a_plane() -> None:
     free = replace(SUBS, isolation="none", logical_pages=20)
     rules = policies.best_set
-    assert rules(built(free, ("xv", "xv", "vv", "vv"), ("vv", "vv", "xx", "vv")), 0) == (1, 0b0100)
+    assert rules(built(free, ("xv", "xv", "vv", "vv"), ("vv", "vv", "xx", "vv")), 0) == [(1, 0b0100)]
     # of equals the lower lowest sub-block, then the lower block
     device = built(free, ("vv", "vv", "xx", "vv"), ("vv", "xx", "vv", "vv"), ("vv", "xx", "..", ".."))
-    assert rules(device, 0) == (1, 0b0010)
+    assert rules(device, 0) == [(1, 0b0010)]
 
 
 # What is legal
@@ -156,12 +157,12 @@ def test_the_best_set_of_a_plane() -> None:
 @pytest.mark.parametrize("changes", [{"gc_mode": "barrier"}, {"timing": "event", "background_pages": 9}, {}])
 def test_sets_must_gain_pages_only_where_rounds_are_repeated(changes: dict[str, Any]) -> None:
     device = built(replace(SUBS, **changes), ("vv", "xx", "vv", "vv"))
-    reason = device.objection(0, 0, 0b0010)
+    reason = device.objection(0, [(0, 0b0010)])
     assert reason is None if not changes else "gain no pages" in str(reason)
-    assert device.objection(0, 0, 0b1111) is None  # has no neighbours
+    assert device.objection(0, [(0, 0b1111)]) is None  # has no neighbours
     device.pools[0].clear()  # under the floor of per_write
     with pytest.raises(IllegalEraseSet, match="gain no pages"):
-        device.start_round(0, 0, 0b0010)
+        device.start_round(0, [(0, 0b0010)])
     assert device.rounds == {}
 
 
@@ -169,16 +170,17 @@ def test_where_the_best_set_gains_nothing_the_fullest_block_is_erased() -> None:
     """An erase so dear, and copies so cheap: the four copies do not show, but gain nothing."""
     config = replace(SUBS, logical_pages=20, erase_ns=1000, read_ns=1)
     blocks = ("vv", "xx", "vv", "vv"), ("vv", "vv", "vv", "xv")
-    assert policies.best_set(built(config, *blocks), 0) == (0, 0b0010)
-    assert policies.best_set(built(replace(config, gc_mode="barrier"), *blocks), 0) == (0, 0b1111)
+    assert policies.best_set(built(config, *blocks), 0) == [(0, 0b0010)]
+    assert policies.best_set(built(replace(config, gc_mode="barrier"), *blocks), 0) == [(0, 0b1111)]
 
 
 def test_any_set_can_be_erased_where_the_device_says_so() -> None:
     blocks = ("xx", "vv", "xx", "vv")
-    assert "cannot be erased" in str(built(SUBS, blocks).objection(0, 0, 0b0101))
+    assert "cannot be erased" in str(built(SUBS, blocks).objection(0, [(0, 0b0101)]))
     sets = replace(SUBS, erase_unit="sub_block_set", gc_mode="barrier", isolation="none")
-    assert built(sets, blocks).objection(0, 0, 0b0101) is None
-    assert "gain no pages" in str(built(replace(sets, isolation="software"), blocks).objection(0, 0, 0b0101))
+    assert built(sets, blocks).objection(0, [(0, 0b0101)]) is None
+    device = built(replace(sets, isolation="software"), blocks)
+    assert "gain no pages" in str(device.objection(0, [(0, 0b0101)]))
 
 
 # Rounds
@@ -186,7 +188,7 @@ def test_any_set_can_be_erased_where_the_device_says_so() -> None:
 
 def test_neighbours_are_moved_and_stay_written_and_invalid() -> None:
     device = built(replace(SUBS, placement="single"), ("vv", "xv", "vv", "vv"))
-    device.start_round(0, 0, 0b0010)
+    device.start_round(0, [(0, 0b0010)])
     moved = 0
     while device.move_next(0):
         moved += 1
@@ -209,7 +211,7 @@ def test_an_erase_disturbs_the_written_pages_next_to_it(
 ) -> None:
     config = replace(SUBS, placement="single", isolation=isolation, erase_disturbs=True)
     device = built(config, ("vv", "xx", "v.", "vv"))
-    device.start_round(0, 0, 0b0010)
+    device.start_round(0, [(0, 0b0010)])
     while device.move_next(0):
         pass
     device.erase(0)
@@ -322,7 +324,7 @@ def test_blocks_are_classified_again_by_every_page_but_not_while_they_are_collec
     assert groups.standing[0][0] == Fraction(1, 3) and groups.standing[1][0] == 0
     device.trim(1)
     assert groups.standing[0][0] == 1
-    device.start_round(0, 0, 0b0001)
+    device.start_round(0, [(0, 0b0001)])
     device.trim(2)
     assert groups.standing[0][0] == 1
     device.trim(7)
@@ -358,6 +360,6 @@ def _check_groups(device: Device, groups: Any) -> None:
     assert all(len(group) <= device.config.group_limit for group in groups.groups)
     ranks = [[groups.standing[block][0] for block in group] for group in groups.groups if group]
     assert all(max(a) <= min(b) for a, b in zip(ranks, ranks[1:], strict=False))
-    victims = {block for block, _ in device.rounds.values()}
+    victims = {block for pairs in device.rounds.values() for block, _ in pairs}
     for block, standing in groups.standing.items():
         assert block in victims or standing[0] == erase_sets.rank(device, block)

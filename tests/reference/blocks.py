@@ -1,0 +1,166 @@
+"""The blocks of the reference: pools, open blocks, the index of the others, and how a page is programmed."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from .config import ReferenceConfig
+from .flash import Flash
+from .places import Place, Scattered, Stream
+
+COUNTERS = (
+    "host_reads",
+    "host_pages_written",
+    "host_pages_trimmed",
+    "hot_pages_written",
+    "relocated_pages",
+    "clustered_pages",
+    "joined_moves",
+    "joined_writes",
+    "flash_reads",
+    "rmw_reads",
+    "queue_hits",
+    "unmapped_reads",
+    "rounds",
+    "gc_episodes",
+    "victim_valid_pages",
+    "max_victim_valid_pages",
+    "erases",
+    "erased_sub_blocks",
+    "lost_pages",
+)
+
+
+@dataclass
+class OpenBlock:
+    block: int
+    sub_block: int
+
+
+class Blocks(Flash):
+    """Where pages are programmed, and which blocks could be victims."""
+
+    def __init__(self, config: ReferenceConfig) -> None:
+        super().__init__(config)
+        planes = range(config.planes)
+        blocks = config.planes * config.blocks_per_plane
+        self.closed_at = [0] * blocks
+        self.invalidated_at = [0] * blocks
+        self.pools = [deque(self.blocks_of_plane(plane)) for plane in planes]
+        self.open: dict[tuple[int, int], OpenBlock] = {}
+        self.ages: list[list[int]] = [[] for _ in planes]
+        self.buckets: list[list[list[int]]] = [
+            [[] for _ in range(config.pages_per_block + 1)] for _ in planes
+        ]
+        # How many relocated pages were programmed last in the block, without a host page or an erase since.
+        self.relocated_last = [0] * blocks
+        self.clock = 0
+        self.counters = dict.fromkeys(COUNTERS, 0)
+
+    def pool_pages(self, plane: int) -> int:
+        return sum(self.free_in_block(block) for block in self.pools[plane])
+
+    def is_indexed(self, block: int) -> bool:
+        return block in self.ages[self.plane_of_block(block)]
+
+    def is_eligible(self, block: int) -> bool:
+        return self.is_indexed(block) and self.invalid_in_block(block) > 0
+
+    # Where pages are programmed
+
+    def row(self, plane: int, place: Place) -> int | None:
+        """Number within its block of the page that would be programmed next; None if that is no stream's.
+
+        None, too, for a stream that has nothing open and nothing to open.
+        """
+        if isinstance(place, Scattered):
+            return None
+        if (plane, place.number) in self.open:
+            return self.number_in_block(self._next_page(self.open[plane, place.number].sub_block))
+        if not self.pools[plane]:
+            return None
+        head = self.pools[plane][0]
+        return self.number_in_block(self._next_page(self.writable_sub_blocks(head)[0]))
+
+    def program(self, plane: int, place: Place, lpn: int, version: int, relocated: bool) -> int:
+        """Program the page there; the map and the block's state are the caller's."""
+        if isinstance(place, Scattered):
+            sub_block = place.sub_block
+        else:
+            if (plane, place.number) not in self.open:
+                self._open_block(plane, place.number)
+            sub_block = self.open[plane, place.number].sub_block
+        ppn = self._next_page(sub_block)
+        self.physical[ppn] = (lpn, version)
+        self.written[sub_block] += 1
+        self._count_clustered(self.block_of_page(ppn), relocated)
+        return ppn
+
+    def programmed(self, plane: int, place: Place) -> None:
+        """What follows for the block, once the map knows whether the new page is valid."""
+        if isinstance(place, Stream):
+            self._go_on_or_close(plane, place.number)
+            return
+        block = place.sub_block // self.config.sub_blocks_per_block
+        if not self.is_indexed(block):
+            self.enter_index(block)
+        elif block not in self.buckets[plane][self.invalid_in_block(block)]:  # the page was dead at birth
+            self.change_bucket(block)
+        if self.free_in_block(block) == 0:
+            self.closed_at[block] = self.clock
+            self.pools[plane].remove(block)
+
+    def _next_page(self, sub_block: int) -> int:
+        return self.pages_of_sub_block(sub_block)[self.written[sub_block]]
+
+    def _count_clustered(self, block: int, relocated: bool) -> None:
+        """Every page of an unbroken row of two or more relocated ones counts."""
+        self.relocated_last[block] = self.relocated_last[block] + 1 if relocated else 0
+        if self.relocated_last[block] == 2:
+            self.counters["clustered_pages"] += 2  # the page before it is clustered only now
+        elif self.relocated_last[block] > 2:
+            self.counters["clustered_pages"] += 1
+
+    def _open_block(self, plane: int, stream: int) -> None:
+        if not self.pools[plane]:
+            raise RuntimeError(f"plane {plane} has no block left to open")
+        block = self.pools[plane].popleft()
+        if self.is_indexed(block):
+            self.leave_index(block)
+        self.open[plane, stream] = OpenBlock(block, self.writable_sub_blocks(block)[0])
+
+    def _go_on_or_close(self, plane: int, stream: int) -> None:
+        place = self.open[plane, stream]
+        if self.written[place.sub_block] < self.config.pages_per_sub_block:
+            return
+        higher = [sub for sub in self.writable_sub_blocks(place.block) if sub > place.sub_block]
+        if higher:
+            place.sub_block = higher[0]
+        else:
+            del self.open[plane, stream]
+            self.closed_at[place.block] = self.clock
+            self.enter_index(place.block)
+
+    # Index
+
+    def enter_index(self, block: int) -> None:
+        self.ages[self.plane_of_block(block)].append(block)
+        self._enter_bucket(block)
+
+    def leave_index(self, block: int) -> None:
+        self.ages[self.plane_of_block(block)].remove(block)
+        self._leave_bucket(block)
+
+    def change_bucket(self, block: int) -> None:
+        """To the tail of the bucket of the invalid pages it has now."""
+        self._leave_bucket(block)
+        self._enter_bucket(block)
+
+    def _enter_bucket(self, block: int) -> None:
+        self.buckets[self.plane_of_block(block)][self.invalid_in_block(block)].append(block)
+
+    def _leave_bucket(self, block: int) -> None:
+        for bucket in self.buckets[self.plane_of_block(block)]:
+            if block in bucket:
+                bucket.remove(block)

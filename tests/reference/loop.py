@@ -1,0 +1,99 @@
+"""What both clocks of the reference share: requests, the input, the horizon and the binding of writes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from .device import Device
+from .erase_sets import Pair
+
+READ, WRITE, TRIM, FLUSH = range(4)
+PARTIAL_HEAD, PARTIAL_TAIL = 1, 2
+
+#: Yields the plane whose victims have to be chosen, takes a list of (block, mask).
+Steps = Generator[int, list[Pair], None]
+#: As `Steps`; returns whether there was anything to do.
+Work = Generator[int, list[Pair], bool]
+
+
+@dataclass(eq=False)
+class Request:
+    serial: int
+    arrival_ns: int
+    lpn: int
+    pages: int
+    op: int
+    flags: int
+    admitted: int = 0  # pages
+    done: int = 0  # pages
+
+    def is_partial(self, page: int) -> bool:
+        head = page == 0 and self.flags & PARTIAL_HEAD
+        tail = page == self.pages - 1 and self.flags & PARTIAL_TAIL
+        return bool(head or tail)
+
+
+@dataclass(eq=False)
+class Page:
+    """One page of a request: the transaction that holds a place in the window."""
+
+    request: Request
+    lpn: int
+    is_partial: bool
+    version: int = 0  # of a write: what it programs
+    reads_first: bool = False  # a partial write whose old page has not been read yet
+
+
+class Loop:
+    """The input, the horizon and the binding of writes, which both clocks share."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.config = device.config
+        self.counters = device.counters
+        self.input: deque[Request] = deque()
+        self.horizon: int | None = None
+        self.written_pages_admitted = 0
+        self.latencies: dict[int, int] = {}
+        self.now = 0
+        self.est = [0] * self.config.dies
+        self.die_cursor = 0
+
+    def steps(self, last: bool) -> Steps:
+        raise NotImplementedError
+
+    def reset_input(self) -> None:
+        """Forget what the horizon cut off."""
+        self.input.clear()
+        self.written_pages_admitted = 0
+
+    def horizon_reached(self) -> bool:
+        return self.horizon is not None and self.written_pages_admitted >= self.horizon
+
+    def take_page(self) -> Page:
+        """The next page of input. A flush has none and is taken by `input.popleft`."""
+        request = self.input[0]
+        page = Page(request, request.lpn + request.admitted, request.is_partial(request.admitted))
+        request.admitted += 1
+        if request.admitted == request.pages:
+            self.input.popleft()
+        self.written_pages_admitted += request.op == WRITE
+        self.counters["host_reads"] += request.op == READ
+        return page
+
+    def reads_first(self, page: Page) -> bool:
+        return (
+            page.is_partial
+            and self.device.is_mapped(page.lpn)
+            and not self.device.newer_version_waits(page.lpn)
+        )
+
+    def bind_die(self) -> int:
+        """Binding on arrival: the die that will be free first, from the cursor on."""
+        dies = range(self.config.dies)
+        order = [*dies[self.die_cursor :], *dies[: self.die_cursor]]
+        die = min(order, key=lambda number: max(self.est[number], self.now))
+        self.die_cursor = (die + 1) % self.config.dies
+        return die

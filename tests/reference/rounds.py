@@ -1,0 +1,126 @@
+"""Rounds of garbage collection: how one starts, moves pages and erases. `pairs` lists (block, mask)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import erase_sets
+from .erase_sets import Pair
+from .placement import place_relocated_page
+from .places import Place
+
+if TYPE_CHECKING:
+    from .device import Device
+
+SPOILED = -1  # the version of a page that an erase next to it has disturbed
+
+
+class IllegalEraseSet(ValueError):
+    """The chosen erase set is refused; the device is as it was."""
+
+
+def start(device: Device, plane: int, pairs: list[Pair]) -> None:
+    """Make the pairs the victims of a round led by the plane; no change where they may not be."""
+    if (reason := erase_sets.objection(device, plane, pairs)) is not None:
+        raise IllegalEraseSet(reason)
+    for block, mask in pairs:
+        device.leave_index(block)
+        pool = device.pools[device.plane_of_block(block)]
+        if block in pool:
+            pool.remove(block)
+        valid = erase_sets.valid_in_set(device, block, mask)
+        most = device.counters["max_victim_valid_pages"]
+        device.counters["victim_valid_pages"] += valid
+        device.counters["max_victim_valid_pages"] = max(most, valid)
+    device.rounds[plane] = list(pairs)
+    device.counters["rounds"] += 1
+
+
+# Moves
+
+
+def next_page(device: Device, plane: int, pairs: list[Pair]) -> int | None:
+    """The first page of the plane's pairs and their neighbours that is still valid."""
+    for block, mask in pairs:
+        if device.plane_of_block(block) != plane:
+            continue
+        moved = mask | erase_sets.neighbours(device.config, mask)
+        for sub in device.sub_blocks_of_set(block, moved):
+            for ppn in device.pages_of_sub_block(sub):
+                if device.is_valid(ppn):
+                    return ppn
+    return None
+
+
+def move_next(device: Device, pairs: list[Pair]) -> int:
+    """The round's next move, with what joins it; returns its pages, 0 if no valid page is left."""
+    found = {plane: next_page(device, plane, pairs) for plane in device.planes_of(pairs)}
+    pages = {plane: ppn for plane, ppn in sorted(found.items()) if ppn is not None}
+    if not pages:
+        return 0
+    first = min(pages, key=lambda plane: (device.number_in_block(pages[plane]), plane))
+    row = device.row(first, place(device, first, pages[first]))
+    move(device, first, pages[first])
+    joined = 0
+    for plane, ppn in pages.items():
+        if plane != first and row is not None and can_join(device, plane, ppn, pages[first], row):
+            move(device, plane, ppn)
+            joined += 1
+    device.counters["joined_moves"] += joined
+    return 1 + joined
+
+
+def can_join(device: Device, plane: int, ppn: int, first_ppn: int, row: int) -> bool:
+    """Whether the page is read from and programmed to pages of the numbers of the first one's."""
+    same_number = device.number_in_block(ppn) == device.number_in_block(first_ppn)
+    return same_number and device.row(plane, place(device, plane, ppn)) == row
+
+
+def place(device: Device, plane: int, ppn: int) -> Place:
+    """Where the page would be moved to."""
+    return place_relocated_page(device, plane, device.physical[ppn][0], ppn)
+
+
+def move(device: Device, plane: int, ppn: int) -> None:
+    lpn, version = device.physical[ppn]
+    device.read_flash(lpn)
+    target = place(device, plane, ppn)
+    device.logical[lpn].ppn = device.program(plane, target, lpn, version, relocated=True)
+    device.programmed(plane, target)
+    device.counters["relocated_pages"] += 1
+
+
+# Erases
+
+
+def erase(device: Device, leader: int) -> None:
+    """End the round, and the foreground GC of its planes that have reached their goals."""
+    pairs = device.rounds.pop(leader)
+    for block, mask in pairs:
+        erase_pair(device, block, mask)
+    for plane in device.planes_of(pairs):
+        if device.foreground[plane]:
+            device.foreground[plane] = device.goes_on(plane)
+
+
+def erase_pair(device: Device, block: int, mask: int) -> None:
+    disturb(device, block, mask)
+    for sub in device.sub_blocks_of_set(block, mask):
+        device.written[sub] = 0
+        device.erases[sub] += 1
+        device.counters["erased_sub_blocks"] += 1
+    device.counters["erases"] += 1
+    device.relocated_last[block] = 0
+    if device.free_in_block(block):
+        device.pools[device.plane_of_block(block)].append(block)
+    if device.written_in_block(block):
+        device.enter_index(block)
+    device.reclassify(block)
+
+
+def disturb(device: Device, block: int, mask: int) -> None:
+    if not device.config.erase_disturbs or device.config.isolation == "hardware":
+        return
+    for sub in device.sub_blocks_of_set(block, erase_sets.adjacent(device.config, mask)):
+        for ppn in filter(device.is_written, device.pages_of_sub_block(sub)):
+            device.physical[ppn] = (device.physical[ppn][0], SPOILED)

@@ -1,0 +1,111 @@
+"""The reference as its users see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .config import ReferenceConfig
+from .device import Device
+from .events import EventLoop
+from .loop import Request, Steps
+from .policies import Policy
+from .untimed import UntimedLoop
+
+
+class Reference:
+    """The reference device: `run` it with a policy, or take its `decisions` yourself."""
+
+    def __init__(self, config: ReferenceConfig, policy: Policy | None = None) -> None:
+        self.config = config
+        self.policy = policy
+        self.device = Device(config)
+        self.loop = UntimedLoop(self.device) if config.timing == "none" else EventLoop(self.device)
+        self._serial = 0
+
+    @property
+    def latencies(self) -> dict[int, int]:
+        """Request serial (its place in all input so far) -> ns; reads and writes of `timing: event` only."""
+        return self.loop.latencies
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return self.device.counters
+
+    def run(
+        self,
+        requests: Iterable[tuple[int, int, int, int, int]],
+        *,
+        horizon: int | None = None,
+        last: bool = True,
+    ) -> None:
+        """Carry out (arrival_ns, lpn, pages, op, flags) requests; with `last=False` more are to come.
+
+        A horizon counts the written pages admitted since the last run that ended; give the same with
+        every chunk. Raises IllegalEraseSet where the policy chooses a set that may not be erased.
+        """
+        assert self.policy is not None, "a reference without a policy is driven by decisions()"
+        steps = self.decisions(requests, horizon=horizon, last=last)
+        choice: Any = None
+        while True:
+            try:
+                plane = steps.send(choice)
+            except StopIteration:
+                return
+            choice = self.policy(self.device, plane)
+
+    def decisions(
+        self,
+        requests: Iterable[tuple[int, int, int, int, int]],
+        *,
+        horizon: int | None = None,
+        last: bool = True,
+    ) -> Steps:
+        """As `run`, but yields each plane that needs a victim and takes a list of (block, mask) by `send`.
+
+        A refused set raises IllegalEraseSet and ends the generator, not the run: `decisions([], ...)`
+        comes back to the same decision.
+        """
+        for arrival_ns, lpn, pages, op, flags in requests:
+            self.loop.input.append(Request(self._serial, arrival_ns, lpn, pages, op, flags))
+            self._serial += 1
+        self.loop.horizon = horizon
+        yield from self.loop.steps(last)
+        if last or self.loop.horizon_reached():
+            self.device.audit()
+            self.loop.reset_input()
+
+    def export(self) -> dict[str, Any]:
+        """All state as plain lists; blocks, planes and pages by their device-wide numbers."""
+        device = self.device
+        planes = range(self.config.planes)
+        return {
+            "logical_ppn": [page.ppn for page in device.logical],
+            "logical_version": [page.version for page in device.logical],
+            "accepted": [page.accepted for page in device.logical],
+            "physical": list(device.physical),
+            "written": list(device.written),
+            "valid": [device.valid_in_sub_block(sub) for sub in range(len(device.written))],
+            "erases": list(device.erases),
+            "closed_at": list(device.closed_at),
+            "invalidated_at": list(device.invalidated_at),
+            "open": [[self._open_block(p, stream) for stream in range(self.config.streams)] for p in planes],
+            "pool": [list(pool) for pool in device.pools],
+            "ages": [list(blocks) for blocks in device.ages],
+            "buckets": [[list(bucket) for bucket in buckets] for buckets in device.buckets],
+            "free_pages": [device.free_pages(plane) for plane in planes],
+            "leaders": [-1 if (leader := device.leader_of(p)) is None else leader for p in planes],
+            "rounds": [device.rounds.get(plane, []) for plane in planes],
+            "foreground": list(device.foreground),
+            "die_cursor": self.loop.die_cursor,
+            "plane_cursors": list(device.plane_cursors),
+            "est": list(self.loop.est),
+            "clock": device.clock,
+            "now": self.loop.now,
+            "hotness": [n for row in device.hotness.rows for n in row] if device.hotness else [],
+            "groups": [[groups.group_of(block) for block in groups.standing] for groups in device.groups],
+        }
+
+    def _open_block(self, plane: int, stream: int) -> int:
+        place = self.device.open.get((plane, stream))
+        return -1 if place is None else place.block
