@@ -117,29 +117,42 @@ def ippbe(limit: int, tau: float) -> Policy:
         first, *others = _units(device, plane)
         if device.objection(plane, [first]) is not None:
             return greedy(device, plane)
-        chosen = _with_more(device, plane, [first], _sparse(device, others, tau), limit - 1)
-        numbers = {device.number_in_plane(block) for block, _ in chosen}
+        led = _with_more(device, plane, [first], others, limit - 1, tau)
+        chosen = led
         for sibling in device.siblings(plane) if device.config.multi_plane != "none" else []:
-            if device.leader_of(sibling) is None:
-                units = _sparse(device, _units(device, sibling), tau)
-                if device.config.multi_plane == "strict":
-                    units = [pair for pair in units if device.number_in_plane(pair[0]) in numbers]
-                chosen = _with_more(device, plane, chosen, units, limit)
+            if device.config.multi_plane == "strict":
+                for pair in _partners(device, led, sibling):
+                    chosen = _with_more(device, plane, chosen, [pair], 1, tau)
+            else:
+                chosen = _with_more(device, plane, chosen, _units(device, sibling), limit, tau)
         return chosen
 
     return policy
 
 
-def _with_more(device: Device, plane: int, chosen: list[Pair], pairs: list[Pair], most: int) -> list[Pair]:
-    """Up to `most` of the pairs added, of blocks not chosen yet; the first illegal one ends it."""
+def _with_more(
+    device: Device, plane: int, chosen: list[Pair], pairs: list[Pair], most: int, tau: float
+) -> list[Pair]:
+    """Up to `most` of the pairs added, of blocks not chosen yet; the first illegal or heavy one ends it."""
     added: list[Pair] = []
     for pair in pairs:
         if pair[0] in [block for block, _ in chosen + added]:
             continue
-        if len(added) == most or device.objection(plane, chosen + added + [pair]) is not None:
+        heavy = not _is_sparse(device, pair, tau)
+        if len(added) == most or heavy or device.objection(plane, chosen + added + [pair]) is not None:
             break
         added.append(pair)
     return chosen + added
+
+
+def _partners(device: Device, led: list[Pair], sibling: int) -> list[Pair]:
+    """Of the blocks of a sibling with the numbers of those led, the unit with most invalid pages of each."""
+    units = _units(device, sibling)
+    found = []
+    for block, _ in led:
+        partner = device.blocks_of_plane(sibling)[device.number_in_plane(block)]
+        found += [pair for pair in units if pair[0] == partner][:1]
+    return found
 
 
 def _units(device: Device, plane: int) -> list[Pair]:
@@ -152,10 +165,8 @@ def _units(device: Device, plane: int) -> list[Pair]:
     return sorted(with_invalid, key=lambda pair: (-invalid_in_set(device, *pair), pair))
 
 
-def _sparse(device: Device, pairs: list[Pair], tau: float) -> list[Pair]:
-    """Those of the units that hold fewer valid pages than the share `tau` of a unit's pages."""
+def _is_sparse(device: Device, pair: Pair, tau: float) -> bool:
+    """Does the unit hold fewer valid pages than the share `tau` of its pages?"""
+    block, mask = pair
+    return valid_in_set(device, block, mask) < tau * mask.bit_count() * device.config.pages_per_sub_block
 
-    def size(mask: int) -> int:
-        return mask.bit_count() * device.config.pages_per_sub_block
-
-    return [(block, mask) for block, mask in pairs if valid_in_set(device, block, mask) < tau * size(mask)]
