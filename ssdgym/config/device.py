@@ -10,7 +10,7 @@ from pydantic import Field, PositiveInt, model_validator
 from ssdgym.config.ftl import MAX_PAGES, FtlConfig, GcConfig, HotnessConfig
 from ssdgym.config.geometry import EnergyConfig, GeometryConfig, TimingConfig
 from ssdgym.config.loading import Config, Source, load_config
-from ssdgym.config.placements import SUB_BLOCK_PLACEMENTS, Placement
+from ssdgym.config.placements import STREAMS, SUB_BLOCK_PLACEMENTS, Placement
 from ssdgym.errors import SsdgymError
 
 __all__ = [
@@ -52,6 +52,12 @@ class DeviceConfig(Config):
     erase_disturbs: bool = Field(
         False, description="a check: an erase spoils neighbours that hardware isolation does not keep from it"
     )
+    # Hu et al., ICS 2011: commands of several planes share block and page address; newer chips ask less.
+    multi_plane: Literal["none", "strict", "relaxed"] = Field(
+        "none",
+        description="commands that planes of a die share: none; of equal page numbers, and erases of equal "
+        "block numbers only (strict) or of any blocks (relaxed)",
+    )
     timing: TimingConfig
     energy: EnergyConfig = EnergyConfig()
     ftl: FtlConfig = FtlConfig()
@@ -82,6 +88,22 @@ class DeviceConfig(Config):
             )
         if placement == "hotness_groups":
             _check_groups(geometry.blocks_per_plane, self.ftl.hotness.groups)
+        return self
+
+    @model_validator(mode="after")
+    def _planes_fit(self) -> DeviceConfig:
+        """Commands of several planes against the geometry, and writes that use them against both."""
+        if self.multi_plane != "none" and self.geometry.planes_per_die == 1:
+            raise ValueError(f"multi_plane {self.multi_plane} needs geometry.planes_per_die above 1")
+        if not self.ftl.multi_plane_writes:
+            return self
+        if self.multi_plane == "none":
+            raise ValueError("ftl.multi_plane_writes needs multi_plane strict or relaxed, not none")
+        if self.ftl.placement not in STREAMS:
+            raise ValueError(
+                f"ftl.multi_plane_writes needs an ftl.placement in streams ({', '.join(STREAMS)}), not "
+                f"{self.ftl.placement}"
+            )
         return self
 
     @model_validator(mode="after")

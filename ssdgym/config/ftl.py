@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from ssdgym.config.loading import Config
-from ssdgym.config.placements import Placement
+from ssdgym.config.placements import STREAMS, Placement
 
 #: Page numbers are 32-bit.
 MAX_PAGES = 2**31 - 1
@@ -34,6 +34,10 @@ class GcConfig(Config):
     priority: Literal["first", "after_reads"] = Field(
         "first", description="foreground GC before all host commands of the die, or after its reads"
     )
+    # Tiny-Tail Flash (Yan et al., FAST 2017), without its parity reads.
+    copyback: bool = Field(
+        False, description="pages are relocated within their plane without crossing the channel, unchecked"
+    )
 
     @model_validator(mode="after")
     def _one_threshold(self) -> GcConfig:
@@ -55,7 +59,7 @@ class GcConfig(Config):
 class HotnessConfig(Config):
     """Which pages are hot: a table of counters found by hashes, and the degrees that part the hotness groups.
 
-    Used by the placements hot_to_victims and hotness_groups (SpeedupGC, sections III-B and IV-A).
+    Used by the placements hot_cold, hot_to_victims and hotness_groups (SpeedupGC, sections III-B and IV-A).
     """
 
     hashes: int = Field(7, ge=1, le=16, description="rows of the table, each with a hash of its own")
@@ -106,12 +110,20 @@ class FtlConfig(Config):
     placement: Placement = Field(
         "sep_gc",
         description="single: one write stream; sep_gc: relocated pages in a stream of their own; "
-        "hot_to_victims: hot host pages to the sub-blocks that would be erased next; hotness_groups: hot "
-        "pages to blocks of the group of their hotness",
+        "hot_cold: hot pages, the host's and relocated ones, in a stream of their own; hot_to_victims: hot "
+        "host pages to the sub-blocks that would be erased next; hotness_groups: hot pages to blocks of the "
+        "group of their hotness",
     )
     hotness: HotnessConfig = HotnessConfig()
-    allocation: Literal["static", "dynamic"] = Field(
-        "static", description="plane by logical page, or the die that is idle first"
+    # late: by state, as SSDsim does (Hu et al., ICS 2011); dynamic: by queue, as Park et al. (IEEE CAL 2010).
+    allocation: Literal["static", "dynamic", "late"] = Field(
+        "static",
+        description="static: plane by logical page; dynamic: a write is bound, when it is queued, to the die "
+        "that should be idle first; late: writes wait in one queue, and a die takes one when it is idle",
+    )
+    # Shin, Electronics Letters 2018.
+    multi_plane_writes: bool = Field(
+        False, description="waiting writes are programmed together in planes of one die; needs multi_plane"
     )
     timing: Literal["none", "event"] = Field("event", description="count only, or simulate time")
     queue_depth: int = Field(
@@ -134,4 +146,4 @@ class FtlConfig(Config):
     @property
     def streams(self) -> int:
         """Write streams of a plane."""
-        return 2 if self.placement == "sep_gc" else 1
+        return STREAMS.get(self.placement, 1)
