@@ -120,7 +120,13 @@ def _report(
     from ssdgym.experiments.claims import check_claims
     from ssdgym.experiments.grid import write_grid
     from ssdgym.experiments.paper_figures import bars_of, draw
-    from ssdgym.experiments.paper_report import assumed_lines, claim_lines, markdown, paths_of
+    from ssdgym.experiments.paper_report import (
+        assumed_lines,
+        claim_lines,
+        footprint_lines,
+        markdown,
+        paths_of,
+    )
     from ssdgym.files import writable_folder, write_bytes
 
     results = [sample.result for sample in samples]
@@ -138,7 +144,7 @@ def _report(
         for bars, findings in panels:
             console().print(_table(figure, bars))
             print("\n".join(claim_lines(figure.number_of(bars.panel), findings)))
-        print("\n".join(["", *assumed_lines(results), *files]))
+        print("\n".join(["", *footprint_lines(results), *assumed_lines(results), *files]))
     claims = [
         {"panel": figure.number_of(bars.panel), **finding.as_dict()}
         for bars, findings in panels

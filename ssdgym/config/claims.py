@@ -35,8 +35,10 @@ class _Comparison(_Claim):
     against: Annotated[Names, Field(min_length=1)] = Field(
         description="The bars it is compared with; of several, the mean of the changes counts."
     )
-    statistic: Literal["each", "mean", "maximum"] = Field(
-        "mean", description="Of the changes on those workloads: each of them, their mean, or the largest."
+    statistic: Literal["each", "mean", "median", "maximum"] = Field(
+        "mean",
+        description="Of the changes on those workloads: each of them, their mean, their median (of most), or "
+        "the largest.",
     )
 
 
@@ -113,14 +115,55 @@ class ValueClaim(_Claim):
         return self
 
 
+class AtMostClaim(_Claim):
+    """The metric is at most so much on every workload."""
+
+    kind: Literal["at_most"]
+    value: float
+
+
 class TrendClaim(_Claim):
     """The metric falls or rises along the variants of the figure, in their order."""
 
     kind: Literal["trend"]
+    against: str = Field(
+        "", description="A bar; what falls or rises is the metric over its own. Empty: the metric itself."
+    )
     direction: Direction
 
 
+class ExtremeClaim(_Claim):
+    """The workloads that it names have the lowest or highest of all, in whatever order among themselves."""
+
+    kind: Literal["extreme"]
+    workloads: Annotated[Texts, Field(min_length=1)] = Field(description="Those at that end.")
+    against: Names = Field(
+        (), description="The bars it is compared with, by their changes; empty: the metric itself."
+    )
+    which: Literal["lowest", "highest"] = Field(
+        description="Of changes, falls count as lower: the largest fall is the lowest."
+    )
+
+
+class ResemblesClaim(_Claim):
+    """The change of the metric is, workload by workload, nearer to that of one metric than of another."""
+
+    kind: Literal["resembles"]
+    against: Annotated[Names, Field(min_length=1)] = Field(description="The bars it is compared with.")
+    metric: str = Field(description="The one.")
+    rather_than: str = Field(description="The other.")
+
+
 ClaimConfig = Annotated[
-    ChangeClaim | LimitClaim | UnchangedClaim | DirectionClaim | RangeClaim | ValueClaim | TrendClaim,
+    ChangeClaim
+    | LimitClaim
+    | UnchangedClaim
+    | DirectionClaim
+    | RangeClaim
+    | ValueClaim
+    | AtMostClaim
+    | TrendClaim
+    | ExtremeClaim
+    | ResemblesClaim,
     Field(discriminator="kind"),
 ]

@@ -34,7 +34,7 @@ class GcConfig(Config):
     priority: Literal["first", "after_reads"] = Field(
         "first", description="foreground GC before all host commands of the die, or after its reads"
     )
-    # Tiny-Tail Flash (FAST 2017), as the study on parallel block erase names it; its parity reads are not there.
+    # Tiny-Tail Flash (Yan et al., FAST 2017), without its parity reads.
     copyback: bool = Field(
         False, description="pages are relocated within their plane without crossing the channel, unchecked"
     )
@@ -115,7 +115,7 @@ class FtlConfig(Config):
         "group of their hotness",
     )
     hotness: HotnessConfig = HotnessConfig()
-    # By state as in SSDsim (Hu et al., ICS 2011), which binds late; binding on arrival as Park et al., IEEE CAL 2010.
+    # late: by state, as SSDsim does (Hu et al., ICS 2011); dynamic: by queue, as Park et al. (IEEE CAL 2010).
     allocation: Literal["static", "dynamic", "late"] = Field(
         "static",
         description="static: plane by logical page; dynamic: a write is bound, when it is queued, to the die "

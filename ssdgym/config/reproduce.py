@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PositiveInt, model_validator
 
-from ssdgym.config.claims import ClaimConfig, Texts, TrendClaim
+from ssdgym.config.claims import ClaimConfig, ExtremeClaim, Texts, TrendClaim
 from ssdgym.config.loading import Config
 
 
@@ -38,7 +38,7 @@ class FigureConfig(Config):
     """One figure of a paper: which cells it takes, and its panels."""
 
     paper: str = Field(description="Name of the paper: that of the folder.")
-    figure: str = Field(description="Number of the figure in the paper.")
+    figure: str = Field(min_length=1, description="Its number in the paper; a word where it is not there.")
     title: str = Field(description="What it shows.")
     devices: Annotated[Texts, Field(min_length=1)] = Field(description="Names of devices.")
     policies: Annotated[Texts, Field(min_length=1)] = Field(("greedy",), description="Policies.")
@@ -50,7 +50,8 @@ class FigureConfig(Config):
     variants: dict[str, dict[str, Any]] = Field(
         default_factory=dict,
         description="Names of variants, in order, with dotted fields of the device or its FTL "
-        "(ftl.gc.free_fraction) and their values: the second axis of the figure.",
+        "(ftl.gc.free_fraction) and their values, or with the name of another device: the second axis of the "
+        "figure.",
     )
     fit: Literal["none", "address_space"] = Field(
         "none", description="address_space: the logical space of every device is that of the trace."
@@ -75,13 +76,20 @@ class FigureConfig(Config):
         return self.devices if self.series == "device" else self.policies
 
     @property
+    def all_devices(self) -> Texts:
+        """Names of the devices, those that variants name included."""
+        others = (changes["device"] for changes in self.variants.values() if "device" in changes)
+        return tuple(dict.fromkeys((*self.devices, *others)))
+
+    @property
     def variant_names(self) -> Texts:
         """Names of the variants; one without a name where there are none."""
         return tuple(self.variants) or ("",)
 
     def number_of(self, panel: PanelConfig) -> str:
-        """What the paper calls a panel: ``12a``."""
-        return self.figure + panel.name
+        """What the paper calls a panel, ``12a``, or what we call one that it does not have: ``limit-a``."""
+        joint = "-" if panel.name and not self.figure[-1].isdigit() else ""
+        return self.figure + joint + panel.name
 
     @model_validator(mode="after")
     def _names_fit(self) -> FigureConfig:
@@ -92,7 +100,7 @@ class FigureConfig(Config):
             raise ValueError("gives two panels the same name; name each by its letter")
         _all_known("over_provisioning", tuple(self.over_provisioning), self.workloads, "workload")
         for name, scale in self.scales.items():
-            _all_known(f"scales.{name}.devices", tuple(scale.devices), self.devices, "device")
+            _all_known(f"scales.{name}.devices", tuple(scale.devices), self.all_devices, "device")
             if scale.workloads and not set(scale.workloads) & set(self.workloads):
                 raise ValueError(f"has no workload that is among those of scales.{name}.workloads")
         return self
@@ -103,11 +111,17 @@ class FigureConfig(Config):
         for number, claim in enumerate(panel.claims):
             where = f"{field}.claims.{number}"
             _all_known(f"{where}.series", (claim.series,), self.bars, self.series)
-            _all_known(f"{where}.against", getattr(claim, "against", ()), self.bars, self.series)
+            _all_known(f"{where}.against", _listed(getattr(claim, "against", ())), self.bars, self.series)
             _all_known(f"{where}.workloads", claim.workloads, self.workloads, "workload")
             _all_known(f"{where}.variants", claim.variants, tuple(self.variants), "variant")
             if isinstance(claim, TrendClaim) and len(claim.variants or self.variants) < 2:
                 raise ValueError(f"claims a trend in {where}, which needs at least two variants")
+            if isinstance(claim, ExtremeClaim) and set(claim.workloads) == set(self.workloads):
+                raise ValueError(f"claims an extreme in {where} of all its workloads; leave some to compare")
+
+
+def _listed(names: str | Texts) -> Texts:
+    return tuple(filter(None, (names,))) if isinstance(names, str) else names
 
 
 def _all_known(field: str, names: Texts, known: Texts, what: str) -> None:

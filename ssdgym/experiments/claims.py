@@ -10,17 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssdgym.config.claims import (
+    AtMostClaim,
     ChangeClaim,
     ClaimConfig,
     DirectionClaim,
+    ExtremeClaim,
     LimitClaim,
     RangeClaim,
+    ResemblesClaim,
     TrendClaim,
     UnchangedClaim,
     ValueClaim,
 )
 from ssdgym.config.reproduce import FigureConfig, PanelConfig
-from ssdgym.experiments.samples import Place, Sample, Values, values_of, variants_of, workloads_of
+from ssdgym.experiments.samples import (
+    Place,
+    Sample,
+    Values,
+    relative,
+    values_of,
+    variants_of,
+    workloads_of,
+)
 from ssdgym.experiments.statistics import Estimate, stratified_bootstrap
 from ssdgym.experiments.verdicts import Verdict, side_of, verdict
 
@@ -38,9 +49,10 @@ class Finding:
         workloads: those it was checked on.
         claimed: how many of those that were run it is about.
         measured: what the claim counts, here: a change (the metric of one series over that of the other,
-            minus one), or for a value the metric itself; of a range, the smallest change and the largest.
-            Empty where nothing was measured.
-        per_workload: the same for each workload, mean over all else.
+            minus one), or for a value the metric itself; of a range, the smallest change and the largest; of
+            an extreme, how far it is from the nearest of the rest; of a resemblance, by how much one distance
+            is smaller than the other. Empty where nothing was measured.
+        per_workload: the same for each workload, mean over all else; of an extreme its change, or value.
         verdict: see ``ssdgym.experiments.verdicts``.
     """
 
@@ -70,37 +82,71 @@ def check_claims(figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sam
 
     A workload on which a claim's metric was not measured, or is 0 where it is divided by, is left out of it.
     """
-    values = values_of(samples, panel)
     run = workloads_of(samples)
-    return [_check(figure, claim, values, run) for claim in panel.claims]
+    return [_check(figure, claim, _values_for(claim, panel, samples), run) for claim in panel.claims]
 
 
-def _check(figure: FigureConfig, claim: ClaimConfig, values: Values, run: Sequence[str]) -> Finding:
-    wanted = [name for name in run if not claim.workloads or name in claim.workloads]
-    claimed = len(claim.workloads or figure.workloads)
+def _values_for(claim: ClaimConfig, panel: PanelConfig, samples: Sequence[Sample]) -> tuple[Values, ...]:
+    """Values of the metrics that a claim is about, that of the panel first."""
+    others = (claim.metric, claim.rather_than) if isinstance(claim, ResemblesClaim) else ()
+    panels = [panel, *(panel.model_copy(update={"metric": metric}) for metric in others)]
+    return tuple(values_of(samples, one) for one in panels)
+
+
+def _check(
+    figure: FigureConfig, claim: ClaimConfig, values: tuple[Values, ...], run: Sequence[str]
+) -> Finding:
+    # An extreme is one among all workloads, whichever it names.
+    chosen = () if isinstance(claim, ExtremeClaim) else claim.workloads
+    wanted = [name for name in run if not chosen or name in chosen]
+    claimed = len(chosen or figure.workloads)
     columns = [column for name in wanted for column in _columns(figure, claim, values, name)]
     seeds = sorted(set.intersection(*(set(scores) for _, scores in columns))) if columns else []
-    if not seeds:
-        return Finding(claim, (), claimed, (), {}, "not measured")
-    matrix = np.array([[scores[seed] for _, scores in columns] for seed in seeds])
     names = np.array([name for name, _ in columns])
     found = tuple(dict.fromkeys(names.tolist()))
-    measured, steps = _measured(figure, claim, matrix)
+    if not seeds or (isinstance(claim, ExtremeClaim) and not _can_be_compared(claim, found)):
+        return Finding(claim, (), claimed, (), {}, "not measured")
+    matrix = np.array([[scores[seed] for _, scores in columns] for seed in seeds])
+    measured, steps = _measured(figure, claim, matrix, names)
     per_workload = {name: float(matrix[:, names == name].mean()) for name in found}
     return Finding(claim, found, claimed, measured, per_workload, verdict(claim, measured, steps))
 
 
-def _columns(figure: FigureConfig, claim: ClaimConfig, values: Values, workload: str) -> list[Column]:
+def _can_be_compared(claim: ExtremeClaim, found: Sequence[str]) -> bool:
+    """Whether all workloads that the claim names were measured, and one that it does not."""
+    return set(claim.workloads) < set(found)
+
+
+def _columns(
+    figure: FigureConfig, claim: ClaimConfig, values: tuple[Values, ...], workload: str
+) -> list[Column]:
     """The comparisons that a claim makes on a workload; a trend is all of its variants or none."""
-    variants = variants_of(figure, claim.variants)
-    places = [Place(claim.series, workload, variant) for variant in variants]
-    if isinstance(claim, ValueClaim):
-        return [(workload, values[place]) for place in places if place in values]
+    own = values[0]
+    places = [Place(claim.series, workload, variant) for variant in variants_of(figure, claim.variants)]
     if isinstance(claim, TrendClaim):
-        found = [_changes(values, place, places[0]) for place in places[1:]]
+        own = relative(own, claim.against) if claim.against else own
+        found = [_changes(own, place, places[0]) for place in places[1:]]
         return [] if any(scores is None for scores in found) else [(workload, s) for s in found if s]
+    if isinstance(claim, ValueClaim | AtMostClaim) or not claim.against:
+        return [(workload, own[place]) for place in places if place in own]
     pairs = [(place, place._replace(series=other)) for place in places for other in claim.against]
-    return [(workload, scores) for pair in pairs if (scores := _changes(values, *pair))]
+    compare = _nearness if isinstance(claim, ResemblesClaim) else _own_changes
+    return [(workload, scores) for pair in pairs if (scores := compare(values, *pair))]
+
+
+def _own_changes(values: tuple[Values, ...], place: Place, base: Place) -> dict[int, float] | None:
+    """The changes of the panel's metric."""
+    return _changes(values[0], place, base)
+
+
+def _nearness(values: tuple[Values, ...], place: Place, base: Place) -> dict[int, float] | None:
+    """By seed, how far the panel's metric changes from what the second does, less how far from the third."""
+    found = [_changes(one, place, base) for one in values]
+    if any(scores is None for scores in found):
+        return None
+    own, one, other = (scores for scores in found if scores is not None)
+    common = sorted(own.keys() & one.keys() & other.keys())
+    return {seed: abs(own[seed] - one[seed]) - abs(own[seed] - other[seed]) for seed in common}
 
 
 def _changes(values: Values, place: Place, base: Place) -> dict[int, float] | None:
@@ -113,23 +159,36 @@ def _changes(values: Values, place: Place, base: Place) -> dict[int, float] | No
 
 
 def _measured(
-    figure: FigureConfig, claim: ClaimConfig, matrix: Scores
+    figure: FigureConfig, claim: ClaimConfig, matrix: Scores, names: NDArray[np.str_]
 ) -> tuple[tuple[Estimate, ...], list[float]]:
-    """What a claim counts over a matrix (seeds, comparisons); of a trend the steps along it, too."""
+    """What a claim counts over a matrix (seeds, comparisons) on the workloads of these names; of a trend the
+    steps along it, too.
+    """
     if isinstance(claim, RangeClaim):
         return (_estimate(matrix, np.min), _estimate(matrix, np.max)), []
     if isinstance(claim, TrendClaim):
         changes = len(variants_of(figure, claim.variants)) - 1
         along = matrix.mean(axis=0).reshape(-1, changes).mean(axis=0)
         return (_estimate(matrix[:, changes - 1 :: changes], np.mean),), np.diff(along, prepend=0.0).tolist()
-    if isinstance(claim, ValueClaim):
+    if isinstance(claim, ValueClaim | ResemblesClaim):
         return (_estimate(matrix, np.mean),), []
+    if isinstance(claim, AtMostClaim):
+        return (_estimate(matrix, np.max),), []
+    if isinstance(claim, ExtremeClaim):
+        return (_estimate(matrix, _distance(claim, np.isin(names, claim.workloads))),), []
     return (_estimate(matrix, _statistic(claim)),), []
 
 
 def _estimate(matrix: Scores, statistic: Callable[[Scores], Any]) -> Estimate:
     """Of the comparisons, each the mean over its seeds."""
     return stratified_bootstrap(matrix, lambda drawn: float(statistic(drawn.mean(axis=0))))
+
+
+def _distance(claim: ExtremeClaim, named: NDArray[np.bool_]) -> Callable[[Scores], float]:
+    """How far the workloads that a claim names lie apart from the nearest of the others."""
+    if claim.which == "lowest":
+        return lambda scores: float(scores[named].max() - scores[~named].min())
+    return lambda scores: float(scores[named].min() - scores[~named].max())
 
 
 def _statistic(
@@ -140,6 +199,8 @@ def _statistic(
     match claim.statistic:
         case "mean":
             return lambda changes: float(changes.mean())
+        case "median":
+            return lambda changes: float(np.median(changes))
         case "maximum":
             return lambda changes: float(side * (side * changes).max())
         case "each":

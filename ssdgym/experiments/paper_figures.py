@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ssdgym.config.reproduce import FigureConfig, PanelConfig
-from ssdgym.experiments.samples import Place, Sample, Values, values_of, workloads_of
+from ssdgym.experiments.samples import Place, Sample, relative, values_of, workloads_of
 from ssdgym.experiments.statistics import Estimate, stratified_bootstrap
 from ssdgym.experiments.style import color_of, legend_below, save_figure, styled
 
@@ -45,7 +45,9 @@ class Bars:
 
 def bars_of(figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -> Bars:
     """Return the numbers of a panel from the samples of its figure; NaN where nothing was measured."""
-    values = _relative(values_of(samples, panel), panel.normalise_to)
+    values = values_of(samples, panel)
+    if panel.normalise_to is not None:
+        values = relative(values, panel.normalise_to)
     workloads = workloads_of(samples)
     groups = [(workload, variant) for workload in workloads for variant in figure.variant_names]
     estimates = {
@@ -60,18 +62,6 @@ def bars_of(figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample])
                 estimates[Place(name, MEAN, variant)] = _mean(columns)
             groups.append((MEAN, variant))
     return Bars(panel, figure.bars, tuple(groups), estimates)
-
-
-def _relative(values: Values, base: str | None) -> Values:
-    """Values over those of another series, seed by seed; without those that cannot be divided."""
-    if base is None:
-        return values
-    found: Values = {}
-    for place, scores in values.items():
-        others = values.get(place._replace(series=base), {})
-        if all(others.get(seed) for seed in scores):
-            found[place] = {seed: score / others[seed] for seed, score in scores.items()}
-    return found
 
 
 def _mean(columns: Sequence[dict[int, float]]) -> Estimate:

@@ -8,11 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from ssdgym.config.claims import (
+    AtMostClaim,
     ChangeClaim,
     ClaimConfig,
     DirectionClaim,
+    ExtremeClaim,
     LimitClaim,
     RangeClaim,
+    ResemblesClaim,
     TrendClaim,
     UnchangedClaim,
     ValueClaim,
@@ -23,6 +26,9 @@ from ssdgym.experiments.claims import Finding
 from ssdgym.experiments.paper_figures import Bars
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.statistics import Estimate
+
+#: Pages that a trace touches, those left of them modulo the logical space, and that space.
+_FOOTPRINT = ("workload/trace_pages", "workload/footprint_pages", "logical_pages")
 
 
 def claim_lines(number: str, findings: Sequence[Finding]) -> list[str]:
@@ -51,6 +57,12 @@ def said_of(claim: ClaimConfig) -> str:
             return "lower" if claim.direction == "falls" else "higher"
         case TrendClaim():
             return claim.direction
+        case AtMostClaim():
+            return f"at most {claim.value:g}"
+        case ExtremeClaim():
+            return claim.which
+        case ResemblesClaim():
+            return f"nearer to {claim.metric} than to {claim.rather_than}"
 
 
 def measured_of(finding: Finding) -> str:
@@ -64,6 +76,12 @@ def measured_of(finding: Finding) -> str:
         share = (one.value - claim.beyond) / (claim.value - claim.beyond)
         beyond = f" beyond {claim.beyond:g}" if claim.beyond else ""
         text = f"{_with_interval(one, '.3f')}, {share:.1f} times the paper's{beyond}"
+    elif isinstance(claim, AtMostClaim):
+        text = _with_interval(one, ".3f")
+    elif isinstance(claim, ExtremeClaim):
+        text = f"{_with_interval(one, '+.1%' if claim.against else '+.3f')} from the nearest of the others"
+    elif isinstance(claim, ResemblesClaim):
+        text = f"{_with_interval(one, '+.1%')} of distance"
     else:
         text = _with_interval(one, "+.1%")
     count = len(finding.workloads)
@@ -98,6 +116,8 @@ def markdown(
     lines += ["", "Where this is not the paper's experiment:", ""]
     known = [*figure.departures, *amount.departures, *device_lines(figure), *assumed_lines(results)]
     lines += [f"- {text}" for text in known]
+    lines += ["", "What is left of the traces' addresses:", ""]
+    lines += [f"- {text}" for text in footprint_lines(results)]
     return "\n".join([*lines, ""])
 
 
@@ -140,11 +160,30 @@ def assumed_lines(results: Sequence[Result]) -> list[str]:
     return [f"assumed of {', '.join(names)}: {fields}" for fields, names in found.items()]
 
 
+def footprint_lines(results: Sequence[Result]) -> list[str]:
+    """Return how many pages each trace touches, and how many are left of them modulo the logical space; means
+    over seeds. Devices on which they are as many stand together.
+    """
+    found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
+    for result in results:
+        counts = tuple(result.metric(name) for name in _FOOTPRINT)
+        found.setdefault((result.workload, result.device), []).append(counts)
+    devices: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+    for (workload, device), of_seeds in found.items():
+        means = tuple(round(mean) for mean in np.mean(of_seeds, axis=0))
+        devices.setdefault((workload, means), []).append(device)
+    return [
+        f"footprint of {workload} on {', '.join(names)}: {touched:,} pages, {left:,} of the {logical:,} "
+        "logical ones"
+        for (workload, (touched, left, logical)), names in devices.items()
+    ]
+
+
 def device_lines(figure: FigureConfig) -> list[str]:
     """Return what of the figure's devices no published source gives, as their files say."""
     return [
         f"assumed of {name}, {field}: {reason}"
-        for name in figure.devices
+        for name in figure.all_devices
         for field, reason in load_device(name).assumed.items()
     ]
 

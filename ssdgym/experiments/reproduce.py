@@ -22,6 +22,8 @@ from ssdgym.workloads.records.pages import volume_pages
 #: The file of a paper's folder with what its figures share.
 _COMMON = "common"
 _FTL = "ftl."
+#: What a variant names another device by.
+_DEVICE = "device"
 
 
 def papers() -> list[str]:
@@ -113,10 +115,12 @@ def points_of(figure: FigureConfig, scale: ScaleConfig, traces: Path | None) -> 
 def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, workload: RecordedConfig) -> list[Point]:
     points = []
     for variant in figure.variant_names:
-        changes = figure.variants.get(variant, {})
+        changes = dict(figure.variants.get(variant, {}))
+        other = changes.pop(_DEVICE, None)
         ftl = figure.ftl | {key.removeprefix(_FTL): v for key, v in changes.items() if key.startswith(_FTL)}
         for device_name in figure.devices:
-            device = _device(figure, scale.devices.get(device_name, device_name), variant, name, workload)
+            played = other or device_name
+            device = _device(figure, scale.devices.get(played, played), variant, name, workload)
             for policy in figure.policies:
                 series = device_name if figure.series == "device" else policy
                 points += [
@@ -155,7 +159,11 @@ def _device(
     figure: FigureConfig, device: str, variant: str, workload: str, config: RecordedConfig
 ) -> DeviceConfig:
     model = load_device(device)
-    changes = {k: v for k, v in figure.variants.get(variant, {}).items() if not k.startswith(_FTL)}
+    changes = {
+        field: value
+        for field, value in figure.variants.get(variant, {}).items()
+        if field != _DEVICE and not field.startswith(_FTL)
+    }
     if changes:
         label = f"{device}({', '.join(f'{name}={value}' for name, value in changes.items())})"
         model = with_fields(model, changes, label, f"variants.{variant}")

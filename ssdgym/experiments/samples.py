@@ -52,6 +52,16 @@ def values_of(samples: Sequence[Sample], panel: PanelConfig) -> Values:
     return {place: scores for place, scores in found.items() if place not in lacking}
 
 
+def relative(values: Values, base: str) -> Values:
+    """Values over those of another series, seed by seed; without those that cannot be divided."""
+    found: Values = {}
+    for place, scores in values.items():
+        others = values.get(place._replace(series=base), {})
+        if all(others.get(seed) for seed in scores):
+            found[place] = {seed: score / others[seed] for seed, score in scores.items()}
+    return found
+
+
 def workloads_of(samples: Sequence[Sample]) -> tuple[str, ...]:
     """The workloads that were run, in order."""
     return tuple(dict.fromkeys(sample.place.workload for sample in samples))

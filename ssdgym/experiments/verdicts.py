@@ -8,11 +8,14 @@ from typing import Literal
 import numpy as np
 
 from ssdgym.config.claims import (
+    AtMostClaim,
     ChangeClaim,
     ClaimConfig,
     DirectionClaim,
+    ExtremeClaim,
     LimitClaim,
     RangeClaim,
+    ResemblesClaim,
     TrendClaim,
     UnchangedClaim,
 )
@@ -43,8 +46,9 @@ def verdict(claim: ClaimConfig, measured: Sequence[Estimate], steps: Sequence[fl
     Returns:
         A direction holds if the interval lies on the claimed side of zero; a change holds in magnitude if it
         is between half and twice the claimed one, and so does a value, each beyond what the claim says. A
-        limit, a range or a claim of no change holds if the whole interval keeps it. A trend is measured from
-        its first variant to its last.
+        limit, a range, a bound or a claim of no change holds if the whole interval keeps it. A trend is
+        measured from its first variant to its last; an extreme by its distance from the rest; a resemblance
+        by how much nearer one metric is than the other. Both hold if the interval does not reach zero.
     """
     estimate = measured[0]
     low, high = _limits(estimate)
@@ -53,7 +57,11 @@ def verdict(claim: ClaimConfig, measured: Sequence[Estimate], steps: Sequence[fl
         return "holds" if within else "does not hold"
     if isinstance(claim, UnchangedClaim):
         return "holds" if -claim.within <= low and high <= claim.within else "does not hold"
+    if isinstance(claim, AtMostClaim):
+        return "holds" if high <= claim.value else "does not hold"
     side = side_of(claim)
+    if isinstance(claim, ExtremeClaim | ResemblesClaim):
+        return "holds" if min(side * low, side * high) > 0 else "does not hold"
     if isinstance(claim, ChangeClaim | LimitClaim | DirectionClaim | TrendClaim):
         if min(side * low, side * high) <= 0:
             return "does not hold"
@@ -90,6 +98,10 @@ def side_of(claim: ClaimConfig) -> float:
             return float(np.sign(claim.limit))
         case DirectionClaim() | TrendClaim():
             return -1.0 if claim.direction == "falls" else 1.0
+        case ExtremeClaim():
+            return -1.0 if claim.which == "lowest" else 1.0
+        case ResemblesClaim():
+            return -1.0
     return 1.0
 
 

@@ -15,6 +15,8 @@ from ssdgym.workloads.requests import READ, WRITE
 
 #: Percentiles in hundredths of a percent, so that ranks are computed in integers.
 PERCENTILES = {"p50": 5000, "p95": 9500, "p99": 9900, "p99.9": 9990, "p99.99": 9999}
+#: Of so many requests one counts for the tail latency: 0.001 %, as in the study on the block size of 3D NAND.
+_REQUESTS_PER_SLOW_ONE = 100_000
 
 
 def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
@@ -22,23 +24,30 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
 
     ``write_amplification`` is page programs per host page written, None if none was. ``lost_pages`` counts
     reads that did not find the newest data, plus every logical page that an audit of the whole map finds
-    wrong now.
+    wrong now. ``mean_victim_valid_pages`` is per block erased, None without any. ``clustered_share`` is, of
+    the relocated pages, that of those with another one beside them in their block, None without any.
     """
     run = state.run[i, 0]
     counters = {name: int(run[name]) for name in _COUNTERS}
     written = counters["host_pages_written"]
     programs = written + counters["relocated_pages"]
     counters["lost_pages"] += int(count_lost(state, i))
+    victim_valid, clustered = int(run["victim_valid_pages"]), int(run["clustered_pages"])
     return {
-        "write_amplification": programs / written if written else None,
+        "write_amplification": _share(programs, written),
         **counters,
+        "mean_victim_valid_pages": _share(victim_valid, counters["erases"]),
+        "clustered_share": _share(clustered, counters["relocated_pages"]),
         "mean_gc_latency_ns": _mean_gc_latency_ns(counters, device),
         "requests": int(run["serial"]) - int(run["outstanding"]),
         "duration_ns": int(run["now"] - run["metrics_start_ns"]),
         "read_latency_ns": latency_summary(state, i, READ),
         "write_latency_ns": latency_summary(state, i, WRITE),
+        "latency_ns": latency_summary(state, i, READ, WRITE),
+        "tail_latency_ns": tail_latency_ns(state, i),
         **_energy(counters, device),
         "wear": _wear(state, i, device),
+        "logical_pages": device.host_pages,
         "isolation_pages": device.geometry.physical_pages - device.usable.physical_pages,
         "policy_memory_bytes": table_bytes(device, state),
     }
@@ -51,6 +60,9 @@ _COUNTERS = (
     "host_pages_trimmed",
     "hot_pages_written",
     "relocated_pages",
+    "joined_moves",
+    "joined_writes",
+    "max_victim_valid_pages",
     "erases",
     "erased_sub_blocks",
     "gc_invocations",
@@ -63,6 +75,10 @@ _COUNTERS = (
     "slow_requests",
     "lost_pages",
 )
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
 
 
 def _mean_gc_latency_ns(counters: dict[str, int], device: DeviceConfig) -> float | None:
@@ -99,25 +115,25 @@ def _wear(state: State, i: int, device: DeviceConfig) -> dict[str, float]:
     }
 
 
-def kept_latencies(state: State, i: int, op: int) -> np.ndarray:
+def kept_latencies(state: State, i: int, *ops: int) -> np.ndarray:
     """Latencies in ns that were kept one by one, in the order in which the requests were started."""
-    return state.latency["ns"][i][state.latency["op"][i] == op + 1]
+    return state.latency["ns"][i][np.isin(state.latency["op"][i], [op + 1 for op in ops])]
 
 
-def latency_summary(state: State, i: int, op: int) -> dict[str, float | int | bool]:
-    """Mean, percentiles and maximum of the latencies of reads (op 0) or writes (op 1), ns.
+def latency_summary(state: State, i: int, *ops: int) -> dict[str, float | int | bool]:
+    """Mean, percentiles and maximum of the latencies of reads (op 0), writes (op 1) or both together, ns.
 
     Percentiles are exact (nearest rank) as long as every request was kept or the rank is among the slowest
     kept; otherwise they are the middle of a histogram bin, within 0.8 %, and ``exact`` is false.
     """
-    histogram = state.histogram[i, op]
+    histogram = state.histogram[i, list(ops)].sum(axis=0)
     count = int(histogram.sum())
     if count == 0:
         return {"count": 0, "exact": True, **dict.fromkeys(("mean", *PERCENTILES, "max"), 0.0)}
-    kept = np.sort(kept_latencies(state, i, op))
-    slowest = np.sort(state.tail[i, op, 1 : 1 + state.tail[i, op, 0]])
+    kept = np.sort(kept_latencies(state, i, *ops))
+    slowest = _slowest(state, i, *ops)
     every = len(kept) == count
-    total = int(state.run[_LATENCY_SUMS[op]][i, 0])
+    total = sum(int(state.run[_LATENCY_SUMS[op]][i, 0]) for op in ops)
     summary: dict[str, float | int | bool] = {"count": count, "exact": every, "mean": total / count}
     for name, share in PERCENTILES.items():
         rank = -(-count * share // 10_000)  # nearest rank: rounded up
@@ -129,6 +145,30 @@ def latency_summary(state: State, i: int, op: int) -> dict[str, float | int | bo
             summary[name] = float(bin_middles()[np.searchsorted(np.cumsum(histogram), rank)])
     summary["max"] = int(kept[-1]) if every else _largest(slowest, histogram)
     return summary
+
+
+def tail_latency_ns(state: State, i: int) -> float | None:
+    """Mean latency of the slowest 0.001 % of all reads and writes, rounded up to at least one request.
+
+    It is exact or None: without requests, and beyond 100,000 times as many as the device keeps of the slowest
+    of each kind (1.6 thousand million), unless every request was kept.
+    """
+    count = int(state.histogram[i, [READ, WRITE]].sum())
+    if count == 0:
+        return None
+    kept = kept_latencies(state, i, READ, WRITE)
+    slowest = np.sort(kept) if len(kept) == count else _slowest(state, i, READ, WRITE)
+    wanted = -(-count // _REQUESTS_PER_SLOW_ONE)
+    return int(slowest[-wanted:].sum()) / wanted if wanted <= len(slowest) else None
+
+
+def _slowest(state: State, i: int, *ops: int) -> np.ndarray:
+    """The slowest requests of these kinds together, as many as are known without a gap, in rising order."""
+    heaps = [state.tail[i, op] for op in ops]
+    merged = np.sort(np.concatenate([heap[1 : 1 + heap[0]] for heap in heaps]))
+    # A request that a full heap has dropped may be slower than all of the other's but as many as it holds.
+    dropped = any(heap[0] < state.histogram[i, op].sum() for heap, op in zip(heaps, ops, strict=True))
+    return merged[len(merged) - (state.tail.shape[2] - 1) :] if dropped else merged
 
 
 def _largest(slowest: np.ndarray, histogram: np.ndarray) -> float:

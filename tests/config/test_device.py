@@ -72,7 +72,7 @@ def refusal(source: Any) -> str:
         (
             "ftl.placement",
             "double",
-            "must be 'single', 'sep_gc', 'hot_to_victims' or 'hotness_groups', not 'double'",
+            "must be 'single', 'sep_gc', 'hot_cold', 'hot_to_victims' or 'hotness_groups', not 'double'",
         ),
         ("isolation", "plastic", "must be 'none', 'software' or 'hardware', not 'plastic'"),
         ("isolation_layers", 0, "must be greater than 0, not 0"),
@@ -92,7 +92,10 @@ def refusal(source: Any) -> str:
         ("ftl.hotness.thresholds", [5, 3], "thresholds = [5, 3] must rise strictly"),
         ("ftl.hotness.thresholds", [0, 3], "thresholds = [0, 3] must rise strictly from at least 1"),
         ("ftl.hotness.thresholds", [2, 16], "thresholds = [2, 16] must rise strictly from at least 1 to"),
-        ("ftl.allocation", "some", "must be 'static' or 'dynamic', not 'some'"),
+        ("ftl.allocation", "some", "must be 'static', 'dynamic' or 'late', not 'some'"),
+        ("ftl.multi_plane_writes", "some", "must be a valid boolean"),
+        ("ftl.gc.copyback", "some", "must be a valid boolean"),
+        ("multi_plane", "loose", "must be 'none', 'strict' or 'relaxed', not 'loose'"),
         ("ftl.timing", "fast", "must be 'none' or 'event', not 'fast'"),
         ("ftl.queue_depth", -1, "must be greater than or equal to 0, not -1"),
         ("ftl.window_pages", 0, "must be greater than or equal to 1, not 0"),
@@ -285,9 +288,10 @@ def test_sized_to__too_few_blocks_for_the_groups__refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("placement", "streams"), [("single", 1), ("sep_gc", 2), ("hot_to_victims", 1), ("hotness_groups", 1)]
+    ("placement", "streams"),
+    [("single", 1), ("sep_gc", 2), ("hot_cold", 2), ("hot_to_victims", 1), ("hotness_groups", 1)],
 )
-def test_streams__a_second_one_for_relocated_pages_only_with_sep_gc(placement: str, streams: int) -> None:
+def test_streams__a_second_one_for_relocated_pages_or_for_hot_ones(placement: str, streams: int) -> None:
     assert load_device(layered(**placed(placement))).ftl.streams == streams
 
 
@@ -296,6 +300,52 @@ def test_hotness__halved_after_as_many_writes_as_counters_unless_told() -> None:
     assert load_device(layered(**placed("single", counters=512))).ftl.hotness.period == 512
     hotness = load_device(layered(**placed("single", decay_period=100, thresholds=[1, 15]))).ftl.hotness
     assert (hotness.period, hotness.groups) == (100, 2)
+
+
+def several_planes(multi_plane: str, placement: str = "single", planes: int = 2) -> dict[str, Any]:
+    """A device that programs waiting writes together in the planes of a die."""
+    ftl = {**placed(placement)["ftl"], "multi_plane_writes": True}
+    return layered({"planes_per_die": planes}, multi_plane=multi_plane, ftl=ftl)
+
+
+@pytest.mark.parametrize(
+    ("description", "reason"),
+    [
+        (
+            layered({"planes_per_die": 1}, multi_plane="strict"),
+            "multi_plane strict needs geometry.planes_per_die above 1",
+        ),
+        (several_planes("relaxed", planes=1), "multi_plane relaxed needs geometry.planes_per_die above 1"),
+        (
+            several_planes("none"),
+            "ftl.multi_plane_writes needs multi_plane strict or relaxed, not none",
+        ),
+        (
+            several_planes("relaxed", "hotness_groups"),
+            "ftl.multi_plane_writes needs an ftl.placement in streams (single, sep_gc, hot_cold), not "
+            "hotness_groups",
+        ),
+        (several_planes("strict", "hot_to_victims"), "not hot_to_victims"),
+    ],
+)
+def test_several_planes__what_does_not_fit__named(description: dict[str, Any], reason: str) -> None:
+    assert reason in refusal(description)
+
+
+@pytest.mark.parametrize("multi_plane", ["strict", "relaxed"])
+@pytest.mark.parametrize("placement", ["single", "sep_gc", "hot_cold"])
+def test_several_planes__with_a_placement_in_streams__fit(multi_plane: str, placement: str) -> None:
+    assert load_device(several_planes(multi_plane, placement)).ftl.multi_plane_writes
+
+
+def test_several_planes__none_together_and_no_copyback_unless_asked_for() -> None:
+    config = load_device(PLAIN)
+    assert config.multi_plane == "none"
+    assert not config.ftl.multi_plane_writes
+    assert not config.ftl.gc.copyback
+    merged = with_ftl(config, {"gc": {"copyback": True}, "allocation": "late"}).ftl
+    assert merged.gc == config.ftl.gc.model_copy(update={"copyback": True})
+    assert merged.allocation == "late"
 
 
 def test_background_gc__without_time__refused() -> None:

@@ -23,11 +23,14 @@ _VALUES: dict[str, dict[str, Any]] = {
     "range": {"low": -0.8, "high": -0.4},
     "value": {"value": 100.0},
     "trend": {"direction": "falls"},
+    "at_most": {"value": 200.0},
+    "extreme": {"which": "lowest", "workloads": ("b",)},
+    "resembles": {"metric": "moves", "rather_than": "rounds"},
 }
 
 
 def claim(kind: str, **fields: Any) -> dict[str, Any]:
-    against = {} if kind in ("value", "trend") else {"against": "small"}
+    against = {} if kind in ("value", "trend", "at_most") else {"against": "small"}
     own = {"kind": kind, "said": "it falls", "source": "section 1", "series": "big"}
     return {**own, **against, **_VALUES[kind], **fields}
 
@@ -147,7 +150,31 @@ def test_a_value_is_compared_by_what_it_has_beyond_its_least(value: float, expec
     assert judge(claim("value", value=1.01), (value, np.nan, np.nan)) == "holds within a factor two"
 
 
-@pytest.mark.parametrize(("statistic", "expected"), [("mean", -0.65), ("maximum", -0.8), ("each", -0.5)])
+@pytest.mark.parametrize(
+    ("value", "measured", "expected"),
+    [
+        (0.0, (0.0, 0.0, 0.0), "holds"),
+        (2.0, (1.5, 1.0, 2.0), "holds"),
+        (2.0, (1.5, 1.0, 2.5), "does not hold"),
+    ],
+)
+def test_a_bound_holds_if_the_whole_interval_keeps_it(
+    value: float, measured: tuple[float, float, float], expected: Verdict
+) -> None:
+    assert judge(claim("at_most", value=value), measured) == expected
+
+
+def test_an_extreme_and_a_resemblance_hold_if_the_interval_does_not_reach_zero() -> None:
+    for fields in (claim("extreme"), claim("resembles")):
+        assert judge(fields, (-0.1, -0.2, -0.05)) == "holds"
+        assert judge(fields, (-0.1, -0.2, 0.0)) == "does not hold"
+    assert judge(claim("extreme", which="highest"), (0.1, 0.05, 0.2)) == "holds"
+    assert judge(claim("extreme", which="highest"), (-0.1, -0.2, -0.05)) == "does not hold"
+
+
+@pytest.mark.parametrize(
+    ("statistic", "expected"), [("mean", -0.65), ("maximum", -0.8), ("each", -0.5), ("median", -0.65)]
+)
 def test_changes_are_paired_by_seed_and_summed_up_as_claimed(statistic: str, expected: float) -> None:
     (finding,) = check(MEASURED, claim("change", statistic=statistic))
     assert finding.per_workload == {"a": -0.5, "b": -0.8}
@@ -167,6 +194,83 @@ def test_against_several_series_the_mean_counts() -> None:
     devices = {"devices": ("small", "big", "huge")}
     (finding,) = check([*MEASURED, *third], claim("change", against=("small", "huge")), **devices)
     assert finding.measured[0].value == pytest.approx(np.mean([-0.5, -0.8, -0.5, -0.2]))
+
+
+def test_of_most_workloads_the_median_counts() -> None:
+    third = samples({("small", "c"): [100, 100], ("big", "c"): [200, 200]})
+    (finding,) = check([*MEASURED, *third], claim("direction", statistic="median"), workloads=tuple("abc"))
+    assert finding.measured[0].value == pytest.approx(-0.5)
+
+
+def test_a_bound_is_one_for_every_workload() -> None:
+    (finding,) = check(MEASURED, claim("at_most", value=200))
+    assert (finding.measured[0].value, finding.verdict) == (200.0, "holds")
+    assert check(MEASURED, claim("at_most", value=199))[0].verdict == "does not hold"
+    (nothing,) = check(samples({("big", "a"): [0, 0]}), claim("at_most", value=0))
+    assert (nothing.verdict, measured_of(nothing)) == ("holds", "0.000 [0.000, 0.000], on 1 of 2 traces")
+
+
+@pytest.mark.parametrize(
+    ("fields", "distance", "expected"),
+    [
+        ({"which": "lowest", "workloads": ("b",)}, -0.2, "holds"),
+        ({"which": "lowest", "workloads": ("b", "c")}, -0.1, "holds"),
+        ({"which": "highest", "workloads": ("a",)}, 0.1, "holds"),
+        ({"which": "lowest", "workloads": ("c",)}, 0.2, "does not hold"),
+        ({"which": "highest", "workloads": ("a", "b")}, -0.2, "does not hold"),
+        ({"which": "highest", "workloads": ("b",), "against": ()}, 125.0, "holds"),
+    ],
+)
+def test_an_extreme_is_measured_by_its_distance_from_the_rest(
+    fields: dict[str, Any], distance: float, expected: Verdict
+) -> None:
+    third = samples({("small", "c"): [100, 100], ("big", "c"): [40, 40]})
+    # Changes of a, b and c: -0.5, -0.8 and -0.6; their erases: 75, 200 and 40.
+    (finding,) = check([*MEASURED, *third], claim("extreme", **fields), workloads=tuple("abc"))
+    assert finding.measured[0].value == pytest.approx(distance)
+    assert finding.verdict == expected
+    assert finding.workloads == ("a", "b", "c")
+    assert measured_of(finding).endswith("from the nearest of the others")
+
+
+def test_an_extreme_is_not_measured_without_those_it_names_or_without_others() -> None:
+    for only in "ab":
+        alone = [sample for sample in MEASURED if sample.place.workload == only]
+        assert check(alone, claim("extreme"))[0].verdict == "not measured"
+
+
+@pytest.mark.parametrize(
+    ("moves", "rounds", "distance", "expected"), [(45, 80, -0.25, "holds"), (90, 45, 0.35, "does not hold")]
+)
+def test_a_metric_resembles_the_one_whose_changes_are_nearer(
+    moves: int, rounds: int, distance: float, expected: Verdict
+) -> None:
+    """The metric itself falls from 100 to 50, by 50 %."""
+
+    def sample(series: str, **metrics: int) -> Sample:
+        return Sample(Place(series, "a", ""), Result(series, "", "a", "greedy", 0, metrics=metrics))
+
+    both = [
+        sample("small", erases=100, moves=100, rounds=100),
+        sample("big", erases=50, moves=moves, rounds=rounds),
+    ]
+    (finding,) = check(both, claim("resembles"))
+    assert finding.measured[0].value == pytest.approx(distance)
+    assert finding.verdict == expected
+    assert measured_of(finding) == f"{distance:+.1%} (one seed, no interval) of distance, on 1 of 2 traces"
+    assert check([both[0], sample("big", erases=50, moves=45)], claim("resembles"))[0].measured == ()
+
+
+def test_a_trend_can_be_one_over_another_series() -> None:
+    """The metric rises along the variants, and less than that of the other series does."""
+    other = samples(
+        {("small", name, v): [m, m] for name in "ab" for v, m in zip("124", (1, 2, 4), strict=True)}
+    )
+    both = [*along(100, 150, 200), *other]
+    assert check(both, claim("trend"), **VARIANTS)[0].verdict == "does not hold"
+    (finding,) = check(both, claim("trend", against="small"), **VARIANTS)
+    assert finding.measured[0].value == pytest.approx(-0.5)
+    assert finding.verdict == "direction holds"
 
 
 def test_a_range_shows_the_smallest_change_and_the_largest() -> None:
@@ -232,6 +336,9 @@ def test_where_nothing_can_be_compared_a_workload_is_left_out_and_that_is_said()
         (claim("range", low=0.5), "give low below high"),
         (claim("value", beyond=200), "must be above beyond = 200"),
         (claim("trend"), "needs at least two variants"),
+        (claim("trend", against="huge"), "claims.0.against 'huge', which is no device of it"),
+        (claim("extreme", workloads=("a", "b")), "an extreme in panels.0.claims.0 of all its workloads"),
+        (claim("extreme", workloads=()), "at least 1 item"),
     ],
 )
 def test_a_claim_that_cannot_be_checked_is_refused(fields: dict[str, Any], message: str) -> None:
@@ -265,4 +372,7 @@ def test_what_is_said_reads_as_the_paper_means_it() -> None:
         "direction": "lower",
         "range": "-80.0% to -40.0%",
         "value": "100",
+        "at_most": "at most 200",
+        "extreme": "lowest",
+        "resembles": "nearer to moves than to rounds",
     }

@@ -18,8 +18,16 @@ from ssdgym.experiments.claims import check_claims
 from ssdgym.experiments.costs import cost_lines
 from ssdgym.experiments.evaluate import Cell, evaluate, run_cell
 from ssdgym.experiments.paper_figures import bars_of, draw
-from ssdgym.experiments.paper_report import assumed_lines, claim_lines, markdown, paths_of
+from ssdgym.experiments.paper_report import (
+    assumed_lines,
+    claim_lines,
+    device_lines,
+    footprint_lines,
+    markdown,
+    paths_of,
+)
 from ssdgym.experiments.reproduce import figures, papers, points_of, scale_of
+from ssdgym.experiments.results import Result
 from ssdgym.experiments.samples import Place, Sample
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.ageing import write_until_collecting
@@ -154,7 +162,10 @@ def test_a_figure_from_its_cells_to_its_report(traces: Path, tmp_path: Path) -> 
     text = markdown(figure, ("smoke", figure.scales["smoke"]), [(bars, [finding])], results)
     assert f"| greedy writes less | section 1 | -10.0% | {change:+.1%} (one seed" in text
     assert "- the trace is made up\n" in text
-    assert text.endswith("- assumed of tiny, all: invented for tests\n")
+    assert "- assumed of tiny, all: invented for tests\n" in text
+    (footprint,) = footprint_lines(results)
+    assert footprint.startswith("footprint of made on tiny: 800 pages, 800 of the ")
+    assert text.endswith(f"- {footprint}\n")
     assert claim_lines("7", [finding])[0].endswith(finding.verdict)
     assert assumed_lines(results) == []
     assert paths_of(figure, tmp_path)[1] == tmp_path / "figure7.png"
@@ -189,6 +200,49 @@ def test_variants_are_a_second_axis__in_cells_tables_and_pictures(traces: Path, 
     assert "| trace | free blocks | greedy | fifo |" in text
     assert "\n| made | small | " in text
     assert draw(figure, panels, tmp_path / "figure.png").stat().st_size > 5000
+
+
+def test_a_variant_can_be_another_device(traces: Path) -> None:
+    figure = tiny_figure(
+        axis="device", variants={"one": {}, "other": {"device": "demo", "ftl.timing": "none"}}
+    )
+    assert figure.all_devices == ("tiny", "demo")
+    one, _, other, _ = points_of(figure, SMALL, traces)
+    assert (one.cell.device_name, one.cell.ftl) == ("tiny", ())
+    assert (other.cell.device_name, other.cell.ftl) == ("demo", (("timing", "none"),))
+    assert other.place == Place("greedy", "made", "other")
+    # A scale replaces it as it does the others, and what is assumed of it is told.
+    scale = ScaleConfig(seeds=1, devices={"demo": "tiny"})
+    assert {point.cell.device_name for point in points_of(figure, scale, traces)} == {"tiny"}
+    assert any(line.startswith("assumed of demo, ") for line in device_lines(figure))
+    with pytest.raises(SsdgymError, match="nowhere"):
+        points_of(tiny_figure(variants={"other": {"device": "nowhere"}}), SMALL, traces)
+
+
+def test_panels_of_a_figure_without_a_number_are_named_after_its_word() -> None:
+    panels = (
+        {"name": "a", "metric": "erases", "unit": "1"},
+        {"name": "b", "metric": "requests", "unit": "1"},
+    )
+    names = {
+        title: [one.number_of(panel) for panel in one.panels]
+        for title in ("7", "limit")
+        for one in [tiny_figure(figure=title, panels=panels)]
+    }
+    assert names == {"7": ["7a", "7b"], "limit": ["limit-a", "limit-b"]}
+    assert tiny_figure(figure="limit").number_of(tiny_figure().panels[0]) == "limit"
+
+
+def test_footprints__devices_with_the_same_together_and_means_over_seeds() -> None:
+    def made(device: str, seed: int, left: int) -> Result:
+        facts = {"trace_pages": 5000 + seed, "footprint_pages": left}
+        return Result(device, "", "made", "greedy", seed, metrics={"workload": facts, "logical_pages": 1200})
+
+    results = [made(device, seed, 1000) for device in ("tiny", "demo") for seed in (0, 2)]
+    assert footprint_lines([*results, made("third", 1, 1200)]) == [
+        "footprint of made on tiny, demo: 5,001 pages, 1,000 of the 1,200 logical ones",
+        "footprint of made on third: 5,001 pages, 1,200 of the 1,200 logical ones",
+    ]
 
 
 def test_a_variant_that_no_device_can_have_is_named(traces: Path) -> None:
@@ -259,7 +313,9 @@ def test_until_gc__is_drawn_by_the_seed_of_the_cell(traces: Path) -> None:
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(SsdgymError, match="there is no paper 'nobody' to reproduce: choose"):
         figures("nobody")
-    with pytest.raises(SsdgymError, match="--figure 99: of block-size there are the figures 3;"):
+    with pytest.raises(
+        SsdgymError, match="--figure 99: of block-size there are the figures 1, 2, 3, 4, 5, b"
+    ):
         figures("block-size", "99")
     with pytest.raises(SsdgymError, match="--scale paper: figure 7 of a paper has the scales smoke"):
         scale_of(tiny_figure(), "paper")
@@ -274,7 +330,8 @@ def test_command__prints_every_claim_and_goes_on_where_it_was(
     assert main(command) == 0
     first = capsys.readouterr()
     assert "| paper at least -80.0% | here " in first.out
-    assert "assumed of hm_0: " in first.out
+    assert "assumed of fin1: " in first.out
+    assert "footprint of fin1 on shin-3d1, shin-3d2, shin-3d3, shin-3d4, shin-3d5, shin-3d6: " in first.out
     assert main(command) == 0
     again = capsys.readouterr()
     assert again.out == first.out

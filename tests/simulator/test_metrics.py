@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ssdgym.engine.layout import State
 from ssdgym.simulator import Recording, Simulator
+from ssdgym.simulator.build import make_state
+from ssdgym.simulator.metrics import tail_latency_ns
 from ssdgym.workloads.requests import READ, REQUEST, WRITE
 from tests.engine.devices import device, full_device, mixed_requests, random_writes, writes
 
@@ -22,6 +25,19 @@ def test_energy__reads_programs_and_erases_by_hand() -> None:
     assert m["erased_sub_blocks"] == 2 * m["erases"] > 0
     assert m["gc_energy_uj"] == pytest.approx(gc_uj)
     assert m["energy_uj"] == pytest.approx(gc_uj + 10 * 2000 + 2 * host_reads)
+
+
+def test_victims__moved_pages_per_block_and_the_most_of_one() -> None:
+    sim = Simulator(full_device())
+    metrics = sim.run(random_writes(2000, sim.logical_pages))
+    assert metrics["mean_victim_valid_pages"] == metrics["relocated_pages"] / metrics["erases"]
+    assert metrics["mean_victim_valid_pages"] < metrics["max_victim_valid_pages"] <= 7
+    assert 0 < metrics["clustered_share"] <= 1
+    assert metrics["joined_moves"] == metrics["joined_writes"] == 0
+    sim.reset_metrics()
+    metrics = sim.metrics()
+    assert metrics["max_victim_valid_pages"] == 0
+    assert metrics["mean_victim_valid_pages"] is metrics["clustered_share"] is None
 
 
 def test_wear__of_every_sub_block_since_the_device_was_made() -> None:
@@ -64,6 +80,67 @@ def test_latencies__percentiles_agree_with_every_latency_recorded() -> None:
             assert summary[name] == latencies[within].min()
 
 
+def test_latencies__of_reads_and_writes_together() -> None:
+    sim = Simulator(full_device(ftl={"timing": "event"}))
+    metrics = sim.run(mixed_requests(3000, sim.logical_pages))
+    kept = sim.state.latency[0]
+    latencies = np.sort(kept["ns"][(kept["op"] == READ + 1) | (kept["op"] == WRITE + 1)])
+    together, parts = metrics["latency_ns"], (metrics["read_latency_ns"], metrics["write_latency_ns"])
+    assert together["count"] == len(latencies) == sum(part["count"] for part in parts) < 3000
+    assert together["mean"] == pytest.approx(latencies.mean())
+    assert together["p99.9"] == latencies[-(-len(latencies) * 999 // 1000) - 1]
+    assert together["max"] == max(part["max"] for part in parts)
+    # Fewer than 100,000 requests: the slowest one alone.
+    assert metrics["tail_latency_ns"] == latencies[-1]
+    few = Simulator(sim.device, recording=Recording(latencies=10, slowest=100))
+    near = few.run(mixed_requests(3000, sim.logical_pages))
+    assert not near["latency_ns"]["exact"]
+    for name in ("count", "mean", "max", "p99", "p99.9", "p99.99"):
+        assert near["latency_ns"][name] == together[name], name
+    assert near["latency_ns"]["p50"] == pytest.approx(together["p50"], rel=1 / 128)
+    assert near["tail_latency_ns"] == metrics["tail_latency_ns"]
+
+
+def with_latencies(reads: list[int], writes: list[int], kept: int, slowest: int, more: int = 0) -> State:
+    """The state of a device that has served these requests, and so many writes more of 1 ns."""
+    state = make_state([device(ftl={"timing": "event"})], [0], Recording(kept, slowest))
+    for op, latencies in ((READ, reads), (WRITE, writes)):
+        held = sorted(latencies)[-slowest:]
+        state.histogram[0, op, 1] += len(latencies)
+        state.tail[0, op, 0] = len(held)
+        state.tail[0, op, 1 : 1 + len(held)] = held
+    state.histogram[0, WRITE, 1] += more
+    return state
+
+
+def test_tail__the_slowest_of_a_hundred_thousand_rounded_up_of_both_kinds() -> None:
+    def tail(more: int, slowest: int = 4) -> float | None:
+        return tail_latency_ns(with_latencies([50, 90, 70], [80, 60, 20, 10], 1, slowest, more), 0)
+
+    assert tail(0) == tail(99_993) == 90
+    assert tail(99_994) == 85, "100,001 requests: two of them"
+    assert tail(299_994) == (90 + 80 + 70 + 60) / 4
+    # A fifth might be one that is not among the four slowest of its kind.
+    assert tail(399_994) is None
+    assert tail(399_994, slowest=5) == (90 + 80 + 70 + 60 + 50) / 5
+    assert tail_latency_ns(with_latencies([], [], 1, 4), 0) is None
+
+
+def test_tail__what_one_kind_has_dropped_is_not_taken_for_absent() -> None:
+    """Of ten slow reads two are known; the writes, all known, are faster than those that are not."""
+    reads = list(range(1001, 1011))
+    state = with_latencies(reads, [1, 2], 1, 2)
+    state.histogram[0, READ, 1] += 200_000
+    assert tail_latency_ns(state, 0) is None, "three of 200,012 are asked for"
+
+
+def test_tail__exact_where_every_request_was_kept() -> None:
+    state = with_latencies([50, 90], [80], 3, 0)
+    state.latency["ns"][0] = [50, 80, 90]
+    state.latency["op"][0] = [READ + 1, WRITE + 1, READ + 1]
+    assert tail_latency_ns(state, 0) == 90
+
+
 def test_latencies__few_recorded__tail_exact_and_the_rest_near() -> None:
     full, few = (
         Simulator(full_device(ftl={"timing": "event"}), recording=recording)
@@ -84,6 +161,9 @@ def test_latencies__none_yet__zero() -> None:
     assert summary["count"] == 0
     assert set(summary) == {"count", "exact", "mean", "p50", "p95", "p99", "p99.9", "p99.99", "max"}
     assert summary["p99"] == summary["max"] == 0
+    metrics = Simulator(device()).metrics()
+    assert metrics["latency_ns"] == summary
+    assert metrics["tail_latency_ns"] is None
 
 
 def test_reset__counts_anew_and_leaves_the_device_alone() -> None:
