@@ -25,7 +25,8 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
     ``write_amplification`` is page programs per host page written, None if none was. ``lost_pages`` counts
     reads that did not find the newest data, plus every logical page that an audit of the whole map finds
     wrong now. ``mean_victim_valid_pages`` is per block erased, None without any. ``clustered_share`` is, of
-    the relocated pages, that of those with another one beside them in their block, None without any.
+    the relocated pages, that of those with another one beside them in their block, and ``mean_relocated_run``
+    how many of them follow each other there, None without any.
     """
     run = state.run[i, 0]
     counters = {name: int(run[name]) for name in _COUNTERS}
@@ -38,6 +39,7 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
         **counters,
         "mean_victim_valid_pages": _share(victim_valid, counters["erases"]),
         "clustered_share": _share(clustered, counters["relocated_pages"]),
+        "mean_relocated_run": _share(counters["relocated_pages"], int(run["relocated_runs"])),
         "mean_gc_latency_ns": _mean_gc_latency_ns(counters, device),
         "requests": int(run["serial"]) - int(run["outstanding"]),
         "duration_ns": int(run["now"] - run["metrics_start_ns"]),

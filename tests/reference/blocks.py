@@ -16,6 +16,7 @@ COUNTERS = (
     "hot_pages_written",
     "relocated_pages",
     "clustered_pages",
+    "relocated_runs",
     "joined_moves",
     "joined_writes",
     "flash_reads",
@@ -117,7 +118,9 @@ class Blocks(Flash):
     def _count_clustered(self, block: int, relocated: bool) -> None:
         """Every page of an unbroken row of two or more relocated ones counts."""
         self.relocated_last[block] = self.relocated_last[block] + 1 if relocated else 0
-        if self.relocated_last[block] == 2:
+        if self.relocated_last[block] == 1:
+            self.counters["relocated_runs"] += 1
+        elif self.relocated_last[block] == 2:
             self.counters["clustered_pages"] += 2  # the page before it is clustered only now
         elif self.relocated_last[block] > 2:
             self.counters["clustered_pages"] += 1
