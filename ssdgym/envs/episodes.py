@@ -229,6 +229,7 @@ class Episodes:
                 self._counts,
                 self._loops,
                 self.every,
+                self.options.most_blocks,
                 self._addresses,
                 self._parameters,
                 self._choice,
@@ -284,13 +285,20 @@ class Episodes:
     def observe_again(self) -> None:
         """Write the view anew. Observing is pure, so this changes nothing."""
         observe_batch(
-            self.state, self._all, self.every, self._addresses, self._parameters, self._choice, self.view
+            self.state,
+            self._all,
+            self.every,
+            self.options.most_blocks,
+            self._addresses,
+            self._parameters,
+            self._choice,
+            self.view,
         )
 
 
 def _buffers(count: int, candidates: int, proposers: int) -> View:
     return View(
-        sets=np.zeros((count, candidates), ERASE_PAIR),
+        sets=np.zeros((count, candidates, MAX_PAIRS), ERASE_PAIR),
         features=np.zeros((count, candidates, CANDIDATE_COLUMNS), np.float32),
         mask=np.zeros((count, candidates), np.int8),
         context=np.zeros((count, CONTEXT_COLUMNS), np.float32),
