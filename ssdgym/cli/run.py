@@ -185,8 +185,16 @@ def _sized(
     if not isinstance(workload, PlayedConfig) or workload.addresses != "compact":
         return device
     model = load_device(device)
+    device_for(model, ftl_changes(options), policy)  # what is wrong whatever the size is said first
     pages = footprint_pages(workload, model.geometry.page_size_bytes, seed)
-    shrunk = device_for(model.sized_to(pages), ftl_changes(options), policy)
+    try:
+        sized = model.sized_to(pages)
+        shrunk = device_for(sized, ftl_changes(options), policy)
+    except SsdgymError as error:
+        reason = str(error).removesuffix(".")
+        raise SsdgymError(
+            f"{label}: the trace touches {pages} pages, and {reason}; give --no-size-to-trace"
+        ) from error
     try:
         check_reachable(shrunk, thresholds_of(shrunk))
     except SsdgymError as error:
@@ -194,7 +202,7 @@ def _sized(
             f"{label}: the trace touches {pages} pages, and the device {device} shrunk to them has "
             "no room for its GC threshold; give --no-size-to-trace or another --gc-threshold"
         ) from error
-    return model.sized_to(pages)
+    return sized
 
 
 def _threshold(value: float | None) -> dict[str, Any]:

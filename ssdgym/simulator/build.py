@@ -173,7 +173,7 @@ def _check_times(device: DeviceConfig) -> None:
     if longest >= most:
         raise SsdgymError(
             f"device {device.name}: a command may take {longest:.3g} ns, waiting for its channel included, "
-            f"and only times below {most:.3g} ns can be counted; shorten its timing."
+            f"and only times below {most:.3g} ns can be counted; shorten the times (field timing)."
         )
 
 

@@ -63,7 +63,8 @@ def _costs(device: DeviceConfig) -> tuple[int, int]:
     if device.erase_unit != "block" and pages * (2 * pages * copy + erase) >= _LARGEST_PRODUCT:
         raise SsdgymError(
             f"device {device.name}: to relocate and erase a block of {pages} pages takes too long for "
-            "benefits to be compared; shorten its timing or its blocks."
+            "benefits to be compared; shorten the times (field timing) or the blocks (field "
+            "geometry.pages_per_block)."
         )
     return copy, erase
 
