@@ -151,6 +151,17 @@ def test_memory__more_than_the_machine_has__refused_before_it_is_touched() -> No
         Simulator(device(large), recording=Recording(2**40, 0))
 
 
+@pytest.mark.parametrize(
+    ("counters", "named"),
+    [(2**32 - 1, "the geometry, ftl.hotness.counters, ftl.window_pages,"), (64, "the geometry, ftl.window_")],
+)
+def test_memory__a_large_table_of_hotness__named(counters: int, named: str) -> None:
+    runs = device({"sub_blocks_per_block": 4}, erase_unit="sub_block_run")
+    ftl = {"placement": "hot_to_victims", "hotness": {"hashes": 16, "counters": counters}}
+    with pytest.raises(SsdgymError, match=f"device small: .*memory; make {named}"):
+        Simulator(runs, ftl=ftl, recording=Recording(2**40, 0))
+
+
 # -- odd devices and input ------------------------------------------------------------------------
 
 
