@@ -21,6 +21,7 @@ from ssdgym.engine.observe import CANDIDATE_COLUMNS, CONTEXT_COLUMNS, View
 from ssdgym.envs.rewards import Reward
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy, new_choice
+from ssdgym.policy.names import parse_policy
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.build import make_state
 from ssdgym.simulator.metrics import metrics_of
@@ -353,8 +354,16 @@ def _check_proposers(policies: list[Policy], devices: list[DeviceConfig]) -> Non
                 if has != asks:
                     raise SsdgymError(
                         f"proposers name {policy.label}, which needs {field} {asks}, and device "
-                        f"{device.name} has {has}; choose another proposer, or a device or ftl that has it."
+                        f"{device.name} has {has}; choose {_proposer_instead(policy, device)}, or a device "
+                        "or ftl that has it."
                     )
+
+
+def _proposer_instead(policy: Policy, device: DeviceConfig) -> str:
+    """The policy's rule alone, where that takes the device as it is."""
+    written = parse_policy(policy.composition)
+    rule = get_policy(written.name).with_parameters(written.parameters)
+    return rule.label if rule.erase_unit in (None, device.erase_unit) else "another proposer"
 
 
 def _check_workloads(workloads: list[Any]) -> None:
