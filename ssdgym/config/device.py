@@ -81,7 +81,7 @@ class DeviceConfig(Config):
                 "of sub-blocks (sub_block_run or sub_block_set), not block"
             )
         if placement == "hotness_groups":
-            _check_groups(geometry.blocks_per_plane, self.ftl.hotness.groups)
+            _check_groups(geometry.blocks_per_plane, self.ftl.hotness)
         return self
 
     @model_validator(mode="after")
@@ -167,10 +167,10 @@ def _check_isolation(geometry: GeometryConfig, isolation_layers: int) -> None:
         )
 
 
-def _check_groups(blocks_per_plane: int, groups: int) -> None:
+def _check_groups(blocks_per_plane: int, hotness: HotnessConfig) -> None:
     """Block groups must hold so many blocks that a block moved by a full one finds room in another."""
-    limit, least = blocks_per_plane // (groups - 1) - 1, 2 * groups - 3
-    if limit < least:
+    groups, least = hotness.groups, 2 * hotness.groups - 3
+    if hotness.group_limit(blocks_per_plane) < least:
         raise ValueError(
             f"geometry.blocks_per_plane = {blocks_per_plane} is too small for ftl.placement hotness_groups "
             f"with the {groups} groups of ftl.hotness.thresholds: it needs at least "

@@ -26,9 +26,8 @@ def _groups(device: DeviceConfig) -> int:
 
 
 def group_limit(device: DeviceConfig) -> int:
-    """Most blocks of a group, m (SpeedupGC, equation 1); 0 without groups."""
-    groups = _groups(device)
-    return device.usable.blocks_per_plane // (groups - 1) - 1 if groups else 0
+    """Most blocks of a group; 0 without groups."""
+    return device.ftl.hotness.group_limit(device.usable.blocks_per_plane) if _groups(device) else 0
 
 
 def _hashes(device: DeviceConfig) -> int:
