@@ -9,12 +9,12 @@ import typer
 
 from ssdgym.cli.console import advance_to, compile_note, console, print_json, progress_bar
 from ssdgym.cli.options import (
+    PRECONDITIONING_HELP,
     Addresses,
     AsJson,
     Device,
     Ftl,
     FtlOptions,
-    Preconditioning,
     Seed,
     SkipBad,
     TraceFormat,
@@ -24,6 +24,7 @@ from ssdgym.cli.options import (
     with_tenants,
 )
 from ssdgym.config.placements import Placement
+from ssdgym.config.preconditioning import Preconditioning
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def run(
     ] = None,
     ftl: Ftl = None,
     settle: Annotated[int, typer.Option(min=0, help="Host pages before them that are not measured.")] = 0,
-    preconditioning: Preconditioning = "fill",
+    preconditioning: Annotated[Preconditioning, typer.Option(help=PRECONDITIONING_HELP)] = "fill",
     size_to_trace: Annotated[
         bool,
         typer.Option(
