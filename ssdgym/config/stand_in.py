@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ByteSize, Field, NonNegativeInt, model_validator
 
-from ssdgym.config.loading import Config
+from ssdgym.config.loading import Config, available, load_config
 from ssdgym.config.notes import NotedConfig
 from ssdgym.config.recorded import PlayedConfig
 
@@ -41,7 +41,8 @@ class StandInConfig(PlayedConfig, NotedConfig):
     """Requests drawn so that they have the published statistics of a trace (`ssdgym.workloads.stand_ins`).
 
     Every quantity is named in ``sources`` or in ``assumed``; those of ``reads`` and ``writes`` as
-    ``reads.requests`` and so on.
+    ``reads.requests`` and so on. ``same_as`` names a stand-in of ``configs/stand_ins`` that gives what is
+    not given here, its notes included.
     """
 
     kind: Literal["stand_in"] = "stand_in"
@@ -84,6 +85,17 @@ class StandInConfig(PlayedConfig, NotedConfig):
     def operations(self) -> dict[str, OperationConfig]:
         """Reads and writes, by field name."""
         return {"reads": self.reads, "writes": self.writes}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _values_of_another(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or "same_as" not in data:
+            return data
+        own = {name: value for name, value in data.items() if name != "same_as"}
+        if data["same_as"] not in available("stand_ins"):
+            raise ValueError(f"names in same_as {data['same_as']!r:.60}, which is none of configs/stand_ins")
+        other = load_config(StandInConfig, data["same_as"], "stand_ins")
+        return {**other.model_dump(exclude_unset=True), **own}
 
     @classmethod
     def noted_names(cls) -> list[str]:

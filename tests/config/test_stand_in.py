@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from ssdgym.config.loading import load_config
 from ssdgym.config.stand_in import StandInConfig
+from ssdgym.config.workload import load_workload
 from ssdgym.errors import SsdgymError
 from tests.workloads.stand_ins.configs import small
 
@@ -37,6 +39,19 @@ def test_sizes_may_have_units_and_survive_json() -> None:
     config = small()
     assert config.reads.bytes == 240 << 20
     assert StandInConfig.model_validate_json(config.model_dump_json()) == config
+
+
+def test_same_as__gives_what_is_not_given() -> None:
+    other = load_config(StandInConfig, "stg_0", "stand_ins")
+    for own in ({"name": "mine"}, {"name": "mine", "loops": 2, "layout_seed": 5}):
+        config = load_workload({"kind": "stand_in", "same_as": "stg_0", **own})
+        assert config == other.model_copy(update=own)
+
+
+@pytest.mark.parametrize("name", ["hm_9", "mine.yaml", ["stg_0"]])
+def test_same_as__no_stand_in_that_comes_with_ssdgym__refused(name: Any) -> None:
+    with pytest.raises(SsdgymError, match="names in same_as .*, which is none of configs/stand_ins"):
+        load_workload({"kind": "stand_in", "name": "mine", "same_as": name})
 
 
 @pytest.mark.parametrize(
