@@ -14,7 +14,7 @@ from numba import types
 
 from ssdgym.engine.arithmetic import quotient
 from ssdgym.engine.best_sets import refresh
-from ssdgym.engine.groups import withdraw
+from ssdgym.engine.groups import refresh_groups, withdraw
 from ssdgym.engine.index import leave_index, leave_pool, lower_fullest
 from ssdgym.engine.kernel import function_at, inlined, kernel, merged
 from ssdgym.engine.layout import (
@@ -121,6 +121,7 @@ def start_round(dev, plane_number, block, mask):
 def choose_victim(dev, geometry, run, plane_number, decider):
     """Get the decision a plane needs: ask outside, or let the policy decide and start the round."""
     refresh(dev, geometry, plane_number)
+    refresh_groups(dev, geometry, plane_number)
     if decider.external:
         run.decision_plane = plane_number
         return ERASE_DECISION
