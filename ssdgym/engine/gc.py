@@ -16,7 +16,7 @@ from ssdgym.engine.arithmetic import quotient
 from ssdgym.engine.best_sets import refresh
 from ssdgym.engine.groups import refresh_groups, withdraw
 from ssdgym.engine.index import leave_index, leave_pool, lower_fullest
-from ssdgym.engine.kernel import function_at, inlined, kernel, merged
+from ssdgym.engine.kernel import function_at, inlined, kernel, merged, prefetch
 from ssdgym.engine.layout import (
     HOTNESS_GROUPS,
     INDEXED,
@@ -133,6 +133,13 @@ def choose_victim(dev, geometry, run, plane_number, decider):
 
 
 @inlined
+def _prefetch_maps(dev, first_page, end_page):
+    """Some pages will soon be looked at, whether they are valid."""
+    for ppn in range(first_page, end_page):
+        prefetch(dev.logical, dev.physical[ppn].lpn)
+
+
+@inlined
 def next_valid_page(dev, geometry, plane):
     """The next valid page of the running round from ``job_page`` on, as a page number; -1 if none is left."""
     per_sub = geometry.pages_per_sub_block
@@ -143,6 +150,8 @@ def next_valid_page(dev, geometry, plane):
         sub_block = dev.sub_block[plane.job_block * geometry.sub_blocks + s]
         end = s * per_sub + sub_block.written
         if has(plane.job_moves, s) and sub_block.written > sub_block.invalid:
+            if geometry.placement == HOTNESS_GROUPS and page == s * per_sub:
+                _prefetch_maps(dev, base + page, base + end)
             while page < end:
                 if dev.logical[dev.physical[base + page].lpn].ppn == base + page:
                     plane.job_page = page
@@ -214,6 +223,8 @@ def _scatter_unit(dev, geometry, run, plane_number, source):
     """Relocate the valid pages of a sub-block one by one; returns OK or OUT_OF_SPACE."""
     sub_block = dev.sub_block[source]
     ppn = source * geometry.pages_per_sub_block
+    if sub_block.written > sub_block.invalid:
+        _prefetch_maps(dev, ppn, ppn + sub_block.written)
     while sub_block.written > sub_block.invalid:
         valid = dev.logical[dev.physical[ppn].lpn].ppn == ppn
         if valid and move_page(dev, geometry, run, plane_number, ppn) != OK:
