@@ -14,6 +14,7 @@ from numba import typeof, types
 from ssdgym.engine.best_sets import refresh
 from ssdgym.engine.candidates import Proposers
 from ssdgym.engine.gc import ERASE_DECISION, HORIZON, NO_DECISION, OK, Decider, start_round
+from ssdgym.engine.groups import refresh_groups
 from ssdgym.engine.kernel import address_of, entry, function_at, inlined
 from ssdgym.engine.layout import PAIRS_TYPE, PARAMETERS_TYPE, STATE_TYPE, device_of
 from ssdgym.engine.observe import View, observe_plane
@@ -39,7 +40,9 @@ _loop_at = function_at(types.FunctionType(_SIGNATURE))
 def _prepare_view(dev, status):
     """At the horizon somebody may look at the device as if a decision were due."""
     if status == HORIZON:
-        refresh(dev, dev.geometry[0], np.int64(dev.run[0].host_plane))
+        plane = np.int64(dev.run[0].host_plane)
+        refresh(dev, dev.geometry[0], plane)
+        refresh_groups(dev, dev.geometry[0], plane)
     return np.int64(status)
 
 

@@ -30,7 +30,7 @@ from ssdgym.engine.gc import (
 )
 from ssdgym.engine.index import fullest_block
 from ssdgym.engine.kernel import inlined, merged
-from ssdgym.engine.nand import die_of
+from ssdgym.engine.nand import die_of, prefetch_holder
 from ssdgym.engine.pagemap import bind_die, bind_plane, emptiest_plane, host_program, host_read, pass_plane
 from ssdgym.engine.transactions import pop_read, pop_write, push_read, push_write, transaction_done
 
@@ -60,6 +60,8 @@ def queue_write(dev, geometry, run, transaction):
         die_number = bind_die(dev, geometry, run)
     else:
         die_number = remainder(dev.transaction[transaction].lpn, geometry.dies)
+    if geometry.groups > 0:
+        prefetch_holder(dev, geometry, np.int64(dev.transaction[transaction].lpn))
     push_write(dev, die_number, transaction)
     charge(dev, geometry, run, die_number, write_duration(geometry))
     wake(dev, geometry, run, die_number)

@@ -14,9 +14,9 @@ from numba import types
 
 from ssdgym.engine.arithmetic import quotient
 from ssdgym.engine.best_sets import refresh
-from ssdgym.engine.groups import withdraw
+from ssdgym.engine.groups import refresh_groups, withdraw
 from ssdgym.engine.index import leave_index, leave_pool, lower_fullest
-from ssdgym.engine.kernel import function_at, inlined, kernel, merged
+from ssdgym.engine.kernel import function_at, inlined, kernel, merged, prefetch
 from ssdgym.engine.layout import (
     HOTNESS_GROUPS,
     INDEXED,
@@ -121,6 +121,7 @@ def start_round(dev, plane_number, block, mask):
 def choose_victim(dev, geometry, run, plane_number, decider):
     """Get the decision a plane needs: ask outside, or let the policy decide and start the round."""
     refresh(dev, geometry, plane_number)
+    refresh_groups(dev, geometry, plane_number)
     if decider.external:
         run.decision_plane = plane_number
         return ERASE_DECISION
@@ -129,6 +130,13 @@ def choose_victim(dev, geometry, run, plane_number, decider):
         return NO_VICTIM
     choice = decider.choice[0]
     return start_round(dev, plane_number, np.int64(choice.block), choice.mask)
+
+
+@inlined
+def _prefetch_maps(dev, first_page, end_page):
+    """Some pages will soon be looked at, whether they are valid."""
+    for ppn in range(first_page, end_page):
+        prefetch(dev.logical, dev.physical[ppn].lpn)
 
 
 @inlined
@@ -142,6 +150,8 @@ def next_valid_page(dev, geometry, plane):
         sub_block = dev.sub_block[plane.job_block * geometry.sub_blocks + s]
         end = s * per_sub + sub_block.written
         if has(plane.job_moves, s) and sub_block.written > sub_block.invalid:
+            if geometry.placement == HOTNESS_GROUPS and page == s * per_sub:
+                _prefetch_maps(dev, base + page, base + end)
             while page < end:
                 if dev.logical[dev.physical[base + page].lpn].ppn == base + page:
                     plane.job_page = page
@@ -213,6 +223,8 @@ def _scatter_unit(dev, geometry, run, plane_number, source):
     """Relocate the valid pages of a sub-block one by one; returns OK or OUT_OF_SPACE."""
     sub_block = dev.sub_block[source]
     ppn = source * geometry.pages_per_sub_block
+    if sub_block.written > sub_block.invalid:
+        _prefetch_maps(dev, ppn, ppn + sub_block.written)
     while sub_block.written > sub_block.invalid:
         valid = dev.logical[dev.physical[ppn].lpn].ppn == ppn
         if valid and move_page(dev, geometry, run, plane_number, ppn) != OK:
