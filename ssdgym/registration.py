@@ -11,6 +11,7 @@ from gymnasium.envs.registration import register, registry
 #: Id -> module and the names of the single and the vector class in it.
 ENVIRONMENTS = {
     "ssdgym/EraseVictim-v0": ("ssdgym.envs.erase_victim", "EraseVictimEnv", "EraseVictimVectorEnv"),
+    "ssdgym/ParallelErase-v0": ("ssdgym.envs.parallel_erase", "ParallelEraseEnv", "ParallelEraseVectorEnv"),
 }
 
 

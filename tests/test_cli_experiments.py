@@ -68,6 +68,20 @@ def test_evaluate__options_replace_what_the_experiment_says(
     }
 
 
+def test_evaluate__until_gc__is_a_preconditioning_like_the_others(
+    grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def relocated(*options: str) -> list[int]:
+        assert main(command(grid, tmp_path / "out", "--policy", "fifo", *options, "--json")) == 0
+        results = json.loads(capsys.readouterr().out)["results"]
+        return [row["metrics"]["relocated_pages"] for row in results]
+
+    by_option = relocated("--preconditioning", "until_gc")
+    assert by_option != relocated("--preconditioning", "none")
+    grid.write_text(EXPERIMENT + "preconditioning: until_gc\n")
+    assert relocated() == by_option
+
+
 def test_evaluate__another_grid_in_the_same_folder_says_what_it_leaves_out(
     grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

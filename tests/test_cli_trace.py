@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ssdgym.cli import WRONG_INPUT, main
-from ssdgym.config.stand_in import quantity_names
+from ssdgym.config.stand_in import StandInConfig
 
 GIB = 2**30
 START = 128166386783630075
@@ -217,7 +217,7 @@ def test_info__of_a_stand_in_stands_beside_what_is_published(
 ) -> None:
     path = tmp_path / "small.yaml"
     sourced = ("reads.requests", "reads.bytes", "writes.unique_bytes")
-    assumed = [name for name in quantity_names() if name not in sourced]
+    assumed = [name for name in StandInConfig.noted_names() if name not in sourced]
     path.write_text(STAND_IN + "".join(f"  {name}: made up\n" for name in assumed))
     found = info(capsys, path)
     columns = {row["column"]: row for row in found["published"]}

@@ -255,7 +255,7 @@ def test_ftl_placement__goes_with_the_erase_unit_of_the_policy() -> None:
 def test_ftl_placement__other_than_the_policy_s__refused() -> None:
     text = refusal(Simulator, layered(), policy="speedupgc", ftl={"placement": "sep_gc"})
     assert "has the placement hotness_groups and cannot be given sep_gc, too; leave one of them out" in text
-    assert "field placement must be 'single'" in refusal(
+    assert "device small: field ftl.placement must be 'single'" in refusal(
         Simulator, layered(), policy="gsm", ftl={"placement": "somewhere"}
     )
     # A whole FTL is that of a device, which a policy adapts.

@@ -55,6 +55,19 @@ def test_yaml__nested_without_end__is_one_sentence(
     assert "nested too deeply" in capsys.readouterr().err
 
 
+def test_trace__too_small_for_block_groups__says_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = tmp_path / "few.csv"
+    trace.write_text("".join(f"{k},h,0,Write,{16384 * k},16384,1\n" for k in range(50)))
+    arguments = ["run", "--device", "speedupgc-64l-small", "--policy", "speedupgc", "--workload", str(trace)]
+    assert main(arguments) == WRONG_INPUT
+    text = capsys.readouterr().err
+    assert "the trace touches 50 pages, and policy speedupgc cannot run on device speedupgc-64l" in text
+    assert "geometry.blocks_per_plane = 1 is too small for ftl.placement hotness_groups" in text
+    assert "give --no-size-to-trace" in text
+
+
 def test_trace__smaller_than_its_threshold__says_what_to_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

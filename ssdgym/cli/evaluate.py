@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,7 +16,8 @@ from ssdgym.cli.console import (
     progress_bar,
     progress_note,
 )
-from ssdgym.cli.options import AsJson, Ftl, parse_ftl, parse_seeds
+from ssdgym.cli.options import PRECONDITIONING_HELP, AsJson, Ftl, parse_ftl, parse_seeds
+from ssdgym.config.preconditioning import Preconditioning
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
@@ -71,11 +72,7 @@ def evaluate(
     ] = None,
     ftl: Ftl = None,
     preconditioning: Annotated[
-        Literal["none", "fill", "uniform", "workload"] | None,
-        typer.Option(
-            help="Before measuring: nothing, every page written once, or that and overwrites until GC is"
-            " steady. Default: workload."
-        ),
+        Preconditioning | None, typer.Option(help=f"{PRECONDITIONING_HELP} Default: workload.")
     ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes. Default: 2.")] = None,
     ray: Annotated[bool, typer.Option("--ray", help="Run as Ray tasks, on a local cluster.")] = False,

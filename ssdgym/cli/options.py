@@ -23,12 +23,10 @@ Ftl = Annotated[
     list[str] | None,
     typer.Option("--ftl", metavar="KEY=VALUE", help="FTL option such as gc.free_blocks=8; repeat for more."),
 ]
-Preconditioning = Annotated[
-    Literal["none", "fill", "uniform", "workload"],
-    typer.Option(
-        help="Before measuring: nothing, every page written once, or that and overwrites until GC is steady."
-    ),
-]
+PRECONDITIONING_HELP = (
+    "Before measuring: nothing, every page written once, or that and overwrites until GC is steady; until_gc:"
+    " random pages under the policy itself until every plane has collected."
+)
 Transforms = Annotated[
     list[str] | None,
     typer.Option(

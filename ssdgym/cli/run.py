@@ -9,12 +9,12 @@ import typer
 
 from ssdgym.cli.console import advance_to, compile_note, console, print_json, progress_bar
 from ssdgym.cli.options import (
+    PRECONDITIONING_HELP,
     Addresses,
     AsJson,
     Device,
     Ftl,
     FtlOptions,
-    Preconditioning,
     Seed,
     SkipBad,
     TraceFormat,
@@ -24,6 +24,7 @@ from ssdgym.cli.options import (
     with_tenants,
 )
 from ssdgym.config.placements import Placement
+from ssdgym.config.preconditioning import Preconditioning
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def run(
     ] = None,
     ftl: Ftl = None,
     settle: Annotated[int, typer.Option(min=0, help="Host pages before them that are not measured.")] = 0,
-    preconditioning: Preconditioning = "fill",
+    preconditioning: Annotated[Preconditioning, typer.Option(help=PRECONDITIONING_HELP)] = "fill",
     size_to_trace: Annotated[
         bool,
         typer.Option(
@@ -185,8 +186,16 @@ def _sized(
     if not isinstance(workload, PlayedConfig) or workload.addresses != "compact":
         return device
     model = load_device(device)
+    device_for(model, ftl_changes(options), policy)  # what is wrong whatever the size is said first
     pages = footprint_pages(workload, model.geometry.page_size_bytes, seed)
-    shrunk = device_for(model.sized_to(pages), ftl_changes(options), policy)
+    try:
+        sized = model.sized_to(pages)
+        shrunk = device_for(sized, ftl_changes(options), policy)
+    except SsdgymError as error:
+        reason = str(error).removesuffix(".")
+        raise SsdgymError(
+            f"{label}: the trace touches {pages} pages, and {reason}; give --no-size-to-trace"
+        ) from error
     try:
         check_reachable(shrunk, thresholds_of(shrunk))
     except SsdgymError as error:
@@ -194,7 +203,7 @@ def _sized(
             f"{label}: the trace touches {pages} pages, and the device {device} shrunk to them has "
             "no room for its GC threshold; give --no-size-to-trace or another --gc-threshold"
         ) from error
-    return model.sized_to(pages)
+    return sized
 
 
 def _threshold(value: float | None) -> dict[str, Any]:

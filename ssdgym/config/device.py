@@ -87,7 +87,7 @@ class DeviceConfig(Config):
                 "of sub-blocks (sub_block_run or sub_block_set), not block"
             )
         if placement == "hotness_groups":
-            _check_groups(geometry.blocks_per_plane, self.ftl.hotness.groups)
+            _check_groups(geometry.blocks_per_plane, self.ftl.hotness)
         return self
 
     @model_validator(mode="after")
@@ -170,6 +170,7 @@ class DeviceConfig(Config):
             )
         return changed_device(
             self,
+            f"device {self.name} cannot be made to hold {logical_pages} pages",
             name=f"{self.name}[{logical_pages} pages]",
             geometry=geometry.model_copy(update={"blocks_per_plane": blocks}),
             logical_pages=logical_pages,
@@ -188,10 +189,10 @@ def _check_isolation(geometry: GeometryConfig, isolation_layers: int) -> None:
         )
 
 
-def _check_groups(blocks_per_plane: int, groups: int) -> None:
+def _check_groups(blocks_per_plane: int, hotness: HotnessConfig) -> None:
     """Block groups must hold so many blocks that a block moved by a full one finds room in another."""
-    limit, least = blocks_per_plane // (groups - 1) - 1, 2 * groups - 3
-    if limit < least:
+    groups, least = hotness.groups, 2 * hotness.groups - 3
+    if hotness.group_limit(blocks_per_plane) < least:
         raise ValueError(
             f"geometry.blocks_per_plane = {blocks_per_plane} is too small for ftl.placement hotness_groups "
             f"with the {groups} groups of ftl.hotness.thresholds: it needs at least "
@@ -199,19 +200,25 @@ def _check_groups(blocks_per_plane: int, groups: int) -> None:
         )
 
 
-def load_device(source: Source) -> DeviceConfig:
-    """A device by name (``configs/devices``), YAML path, mapping or ready model."""
-    return load_config(DeviceConfig, source, "devices")
+def load_device(source: Source, where: str | None = None) -> DeviceConfig:
+    """A device by name (``configs/devices``), YAML path, mapping or ready model.
+
+    Errors of a mapping start with ``where``, by default the name that it gives the device.
+    """
+    if where is None and isinstance(source, dict) and isinstance(source.get("name"), str):
+        where = f"device {source['name']}"
+    return load_config(DeviceConfig, source, "devices", where)
 
 
-def changed_device(device: DeviceConfig, **changes: Any) -> DeviceConfig:
+def changed_device(device: DeviceConfig, where: str | None = None, **changes: Any) -> DeviceConfig:
     """The device with other values in some fields, checked as a whole.
 
     Raises:
-        SsdgymError: they do not fit each other.
+        SsdgymError: they do not fit each other; the sentence starts with ``where``, by default the device's
+            name.
     """
     fields = {name: getattr(device, name) for name in device.model_fields_set}
-    return load_device({**fields, **changes})
+    return load_device({**fields, **changes}, where)
 
 
 def with_ftl(device: DeviceConfig, changes: FtlConfig | dict[str, Any] | None) -> DeviceConfig:
@@ -225,7 +232,9 @@ def with_ftl(device: DeviceConfig, changes: FtlConfig | dict[str, Any] | None) -
     if isinstance(changes, FtlConfig):
         return changed_device(device, ftl=changes)
     if not isinstance(changes, dict):
-        raise SsdgymError(f"ftl must be a mapping of fields to values, not {changes!r:.60}.")
+        raise SsdgymError(
+            f"device {device.name}: ftl must be a mapping of fields to values, not {changes!r:.60}."
+        )
     fields = device.ftl.model_dump(exclude_unset=True)
     for key, value in changes.items():
         if key == "gc" and isinstance(value, dict):
@@ -234,7 +243,7 @@ def with_ftl(device: DeviceConfig, changes: FtlConfig | dict[str, Any] | None) -
             fields["hotness"] = {**device.ftl.hotness.model_dump(exclude_unset=True), **value}
         else:
             fields[key] = value
-    return changed_device(device, ftl=load_config(FtlConfig, fields, "ftls"))
+    return changed_device(device, ftl=fields)
 
 
 def _merge_gc(gc: GcConfig, changes: dict[str, Any]) -> dict[str, Any]:

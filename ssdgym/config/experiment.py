@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
 from ssdgym.config.device import MAX_PAGES
 from ssdgym.config.loading import Config, Source, load_config
+from ssdgym.config.preconditioning import Preconditioning
 from ssdgym.config.seeds import LAST_SEED, read_seeds
 
 #: Of a grid: more is a typing error, too.
@@ -111,10 +112,11 @@ class ExperimentConfig(Config):
     host_pages: PositiveInt | None = Field(None, description="Length of a run in pages written by the host.")
     requests: PositiveInt | None = Field(None, description="Length of a run in requests.")
     settle: NonNegativeInt = Field(0, description="Host pages before that, played but not measured.")
-    preconditioning: Literal["none", "fill", "uniform", "workload"] = Field(
+    preconditioning: Preconditioning = Field(
         "workload",
         description="What a device goes through before: nothing, every page written once, or that and"
-        " overwrites (uniform, or shaped like the workload) until collection is steady.",
+        " overwrites (uniform, or shaped like the workload) until collection is steady; until_gc: random"
+        " pages under the policy itself, by the seed of the run, until every plane has collected.",
     )
     queue_depth: int | None = Field(
         None,

@@ -97,6 +97,10 @@ class HotnessConfig(Config):
         """Hotness groups, and block groups of a plane."""
         return len(self.thresholds)
 
+    def group_limit(self, blocks_per_plane: int) -> int:
+        """Most blocks of a block group, m (SpeedupGC, equation 1)."""
+        return blocks_per_plane // (self.groups - 1) - 1
+
     @property
     def period(self) -> int:
         """Host pages after which the counters are halved."""

@@ -26,19 +26,22 @@ class Config(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-def load_config(model: type[ModelT] | TypeAdapter[ModelT], source: Source, folder: str) -> ModelT:
+def load_config(
+    model: type[ModelT] | TypeAdapter[ModelT], source: Source, folder: str, where: str | None = None
+) -> ModelT:
     """Return `source` as a checked `model`.
 
     Args:
         model: a pydantic model, or a ``TypeAdapter`` of a union of models told apart by ``kind``.
         source: a name in ``configs/<folder>``, the path of a YAML file, a mapping or a ready model.
         folder: ``"devices"``, ``"workloads"`` and so on.
+        where: what to call a mapping or a ready model in errors.
 
     Raises:
         SsdgymError: unknown name, unreadable file, bad YAML or a field that does not fit.
     """
     adapter = model if isinstance(model, TypeAdapter) else TypeAdapter(model)
-    where, data = _read(source, folder)
+    where, data = _read(source, folder, where)
     try:
         return adapter.validate_python(data)
     except ValidationError as error:
@@ -56,10 +59,10 @@ def is_yaml_path(source: str | Path) -> bool:
     return str(source).endswith(_YAML_SUFFIXES)
 
 
-def _read(source: Source, folder: str) -> tuple[str, Any]:
+def _read(source: Source, folder: str, where: str | None) -> tuple[str, Any]:
     """Return what to call the source in errors, and its data."""
     if not isinstance(source, (str, Path)):
-        return f"{_singular(folder)} configuration", source
+        return where or f"{_singular(folder)} configuration", source
     if isinstance(source, Path) or is_yaml_path(source) or "/" in source or "\\" in source:
         return str(source), _parse_yaml(Path(source), str(source))
     return _read_named(source, folder)

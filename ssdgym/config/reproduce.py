@@ -8,6 +8,7 @@ from pydantic import Field, PositiveInt, model_validator
 
 from ssdgym.config.claims import ClaimConfig, ExtremeClaim, Texts, TrendClaim
 from ssdgym.config.loading import Config
+from ssdgym.config.preconditioning import Preconditioning
 
 
 class ScaleConfig(Config):
@@ -60,7 +61,7 @@ class FigureConfig(Config):
         default_factory=dict,
         description="Where a workload's differs from the device's own: (physical - logical) / logical.",
     )
-    preconditioning: Literal["none", "fill", "uniform", "workload", "repeat", "until_gc"] = Field(
+    preconditioning: Literal[Preconditioning, "repeat"] = Field(
         "workload", description="What the device goes through before it is measured."
     )
     series: Literal["device", "policy"] = Field(description="What the bars of a group are.")

@@ -7,12 +7,13 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, NonNegativeInt, model_validator
 
 from ssdgym.config.generated import RegionConfig, Share, Weight, as_size_weights
+from ssdgym.config.notes import NotedConfig
 
 _Bytes = Annotated[int, Field(ge=1, le=1 << 30)]
 ByteWeights = Annotated[dict[_Bytes, Weight], Field(min_length=1), BeforeValidator(as_size_weights)]
 
 
-class SmallWritesConfig(RegionConfig):
+class SmallWritesConfig(RegionConfig, NotedConfig):
     """Writes smaller than a flash page mixed with large ones (Kim et al., DAC 2017, sections 2 and 5).
 
     Sizes and addresses are in bytes and do not depend on the page size of the device; where they cover
@@ -47,13 +48,6 @@ class SmallWritesConfig(RegionConfig):
     layout_seed: NonNegativeInt = Field(
         0, description="Seed by which the ranks are spread over the footprint; no part of the stream's seed."
     )
-    sources: dict[str, str] = Field(
-        default_factory=dict, description="Where values were published, by name of the field."
-    )
-    assumed: dict[str, str] = Field(
-        default_factory=dict,
-        description="Values that no source gives, by name of the field, with the reason.",
-    )
 
     @model_validator(mode="after")
     def _sizes_fit(self) -> SmallWritesConfig:
@@ -72,15 +66,4 @@ class SmallWritesConfig(RegionConfig):
             raise ValueError(f"needs small_bytes to be below full_page_bytes, not {max(self.small_bytes)}")
         if min(self.large_bytes) < self.full_page_bytes:
             raise ValueError(f"needs large_bytes to be at least full_page_bytes, not {min(self.large_bytes)}")
-        return self
-
-    @model_validator(mode="after")
-    def _notes_are_on_fields(self) -> SmallWritesConfig:
-        for notes in ("sources", "assumed"):
-            unknown = sorted(set(getattr(self, notes)) - set(type(self).model_fields))
-            if unknown:
-                raise ValueError(f"has a note in {notes} on {unknown[0]}, which is no field")
-        twice = sorted(self.sources.keys() & self.assumed.keys())
-        if twice:
-            raise ValueError(f"names {twice[0]} in both sources and assumed; a value is one or the other")
         return self

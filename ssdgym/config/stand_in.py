@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ByteSize, Field, NonNegativeInt, model_validator
 
-from ssdgym.config.loading import Config
+from ssdgym.config.loading import Config, available, load_config
+from ssdgym.config.notes import NotedConfig
 from ssdgym.config.recorded import PlayedConfig
 
 #: Bytes per page in which unique bytes are counted.
 UNIT_BYTES = 4096
 SECTOR_BYTES = 512
 #: Fields that describe no quantity of the trace.
-_UNNOTED = {"kind", "name", "layout_seed", "sources", "assumed", *PlayedConfig.model_fields}
+_UNNOTED = {"kind", "name", "layout_seed", *NotedConfig.model_fields, *PlayedConfig.model_fields}
 
 
 class OperationConfig(Config):
@@ -36,11 +37,12 @@ class OperationConfig(Config):
         return UNIT_BYTES if self.mean_bytes >= UNIT_BYTES else SECTOR_BYTES
 
 
-class StandInConfig(PlayedConfig):
+class StandInConfig(PlayedConfig, NotedConfig):
     """Requests drawn so that they have the published statistics of a trace (`ssdgym.workloads.stand_ins`).
 
     Every quantity is named in ``sources`` or in ``assumed``; those of ``reads`` and ``writes`` as
-    ``reads.requests`` and so on.
+    ``reads.requests`` and so on. ``same_as`` names a stand-in of ``configs/stand_ins`` that gives what is
+    not given here, its notes included.
     """
 
     kind: Literal["stand_in"] = "stand_in"
@@ -78,31 +80,39 @@ class StandInConfig(PlayedConfig):
     layout_seed: NonNegativeInt = Field(
         0, description="Seed by which hot extents are spread over the volume; no part of the stream's seed."
     )
-    sources: dict[str, str] = Field(
-        default_factory=dict, description="Where values were published, by name of the field."
-    )
-    assumed: dict[str, str] = Field(
-        default_factory=dict,
-        description="Values that no source gives, by name of the field, with the reason.",
-    )
 
     @property
     def operations(self) -> dict[str, OperationConfig]:
         """Reads and writes, by field name."""
         return {"reads": self.reads, "writes": self.writes}
 
+    @model_validator(mode="before")
+    @classmethod
+    def _values_of_another(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or "same_as" not in data:
+            return data
+        own = {name: value for name, value in data.items() if name != "same_as"}
+        if data["same_as"] not in available("stand_ins"):
+            raise ValueError(f"names in same_as {data['same_as']!r:.60}, which is none of configs/stand_ins")
+        other = load_config(StandInConfig, data["same_as"], "stand_ins")
+        return {**other.model_dump(exclude_unset=True), **own}
+
+    @classmethod
+    def noted_names(cls) -> list[str]:
+        """The fields that need a source or an assumption."""
+        names = []
+        for name in cls.model_fields:
+            if name in ("reads", "writes"):
+                names += [f"{name}.{field}" for field in OperationConfig.model_fields]
+            elif name not in _UNNOTED:
+                names.append(name)
+        return names
+
     @model_validator(mode="after")
     def _every_quantity_is_accounted_for(self) -> StandInConfig:
-        quantities = quantity_names()
-        for notes in ("sources", "assumed"):
-            unknown = sorted(set(getattr(self, notes)) - set(quantities))
-            if unknown:
-                raise ValueError(
-                    f"has a note in {notes} on {unknown[0]}, which is none of {', '.join(quantities)}"
-                )
-        for name in quantities:
-            if (name in self.sources) == (name in self.assumed):
-                raise ValueError(f"must name {name} either in sources or in assumed, and not in both")
+        for name in self.noted_names():
+            if name not in self.sources and name not in self.assumed:
+                raise ValueError(f"must name {name} in sources or in assumed")
         return self
 
     @model_validator(mode="after")
@@ -137,14 +147,3 @@ class StandInConfig(PlayedConfig):
                     f" ({self.address_space_bytes})"
                 )
         return self
-
-
-def quantity_names() -> list[str]:
-    """Return the fields that need a source or an assumption."""
-    names = []
-    for name in StandInConfig.model_fields:
-        if name in ("reads", "writes"):
-            names += [f"{name}.{field}" for field in OperationConfig.model_fields]
-        elif name not in _UNNOTED:
-            names.append(name)
-    return names

@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import Field, PositiveInt, model_validator
 
 from ssdgym.config.loading import Config, Source, load_config
+from ssdgym.config.preconditioning import Preconditioning
 from ssdgym.errors import SsdgymError
 
 #: Training draws its seeds from below this number; see `ssdgym.agents.algorithms.begin_segment`.
@@ -106,7 +107,7 @@ class PolicyBaseConfig(Config):
     policy: str = Field(description="name of a victim policy, parameters allowed")
     device: str = "demo"
     ftl: dict[str, Any] = Field(default_factory=dict, description="FTL options, dotted names allowed")
-    preconditioning: Literal["none", "fill", "uniform", "workload"] = "workload"
+    preconditioning: Preconditioning = "workload"
 
 
 class HeldOutConfig(Config):

@@ -54,6 +54,7 @@ FAULTS = (
     "a tree of best sets is broken",
     "block groups are too large, out of order or miscounted",
     "the writable blocks of a group are miscounted",
+    "the heaps of a group are broken",
 )
 
 

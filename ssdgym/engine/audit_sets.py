@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.best_sets import TARGETS, VICTIMS, beats, cost_of, root_of
-from ssdgym.engine.groups import writable_bit
+from ssdgym.engine.best_sets import TARGETS, VICTIMS, beats, cost_of, moves_of, root_of
+from ssdgym.engine.groups import (
+    HIGH,
+    LOW,
+    entry_at,
+    exceeds,
+    heap_base,
+    is_before,
+    rank_of,
+    writable_bit,
+)
 from ssdgym.engine.kernel import inlined, kernel
 from ssdgym.engine.layout import (
     HOT_TO_VICTIMS,
@@ -22,10 +31,15 @@ from ssdgym.engine.masks import NONE, full_mask, invalid_in
 
 
 @inlined
+def _set_cost(view, geometry, block, mask):
+    return cost_of(geometry, moves_of(view, geometry, block, mask))
+
+
+@inlined
 def _is_better(view, geometry, block, mask, other):
     """Has set ``other`` of a block a higher benefit than ``mask``?"""
-    ours = np.int64(invalid_in(view, geometry, block, mask)) * cost_of(view, geometry, block, other)
-    return np.int64(invalid_in(view, geometry, block, other)) * cost_of(view, geometry, block, mask) > ours
+    ours = invalid_in(view, geometry, block, mask) * _set_cost(view, geometry, block, other)
+    return invalid_in(view, geometry, block, other) * _set_cost(view, geometry, block, mask) > ours
 
 
 @kernel
@@ -38,6 +52,8 @@ def _is_best(view, block):
     if not view.block[block].status & INDEXED or view.block[block].invalid == 0:
         return mask == NONE
     if invalid_in(view, geometry, block, mask) != view.best[block].gain:
+        return False
+    if moves_of(view, geometry, block, mask) != view.best[block].moves:
         return False
     if geometry.erase_unit != SUB_BLOCK_RUN:
         return not _is_better(view, geometry, block, mask, full_mask(geometry.sub_blocks))
@@ -86,15 +102,30 @@ def check_trees(dev, geometry, plane):
     return 0
 
 
-@inlined
-def _rank_below(view, a, b):
-    x, y = view.best[a], view.best[b]
-    return np.int64(x.rank_gain) * y.rank_cost < np.int64(y.rank_gain) * x.rank_cost
+@kernel
+def _heap_is_right(view, number, group, heap):
+    """Does every block of a heap know its place, and stand no nearer to the root than the entry above, and
+    its entry no farther from it than its rank?
+    """
+    geometry = view.geometry[0]
+    base = heap_base(geometry, number, heap)
+    for place in range(view.group_size[number]):
+        entry = entry_at(view, base + place)
+        best = view.best[entry.block]
+        if best.group != group or (best.low if heap == LOW else best.high) != place:
+            return False
+        if is_before(geometry, rank_of(view, entry.block), entry, heap):
+            return False
+        if place > 0 and is_before(geometry, entry, entry_at(view, base + ((place - 1) >> 1)), heap):
+            return False
+    return True
 
 
 @kernel
 def check_groups(dev, geometry, plane):
-    """As :func:`check_trees`: sizes, the order of the groups, and which of their blocks can be written to."""
+    """As :func:`check_trees`: sizes, the order of the groups, which of their blocks can be written to, and
+    their heaps.
+    """
     view = group_view(dev)
     first, end = plane * geometry.blocks, (plane + 1) * geometry.blocks
     for group in range(geometry.groups):
@@ -111,11 +142,15 @@ def check_groups(dev, geometry, plane):
                 shown = dev.best[block].writable >= (WRITABLE_BEST if kind else WRITABLE)
                 if writable_bit(view, geometry, plane, group, kind, block) != shown:
                     return 15
-            if lowest < 0 or _rank_below(view, block, lowest):
+            if lowest < 0 or exceeds(geometry, rank_of(view, lowest), rank_of(view, block)):
                 lowest = np.int64(block)
         if size != dev.group_size[plane * geometry.groups + group] or size > geometry.group_limit:
             return 14
         for block in range(first, end):
-            if lowest >= 0 and dev.best[block].group < group and _rank_below(view, lowest, block):
+            below = lowest >= 0 and dev.best[block].group < group
+            if below and exceeds(geometry, rank_of(view, block), rank_of(view, lowest)):
                 return 14
+        number = plane * geometry.groups + group
+        if not (_heap_is_right(view, number, group, LOW) and _heap_is_right(view, number, group, HIGH)):
+            return 16
     return 0

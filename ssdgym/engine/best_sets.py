@@ -1,11 +1,12 @@
 """The best erase set of every block, and the best of a plane: kept up to date by what has changed.
 
 The benefit of an erase set is the invalid pages it wins over the time that takes, a fraction ``gain /
-cost``. Blocks that have changed wait in the plane's dirty list until somebody asks; then their best sets are
-found anew and the trees of winners are repaired along their paths. A tree has a leaf per block; an inner
-node holds the better block of its two children, -1 for none. Each plane has two: over all blocks (the next
-victim), and over those that can be written to (for placements that write to the next victim). Where block
-groups are kept and ranked by benefit, they know the next victim and there are no trees.
+cost``; the cost is that of its moves, the valid pages to relocate, and of the erase. Blocks that have
+changed wait in the plane's dirty list until somebody asks; then their best sets are found anew and the trees
+of winners are repaired along their paths. A tree has a leaf per block; an inner node holds the better block
+of its two children, -1 for none. Each plane has two: over all blocks (the next victim), and over those that
+can be written to (for placements that write to the next victim). Where block groups are kept and ranked by
+benefit, they know the next victim and there are no trees.
 """
 
 from __future__ import annotations
@@ -28,12 +29,18 @@ from ssdgym.engine.masks import NONE, ONE, full_mask, has, invalid_in, neighbour
 
 #: The two trees of a plane.
 VICTIMS, TARGETS = 0, 1
+_SIX = np.uint64(6)
 
 
 @inlined
-def cost_of(view, geometry, block, mask):
-    """What it costs to erase a set: its moves and the erase."""
-    moves = valid_in(view, geometry, block, mask | neighbours_of(geometry, mask))
+def moves_of(view, geometry, block, mask):
+    """Valid pages to move before a set is erased."""
+    return np.int64(valid_in(view, geometry, block, mask | neighbours_of(geometry, mask)))
+
+
+@inlined
+def cost_of(geometry, moves):
+    """What it costs to erase a set with so many moves."""
     return moves * geometry.copy_cost + geometry.erase_cost
 
 
@@ -44,17 +51,18 @@ def _valid_pages(view, unit):
 
 
 @inlined
-def _better_run(view, geometry, block, gain, cost):
+def _better_run(view, geometry, block, gain, moves_before):
     """The run of the block that exceeds the benefit ``gain / cost`` most, by ``invalid * cost - gain * its
-    cost``.
+    cost``, where the cost is that of ``moves_before``.
 
-    Returns (first, last sub-block, its invalid pages, its cost, whether it exceeds it at all). Of equals the
+    Returns (first, last sub-block, its invalid pages, its moves, whether it exceeds it at all). Of equals the
     shorter one, then the lower one. A run ``a..b`` exceeds by ``end(b) - start(a)`` with sums over the
     sub-blocks before them, so one pass finds the best start for every end.
     """
     base = np.int64(block) * geometry.sub_blocks
     last = geometry.sub_blocks - 1
     counts_beside = np.int64(geometry.isolation == SOFTWARE)
+    cost = cost_of(geometry, moves_before)
     per_move = gain * geometry.copy_cost
     invalid, moves = np.int64(0), np.int64(0)  # of all sub-blocks up to here
     valid_before, valid = np.int64(0), _valid_pages(view, base)
@@ -75,13 +83,12 @@ def _better_run(view, geometry, block, gain, cost):
         if excess > best_excess or (excess == best_excess and s - start < best_end - best_start):
             best_excess, best_start, best_end = excess, start, s
             best_invalid, best_moves = invalid - start_invalid, moves_to - start_moves
-    best_cost = best_moves * geometry.copy_cost + geometry.erase_cost
-    return best_start, best_end, best_invalid, best_cost, best_excess > gain * geometry.erase_cost
+    return best_start, best_end, best_invalid, best_moves, best_excess > gain * geometry.erase_cost
 
 
 @inlined
-def _best_run(view, geometry, block, gain, cost):
-    """(mask, invalid pages, cost) of the best run of a block, from the benefit ``gain / cost`` of one of its
+def _best_run(view, geometry, block, gain, moves):
+    """(mask, invalid pages, moves) of the best run of a block, from the invalid pages and moves of one of its
     sets.
 
     Each pass finds the run that exceeds the benefit of the one before most; where none does any more, the
@@ -89,8 +96,8 @@ def _best_run(view, geometry, block, gain, cost):
     """
     first, last, exceeds = 0, 0, True
     while exceeds:
-        first, last, gain, cost, exceeds = _better_run(view, geometry, block, gain, cost)
-    return full_mask(last - first + 1) << np.uint64(first), gain, cost
+        first, last, gain, moves, exceeds = _better_run(view, geometry, block, gain, moves)
+    return full_mask(last - first + 1) << np.uint64(first), gain, moves
 
 
 @inlined
@@ -110,48 +117,48 @@ def _cannot_gain(view, geometry, base, mask, s, gain, moves, best_gain, best_cos
     """Even if sub-block ``s`` and all after it cost no move: is the best benefit out of reach?"""
     left = geometry.sub_blocks - np.int64(count_bits(mask))
     most = gain + left * view.sub_block[base + s].invalid
-    return most * best_cost <= best_gain * (moves * geometry.copy_cost + geometry.erase_cost)
+    return most * best_cost <= best_gain * cost_of(geometry, moves)
 
 
 @inlined
 def _best_prefix(view, geometry, block):
-    """(mask, invalid pages, cost) of the best beginning of a block's sub-blocks in falling order of
+    """(mask, invalid pages, moves) of the best beginning of a block's sub-blocks in falling order of
     invalid pages.
     """
     base = np.int64(block) * geometry.sub_blocks
     mask, best = NONE, NONE
     gain, moves = np.int64(0), np.int64(0)
-    best_gain, best_cost = np.int64(0), np.int64(1)
+    best_gain, best_moves, best_cost = np.int64(0), np.int64(0), np.int64(1)
     while True:
         s = _next_by_invalid(view, geometry, block, mask)
         if s < 0 or _cannot_gain(view, geometry, base, mask, s, gain, moves, best_gain, best_cost):
-            return best, best_gain, best_cost
+            return best, best_gain, best_moves
         mask |= ONE << np.uint64(s)
         gain += view.sub_block[base + s].invalid
         moves += _valid_pages(view, base + s)
         beside = np.int64(0)
         if geometry.isolation == SOFTWARE:
             beside += valid_in(view, geometry, block, neighbours_of(geometry, mask))
-        cost = (moves + beside) * geometry.copy_cost + geometry.erase_cost
+        cost = cost_of(geometry, moves + beside)
         if gain * best_cost > best_gain * cost:
-            best, best_gain, best_cost = mask, gain, cost
+            best, best_gain, best_moves, best_cost = mask, gain, moves + beside, cost
 
 
 @inlined
 def _find_best(view, geometry, block, guess):
-    """(mask, invalid pages, cost) of the best erase set of a block; (0, 0, 1) without an invalid page.
+    """(mask, invalid pages, moves) of the best erase set of a block; zeros without an invalid page.
 
     ``guess`` is any set of the block; the nearer to the best, the sooner that is found.
     """
     if view.block[block].invalid == 0:
-        return NONE, np.int64(0), np.int64(1)
+        return NONE, np.int64(0), np.int64(0)
     if geometry.erase_unit != SUB_BLOCK_RUN:
         return _best_prefix(view, geometry, block)
     gain = np.int64(invalid_in(view, geometry, block, guess))
     if gain == 0:
         guess = full_mask(geometry.sub_blocks)
         gain = np.int64(view.block[block].invalid)
-    return _best_run(view, geometry, block, gain, cost_of(view, geometry, block, guess))
+    return _best_run(view, geometry, block, gain, moves_of(view, geometry, block, guess))
 
 
 @kernel
@@ -184,13 +191,22 @@ def first_writable(view, geometry, block, mask):
 
 
 @inlined
+def _tie_of(mask):
+    """What is compared of best sets of equal benefit: of the set chosen first it is the smallest."""
+    if mask == NONE:
+        return np.int64(0)
+    return np.int64(count_bits(mask) << _SIX | lowest_bit(mask))
+
+
+@inlined
 def _keep(view, geometry, block, found):
-    """Keep (mask, invalid pages, cost) of a block's best set, and what follows from it."""
+    """Keep (mask, invalid pages, moves) of a block's best set, and what follows from it."""
     best = view.best[block]
-    best.mask, best.gain, best.cost = found
-    best.rank_gain, best.rank_cost = best.gain, best.cost
+    best.mask, best.gain, best.moves = found
     if geometry.isolation == HARDWARE:
-        best.rank_gain, best.rank_cost = _full_and_invalid(view, geometry, block), 1
+        best.rank_gain, best.rank_moves, best.rank_tie = _full_and_invalid(view, geometry, block), 0, 0
+    else:
+        best.rank_gain, best.rank_moves, best.rank_tie = best.gain, best.moves, _tie_of(best.mask)
     best.writable = 0
     if view.block[block].status & POOLED:
         in_best = first_writable(view, geometry, block, best.mask) >= 0
@@ -210,7 +226,7 @@ def renew(view, geometry, block):
     if view.block[block].status & INDEXED:
         _keep(view, geometry, block, _find_best(view, geometry, block, view.best[block].mask))
     else:
-        _keep(view, geometry, block, (NONE, np.int64(0), np.int64(1)))
+        _keep(view, geometry, block, (NONE, np.int64(0), np.int64(0)))
 
 
 @inlined
@@ -235,13 +251,13 @@ def renew_after(view, geometry, block, s, programmed):
     if best.mask == NONE or geometry.erase_unit != SUB_BLOCK_RUN:
         _keep(view, geometry, block, _find_best(view, geometry, block, NONE))
         return
-    gain, cost = np.int64(best.gain), best.cost
+    gain, moves = np.int64(best.gain), np.int64(best.moves)
     if programmed:
-        cost += geometry.copy_cost
+        moves += 1
     elif burdened:
         gain += np.int64(has(best.mask, s))
-        cost -= geometry.copy_cost
-    _keep(view, geometry, block, _best_run(view, geometry, block, gain, cost))
+        moves -= 1
+    _keep(view, geometry, block, _best_run(view, geometry, block, gain, moves))
 
 
 @inlined
@@ -256,30 +272,19 @@ def mark_dirty(dev, geometry, block):
 
 
 @inlined
-def is_chosen_first(a_mask, b_mask, a, b):
-    """Of two blocks whose best sets are of equal benefit: is ``a`` chosen before ``b``?"""
-    sizes = count_bits(a_mask), count_bits(b_mask)
-    if sizes[0] != sizes[1]:
-        return sizes[0] < sizes[1]
-    if a_mask != b_mask:
-        lowest = lowest_bit(a_mask), lowest_bit(b_mask)
-        if lowest[0] != lowest[1]:
-            return lowest[0] < lowest[1]
-    return a < b
-
-
-@inlined
 def beats(view, tree, a, b):
     """Is block ``a`` the better one? -1 is no block, and loses."""
     if a < 0 or b < 0:
         return b < 0
+    geometry = view.geometry[0]
     x, y = view.best[a], view.best[b]
     if tree == TARGETS and x.writable != y.writable:
         return x.writable > y.writable
-    ours, theirs = np.int64(x.gain) * y.cost, np.int64(y.gain) * x.cost
+    ours, theirs = x.gain * cost_of(geometry, y.moves), y.gain * cost_of(geometry, x.moves)
     if ours != theirs:
         return ours > theirs
-    return is_chosen_first(x.mask, y.mask, a, b)
+    ties = _tie_of(x.mask), _tie_of(y.mask)
+    return ties[0] < ties[1] if ties[0] != ties[1] else a < b
 
 
 @inlined

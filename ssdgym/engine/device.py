@@ -16,6 +16,7 @@ from ssdgym.engine.candidate_table import pairs_of
 from ssdgym.engine.candidates import Proposers
 from ssdgym.engine.codes import ERASE_DECISION, HORIZON, NO_DECISION, OK
 from ssdgym.engine.gc import Decider
+from ssdgym.engine.groups import refresh_groups
 from ssdgym.engine.kernel import address_of, entry, function_at, inlined
 from ssdgym.engine.layout import PAIRS_TYPE, PARAMETERS_TYPE, STATE_TYPE, device_of
 from ssdgym.engine.observe import View, observe_plane
@@ -42,7 +43,9 @@ _loop_at = function_at(types.FunctionType(_SIGNATURE))
 def _prepare_view(dev, status):
     """At the horizon somebody may look at the device as if a decision were due."""
     if status == HORIZON:
-        refresh(dev, dev.geometry[0], np.int64(dev.run[0].host_plane))
+        plane = np.int64(dev.run[0].host_plane)
+        refresh(dev, dev.geometry[0], plane)
+        refresh_groups(dev, dev.geometry[0], plane)
     return np.int64(status)
 
 

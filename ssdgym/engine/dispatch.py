@@ -23,7 +23,7 @@ from ssdgym.engine.gc import choose_victim, gc_needed
 from ssdgym.engine.index import fullest_block
 from ssdgym.engine.kernel import inlined, kernel, merged
 from ssdgym.engine.layout import DYNAMIC, LATE, STATIC
-from ssdgym.engine.nand import die_of, row_of
+from ssdgym.engine.nand import die_of, prefetch_holder, row_of
 from ssdgym.engine.pagemap import (
     bind_die,
     bind_plane,
@@ -61,6 +61,8 @@ def queue_read(dev, geometry, run, die_number, transaction):
 @inlined
 def queue_write(dev, geometry, run, transaction):
     """Queue a page write to the die it is bound to, or, if it is bound late, to the common queue."""
+    if geometry.groups > 0:
+        prefetch_holder(dev, geometry, np.int64(dev.transaction[transaction].lpn))
     if geometry.allocation == LATE:
         push_write(dev, run, transaction)
         return

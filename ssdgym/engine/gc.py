@@ -8,6 +8,7 @@ from numba import types
 
 from ssdgym.engine.best_sets import refresh
 from ssdgym.engine.codes import ERASE_DECISION, NO_VICTIM
+from ssdgym.engine.groups import refresh_groups
 from ssdgym.engine.kernel import function_at, inlined
 from ssdgym.engine.layout import PAIRS_TYPE, PARAMETERS_TYPE, POLICY_VIEW_TYPE, policy_view
 from ssdgym.engine.rounds import start_round
@@ -36,6 +37,7 @@ def gc_needed(geometry, plane):
 def choose_victim(dev, geometry, run, plane_number, decider):
     """Get the decision a plane needs: ask outside, or let the policy decide and start the round."""
     refresh(dev, geometry, plane_number)
+    refresh_groups(dev, geometry, plane_number)
     if decider.external:
         run.decision_plane = plane_number
         return ERASE_DECISION

@@ -1,17 +1,24 @@
 """Block groups: the blocks of a plane sorted by rank into groups of limited size (SpeedupGC, Algorithm 1).
 
-Each group is a pair of binary heaps of block numbers, one with the smallest rank at its root and one with
-the largest, and two sets of bits for the blocks of it that can be written to. A block knows its places in
-the heaps. Groups are counted from 0 here, and from 1 in ``docs/engine.md``.
+Each group is a pair of binary heaps of blocks, one with the smallest rank at its root and one with the
+largest, and two sets of bits for the blocks of it that can be written to. A block knows its places in the
+heaps. Groups are counted from 0 here, and from 1 in ``docs/engine.md``.
+
+The heaps are lazy. An entry holds the rank it is sorted by, which need not be the block's rank any more: in
+the heap of smallest ranks it may be too small, in that of largest ranks too large. So a block whose rank
+rises moves in one heap only, and one whose rank falls in the other; an entry that comes to a root sinks to
+where it belongs before it is believed.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from ssdgym.engine.best_sets import find_first, is_chosen_first, renew, renew_after
+from ssdgym.engine.best_sets import cost_of, find_first, renew, renew_after
 from ssdgym.engine.kernel import inlined, kernel, lowest_bit, merged, shared
-from ssdgym.engine.layout import HARDWARE, WRITABLE, WRITABLE_BEST, group_view
+from ssdgym.engine.layout import WRITABLE, WRITABLE_BEST, group_view
 from ssdgym.engine.masks import NONE, ONE
 
 #: What has happened to a block.
@@ -19,6 +26,15 @@ ANYTHING, PROGRAMMED, INVALIDATED = 0, 1, 2
 #: The two heaps of a group.
 LOW, HIGH = 0, 1
 _WORD = 64
+
+
+class Rank(NamedTuple):
+    """What a block is sorted by: the fields of HEAP, and -1 as the block where there is none."""
+
+    gain: Any
+    moves: Any
+    tie: Any
+    block: Any
 
 
 @shared
@@ -32,44 +48,63 @@ def words_of(blocks):
 
 
 @inlined
-def _is_larger(view, a, b):
-    """Does block ``a`` stand above ``b``? By rank; of equal ranks the one whose best set is chosen first."""
-    x, y = view.best[a], view.best[b]
-    ours, theirs = np.int64(x.rank_gain) * y.rank_cost, np.int64(y.rank_gain) * x.rank_cost
+def rank_of(view, block):
+    """The rank of a block."""
+    best = view.best[block]
+    return Rank(np.int64(best.rank_gain), np.int64(best.rank_moves), np.int64(best.rank_tie), np.int64(block))
+
+
+@inlined
+def exceeds(geometry, a, b):
+    """Is rank ``a`` above rank ``b``, however ties are broken?"""
+    return a.gain * cost_of(geometry, b.moves) > b.gain * cost_of(geometry, a.moves)
+
+
+@inlined
+def is_larger(geometry, a, b):
+    """Does rank ``a`` stand above ``b``? Of equals the one whose best set is chosen first."""
+    ours, theirs = a.gain * cost_of(geometry, b.moves), b.gain * cost_of(geometry, a.moves)
     if ours != theirs:
         return ours > theirs
-    if view.geometry[0].isolation == HARDWARE:
-        return a < b
-    return is_chosen_first(x.mask, y.mask, a, b)
+    return a.tie < b.tie if a.tie != b.tie else a.block < b.block
 
 
 @inlined
-def _before(view, a, b, heap):
-    """Does block ``a`` stand nearer to the root than ``b``?"""
-    return _is_larger(view, a, b) if heap == HIGH else _is_larger(view, b, a)
+def is_before(geometry, a, b, heap):
+    """Does rank ``a`` stand nearer to the root than ``b``?"""
+    return is_larger(geometry, a, b) if heap == HIGH else is_larger(geometry, b, a)
 
 
 @inlined
-def _heap_base(geometry, number, heap):
+def heap_base(geometry, number, heap):
+    """Where a heap begins."""
     return (2 * np.int64(number) + heap) * (geometry.group_limit + 1)
 
 
 @inlined
-def _put(view, base, place, block, heap):
-    view.heap[base + place] = block
-    if heap == LOW:
-        view.best[block].low = place
-    else:
-        view.best[block].high = place
+def entry_at(view, place):
+    """The rank an entry is sorted by."""
+    entry = view.heap[place]
+    return Rank(np.int64(entry.gain), np.int64(entry.moves), np.int64(entry.tie), np.int64(entry.block))
 
 
 @inlined
-def _rise(view, base, place, block, heap):
-    """Let a block rise from a free place of its heap; returns where it stops."""
+def _put(view, base, place, rank, heap):
+    entry = view.heap[base + place]
+    entry.gain, entry.moves, entry.tie, entry.block = rank
+    if heap == LOW:
+        view.best[rank.block].low = place
+    else:
+        view.best[rank.block].high = place
+
+
+@inlined
+def _rise(view, geometry, base, place, rank, heap):
+    """Let an entry rise from a free place of its heap; returns where it stops."""
     while place > 0:
         parent = (place - 1) >> 1
-        above = np.int64(view.heap[base + parent])
-        if not _before(view, block, above, heap):
+        above = entry_at(view, base + parent)
+        if not is_before(geometry, rank, above, heap):
             break
         _put(view, base, place, above, heap)
         place = parent
@@ -77,18 +112,18 @@ def _rise(view, base, place, block, heap):
 
 
 @inlined
-def _sink(view, base, size, place, block, heap):
-    """Let a block sink from a free place of its heap; returns where it stops."""
+def _sink(view, geometry, base, size, place, rank, heap):
+    """Let an entry sink from a free place of its heap; returns where it stops."""
     while True:
         child = 2 * place + 1
         if child >= size:
             break
-        below = np.int64(view.heap[base + child])
+        below = entry_at(view, base + child)
         if child + 1 < size:
-            other = np.int64(view.heap[base + child + 1])
-            if _before(view, other, below, heap):
+            other = entry_at(view, base + child + 1)
+            if is_before(geometry, other, below, heap):
                 child, below = child + 1, other
-        if not _before(view, below, block, heap):
+        if not is_before(geometry, below, rank, heap):
             break
         _put(view, base, place, below, heap)
         place = child
@@ -96,13 +131,18 @@ def _sink(view, base, size, place, block, heap):
 
 
 @inlined
-def _settle(view, geometry, number, place, block, heap):
-    """Put a block where it belongs, up or down from a place of its group's heap."""
-    base = _heap_base(geometry, number, heap)
-    risen = _rise(view, base, place, block, heap)
-    if risen == place:
-        risen = _sink(view, base, np.int64(view.group_size[number]), place, block, heap)
-    _put(view, base, risen, block, heap)
+def _raise(view, geometry, number, place, rank, heap):
+    """Put an entry into its group's heap, at a place or nearer to the root."""
+    base = heap_base(geometry, number, heap)
+    _put(view, base, _rise(view, geometry, base, place, rank, heap), rank, heap)
+
+
+@inlined
+def _advance(view, geometry, number, place, rank, heap):
+    """A block's rank has moved towards the root: so does its entry, unless it is nearer already."""
+    base = heap_base(geometry, number, heap)
+    if is_before(geometry, rank, entry_at(view, base + place), heap):
+        _raise(view, geometry, number, place, rank, heap)
 
 
 @inlined
@@ -110,13 +150,27 @@ def _remove_from_heap(view, geometry, number, place, heap):
     """Fill the place of a block that leaves with the last one (``group_size`` is that without it already)."""
     size = np.int64(view.group_size[number])
     if place < size:
-        last = np.int64(view.heap[_heap_base(geometry, number, heap) + size])
-        _settle(view, geometry, number, place, last, heap)
+        base = heap_base(geometry, number, heap)
+        last = entry_at(view, base + size)
+        risen = _rise(view, geometry, base, place, last, heap)
+        if risen == place:
+            risen = _sink(view, geometry, base, size, place, last, heap)
+        _put(view, base, risen, last, heap)
 
 
 @inlined
-def _root(view, geometry, number, heap):
-    return np.int64(view.heap[_heap_base(geometry, number, heap)])
+def _first_from(view, geometry, number, place, heap):
+    """The first rank of a heap, or of what stands below a place of it; the entries that come there are made
+    right.
+    """
+    base = heap_base(geometry, number, heap)
+    size = np.int64(view.group_size[number])
+    while True:
+        entry = entry_at(view, base + place)
+        rank = rank_of(view, entry.block)
+        if rank.gain == entry.gain and rank.moves == entry.moves and rank.tie == entry.tie:
+            return rank
+        _put(view, base, _sink(view, geometry, base, size, place, rank, heap), rank, heap)
 
 
 # -- membership
@@ -181,8 +235,9 @@ def _join(view, geometry, plane, block, group):
     size = np.int64(view.group_size[number])
     view.group_size[number] = size + 1
     view.best[block].group = group
-    _settle(view, geometry, number, size, block, LOW)
-    _settle(view, geometry, number, size, block, HIGH)
+    rank = rank_of(view, block)
+    _raise(view, geometry, number, size, rank, LOW)
+    _raise(view, geometry, number, size, rank, HIGH)
     _show(view, geometry, plane, block, view.best[block].writable)
 
 
@@ -191,47 +246,43 @@ def _join(view, geometry, plane, block, group):
 
 @inlined
 def _lowest_but(view, geometry, number, block):
-    """The block of smallest rank of a group, ``block`` left out; -1 if there is none."""
+    """The smallest rank of a group, ``block`` left out."""
     size = np.int64(view.group_size[number])
+    none = Rank(np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
     if size == 0:
-        return np.int64(-1)
-    root = _root(view, geometry, number, LOW)
-    if root != block:
+        return none
+    root = _first_from(view, geometry, number, 0, LOW)
+    if root.block != block:
         return root
     if size == 1:
-        return np.int64(-1)
-    base = _heap_base(geometry, number, LOW)
-    left = np.int64(view.heap[base + 1])
+        return none
+    left = _first_from(view, geometry, number, 1, LOW)
     if size == 2:
         return left
-    right = np.int64(view.heap[base + 2])
-    return left if _before(view, left, right, LOW) else right
+    right = _first_from(view, geometry, number, 2, LOW)
+    return left if is_larger(geometry, right, left) else right
 
 
 @inlined
-def _stands_above(view, geometry, plane, block, group):
-    """Is the rank of a block above the smallest one of a group (in which it does not count itself)?"""
-    lowest = _lowest_but(view, geometry, plane * geometry.groups + group, block)
-    if lowest < 0:
-        return False
-    ours, theirs = view.best[block], view.best[lowest]
-    return np.int64(theirs.rank_gain) * ours.rank_cost < np.int64(ours.rank_gain) * theirs.rank_cost
+def _stands_above(view, geometry, plane, rank, group):
+    """Is a block's rank above the smallest one of a group (in which it does not count itself)?"""
+    lowest = _lowest_but(view, geometry, plane * geometry.groups + group, rank.block)
+    return lowest.block >= 0 and exceeds(geometry, rank, lowest)
 
 
 @inlined
-def _group_for(view, geometry, plane, block):
-    """The highest group whose smallest rank is below that of the block (which does not count), else the
-    first.
+def _group_for(view, geometry, plane, rank):
+    """The highest group whose smallest rank is below that of a block (which does not count), else the first.
 
     Ranks rise from group to group, so the search starts where the block was; an empty group is passed over.
     """
-    group = np.int64(view.best[block].group)
+    group = np.int64(view.best[rank.block].group)
     for higher in range(group + 1, geometry.groups):
-        if _stands_above(view, geometry, plane, block, higher):
+        if _stands_above(view, geometry, plane, rank, higher):
             group = np.int64(higher)
         elif view.group_size[plane * geometry.groups + higher] > 0:
             break
-    while group > 0 and not _stands_above(view, geometry, plane, block, group):
+    while group > 0 and not _stands_above(view, geometry, plane, rank, group):
         group -= 1
     return group
 
@@ -251,7 +302,7 @@ def _insert(view, geometry, plane, block, group):
     full = view.group_size[first + group] == geometry.group_limit
     if full and _has_room_below(view, geometry, plane, group):
         while view.group_size[first + group] == geometry.group_limit:
-            evicted = _root(view, geometry, first + group, LOW)
+            evicted = _first_from(view, geometry, first + group, 0, LOW).block
             _leave(view, geometry, plane, evicted)
             _join(view, geometry, plane, block, group)
             block = evicted
@@ -260,7 +311,7 @@ def _insert(view, geometry, plane, block, group):
         return
     _join(view, geometry, plane, block, group)
     while view.group_size[first + group] > geometry.group_limit:
-        block = _root(view, geometry, first + group, HIGH)
+        block = _first_from(view, geometry, first + group, 0, HIGH).block
         _leave(view, geometry, plane, block)
         group += 1
         _join(view, geometry, plane, block, group)
@@ -271,7 +322,7 @@ def _reclassify(view, block, change, s):
     geometry = view.geometry[0]
     plane = np.int64(view.block[block].plane)
     best = view.best[block]
-    before = best.mask, best.cost, best.writable
+    before, was_writable = rank_of(view, block), best.writable
     unit = np.int64(block) * geometry.sub_blocks + s
     if change == ANYTHING or view.sub_block[unit].written == geometry.pages_per_sub_block:
         find_first(view, geometry, block)
@@ -279,16 +330,18 @@ def _reclassify(view, block, change, s):
         renew(view, geometry, block)
     else:
         renew_after(view, geometry, block, s, change == PROGRAMMED)
-    group = _group_for(view, geometry, plane, block)
+    rank = rank_of(view, block)
+    group = _group_for(view, geometry, plane, rank)
     if group != best.group:
         _leave(view, geometry, plane, block)
         _insert(view, geometry, plane, block, group)
         return
-    if change != PROGRAMMED or best.mask != before[0] or best.cost != before[1]:
-        number = plane * geometry.groups + group
-        _settle(view, geometry, number, np.int64(best.low), block, LOW)
-        _settle(view, geometry, number, np.int64(best.high), block, HIGH)
-    if best.writable != before[2]:
+    number = plane * geometry.groups + group
+    if is_larger(geometry, rank, before):
+        _advance(view, geometry, number, np.int64(best.high), rank, HIGH)
+    elif is_larger(geometry, before, rank):
+        _advance(view, geometry, number, np.int64(best.low), rank, LOW)
+    if best.writable != was_writable:
         _show(view, geometry, plane, block, best.writable)
 
 
@@ -325,18 +378,39 @@ def form_groups(view, plane):
         _join(view, geometry, plane, block, place % geometry.groups)
 
 
+@kernel
+def _refresh_groups(view, plane):
+    geometry = view.geometry[0]
+    winner = Rank(np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
+    for lower in range(geometry.groups):
+        number = plane * geometry.groups + geometry.groups - 1 - lower
+        if view.group_size[number] == 0:
+            continue
+        if winner.block < 0 or is_larger(geometry, entry_at(view, heap_base(geometry, number, HIGH)), winner):
+            rank = _first_from(view, geometry, number, 0, HIGH)
+            if winner.block < 0 or is_larger(geometry, rank, winner):
+                winner = rank
+
+
+@merged
+def refresh_groups(dev, geometry, plane):
+    """Make sure of the largest rank of a plane whose ranks are benefits, for :func:`best_of_groups`."""
+    if geometry.groups > 0 and geometry.tree_leaves == 0:
+        _refresh_groups(group_view(dev), plane)
+
+
 @inlined
 def best_of_groups(view, plane):
-    """The block with the best set of a plane whose ranks are benefits; -1 if there is none."""
+    """The block with the best set of a plane whose groups are refreshed; -1 if there is none."""
     geometry = view.geometry[0]
-    winner = np.int64(-1)
+    winner = Rank(np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
     for group in range(geometry.groups):
         number = plane * geometry.groups + group
         if view.group_size[number] > 0:
-            block = _root(view, geometry, number, HIGH)
-            if winner < 0 or _is_larger(view, block, winner):
-                winner = block
-    return winner if winner >= 0 and view.best[winner].mask != NONE else np.int64(-1)
+            root = entry_at(view, heap_base(geometry, number, HIGH))
+            if winner.block < 0 or is_larger(geometry, root, winner):
+                winner = root
+    return winner.block if winner.gain > 0 else np.int64(-1)
 
 
 # -- looking for a block to write to

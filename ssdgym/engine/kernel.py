@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from llvmlite import ir
 from numba.core import cgutils, config
 from numba.core.cpu import CPUTargetOptions
 from numba.core.errors import NumbaError
@@ -167,6 +168,24 @@ def count_bits(typing_context, word):
         return builder.ctpop(arguments[0])
 
     return numba.types.uint64(numba.types.uint64), build
+
+
+@intrinsic
+def prefetch(typing_context, array, place):
+    """Ask for the line of memory where an array's item begins, and do not wait for it. The place is not
+    checked, and nothing is changed.
+    """
+
+    def build(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        address = builder.bitcast(builder.gep(data, [arguments[1]]), cgutils.voidptr_t)
+        word = context.get_value_type(numba.types.int32)
+        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, word, word, word])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [cgutils.voidptr_t], kind)
+        builder.call(function, [address, word(0), word(3), word(1)])  # to be read, kept close, data
+        return context.get_dummy_value()
+
+    return numba.types.void(array, numba.types.int64), build
 
 
 def _enable_cache(dispatcher: Any) -> None:

@@ -188,14 +188,15 @@ PLANE = np.dtype(
     ],
     align=True,
 )
-#: The best erase set of a block, and the block's place among the groups. A rank is gain / cost.
+#: The best erase set of a block, and the block's place among the groups.
 BEST = np.dtype(
     [
         ("mask", "u8"),  # 0 = none
-        ("cost", "i8"),
-        ("rank_cost", "i8"),
         ("gain", "i4"),  # invalid pages of the set
-        ("rank_gain", "i4"),
+        ("moves", "i4"),  # valid pages to move before it is erased
+        ("rank_gain", "i4"),  # the block's rank, as in HEAP
+        ("rank_moves", "i4"),
+        ("rank_tie", "i4"),
         ("next_dirty", "i4"),
         ("low", "i4"),  # place in its group's heap of smallest ranks
         ("high", "i4"),  # place in its group's heap of largest ranks
@@ -205,6 +206,15 @@ BEST = np.dtype(
         ("writable", "u1"),  # 0 no, WRITABLE, or WRITABLE_BEST: its best set has unwritten pages
     ],
     align=True,
+)
+#: An entry of a group's heap: a block with the rank gain / (moves * copy cost + erase cost) it is sorted by.
+HEAP = np.dtype(
+    [
+        ("gain", "i4"),
+        ("moves", "i4"),
+        ("tie", "i4"),  # of equal ranks the one with the smaller tie is larger, then the lower block
+        ("block", "i4"),
+    ]
 )
 #: Values of ``writable``.
 WRITABLE, WRITABLE_BEST = 1, 2
@@ -260,7 +270,7 @@ class State(NamedTuple):
     best: Any  # (n, blocks) BEST, as the next ones of length 1 where best sets are not kept
     tree: Any  # (n, trees * planes * 2 * leaves) int32: winners of best sets, see best_sets.py
     group_size: Any  # (n, planes * groups) int32
-    heap: Any  # (n, planes * groups * 2 * (limit + 1)) int32: blocks of a group by rank
+    heap: Any  # (n, planes * groups * 2 * (limit + 1)) HEAP: blocks of a group by rank
     group_bits: Any  # (n, planes * groups * 2 * words) uint64: writable blocks of a group
     hotness: Any  # (n, words) uint64: 16 counters of 4 bits each
     die: Any  # (n, dies) DIE
@@ -465,7 +475,7 @@ def allocate(devices: int, sizes: Sizes) -> State:
         best=table(sizes.best, BEST),
         tree=table(sizes.tree, np.int32),
         group_size=table(sizes.groups, np.int32),
-        heap=table(sizes.heap, np.int32),
+        heap=table(sizes.heap, HEAP),
         group_bits=table(sizes.group_bits, np.uint64),
         hotness=table(sizes.hotness, np.uint64),
         die=table(sizes.dies, DIE),

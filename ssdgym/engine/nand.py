@@ -7,9 +7,12 @@ import numpy as np
 from ssdgym.engine.arithmetic import quotient, remainder
 from ssdgym.engine.groups import ANYTHING, INVALIDATED, reclassify
 from ssdgym.engine.index import enter_index, join_pool, leave_index, leave_pool, raise_invalid
-from ssdgym.engine.kernel import inlined
-from ssdgym.engine.layout import HARDWARE, INDEXED, MAX_STREAMS, OPEN
+from ssdgym.engine.kernel import inlined, prefetch
+from ssdgym.engine.layout import HARDWARE, INDEXED, MAX_STREAMS, OPEN, SUB_BLOCK
 from ssdgym.engine.masks import beside, has
+
+#: Sub-blocks in a line of memory.
+_PER_LINE = 64 // SUB_BLOCK.itemsize
 
 
 @inlined
@@ -62,6 +65,24 @@ def count_invalid(dev, geometry, ppn, change):
     else:
         record.invalid += 1
     return block
+
+
+@inlined
+def prefetch_block(dev, geometry, block):
+    """What is kept about a block will be needed soon."""
+    prefetch(dev.block, block)
+    prefetch(dev.best, block)
+    base = block * geometry.sub_blocks
+    for s in range(0, geometry.sub_blocks, _PER_LINE):
+        prefetch(dev.sub_block, base + s)
+
+
+@inlined
+def prefetch_holder(dev, geometry, lpn):
+    """A logical page will be written soon: what is kept about the block that holds it will be needed."""
+    ppn = np.int64(dev.logical[lpn].ppn)
+    if ppn >= 0:
+        prefetch_block(dev, geometry, block_of(geometry, unit_of(geometry, ppn)))
 
 
 @inlined

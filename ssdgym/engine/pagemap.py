@@ -11,7 +11,7 @@ from ssdgym.engine.arithmetic import quotient, remainder
 from ssdgym.engine.groups import ANYTHING
 from ssdgym.engine.kernel import inlined, kernel, merged
 from ssdgym.engine.nand import check_page, count_invalid, invalidate, row_of
-from ssdgym.engine.placement import host_stream, place_host
+from ssdgym.engine.placement import host_stream, place_host, prefetch_host
 
 
 @merged
@@ -19,6 +19,7 @@ def host_program(dev, geometry, run, plane, lpn, version):
     """Program a host page with the version it was admitted with; returns its page number, -1 when out of
     space.
     """
+    prefetch_host(dev, geometry, run, plane)
     logical = dev.logical[lpn]
     newest = version > logical.version
     if newest:

@@ -13,13 +13,14 @@ from ssdgym.engine.groups import PROGRAMMED, first_of, reclassify
 from ssdgym.engine.hotness import count_update, hotness_group
 from ssdgym.engine.index import enter_index, leave_pool
 from ssdgym.engine.kernel import inlined, kernel, merged
-from ssdgym.engine.layout import HOT_COLD, HOTNESS_GROUPS, IN_STREAMS, INDEXED, POOLED, group_view, set_view
+from ssdgym.engine.layout import HOT_COLD, HOTNESS_GROUPS, IN_STREAMS, INDEXED, group_view, set_view
 from ssdgym.engine.masks import full_mask
-from ssdgym.engine.nand import note_program, program
+from ssdgym.engine.nand import note_program, prefetch_block, program
 from ssdgym.engine.rng import HOST_PLACEMENT_STREAM, RELOCATION_STREAM, below, draw
 
 HOST_STREAM, HOT_STREAM = 0, 1
 _TRIES = 64
+_LIKELY_TRIES = 2
 
 
 @inlined
@@ -100,14 +101,29 @@ def _random_unit(view, plane, stream, decision, first_draw):
     first = plane * geometry.blocks
     for k in range(_TRIES):
         block = first + below(draw(geometry.seed, stream, decision, first_draw + k), geometry.blocks)
-        if view.block[block].status & POOLED:
+        if view.best[block].writable:
             return _first_unit(view, geometry, block)
     start = below(draw(geometry.seed, stream, decision, first_draw + _TRIES), geometry.blocks)
     for k in range(geometry.blocks):
         block = first + (start + k) % geometry.blocks
-        if view.block[block].status & POOLED:
+        if view.best[block].writable:
             return _first_unit(view, geometry, block)
     return np.int64(-1)
+
+
+@inlined
+def _prefetch_random(dev, geometry, plane, stream, decision, first_draw):
+    """A page will be placed soon, at random if it is cold: the first blocks that are tried will be needed."""
+    for k in range(_LIKELY_TRIES):
+        drawn = below(draw(geometry.seed, stream, decision, first_draw + k), geometry.blocks)
+        prefetch_block(dev, geometry, plane * geometry.blocks + drawn)
+
+
+@merged
+def prefetch_host(dev, geometry, run, plane):
+    """A page of the host will be placed soon: what is kept about its block will be needed."""
+    if geometry.placement == HOTNESS_GROUPS:
+        _prefetch_random(dev, geometry, plane, HOST_PLACEMENT_STREAM, run.clock, 0)
 
 
 @merged
@@ -186,8 +202,9 @@ def place_host(dev, geometry, run, plane, lpn, version, valid):
 def _place_relocated_by_hotness(dev, plane, source, lpn, version):
     geometry = dev.geometry[0]
     run = dev.run[0]
-    group = hotness_group(dev, geometry, lpn)
     first_draw = 65 * (source % np.int64(geometry.pages_per_block))
+    _prefetch_random(dev, geometry, plane, RELOCATION_STREAM, run.rounds, first_draw)
+    group = hotness_group(dev, geometry, lpn)
     return _scatter_by_hotness(
         dev, geometry, run, plane, group, RELOCATION_STREAM, run.rounds, first_draw, lpn, version, True, True
     )

@@ -14,7 +14,7 @@ from ssdgym.engine.arithmetic import quotient, remainder
 from ssdgym.engine.codes import OK, OUT_OF_SPACE
 from ssdgym.engine.groups import withdraw
 from ssdgym.engine.index import leave_index, leave_pool, lower_fullest
-from ssdgym.engine.kernel import inlined, kernel, merged
+from ssdgym.engine.kernel import inlined, kernel, merged, prefetch
 from ssdgym.engine.layout import HOT_COLD, HOTNESS_GROUPS, MAX_PAIRS, POOLED
 from ssdgym.engine.legality import check_erase_set, gc_unfinished
 from ssdgym.engine.masks import has, neighbours_of, valid_in
@@ -85,6 +85,13 @@ def is_victim(planes, jobs, plane_number, block):
 
 
 @inlined
+def _prefetch_maps(dev, first_page, end_page):
+    """Some pages will soon be looked at, whether they are valid."""
+    for ppn in range(first_page, end_page):
+        prefetch(dev.logical, dev.physical[ppn].lpn)
+
+
+@inlined
 def _next_of_pair(dev, geometry, plane, block, moves):
     """The next valid page of a victim from ``job_page`` on, as a page number; -1 if none is left."""
     per_sub = geometry.pages_per_sub_block
@@ -95,6 +102,8 @@ def _next_of_pair(dev, geometry, plane, block, moves):
         sub_block = dev.sub_block[block * geometry.sub_blocks + s]
         end = s * per_sub + sub_block.written
         if has(moves, s) and sub_block.written > sub_block.invalid:
+            if geometry.placement == HOTNESS_GROUPS and page == s * per_sub:
+                _prefetch_maps(dev, base + page, base + end)
             while page < end:
                 if dev.logical[dev.physical[base + page].lpn].ppn == base + page:
                     plane.job_page = page

@@ -7,9 +7,10 @@ import numpy as np
 from ssdgym.engine.arithmetic import remainder
 from ssdgym.engine.codes import HORIZON, INPUT_ENDED, OK, OUT_OF_SPACE
 from ssdgym.engine.gc import choose_victim, gc_needed
-from ssdgym.engine.kernel import inlined, merged
+from ssdgym.engine.kernel import inlined, merged, prefetch
 from ssdgym.engine.layout import STATIC
 from ssdgym.engine.legality import gc_unfinished
+from ssdgym.engine.nand import prefetch_holder
 from ssdgym.engine.pagemap import (
     bind_die,
     bind_plane,
@@ -21,6 +22,9 @@ from ssdgym.engine.pagemap import (
 )
 from ssdgym.engine.rounds import run_round
 from ssdgym.workloads.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, WRITE
+
+#: Requests in advance of which memory is asked for.
+_AHEAD = 2
 
 
 @inlined
@@ -111,6 +115,9 @@ def advance_untimed(dev, requests, decider):
         if run.cursor >= requests.shape[0]:
             return INPUT_ENDED
         request = requests[run.cursor]
+        if geometry.groups > 0 and run.cursor + 2 * _AHEAD < requests.shape[0]:
+            prefetch(dev.logical, np.int64(requests[run.cursor + 2 * _AHEAD].lpn))
+            prefetch_holder(dev, geometry, np.int64(requests[run.cursor + _AHEAD].lpn))
         status = OK
         if request.op != FLUSH:
             status = _do_page(dev, geometry, run, request)

@@ -1,5 +1,6 @@
 """Gymnasium environments; ``import ssdgym`` registers them."""
 
 from ssdgym.envs.erase_victim import EraseVictimEnv, EraseVictimVectorEnv
+from ssdgym.envs.parallel_erase import ParallelEraseEnv, ParallelEraseVectorEnv
 
-__all__ = ["EraseVictimEnv", "EraseVictimVectorEnv"]
+__all__ = ["EraseVictimEnv", "EraseVictimVectorEnv", "ParallelEraseEnv", "ParallelEraseVectorEnv"]

@@ -16,11 +16,12 @@ from ssdgym.config.recorded import PlayedConfig
 from ssdgym.config.workload import is_endless, load_workload
 from ssdgym.engine import codes
 from ssdgym.engine.device import first_invalid_action, loop_addresses, observe_batch, step_batch
-from ssdgym.engine.layout import ERASE_PAIR, State
+from ssdgym.engine.layout import ERASE_PAIR, MAX_PAIRS, State
 from ssdgym.engine.observe import CANDIDATE_COLUMNS, CONTEXT_COLUMNS, View
 from ssdgym.envs.rewards import Reward
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy, new_choice
+from ssdgym.policy.names import parse_policy
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.build import make_state
 from ssdgym.simulator.metrics import metrics_of
@@ -40,7 +41,9 @@ _MOST_CANDIDATES = 4096
 
 @dataclass(frozen=True)
 class Options:
-    """What an environment is made of; see :class:`ssdgym.envs.EraseVictimEnv` for the meaning."""
+    """What an environment is made of; see :class:`ssdgym.envs.EraseVictimEnv` and
+    :class:`ssdgym.envs.ParallelEraseEnv` for the meaning.
+    """
 
     device: Any = "demo"
     ftl: FtlConfig | dict[str, Any] | None = None
@@ -51,6 +54,8 @@ class Options:
     candidates: int | str = 16
     proposers: Sequence[str] = DEFAULT_PROPOSERS
     ageing_seed: int = 0
+    #: With 1 only proposers offer several blocks to erase together.
+    most_blocks: int = 1
 
 
 class Episodes:
@@ -356,13 +361,22 @@ def _check_proposers(policies: list[Policy], devices: list[DeviceConfig]) -> Non
             wanted = policy.device(device)
             for field, has, asks in (
                 ("erase_unit", device.erase_unit, wanted.erase_unit),
+                ("multi_plane", device.multi_plane, wanted.multi_plane),
                 ("ftl.placement", device.ftl.placement, wanted.ftl.placement),
             ):
                 if has != asks:
                     raise SsdgymError(
                         f"proposers name {policy.label}, which needs {field} {asks}, and device "
-                        f"{device.name} has {has}; choose another proposer, or a device or ftl that has it."
+                        f"{device.name} has {has}; choose {_proposer_instead(policy, device)}, or a device "
+                        "or ftl that has it."
                     )
+
+
+def _proposer_instead(policy: Policy, device: DeviceConfig) -> str:
+    """The policy's rule alone, where that takes the device as it is."""
+    written = parse_policy(policy.composition)
+    rule = get_policy(written.name).with_parameters(written.parameters)
+    return rule.label if rule.erase_unit in (None, device.erase_unit) else "another proposer"
 
 
 def _check_workloads(workloads: list[Any]) -> None:

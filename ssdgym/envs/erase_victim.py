@@ -32,7 +32,7 @@ class EraseVictimEnv(EraseEnv):
 
     | key | shape, type | meaning |
     |---|---|---|
-    | ``candidates`` | (K, 9) float32 | columns :data:`ssdgym.envs.features.CANDIDATE_FEATURES`; 0 if masked |
+    | ``candidates`` | (K, 12) float32 | columns :data:`ssdgym.envs.features.CANDIDATE_FEATURES`; 0 if masked |
     | ``context`` | (9,) float32 | the plane: :data:`ssdgym.envs.features.CONTEXT_FEATURES` |
     | ``action_mask`` | (K,) int8 | 1 where the candidate may be chosen; never all 0 |
 

@@ -3,11 +3,16 @@
 ``log`` features are in units of 16 factors of two, so that a difference of two of them is the logarithm of a
 ratio: ``log_benefit + log_age`` orders candidates as cost-benefit does, ``log_benefit`` alone nearly as
 greedy does.
+
+A candidate is a set of one block (or some of its sub-blocks) or of up to eight; of several, their pages,
+sub-blocks and erases are counted together.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from ssdgym.engine.layout import MAX_PAIRS
 
 
 @dataclass(frozen=True)
@@ -23,20 +28,20 @@ class Feature:
 CANDIDATE_FEATURES = (
     Feature("valid_fraction", "valid share of the set's written pages (u)"),
     Feature("log_benefit", "log2(invalid / (valid + 0.5)) / 16", -2.0, 2.0),
-    Feature("log_age", "log2(host pages since the block's last invalidation + 1) / 16", 0.0, 4.0),
-    Feature("log_age_closed", "log2(host pages since the block closed + 1) / 16", 0.0, 4.0),
-    Feature("moves", "pages to relocate, in blocks"),
-    Feature("gain", "pages won, in blocks"),
-    Feature("share", "share of the block's sub-blocks in the set"),
+    Feature("log_age", "log2(host pages since the last invalidation in its blocks + 1) / 16", 0.0, 4.0),
+    Feature("log_age_closed", "log2(host pages since the last of its blocks closed + 1) / 16", 0.0, 4.0),
+    Feature("moves", "pages of the set to relocate, in blocks", 0.0, MAX_PAIRS),
+    Feature("gain", "invalid pages of the set, in blocks", 0.0, MAX_PAIRS),
+    Feature("share", "sub-blocks of the set, in blocks", 0.0, MAX_PAIRS),
     Feature("wear", "erases of the set against the mean m of the candidates: (e - m) / (m + 1)", -1.0, 1.0),
-    Feature("gc_stream", "1 if the block holds relocated pages (with a GC stream of their own)"),
+    Feature("gc_stream", "share of its blocks that hold relocated pages (with a GC stream of their own)"),
     Feature(
         "log_recycle_benefit",
         "log2(invalid pages per time to win them, in those one move takes) / 16",
         -2.0,
         2.0,
     ),
-    Feature("neighbour_moves", "pages to relocate from neighbours that are not erased, in blocks"),
+    Feature("neighbour_moves", "pages to relocate from neighbours that are not erased, in blocks", 0.0, MAX_PAIRS),
     Feature("spent", "share of the set's sub-blocks whose pages are all invalid"),
 )
 

@@ -13,6 +13,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
 
 if TYPE_CHECKING:
+    from ssdgym.config.preconditioning import Preconditioning
     from ssdgym.config.workload import WorkloadConfig
     from ssdgym.simulator import Simulator
     from ssdgym.workloads import RequestStream
@@ -26,8 +27,6 @@ AGEING_SEED = 0
 
 #: Times that a workload is played before giving up to see anything collected.
 _MOST_REPETITIONS = 1000
-
-Preconditioning = Literal["none", "fill", "uniform", "workload", "repeat", "until_gc"]
 
 #: Called with (cells done, cells in all).
 Progress = Callable[[int, int], None]
@@ -70,7 +69,7 @@ class Cell:
     host_pages: int | None = None
     requests: int | None = None
     settle: int = 0
-    preconditioning: Preconditioning = "workload"
+    preconditioning: Literal[Preconditioning, "repeat"] = "workload"
     agent: Path | None = None
     objective: str = ""
     label: str = ""

@@ -125,10 +125,7 @@ def with_fields(device: DeviceConfig, changes: dict[str, Any], label: str, where
         for one, other in (("over_provisioning", "logical_pages"), ("logical_pages", "over_provisioning")):
             if name == one and other not in changes:
                 data.pop(other, None)
-    try:
-        return load_device(data)
-    except SsdgymError as error:
-        raise SsdgymError(f"{where}, {label}: {error}") from None
+    return load_device(data, f"{where}, {label}")
 
 
 def _ftls(config: ExperimentConfig) -> Iterator[FtlOptions]:

@@ -120,11 +120,7 @@ class Policy:
             changes["ftl"] = device.ftl.model_copy(update={"placement": self.placement})
         if not changes:
             return device
-        try:
-            return changed_device(device, **changes)
-        except SsdgymError as error:
-            reason = str(error).partition(": ")[2]
-            raise SsdgymError(f"policy {self.label} cannot run on device {device.name}: {reason}") from None
+        return changed_device(device, f"policy {self.label} cannot run on device {device.name}", **changes)
 
     @property
     def label(self) -> str:

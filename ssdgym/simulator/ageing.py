@@ -86,9 +86,16 @@ def write_until_collecting(sim: Simulator, seed: int) -> int:
         Host pages written.
 
     Raises:
-        SsdgymError: the device is in use.
+        SsdgymError: the device is in use, or some of its planes are never written.
     """
     sim._require_new("warm up")
+    device = sim.device
+    if device.ftl.allocation == "static" and device.host_pages < device.geometry.planes:
+        raise SsdgymError(
+            f"device {device.name}: its {device.host_pages} logical pages leave some of its "
+            f"{device.geometry.planes} planes without any, which never collect; give it more or set "
+            "ftl.allocation to dynamic."
+        )
     with sim._in_no_time(sim.policy, int(sim.state.geometry["seed"][0, 0])):
         sim.proceed(_uniform_until_collecting(sim, seed))
     written = int(sim.state.run["host_pages_written"][0, 0])

@@ -40,12 +40,6 @@ from ssdgym.simulator.tables import table_fields, table_sizes
 #: A plane keeps at least so many blocks in its pool between rounds: one for relocations, one for the host.
 FLOOR_BLOCKS = 2
 
-_TOO_LARGE = (
-    "this machine has not as much memory; make the geometry, window_pages, the latencies recorded or the "
-    "number of devices smaller"
-)
-
-
 _ERASE_UNITS = {"block": WHOLE_BLOCK, "sub_block_run": SUB_BLOCK_RUN, "sub_block_set": SUB_BLOCK_SET}
 _ISOLATIONS = {"none": NO_ISOLATION, "software": SOFTWARE, "hardware": HARDWARE}
 _PLACEMENTS = {
@@ -187,8 +181,17 @@ def _check_times(device: DeviceConfig) -> None:
     if longest >= most:
         raise SsdgymError(
             f"device {device.name}: a command may take {longest:.3g} ns, waiting for its channel included, "
-            f"and only times below {most:.3g} ns can be counted; shorten its timing."
+            f"and only times below {most:.3g} ns can be counted; shorten the times (field timing)."
         )
+
+
+def _too_large(sizes: Sizes) -> str:
+    """What to make smaller; the table of hotness only where it has more words than there are pages."""
+    table = "ftl.hotness.counters, " if sizes.hotness > sizes.pages else ""
+    return (
+        f"this machine has not as much memory; make the geometry, {table}ftl.window_pages, the latencies "
+        "recorded or the number of devices smaller"
+    )
 
 
 def _allocate(devices: Sequence[DeviceConfig], sizes: Sizes) -> State:
@@ -197,11 +200,11 @@ def _allocate(devices: Sequence[DeviceConfig], sizes: Sizes) -> State:
     try:
         state = allocate(len(devices), sizes)
     except (MemoryError, ValueError):  # numpy's for more bytes than can be had, or than can be numbered
-        raise SsdgymError(f"device {names}: {_TOO_LARGE}.") from None
+        raise SsdgymError(f"device {names}: {_too_large(sizes)}.") from None
     needed = sum(array.nbytes for array in state)
     # Memory that is only promised is refused here; meeting its absence later would end the process.
     if needed > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
-        raise SsdgymError(f"device {names}: needs {needed / 2**30:.1f} GiB of memory; {_TOO_LARGE}.")
+        raise SsdgymError(f"device {names}: needs {needed / 2**30:.1f} GiB of memory; {_too_large(sizes)}.")
     return state
 
 

@@ -43,8 +43,8 @@ _REASONS = {
     codes.NOTHING_TO_GAIN: "would gain nothing: the erase set holds no invalid page, or no more than its "
     "neighbours hold valid ones while pages have to be won",
     codes.ILLEGAL_PAIRS: f"cannot erase these blocks together: give 1 to {MAX_PAIRS} different ones, at "
-    "least one of the plane that collects, and with multi_plane strict of other planes only those by the same "
-    "number",
+    "least one of the plane that collects, and with multi_plane strict of other planes only those with the "
+    "number of one of its own",
     codes.NO_ROOM_TO_MOVE: "has no room for the valid pages of all these blocks before they are erased; "
     "erase fewer together",
     codes.NO_DECISION: "waits for no decision now; call advance first",

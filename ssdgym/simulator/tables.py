@@ -26,9 +26,8 @@ def _groups(device: DeviceConfig) -> int:
 
 
 def group_limit(device: DeviceConfig) -> int:
-    """Most blocks of a group, m (SpeedupGC, equation 1); 0 without groups."""
-    groups = _groups(device)
-    return device.usable.blocks_per_plane // (groups - 1) - 1 if groups else 0
+    """Most blocks of a group; 0 without groups."""
+    return device.ftl.hotness.group_limit(device.usable.blocks_per_plane) if _groups(device) else 0
 
 
 def _hashes(device: DeviceConfig) -> int:
@@ -64,7 +63,8 @@ def _costs(device: DeviceConfig) -> tuple[int, int]:
     if device.erase_unit != "block" and pages * (2 * pages * copy + erase) >= _LARGEST_PRODUCT:
         raise SsdgymError(
             f"device {device.name}: to relocate and erase a block of {pages} pages takes too long for "
-            "benefits to be compared; shorten its timing or its blocks."
+            "benefits to be compared; shorten the times (field timing) or the blocks (field "
+            "geometry.pages_per_block)."
         )
     return copy, erase
 

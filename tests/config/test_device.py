@@ -46,7 +46,7 @@ def refusal(source: Any) -> str:
     text = str(caught.value)
     assert "\n" not in text
     assert text.endswith(".")
-    assert text.startswith("device configuration: ")
+    assert text.startswith("device plain: ")
     return text
 
 
@@ -283,8 +283,12 @@ def test_host_pages__count_every_physical_page_whatever_the_isolation() -> None:
 
 def test_sized_to__too_few_blocks_for_the_groups__refused() -> None:
     config = load_device(layered(**placed("hotness_groups")))
-    with pytest.raises(SsdgymError, match="geometry.blocks_per_plane = 13 is too small"):
+    with pytest.raises(SsdgymError) as caught:
         config.sized_to(1000)
+    assert str(caught.value) == (
+        "device plain cannot be made to hold 1000 pages: geometry.blocks_per_plane = 13 is too small for "
+        "ftl.placement hotness_groups with the 7 groups of ftl.hotness.thresholds: it needs at least 72."
+    )
 
 
 @pytest.mark.parametrize(
@@ -473,13 +477,16 @@ def test_with_ftl__a_placement_the_device_cannot_have__refused(config: DeviceCon
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"speed": 1}, "ftl configuration: field speed is unknown"),
-        ({"timing": "soon"}, "ftl configuration: field timing must be 'none' or 'event', not 'soon'"),
+        ({"speed": 1}, "device small: field ftl.speed is unknown"),
+        ({"timing": "soon"}, "device small: field ftl.timing must be 'none' or 'event', not 'soon'"),
         (
             {"gc": {"free_blocks": -1}},
-            "ftl configuration: field gc.free_blocks must be greater than or equal to 1",
+            "device small: field ftl.gc.free_blocks must be greater than or equal to 1",
         ),
-        ({"gc": {"barrier_blocks": 3}}, "field gc gives barrier_blocks without the threshold free_blocks"),
+        (
+            {"gc": {"barrier_blocks": 3}},
+            "field ftl.gc gives barrier_blocks without the threshold free_blocks",
+        ),
         ({"timing": "none", "gc": {"background_fraction": 0.4}}, "timing none has no idle time"),
     ],
 )

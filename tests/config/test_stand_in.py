@@ -6,17 +6,19 @@ from typing import Any
 
 import pytest
 
-from ssdgym.config.stand_in import StandInConfig, quantity_names
+from ssdgym.config.loading import load_config
+from ssdgym.config.stand_in import StandInConfig
+from ssdgym.config.workload import load_workload
 from ssdgym.errors import SsdgymError
 from tests.workloads.stand_ins.configs import small
 
 
 def assumed(*without: str, **more: str) -> dict[str, str]:
-    return {name: "a test" for name in quantity_names() if name not in without} | more
+    return {name: "a test" for name in StandInConfig.noted_names() if name not in without} | more
 
 
 def test_quantities_are_all_that_is_fitted() -> None:
-    assert quantity_names() == [
+    assert StandInConfig.noted_names() == [
         "reads.requests",
         "reads.bytes",
         "reads.unique_bytes",
@@ -39,13 +41,26 @@ def test_sizes_may_have_units_and_survive_json() -> None:
     assert StandInConfig.model_validate_json(config.model_dump_json()) == config
 
 
+def test_same_as__gives_what_is_not_given() -> None:
+    other = load_config(StandInConfig, "stg_0", "stand_ins")
+    for own in ({"name": "mine"}, {"name": "mine", "loops": 2, "layout_seed": 5}):
+        config = load_workload({"kind": "stand_in", "same_as": "stg_0", **own})
+        assert config == other.model_copy(update=own)
+
+
+@pytest.mark.parametrize("name", ["hm_9", "mine.yaml", ["stg_0"]])
+def test_same_as__no_stand_in_that_comes_with_ssdgym__refused(name: Any) -> None:
+    with pytest.raises(SsdgymError, match="names in same_as .*, which is none of configs/stand_ins"):
+        load_workload({"kind": "stand_in", "name": "mine", "same_as": name})
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"assumed": assumed("reads.bytes")}, "must name reads.bytes either in sources or in assumed"),
+        ({"assumed": assumed("reads.bytes")}, "must name reads.bytes in sources or in assumed"),
         (
             {"sources": {"duration_s": "x"}, "assumed": assumed()},
-            "must name duration_s either .* not in both",
+            "names duration_s in both sources and assumed",
         ),
         ({"assumed": assumed(speed="x")}, "a note in assumed on speed, which is none of reads.requests"),
         ({"extent_bytes": 100_000}, "extent_bytes to be a power of two from 4096 up, not 100000"),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ssdgym.engine.audit_sets import check_groups
 from ssdgym.engine.groups import ANYTHING, first_of, reclassify, withdraw
 from ssdgym.engine.kernel import kernel
 from ssdgym.engine.layout import INDEXED, POOLED, State, device_of, group_view
@@ -30,6 +31,12 @@ def _reclassify(state, block):
 def _withdraw(state, block):
     dev = device_of(state, 0)
     withdraw(dev, dev.geometry[0], block)
+
+
+@kernel
+def _fault(state):
+    dev = device_of(state, 0)
+    return check_groups(dev, dev.geometry[0], 0)
 
 
 @kernel
@@ -104,6 +111,7 @@ def members(state: State) -> list[list[int]]:
 
 
 def check(state: State, blocks: int, groups: int) -> None:
+    assert _fault(state) == 0  # of the heaps, too
     limit = group_limit_of(blocks, groups)
     ranks = [best_by_definition(state, b)[0] for b in range(blocks)]
     found = members(state)
@@ -163,6 +171,21 @@ def test_groups__a_block_that_leads__drives_the_weakest_of_full_groups_down() ->
     assert members(state) == [[0, 1], [2, 3, 5], [4, 6, 7]]
     change(state, 1, [(3, 3)] * 4)
     assert members(state) == [[0, 3], [2, 4, 5], [1, 6, 7]]
+
+
+@pytest.mark.parametrize("field", ["low", "high"])
+def test_audit__a_block_that_is_wrong_about_its_place__is_found(field: str) -> None:
+    state = grouped(8, 3, "software")
+    state.best[0, 2][field] += 1
+    assert _fault(state) == 16
+
+
+@pytest.mark.parametrize(("heap", "safe"), [(0, False), (1, True)])
+def test_audit__an_entry_above_its_blocks_rank__is_safe_among_the_largest_only(heap: int, safe: bool) -> None:
+    state = grouped(8, 3, "hardware")
+    first = heap * (group_limit_of(8, 3) + 1)
+    state.heap[0, first]["gain"] = 1  # of group 0; rank of its block is 0
+    assert (_fault(state) == 0) == safe
 
 
 def test_withdraw__a_victim__is_written_to_no_more_and_keeps_its_group() -> None:

@@ -68,6 +68,9 @@ def test_defaults__propose_every_policy_that_runs_on_any_device() -> None:
 
 
 HALVES = device({"sub_blocks_per_block": 2})
+RUNS = device(
+    {"blocks_per_plane": 32, "sub_blocks_per_block": 4}, {"placement": "single"}, erase_unit="sub_block_run"
+)
 
 
 @pytest.mark.parametrize(
@@ -76,13 +79,22 @@ HALVES = device({"sub_blocks_per_block": 2})
         (
             HALVES,
             "gsm",
-            "proposers name gsm, which needs erase_unit sub_block_run, and device small has block; ",
+            "proposers name gsm, which needs erase_unit sub_block_run, and device small has block; choose "
+            "another proposer, or a device or ftl that has it.",
         ),
         (
             HALVES,
             "greedy+single",
             "proposers name greedy+single, which needs ftl.placement single, and device ",
         ),
+        (HALVES, "d_choices(d=5)+single", "; choose d_choices(d=5), or a device or ftl that has it."),
+        (
+            RUNS,
+            "baseline",
+            "proposers name baseline, which needs erase_unit block, and device small has sub_block_run; "
+            "choose greedy, or a device or ftl that has it.",
+        ),
+        (RUNS, "gsm+sep_gc", "needs ftl.placement sep_gc, and device small has single; choose gsm, or a "),
         (SMALL, "pb", "policy pb erases sub-blocks, and device small has one per block"),
     ],
 )
@@ -95,12 +107,7 @@ def test_proposers__that_need_another_device__refused(
 
 
 def test_proposers__of_the_device_s_own_erase_unit_and_placement__propose() -> None:
-    runs = device(
-        {"blocks_per_plane": 32, "sub_blocks_per_block": 4},
-        {"placement": "single"},
-        erase_unit="sub_block_run",
-    )
-    batch = episodes(device=runs, proposers=("greedy+single", "gsm"), candidates=4)
+    batch = episodes(device=RUNS, proposers=("greedy+single", "gsm"), candidates=4)
     batch.start([0], [1])
     assert (batch.view.proposed[0] >= 0).all()
 

@@ -66,6 +66,17 @@ def test_evaluate__requests_limit_the_run() -> None:
     assert result.metric("host_pages_written") == 1_234
 
 
+def test_evaluate__until_gc__differs_by_policy_and_seed_and_is_repeated() -> None:
+    cells = [
+        cell(policy, seed, preconditioning="until_gc") for policy in ("greedy", "fifo") for seed in (1, 2, 1)
+    ]
+    found = [result.metrics for result in evaluate(cells, workers=1)]
+    for one, other, same in (found[:3], found[3:]):
+        assert one == same and one["relocated_pages"] != other["relocated_pages"]
+        assert one["host_pages_written"] == 4_000 and one["erases"] > 0
+    assert found[0] != found[3]
+
+
 def test_evaluate__refuses_no_workers() -> None:
     with pytest.raises(SsdgymError, match="workers must be at least 1, not 0"):
         evaluate([], workers=0)

@@ -99,7 +99,7 @@ def test_agent__seeds_that_training_may_draw_are_refused() -> None:
     ("space", "said"),
     [
         ({"policy.e": {"grid": [1]}}, "policy d_choices has no parameter 'e'"),
-        ({"ftl.gc.free_block": {"grid": [3]}}, "field gc.free_block is unknown"),
+        ({"ftl.gc.free_block": {"grid": [3]}}, "field ftl.gc.free_block is unknown"),
         ({"ftl.gc.free_blocks": {"grid": [3000]}}, "cannot be reached"),
         ({"policy": {"grid": ["gredy"]}}, "did you mean greedy?"),
         ({"gc.free_blocks": {"grid": [3]}}, "there is no field gc.free_blocks to sweep"),

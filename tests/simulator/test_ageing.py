@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from ssdgym.engine.audit import FAULTS, first_fault
+from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.ageing import Ageing, cache_key
+from ssdgym.simulator.ageing import Ageing, cache_key, write_until_collecting
 from tests.engine.devices import device, differences, full_device, mixed_requests, random_writes
 
 
@@ -193,6 +194,13 @@ def test_age__then_advance__has_no_input_left() -> None:
     sim.advance()
     assert sim.metrics()["host_pages_written"] == 0
     assert before[0].logical.tobytes() == sim.state.logical.tobytes()
+
+
+def test_until_gc__planes_without_logical_pages__refused_and_no_hang() -> None:
+    with pytest.raises(SsdgymError, match="device small: its 1 logical pages leave some of its 2 planes"):
+        write_until_collecting(Simulator(device(logical_pages=1)), 1)
+    everywhere = Simulator(device(ftl={"allocation": "dynamic"}, logical_pages=1))
+    assert write_until_collecting(everywhere, 1) > 0
 
 
 def test_cache_key__what_best_sets_and_placements_depend_on__is_part_of_it() -> None:

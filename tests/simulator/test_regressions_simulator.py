@@ -46,7 +46,7 @@ def test_time__too_far_for_many_dies__is_an_error_and_not_an_overflow() -> None:
 @pytest.mark.parametrize("program_ns", [2**62, 2**63, 10**30])
 def test_timing__a_command_too_long_to_be_counted__refused(program_ns: int) -> None:
     times = {"read_ns": 1, "program_ns": program_ns, "erase_ns": 1, "transfer_ns_per_byte": 0}
-    with pytest.raises(SsdgymError, match="shorten its timing"):
+    with pytest.raises(SsdgymError, match=r"device small: .* shorten the times \(field timing\)"):
         Simulator(device(ftl=EVENT, timing=times))
 
 
@@ -149,6 +149,17 @@ def test_memory__more_than_the_machine_has__refused_before_it_is_touched() -> No
     large = {"blocks_per_plane": 2**20, "pages_per_block": 1000}
     with pytest.raises(SsdgymError, match="memory"):
         Simulator(device(large), recording=Recording(2**40, 0))
+
+
+@pytest.mark.parametrize(
+    ("counters", "named"),
+    [(2**32 - 1, "the geometry, ftl.hotness.counters, ftl.window_pages,"), (64, "the geometry, ftl.window_")],
+)
+def test_memory__a_large_table_of_hotness__named(counters: int, named: str) -> None:
+    runs = device({"sub_blocks_per_block": 4}, erase_unit="sub_block_run")
+    ftl = {"placement": "hot_to_victims", "hotness": {"hashes": 16, "counters": counters}}
+    with pytest.raises(SsdgymError, match=f"device small: .*memory; make {named}"):
+        Simulator(runs, ftl=ftl, recording=Recording(2**40, 0))
 
 
 # -- odd devices and input ------------------------------------------------------------------------

@@ -165,7 +165,7 @@ def test_what_it_writes_and_whether_it_ends_is_known_beforehand() -> None:
         ({"large_bytes": {16384: 1, 20000: 1}}, "large_bytes to be multiples .* not 20000"),
         ({"subpage_bytes": 3000}, r"full_page_bytes \(16384\) to be several times subpage_bytes \(3000\)"),
         ({"subpage_bytes": 16384}, "to be several times subpage_bytes"),
-        ({"assumed": {"skew": "why"}}, "a note in assumed on skew, which is no field"),
+        ({"assumed": {"skew": "why"}}, "a note in assumed on skew, which is none of .*, theta, layout_seed"),
         ({"assumed": {"theta": "a"}, "sources": {"theta": "b"}}, "names theta in both sources and assumed"),
         ({"start": 0.7, "footprint": 0.7}, r"start \+ footprint to be at most 1"),
     ],

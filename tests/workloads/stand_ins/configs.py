@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ssdgym.config.loading import load_config
-from ssdgym.config.stand_in import StandInConfig, quantity_names
+from ssdgym.config.stand_in import StandInConfig
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -21,5 +21,7 @@ def small(**changes: Any) -> StandInConfig:
         "sources": {},
         **changes,
     }
-    data.setdefault("assumed", {name: "a test" for name in quantity_names() if name not in data["sources"]})
+    data.setdefault(
+        "assumed", {name: "a test" for name in StandInConfig.noted_names() if name not in data["sources"]}
+    )
     return load_config(StandInConfig, data, "stand_ins")
