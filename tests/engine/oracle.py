@@ -34,7 +34,7 @@ SET_POLICIES: dict[str, tuple[str, Any]] = {
     "pb": ("sub_block_set", policies.best_set),
 }
 
-#: All placements there are, those that put pages in streams only, and those that ask for the hotness of pages.
+#: All placements there are, those that put pages in streams only, and those that ask for their hotness.
 PLACEMENTS = ("single", "sep_gc", "hot_cold", "hot_to_victims", "hotness_groups")
 STREAM_PLACEMENTS = PLACEMENTS[:3]
 HOT_PLACEMENTS = PLACEMENTS[2:]
