@@ -19,8 +19,9 @@ class EraseVictimEnv(EraseEnv):
 
     ## Action
     ``Discrete(K)``: which candidate to erase. A candidate is an *erase set*: a whole block or, on devices
-    that can erase them, a run of a block's sub-blocks. Only candidates with ``action_mask`` 1 may be chosen;
-    any other action raises :class:`ssdgym.errors.SsdgymError` and changes nothing.
+    that can erase them, some of a block's sub-blocks (of several blocks only where a proposer picks them;
+    :class:`ssdgym.envs.ParallelEraseEnv` offers more of those). Only candidates with ``action_mask`` 1 may
+    be chosen; any other action raises :class:`ssdgym.errors.SsdgymError` and changes nothing.
 
     The candidates are the picks of the ``proposers`` (equal picks once, in that order), then the blocks with
     most invalid pages, then random ones. ``info["proposed"][j]`` is where the pick of proposer ``j`` stands,
@@ -32,7 +33,7 @@ class EraseVictimEnv(EraseEnv):
 
     | key | shape, type | meaning |
     |---|---|---|
-    | ``candidates`` | (K, 12) float32 | columns :data:`ssdgym.envs.features.CANDIDATE_FEATURES`; 0 if masked |
+    | ``candidates`` | (K, 12) float32 | :data:`ssdgym.envs.features.CANDIDATE_FEATURES`; 0 if masked |
     | ``context`` | (9,) float32 | the plane: :data:`ssdgym.envs.features.CONTEXT_FEATURES` |
     | ``action_mask`` | (K,) int8 | 1 where the candidate may be chosen; never all 0 |
 

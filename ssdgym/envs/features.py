@@ -41,7 +41,9 @@ CANDIDATE_FEATURES = (
         -2.0,
         2.0,
     ),
-    Feature("neighbour_moves", "pages to relocate from neighbours that are not erased, in blocks", 0.0, MAX_PAIRS),
+    Feature(
+        "neighbour_moves", "pages to relocate from neighbours that are not erased, in blocks", 0.0, MAX_PAIRS
+    ),
     Feature("spent", "share of the set's sub-blocks whose pages are all invalid"),
 )
 

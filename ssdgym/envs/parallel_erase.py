@@ -53,7 +53,7 @@ class ParallelEraseEnv(EraseEnv):
     | candidates | erase sets |
     |---|---|
     | the first | the picks of the ``proposers``, equal ones once, in that order |
-    | up to half of the others | by falling invalid pages: each block alone, with the fullest, and the fullest 2, 3, ... together |
+    | half of the others | by falling invalid pages: each block alone, each with the first, the first 2, 3, ... |
     | the rest | random blocks, a random number of them |
 
     The last two kinds have 1 to ``most_blocks`` blocks of the plane that collects. Where sub-blocks can be
@@ -67,7 +67,7 @@ class ParallelEraseEnv(EraseEnv):
 
     | key | shape, type | meaning |
     |---|---|---|
-    | ``candidates`` | (K, 12) float32 | columns :data:`ssdgym.envs.features.CANDIDATE_FEATURES`; 0 if masked |
+    | ``candidates`` | (K, 12) float32 | :data:`ssdgym.envs.features.CANDIDATE_FEATURES`; 0 if masked |
     | ``context`` | (9,) float32 | the plane: :data:`ssdgym.envs.features.CONTEXT_FEATURES` |
     | ``action_mask`` | (K,) int8 | 1 where the candidate may be chosen; never all 0 |
 

@@ -28,6 +28,8 @@ POLICIES: dict[str, Any] = {
     "ippbe(limit=3,tau=0.75)": policies.ippbe(3, 0.75),
     "parallel_gc": policies.parallel_gc,
 }
+#: What a policy needs of the device, by field.
+NEEDS: dict[str, dict[str, Any]] = {"parallel_gc": {"multi_plane": "strict"}}
 #: Those that erase sub-blocks, with the erase unit they need.
 SET_POLICIES: dict[str, tuple[str, Any]] = {
     "gsm": ("sub_block_run", policies.best_set),
