@@ -99,6 +99,14 @@ def _collect(dev, geometry, run, decider):
     return status
 
 
+@inlined
+def _prefetch_pages(dev, geometry, soon, later):
+    """Two requests are still to come: where their first pages are will be needed (a flush has none)."""
+    prefetch(dev.logical, np.int64(later.lpn))
+    if soon.op == WRITE:
+        prefetch_holder(dev, geometry, np.int64(soon.lpn))
+
+
 @merged
 def advance_untimed(dev, requests, decider):
     """Run until input or horizon ends, or until a decision is due that is taken outside."""
@@ -116,8 +124,7 @@ def advance_untimed(dev, requests, decider):
             return INPUT_ENDED
         request = requests[run.cursor]
         if geometry.groups > 0 and run.cursor + 2 * _AHEAD < requests.shape[0]:
-            prefetch(dev.logical, np.int64(requests[run.cursor + 2 * _AHEAD].lpn))
-            prefetch_holder(dev, geometry, np.int64(requests[run.cursor + _AHEAD].lpn))
+            _prefetch_pages(dev, geometry, requests[run.cursor + _AHEAD], requests[run.cursor + 2 * _AHEAD])
         status = OK
         if request.op != FLUSH:
             status = _do_page(dev, geometry, run, request)
