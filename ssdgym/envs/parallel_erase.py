@@ -53,7 +53,7 @@ class ParallelEraseEnv(EraseEnv):
     | candidates | erase sets |
     |---|---|
     | the first | the picks of the ``proposers``, equal ones once, in that order |
-    | half of the others | by falling invalid pages: each block alone, each with the first, the first 2, 3, ... |
+    | half the others | by falling invalid pages: each block alone, each with the first, the first 2, 3 ... |
     | the rest | random blocks, a random number of them |
 
     The last two kinds have 1 to ``most_blocks`` blocks of the plane that collects. Where sub-blocks can be

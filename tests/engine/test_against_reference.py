@@ -14,8 +14,10 @@ from ssdgym.engine.codes import ERASE_DECISION, OK
 from ssdgym.engine.kernel import kernel
 from ssdgym.engine.layout import Device
 from ssdgym.engine.legality import check_erase_set
+from ssdgym.policy import new_choice
 from ssdgym.simulator import Simulator
 from tests.engine.oracle import (
+    NEEDS,
     PLACEMENTS,
     POLICIES,
     RECORDING,
@@ -28,6 +30,7 @@ from tests.engine.oracle import (
     request_lists,
 )
 from tests.reference import Reference, ReferenceConfig
+from tests.reference.erase_sets import Pair
 
 PHASES = (Phase.explicit, Phase.generate, Phase.shrink)
 QUICK = settings(max_examples=80, phases=PHASES, deadline=None, suppress_health_check=list(HealthCheck))
@@ -70,7 +73,7 @@ def agrees(policy: str, data: st.DataObject, **fixed: Any) -> None:
 @given(data=st.data())
 @QUICK
 def test_engine__agrees_with_the_reference(policy: str, data: st.DataObject) -> None:
-    agrees(policy, data)
+    agrees(policy, data, **NEEDS.get(policy, {}))
 
 
 @pytest.mark.slow
@@ -78,7 +81,7 @@ def test_engine__agrees_with_the_reference(policy: str, data: st.DataObject) -> 
 @given(data=st.data())
 @THOROUGH
 def test_engine__agrees_with_the_reference__thoroughly(policy: str, data: st.DataObject) -> None:
-    agrees(policy, data)
+    agrees(policy, data, **NEEDS.get(policy, {}))
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
@@ -188,8 +191,22 @@ def test_engine__any_legal_sets__agrees__thoroughly(unit: str, data: st.DataObje
 
 
 @kernel
-def _check(dev, plane, block, mask):
-    return check_erase_set(dev, dev.geometry[0], plane, block, mask)
+def _check(dev, plane, pairs, count):
+    return check_erase_set(dev, dev.geometry[0], plane, pairs, count)
+
+
+def pairs_array(pairs: list[Pair]) -> np.ndarray:
+    """An erase set as the engine takes it."""
+    choice = new_choice()
+    for k, pair in enumerate(pairs):
+        choice[k]["block"], choice[k]["mask"] = pair
+    return choice
+
+
+def random_pair(config: ReferenceConfig, rng: np.random.Generator) -> Pair:
+    """Any block with any mask."""
+    block = rng.integers(config.planes * config.blocks_per_plane)
+    return int(block), int(rng.integers(1, 1 << config.sub_blocks_per_block))
 
 
 @given(data=st.data())
@@ -201,6 +218,7 @@ def test_legal_erase_sets__the_same_in_both(data: st.DataObject) -> None:
     requests = data.draw(request_lists(config.logical_pages, 100))
     sim = Simulator(device_config(config), policy=None, seed=config.seed, recording=RECORDING)
     reference = Reference(config)
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     steps = reference.decisions(requests)
     sim.feed(request_array(requests))
     choice = None
@@ -209,7 +227,10 @@ def test_legal_erase_sets__the_same_in_both(data: st.DataObject) -> None:
         dev = Device(*(array[0] for array in sim.state))
         for block in range(config.planes * config.blocks_per_plane):
             for mask in range(1 << config.sub_blocks_per_block):
-                ours = _check(dev, plane, block, np.uint64(mask)) == OK
+                ours = _check(dev, plane, pairs_array([(block, mask)]), 1) == OK
                 assert ours == (reference.device.objection(plane, [(block, mask)]) is None), (block, mask)
-        choice = random_legal_set(reference, plane, np.random.default_rng(0))
+        together = [random_pair(config, rng) for _ in range(rng.integers(2, 9))]
+        ours = _check(dev, plane, pairs_array(together), len(together)) == OK
+        assert ours == (reference.device.objection(plane, together) is None), together
+        choice = random_legal_set(reference, plane, rng)
         sim.apply(choice)

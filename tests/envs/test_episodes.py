@@ -61,10 +61,13 @@ def test_candidates_all__too_many_to_list__refused() -> None:
         episodes(device=runs, candidates="all")
 
 
-def test_defaults__propose_every_policy_that_runs_on_any_device() -> None:
-    policies = available_policies().items()
-    anywhere = {name for name, policy in policies if policy.erase_unit is None and policy.placement is None}
-    assert set(DEFAULT_PROPOSERS) == anywhere
+def test_defaults__propose_every_policy_that_picks_one_block_on_any_device() -> None:
+    asked = {
+        name: (policy.erase_unit, policy.multi_plane, policy.placement)
+        for name, policy in available_policies().items()
+    }
+    anywhere = {name for name, asks in asked.items() if asks == (None, None, None)}
+    assert {*DEFAULT_PROPOSERS, "ippbe"} == anywhere
 
 
 HALVES = device({"sub_blocks_per_block": 2})
@@ -95,6 +98,11 @@ RUNS = device(
             "choose greedy, or a device or ftl that has it.",
         ),
         (RUNS, "gsm+sep_gc", "needs ftl.placement sep_gc, and device small has single; choose gsm, or a "),
+        (
+            SMALL,
+            "ippbe_multiplane",
+            "proposers name ippbe_multiplane, which needs multi_plane relaxed, and device small has none; ",
+        ),
         (SMALL, "pb", "policy pb erases sub-blocks, and device small has one per block"),
     ],
 )

@@ -186,14 +186,15 @@ def test_proposals__without_repeats_and_at_the_places_named(kind: str) -> None:
     while not over:
         mask = env.action_masks()
         sets = env.episodes.view.sets[0][mask]
-        assert len({(s["block"], s["mask"]) for s in sets}) == len(sets)
+        assert not sets["mask"][:, 1:].any(), "one block each"
+        assert len({(int(s["block"]), int(s["mask"])) for s in sets[:, 0]}) == len(sets)
         assert mask[info["proposed"]].all()
         if "every" not in kind:
             assert info["proposed"][0] == 0
             assert mask[: mask.sum()].all(), "valid candidates come first"
-        greedy = env.episodes.view.sets[0][info["proposed"][0]]["block"]
+        greedy = env.episodes.view.sets[0][info["proposed"][0], 0]["block"]
         blocks = env.episodes.state.block[0]
-        valid_blocks = env.episodes.view.sets[0][mask]["block"]
+        valid_blocks = sets[:, 0]["block"]
         assert blocks[greedy]["invalid"] == blocks[valid_blocks]["invalid"].max()
         _, _, _, over, info = env.step(any_valid(mask, rng))
 
@@ -216,7 +217,7 @@ def test_candidates_all__the_same_erase_set_at_the_same_place(kind: str) -> None
         plane = int(env.episodes.state.run["decision_plane"][0, 0])
         first = plane * config.geometry.blocks_per_plane
         expected = [(first + b, m) for b in range(config.geometry.blocks_per_plane) for m in masks]
-        assert [(int(e["block"]), int(e["mask"])) for e in env.episodes.view.sets[0]] == expected
+        assert [(int(e["block"]), int(e["mask"])) for e in env.episodes.view.sets[0, :, 0]] == expected
         observation, _, _, over, _ = env.step(any_valid(observation["action_mask"], rng))
 
 
