@@ -20,6 +20,8 @@ POLICIES = (
     "windowed_greedy(window=4)",
     "cost_benefit",
     "cost_benefit(exponent=0.5, since_close=1)",
+    "ippbe(limit=3, tau=0.75)",
+    "parallel_gc",
 )
 
 #: Where two runs of one device may differ without being different: their place in the input chunk, where the
@@ -56,7 +58,7 @@ def full_device(
 ) -> DeviceConfig:
     """The same with as many logical pages as its GC threshold allows at all."""
     sized = device(geometry, ftl, logical_pages=1, **fields)
-    most = sized.geometry.planes * thresholds_of(sized).valid_limit - (sized.ftl.allocation == "dynamic")
+    most = sized.geometry.planes * thresholds_of(sized).valid_limit - (sized.ftl.allocation != "static")
     return device(geometry, ftl, logical_pages=most, **fields)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,11 +9,9 @@ from typing import Any
 import pytest
 
 from . import (
-    FLUSH,
     PARTIAL_HEAD,
     PARTIAL_TAIL,
     READ,
-    TRIM,
     WRITE,
     Device,
     IllegalEraseSet,
@@ -22,6 +19,20 @@ from . import (
     ReferenceConfig,
 )
 from .erase_sets import Pair
+from .helpers import (
+    TIMED,
+    UNTIMED,
+    check_state,
+    chosen,
+    flush,
+    plane_of,
+    ran,
+    random_requests,
+    read,
+    trim,
+    write,
+    writes,
+)
 from .policies import (
     Policy,
     below,
@@ -34,45 +45,6 @@ from .policies import (
     random_victim,
     windowed_greedy,
 )
-
-# tR, tPROG, tBERS, tX: a lone read takes 60 ns, a write 210 ns, a move 270 ns, an erase 1000 ns.
-TIMED = ReferenceConfig(
-    timing="event", read_ns=50, program_ns=200, erase_ns=1000, transfer_ns=10, threshold_blocks=2
-)
-UNTIMED = replace(TIMED, timing="none")
-
-Row = tuple[int, int, int, int, int]
-
-
-def read(at: int, lpn: int, pages: int = 1) -> Row:
-    return at, lpn, pages, READ, 0
-
-
-def write(at: int, lpn: int, pages: int = 1, flags: int = 0) -> Row:
-    return at, lpn, pages, WRITE, flags
-
-
-def trim(at: int, lpn: int, pages: int = 1) -> Row:
-    return at, lpn, pages, TRIM, 0
-
-
-def flush(at: int) -> Row:
-    return at, 0, 0, FLUSH, 0
-
-
-def writes(*lpns: int, gap_ns: int = 0) -> list[Row]:
-    return [write(i * gap_ns, lpn) for i, lpn in enumerate(lpns)]
-
-
-def ran(config: ReferenceConfig, requests: list[Row], policy: Policy = greedy, **how: Any) -> Reference:
-    reference = Reference(config, policy)
-    reference.run(requests, **how)
-    return reference
-
-
-def plane_of(reference: Reference, lpn: int) -> int:
-    return reference.device.plane_of_page(reference.device.logical[lpn].ppn)
-
 
 # Numbering
 
@@ -476,14 +448,8 @@ RUNS = replace(
 RUN_WRITES = writes(0, 1, 2, 3, *[0, 1] * 6, 0)
 
 
-def chosen(*choices: tuple[int, int]) -> Policy:
-    """A policy that plays the choices in order."""
-    left = iter(choices)
-    return lambda device, plane: [next(left)]
-
-
 def test_erasing_a_run_leaves_the_rest_of_the_block_alone() -> None:
-    reference = ran(RUNS, RUN_WRITES, chosen((0, 0b01), (1, 0b11)))
+    reference = ran(RUNS, RUN_WRITES, chosen([(0, 0b01)], [(1, 0b11)]))
     state = reference.export()
     # 4 + 2 pages in the pool are under the floor: a second round follows
     assert state["erases"] == [1, 0, 1, 1] + [0] * 8
@@ -496,7 +462,7 @@ def test_erasing_a_run_leaves_the_rest_of_the_block_alone() -> None:
 
 
 def test_a_partly_erased_block_is_opened_at_its_free_sub_block_and_closes_behind_it() -> None:
-    choices = [(0, 0b01), (1, 0b11), (2, 0b11), (3, 0b11), (4, 0b11)]
+    choices = [[(0, 0b01)], *([(block, 0b11)] for block in range(1, 5))]
     reference = ran(RUNS, [*RUN_WRITES, *writes(1, 0, 1, *[0, 1] * 2)], chosen(*choices))
     before = reference.export()
     assert before["pool"][0][0] == 0 and 0 in before["ages"][0]
@@ -709,20 +675,6 @@ DEVICES = {
 }
 
 
-def random_requests(pages: int, count: int, seed: int) -> list[Row]:
-    rng = random.Random(seed)
-    ops = [WRITE] * 12 + [READ] * 5 + [TRIM, FLUSH]
-    requests: list[Row] = []
-    at = 0
-    for _ in range(count):
-        op = rng.choice(ops)
-        length = rng.randint(1, 6)
-        at += rng.choice((0, 0, 1, 60, 300, 3000))
-        lpn = int((pages - length) * rng.random() ** 2)
-        requests.append((at, lpn, 0 if op == FLUSH else length, op, rng.choice((0, 0, 1, 2, 3))))
-    return requests
-
-
 def largest_run(device: Device, plane: int) -> list[Pair]:
     """The single sub-block with most invalid pages."""
     sets = [
@@ -732,24 +684,6 @@ def largest_run(device: Device, plane: int) -> list[Pair]:
     ]
     _, block, mask = max(sets)
     return [(-block, mask)]
-
-
-def check_state(reference: Reference) -> None:
-    """What must hold of any device at rest."""
-    device, state = reference.device, reference.export()
-    mapped = [ppn for ppn in state["logical_ppn"] if ppn >= 0]
-    assert len(set(mapped)) == len(mapped) == sum(state["valid"])
-    assert reference.counters["lost_pages"] == 0
-    opened = {place.block for place in device.open.values()}
-    victims = {block for pairs in device.rounds.values() for block, _ in pairs}
-    for block in range(reference.config.planes * reference.config.blocks_per_plane):
-        plane = device.plane_of_block(block)
-        has_free = device.free_in_block(block) > 0
-        is_at_rest = block not in opened | victims
-        assert (block in device.pools[plane]) == (is_at_rest and has_free)
-        assert device.is_indexed(block) == (is_at_rest and device.written_in_block(block) > 0)
-        found_in = [i for i, bucket in enumerate(device.buckets[plane]) if block in bucket]
-        assert found_in == ([device.invalid_in_block(block)] if device.is_indexed(block) else [])
 
 
 def check_accounts(reference: Reference) -> None:

@@ -1,0 +1,87 @@
+"""Requests, runs and checks for the tests of the reference."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+from . import FLUSH, READ, TRIM, WRITE, Reference, ReferenceConfig
+from .erase_sets import Pair
+from .policies import Policy, greedy
+
+# tR, tPROG, tBERS, tX: a lone read takes 60 ns, a write 210 ns, a move 270 ns, an erase 1000 ns.
+TIMED = ReferenceConfig(
+    timing="event", read_ns=50, program_ns=200, erase_ns=1000, transfer_ns=10, threshold_blocks=2
+)
+UNTIMED = replace(TIMED, timing="none")
+
+Row = tuple[int, int, int, int, int]
+
+
+def read(at: int, lpn: int, pages: int = 1) -> Row:
+    return at, lpn, pages, READ, 0
+
+
+def write(at: int, lpn: int, pages: int = 1, flags: int = 0) -> Row:
+    return at, lpn, pages, WRITE, flags
+
+
+def trim(at: int, lpn: int, pages: int = 1) -> Row:
+    return at, lpn, pages, TRIM, 0
+
+
+def flush(at: int) -> Row:
+    return at, 0, 0, FLUSH, 0
+
+
+def writes(*lpns: int, gap_ns: int = 0) -> list[Row]:
+    return [write(i * gap_ns, lpn) for i, lpn in enumerate(lpns)]
+
+
+def ran(config: ReferenceConfig, requests: list[Row], policy: Policy = greedy, **how: Any) -> Reference:
+    reference = Reference(config, policy)
+    reference.run(requests, **how)
+    return reference
+
+
+def plane_of(reference: Reference, lpn: int) -> int:
+    return reference.device.plane_of_page(reference.device.logical[lpn].ppn)
+
+
+def chosen(*sets: list[Pair]) -> Policy:
+    """A policy that plays the sets in order."""
+    left = iter(sets)
+    return lambda device, plane: next(left)
+
+
+def random_requests(pages: int, count: int, seed: int) -> list[Row]:
+    rng = random.Random(seed)
+    ops = [WRITE] * 12 + [READ] * 5 + [TRIM, FLUSH]
+    requests: list[Row] = []
+    at = 0
+    for _ in range(count):
+        op = rng.choice(ops)
+        length = rng.randint(1, 6)
+        at += rng.choice((0, 0, 1, 60, 300, 3000))
+        lpn = int((pages - length) * rng.random() ** 2)
+        requests.append((at, lpn, 0 if op == FLUSH else length, op, rng.choice((0, 0, 1, 2, 3))))
+    return requests
+
+
+def check_state(reference: Reference) -> None:
+    """What must hold of any device at rest."""
+    device, state = reference.device, reference.export()
+    mapped = [ppn for ppn in state["logical_ppn"] if ppn >= 0]
+    assert len(set(mapped)) == len(mapped) == sum(state["valid"])
+    assert reference.counters["lost_pages"] == 0
+    opened = {place.block for place in device.open.values()}
+    victims = {block for pairs in device.rounds.values() for block, _ in pairs}
+    for block in range(reference.config.planes * reference.config.blocks_per_plane):
+        plane = device.plane_of_block(block)
+        has_free = device.free_in_block(block) > 0
+        is_at_rest = block not in opened | victims
+        assert (block in device.pools[plane]) == (is_at_rest and has_free)
+        assert device.is_indexed(block) == (is_at_rest and device.written_in_block(block) > 0)
+        found_in = [i for i, bucket in enumerate(device.buckets[plane]) if block in bucket]
+        assert found_in == ([device.invalid_in_block(block)] if device.is_indexed(block) else [])
