@@ -16,7 +16,7 @@ from ssdgym.engine.codes import (
     OK,
 )
 from ssdgym.engine.kernel import inlined, kernel
-from ssdgym.engine.layout import INDEXED, POOLED, SINGLE_PLANE, STRICT, SUB_BLOCK_RUN, WHOLE_BLOCK
+from ssdgym.engine.layout import INDEXED, SINGLE_PLANE, STRICT, SUB_BLOCK_RUN, WHOLE_BLOCK
 from ssdgym.engine.masks import NONE, full_mask, invalid_in, is_run, neighbours_of, valid_in
 
 
@@ -35,7 +35,8 @@ def _wins_enough(dev, geometry, leader, block, mask):
     rounds of such runs would never end.
     """
     invalid = invalid_in(dev, geometry, block, mask)
-    if geometry.must_gain or gc_unfinished(geometry, dev.plane[leader]):
+    own = dev.plane[dev.block[block].plane]
+    if geometry.must_gain or gc_unfinished(geometry, dev.plane[leader]) or gc_unfinished(geometry, own):
         return invalid > valid_in(dev, geometry, block, neighbours_of(geometry, mask))
     return invalid > 0
 
@@ -84,17 +85,15 @@ def _has_partner(dev, geometry, leader, pairs, count, block):
 @inlined
 def _has_room(dev, geometry, plane_number, pairs, count):
     """Can a plane take all the moves of its pairs before the erase frees anything?"""
-    moves = np.int64(0)
-    pool_pages = np.int64(dev.plane[plane_number].pool_pages)
+    taken = np.int64(0)  # by the moves, and with the blocks that leave the pool
     for k in range(count):
         block = np.int64(pairs[k].block)
-        record = dev.block[block]
-        if record.plane == plane_number:
+        if dev.block[block].plane == plane_number:
             mask = pairs[k].mask
-            moves += valid_in(dev, geometry, block, mask | neighbours_of(geometry, mask))
-            if record.status & POOLED:
-                pool_pages -= geometry.pages_per_block - record.written
-    return moves <= max(np.int64(geometry.pages_per_block), pool_pages - geometry.pages_per_block)
+            taken += valid_in(dev, geometry, block, mask | neighbours_of(geometry, mask))
+            taken += geometry.pages_per_block - dev.block[block].written
+    per_block = np.int64(geometry.pages_per_block)
+    return taken <= max(per_block, dev.plane[plane_number].pool_pages - per_block)
 
 
 @kernel

@@ -91,6 +91,8 @@ def _lowest_row(dev, die_number, lpn):
         plane = plane_from_cursor(dev, geometry, die_number, k)
         if has_room(dev, geometry, plane):
             row = row_of(dev, geometry, plane, stream)
+            if row < 0:
+                row = np.int64(geometry.pages_per_block)  # it has nothing to program: the last one
             if best < 0 or row < lowest:
                 best, lowest = plane, row
     return best

@@ -116,7 +116,8 @@ def _objection_to_pair(device: Device, plane: int, block: int, mask: int) -> str
         return f"mask {mask:#b} cannot be erased with erase_unit {device.config.erase_unit}"
     if invalid_in_set(device, block, mask) == 0:
         return f"mask {mask:#b} of block {block} holds no invalid page"
-    if device.must_gain(plane) and not gains_pages(device, block, mask):
+    must_gain = device.must_gain(plane) or device.must_gain(device.plane_of_block(block))
+    if must_gain and not gains_pages(device, block, mask):
         return f"mask {mask:#b} of block {block} would gain no pages"
     return None
 
@@ -125,10 +126,10 @@ def _objection_to_moves(device: Device, plane: int, pairs: list[Pair]) -> str | 
     """Whether the plane has room for the moves of its pairs, as nothing is free before the erase."""
     own = [(block, mask) for block, mask in pairs if device.plane_of_block(block) == plane]
     moved = sum(moves(device, block, mask) for block, mask in own)
-    blocks = [block for block, _ in own]
-    pooled = sum(device.free_in_block(block) for block in device.pools[plane] if block not in blocks)
+    left = sum(device.free_in_block(block) for block, _ in own)
     per_block = device.config.pages_per_block
-    if moved > max(per_block, pooled - per_block):
+    pooled = device.pool_pages(plane)
+    if moved + left > max(per_block, pooled - per_block):
         return f"{moved} moves are too many for the {pooled} pages of the pool of plane {plane}"
     return None
 
