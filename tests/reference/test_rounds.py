@@ -142,8 +142,8 @@ def test_moves_of_a_plane_are_at_most_a_block_or_leave_a_block_of_the_pool() -> 
 
 def test_unwritten_pages_of_the_victims_themselves_are_no_room() -> None:
     device = filled(replace(PLANES, pages_per_block=6, logical_pages=50), {0: "vvvvx.", 1: "vvvvx."})
-    device.pools[0] = deque([2, 3, 0, 1])  # 12 pages of the others: 6 may be moved, not 8
-    assert "8 moves are too many for the 12 pages" in str(device.objection(0, [(0, 1), (1, 1)]))
+    device.pools[0] = deque([2, 3, 0, 1])  # 14 pages: 8 may be taken, not 8 by moves and 2 with the victims
+    assert "8 moves are too many for the 14 pages" in str(device.objection(0, [(0, 1), (1, 1)]))
     device.pools[0] = deque([2, 3, 4, 0, 1])
     assert device.objection(0, [(0, 1), (1, 1)]) is None
 
