@@ -105,7 +105,7 @@ def with_latencies(reads: list[int], writes: list[int], kept: int, slowest: int,
     """The state of a device that has served these requests, and so many writes more of 1 ns."""
     state = make_state([device(ftl={"timing": "event"})], [0], Recording(kept, slowest))
     for op, latencies in ((READ, reads), (WRITE, writes)):
-        held = sorted(latencies)[-slowest:]
+        held = sorted(latencies, reverse=True)[:slowest]
         state.histogram[0, op, 1] += len(latencies)
         state.tail[0, op, 0] = len(held)
         state.tail[0, op, 1 : 1 + len(held)] = held
