@@ -45,12 +45,12 @@ class Planes:
         self.written = unit["written"].reshape(-1, S)
         self.valid = self.written - self.invalid
         self.indexed = block["status"] & INDEXED != 0
-        self.pooled = block["status"] & POOLED != 0
         self.pool_pages = plane["pool_pages"]
         self.in_round = plane["job_leader"] >= 0
-        self.must_gain = bool(state.geometry["must_gain"][0, 0]) or bool(
-            plane["pool_pages"][leader] < state.geometry["stop_pool"][0, 0]
-        )
+        floor = state.geometry["stop_pool"][0, 0]
+        self.must_gain = [
+            bool(state.geometry["must_gain"][0, 0] or pages < floor) for pages in self.pool_pages
+        ]
         buckets = state.bucket[0]["head"].reshape(-1, PPB + 1)
         self.by_invalid = [self._walk(block, heads) for heads in buckets]
 
@@ -90,7 +90,8 @@ class Planes:
                 return False
         gain = self.pages(self.invalid, pair)
         beside = sum(int(self.valid[pair[0]][s]) for s in self.neighbours(pair[1]))
-        return bool(self.indexed[pair[0]]) and gain > (beside if self.must_gain else 0)
+        must_gain = self.must_gain[self.leader] or self.must_gain[plane]
+        return bool(self.indexed[pair[0]]) and gain > (beside if must_gain else 0)
 
     def is_legal(self, pairs: list[Pair]) -> bool:
         blocks = [block for block, _ in pairs]
@@ -103,13 +104,12 @@ class Planes:
         return all(self._has_room(plane, pairs) for plane in {self.plane_of(block) for block in blocks})
 
     def _has_room(self, plane: int, pairs: list[Pair]) -> bool:
-        moves, pool_pages = 0, int(self.pool_pages[plane])
+        taken = 0
         for block, chosen in pairs:
             if self.plane_of(block) == plane:
-                moves += sum(int(self.valid[block][s]) for s in {*chosen, *self.neighbours(chosen)})
-                if self.pooled[block]:
-                    pool_pages -= PPB - int(self.written[block].sum())
-        return moves <= max(PPB, pool_pages - PPB)
+                taken += sum(int(self.valid[block][s]) for s in {*chosen, *self.neighbours(chosen)})
+                taken += PPB - int(self.written[block].sum())
+        return taken <= max(PPB, int(self.pool_pages[plane]) - PPB)
 
     # -- the rules
 
@@ -236,11 +236,11 @@ def test_run__ippbe_picks_by_the_rule(name: str, gc: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("gc", [BARRIER, PER_WRITE], ids=["barrier", "per_write"])
 def test_run__parallel_gc_picks_by_the_rule(gc: dict[str, Any]) -> None:
-    lengths: Counter[int] = Counter()
+    together = 0
     for planes, pairs in decisions(device_for(config(gc), None, "parallel_gc"), "parallel_gc", seed=4):
         assert pairs == planes.parallel_gc()
-        lengths[len(pairs)] += 1
-    assert set(lengths) == {1, 2, 3}
+        together += len(pairs) == PLANES
+    assert together > 10
 
 
 # -- made-up planes ------------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ def make_up(sim: Simulator, rng: np.random.Generator) -> int:
     mostly_full = rng.random(len(unit)) < 0.8
     unit["written"] = np.where(mostly_full, PPS, rng.integers(0, PPS + 1, len(unit)))
     unit["invalid"] = rng.integers(0, unit["written"] + 1)
-    unit["invalid"][rng.random(len(unit)) < rng.choice([0.0, 0.5, 0.9])] = 0
+    unit["invalid"][rng.random(len(unit)) < rng.choice([0.0, 0.5, 0.9, 0.97])] = 0
     block["written"] = unit["written"].reshape(-1, S).sum(axis=1)
     block["invalid"] = unit["invalid"].reshape(-1, S).sum(axis=1)
     indexed = (rng.random(len(block)) < 0.8) & (block["written"] > 0)
@@ -286,7 +286,7 @@ def test_made_up_planes__picks_by_the_rule(name: str, gc: dict[str, Any]) -> Non
     sim = Simulator(config(gc, **DEVICES[name]), policy=None, recording=Recording(1, 1))
     rng = np.random.default_rng(len(name))
     ends: Counter[str] = Counter()
-    for k in range(400):
+    for k in range(600):
         leader = make_up(sim, rng)
         planes = Planes(sim, leader)
         if not planes.by_invalid[leader]:
@@ -298,14 +298,18 @@ def test_made_up_planes__picks_by_the_rule(name: str, gc: dict[str, Any]) -> Non
         assert pairs == planes.expected(policy, ends)
         assert planes.is_legal(pairs)
         if sim.device.multi_plane == "strict":
-            assert pick(sim, "parallel_gc", leader) == planes.parallel_gc()
-    wanted = {"heavy", "limit", "illegal"}
+            pairs = pick(sim, "parallel_gc", leader)
+            assert pairs == planes.parallel_gc()
+            ends[f"parallel_gc, {len(pairs)} planes"] += 1
+    wanted = {"heavy", "limit"}
+    if name != "sets":  # where there is room for the valid pages of so few sub-blocks, always
+        wanted |= {"illegal"}
     if sim.device.erase_unit == "sub_block_set":
         wanted |= {"block chosen already"}
     if sim.device.isolation == "software" and gc is BARRIER:
         wanted |= {"first is illegal"}
     if sim.device.multi_plane == "strict":
-        wanted |= {"partner passed over"}
+        wanted |= {"partner passed over", *(f"parallel_gc, {count} planes" for count in (1, 2, 3))}
     if sim.device.multi_plane == "relaxed":
         wanted |= {"eight pairs"}
     assert wanted <= set(ends), ends

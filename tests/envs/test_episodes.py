@@ -99,7 +99,7 @@ RUNS = device(
         ),
         (RUNS, "gsm+sep_gc", "needs ftl.placement sep_gc, and device small has single; choose gsm, or a "),
         (
-            SMALL,
+            device({"planes_per_die": 2}),
             "ippbe_multiplane",
             "proposers name ippbe_multiplane, which needs multi_plane relaxed, and device small has none; ",
         ),
