@@ -97,7 +97,24 @@ class ParallelEraseEnv(EraseEnv):
     * ``proposers``: victim policies whose picks are always candidates, whatever their number of blocks
     * ``ageing_seed``: of the workload that ages the device
 
-    SCORES
+    ## Scores
+    On the default device, episodes of 150,000 host pages after 30,000 of settling (interquartile means over
+    the seeds 50000 to 50007, 95 % intervals within 0.6 % of them). Nobody knows the best possible values.
+
+    | | write amplification | | mean write latency, ms | |
+    |---|---|---|---|---|
+    | | ``zipf99`` | ``hot90`` | ``zipf99`` | ``hot90`` |
+    | a random valid action | 2.602 | 2.231 | 71.5 | 60.8 |
+    | ``random`` | 3.750 | 3.317 | 110.9 | 97.7 |
+    | ``greedy`` | 2.502 | 2.571 | 72.9 | 75.0 |
+    | ``ippbe(limit=2, tau=0.75)`` | 2.491 | 2.530 | 68.2 | 69.4 |
+    | ``ippbe(limit=4, tau=0.75)`` | 2.484 | 2.528 | 65.9 | 67.1 |
+    | ``ippbe(limit=8, tau=0.75)`` | 2.452 | 2.458 | 63.9 | 64.1 |
+    | ``cost_benefit`` | 2.175 | 1.687 | 63.0 | 48.1 |
+    | ``cost_benefit(exponent=0.5)`` | 2.159 | 1.774 | 62.5 | 50.8 |
+
+    None of them chooses by age and erases several blocks together. The tail is another matter: greedy has the
+    lowest p99.
 
     ## Version history
     * v0: first version.
