@@ -376,7 +376,8 @@ def _proposer_instead(policy: Policy, device: DeviceConfig) -> str:
     """The policy's rule alone, where that takes the device as it is."""
     written = parse_policy(policy.composition)
     rule = get_policy(written.name).with_parameters(written.parameters)
-    return rule.label if rule.erase_unit in (None, device.erase_unit) else "another proposer"
+    fits = rule.erase_unit in (None, device.erase_unit) and rule.multi_plane in (None, device.multi_plane)
+    return rule.label if fits else "another proposer"
 
 
 def _check_workloads(workloads: list[Any]) -> None:

@@ -101,7 +101,12 @@ RUNS = device(
         (
             device({"planes_per_die": 2}),
             "ippbe_multiplane",
-            "proposers name ippbe_multiplane, which needs multi_plane relaxed, and device small has none; ",
+            "needs multi_plane relaxed, and device small has none; choose ippbe(limit=2, tau=0.25), or a device ",
+        ),
+        (
+            device({"planes_per_die": 2}),
+            "parallel_gc",
+            "and device small has none; choose another proposer, ",
         ),
         (SMALL, "pb", "policy pb erases sub-blocks, and device small has one per block"),
     ],
