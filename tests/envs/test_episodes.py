@@ -101,7 +101,7 @@ RUNS = device(
         (
             device({"planes_per_die": 2}),
             "ippbe_multiplane",
-            "needs multi_plane relaxed, and device small has none; choose ippbe(limit=2, tau=0.25), or a device ",
+            "relaxed, and device small has none; choose ippbe(limit=2, tau=0.25), or a device or ftl that ",
         ),
         (
             device({"planes_per_die": 2}),
