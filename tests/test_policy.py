@@ -26,8 +26,28 @@ from ssdgym.policy import (
 from ssdgym.simulator import Simulator
 from tests.engine.devices import differences, full_device, random_writes
 
-BUNDLED = ["cost_benefit", "d_choices", "fifo", "greedy", "gsm", "pb", "random", "windowed_greedy"]
-NAMED = ["baseline", "gsm_plus", "speedupgc", "speedupgc_pb"]
+BUNDLED = [
+    "cost_benefit",
+    "d_choices",
+    "fifo",
+    "greedy",
+    "gsm",
+    "ippbe",
+    "parallel_gc",
+    "pb",
+    "random",
+    "windowed_greedy",
+]
+NAMED = [
+    "baseline",
+    "gsm_plus",
+    "ippbe_multiplane",
+    "ippbe_multiplane_strict",
+    "ippbe_subblock",
+    "ippbe_subblock_multiplane",
+    "speedupgc",
+    "speedupgc_pb",
+]
 
 
 @pytest.fixture(autouse=True)

@@ -86,7 +86,10 @@ def test_named__stands_for_its_composition_and_keeps_its_name(name: str, rule: s
     ("spec", "expected"),
     [
         ("greedy+sepgc", "policy 'greedy+sepgc': placement sepgc does not exist; did you mean sep_gc?"),
-        ("gsm+qqq", "placement qqq does not exist; known: single, sep_gc, hot_to_victims, hotness_groups."),
+        (
+            "gsm+qqq",
+            "placement qqq does not exist; known: single, sep_gc, hot_cold, hot_to_victims, hotness_groups.",
+        ),
         ("gsm+single+single", "policy 'gsm+single+single' names 2 placements; give one."),
         ("greedy+sep_gc(d=1)", "is not of the form NAME"),
         ("greedy+", "is not of the form NAME"),

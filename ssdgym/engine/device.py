@@ -108,6 +108,7 @@ def _apply(dev, pairs, count):
     status = start_round(dev, np.int64(run.decision_plane), pairs, count)
     if status == OK:
         run.decision_plane = -1
+        run.resumes = dev.geometry[0].timed
     return status
 
 

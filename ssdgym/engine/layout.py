@@ -100,6 +100,7 @@ RUN = np.dtype(
         ("serial", "i8"),  # requests started since the last reset
         ("outstanding", "i8"),  # requests
         ("outstanding_writes", "i8"),  # requests
+        ("resumes", "i4"),  # a decision was taken outside: what asked for it goes on before anything else
         ("decision_plane", "i4"),  # plane that waits for an ERASE decision from outside, or -1
         ("gc_plane", "i4"),  # untimed: plane in foreground GC, or -1
         ("host_plane", "i4"),  # plane of the last host program

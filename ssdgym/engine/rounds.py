@@ -293,8 +293,7 @@ def _empty_unit(dev, geometry, run, plane_number, source):
 
 @merged
 def _empty_pair(dev, geometry, run, leader, k):
-    """Relocate the valid pages of a pair and its neighbours, all to one stream; returns OK or OUT_OF_SPACE.
-    """
+    """Relocate the valid pages of a pair and its neighbours to one stream; returns OK or OUT_OF_SPACE."""
     pair = dev.job[leader * MAX_PAIRS + k]
     moves = pair.mask | neighbours_of(geometry, pair.mask)
     first = np.int64(pair.block) * geometry.sub_blocks

@@ -148,6 +148,18 @@ def _pass_time(dev, geometry, run, requests):
     return OK
 
 
+@inlined
+def _ending(geometry, run, requests, last):
+    """INPUT_ENDED or HORIZON where the run ends now, else OK."""
+    ended = run.cursor >= requests.shape[0]
+    at_horizon = run.admitted_pages >= run.horizon
+    if ended and not last and not at_horizon:
+        return INPUT_ENDED
+    if (ended or at_horizon) and run.free_transactions == geometry.window_pages:
+        return HORIZON if at_horizon else INPUT_ENDED
+    return OK
+
+
 @merged
 def advance_timed(dev, requests, last, decider):
     """Run until input or horizon ends and nothing is outstanding, or until a decision is due outside.
@@ -157,12 +169,10 @@ def advance_timed(dev, requests, last, decider):
     geometry = dev.geometry[0]
     run = dev.run[0]
     while True:
-        ended = run.cursor >= requests.shape[0]
-        at_horizon = run.admitted_pages >= run.horizon
-        if ended and not last and not at_horizon:
-            return INPUT_ENDED
-        if (ended or at_horizon) and run.free_transactions == geometry.window_pages:
-            return HORIZON if at_horizon else INPUT_ENDED
+        status = OK if run.resumes else _ending(geometry, run, requests, last)
+        run.resumes = 0
+        if status != OK:
+            return status
         if run.ready_count > 0:
             status = dispatch(dev, geometry, run, np.int64(dev.ready[run.ready_head]), decider)
             if status != OK:

@@ -18,8 +18,7 @@ from ssdgym.engine.victims import random_eligible
 
 @inlined
 def _unit_of(dev, block):
-    """What is erased of a block in a set with others: its best set where sub-blocks may be erased, else all.
-    """
+    """What is erased of a block in a set with others: its best set where it may be erased in parts."""
     geometry = dev.geometry[0]
     if geometry.erase_unit == WHOLE_BLOCK:
         return full_mask(geometry.sub_blocks)

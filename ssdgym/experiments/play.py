@@ -6,10 +6,10 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 
 from ssdgym.agents.agent import Agent
-from ssdgym.envs import EraseVictimVectorEnv
 from ssdgym.experiments.evaluate import Cell, ftl_changes
 from ssdgym.experiments.results import Result
 
@@ -17,7 +17,7 @@ from ssdgym.experiments.results import Result
 def play_agent(cells: Sequence[Cell]) -> list[Result]:
     """Play one episode per cell without exploration and return their results in order.
 
-    The agent chooses among as many candidates, of the same proposers, as it was trained on.
+    The agent plays the environment it was trained in, with as many candidates of the same kind.
 
     Args:
         cells: of one agent, which differ in nothing but the seed.
@@ -28,10 +28,13 @@ def play_agent(cells: Sequence[Cell]) -> list[Result]:
     first = cells[0]
     assert first.agent is not None and first.host_pages is not None
     started = time.perf_counter()
-    own = Agent.load(first.agent).card.training.get("environment", {}).get("kwargs", {})
-    environment = EraseVictimVectorEnv(
+    card = Agent.load(first.agent).card
+    own = card.training.get("environment", {}).get("kwargs", {})
+    environment = gym.make_vec(
+        card.environment,
         num_envs=len(cells),
-        **{name: own[name] for name in ("candidates", "proposers") if name in own},
+        vectorization_mode="vector_entry_point",
+        **{name: own[name] for name in ("candidates", "proposers", "most_blocks") if name in own},
         device=first.device,
         ftl=ftl_changes(first.ftl),
         workload=first.workload,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -299,20 +299,20 @@ class Simulator:
             self._fail(kind)
         return int(kind)
 
-    def apply(self, block: int | Sequence[tuple[int, int]], mask: int | None = None) -> None:
+    def apply(self, block: int | list[tuple[int, int]], mask: int | None = None) -> None:
         """Take the ERASE decision that is due.
 
         Args:
-            block: the block to erase; or what to erase together, as pairs of a block and a bit mask of its
-                sub-blocks.
+            block: the block to erase; or what to erase together, a list of pairs (block, bit mask of its
+                sub-blocks).
             mask: of a single block, the sub-blocks of it to erase (default all).
 
         Raises:
             SsdgymError: the choice is not legal; the device is as it was.
         """
         whole = (1 << self.device.geometry.sub_blocks_per_block) - 1
-        pairs = block if isinstance(block, Sequence) else [(block, whole if mask is None else mask)]
-        if not 1 <= len(pairs) <= MAX_PAIRS:
+        pairs = block if isinstance(block, list) else [(block, whole if mask is None else mask)]
+        if not 1 <= len(pairs) <= MAX_PAIRS or not all(isinstance(p, tuple) and len(p) == 2 for p in pairs):
             self._fail(codes.ILLEGAL_PAIRS)
         choice = np.zeros(MAX_PAIRS, ERASE_PAIR)
         for k, (number, chosen) in enumerate(pairs):

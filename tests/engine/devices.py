@@ -21,7 +21,6 @@ POLICIES = (
     "cost_benefit",
     "cost_benefit(exponent=0.5, since_close=1)",
     "ippbe(limit=3, tau=0.75)",
-    "parallel_gc",
 )
 
 #: Where two runs of one device may differ without being different: their place in the input chunk, where the

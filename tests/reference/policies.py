@@ -169,4 +169,3 @@ def _is_sparse(device: Device, pair: Pair, tau: float) -> bool:
     """Does the unit hold fewer valid pages than the share `tau` of its pages?"""
     block, mask = pair
     return valid_in_set(device, block, mask) < tau * mask.bit_count() * device.config.pages_per_sub_block
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from ssdgym.engine.codes import ERASE_DECISION
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy, victim_policy
 from ssdgym.simulator import Recording, Simulator
-from ssdgym.workloads.requests import FLUSH, READ, REQUEST, WRITE
-from tests.engine.devices import device, mixed_requests, random_writes, writes
+from ssdgym.workloads.requests import FLUSH, READ, REQUEST, TRIM, WRITE
+from tests.engine.devices import device, differences, full_device, mixed_requests, random_writes, writes
 
 EVENT = {"timing": "event"}
 
@@ -248,3 +249,29 @@ def test_read_of_an_empty_device__is_unmapped_and_over_at_once() -> None:
     metrics = sim.run(requests_of((5, 0, 5, READ, 0)))
     assert metrics["unmapped_reads"] == 5
     assert metrics["read_latency_ns"]["max"] == 0
+
+
+@pytest.mark.parametrize("count", range(60, 90))
+def test_decision_outside__as_input_ends__goes_on_as_one_inside(count: int) -> None:
+    """A die that has asked for a victim starts its round, even if nothing is left to do for the host.
+
+    The last write switches GC on; the read behind it, of a page trimmed meanwhile, is over in the moment in
+    which the die asks.
+    """
+    gc = {"free_fraction": 0.11, "priority": "after_reads"}
+    config = full_device(
+        {"channels": 1, "planes_per_die": 1, "blocks_per_plane": 9, "pages_per_block": 4},
+        {"timing": "event", "placement": "single", "gc": gc},
+    )
+    requests = random_writes(count + 2, config.host_pages)
+    requests["arrival_ns"] = np.arange(count + 2) * 10**6
+    requests["arrival_ns"][-2:] = requests["arrival_ns"][-3] + (1, 2)
+    requests["op"][-2:] = READ, TRIM
+    requests["lpn"][-2:] = requests["lpn"][0]
+    inside, outside = (
+        Simulator(config, policy=replace(get_policy("greedy"), compiled=compiled))
+        for compiled in (True, False)
+    )
+    for sim in (inside, outside):
+        sim.run(requests)
+    assert differences(inside.state, 0, outside.state, 0) == []

@@ -229,7 +229,7 @@ def test_policy__names_no_victim__is_an_error() -> None:
     lazy = Policy("lazy", lambda *_: 0, "a test", compiled=False)
     with pytest.raises(SsdgymError) as caught:
         Simulator(device(), policy=lazy).run(random_writes(900, device().host_pages))
-    assert "needs a victim, and the policy lazy named no single erase set" in sentence(caught)
+    assert "needs a victim, and the policy lazy named no erase set" in sentence(caught)
 
 
 # -- requests ------------------------------------------------------------------------------------------------
