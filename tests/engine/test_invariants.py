@@ -14,8 +14,8 @@ from ssdgym.engine.codes import ERASE_DECISION
 from ssdgym.engine.layout import INDEXED, POOLED, State
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.devices import POLICIES, full_device, mixed_requests, random_writes
+from tests.engine.oracle import NEEDS, configs, device_config, request_array, request_lists
 from tests.engine.oracle import POLICIES as REFERENCE_POLICIES
-from tests.engine.oracle import configs, device_config, request_array, request_lists
 
 
 def fault(state: State) -> str:
@@ -25,8 +25,8 @@ def fault(state: State) -> str:
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_any_device__audited_after_every_piece_of_its_input(data: st.DataObject) -> None:
-    config = data.draw(configs())
     policy = data.draw(st.sampled_from(sorted(REFERENCE_POLICIES)))
+    config = data.draw(configs(**NEEDS.get(policy, {})))
     sim = Simulator(device_config(config), policy=policy, seed=config.seed, recording=Recording(1, 1))
     for _ in range(4):
         requests = request_array(data.draw(request_lists(config.logical_pages, 60)))

@@ -100,17 +100,17 @@ class ReferenceConfig:
     @property
     def copy_ns(self) -> int:
         """Cost of moving a page, as the benefit of an erase set counts it."""
-        transfers_ns = 0 if self.copyback else 2 * self.transfer_ns
-        return self.read_ns + self.program_ns + transfers_ns if self._takes_time else 1
+        return self._copy_ns if self._copy_ns or self.erase_ns else 1
 
     @property
     def erase_cost_ns(self) -> int:
         """Cost of an erase, likewise."""
-        return max(self.erase_ns, 1) if self._takes_time else self.pages_per_sub_block
+        return max(self.erase_ns, 1) if self._copy_ns or self.erase_ns else self.pages_per_sub_block
 
     @property
-    def _takes_time(self) -> bool:
-        return any((self.read_ns, self.program_ns, self.transfer_ns, self.erase_ns))
+    def _copy_ns(self) -> int:
+        transfers_ns = 0 if self.copyback else 2 * self.transfer_ns
+        return self.read_ns + self.program_ns + transfers_ns
 
     @property
     def threshold(self) -> int:

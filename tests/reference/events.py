@@ -69,12 +69,12 @@ class EventLoop(Loop):
         if self.horizon_reached() or not self.input or len(self.in_flight) >= self.config.window_pages:
             return False
         request = self.input[0]
-        if request.op == FLUSH:
-            return not any(page.request.op == WRITE for page in self.in_flight)
+        if request.op == FLUSH and any(page.request.op == WRITE for page in self.in_flight):
+            return False
         if request.admitted > 0:
             return True
         if self.config.closed_loop:
-            return len(self.outstanding) < self.config.queue_depth
+            return request.op == FLUSH or len(self.outstanding) < self.config.queue_depth
         return request.arrival_ns <= self.now
 
     def admit(self) -> None:
