@@ -1,5 +1,4 @@
-"""Intra-plane parallel block erase: several blocks of a plane, or of the planes of a die, in one erase time.
-"""
+"""Intra-plane parallel block erase: several blocks of a plane, or of a die's planes, in one erase time."""
 
 import numpy as np
 
