@@ -42,7 +42,8 @@ def play_agent(cells: Sequence[Cell]) -> list[Result]:
         settling=first.settle,
     )
     agent = Agent.load(first.agent, environment)
-    observation, _ = environment.reset(seed=[cell.seed for cell in cells])
+    # Gymnasium types the seed as one number, but takes one per environment, too
+    observation, _ = environment.reset(seed=[cell.seed for cell in cells])  # type: ignore[arg-type]
     metrics: dict[int, dict[str, Any]] = {}
     while len(metrics) < len(cells):
         observation, _, terminated, truncated, info = environment.step(agent.act(observation))
