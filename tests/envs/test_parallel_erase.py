@@ -140,7 +140,7 @@ def test_candidates__sets_of_one_to_most_blocks__legal_and_without_repeats(kind:
         if env.episodes.state.run["host_pages_written"][0, 0] < 150:
             for pairs in sets:
                 restore_device(alone.state, 0, copy_device(env.episodes.state, 0))
-                alone.apply(pairs)
+                alone.apply(list(pairs))
         *_, over, _ = env.step(any_valid(env.action_masks(), rng))
     assert min(lengths) == 1 and max(lengths) <= most
     assert set(range(1, min(most, 4) + 1)) <= set(lengths), "sets of several blocks do occur"

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from gymnasium.vector import VectorEnv
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments import play
@@ -17,13 +18,14 @@ from ssdgym.experiments.evaluate import Cell, check_cells, evaluate
 class Greedy:
     """Stands for a network: plays the pick of ``greedy``, which the environment's info names."""
 
-    environment: play.EraseVictimVectorEnv | None
+    environment: VectorEnv | None
     card = SimpleNamespace(
-        training={"environment": {"kwargs": {"proposers": ("fifo", "greedy"), "horizon": 9}}}
+        environment="ssdgym/EraseVictim-v0",
+        training={"environment": {"kwargs": {"proposers": ("fifo", "greedy"), "horizon": 9}}},
     )
 
     @classmethod
-    def load(cls, path: Path, environment: play.EraseVictimVectorEnv | None = None) -> Greedy:
+    def load(cls, path: Path, environment: VectorEnv | None = None) -> Greedy:
         agent = cls()
         agent.environment = environment
         return agent
