@@ -22,8 +22,10 @@ Direction = Literal["falls", "rises"]
 class _Claim(Config):
     """What every claim has."""
 
-    said: str = Field(description="What the paper says, in words of our own.")
-    source: str = Field(description="Where it says so: section or figure.")
+    said: str = Field(description="What the paper says, in words of our own; or what we add to it.")
+    source: str = Field(
+        description="Where it says so: section or figure; of what we add: ours; extends section N."
+    )
     series: str = Field(description="The bar it is about.")
     workloads: Texts = Field((), description="Where it is said to hold; empty: on all of the figure.")
     variants: Names = Field((), description="Of the figure, those it is about; empty: all.")

@@ -21,6 +21,7 @@ from ssdgym.workloads.records.pages import volume_pages
 
 #: The file of a paper's folder with what its figures share.
 _COMMON = "common"
+_DEPARTURES = "departures"
 _FTL = "ftl."
 #: What a variant names another device by.
 _DEVICE = "device"
@@ -54,11 +55,16 @@ def figures(paper: str, number: str | None = None) -> list[FigureConfig]:
 
 
 def _load(paper: str, name: str) -> FigureConfig:
-    """A figure, with what its file leaves out from the file that the figures of the paper share."""
+    """A figure, with what its file leaves out from the file that the figures of the paper share.
+
+    The departures of both hold: a figure adds to those of its paper.
+    """
     folder = f"experiments/{paper}"
     shared = _mapping(folder, _COMMON) if _COMMON in available(folder) else {}
+    own = _mapping(folder, name)
+    departures = [*shared.get(_DEPARTURES, ()), *own.get(_DEPARTURES, ())]
     try:
-        return load_config(FigureConfig, {**shared, **_mapping(folder, name)}, folder)
+        return load_config(FigureConfig, {**shared, **own, _DEPARTURES: departures}, folder)
     except SsdgymError as error:
         reason = str(error).partition(": ")[2]
         raise SsdgymError(f"configs/{folder}/{name}.yaml (or {_COMMON}.yaml): {reason}") from None

