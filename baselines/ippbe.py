@@ -137,6 +137,7 @@ def _add_partners(dev, leader, plane, parameters, choice, count, led):
     source=f"{_THESIS}, sections 4.5 and 6.1",
     parameters={"limit": 2, "tau": 0.25},
     least={"limit": 1, "tau": 0.0},
+    most={"limit": MAX_PAIRS},
 )
 def ippbe(dev, plane, parameters, choice):
     """The block with most invalid pages, and the next ones while they have few valid pages: at most

@@ -116,6 +116,8 @@ def test_get__a_policy__is_itself() -> None:
         ("d_choices(d=many)", "parameter d of policy d_choices must be a number, not 'many'."),
         ("d_choices(d=)", "parameter d of policy d_choices must be a number, not ''."),
         ("d_choices(d=nan)", "parameter d of policy d_choices must be a number, not nan."),
+        ("ippbe(limit=0)", "parameter limit of policy ippbe must be at least 1, not 0."),
+        ("ippbe(limit=9)", "parameter limit of policy ippbe must be at most 8, not 9."),
     ],
 )
 def test_get__what_does_not_exist_or_make_sense__refused(spec: str, expected: str) -> None:

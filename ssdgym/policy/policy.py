@@ -43,6 +43,7 @@ class Policy:
         compiled: whether it runs inside the engine.
         parameters: of the rule, by name, in the order in which it finds them.
         least: the smallest values allowed.
+        most: the largest values allowed.
         erase_unit: what the rule has one erase take; ``None``: whole blocks, which every device can.
         isolation: what keeps such erases from their neighbours, for devices of another erase unit.
         multi_plane: which planes of a die take part in one erase; ``None``: those the device says.
@@ -56,6 +57,7 @@ class Policy:
     compiled: bool = True
     parameters: Mapping[str, float] = field(default_factory=dict)
     least: Mapping[str, float] = field(default_factory=dict)
+    most: Mapping[str, float] = field(default_factory=dict)
     erase_unit: EraseUnit | None = None
     isolation: Isolation = "none"
     multi_plane: MultiPlane | None = None
@@ -83,6 +85,10 @@ class Policy:
                 raise SsdgymError(
                     f"parameter {key} of policy {self.name} must be at least {self.least[key]}, "
                     f"not {value:g}."
+                )
+            if value > self.most.get(key, np.inf):
+                raise SsdgymError(
+                    f"parameter {key} of policy {self.name} must be at most {self.most[key]}, not {value:g}."
                 )
             changed[key] = int(value) if whole else float(value)
         return replace(self, parameters=changed)

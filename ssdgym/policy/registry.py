@@ -40,6 +40,7 @@ def victim_policy(
     compiled: bool = True,
     parameters: Mapping[str, float] | None = None,
     least: Mapping[str, float] | None = None,
+    most: Mapping[str, float] | None = None,
     erase_unit: EraseUnit | None = None,
     isolation: Isolation = "none",
     multi_plane: MultiPlane | None = None,
@@ -52,6 +53,7 @@ def victim_policy(
         compiled: compile it into the engine, or call it in Python at every decision.
         parameters: names and defaults, in the order in which the function finds them in ``parameters``.
         least: the smallest values allowed.
+        most: the largest values allowed.
         erase_unit: what the rule has one erase take, if that is not whole blocks on any device: a device of
             another erase unit is run with this one, and with ``isolation``.
         isolation: see ``erase_unit``.
@@ -75,7 +77,16 @@ def victim_policy(
         if not compiled and len(inspect.signature(function).parameters) != 4:
             raise SsdgymError(f"policy {name} must take the four arguments (dev, plane, parameters, choice).")
         _RULES[name] = Policy(
-            name, function, source, compiled, declared, dict(least or {}), erase_unit, isolation, multi_plane
+            name,
+            function,
+            source,
+            compiled,
+            declared,
+            least=dict(least or {}),
+            most=dict(most or {}),
+            erase_unit=erase_unit,
+            isolation=isolation,
+            multi_plane=multi_plane,
         )
         return function
 
