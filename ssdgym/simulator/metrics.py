@@ -24,9 +24,10 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
 
     ``write_amplification`` is page programs per host page written, None if none was. ``lost_pages`` counts
     reads that did not find the newest data, plus every logical page that an audit of the whole map finds
-    wrong now. ``mean_victim_valid_pages`` is per block erased, None without any. ``clustered_share`` is, of
-    the relocated pages, that of those with another one beside them in their block, and ``mean_relocated_run``
-    how many of them follow each other there, None without any.
+    wrong now. ``mean_victim_valid_pages`` is per block erased, None without any; a victim's valid pages count
+    when its round starts and the block when it is erased, so that a round under way at a reset or at the end
+    counts in part. ``clustered_share`` is, of the relocated pages, that of those with another one beside them
+    in their block, and ``mean_relocated_run`` how many of them follow each other there, None without any.
     """
     run = state.run[i, 0]
     counters = {name: int(run[name]) for name in _COUNTERS}

@@ -308,8 +308,12 @@ class Simulator:
             mask: of a single block, the sub-blocks of it to erase (default all).
 
         Raises:
-            SsdgymError: the choice is not legal; the device is as it was.
+            SsdgymError: the choice is not legal, or a list comes with a mask; the device is as it was.
         """
+        if isinstance(block, list) and mask is not None:
+            raise SsdgymError(
+                "apply takes a mask with a single block only; give each pair of the list its own."
+            )
         whole = (1 << self.device.geometry.sub_blocks_per_block) - 1
         pairs = block if isinstance(block, list) else [(block, whole if mask is None else mask)]
         if not 1 <= len(pairs) <= MAX_PAIRS or not all(isinstance(p, tuple) and len(p) == 2 for p in pairs):
@@ -414,10 +418,11 @@ def start_input(state: State, i: int, not_admitted: int = 0) -> None:
 
 
 def reset_metrics(state: State, i: int) -> None:
-    """Clear the counters and latencies of device ``i``."""
+    """Clear the counters and latencies of device ``i``, and which pages are beside relocated ones."""
     run = state.run[i, 0]
     for name in COUNTERS:
         run[name] = 0
+    state.block["relocated_run"][i] = 0
     # Requests under way are numbered anew, so that serial - outstanding counts those finished from now on.
     slots = state.slot[i]
     under_way = np.flatnonzero(slots["remaining"] > 0)

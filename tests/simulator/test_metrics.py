@@ -178,6 +178,19 @@ def test_reset__counts_anew_and_leaves_the_device_alone() -> None:
     assert metrics["wear"]["max_erases"] > 0
 
 
+def test_clustering__a_page_from_before_a_reset_is_nobodys_neighbour() -> None:
+    sim = Simulator(device(ftl={"placement": "sep_gc"}, logical_pages=100))
+    sim.run(random_writes(2000, sim.logical_pages))
+    alone = 0
+    for page in np.random.default_rng(1).integers(0, sim.logical_pages, 300):
+        sim.reset_metrics()
+        metrics = sim.run(writes([page]))
+        if metrics["relocated_pages"] == 1:
+            alone += 1
+            assert (metrics["clustered_share"], metrics["mean_relocated_run"]) == (0, 1)
+    assert alone > 3
+
+
 @pytest.mark.parametrize("timing", ["none", "event"])
 def test_requests__those_finished_since_the_reset(timing: str) -> None:
     """Four requests of 40 pages; the first 50 pages are not measured, and the fourth request is cut."""

@@ -184,6 +184,14 @@ def test_apply__illegal__refused_with_the_device_as_it_was(
     assert at_decision.metrics()["gc_invocations"] == before[0].run["gc_invocations"][0, 0] + 1
 
 
+def test_apply__a_list_and_a_mask__refused_with_the_device_as_it_was(at_decision: Simulator) -> None:
+    before = at_decision.snapshot()
+    block, mask = greedy_choice(at_decision)
+    with pytest.raises(SsdgymError, match="a mask with a single block only; give each pair of the list its"):
+        at_decision.apply([(block, mask)], mask)
+    assert differences(at_decision.state, 0, before[0], 0) == []
+
+
 def test_apply__no_decision_is_due__refused() -> None:
     sim = Simulator(device(), policy=None)
     with pytest.raises(SsdgymError, match="waits for no decision now; call advance first"):
