@@ -65,10 +65,11 @@ def _read(source: Source, folder: str, where: str | None) -> tuple[str, Any]:
         return where or f"{_singular(folder)} configuration", source
     if isinstance(source, Path) or is_yaml_path(source) or "/" in source or "\\" in source:
         return str(source), _parse_yaml(Path(source), str(source))
-    return _read_named(source, folder)
+    return read_named(source, folder)
 
 
-def _read_named(name: str, folder: str) -> tuple[str, Any]:
+def read_named(name: str, folder: str) -> tuple[str, Any]:
+    """Return what to call a configuration of ``configs/<folder>`` in errors, and its data as written."""
     names = available(folder)
     if name not in names:
         near = difflib.get_close_matches(name, names, n=3)

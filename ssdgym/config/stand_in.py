@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import ByteSize, Field, NonNegativeInt, model_validator
 
-from ssdgym.config.loading import Config, available, load_config
+from ssdgym.config.loading import Config, available, load_config, read_named
 from ssdgym.config.notes import NotedConfig
 from ssdgym.config.recorded import PlayedConfig
 
@@ -94,7 +94,13 @@ class StandInConfig(PlayedConfig, NotedConfig):
         own = {name: value for name, value in data.items() if name != "same_as"}
         if data["same_as"] not in available("stand_ins"):
             raise ValueError(f"names in same_as {data['same_as']!r:.60}, which is none of configs/stand_ins")
-        other = load_config(StandInConfig, data["same_as"], "stand_ins")
+        where, given = read_named(data["same_as"], "stand_ins")
+        if "same_as" in given:
+            raise ValueError(
+                f"names in same_as {data['same_as']!r}, which has its own values from "
+                f"{given['same_as']!r}; name that one"
+            )
+        other = load_config(StandInConfig, given, "stand_ins", where)
         return {**other.model_dump(exclude_unset=True), **own}
 
     @classmethod

@@ -54,6 +54,11 @@ def test_same_as__no_stand_in_that_comes_with_ssdgym__refused(name: Any) -> None
         load_workload({"kind": "stand_in", "name": "mine", "same_as": name})
 
 
+def test_same_as__one_that_has_its_own_values_from_another__refused() -> None:
+    with pytest.raises(SsdgymError, match="names in same_as 'vdi_01', which has its own .*; name that one"):
+        load_workload({"kind": "stand_in", "name": "mine", "same_as": "vdi_01"})
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
