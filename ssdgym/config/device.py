@@ -55,8 +55,9 @@ class DeviceConfig(Config):
     # Hu et al., ICS 2011: commands of several planes share block and page address; newer chips ask less.
     multi_plane: Literal["none", "strict", "relaxed"] = Field(
         "none",
-        description="commands that planes of a die share: none; of equal page numbers, and erases of equal "
-        "block numbers only (strict) or of any blocks (relaxed)",
+        description="commands that planes of a die share: none; or moves, erases and, with "
+        "ftl.multi_plane_writes, host writes: of equal page numbers, and erases of equal block numbers only "
+        "(strict) or of any blocks (relaxed)",
     )
     timing: TimingConfig
     energy: EnergyConfig = EnergyConfig()

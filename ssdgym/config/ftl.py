@@ -36,7 +36,9 @@ class GcConfig(Config):
     )
     # Tiny-Tail Flash (Yan et al., FAST 2017), without its parity reads.
     copyback: bool = Field(
-        False, description="pages are relocated within their plane without crossing the channel, unchecked"
+        False,
+        description="pages are relocated within their plane without crossing the channel, so without error "
+        "correction by the controller; without time it only changes the cost in benefits",
     )
 
     @model_validator(mode="after")
@@ -74,7 +76,8 @@ class HotnessConfig(Config):
     # the last degree there is, in steps that widen as fewer pages reach them.
     thresholds: tuple[int, ...] = Field(
         (2, 3, 4, 6, 8, 11, 15),
-        description="smallest degree of each hotness group, rising; a page below the first is not hot",
+        description="smallest degree of each hotness group, rising; a page below the first is not hot, and "
+        "hot_cold and hot_to_victims ask for the first only",
     )
 
     @model_validator(mode="after")
@@ -123,11 +126,14 @@ class FtlConfig(Config):
     allocation: Literal["static", "dynamic", "late"] = Field(
         "static",
         description="static: plane by logical page; dynamic: a write is bound, when it is queued, to the die "
-        "that should be idle first; late: writes wait in one queue, and a die takes one when it is idle",
+        "that should be idle first; late: writes wait in one queue, and a die takes one when it is idle "
+        "(without time as dynamic)",
     )
     # Shin, Electronics Letters 2018.
     multi_plane_writes: bool = Field(
-        False, description="waiting writes are programmed together in planes of one die; needs multi_plane"
+        False,
+        description="waiting writes are programmed together in planes of one die; needs multi_plane; without "
+        "time it only says which plane is bound, and under static nothing",
     )
     timing: Literal["none", "event"] = Field("event", description="count only, or simulate time")
     queue_depth: int = Field(
