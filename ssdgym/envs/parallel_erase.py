@@ -35,6 +35,34 @@ def _check_together(candidates: int | str, most_blocks: int) -> None:
         )
 
 
+def _options(
+    device: Any,
+    ftl: FtlConfig | dict[str, Any] | None,
+    workload: Any,
+    objective: Mapping[str, float] | None,
+    horizon: int,
+    settling: int,
+    candidates: int,
+    most_blocks: int,
+    proposers: Sequence[str],
+    ageing_seed: int,
+) -> Options:
+    """The arguments that the single environment and the vector have in common, checked."""
+    _check_together(candidates, most_blocks)
+    return Options(
+        device,
+        ftl,
+        workload,
+        PARALLEL_OBJECTIVE if objective is None else objective,
+        horizon,
+        settling,
+        candidates,
+        names_of(proposers),
+        ageing_seed,
+        most_blocks,
+    )
+
+
 class ParallelEraseEnv(EraseEnv):
     """Choose how many blocks garbage collection erases next, and which.
 
@@ -134,18 +162,17 @@ class ParallelEraseEnv(EraseEnv):
         ageing_seed: int = 0,
         render_mode: str | None = None,
     ) -> None:
-        _check_together(candidates, most_blocks)
-        options = Options(
+        options = _options(
             device,
             ftl,
             workload,
-            PARALLEL_OBJECTIVE if objective is None else objective,
+            objective,
             horizon,
             settling,
             candidates,
-            names_of(proposers),
-            ageing_seed,
             most_blocks,
+            proposers,
+            ageing_seed,
         )
         super().__init__(options, render_mode)
 
@@ -172,17 +199,16 @@ class ParallelEraseVectorEnv(EraseVectorEnv):
         render_mode: str | None = None,
         max_episode_steps: int | None = None,
     ) -> None:
-        _check_together(candidates, most_blocks)
-        options = Options(
+        options = _options(
             device,
             ftl,
             workload,
-            PARALLEL_OBJECTIVE if objective is None else objective,
+            objective,
             horizon,
             settling,
             candidates,
-            names_of(proposers),
-            ageing_seed,
             most_blocks,
+            proposers,
+            ageing_seed,
         )
         super().__init__(num_envs, options, copy, render_mode, max_episode_steps)
