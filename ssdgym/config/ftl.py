@@ -132,8 +132,8 @@ class FtlConfig(Config):
     # Shin, Electronics Letters 2018.
     multi_plane_writes: bool = Field(
         False,
-        description="waiting writes are programmed together in planes of one die; needs multi_plane; without "
-        "time it only says which plane is bound, and under static nothing",
+        description="waiting writes are programmed together in planes of one die; needs multi_plane; "
+        "without time nothing waits, and it changes nothing",
     )
     timing: Literal["none", "event"] = Field("event", description="count only, or simulate time")
     queue_depth: int = Field(

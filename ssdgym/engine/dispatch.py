@@ -33,7 +33,6 @@ from ssdgym.engine.pagemap import (
     host_read,
     pass_plane,
     plane_from_cursor,
-    room_in_die,
 )
 from ssdgym.engine.placement import host_stream
 from ssdgym.engine.rounds import finish_round, move_command
@@ -150,10 +149,9 @@ def _plane_of_write(dev, geometry, die_number, number):
     """The plane a write of the die goes to; -1 if the die has none with room (not under static
     allocation).
     """
-    lpn = np.int64(dev.transaction[number].lpn)
     if geometry.allocation == STATIC:
-        return remainder(lpn, geometry.planes)
-    return bind_plane(dev, geometry, die_number, lpn)
+        return remainder(dev.transaction[number].lpn, geometry.planes)
+    return bind_plane(dev, geometry, die_number)
 
 
 @inlined
@@ -161,7 +159,7 @@ def _has_write(dev, geometry, run, die_number):
     """Is there a write for the die? One that is bound late is not, where no plane has room for it."""
     if _next_write(dev, geometry, run, die_number) < 0:
         return False
-    return geometry.allocation != LATE or room_in_die(dev, geometry, die_number) >= 0
+    return geometry.allocation != LATE or bind_plane(dev, geometry, die_number) >= 0
 
 
 @inlined
@@ -332,7 +330,7 @@ def offer_write(dev, geometry, run):
         return False
     for k in range(geometry.dies):
         die_number = remainder(run.die_cursor + k, geometry.dies)
-        if dev.die[die_number].command == IDLE and room_in_die(dev, geometry, die_number) >= 0:
+        if dev.die[die_number].command == IDLE and bind_plane(dev, geometry, die_number) >= 0:
             run.die_cursor = remainder(die_number + 1, geometry.dies)
             make_ready(dev, geometry, run, die_number)
             return True

@@ -10,8 +10,8 @@ import numpy as np
 from ssdgym.engine.arithmetic import quotient, remainder
 from ssdgym.engine.groups import ANYTHING
 from ssdgym.engine.kernel import inlined, kernel, merged
-from ssdgym.engine.nand import check_page, count_invalid, invalidate, row_of
-from ssdgym.engine.placement import host_stream, place_host, prefetch_host
+from ssdgym.engine.nand import check_page, count_invalid, invalidate
+from ssdgym.engine.placement import place_host, prefetch_host
 
 
 @merged
@@ -72,40 +72,13 @@ def plane_from_cursor(dev, geometry, die_number, k):
 
 
 @inlined
-def room_in_die(dev, geometry, die_number):
-    """The die's next plane with room for a valid page, or -1."""
+def bind_plane(dev, geometry, die_number):
+    """Dynamic and late allocation: the die's next plane with room for a valid page, or -1."""
     for k in range(geometry.planes_per_die):
         plane = plane_from_cursor(dev, geometry, die_number, k)
         if has_room(dev, geometry, plane):
-            return plane
-    return -1
-
-
-@kernel
-def _lowest_row(dev, die_number, lpn):
-    """The die's plane with room whose next page for a write has the lowest number in its block, or -1."""
-    geometry = dev.geometry[0]
-    stream = host_stream(dev, geometry, lpn)
-    best, lowest = -1, np.int64(0)
-    for k in range(geometry.planes_per_die):
-        plane = plane_from_cursor(dev, geometry, die_number, k)
-        if has_room(dev, geometry, plane):
-            row = row_of(dev, geometry, plane, stream)
-            if row < 0:
-                row = np.int64(geometry.pages_per_block)  # it has nothing to program: the last one
-            if best < 0 or row < lowest:
-                best, lowest = plane, row
-    return best
-
-
-@inlined
-def bind_plane(dev, geometry, die_number, lpn):
-    """Dynamic and late allocation: the plane of a die that a write goes to, or -1 if none has room. Nothing
-    is changed.
-    """
-    if geometry.multi_plane_writes:
-        return np.int64(_lowest_row(dev, die_number, lpn))
-    return np.int64(room_in_die(dev, geometry, die_number))
+            return np.int64(plane)
+    return np.int64(-1)
 
 
 @inlined

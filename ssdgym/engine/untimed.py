@@ -31,7 +31,7 @@ _AHEAD = 2
 def _plane_for(dev, geometry, run, lpn):
     if geometry.allocation == STATIC:
         return remainder(lpn, geometry.planes)
-    plane = bind_plane(dev, geometry, bind_die(dev, geometry, run), lpn)
+    plane = bind_plane(dev, geometry, bind_die(dev, geometry, run))
     if plane < 0:
         return emptiest_plane(dev, geometry)
     pass_plane(dev, geometry, plane)

@@ -171,7 +171,7 @@ def cache_key(sim: Simulator, workload: WorkloadConfig | None, seed: int, ageing
     device = sim.device.model_dump(
         mode="json", exclude={"name", "description", "assumed", "timing", "energy"}
     )
-    asked = ["placement", "allocation", "multi_plane_writes", "gc", "mapping"]
+    asked = ["placement", "allocation", "gc", "mapping"]
     if sim.device.ftl.placement not in ("single", "sep_gc"):
         asked.append("hotness")
     device["ftl"] = {key: device["ftl"][key] for key in asked}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, inf
+from math import ceil
 
 from . import erase_sets, rounds
 from .blocks import Blocks
@@ -199,19 +199,9 @@ class Device(Blocks):
 
     # Dynamic and late allocation inside a die
 
-    def plane_with_room(self, die: int, lpn: int) -> int | None:
-        """Of the planes that hold fewer than V_max valid pages the first from the die's cursor on.
-
-        With multi-plane writes the first of those with the lowest row for this page.
-        """
-        planes = [plane for plane in self.planes_from_cursor(die) if self.has_room(plane)]
-        if self.config.multi_plane_writes:
-            return min(planes, key=lambda plane: self._row_or_last(plane, lpn), default=None)
-        return planes[0] if planes else None
-
-    def _row_or_last(self, plane: int, lpn: int) -> float:
-        row = self.host_row(plane, lpn)
-        return inf if row is None else row
+    def plane_with_room(self, die: int) -> int | None:
+        """Of the planes that hold fewer than V_max valid pages the first from the die's cursor on."""
+        return next((plane for plane in self.planes_from_cursor(die) if self.has_room(plane)), None)
 
     def has_room(self, plane: int) -> bool:
         return self.valid_in_plane(plane) < self.config.max_valid_pages

@@ -211,7 +211,7 @@ class EventLoop(Loop):
     def bind_plane(self, die: Die, lpn: int) -> int | None:
         if self.config.allocation == "static":
             return lpn % self.config.planes
-        return self.device.plane_with_room(die.number, lpn)
+        return self.device.plane_with_room(die.number)
 
     def start_write(self, die: Die, plane: int, queue: deque[Page]) -> None:
         """Program the head of the queue in the plane and, with multi-plane writes, what may join it."""

