@@ -13,7 +13,13 @@ ROOT = Path(__file__).parents[1]
 
 #: From the bottom to the top. A module may import from its own layer and from those before it.
 LAYERS = (
-    ("ssdgym.errors", "ssdgym.files", "ssdgym.registration"),
+    (
+        "ssdgym.deprecation",
+        "ssdgym.errors",
+        "ssdgym.files",
+        "ssdgym.registration",
+        "ssdgym.requests",
+    ),
     ("ssdgym.config", "ssdgym.configs"),
     ("ssdgym.workloads",),
     ("ssdgym.engine",),

@@ -23,7 +23,7 @@ from ssdgym.engine.observe import View, observe_plane
 from ssdgym.engine.rounds import start_round
 from ssdgym.engine.timed import advance_timed
 from ssdgym.engine.untimed import advance_untimed
-from ssdgym.workloads.requests import REQUEST
+from ssdgym.requests import REQUEST
 
 #: What both loops are called with: as :func:`advance`.
 _SIGNATURE = types.int64(

@@ -30,7 +30,7 @@ from numba.extending import intrinsic, register_jitable
 from ssdgym.files import cache_folder
 
 ENGINE_FOLDER = Path(__file__).parent
-REQUEST_FORMAT = ENGINE_FOLDER.parent / "workloads" / "requests.py"
+REQUEST_FORMAT = ENGINE_FOLDER.parent / "requests.py"
 
 
 @functools.cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.kernel import inlined, kernel
-from ssdgym.workloads.requests import READ
+from ssdgym.requests import READ
 
 #: Bins per factor of two: the middle of a bin is within 1 / (2 * 64) = 0.8 % of every value in it.
 BINS_PER_OCTAVE = 64

@@ -13,7 +13,7 @@ from ssdgym.engine.nand import die_of
 from ssdgym.engine.pagemap import host_trim
 from ssdgym.engine.transactions import page_done, take_slot, take_transaction, writes_done
 from ssdgym.engine.untimed import is_partial
-from ssdgym.workloads.requests import FLUSH, READ, WRITE
+from ssdgym.requests import FLUSH, READ, WRITE
 
 
 @inlined

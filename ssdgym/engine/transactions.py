@@ -6,7 +6,7 @@ import numpy as np
 
 from ssdgym.engine.kernel import inlined
 from ssdgym.engine.latency import record_latency
-from ssdgym.workloads.requests import READ, WRITE
+from ssdgym.requests import READ, WRITE
 
 
 @inlined

@@ -21,7 +21,7 @@ from ssdgym.engine.pagemap import (
     pass_plane,
 )
 from ssdgym.engine.rounds import run_round
-from ssdgym.workloads.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, WRITE
+from ssdgym.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, WRITE
 
 #: Requests in advance of which memory is asked for.
 _AHEAD = 2

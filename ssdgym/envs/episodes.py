@@ -22,12 +22,12 @@ from ssdgym.envs.rewards import Reward
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy, new_choice
 from ssdgym.policy.names import parse_policy
+from ssdgym.requests import REQUEST
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.build import make_state
 from ssdgym.simulator.metrics import metrics_of
 from ssdgym.simulator.simulator import failure, is_whole, reset_metrics, start_input
 from ssdgym.simulator.snapshot import copy_device, restore_device
-from ssdgym.workloads.requests import REQUEST
 from ssdgym.workloads.stream import RequestStream, open_workload, writes_nothing
 
 DEFAULT_PROPOSERS = ("greedy", "cost_benefit", "fifo", "windowed_greedy", "d_choices", "random")

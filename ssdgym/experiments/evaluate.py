@@ -15,9 +15,9 @@ from ssdgym.experiments.results import Result
 if TYPE_CHECKING:
     from ssdgym.config.preconditioning import Preconditioning
     from ssdgym.config.workload import WorkloadConfig
+    from ssdgym.requests import Requests
     from ssdgym.simulator import Simulator
     from ssdgym.workloads import RequestStream
-    from ssdgym.workloads.requests import Requests
 
 #: Requests handed to the engine at a time: few enough to see progress, enough not to notice the hand-over.
 CHUNK_REQUESTS = 1 << 17

@@ -16,12 +16,12 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, NullFormatter, PercentFormatter
 
 from ssdgym.experiments.style import PALETTE, save_figure
+from ssdgym.requests import READ, WRITE
 from ssdgym.workloads.records.counts import Distribution
 from ssdgym.workloads.records.pages import volume_starts
 from ssdgym.workloads.records.record import RecordSource
 from ssdgym.workloads.records.summary import UNIT_BYTES, RecordSummary
 from ssdgym.workloads.records.survey import Arrivals
-from ssdgym.workloads.requests import READ, WRITE
 
 OPERATIONS = {READ: ("reads", PALETTE[0]), WRITE: ("writes", PALETTE[1])}
 _TIME_BINS, _ADDRESS_BINS = 240, 160

@@ -25,9 +25,9 @@ from ssdgym.engine.layout import State
 from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, write_atomically
 from ssdgym.policy import get_policy
+from ssdgym.requests import REQUEST, WRITE
 from ssdgym.simulator.snapshot import content
 from ssdgym.simulator.tables import table_fields, table_sizes
-from ssdgym.workloads.requests import REQUEST, WRITE
 from ssdgym.workloads.stream import open_workload, trace_hashes
 
 if TYPE_CHECKING:

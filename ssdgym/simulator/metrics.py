@@ -10,8 +10,8 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.audit import count_lost
 from ssdgym.engine.latency import bin_middles
 from ssdgym.engine.layout import State
+from ssdgym.requests import READ, WRITE
 from ssdgym.simulator.tables import table_bytes
-from ssdgym.workloads.requests import READ, WRITE
 
 #: Percentiles in hundredths of a percent, so that ranks are computed in integers.
 PERCENTILES = {"p50": 5000, "p95": 9500, "p99": 9900, "p99.9": 9990, "p99.99": 9999}

@@ -18,11 +18,11 @@ from ssdgym.engine.device import advance, apply
 from ssdgym.engine.layout import COUNTERS, ERASE_PAIR, GEOMETRY, MAX_PAIRS, State, policy_arrays
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, device_for, get_policy, new_choice
+from ssdgym.requests import FLUSH, REQUEST, WRITE
 from ssdgym.simulator.ageing import Ageing, AgeingReport, cache_key, fill, load_aged, overwrite, save_aged
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.metrics import metrics_of
 from ssdgym.simulator.snapshot import copy_device, restore_device, same_device
-from ssdgym.workloads.requests import FLUSH, REQUEST, WRITE
 from ssdgym.workloads.stream import RequestStream, open_workload, writes_nothing
 
 _NO_HORIZON = 2**62
@@ -445,7 +445,7 @@ def check_requests(requests: np.ndarray, logical_pages: int, *, heeds_arrivals: 
             out of range or out of order.
     """
     if not isinstance(requests, np.ndarray) or requests.dtype != REQUEST or requests.ndim != 1:
-        raise SsdgymError("requests must be a one-dimensional array of ssdgym.workloads.requests.REQUEST.")
+        raise SsdgymError("requests must be a one-dimensional array of ssdgym.requests.REQUEST.")
     lpn, pages, op = requests["lpn"], requests["pages"], requests["op"]
     end = lpn.astype(np.int64) + pages
     flush = op == FLUSH

@@ -1,6 +1,6 @@
 """Host requests: generators, traces and stand-ins for them, and the one way to open any of them."""
 
-from ssdgym.workloads.requests import (
+from ssdgym.requests import (
     FLUSH,
     OP_NAMES,
     PARTIAL_HEAD,

@@ -16,11 +16,11 @@ from ssdgym.config.generated import (
     ZipfConfig,
 )
 from ssdgym.errors import SsdgymError
+from ssdgym.requests import READ, REQUEST, TRIM, WRITE, Requests
 from ssdgym.workloads.addresses import IntArray, Picker, split_at_end
 from ssdgym.workloads.chunks import CHUNK
 from ssdgym.workloads.drifting import DriftingPicker
 from ssdgym.workloads.hot_cold import HotColdPicker
-from ssdgym.workloads.requests import READ, REQUEST, TRIM, WRITE, Requests
 from ssdgym.workloads.sequential import SequentialPicker
 from ssdgym.workloads.uniform import UniformPicker
 from ssdgym.workloads.zipf import ZipfPicker

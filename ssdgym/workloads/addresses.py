@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ssdgym.workloads.requests import PARTIAL_HEAD, PARTIAL_TAIL, Requests
+from ssdgym.requests import PARTIAL_HEAD, PARTIAL_TAIL, Requests
 
 IntArray = npt.NDArray[np.integer]
 

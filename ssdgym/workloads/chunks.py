@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ssdgym.workloads.requests import REQUEST, Requests
+from ssdgym.requests import REQUEST, Requests
 
 #: Requests drawn at a time. Large enough to hide numpy's cost per call, small enough that the first
 #: request after a reset does not wait for many that may never be asked for.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.config.generated import MixedConfig
+from ssdgym.requests import REQUEST, Requests
 from ssdgym.workloads.accesses import Accesses
 from ssdgym.workloads.chunks import CHUNK, ChunkedStream
-from ssdgym.workloads.requests import REQUEST, Requests
 
 
 class MixedAccesses:

@@ -7,9 +7,9 @@ from typing import Protocol
 import numpy as np
 
 from ssdgym.config.generated import PacedConfig
+from ssdgym.requests import FLUSH, WRITE, Requests
 from ssdgym.workloads.addresses import IntArray
 from ssdgym.workloads.chunks import NO_REQUESTS, Source
-from ssdgym.workloads.requests import FLUSH, WRITE, Requests
 
 
 class Paced:

@@ -8,12 +8,12 @@ from ssdgym.config.recorded import TraceConfig
 from ssdgym.config.stand_in import StandInConfig
 from ssdgym.config.workload import RecordedConfig
 from ssdgym.errors import SsdgymError
+from ssdgym.requests import WRITE
 from ssdgym.workloads.chunks import ChunkedStream
 from ssdgym.workloads.records.record import RecordSource
 from ssdgym.workloads.records.replay import play, report_on
 from ssdgym.workloads.records.survey import Survey, survey
 from ssdgym.workloads.records.transforms import Transformed
-from ssdgym.workloads.requests import WRITE
 from ssdgym.workloads.stand_ins import open_stand_in
 from ssdgym.workloads.traces.loading import file_stamp, load_trace
 

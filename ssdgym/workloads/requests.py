@@ -1,25 +1,8 @@
-"""The request array: what every workload produces and the engine consumes."""
+"""The old home of `ssdgym.requests`."""
 
-from __future__ import annotations
+from ssdgym import requests
+from ssdgym.deprecation import old_names
 
-import numpy as np
-import numpy.typing as npt
-
-READ, WRITE, TRIM, FLUSH = 0, 1, 2, 3
-OP_NAMES = ("read", "write", "trim", "flush")
-
-#: Flag bits: the first / the last page of the request is touched only in part.
-PARTIAL_HEAD, PARTIAL_TAIL = 1, 2
-#: Flag bit: the host waits for this write to be on flash, so it must not linger in a write buffer to be
-#: merged with others. FTLs that map whole pages program every write at once and take no notice.
-SYNC = 4
-
-#: One host request. ``arrival_ns`` counts from the start of the workload, ``lpn`` is the first logical
-#: page, ``pages`` how many follow each other, ``op`` one of READ, WRITE, TRIM, FLUSH (a flush has
-#: ``pages == 0``), ``flags`` a set of PARTIAL_HEAD, PARTIAL_TAIL and SYNC.
-REQUEST = np.dtype(
-    [("arrival_ns", "i8"), ("lpn", "i4"), ("pages", "i4"), ("op", "u1"), ("flags", "u1")], align=True
+__getattr__ = old_names(
+    __name__, {name: f"ssdgym.requests.{name}" for name in vars(requests) if name[0].isupper()}
 )
-
-#: An array of dtype REQUEST and shape (requests,).
-Requests = npt.NDArray[np.void]

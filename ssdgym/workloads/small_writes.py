@@ -7,12 +7,12 @@ import numpy.typing as npt
 
 from ssdgym.config.small_writes import SmallWritesConfig
 from ssdgym.errors import SsdgymError
+from ssdgym.requests import READ, SYNC, WRITE, Requests
 from ssdgym.workloads.accesses import SizeDraw
 from ssdgym.workloads.addresses import IntArray, split_at_end
 from ssdgym.workloads.chunks import CHUNK
 from ssdgym.workloads.records.pages import WIDE_REQUEST, narrow, to_pages
 from ssdgym.workloads.records.record import RECORD
-from ssdgym.workloads.requests import READ, SYNC, WRITE, Requests
 from ssdgym.workloads.zipf import scrambled_pages, zipf_distribution
 
 #: The logical space is one volume that starts at page 0.

@@ -14,12 +14,12 @@ from ssdgym.config.small_writes import SmallWritesConfig
 from ssdgym.config.tenants import TenantsConfig
 from ssdgym.config.workload import RecordedConfig, WorkloadConfig, is_endless, never_writes
 from ssdgym.errors import SsdgymError
+from ssdgym.requests import Requests
 from ssdgym.workloads.accesses import Accesses, footprint_range
 from ssdgym.workloads.chunks import ChunkedStream, Source
 from ssdgym.workloads.mixed import MixedAccesses
 from ssdgym.workloads.pacing import Paced
 from ssdgym.workloads.recorded import has_writes, open_recorded, recorded_pages
-from ssdgym.workloads.requests import Requests
 from ssdgym.workloads.small_writes import SmallWrites, small_writes_pages
 from ssdgym.workloads.tenants import open_tenants
 from ssdgym.workloads.traces.loading import trace_hash

@@ -9,8 +9,8 @@ import numpy as np
 
 from ssdgym.config.tenants import SoloConfig, TenantsConfig
 from ssdgym.errors import SsdgymError
+from ssdgym.requests import FLUSH, Requests
 from ssdgym.workloads.chunks import CHUNK, NO_REQUESTS, ChunkedStream
-from ssdgym.workloads.requests import FLUSH, Requests
 
 #: Facts about a tenant that add up over all of them.
 _ADDED_UP = ("footprint_pages", "out_of_order", "trims_below_a_page", "skipped_lines")

@@ -8,8 +8,8 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.layout import State
+from ssdgym.requests import READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator.build import thresholds_of
-from ssdgym.workloads.requests import READ, REQUEST, TRIM, WRITE
 
 #: One policy of every kind and parameter.
 POLICIES = (

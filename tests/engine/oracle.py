@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.layout import INDEXED, MAX_STREAMS
+from ssdgym.requests import FLUSH, READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.metrics import metrics_of
-from ssdgym.workloads.requests import FLUSH, READ, REQUEST, TRIM, WRITE
 from tests.reference import Reference, ReferenceConfig, erase_sets, policies
 from tests.reference.erase_sets import MOST_PAIRS, Pair
 

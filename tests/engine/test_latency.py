@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from ssdgym.engine.kernel import kernel
 from ssdgym.engine.latency import BINS, bin_middles, bin_of, record_latency
 from ssdgym.engine.layout import Device
+from ssdgym.requests import READ, WRITE
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.metrics import latency_summary
-from ssdgym.workloads.requests import READ, WRITE
 from tests.engine.devices import device
 
 MIDDLES = bin_middles()

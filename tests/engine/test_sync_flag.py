@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ssdgym.requests import SYNC, WRITE
 from ssdgym.simulator import Simulator
-from ssdgym.workloads.requests import SYNC, WRITE
 from tests.engine.devices import device, differences, mixed_requests
 from tests.reference import Reference, ReferenceConfig, policies
 

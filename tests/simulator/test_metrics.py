@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from ssdgym.engine.layout import State
+from ssdgym.requests import READ, REQUEST, WRITE
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.build import make_state
 from ssdgym.simulator.metrics import tail_latency_ns
-from ssdgym.workloads.requests import READ, REQUEST, WRITE
 from tests.engine.devices import device, full_device, mixed_requests, random_writes, writes
 
 

@@ -13,8 +13,8 @@ from ssdgym.engine.audit import FAULTS, first_fault
 from ssdgym.engine.codes import ERASE_DECISION
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy, victim_policy
+from ssdgym.requests import FLUSH, READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Recording, Simulator
-from ssdgym.workloads.requests import FLUSH, READ, REQUEST, TRIM, WRITE
 from tests.engine.devices import device, differences, full_device, mixed_requests, random_writes, writes
 
 EVENT = {"timing": "event"}

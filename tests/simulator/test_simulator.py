@@ -10,8 +10,8 @@ import pytest
 from ssdgym.engine.codes import ERASE_DECISION, HORIZON, INPUT_ENDED
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy
+from ssdgym.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Simulator
-from ssdgym.workloads.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, REQUEST, TRIM, WRITE
 from tests.engine.devices import (
     POLICIES,
     device,
@@ -78,9 +78,7 @@ def test_run__a_request_that_cannot_be_carried_out__named(bad: tuple[int, ...], 
     ids=["numbers", "2-d", "other fields"],
 )
 def test_run__no_request_array__refused(wrong: np.ndarray) -> None:
-    with pytest.raises(
-        SsdgymError, match="must be a one-dimensional array of ssdgym.workloads.requests.REQUEST"
-    ):
+    with pytest.raises(SsdgymError, match="must be a one-dimensional array of ssdgym.requests.REQUEST"):
         Simulator(device()).run(wrong)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ssdgym.requests import FLUSH, OP_NAMES, READ, TRIM, WRITE, Requests
 from ssdgym.workloads.records.counts import Distribution, KeyCounts, LogHistogram
 from ssdgym.workloads.records.pages import to_pages, volume_starts
 from ssdgym.workloads.records.ranges import RangeSet
@@ -13,7 +14,6 @@ from ssdgym.workloads.records.record import Records, RecordSource, Volumes
 from ssdgym.workloads.records.skew import PageWrites
 from ssdgym.workloads.records.summary import UNIT_BYTES, RecordSummary
 from ssdgym.workloads.records.survey import Arrivals
-from ssdgym.workloads.requests import FLUSH, OP_NAMES, READ, TRIM, WRITE, Requests
 
 
 def summarize(source: RecordSource, announce: Callable[[int], None] = lambda requests: None) -> RecordSummary:

@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads.records.record import Records, Volumes
-from ssdgym.workloads.requests import (
+from ssdgym.requests import (
     FLUSH,
     PARTIAL_HEAD,
     PARTIAL_TAIL,
@@ -16,6 +15,7 @@ from ssdgym.workloads.requests import (
     WRITE,
     Requests,
 )
+from ssdgym.workloads.records.record import Records, Volumes
 
 #: REQUEST with pages numbered in 64 bits, as the addresses of a trace need not fit the device.
 WIDE_REQUEST = np.dtype(

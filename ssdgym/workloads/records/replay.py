@@ -8,13 +8,13 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from ssdgym.requests import Requests
 from ssdgym.workloads.addresses import split_at_end
 from ssdgym.workloads.chunks import NO_REQUESTS, ChunkedStream
 from ssdgym.workloads.records.pages import Compact, narrow, to_pages, volume_starts
 from ssdgym.workloads.records.ranges import RangeSet
 from ssdgym.workloads.records.record import RecordSource
 from ssdgym.workloads.records.survey import Arrivals, Survey
-from ssdgym.workloads.requests import Requests
 
 IntArray = npt.NDArray[np.int64]
 

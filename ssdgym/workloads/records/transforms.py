@@ -16,8 +16,8 @@ from ssdgym.config.transforms import (
     VolumesConfig,
 )
 from ssdgym.errors import SsdgymError
+from ssdgym.requests import FLUSH, OP_NAMES, TRIM
 from ssdgym.workloads.records.record import LARGEST_SIZE_BYTES, NO_RECORDS, Records, RecordSource, Volumes
-from ssdgym.workloads.requests import FLUSH, OP_NAMES, TRIM
 
 #: No request is played later than this; nanoseconds, some 145 years.
 _LATEST_NS = 2**62

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ssdgym.config.stand_in import UNIT_BYTES, OperationConfig, StandInConfig
+from ssdgym.requests import READ, WRITE
 from ssdgym.workloads.chunks import CHUNK
 from ssdgym.workloads.records.record import NO_RECORDS, RECORD, Records, Volumes
-from ssdgym.workloads.requests import READ, WRITE
 from ssdgym.workloads.stand_ins.fitting import fit
 from ssdgym.workloads.stand_ins.layout import Layout
 

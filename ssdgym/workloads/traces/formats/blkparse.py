@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ssdgym.requests import FLUSH, READ, TRIM, WRITE
 from ssdgym.workloads.records.record import Records
-from ssdgym.workloads.requests import FLUSH, READ, TRIM, WRITE
 from ssdgym.workloads.traces.bad_lines import BadLines
 from ssdgym.workloads.traces.files import line_blocks
 from ssdgym.workloads.traces.formats.base import VolumeNumbers

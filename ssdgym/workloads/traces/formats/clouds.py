@@ -5,7 +5,7 @@ blocks of 512 bytes, 0 for a read and 1 for a write, volume. Alibaba (Li et al.,
 offset and length in bytes, time in us.
 """
 
-from ssdgym.workloads.requests import READ, WRITE
+from ssdgym.requests import READ, WRITE
 from ssdgym.workloads.traces.formats.delimited_writing import WritableDelimitedFormat
 from ssdgym.workloads.traces.formats.ops import R_W, ZERO_READS, named
 from ssdgym.workloads.traces.formats.requests import SECTOR_BYTES

@@ -15,8 +15,8 @@ from typing import IO
 import numpy as np
 
 from ssdgym.errors import SsdgymError
+from ssdgym.requests import FLUSH, READ, TRIM, WRITE
 from ssdgym.workloads.records.record import Records, Volumes
-from ssdgym.workloads.requests import FLUSH, READ, TRIM, WRITE
 from ssdgym.workloads.traces.bad_lines import BadLines
 from ssdgym.workloads.traces.files import line_blocks
 from ssdgym.workloads.traces.formats.base import VolumeNumbers

@@ -4,7 +4,7 @@ One request a line: Windows FILETIME (100 ns), host, disk number, Read or Write,
 bytes, response time (100 ns).
 """
 
-from ssdgym.workloads.requests import READ, WRITE
+from ssdgym.requests import READ, WRITE
 from ssdgym.workloads.traces.formats.delimited import DelimitedFormat
 from ssdgym.workloads.traces.formats.delimited_writing import WritableDelimitedFormat
 from ssdgym.workloads.traces.formats.ops import READ_WRITE, named

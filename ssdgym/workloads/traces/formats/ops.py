@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from ssdgym.workloads.requests import FLUSH, READ, TRIM, WRITE
+from ssdgym.requests import FLUSH, READ, TRIM, WRITE
 from ssdgym.workloads.traces.formats.requests import UNKNOWN_OP
 
 READ_WRITE = {"read": READ, "write": WRITE}

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ssdgym.requests import FLUSH
 from ssdgym.workloads.records.record import LARGEST_END_BYTES, LARGEST_SIZE_BYTES, RECORD, Records
-from ssdgym.workloads.requests import FLUSH
 from ssdgym.workloads.traces.bad_lines import BadLines
 from ssdgym.workloads.traces.formats.base import VolumeNumbers
 

@@ -4,7 +4,7 @@ One request a line: application-specific unit (ASU), first block of 512 bytes, s
 time in s; optional fields may follow.
 """
 
-from ssdgym.workloads.requests import READ, WRITE
+from ssdgym.requests import READ, WRITE
 from ssdgym.workloads.traces.formats.delimited_writing import WritableDelimitedFormat
 from ssdgym.workloads.traces.formats.ops import R_W, named
 from ssdgym.workloads.traces.formats.requests import SECTOR_BYTES

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ssdgym.workloads.requests import READ, WRITE
+from ssdgym.requests import READ, WRITE
 from ssdgym.workloads.traces.formats.delimited_writing import WritableDelimitedFormat
 from ssdgym.workloads.traces.formats.ops import ZERO_WRITES, flag_op, named
 from ssdgym.workloads.traces.formats.requests import SECTOR_BYTES

@@ -3,7 +3,7 @@
 A header, then one request a line: time and response time in s, R or W, LUN, offset and size in bytes.
 """
 
-from ssdgym.workloads.requests import READ, WRITE
+from ssdgym.requests import READ, WRITE
 from ssdgym.workloads.traces.formats.delimited_writing import WritableDelimitedFormat
 from ssdgym.workloads.traces.formats.ops import R_W, named
 

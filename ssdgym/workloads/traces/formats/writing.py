@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ssdgym.errors import SsdgymError
+from ssdgym.requests import FLUSH, OP_NAMES
 from ssdgym.workloads.records.record import Records, Volumes
-from ssdgym.workloads.requests import FLUSH, OP_NAMES
 from ssdgym.workloads.traces.formats.requests import TEN_YEARS_NS
 
 IntArray = npt.NDArray[np.int64]

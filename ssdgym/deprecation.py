@@ -1,0 +1,42 @@
+"""Old public names: they work for one more version and warn with the new name."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def warn_renamed(old: str, new: str, stacklevel: int = 2) -> None:
+    """Warn that `old` is now called `new`.
+
+    Args:
+        old: the name that was used, as a user writes it: a Python name, an option, a YAML field.
+        new: the name to use instead.
+        stacklevel: how many callers above this function the warning points at, as in `warnings.warn`.
+    """
+    message = f"{old} is now called {new}; the old name will stop working in the next version"
+    warnings.warn(message, FutureWarning, stacklevel + 1)
+
+
+def old_names(module: str, new_names: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return a `__getattr__` that serves the old names of a module.
+
+    Args:
+        module: dotted name of the module that had the old names.
+        new_names: for each old name the full dotted path of the new one.
+
+    Returns:
+        The function to assign to `__getattr__` in the module.
+    """
+
+    def __getattr__(name: str) -> Any:
+        if name not in new_names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        new = new_names[name]
+        warn_renamed(f"{module}.{name}", new)
+        home, _, attribute = new.rpartition(".")
+        return getattr(import_module(home), attribute)
+
+    return __getattr__
