@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -68,13 +69,35 @@ def test_trace__too_small_for_block_groups__says_what_to_do(
     assert "give --no-size-to-trace" in text
 
 
-def test_trace__smaller_than_its_threshold__says_what_to_do(
+@pytest.mark.parametrize("allocation", ["static", "dynamic"])
+@pytest.mark.parametrize("policy", ["greedy", "greedy+sep_gc"])
+@pytest.mark.parametrize("pages", [1, 50, 64, 200])
+def test_trace__smaller_than_the_blocks_kept_free__gets_some_more_of_them(
+    pages: int, policy: str, allocation: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = tmp_path / "few.csv"
+    trace.write_text("".join(f"{k},h,0,Write,{4096 * (k % pages)},4096,1\n" for k in range(5 * pages)))
+    arguments = ["--workload", str(trace), "--policy", policy, "--allocation", allocation, "--json"]
+    assert main(["run", "--device", "tiny", *arguments]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["device"].startswith(f"tiny[{pages} pages + ")
+    assert result["metrics"]["host_pages_written"] == 5 * pages
+    assert result["metrics"]["lost_pages"] == 0
+
+
+def test_trace__smaller_than_a_share_kept_free__says_what_to_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trace = tmp_path / "few.csv"
+    trace.write_text("".join(f"{k},h,0,Write,{4096 * k},4096,1\n" for k in range(500)))
+    arguments = ["run", "--device", "tiny", "--workload", str(trace), "--gc-threshold", "0.5"]
+    assert main(arguments) == WRONG_INPUT
+    assert "no room for its GC threshold; give --no-size-to-trace" in capsys.readouterr().err
+
+
+def test_trace__smaller_than_its_device__fits_it_unsized(tmp_path: Path) -> None:
+    trace = tmp_path / "few.csv"
     trace.write_text("".join(f"{k},h,0,Write,{4096 * k},4096,1\n" for k in range(50)))
-    assert main(["run", "--device", "tiny", "--workload", str(trace)]) == WRONG_INPUT
-    assert "--no-size-to-trace" in capsys.readouterr().err
     assert main(["run", "--device", "tiny", "--workload", str(trace), "--no-size-to-trace", "--json"]) == 0
 
 

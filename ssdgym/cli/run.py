@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -175,35 +176,36 @@ def run(
 def _sized(
     device: str, workload: WorkloadConfig, seed: int, label: str, options: FtlOptions, policy: str
 ) -> str | DeviceConfig:
-    """The device, as small as holds what a trace with compact addresses touches; else as it is."""
+    """Return the device, as small as holds what a trace with compact addresses touches; else as it is."""
     from ssdgym.config.device import load_device
     from ssdgym.config.recorded import PlayedConfig
     from ssdgym.experiments.evaluate import ftl_changes
     from ssdgym.policy import device_for
-    from ssdgym.simulator.build import check_reachable, thresholds_of
+    from ssdgym.simulator.build import check_reachable, thresholds_of, whole_blocks_kept
     from ssdgym.workloads import footprint_pages
 
     if not isinstance(workload, PlayedConfig) or workload.addresses != "compact":
         return device
     model = load_device(device)
-    device_for(model, ftl_changes(options), policy)  # what is wrong whatever the size is said first
+    whole = device_for(model, ftl_changes(options), policy)  # what is wrong whatever the size is said first
     pages = footprint_pages(workload, model.geometry.page_size_bytes, seed)
-    try:
-        sized = model.sized_to(pages)
-        shrunk = device_for(sized, ftl_changes(options), policy)
-    except SsdgymError as error:
-        reason = str(error).removesuffix(".")
-        raise SsdgymError(
-            f"{label}: the trace touches {pages} pages, and {reason}; give --no-size-to-trace"
-        ) from error
-    try:
-        check_reachable(shrunk, thresholds_of(shrunk))
-    except SsdgymError as error:
-        raise SsdgymError(
-            f"{label}: the trace touches {pages} pages, and the device {device} shrunk to them has "
-            "no room for its GC threshold; give --no-size-to-trace or another --gc-threshold"
-        ) from error
-    return sized
+    # On a small device the blocks that it keeps free or open are more than its over-provisioning.
+    for more_blocks in range(whole_blocks_kept(whole) + 2):
+        try:
+            sized = model.sized_to(pages, more_blocks)
+            shrunk = device_for(sized, ftl_changes(options), policy)
+        except SsdgymError as error:
+            reason = str(error).removesuffix(".")
+            raise SsdgymError(
+                f"{label}: the trace touches {pages} pages, and {reason}; give --no-size-to-trace"
+            ) from error
+        with suppress(SsdgymError):
+            check_reachable(shrunk, thresholds_of(shrunk))
+            return sized
+    raise SsdgymError(
+        f"{label}: the trace touches {pages} pages, and the device {device} shrunk to them has "
+        "no room for its GC threshold; give --no-size-to-trace or another --gc-threshold"
+    )
 
 
 def _threshold(value: float | None) -> dict[str, Any]:

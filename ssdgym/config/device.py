@@ -159,20 +159,29 @@ class DeviceConfig(Config):
         """Time of one page on the channel, ns."""
         return round(self.timing.transfer_ns_per_byte * self.geometry.page_size_bytes)
 
-    def sized_to(self, logical_pages: int) -> DeviceConfig:
-        """The same device with as few blocks as hold ``logical_pages`` at its over-provisioning."""
+    def sized_to(self, logical_pages: int, more_blocks: int = 0) -> DeviceConfig:
+        """Return the same device with as few blocks as hold `logical_pages` at its over-provisioning.
+
+        Args:
+            logical_pages: pages that the host can address.
+            more_blocks: blocks per plane beyond that; the name of the device tells.
+
+        Raises:
+            SsdgymError: the device would be too large, or so small that its other fields do not fit it.
+        """
         geometry = self.geometry
         needed = logical_pages * (1 + self.spare_ratio)
-        blocks = math.ceil(needed / (geometry.planes * geometry.pages_per_block))
+        blocks = math.ceil(needed / (geometry.planes * geometry.pages_per_block)) + more_blocks
         if blocks * geometry.planes * geometry.pages_per_block > MAX_PAGES:
             raise SsdgymError(
                 f"device {self.name}: cannot be made to hold {logical_pages} pages, since it would have "
                 f"more than {MAX_PAGES} physical ones; use larger pages or touch fewer."
             )
+        size = f"{logical_pages} pages" + (f" + {more_blocks} blocks per plane" if more_blocks else "")
         return changed_device(
             self,
             f"device {self.name} cannot be made to hold {logical_pages} pages",
-            name=f"{self.name}[{logical_pages} pages]",
+            name=f"{self.name}[{size}]",
             geometry=geometry.model_copy(update={"blocks_per_plane": blocks}),
             logical_pages=logical_pages,
             over_provisioning=None,

@@ -99,6 +99,12 @@ def _pages(fraction: float | None, plane_pages: int) -> int:
     return 0 if fraction is None else math.ceil(fraction * plane_pages)
 
 
+def whole_blocks_kept(device: DeviceConfig) -> int:
+    """Return the blocks per plane that hold no data, however large it is: its pool and its open blocks."""
+    gc = device.ftl.gc
+    return max(FLOOR_BLOCKS, gc.free_blocks or 0, gc.barrier_blocks or 0) + device.ftl.streams
+
+
 def check_reachable(device: DeviceConfig, thresholds: Thresholds) -> None:
     """Refuse a device whose GC could not reach its threshold once it is full."""
     planes = device.geometry.planes
