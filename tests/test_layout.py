@@ -28,7 +28,7 @@ LAYERS = (
     ("ssdgym.simulator",),
     ("ssdgym.envs",),
     ("ssdgym.agents",),
-    ("ssdgym.experiments",),
+    ("ssdgym.experiments", "ssdgym.bench"),
     ("ssdgym.cli",),
 )
 FOLDERS = {"ssdgym": "ssdgym", **{name: f"ssdgym.{name}" for name in ("agents", "baselines", "configs")}}

@@ -12,8 +12,8 @@ from ssdgym.cli.options import AsJson
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
-    from ssdgym.experiments.bench import Measurement
-    from ssdgym.experiments.bench_policies import PolicyRate, Spread
+    from ssdgym.bench.engine import Measurement
+    from ssdgym.bench.policies import PolicyRate, Spread
 
 
 def bench(
@@ -59,14 +59,14 @@ def bench(
         progress_note(f"measuring {name}", quiet=as_json)
 
     if policies:
-        from ssdgym.experiments import bench_policies
+        from ssdgym.bench.policies import DEVICE, HOST_PAGES, POLICIES, measure_policies
 
         compile_note(quiet=as_json)
-        rates = bench_policies.measure_policies(
-            policy or bench_policies.POLICIES,
-            device=device or bench_policies.DEVICE,
+        rates = measure_policies(
+            policy or POLICIES,
+            device=device or DEVICE,
             repeats=repeats,
-            host_pages=host_pages or bench_policies.HOST_PAGES,
+            host_pages=host_pages or HOST_PAGES,
             announce=announce,
         )
         print_json([rate.as_dict() for rate in rates]) if as_json else _print_rates(rates)
@@ -74,7 +74,7 @@ def bench(
     for option, value in (("--policy", policy), ("--device", device), ("--host-pages", host_pages)):
         if value:
             raise SsdgymError(f"{option} is for measuring policies; add --policies or leave it out.")
-    from ssdgym.experiments.bench import measure_all
+    from ssdgym.bench.engine import measure_all
 
     compile_note(quiet=as_json)
     found = measure_all(repeats, start=start, announce=announce)

@@ -34,7 +34,7 @@ def demo(
 
         ssdgym demo --decisions 20000 --seeds 3 --host-pages 50000 --out quick
     """
-    from ssdgym.experiments.demo import LEARNED, Demo
+    from ssdgym.experiments.runs.demo import LEARNED, Demo
     from ssdgym.files import writable_folder
 
     writable_folder(out)

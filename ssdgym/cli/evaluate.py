@@ -22,10 +22,10 @@ from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
     from ssdgym.config.experiment import ExperimentConfig
-    from ssdgym.experiments.evaluate import Cell
-    from ssdgym.experiments.grid import Failure, Grid, Report, Runner
     from ssdgym.experiments.results import Result
-    from ssdgym.experiments.store import Store
+    from ssdgym.experiments.runs.evaluate import Cell
+    from ssdgym.experiments.runs.grid import Failure, Grid, Report, Runner
+    from ssdgym.experiments.runs.store import Store
 
 #: Exit code where some cell could not be run.
 SOME_FAILED = 1
@@ -104,9 +104,9 @@ def evaluate(
 
         ssdgym evaluate --device ippbe-mlc --ftl placement=sep_gc --ftl gc.free_blocks=8 --json
     """
-    from ssdgym.experiments.expand import agent_labels, expand
-    from ssdgym.experiments.grid import Grid
-    from ssdgym.experiments.store import Store
+    from ssdgym.experiments.runs.expand import agent_labels, expand
+    from ssdgym.experiments.runs.grid import Grid
+    from ssdgym.experiments.runs.store import Store
 
     if ray and address is None:
         address = "local"
@@ -143,17 +143,17 @@ def _changed(experiment: str | None, changes: dict[str, Any]) -> ExperimentConfi
 
 def runner_of(workers: int, address: str | None) -> Runner:
     if address is not None:
-        from ssdgym.experiments.ray_runner import run_on_ray
+        from ssdgym.experiments.runs.ray_runner import run_on_ray
 
         return lambda jobs: run_on_ray(jobs, None if address == "local" else address, workers)
-    from ssdgym.experiments.workers import run_locally
+    from ssdgym.experiments.runs.workers import run_locally
 
     return lambda jobs: run_locally(jobs, workers)
 
 
 def run_stored(grid: Grid, store: Store, folder: Path, runner: Runner, *, quiet: bool) -> Report:
     """Run with a progress bar; say what is there already, and after Ctrl-C how to go on."""
-    from ssdgym.experiments.grid import run_grid
+    from ssdgym.experiments.runs.grid import run_grid
 
     _tell_stored(grid, store, quiet=quiet)
     compile_note(quiet=quiet)
@@ -194,7 +194,7 @@ def _tell_stored(grid: Grid, store: Store, *, quiet: bool) -> None:
 
 def _finish(found: Report, learned: Sequence[str], folder: Path, *, as_json: bool) -> None:
     """Report a complete grid; of another write what there is, and say what is missing."""
-    from ssdgym.experiments.grid import write_grid, write_timings
+    from ssdgym.experiments.runs.grid import write_grid, write_timings
 
     if not found.failures:
         timings = write_timings(found.results, folder)
@@ -234,8 +234,8 @@ def _names(failure: Failure) -> dict[str, Any]:
 
 def run_cells(cells: Sequence[Cell], workers: int, *, quiet: bool) -> list[Result]:
     """Evaluate with a progress bar, and keep nothing."""
-    from ssdgym.experiments.evaluate import check_cells
-    from ssdgym.experiments.evaluate import evaluate as evaluate_cells
+    from ssdgym.experiments.runs.evaluate import check_cells
+    from ssdgym.experiments.runs.evaluate import evaluate as evaluate_cells
 
     check_cells(cells)
     compile_note(quiet=quiet)
@@ -261,8 +261,8 @@ def report(
         as_json: print JSON instead.
         others: paths of files that were written beside these.
     """
-    from ssdgym.experiments.report import write_report
-    from ssdgym.experiments.tables import rich_tables, verdicts
+    from ssdgym.experiments.report.files import write_report
+    from ssdgym.experiments.report.tables import rich_tables, verdicts
 
     paths = [*write_report(results, out, learned), *others]
     sentences = verdicts(results, learned)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from ssdgym.experiments.replay import Replay
     from ssdgym.experiments.results import Result
+    from ssdgym.experiments.runs.replay import Replay
 
 #: Exit code where a result does not reproduce.
 DIFFERENT = 1
@@ -46,8 +46,8 @@ def replay(
 
         ssdgym replay results/classic/results.csv --row 12
     """
-    from ssdgym.experiments.replay import choose
     from ssdgym.experiments.results import find_results, read_results
+    from ssdgym.experiments.runs.replay import choose
 
     path = find_results(results)
     stored = read_results(path)
@@ -80,8 +80,8 @@ def validate(
 
         ssdgym validate results/classic --sample 50 --seed 7 --json
     """
-    from ssdgym.experiments.replay import sample as draw
     from ssdgym.experiments.results import find_results, read_results
+    from ssdgym.experiments.runs.replay import sample as draw
 
     path = find_results(results)
     stored = read_results(path)
@@ -102,7 +102,7 @@ def validate(
 def _replayed(
     path: Path, stored: Sequence[Result], rows: Sequence[int], workers: int, *, quiet: bool
 ) -> list[Replay]:
-    from ssdgym.experiments.replay import replay as replay_rows
+    from ssdgym.experiments.runs.replay import replay as replay_rows
 
     compile_note(quiet=quiet)
     with progress_bar("runs", quiet=quiet) as bar:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ssdgym.config.reproduce import FigureConfig, ScaleConfig
-    from ssdgym.experiments.evaluate import Cell
-    from ssdgym.experiments.grid import Failure
-    from ssdgym.experiments.paper_figures import Bars
+    from ssdgym.experiments.papers.bars import Bars
+    from ssdgym.experiments.papers.samples import Sample
     from ssdgym.experiments.results import Result
-    from ssdgym.experiments.samples import Sample
+    from ssdgym.experiments.runs.evaluate import Cell
+    from ssdgym.experiments.runs.grid import Failure
 
 
 def reproduce(
@@ -58,9 +58,9 @@ def reproduce(
 
         ssdgym reproduce block-size --scale paper --traces my-traces --workers 8
     """
-    from ssdgym.experiments.costs import cost_lines
-    from ssdgym.experiments.reproduce import figures, points_of, scale_of
-    from ssdgym.experiments.samples import Sample
+    from ssdgym.experiments.papers.costs import cost_lines
+    from ssdgym.experiments.papers.figures import figures, points_of, scale_of
+    from ssdgym.experiments.papers.samples import Sample
 
     chosen = [(one, scale_of(one, scale)) for one in figures(paper, figure)]
     folder = out or Path("results/reproduce") / paper / scale
@@ -93,8 +93,8 @@ def _run(
     Returns:
         The results of those that did not fail, by the text of the cell, and the failures.
     """
-    from ssdgym.experiments.grid import Grid
-    from ssdgym.experiments.store import Store
+    from ssdgym.experiments.runs.grid import Grid
+    from ssdgym.experiments.runs.store import Store
 
     different = {repr(cell): cell for cell in cells}
     grid = Grid.of(list(different.values()))
@@ -117,16 +117,16 @@ def _report(
 
     The intervals of the tables stand in the Markdown file; a terminal is too narrow for them.
     """
-    from ssdgym.experiments.claims import check_claims
-    from ssdgym.experiments.grid import write_grid
-    from ssdgym.experiments.paper_figures import bars_of, draw
-    from ssdgym.experiments.paper_report import (
+    from ssdgym.experiments.papers.bars import bars_of, draw
+    from ssdgym.experiments.papers.claims import check_claims
+    from ssdgym.experiments.papers.report import (
         assumed_lines,
         claim_lines,
         footprint_lines,
         markdown,
         paths_of,
     )
+    from ssdgym.experiments.runs.grid import write_grid
     from ssdgym.files import writable_folder, write_bytes
 
     results = [sample.result for sample in samples]
@@ -157,7 +157,7 @@ def _table(figure: FigureConfig, bars: Bars) -> Table:
     from rich import box
     from rich.table import Table
 
-    from ssdgym.experiments.paper_figures import axis_unit
+    from ssdgym.experiments.papers.bars import axis_unit
 
     panel = bars.panel
     title = f"{figure.number_of(panel)}  {panel.metric} ({axis_unit(panel)})"

@@ -124,9 +124,9 @@ def run(
         ssdgym run --device speedupgc-64l-small --policy speedupgc --workload zipf99
     """
     from ssdgym.config.workload import is_endless
-    from ssdgym.experiments.evaluate import Cell, check_cells, run_cell
-    from ssdgym.experiments.expand import closed_loop
     from ssdgym.experiments.results import write_results
+    from ssdgym.experiments.runs.evaluate import Cell, check_cells, run_cell
+    from ssdgym.experiments.runs.expand import closed_loop
     from ssdgym.files import writable_folder
 
     source = recorded_options(workload, transform, trace_format, skip_bad, loops, addresses)
@@ -179,7 +179,7 @@ def _sized(
     """Return the device, as small as holds what a trace with compact addresses touches; else as it is."""
     from ssdgym.config.device import load_device
     from ssdgym.config.recorded import PlayedConfig
-    from ssdgym.experiments.evaluate import ftl_changes
+    from ssdgym.experiments.runs.evaluate import ftl_changes
     from ssdgym.policy import device_for
     from ssdgym.simulator.build import check_reachable, thresholds_of, whole_blocks_kept
     from ssdgym.workloads import footprint_pages

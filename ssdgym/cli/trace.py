@@ -54,8 +54,8 @@ def info(
         ssdgym trace info like:hm_0
     """
     from ssdgym.cli.trace_tables import comparison_table, distribution_table, facts_table, size_table
-    from ssdgym.experiments.style import check_figure_name
-    from ssdgym.experiments.trace_facts import assumed_fields, deviations, trace_facts
+    from ssdgym.experiments.analysis.trace_facts import assumed_fields, deviations, trace_facts
+    from ssdgym.experiments.report.style import check_figure_name
     from ssdgym.files import writable_folder
     from ssdgym.workloads.recorded import open_records
     from ssdgym.workloads.records.counting import summarize
@@ -71,7 +71,7 @@ def info(
     facts = trace_facts(config, summary)
     compared = deviations(config, summary)
     if plot is not None:
-        from ssdgym.experiments.trace_figures import trace_figure
+        from ssdgym.experiments.report.trace import trace_figure
 
         trace_figure(summary, open_records(config, seed), f"{source} ({facts['format']})", plot)
     if as_json:

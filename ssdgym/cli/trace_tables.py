@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ssdgym.experiments.trace_facts import Deviation
+    from ssdgym.experiments.analysis.trace_facts import Deviation
     from ssdgym.workloads.records.counts import Distribution
     from ssdgym.workloads.records.summary import RecordSummary
 
@@ -18,7 +18,7 @@ _PERCENTILES = ("mean", "p50", "p90", "p99", "max")
 
 
 def facts_table(facts: dict[str, Any]) -> Table:
-    """What `ssdgym.experiments.trace_facts.trace_facts` returns, but for the histograms."""
+    """What `ssdgym.experiments.analysis.trace_facts.trace_facts` returns, but for the histograms."""
     table = _table("measure", "value")
     for rows in (_request_rows, _byte_rows, _order_rows, _skew_rows, _volume_rows):
         for name, value in rows(facts):

@@ -21,8 +21,8 @@ from ssdgym.cli.options import AsJson
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
-    from ssdgym.experiments.sweep_outcome import SweepOutcome, TrialOutcome
-    from ssdgym.experiments.tune import Progress
+    from ssdgym.experiments.tuning.outcome import SweepOutcome, TrialOutcome
+    from ssdgym.experiments.tuning.ray_tune import Progress
 
 #: Exit code where a trial failed.
 FAILED = 1
@@ -60,7 +60,7 @@ def tune(
         ssdgym tune configs/sweeps/gc-threshold.yaml --out results/thresholds --json
     """
     from ssdgym.config.sweep import load_sweep
-    from ssdgym.experiments.tune import run_sweep
+    from ssdgym.experiments.tuning.ray_tune import run_sweep
 
     folder = out or resume or Path("results/tune", f"{Path(sweep).stem}-{size}")
     if resume and folder.resolve() != resume.resolve():

@@ -84,7 +84,7 @@ FtlMapping = Annotated[dict[str, Scalar], BeforeValidator(_flat)]
 
 
 class ExperimentConfig(Config):
-    """A grid: everything is run with everything, in the order of :func:`ssdgym.experiments.grid.expand`."""
+    """A grid: everything is run with everything, in the order of `ssdgym.experiments.runs.expand.expand`."""
 
     description: str = ""
     devices: Annotated[tuple[Named, ...], Field(min_length=1), EachOnce] = Field(

@@ -41,7 +41,7 @@ class Result:
         metrics: numbers by name, possibly nested, units in the names. ``None`` and NaN entries (a latency
             where nothing was read) are left out.
         cell: all that the run depended on but the code, as JSON, so that it can be run again from this alone
-            (`ssdgym.experiments.spec`); empty where nobody has said.
+            (`ssdgym.experiments.runs.spec`); empty where nobody has said.
         wall_seconds: how long the run took; not part of what it found, and not in files of results.
     """
 

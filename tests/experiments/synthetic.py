@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ssdgym.experiments.evaluate import Cell
 from ssdgym.experiments.results import Result
+from ssdgym.experiments.runs.evaluate import Cell
 
 
 def latencies(mean_ns: float) -> dict[str, float]:

@@ -1,0 +1,1 @@
+"""Benchmarks of the simulator itself: what a machine does in a second."""

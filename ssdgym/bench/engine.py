@@ -1,0 +1,318 @@
+"""How fast the engine, the environments and their start are, beside a yardstick of the same machine.
+
+The yardstick is a kernel that does nothing but the memory touches of a host write: read a request, read and
+write the record of its logical page, write that of a physical page. A rate divided by the yardstick's can be
+compared between machines.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from ssdgym.bench.traces import make_trace, parsing, playing, reading_csv
+from ssdgym.config.device import DeviceConfig, load_device
+from ssdgym.config.generated import UniformConfig
+from ssdgym.engine.kernel import entry
+from ssdgym.errors import SsdgymError
+from ssdgym.simulator import Recording, Simulator
+from ssdgym.workloads import REQUEST, WRITE, open_workload
+
+ENVIRONMENT = "ssdgym/EraseVictim-v0"
+VECTOR_DEVICES = 64
+_REQUESTS = 1_000_000
+_SINGLE_STEPS = 5_000
+_VECTOR_STEPS = 1_000
+
+_PARSING = "MSR trace parsed (yardstick: Python's csv module reads its rows)"
+_PLAYING = "parsed trace played on the pages of a device"
+
+#: Imports, makes the environment and takes one step, as a user's script would at its start.
+_FIRST_STEP = (
+    "import gymnasium, ssdgym, ssdgym.envs\n"
+    f"env = gymnasium.make({ENVIRONMENT!r}, disable_env_checker=True)\n"
+    "observation, _ = env.reset(seed=0)\n"
+    "env.step(int(observation['action_mask'].argmax()))\n"
+)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One measured value.
+
+    Attributes:
+        name: what was measured.
+        value: the median over the repeats.
+        low: the smallest of them.
+        high: the largest.
+        unit: of ``value``; per second, or seconds.
+        expected: what ssdgym is built to reach on two cores of a server, in the same unit; ``None``: no
+            promise.
+        yardstick: the rate of the memory touches alone, or of what ``name`` says, measured in between the
+            repeats; ``None`` for times.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    unit: str
+    expected: float | None
+    yardstick: float | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """The rate as a share of the yardstick's."""
+        return None if self.yardstick is None else self.value / self.yardstick
+
+    @property
+    def reached(self) -> bool | None:
+        """At least the expected rate, or at most the expected time."""
+        if self.expected is None:
+            return None
+        return self.value <= self.expected if self.unit == "s" else self.value >= self.expected
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        return vars(self) | {"ratio": self.ratio, "reached": self.reached}
+
+
+def measure_all(
+    repeats: int = 5, *, start: bool = True, announce: Callable[[str], None] | None = None
+) -> list[Measurement]:
+    """Measure everything, the compile time last.
+
+    Args:
+        repeats: of each measurement but the compile time; the median counts.
+        start: also measure the cold compile and the warm start, in processes of their own.
+        announce: called with the name of what is measured next.
+    """
+    tell = announce or (lambda name: None)
+    found = []
+    for name, unit, expected, prepare in _RATES:
+        tell(name)
+        found.append(_measure_rate(name, unit, expected, prepare(), _yardstick(), repeats))
+    tell(_PARSING)
+    trace = make_trace()
+    found.append(_measure_rate(_PARSING, "lines/s", None, parsing(trace), reading_csv(trace), repeats))
+    tell(_PLAYING)
+    found.append(_measure_rate(_PLAYING, "requests/s", None, playing(trace), _yardstick(), repeats))
+    return found + (_starts(repeats, tell) if start else [])
+
+
+def _measure_rate(
+    name: str,
+    unit: str,
+    expected: float | None,
+    measured: Callable[[], int],
+    yardstick: Callable[[], int],
+    repeats: int,
+) -> Measurement:
+    """Median rate and the yardstick's, taken turn by turn, so that both meet the machine in one state."""
+    measured()
+    yardstick()
+    rates, touches = [], []
+    for _ in range(repeats):
+        rates.append(_rate(measured))
+        touches.append(_rate(yardstick))
+    return Measurement(
+        name, statistics.median(rates), min(rates), max(rates), unit, expected, statistics.median(touches)
+    )
+
+
+def _rate(measured: Callable[[], int]) -> float:
+    """Operations per second; ``measured`` returns how many it did."""
+    started = time.perf_counter()
+    operations = measured()
+    return operations / (time.perf_counter() - started)
+
+
+def _device(timing: str, over_provisioning: float = 0.07, **geometry: int) -> DeviceConfig:
+    """Blocks of 64 pages; at 7 % over-provisioning the setting of the published comparisons."""
+    return load_device(
+        {
+            "name": "bench",
+            "geometry": {"pages_per_block": 64, "page_size_bytes": 4096, **geometry},
+            "over_provisioning": over_provisioning,
+            "timing": {
+                "read_ns": 50_000,
+                "program_ns": 600_000,
+                "erase_ns": 3_000_000,
+                "transfer_ns_per_byte": 2.5,
+            },
+            "ftl": {"timing": timing, "queue_depth": 32, "placement": "single", "gc": {"free_blocks": 2}},
+        }
+    )
+
+
+def _untimed() -> Callable[[], int]:
+    return _runs(_device("none", blocks_per_plane=1000), read_fraction=0.0)
+
+
+def _event_driven() -> Callable[[], int]:
+    return _event_driven_at(0.28)
+
+
+def _event_driven_full() -> Callable[[], int]:
+    return _event_driven_at(0.07)
+
+
+def _event_driven_at(over_provisioning: float) -> Callable[[], int]:
+    device = _device("event", over_provisioning, channels=2, chips_per_channel=2, blocks_per_plane=250)
+    return _runs(device, read_fraction=0.5)
+
+
+def _runs(device: DeviceConfig, read_fraction: float) -> Callable[[], int]:
+    """Play the same uniform requests again and again on a device that was filled and aged before."""
+    simulator = Simulator(device, policy="greedy", recording=Recording(latencies=1 << 10))
+    requests = _uniform(device.host_pages, read_fraction)
+    simulator.run(_fill(device.host_pages))
+    simulator.run(requests)
+
+    def play() -> int:
+        simulator.feed(requests)
+        simulator.advance()
+        return len(requests)
+
+    return play
+
+
+def _uniform(logical_pages: int, read_fraction: float) -> NDArray[np.void]:
+    config = UniformConfig(requests=_REQUESTS, read_fraction=read_fraction)
+    stream = open_workload(config, logical_pages=logical_pages, page_size=4096, seed=0)
+    chunks = [stream.next(_REQUESTS)]
+    while len(chunks[-1]):
+        chunks.append(stream.next(_REQUESTS))
+    return np.concatenate(chunks)
+
+
+def _fill(logical_pages: int) -> NDArray[np.void]:
+    requests = np.zeros(logical_pages, REQUEST)
+    requests["lpn"] = np.arange(logical_pages)
+    requests["pages"] = 1
+    requests["op"] = WRITE
+    return requests
+
+
+def _yardstick() -> Callable[[], int]:
+    logical = np.zeros(59_813, np.dtype([("ppn", "i4"), ("version", "i4")]))
+    physical = np.zeros(64_000, np.dtype([("lpn", "i4"), ("version", "i4")]))
+    requests = _uniform(len(logical), read_fraction=0.0)
+    return lambda: _touch_memory(logical, physical, requests)
+
+
+@entry
+def _touch_memory(logical, physical, requests):  # type: ignore[no-untyped-def]
+    """The memory touches of one host write per request, without any decision."""
+    ppn = 0
+    for k in range(requests.shape[0]):
+        lpn = requests[k].lpn
+        record = logical[lpn]
+        physical[record.ppn].lpn = -1
+        record.ppn = ppn
+        record.version += 1
+        physical[ppn].lpn = lpn
+        physical[ppn].version = record.version
+        ppn += 1
+        if ppn == physical.shape[0]:
+            ppn = 0
+    return requests.shape[0]
+
+
+def _single_environment() -> Callable[[], int]:
+    environment = gymnasium.make(ENVIRONMENT, disable_env_checker=True)
+    observation, _ = environment.reset(seed=0)
+
+    def play() -> int:
+        nonlocal observation
+        for _ in range(_SINGLE_STEPS):
+            action = int(observation["action_mask"].argmax())
+            observation, _, terminated, truncated, _ = environment.step(action)
+            if terminated or truncated:
+                observation, _ = environment.reset()
+        return _SINGLE_STEPS
+
+    return play
+
+
+def _vector_environment() -> Callable[[], int]:
+    return _vector_steps(
+        device=_device("none", 0.28, blocks_per_plane=64, pages_per_block=16),
+        workload="uniform",
+        candidates=8,
+        proposers=("greedy", "cost_benefit", "fifo"),
+    )
+
+
+def _default_vector_environment() -> Callable[[], int]:
+    return _vector_steps(ftl={"timing": "none"})
+
+
+def _vector_steps(**arguments: Any) -> Callable[[], int]:
+    environments = gymnasium.make_vec(
+        ENVIRONMENT, num_envs=VECTOR_DEVICES, vectorization_mode="vector_entry_point", **arguments
+    )
+    environments.reset(seed=0)
+    # Candidate 0, the pick of the first proposer, may always be chosen.
+    actions = np.zeros(VECTOR_DEVICES, np.int64)
+
+    def play() -> int:
+        for _ in range(_VECTOR_STEPS):
+            environments.step(actions)
+        return _VECTOR_STEPS * VECTOR_DEVICES
+
+    return play
+
+
+def _starts(repeats: int, tell: Callable[[str], None]) -> list[Measurement]:
+    """From the start of Python to the first step of an environment, with an empty and with a full cache."""
+    with tempfile.TemporaryDirectory(prefix="ssdgym-bench-") as cache:
+        tell("the cold compile, about a minute")
+        cold = _seconds_to_first_step(cache)
+        tell("the warm start")
+        warm = [_seconds_to_first_step(cache) for _ in range(repeats)]
+    return [
+        Measurement("cold compile, to the first step", cold, cold, cold, "s", 90.0),
+        Measurement("warm start, to the first step", statistics.median(warm), min(warm), max(warm), "s", 2.0),
+    ]
+
+
+def _seconds_to_first_step(cache: str) -> float:
+    started = time.perf_counter()
+    finished = subprocess.run(
+        [sys.executable, "-c", _FIRST_STEP],
+        env={**os.environ, "SSDGYM_CACHE_DIR": cache},
+        capture_output=True,
+        text=True,
+    )
+    if finished.returncode:
+        last = (finished.stderr.strip().splitlines() or ["no message"])[-1]
+        raise SsdgymError(f"bench: a fresh process could not take a step in {ENVIRONMENT} ({last})")
+    return time.perf_counter() - started
+
+
+#: Name, unit, what is expected, and what prepares the measurement.
+_RATES: tuple[tuple[str, str, float | None, Callable[[], Callable[[], int]]], ...] = (
+    ("untimed host writes, 1,000 blocks x 64 pages, 7 % spare", "host pages/s", 10e6, _untimed),
+    ("event-driven requests, 4 dies, half reads, 28 % spare", "requests/s", 4e6, _event_driven),
+    ("event-driven requests, 4 dies, half reads, 7 % spare", "requests/s", None, _event_driven_full),
+    ("single environment", "decisions/s", None, _single_environment),
+    (
+        f"{VECTOR_DEVICES} devices of 64 blocks x 16 pages, 8 candidates",
+        "decisions/s",
+        0.5e6,
+        _vector_environment,
+    ),
+    (f"{VECTOR_DEVICES} default devices, 16 candidates", "decisions/s", None, _default_vector_environment),
+)

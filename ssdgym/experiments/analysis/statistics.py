@@ -1,0 +1,269 @@
+"""Interval statistics over runs and tasks.
+
+A *score matrix* has the shape ``(runs, tasks)``: one row per seed, one column per task (a device with a
+workload). The definitions are those of Agarwal et al., "Deep Reinforcement Learning at the Edge of the
+Statistical Precipice", NeurIPS 2021, section 4 and appendix A.2, which its authors' package rliable computes:
+the interquartile mean as aggregate, percentile intervals of a bootstrap stratified by task, performance
+profiles, and the probability of improvement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.analysis.resampling import Scores, finite_matrix, limits, portions, resample
+
+#: Bootstrap replicates; the error of a 95 % limit is then about 0.4 % of probability mass.
+REPLICATES = 2_000
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A point estimate with its confidence interval, in the unit of the scores.
+
+    ``low`` and ``high`` are NaN where a single run per task leaves nothing to resample.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    def excludes(self, value: float) -> bool:
+        """Whether ``value`` lies outside the interval; never true without an interval."""
+        return self.low > value or self.high < value
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A performance profile: the share of all runs that are better than each threshold.
+
+    Attributes:
+        thresholds: shape ``(thresholds,)``, in the unit of the scores.
+        share: shape ``(thresholds,)``, in [0, 1].
+        low, high: the pointwise interval, of the same shape; NaN where a single run per task leaves nothing
+            to resample.
+    """
+
+    thresholds: Scores
+    share: Scores
+    low: Scores
+    high: Scores
+
+
+def iqm(scores: ArrayLike) -> float:
+    """The interquartile mean: the mean of the middle half of all scores.
+
+    From either end ``int(n / 4)`` of the ``n`` scores are left out, as by ``scipy.stats.trim_mean``.
+
+    Args:
+        scores: numbers of any shape, at least one; runs and tasks are pooled.
+    """
+    return float(_middle_half(np.asarray(scores, dtype=np.float64).ravel(), axis=0))
+
+
+def mean_over_tasks(scores: ArrayLike) -> float:
+    """The mean over tasks of each task's interquartile mean over its runs.
+
+    Where :func:`iqm` would leave the tasks at either end out, here every task counts: a policy that fails
+    on one workload cannot hide it.
+
+    Args:
+        scores: shape ``(runs, tasks)``.
+    """
+    return float(_mean_of_tasks(np.asarray(scores, dtype=np.float64)))
+
+
+def geometric_mean_over_tasks(scores: ArrayLike) -> float:
+    """As :func:`mean_over_tasks`, but the geometric mean, which suits ratios and tasks of different scale.
+
+    Args:
+        scores: shape ``(runs, tasks)``, positive.
+    """
+    return float(_geometric_mean_of_tasks(np.asarray(scores, dtype=np.float64)))
+
+
+def iqm_of_tasks(scores: ArrayLike) -> Scores:
+    """Each task's interquartile mean over its runs, shape ``(tasks,)``.
+
+    Args:
+        scores: shape ``(runs, tasks)``.
+    """
+    return _middle_half(np.asarray(scores, dtype=np.float64), axis=0)
+
+
+def _middle_half(scores: Scores, axis: int) -> Scores:
+    count = scores.shape[axis]
+    return np.sort(scores, axis=axis).take(range(count // 4, count - count // 4), axis=axis).mean(axis=axis)
+
+
+# The same for many matrices at once, shape (..., runs, tasks), since the bootstrap needs thousands of each.
+def _iqm_of_all(matrices: Scores) -> Scores:
+    return _middle_half(matrices.reshape(*matrices.shape[:-2], -1), axis=-1)
+
+
+def _mean_of_tasks(matrices: Scores) -> Scores:
+    return _middle_half(matrices, axis=-2).mean(axis=-1)
+
+
+def _geometric_mean_of_tasks(matrices: Scores) -> Scores:
+    return np.exp(np.log(_middle_half(matrices, axis=-2)).mean(axis=-1))
+
+
+_OF_MANY: dict[Callable[[Scores], float], Callable[[Scores], Scores]] = {
+    iqm: _iqm_of_all,
+    mean_over_tasks: _mean_of_tasks,
+    geometric_mean_over_tasks: _geometric_mean_of_tasks,
+}
+
+
+def stratified_bootstrap(
+    scores: ArrayLike,
+    statistic: Callable[[Scores], float] = iqm,
+    *,
+    seed: int = 0,
+    replicates: int = REPLICATES,
+    confidence: float = 0.95,
+) -> Estimate:
+    """A statistic of a score matrix with the percentile interval of a bootstrap stratified by task.
+
+    Every replicate draws, for each task by itself, as many runs with replacement as the task has.
+
+    Args:
+        scores: shape ``(runs, tasks)``, finite.
+        statistic: maps a matrix of that shape to one number; those of this module are fast.
+        seed: the same seed gives the same interval.
+        replicates: how many resampled matrices.
+        confidence: share of the replicates inside the interval, in (0, 1).
+
+    Raises:
+        SsdgymError: the matrix is empty, not two-dimensional or not finite.
+    """
+    matrix = finite_matrix(scores)
+    value = statistic(matrix)
+    if matrix.shape[0] < 2:
+        return Estimate(value, np.nan, np.nan)
+    of_many = _OF_MANY.get(statistic, lambda matrices: np.array([statistic(one) for one in matrices]))
+    rng = np.random.default_rng(seed)
+    samples = [of_many(resample(matrix, rng, count)) for count in portions(replicates, matrix.size)]
+    low, high = limits(samples, confidence)
+    return Estimate(value, float(low), float(high))
+
+
+def performance_profile(
+    scores: ArrayLike,
+    thresholds: ArrayLike,
+    *,
+    lower_is_better: bool = True,
+    seed: int = 0,
+    replicates: int = REPLICATES,
+    confidence: float = 0.95,
+) -> Profile:
+    """The share of the runs of all tasks that are better than each threshold, with pointwise intervals.
+
+    It is the score distribution of section 4.2 there, ``mean(scores > threshold)``; for costs the order is
+    the other one, ``mean(scores < threshold)``. A score equal to the threshold is not better.
+
+    Args:
+        scores: shape ``(runs, tasks)``, comparable between the tasks, for example relative to a reference.
+        thresholds: shape ``(thresholds,)``.
+        lower_is_better: true for costs such as write amplification, false for scores.
+        seed, replicates, confidence: as in :func:`stratified_bootstrap`.
+
+    Raises:
+        SsdgymError: the matrix is malformed.
+    """
+    matrix, levels = finite_matrix(scores), np.asarray(thresholds, dtype=np.float64)
+    nothing = np.full(levels.shape, np.nan)
+    if matrix.shape[0] < 2:
+        return Profile(levels, _shares(matrix, levels, lower_is_better), nothing, nothing)
+    rng = np.random.default_rng(seed)
+    samples = [
+        _shares(resample(matrix, rng, count), levels, lower_is_better)
+        for count in portions(replicates, matrix.size)
+    ]
+    low, high = limits(samples, confidence)
+    return Profile(levels, _shares(matrix, levels, lower_is_better), low, high)
+
+
+def _shares(matrices: Scores, levels: Scores, lower_is_better: bool) -> Scores:
+    """Shares better than each level, shape ``(..., levels)``, of matrices of shape ``(..., runs, tasks)``."""
+    better = np.less if lower_is_better else np.greater
+    return np.stack([better(matrices, level).mean(axis=(-2, -1)) for level in levels], axis=-1)
+
+
+def probability_of_improvement(
+    ours: ArrayLike,
+    theirs: ArrayLike,
+    *,
+    lower_is_better: bool = True,
+    seed: int = 0,
+    replicates: int = REPLICATES,
+    confidence: float = 0.95,
+) -> Estimate:
+    """How likely a run of ours is better than a run of theirs on the same task, averaged over the tasks.
+
+    Per task it is the Mann-Whitney U statistic over the number of pairs, ties counting one half.
+
+    Args:
+        ours: shape ``(runs, tasks)``.
+        theirs: shape ``(runs of theirs, tasks)``, the same tasks in the same order.
+        lower_is_better: true for costs such as write amplification, false for scores.
+        seed, replicates, confidence: as in :func:`stratified_bootstrap`; both sides are resampled.
+
+    Raises:
+        SsdgymError: a matrix is malformed, or the two have different numbers of tasks.
+    """
+    left, right = finite_matrix(ours), finite_matrix(theirs)
+    if left.shape[1] != right.shape[1]:
+        raise SsdgymError(
+            f"the probability of improvement compares {left.shape[1]} tasks with {right.shape[1]}: "
+            "give both sides the same tasks"
+        )
+    if lower_is_better:
+        left, right = -left, -right
+    value = float(_mean_win_rate(left, right))
+    if min(left.shape[0], right.shape[0]) < 2:
+        return Estimate(value, np.nan, np.nan)
+    left_rng, right_rng = np.random.default_rng(seed).spawn(2)
+    samples = [
+        _mean_win_rate(resample(left, left_rng, count), resample(right, right_rng, count))
+        for count in portions(replicates, left.size * right.shape[0])
+    ]
+    low, high = limits(samples, confidence)
+    return Estimate(value, float(low), float(high))
+
+
+def relative_difference(
+    ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0, replicates: int = REPLICATES
+) -> Estimate:
+    """By how much ours differs from theirs: the geometric mean over tasks of ``ours / theirs``, minus one.
+
+    Ratios are paired by run and task, since the same seed is the same workload, and within a task their
+    interquartile mean over the runs counts. No task is left out.
+
+    Args:
+        ours, theirs: shape ``(runs, tasks)``, positive, row by row the same seeds.
+
+    Raises:
+        SsdgymError: the shapes differ or a score is not positive.
+    """
+    left, right = finite_matrix(ours), finite_matrix(theirs)
+    if left.shape != right.shape:
+        raise SsdgymError(
+            f"paired scores have the shapes {left.shape} and {right.shape}: "
+            "run both sides on the same seeds and tasks"
+        )
+    if not ((left > 0).all() and (right > 0).all()):
+        raise SsdgymError("a relative difference needs positive scores, and one of them is not")
+    ratio = stratified_bootstrap(left / right, geometric_mean_over_tasks, seed=seed, replicates=replicates)
+    return Estimate(ratio.value - 1, ratio.low - 1, ratio.high - 1)
+
+
+def _mean_win_rate(left: Scores, right: Scores) -> Scores:
+    pairs = left[..., :, None, :] - right[..., None, :, :]
+    return ((pairs > 0) + 0.5 * (pairs == 0)).mean(axis=(-3, -2, -1))

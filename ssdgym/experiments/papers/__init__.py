@@ -1,0 +1,1 @@
+"""Figures of papers, reproduced and held against the claims of the papers."""

@@ -1,0 +1,181 @@
+"""The figures of papers, and the cells that they take."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ssdgym.config.device import DeviceConfig, load_device
+from ssdgym.config.loading import available, load_config, parse_mapping
+from ssdgym.config.recorded import PlayedConfig, TraceConfig
+from ssdgym.config.reproduce import FigureConfig, ScaleConfig
+from ssdgym.config.transforms import HeadConfig
+from ssdgym.config.workload import RecordedConfig, load_workload, trace_called
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.papers.samples import Place, Point
+from ssdgym.experiments.runs.evaluate import Cell
+from ssdgym.experiments.runs.expand import with_fields
+from ssdgym.workloads.recorded import open_records
+from ssdgym.workloads.records.pages import volume_pages
+
+#: The file of a paper's folder with what its figures share.
+_COMMON = "common"
+_DEPARTURES = "departures"
+_FTL = "ftl."
+#: What a variant names another device by.
+_DEVICE = "device"
+
+
+def papers() -> list[str]:
+    """Return the papers that can be reproduced, sorted."""
+    folder = resources.files("ssdgym.configs").joinpath("experiments")
+    return sorted(entry.name for entry in folder.iterdir() if entry.is_dir())
+
+
+def figures(paper: str, number: str | None = None) -> list[FigureConfig]:
+    """Return the figures of a paper that can be regenerated, in its order, or what was asked for.
+
+    Args:
+        paper: name of its folder.
+        number: of a figure (``12``) or of one panel of it (``12a``).
+
+    Raises:
+        SsdgymError: there is no such paper or figure.
+    """
+    if paper not in papers():
+        raise SsdgymError(f"there is no paper '{paper}' to reproduce: choose one of {', '.join(papers())}")
+    names = [name for name in available(f"experiments/{paper}") if name != _COMMON]
+    found = sorted((_load(paper, name) for name in names), key=lambda one: (len(one.figure), one.figure))
+    chosen = [part for figure in found if (part := _part(figure, number)) is not None]
+    if not chosen:
+        known = ", ".join(figure.number_of(panel) for figure in found for panel in figure.panels)
+        raise SsdgymError(f"--figure {number}: of {paper} there are the figures {known}; choose one of them")
+    return chosen
+
+
+def _load(paper: str, name: str) -> FigureConfig:
+    """A figure, with what its file leaves out from the file that the figures of the paper share.
+
+    The departures of both hold: a figure adds to those of its paper.
+    """
+    folder = f"experiments/{paper}"
+    shared = _mapping(folder, _COMMON) if _COMMON in available(folder) else {}
+    own = _mapping(folder, name)
+    departures = [*shared.get(_DEPARTURES, ()), *own.get(_DEPARTURES, ())]
+    try:
+        return load_config(FigureConfig, {**shared, **own, _DEPARTURES: departures}, folder)
+    except SsdgymError as error:
+        reason = str(error).partition(": ")[2]
+        raise SsdgymError(f"configs/{folder}/{name}.yaml (or {_COMMON}.yaml): {reason}") from None
+
+
+def _mapping(folder: str, name: str) -> dict[str, Any]:
+    file = resources.files("ssdgym.configs").joinpath(folder, f"{name}.yaml")
+    return parse_mapping(file.read_text(encoding="utf-8"), f"configs/{folder}/{name}.yaml")
+
+
+def _part(figure: FigureConfig, number: str | None) -> FigureConfig | None:
+    """The figure as far as it was asked for: all of it, one panel or nothing."""
+    if number in (None, figure.figure):
+        return figure
+    panels = tuple(panel for panel in figure.panels if figure.number_of(panel) == number)
+    return figure.model_copy(update={"panels": panels}) if panels else None
+
+
+def scale_of(figure: FigureConfig, name: str) -> ScaleConfig:
+    """Return how much of a figure is run at a scale.
+
+    Raises:
+        SsdgymError: the figure has no such scale.
+    """
+    for known, scale in figure.scales.items():
+        if known == name:
+            return scale
+    raise SsdgymError(
+        f"--scale {name}: figure {figure.figure} of {figure.paper} has the scales "
+        f"{', '.join(figure.scales)}; choose one of them"
+    )
+
+
+def points_of(figure: FigureConfig, scale: ScaleConfig, traces: Path | None) -> list[Point]:
+    """Return the runs that a figure takes, each at its place.
+
+    Args:
+        figure: which.
+        scale: how much of it.
+        traces: a folder in which traces are looked for by name; None, or where there is none of that name:
+            the stand-in is played.
+
+    Raises:
+        SsdgymError: a device, a variant, a workload or a trace is wrong.
+    """
+    return [
+        point
+        for name in figure.workloads
+        if not scale.workloads or name in scale.workloads
+        for point in _points_on(figure, scale, name, _workload(name, scale, traces))
+    ]
+
+
+def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, workload: RecordedConfig) -> list[Point]:
+    points = []
+    for variant in figure.variant_names:
+        changes = dict(figure.variants.get(variant, {}))
+        other = changes.pop(_DEVICE, None)
+        ftl = figure.ftl | {key.removeprefix(_FTL): v for key, v in changes.items() if key.startswith(_FTL)}
+        for device_name in figure.devices:
+            played = other or device_name
+            device = _device(figure, scale.devices.get(played, played), variant, name, workload)
+            for policy in figure.policies:
+                series = device_name if figure.series == "device" else policy
+                points += [
+                    Point(
+                        Place(series, name, variant),
+                        Cell(
+                            device=device,
+                            workload=workload,
+                            policy=policy,
+                            seed=seed,
+                            ftl=tuple(sorted(ftl.items())),
+                            preconditioning=figure.preconditioning,
+                            label=name,
+                        ),
+                    )
+                    for seed in range(1, _seeds(figure, scale, workload) + 1)
+                ]
+    return points
+
+
+def _seeds(figure: FigureConfig, scale: ScaleConfig, workload: RecordedConfig) -> int:
+    """A trace draws nothing, and copies of one run are no sample; what comes before it may draw."""
+    draws = not isinstance(workload, TraceConfig) or figure.preconditioning == "until_gc"
+    return scale.seeds if draws else 1
+
+
+def _workload(name: str, scale: ScaleConfig, traces: Path | None) -> RecordedConfig:
+    path = None if traces is None else trace_called(name, traces)
+    workload = load_workload(f"like:{name}") if path is None else TraceConfig(path=path)
+    assert isinstance(workload, PlayedConfig)
+    heads = () if scale.head is None else (HeadConfig(requests=scale.head),)
+    return workload.model_copy(update={"addresses": "fold", "transforms": (*workload.transforms, *heads)})
+
+
+def _device(
+    figure: FigureConfig, device: str, variant: str, workload: str, config: RecordedConfig
+) -> DeviceConfig:
+    model = load_device(device)
+    changes = {
+        field: value
+        for field, value in figure.variants.get(variant, {}).items()
+        if field != _DEVICE and not field.startswith(_FTL)
+    }
+    if changes:
+        label = f"{device}({', '.join(f'{name}={value}' for name, value in changes.items())})"
+        model = with_fields(model, changes, label, f"variants.{variant}")
+    if (spare := figure.over_provisioning.get(workload)) is not None:
+        model = model.model_copy(update={"over_provisioning": spare, "logical_pages": None})
+    if figure.fit == "address_space":
+        pages = volume_pages(open_records(config).volumes, model.geometry.page_size_bytes)
+        model = model.sized_to(pages).model_copy(update={"name": model.name})
+    return model

@@ -1,0 +1,163 @@
+"""The commands that repeat the runs in a file of results."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ssdgym.config.device import load_device
+from ssdgym.config.workload import load_workload
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.analysis.comparison import HELD_OUT
+from ssdgym.experiments.results import Result
+
+Spec = dict[str, Any]
+
+#: Parts of a spec that one ``ssdgym evaluate`` has only one of.
+_SETTINGS = ("ftl", "host_pages", "requests", "settle", "preconditioning")
+
+
+#: Of a command, so that it can be read without scrolling.
+_LINE_LENGTH = 90
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """How to run results again.
+
+    Attributes:
+        commands: each runs a part of them; together they run all that can be named on a command line.
+        missing: one sentence for everything that they do not run.
+    """
+
+    commands: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def specs_of(results: Iterable[Result]) -> list[Spec]:
+    """What the results say of their runs; fewer than results where some of them say nothing.
+
+    Raises:
+        SsdgymError: what one of them says is damaged.
+    """
+    return [_spec(result) for result in results if result.cell]
+
+
+def _spec(result: Result) -> Spec:
+    try:
+        spec: Spec = json.loads(result.cell)
+        missing = {"names", "device", "workload", "policy", "agent", "seed", *_SETTINGS} - set(spec)
+        missing |= {"device", "workload", "policy"} - set(spec["names"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise SsdgymError(f"{_damaged(result)} ({error!r:.80}); evaluate it anew") from error
+    if missing:
+        raise SsdgymError(f"{_damaged(result)} (it lacks {', '.join(sorted(missing))}); evaluate it anew")
+    return spec
+
+
+def _damaged(result: Result) -> str:
+    where = f"{result.policy} on {result.workload} (seed {result.seed})"
+    return f"the column 'cell' of the result of {where} does not describe a run"
+
+
+def repetition(results: Sequence[Result], out: Path) -> Repetition:
+    """The ``ssdgym evaluate`` commands that run the results again, into the folder ``out``.
+
+    A device or workload is named only where its name stands today for the very configuration that was run.
+
+    Raises:
+        SsdgymError: as :func:`specs_of`.
+    """
+    specs = specs_of(results)
+    missing = []
+    if len(specs) < len(results):
+        count = len(results) - len(specs)
+        missing.append(f"{count} of {len(results)} results do not say how they were made.")
+    unnamed = sorted({name for spec in specs if (name := _unnamed(spec))})
+    missing += [f"{name} cannot be given to evaluate as it was run; replay its results." for name in unnamed]
+    groups: dict[str, list[Spec]] = {}
+    for spec in specs:
+        if not _unnamed(spec):
+            groups.setdefault(json.dumps([spec[name] for name in _SETTINGS]), []).append(spec)
+    folders = [out] if len(groups) == 1 else [out / str(number) for number in range(1, len(groups) + 1)]
+    commands = [_command(group, folder) for group, folder in zip(groups.values(), folders, strict=True)]
+    if any(not _is_product(group) for group in groups.values()):
+        missing.append("The grid has gaps, which these commands fill.")
+    return Repetition(tuple(commands), tuple(missing))
+
+
+def seed_text(seeds: Iterable[int]) -> str:
+    """Seeds as ``--seeds`` takes them: ``100-104,200``."""
+    ranges: list[list[int]] = []
+    for seed in sorted(set(seeds)):
+        if ranges and seed == ranges[-1][1] + 1:
+            ranges[-1][1] = seed
+        else:
+            ranges.append([seed, seed])
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in ranges)
+
+
+def _unnamed(spec: Spec) -> str:
+    """What of a run has no option of ``ssdgym evaluate``; empty where everything has."""
+    device, workload = spec["names"]["device"], _workload_name(spec)
+    if spec["requests"] is not None or spec["host_pages"] is None:
+        return f"A run that is not as long as a number of host pages ({workload})"
+    if not _stands_for(load_device, device, spec["device"]):
+        return f"The device {device}"
+    return "" if _stands_for(load_workload, workload, spec["workload"]) else f"The workload {workload}"
+
+
+def _stands_for(load: Any, name: str, config: dict[str, Any]) -> bool:
+    try:
+        return bool(load(name).model_dump(mode="json") == config)
+    except SsdgymError:
+        return False
+
+
+def _workload_name(spec: Spec) -> str:
+    return str(spec["names"]["workload"]).removesuffix(HELD_OUT)
+
+
+def _command(specs: Sequence[Spec], out: Path) -> str:
+    """One command, broken into lines between options."""
+    first = specs[0]
+    options = [(option, value) for option, values in _dimensions(specs).items() for value in values]
+    options.append(("--seeds", seed_text(spec["seed"] for spec in specs)))
+    options.append(("--host-pages", str(first["host_pages"])))
+    options.append(("--settle", str(first["settle"])))
+    options.append(("--preconditioning", first["preconditioning"]))
+    for name, value in first["ftl"]:
+        options.append(("--ftl", f"{name}={value if isinstance(value, str) else json.dumps(value)}"))
+    options.append(("--out", str(out)))
+    lines = ["ssdgym evaluate"]
+    for words in map(shlex.join, options):
+        if len(lines[-1]) + len(words) < _LINE_LENGTH:
+            lines[-1] += f" {words}"
+        else:
+            lines.append(f"  {words}")
+    return " \\\n".join(lines)
+
+
+def _dimensions(specs: Sequence[Spec]) -> dict[str, list[str]]:
+    """The values of every repeatable option in order of first appearance."""
+    named: dict[str, dict[str, None]] = {"--device": {}, "--workload": {}, "--agent": {}, "--policy": {}}
+    for spec in specs:
+        named["--device"][spec["names"]["device"]] = None
+        named["--workload"][_workload_name(spec)] = None
+        if spec["agent"]:
+            named["--agent"][spec["agent"]["path"]] = None
+        else:
+            named["--policy"][spec["policy"]] = None
+    return {option: list(values) for option, values in named.items()}
+
+
+def _is_product(specs: Sequence[Spec]) -> bool:
+    """Whether the runs are all combinations of their devices, workloads, policies, agents and seeds."""
+    found = _dimensions(specs)
+    policies = len(found["--policy"]) + len(found["--agent"])
+    seeds = len({spec["seed"] for spec in specs})
+    return len(specs) == len(found["--device"]) * len(found["--workload"]) * policies * seeds

@@ -1,0 +1,289 @@
+"""Figures of results: intervals per task, latency percentiles, performance profiles, who is likely better.
+
+Every function returns a figure, which `ssdgym.experiments.report.style` writes as PNG, SVG or PDF.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.analysis.comparison import (
+    WRITE_AMPLIFICATION,
+    Group,
+    advantage,
+    groups_of,
+    measured,
+    policies_of,
+    profiles,
+    summarize,
+)
+from ssdgym.experiments.analysis.statistics import Estimate
+from ssdgym.experiments.report.style import PALETTE as PALETTE  # `trace_figures` takes its colours from here
+from ssdgym.experiments.report.style import (
+    color_of,
+    dashes_of,
+    label_decades,
+    legend_below,
+    marker_of,
+    save_figure,
+    styled,
+)
+from ssdgym.experiments.results import Result
+
+PERCENTILES = ("p50", "p95", "p99", "p99.9", "p99.99", "max")
+PANELS_PER_ROW = 3
+
+#: Axis labels of metrics with their units, and what numbers are divided by to be in them.
+_UNITS = {WRITE_AMPLIFICATION: ("write amplification (flash pages / host pages)", 1.0)}
+
+
+@styled()
+def interval_figure(
+    results: Sequence[Result], metric: str = WRITE_AMPLIFICATION, learned: Sequence[str] = ()
+) -> Figure:
+    """One panel per group of tasks: every policy's interquartile mean over seeds with its 95 % interval.
+
+    Args:
+        results: of one or several tasks.
+        metric: nested names joined by ``/``; tasks without it have no panel.
+        learned: policies drawn with a larger, open marker.
+
+    Raises:
+        SsdgymError: there are no results to compare, or none has such a metric.
+    """
+    groups, policies = _comparable(results), policies_of(results)
+    groups = [group for group in groups if measured(group.results, metric)]
+    if not groups:
+        raise SsdgymError(f"no task has the metric {metric} in all of its results: choose another one")
+    label, scale = _unit(metric)
+    columns = min(len(groups), PANELS_PER_ROW)
+    rows = math.ceil(len(groups) / columns)
+    height = rows * (0.75 + 0.24 * len(policies)) + 0.3
+    figure = Figure(figsize=(1.6 + 2.6 * max(columns, 2), height), layout="constrained")
+    panels = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
+    for axes, group in zip(panels, groups, strict=False):
+        for index, policy in enumerate(policies):
+            if policy in policies_of(group.results):
+                found = summarize(group.results, policy, metric)
+                _draw_interval(axes, index, found, scale, index, policy in learned)
+        axes.set_title(_short_title(group, groups))
+        axes.set_yticks(range(len(policies)), policies)
+        axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.grid(axis="x")
+        axes.margins(x=0.1)
+    panels[0].set_ylim(len(policies) - 0.5, -0.5)
+    for axes in panels[len(groups) :]:
+        axes.remove()
+    figure.supxlabel(label, fontsize="medium")
+    return figure
+
+
+@styled()
+def latency_figure(
+    results: Sequence[Result], operation: str = "write", learned: Sequence[str] = ()
+) -> Figure:
+    """Latency percentiles per policy with 95 % intervals, one panel per task, on a logarithmic axis.
+
+    Args:
+        operation: ``read`` or ``write``.
+        learned: policies drawn with a heavier line.
+
+    Raises:
+        SsdgymError: no result has latencies of that operation.
+    """
+    groups = [group for group in _comparable(results) if _measures(group.results, operation)]
+    groups = [group for group in groups if len(group.tasks) == 1]
+    if not groups:
+        raise SsdgymError(f"no result has {operation} latencies: run with event-driven timing")
+    columns = min(len(groups), PANELS_PER_ROW)
+    rows = math.ceil(len(groups) / columns)
+    figure = Figure(figsize=(1.0 + 3.0 * max(columns, 2), 2.9 * rows + 0.4), layout="constrained")
+    panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    policies = policies_of(results)
+    for number, (axes, group) in enumerate(zip(panels, groups, strict=False)):
+        for index, policy in enumerate(policies):
+            _draw_percentiles(axes, group.results, operation, policy, index, policy in learned)
+        axes.set_title(_short_title(group, groups))
+        axes.set_xticks(range(len(PERCENTILES)), PERCENTILES, fontsize="small")
+        axes.tick_params(labelbottom=True)
+        if number + columns >= len(groups):
+            axes.set_xlabel("percentile of requests")
+        axes.grid(axis="y", which="both")
+    for axes in panels[len(groups) :]:
+        axes.remove()
+    panels[0].set_yscale("log")
+    label_decades(panels[0].yaxis, *panels[0].get_ylim())
+    figure.supylabel(f"{operation} latency (µs)", fontsize="medium")
+    legend_below(figure, panels[0])
+    return figure
+
+
+@styled()
+def profile_figure(
+    results: Sequence[Result], metric: str = WRITE_AMPLIFICATION, learned: Sequence[str] = ()
+) -> Figure:
+    """Performance profiles: the share of runs that stay below a multiple of the best on their task.
+
+    Args:
+        results: as of one `ssdgym.experiments.analysis.comparison.Group`.
+        metric: a positive one, less being better.
+        learned: policies drawn with a heavier line.
+
+    Raises:
+        SsdgymError: as `ssdgym.experiments.analysis.comparison.profiles`.
+    """
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    axes = figure.add_subplot()
+    for index, (policy, found) in enumerate(profiles(results, metric).items()):
+        axes.step(
+            found.thresholds,
+            found.share,
+            where="post",
+            color=color_of(index),
+            linestyle=dashes_of(index),
+            linewidth=2.5 if policy in learned else 1.4,
+            label=policy,
+        )
+        if not np.isnan(found.low).any():
+            band = (found.thresholds, found.low, found.high)
+            axes.fill_between(*band, step="post", color=color_of(index), alpha=0.12, linewidth=0)
+    low, high = axes.get_xlim()
+    if high > 4 * low:
+        axes.set_xscale("log")
+        label_decades(axes.xaxis, low, high)
+    axes.set_ylim(0, 1.02)
+    axes.yaxis.set_major_formatter(PercentFormatter(1))
+    axes.set_xlabel(f"{metric.replace('_', ' ').replace('/', ' ')} / best policy's on the task (ratio τ)")
+    axes.set_ylabel("runs below τ")
+    axes.grid()
+    legend_below(figure, axes)
+    return figure
+
+
+@styled()
+def improvement_figure(
+    results: Sequence[Result], reference: str, metric: str = WRITE_AMPLIFICATION
+) -> Figure:
+    """How likely a run of ``reference`` is better than a run of each other policy, with 95 % intervals.
+
+    Args:
+        results: as of one `ssdgym.experiments.analysis.comparison.Group`.
+        reference: one of its policies.
+        metric: one in which less is better.
+
+    Raises:
+        SsdgymError: there is no other policy.
+    """
+    others = [policy for policy in policies_of(results) if policy != reference]
+    if not others:
+        raise SsdgymError(f"{reference} is the only policy, and there is none to compare it with")
+    figure = Figure(figsize=(6.4, 1.1 + 0.3 * len(others)), layout="constrained")
+    axes = figure.add_subplot()
+    for row, policy in enumerate(others):
+        _draw_interval(axes, row, advantage(results, reference, policy, metric).improvement, 1.0, 0, False)
+    axes.axvline(0.5, color="black", linewidth=0.8, linestyle=":")
+    axes.set_xlim(-0.03, 1.03)
+    axes.set_ylim(len(others) - 0.5, -0.5)
+    axes.set_yticks(range(len(others)), others)
+    axes.xaxis.set_major_formatter(PercentFormatter(1))
+    axes.set_xlabel(f"probability that a run of {reference} is better")
+    axes.grid(axis="x")
+    return figure
+
+
+def write_amplification_figure(results: Sequence[Result], path: Path, learned: Sequence[str] = ()) -> Path:
+    """Write :func:`interval_figure` of write amplification to ``path`` and return it.
+
+    Raises:
+        SsdgymError: there are no results, or the file cannot be written.
+    """
+    return save_figure(interval_figure(results, WRITE_AMPLIFICATION, learned), path)
+
+
+def has_latencies(results: Sequence[Result], operation: str) -> bool:
+    """Whether there is a task on which every result has latencies of that operation."""
+    return any(_measures(group.results, operation) for group in groups_of(results) if len(group.tasks) == 1)
+
+
+def _measures(results: Sequence[Result], operation: str) -> bool:
+    return measured(results, f"{operation}_latency_ns/p50")
+
+
+def _comparable(results: Sequence[Result]) -> list[Group]:
+    groups = [group for group in groups_of(results) if group.results]
+    if not groups:
+        raise SsdgymError("a figure needs at least one result, and there are none that can be compared")
+    return groups
+
+
+def _unit(metric: str) -> tuple[str, float]:
+    """The axis label of a metric, and what its numbers are divided by to be in its unit."""
+    if metric in _UNITS:
+        return _UNITS[metric]
+    name, _, part = metric.partition("/")
+    words = name.replace("_", " ")
+    if words.endswith(" ns"):
+        return f"{words.removesuffix(' ns')} {part} (µs)".replace("  ", " "), 1_000.0
+    return f"{words} {part}".strip(), 1.0
+
+
+def _draw_interval(axes: Axes, row: float, found: Estimate, scale: float, index: int, open_: bool) -> None:
+    value = found.value / scale
+    # Without an interval (a single seed) there is no bar to draw. Rounding may leave -1e-16.
+    spread = None if math.isnan(found.low) else _spread(found, scale)
+    axes.errorbar(
+        value,
+        row,
+        xerr=spread,
+        color=color_of(index),
+        marker=marker_of(index),
+        markersize=8 if open_ else 5,
+        markerfacecolor="none" if open_ else color_of(index),
+    )
+
+
+def _spread(found: Estimate, scale: float) -> list[list[float]]:
+    below, above = max(found.value - found.low, 0.0), max(found.high - found.value, 0.0)
+    return [[below / scale], [above / scale]]
+
+
+def _draw_percentiles(
+    axes: Axes, results: Sequence[Result], operation: str, policy: str, index: int, heavy: bool
+) -> None:
+    mine = [result for result in results if result.policy == policy]
+    names = [f"{operation}_latency_ns/{percentile}" for percentile in PERCENTILES]
+    present = [i for i, name in enumerate(names) if mine and all(r.measured(name) for r in mine)]
+    found = [summarize(mine, policy, names[position]) for position in present]
+    spreads = [_spread(one, 1_000.0) for one in found]
+    exact = not found or any(math.isnan(one.low) for one in found)
+    axes.errorbar(
+        present,
+        [one.value / 1_000 for one in found],
+        yerr=None if exact else np.concatenate(spreads, axis=1),
+        color=color_of(index),
+        marker=marker_of(index),
+        linestyle=dashes_of(index),
+        markersize=4,
+        linewidth=2.5 if heavy else 1.2,
+        elinewidth=1.0,
+        label=policy,
+    )
+
+
+def _short_title(group: Group, groups: Sequence[Group]) -> str:
+    """The workload, and beneath it of the device and the FTL options what differs between the panels."""
+    if len(group.tasks) > 1:
+        return group.title
+    device, ftl, workload = group.tasks[0]
+    tasks = [task for other in groups for task in other.tasks]
+    lines = [workload, *([device] if len({task[0] for task in tasks}) > 1 else [])]
+    shared = set.intersection(*(set(task[1].split(",")) for task in tasks))
+    return "\n".join([*lines, *(option for option in ftl.split(",") if option not in shared)])

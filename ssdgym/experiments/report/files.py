@@ -1,0 +1,184 @@
+"""Everything a set of results is turned into: data, tables, figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from matplotlib.figure import Figure
+
+from ssdgym.experiments.analysis.comparison import WRITE_AMPLIFICATION as WA
+from ssdgym.experiments.analysis.comparison import Group, best_heuristic, groups_of, measured, policies_of
+from ssdgym.experiments.analysis.summary import describe
+from ssdgym.experiments.report.figures import (
+    has_latencies,
+    improvement_figure,
+    interval_figure,
+    latency_figure,
+    profile_figure,
+)
+from ssdgym.experiments.report.style import FORMATS, save_figure
+from ssdgym.experiments.report.tables import latex_table, markdown_table, verdicts
+from ssdgym.experiments.results import Result, write_results
+from ssdgym.files import write_atomically
+
+
+@dataclass(frozen=True)
+class ReportFigure:
+    """A figure with what it is called as a file, its title, and a sentence that says what it shows."""
+
+    name: str
+    title: str
+    caption: str
+    figure: Figure
+
+
+def write_report(results: Sequence[Result], folder: Path, learned: Sequence[str] = ()) -> list[Path]:
+    """Write ``results.parquet``, ``results.csv``, tables and figures into ``folder``.
+
+    Args:
+        results: of a whole grid.
+        folder: an existing one.
+        learned: the policies that learned, which figures and verdicts single out.
+
+    Returns:
+        The paths, in the order in which a reader wants them.
+
+    Raises:
+        SsdgymError: the folder cannot be written.
+    """
+    parquet, table = write_results(results, folder / "results")
+    tables = write_tables(results, folder, learned)
+    return [table, parquet, *tables, *write_figures(results, folder, learned, formats=("png",))]
+
+
+def write_tables(results: Sequence[Result], folder: Path, learned: Sequence[str] = ()) -> list[Path]:
+    """Write ``results.md``, with verdicts on the ``learned`` policies, and ``results.tex`` into ``folder``.
+
+    Raises:
+        SsdgymError: the folder cannot be written.
+    """
+    markdown, latex = folder / "results.md", folder / "results.tex"
+    remarks = [*verdicts(results, learned), *left_out(results)]
+    text = "\n".join([markdown_table(results), *(f"- {line}" for line in remarks), ""])
+    write_text(markdown, text)
+    write_text(latex, latex_table(results))
+    return [markdown, latex]
+
+
+def write_figures(
+    results: Sequence[Result],
+    folder: Path,
+    learned: Sequence[str] = (),
+    reference: str | None = None,
+    formats: Sequence[str] = FORMATS,
+) -> list[Path]:
+    """Write every figure of :func:`report_figures` into ``folder`` in each of the formats.
+
+    Raises:
+        SsdgymError: the folder cannot be written.
+    """
+    return [
+        save_figure(found.figure, folder / f"{found.name}.{file_format}")
+        for found in report_figures(results, learned, reference)
+        for file_format in formats
+    ]
+
+
+def left_out(results: Sequence[Result]) -> list[str]:
+    """One sentence for everything that tables and figures leave out, so that comparisons are fair."""
+    return list(dict.fromkeys(sentence for group in groups_of(results) for sentence in group.left_out))
+
+
+def whole(results: Sequence[Result]) -> Group:
+    """All results that can be compared with each other, over all tasks."""
+    return groups_of(results)[-1]
+
+
+def report_figures(
+    results: Sequence[Result], learned: Sequence[str] = (), reference: str | None = None
+) -> Iterator[ReportFigure]:
+    """The figures that make sense for these results, in the order of a report.
+
+    Args:
+        results: of a whole grid.
+        learned: the policies that learned, which the figures single out.
+        reference: the policy that the others are compared with; by default the best.
+
+    Raises:
+        SsdgymError: there are no results.
+    """
+    group = whole(results)
+    numbers = describe(len({result.seed for result in results}), 1, "as a bar")
+    if any(measured(found.results, WA) for found in groups_of(results)):
+        yield ReportFigure(
+            WA,
+            "Write amplification",
+            f"{numbers} Less is better; the axes of the panels begin and end where their numbers do.",
+            interval_figure(results, WA, learned),
+        )
+    for operation in ("read", "write"):
+        if has_latencies(results, operation):
+            yield ReportFigure(
+                f"{operation}_latency",
+                f"{operation.capitalize()} latency",
+                f"{numbers} Both axes are the same in all panels.",
+                latency_figure(results, operation, learned),
+            )
+    if makes_profiles(group):
+        yield ReportFigure(
+            "performance_profile",
+            "Performance profile",
+            f"Share of the {len(group.results) // len(policies_of(group.results))} runs of each policy "
+            f"({len(group.seeds)} seeds on {len(group.tasks)} tasks) whose write amplification is below τ "
+            "times the best policy's interquartile mean on the task. Higher is better; bands are pointwise "
+            "95 % intervals.",
+            profile_figure(group.results, WA, learned),
+        )
+    if makes_improvement(group):
+        against = reference or best_policy(group)
+        yield ReportFigure(
+            "probability_of_improvement",
+            "Probability of improvement",
+            f"How likely a run of {against} has a lower write amplification than a run of the other policy "
+            f"on the same task, mean over {len(group.tasks)} tasks with {len(group.seeds)} seeds each, with "
+            "95 % intervals; 50 % is a draw.",
+            improvement_figure(group.results, against, WA),
+        )
+
+
+def makes_profiles(group: Group) -> bool:
+    """Whether a performance profile of the group says anything: several policies, several runs of each."""
+    return len(policies_of(group.results)) > 1 and len(group.seeds) * len(group.tasks) > 1 and positive(group)
+
+
+def makes_improvement(group: Group) -> bool:
+    """Whether a probability of improvement does: several policies, several seeds of each."""
+    return len(policies_of(group.results)) > 1 and len(group.seeds) > 1 and positive(group)
+
+
+def positive(group: Group) -> bool:
+    """Whether ratios of write amplification exist; a run that wrote nothing has none."""
+    return measured(group.results, WA) and all(result.metric(WA) > 0 for result in group.results)
+
+
+def best_policy(group: Group) -> str:
+    """The policy with the lowest geometric mean of write amplification over the tasks."""
+    best = best_heuristic(group.results, ours=())
+    assert best is not None, "a group that can be compared has a policy"
+    return best
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file in UTF-8, whole or not at all.
+
+    Raises:
+        SsdgymError: the file cannot be written.
+    """
+    write_atomically(path, lambda file: _write(file, text))
+
+
+def _write(file: IO[bytes], text: str) -> None:
+    file.write(text.encode("utf-8"))

@@ -1,0 +1,154 @@
+"""From an experiment's configuration to its cells."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ssdgym.config.device import DeviceConfig, load_device
+from ssdgym.config.experiment import FTL_PREFIX, ExperimentConfig, FtlOptions
+from ssdgym.config.workload import WorkloadConfig, load_workload
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.runs.evaluate import Cell, source_name
+
+#: Requests kept outstanding by a workload that has no pace of its own.
+CLOSED_LOOP_DEPTH = 32
+
+
+def closed_loop(options: FtlOptions, workload: WorkloadConfig) -> FtlOptions:
+    """The options with a queue depth, where otherwise every request would arrive at the same instant.
+
+    A generated workload without a pace has all arrivals at zero. Played as an open loop its latencies would
+    only say how long it is.
+    """
+    paced = getattr(workload, "interarrival_ns", None) != 0
+    given = dict(options)
+    if paced or "queue_depth" in given or given.get("timing") == "none":
+        return options
+    return tuple(sorted({**given, "queue_depth": CLOSED_LOOP_DEPTH}.items()))
+
+
+def expand(config: ExperimentConfig) -> list[Cell]:
+    """The cells of an experiment, in the order of its results.
+
+    From the slowest to the fastest: device, swept device fields, FTL, swept FTL fields, workload, agents
+    before policies, seed.
+
+    Raises:
+        SsdgymError: a device, a workload or an agent does not exist, or a swept field does not fit.
+    """
+    learned = agent_labels(config.agents)
+    deciders: list[tuple[str, Path | None]] = [*learned.items(), *((name, None) for name in config.policies)]
+    workloads = [(source_name(source), load_workload(source)) for source in config.workloads]
+    return [
+        Cell(
+            device=device.model,
+            workload=workload,
+            policy=policy,
+            seed=seed,
+            ftl=closed_loop(ftl, workload),
+            host_pages=config.host_pages,
+            requests=config.requests,
+            settle=config.settle,
+            preconditioning=config.preconditioning,
+            agent=agent,
+            objective=_objective(agent),
+            label=label,
+            device_label=device.label,
+        )
+        for device in _devices(config)
+        for ftl in _ftls(config)
+        for label, workload in workloads
+        for policy, agent in deciders
+        for seed in config.seeds
+    ]
+
+
+def agent_labels(paths: Sequence[Path]) -> dict[str, Path]:
+    """Names for agents in tables: the file's, with the folder's in front where the file's says nothing.
+
+    Raises:
+        SsdgymError: a file does not exist, or two would have the same name.
+    """
+    labels: dict[str, Path] = {}
+    for path in paths:
+        if not path.is_file():
+            raise SsdgymError(f"{path}: there is no such agent; train one first or correct the path")
+        stem = path.stem
+        label = f"{path.resolve().parent.name}/{stem}" if stem.startswith("agent") else stem
+        if label in labels:
+            raise SsdgymError(f"{path}: {labels[label]} goes by the name {label}, too; rename one of them")
+        labels[label] = path
+    return labels
+
+
+@dataclass(frozen=True)
+class _Device:
+    label: str
+    model: DeviceConfig
+
+
+def _devices(config: ExperimentConfig) -> Iterator[_Device]:
+    swept = {name: values for name, values in config.sweeps.items() if not name.startswith(FTL_PREFIX)}
+    for source in config.devices:
+        own = load_device(source)
+        for values in itertools.product(*swept.values()):
+            changes = dict(zip(swept, values, strict=True))
+            label = source_name(source) + _in_brackets(changes)
+            yield _Device(label, with_fields(own, changes, label, "sweeps") if changes else own)
+
+
+def _in_brackets(changes: dict[str, Any]) -> str:
+    return "(" + ", ".join(f"{name}={value}" for name, value in changes.items()) + ")" if changes else ""
+
+
+def with_fields(device: DeviceConfig, changes: dict[str, Any], label: str, where: str) -> DeviceConfig:
+    """The device, called ``label``, with other values in fields given by their dotted names.
+
+    Raises:
+        SsdgymError: there is no such field, or the values do not fit; the sentence starts with ``where``.
+    """
+    data = device.model_dump(exclude_unset=True)
+    data["name"] = label
+    for name, value in changes.items():
+        *outer, last = name.split(".")
+        inner = data
+        for part in outer:
+            inner = inner.setdefault(part, {})
+            if not isinstance(inner, dict):
+                raise SsdgymError(f"{where}: a device has no field {name}; correct its spelling")
+        inner[last] = value
+        # The logical space is given either way, and a sweep replaces the way the device has it.
+        for one, other in (("over_provisioning", "logical_pages"), ("logical_pages", "over_provisioning")):
+            if name == one and other not in changes:
+                data.pop(other, None)
+    return load_device(data, f"{where}, {label}")
+
+
+def _ftls(config: ExperimentConfig) -> Iterator[FtlOptions]:
+    swept = {
+        name.removeprefix(FTL_PREFIX): values
+        for name, values in config.sweeps.items()
+        if name.startswith(FTL_PREFIX)
+    }
+    fixed = {} if config.queue_depth is None else {"queue_depth": config.queue_depth}
+    for own in config.ftls:
+        for values in itertools.product(*swept.values()):
+            yield tuple(sorted({**own, **fixed, **dict(zip(swept, values, strict=True))}.items()))
+
+
+def _objective(agent: Path | None) -> str:
+    """What an agent was trained for, by its own account."""
+    if agent is None:
+        return ""
+    try:
+        from ssdgym.agents.agent import Agent
+    except ModuleNotFoundError as error:
+        raise SsdgymError(
+            f"{agent}: an agent needs the package {error.name}: install it with pip install 'ssdgym[agents]'"
+        ) from error
+    kwargs = Agent.load(agent).card.training.get("environment", {}).get("kwargs", {})
+    return str(kwargs.get("objective", ""))

@@ -1,0 +1,201 @@
+"""Run a grid so that it can be interrupted at any moment and goes on where it was."""
+
+from __future__ import annotations
+
+import csv
+import io
+import traceback
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.results import Result, write_results
+from ssdgym.experiments.runs.evaluate import Cell, Progress, check_cells, jobs_of
+from ssdgym.experiments.runs.spec import cell_key, spec_of, spec_text
+from ssdgym.experiments.runs.store import Finished, Store
+from ssdgym.experiments.runs.workers import Jobs, Outcome
+from ssdgym.files import write_atomically
+
+#: Runs jobs and yields what comes of them, as `ssdgym.experiments.runs.workers.run_locally` does.
+Runner = Callable[[Jobs], Generator[Outcome, None, None]]
+
+TIMINGS_NAME = "timings.csv"
+_TIMINGS = ("device", "ftl", "workload", "policy", "seed", "wall_seconds")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A cell that could not be run.
+
+    Attributes:
+        cell: which.
+        sentence: why.
+    """
+
+    cell: Cell
+    sentence: str
+
+    def __str__(self) -> str:
+        cell = self.cell
+        return (
+            f"{cell.policy} on {cell.workload_name} ({cell.device_name}, seed {cell.seed}): {self.sentence}"
+        )
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Cells with all that they depend on, in order.
+
+    Attributes:
+        cells: as they are reported.
+        specs: of each, as text (`ssdgym.experiments.runs.spec`).
+        keys: of each; two cells that differ in nothing but names share one.
+        jobs: indices of the cells that are played together; of cells with the same key only one.
+    """
+
+    cells: Sequence[Cell]
+    specs: Sequence[str]
+    keys: Sequence[str]
+    jobs: Sequence[list[int]]
+
+    @classmethod
+    def of(cls, cells: Sequence[Cell]) -> Grid:
+        """Check the cells and look up everything they depend on; nothing is run.
+
+        Raises:
+            SsdgymError: a cell is wrongly configured.
+        """
+        check_cells(cells)
+        specs, keys = [""] * len(cells), [""] * len(cells)
+        jobs, seen = [], set()
+        for job in jobs_of(cells):
+            seeds = [cells[index].seed for index in job]
+            for index in job:
+                spec = spec_of(cells[index], seeds if cells[index].agent else ())
+                specs[index], keys[index] = spec_text(spec), cell_key(spec)
+            if keys[job[0]] not in seen:
+                jobs.append(job)
+            seen |= {keys[index] for index in job}
+        return cls(cells, specs, keys, jobs)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of a grid.
+
+    Attributes:
+        results: of all finished cells, in the order of the grid.
+        failures: of the others.
+    """
+
+    results: list[Result]
+    failures: list[Failure]
+
+
+def run_grid(grid: Grid, store: Store, runner: Runner, progress: Progress | None = None) -> Report:
+    """Run what the store does not hold yet; keep every job as it ends.
+
+    Args:
+        grid: what to run.
+        store: what is finished already, and where the rest goes.
+        runner: runs the jobs, in whatever order.
+        progress: called with (cells finished or failed, cells in all), first of all with those in the store.
+
+    Raises:
+        SsdgymError: the store cannot be written; what is in it stays.
+    """
+    finished = store.finished(grid.keys)
+    # An agent's seeds were played together, so a job is finished as a whole or not at all.
+    waiting = [job for job in grid.jobs if any(grid.keys[index] not in finished for index in job)]
+    errors: dict[str, str] = {}
+
+    def tell() -> None:
+        if progress:
+            known = finished.keys() | errors.keys()
+            progress(sum(key in known for key in grid.keys), len(grid.keys))
+
+    tell()
+    if waiting:
+        jobs = [[grid.cells[index] for index in job] for job in waiting]
+        with closing(runner(jobs)) as outcomes:
+            for outcome in outcomes:
+                _keep(grid, waiting[outcome.job], outcome, store, finished, errors)
+                tell()
+    return _report(grid, finished, errors)
+
+
+def _keep(
+    grid: Grid,
+    job: list[int],
+    outcome: Outcome,
+    store: Store,
+    finished: dict[str, Finished],
+    errors: dict[str, str],
+) -> None:
+    keys = [grid.keys[index] for index in job]
+    specs = [grid.specs[index] for index in job]
+    if outcome.error is not None:
+        sentence = _sentence(outcome.error)
+        store.keep_error(list(zip(keys, specs, strict=True)), _details(outcome.error))
+        errors.update(dict.fromkeys(keys, sentence))
+        return
+    found = [Finished(dict(result.metrics), result.wall_seconds) for result in outcome.results]
+    store.keep(list(zip(keys, specs, found, strict=True)))
+    finished.update(zip(keys, found, strict=True))
+
+
+def _report(grid: Grid, finished: dict[str, Finished], errors: dict[str, str]) -> Report:
+    report = Report([], [])
+    for cell, key, spec in zip(grid.cells, grid.keys, grid.specs, strict=True):
+        if key in errors:
+            report.failures.append(Failure(cell, errors[key]))
+            continue
+        done = finished[key]
+        report.results.append(cell.result(done.metrics, done.wall_seconds, spec=spec))
+    return report
+
+
+def _sentence(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text if isinstance(error, SsdgymError) else f"{type(error).__name__}: {text}"
+
+
+def _details(error: Exception) -> str:
+    """What is kept of an error: of one that was not foreseen, where it happened, too."""
+    if isinstance(error, SsdgymError):
+        return _sentence(error)
+    return "".join(traceback.format_exception(type(error), error, error.__traceback__))
+
+
+def write_grid(results: Sequence[Result], folder: Path) -> list[Path]:
+    """Write ``results.parquet``, ``results.csv`` and, apart from them, ``timings.csv``.
+
+    The first two depend on nothing but the grid and the code; wall-clock times are in the third.
+
+    Raises:
+        SsdgymError: a file cannot be written.
+    """
+    parquet, table = write_results(results, folder / "results")
+    return [table, parquet, write_timings(results, folder)]
+
+
+def write_timings(results: Sequence[Result], folder: Path) -> Path:
+    """Write how long every run took, in seconds of wall-clock time, to ``timings.csv``.
+
+    Raises:
+        SsdgymError: it cannot be written.
+    """
+    path = folder / TIMINGS_NAME
+    write_atomically(path, lambda file: _write_timings(results, file))
+    return path
+
+
+def _write_timings(results: Sequence[Result], file: IO[bytes]) -> None:
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    writer = csv.writer(text)
+    writer.writerow(_TIMINGS)
+    writer.writerows([getattr(result, name) for name in _TIMINGS] for result in results)
+    text.detach()

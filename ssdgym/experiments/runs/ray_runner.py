@@ -1,0 +1,132 @@
+"""Run jobs as Ray tasks, on this machine or on a cluster."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.results import Result
+from ssdgym.experiments.runs.evaluate import Cell, run_job
+from ssdgym.experiments.runs.workers import Jobs, Outcome
+
+#: How often a job is started again whose worker or node was lost.
+RETRIES = 5
+#: Tasks given to Ray at a time, so that a large grid does not fill its queues.
+_AHEAD = 256
+#: How long the head node of a cluster has to answer.
+_REACH_S = 10.0
+
+
+def run_on_ray(jobs: Jobs, address: str | None, workers: int) -> Generator[Outcome, None, None]:
+    """Run all jobs and yield what comes of each as it ends. Close the generator to stop what still runs.
+
+    A task uses one CPU. One whose worker or node is lost is started again by Ray, elsewhere if need be. Every
+    node needs this version of ssdgym, and traces and agents at the same paths.
+
+    Args:
+        jobs: what to run.
+        address: of a running cluster, as ``ray.init`` takes it; ``None`` starts one on this machine, or
+            uses the one that this process is connected to.
+        workers: CPUs of a cluster that is started here.
+
+    Raises:
+        SsdgymError: Ray is not installed, or the cluster cannot be reached.
+    """
+    try:
+        import ray
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
+        raise SsdgymError("Ray is not installed: install it with pip install 'ssdgym[tune]'") from error
+    with _cluster(ray, address, workers):
+        yield from _drain(ray, jobs)
+
+
+@contextmanager
+def _cluster(ray: Any, address: str | None, workers: int) -> Iterator[None]:
+    """A connection that is given up afterwards if it was made here."""
+    if ray.is_initialized():
+        yield
+        return
+    if address is not None:
+        _check_reachable(address)
+    # Ray reports its use over the network unless it is told not to.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    started = {"address": "local", "num_cpus": workers, "include_dashboard": False}
+    try:
+        ray.init(
+            **(started if address is None else {"address": address}),
+            log_to_driver=False,
+            logging_level="error",
+        )
+    except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
+        raise SsdgymError(
+            f"--address {address or 'local'}: there is no Ray cluster to connect to "
+            f"({str(error).splitlines()[0]:.200}); start one with ray start --head"
+        ) from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    """Ray itself would try for many minutes to reach a host that nobody answers at."""
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host.rpartition("/")[2], int(port)), timeout=_REACH_S).close()
+    except (OSError, OverflowError) as error:
+        raise SsdgymError(
+            f"--address {address}: nobody answers there ({error}); start Ray with ray start --head, or "
+            "correct the address"
+        ) from None
+
+
+def _drain(ray: Any, jobs: Jobs) -> Generator[Outcome, None, None]:
+    task = ray.remote(num_cpus=1, max_retries=RETRIES)(_task)
+    settings = {name: value for name, value in os.environ.items() if name.startswith("SSDGYM_")}
+    waiting = iter(range(len(jobs)))
+    running: dict[Any, int] = {}
+    try:
+        while True:
+            for number in waiting:
+                running[task.remote(os.getcwd(), settings, jobs[number])] = number
+                if len(running) >= _AHEAD:
+                    break
+            if not running:
+                return
+            done, _ = ray.wait(list(running), num_returns=1)
+            yield _outcome(ray, done[0], running.pop(done[0]))
+    finally:
+        for reference in running:
+            ray.cancel(reference, force=True)
+
+
+def _outcome(ray: Any, reference: Any, number: int) -> Outcome:
+    try:
+        return Outcome(number, ray.get(reference))
+    except ray.exceptions.RayTaskError as error:
+        cause = error.cause
+        return Outcome(number, error=cause if isinstance(cause, Exception) else error)
+    except ray.exceptions.RayError as error:
+        reason = str(error).strip().splitlines()[0]
+        return Outcome(
+            number,
+            error=SsdgymError(
+                f"its worker was lost {RETRIES + 1} times ({type(error).__name__}: {reason:.200})"
+            ),
+        )
+
+
+def _task(folder: str, settings: dict[str, str], cells: list[Cell]) -> list[Result]:
+    """Run one job where the driver's relative paths and settings hold."""
+    os.environ.update(settings)
+    if os.path.isdir(folder):
+        os.chdir(folder)
+    return run_job(cells)

@@ -1,0 +1,190 @@
+"""Run results again from nothing but their own file, and compare."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.results import Result
+from ssdgym.experiments.runs.evaluate import Cell, Progress, check_cells
+from ssdgym.experiments.runs.spec import cells_of_spec
+from ssdgym.experiments.runs.workers import run_locally
+
+#: Columns by which results are chosen.
+CHOOSABLE = ("device", "ftl", "workload", "policy", "seed", "objective")
+#: Columns that say by which code a result was found, and not what was found.
+_CODE = ("version", "engine_hash")
+#: Columns that are not compared: those, and the description by which the run was repeated.
+_NOT_COMPARED = (*_CODE, "cell")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A column in which a stored result and its repetition are not the same; ``None``: one has it not."""
+
+    column: str
+    stored: Any
+    measured: Any
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A result beside its repetition.
+
+    Attributes:
+        row: of the file, the first being 1.
+        stored: as the file has it.
+        measured: as it was found now.
+        error: why it could not be run again, in place of ``measured``.
+    """
+
+    row: int
+    stored: Result
+    measured: Result | None
+    error: Exception | None = None
+
+    @property
+    def differences(self) -> list[Difference]:
+        """The columns that are not the same, exactly; those about the code do not count."""
+        if self.measured is None:
+            return []
+        ours, theirs = self.stored.as_row(), self.measured.as_row()
+        names = dict.fromkeys([*ours, *theirs])
+        return [
+            Difference(name, ours.get(name), theirs.get(name))
+            for name in names
+            if name not in _NOT_COMPARED and not _same(ours.get(name), theirs.get(name))
+        ]
+
+    @property
+    def reproduces(self) -> bool:
+        """The result was run again, and everything is the same."""
+        return self.measured is not None and not self.differences
+
+    @property
+    def other_code(self) -> list[Difference]:
+        """Version and engine hash where they are not those of this ssdgym."""
+        if self.measured is None:
+            return []
+        pairs = [Difference(name, getattr(self.stored, name), getattr(self.measured, name)) for name in _CODE]
+        return [pair for pair in pairs if pair.stored != pair.measured]
+
+
+def _same(one: Any, other: Any) -> bool:
+    # To Python 1, 1.0 and True are equal; a metric that changes its kind has changed.
+    return type(one) is type(other) and one == other
+
+
+def choose(results: Sequence[Result], row: int | None, where: Iterable[str], source: str) -> int:
+    """The number of the one result that is meant, the first being 1.
+
+    Args:
+        results: of the file.
+        row: its number; ``None`` for the only one that fits ``where``.
+        where: texts such as ``policy=greedy`` or ``policy=greedy,seed=100``; all must hold.
+        source: names the file in errors.
+
+    Raises:
+        SsdgymError: none fits, or several do.
+    """
+    conditions = _conditions(where)
+    if row is not None:
+        if conditions:
+            raise SsdgymError("--row and --where both name a result: give one of the two")
+        if not 1 <= row <= len(results):
+            raise SsdgymError(f"--row {row}: {source} has the rows 1 to {len(results)}; choose one of them")
+        return row
+    found = [
+        number
+        for number, result in enumerate(results, start=1)
+        if all(str(getattr(result, name)) == value for name, value in conditions.items())
+    ]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise SsdgymError(f"{source}: none of its {len(results)} results fits; correct --where")
+    rows = ", ".join(map(str, found[:5])) + (", ..." if len(found) > 5 else "")
+    raise SsdgymError(
+        f"{source}: {len(found)} results fit (rows {rows}); name one by --row, or by more conditions in "
+        "--where"
+    )
+
+
+def _conditions(where: Iterable[str]) -> dict[str, str]:
+    names = "|".join(CHOOSABLE)
+    conditions: dict[str, str] = {}
+    for text in where:
+        # Values may hold commas and equal signs themselves, as labels of policies and FTL options do.
+        for part in re.split(rf",(?=(?:{names})=)", text):
+            name, equals, value = part.partition("=")
+            if not equals or name not in CHOOSABLE:
+                raise SsdgymError(
+                    f"--where {text!r}: write COLUMN=VALUE with a column of {', '.join(CHOOSABLE)}, "
+                    "for example policy=greedy,seed=100"
+                )
+            if name in conditions:
+                raise SsdgymError(f"--where {text!r}: {name} is given twice; give it once")
+            conditions[name] = value
+    return conditions
+
+
+def sample(results: Sequence[Result], size: int, seed: int) -> list[int]:
+    """Numbers of results drawn without replacement, in order, the first being 1; all if there are fewer."""
+    return sorted(random.Random(seed).sample(range(1, len(results) + 1), min(size, len(results))))
+
+
+def replay(
+    results: Sequence[Result],
+    rows: Sequence[int],
+    source: str,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> list[Replay]:
+    """Run results again, each with its own device, workload and seeds as the file has them.
+
+    Args:
+        results: of a file.
+        rows: which of them, the first being 1.
+        source: names the file in errors.
+        workers: number of processes.
+        progress: called with (runs done, runs in all).
+
+    Raises:
+        SsdgymError: a row does not say how it was run, or what it needs has changed.
+    """
+    jobs = [_job(results[row - 1], f"{source}, row {row}") for row in rows]
+    for job in jobs:
+        check_cells(job)
+    done: dict[int, Replay] = {}
+    with closing(run_locally(jobs, workers)) as outcomes:
+        for outcome in outcomes:
+            row = rows[outcome.job]
+            stored = results[row - 1]
+            again = [result for result in outcome.results if result.seed == _seed(stored)]
+            done[outcome.job] = Replay(row, stored, again[0] if again else None, outcome.error)
+            if progress:
+                progress(len(done), len(jobs))
+    return [done[number] for number in range(len(jobs))]
+
+
+def _job(result: Result, where: str) -> list[Cell]:
+    if not result.cell:
+        raise SsdgymError(
+            f"{where}: does not say how it was run (its column 'cell' is empty); evaluate it anew"
+        )
+    try:
+        spec = json.loads(result.cell)
+    except ValueError as error:
+        raise SsdgymError(f"{where}: its column 'cell' is not JSON ({error}); evaluate it anew") from None
+    return cells_of_spec(spec, where)
+
+
+def _seed(result: Result) -> int:
+    """The seed that was run, whatever the file's column says."""
+    return int(json.loads(result.cell)["seed"])

@@ -1,0 +1,187 @@
+"""All that a run depends on, as JSON: to find it again in a store, and to run it again from its result.
+
+A spec holds whole configurations, not their names, so that it says the same wherever and whenever it is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ssdgym
+from ssdgym.errors import SsdgymError
+from ssdgym.files import file_hash
+
+if TYPE_CHECKING:
+    from ssdgym.experiments.runs.evaluate import Cell
+
+_FORMAT = 1
+
+#: Fields of a device that say something about it and change nothing.
+_REMARKS = {"name", "description", "assumed"}
+#: Fields of a spec that only name things.
+_NAMES = ("names", "objective", "format")
+
+
+def spec_of(cell: Cell, seeds: Sequence[int] = ()) -> dict[str, Any]:
+    """All that a cell depends on but the code, ready for JSON.
+
+    Args:
+        cell: which.
+        seeds: of an agent, those that it plays side by side in one batch; of a policy, none. Floating-point
+            sums may differ in their last bit with the size of the batch.
+
+    Raises:
+        SsdgymError: its device, workload, a trace or the agent's file cannot be read.
+    """
+    from ssdgym.config.device import load_device
+    from ssdgym.config.workload import load_workload
+    from ssdgym.workloads.stream import trace_hashes
+
+    workload = load_workload(cell.workload)
+    return {
+        "format": _FORMAT,
+        "names": {"device": cell.device_name, "workload": cell.workload_name, "policy": cell.policy},
+        "device": load_device(cell.device).model_dump(mode="json"),
+        "ftl": [list(option) for option in cell.ftl],
+        "workload": workload.model_dump(mode="json"),
+        "traces": trace_hashes(workload),
+        "policy": None if cell.agent else cell.policy,
+        "agent": _agent(cell.agent, seeds or (cell.seed,)) if cell.agent else None,
+        "seed": cell.seed,
+        "host_pages": cell.host_pages,
+        "requests": cell.requests,
+        "settle": cell.settle,
+        "preconditioning": cell.preconditioning,
+        "objective": cell.objective,
+    }
+
+
+def spec_text(spec: dict[str, Any]) -> str:
+    """A spec as one line of JSON, always the same for the same spec."""
+    return json.dumps(spec, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def cell_key(spec: dict[str, Any]) -> str:
+    """Hash of all that the metrics of a cell depend on: its spec but for mere names, and the code.
+
+    Two devices that differ only in what they are called have the same key. The code is the version of ssdgym,
+    the engine (numba included), the workloads and the simulator, and the policy's or the agents' sources.
+    """
+    from ssdgym.engine.kernel import engine_hash
+    from ssdgym.experiments.runs.evaluate import ftl_changes
+    from ssdgym.policy import device_for, get_policy
+
+    parts = {name: value for name, value in spec.items() if name not in _NAMES}
+    device = device_for(parts["device"], ftl_changes(cell_ftl(spec)), spec["policy"])
+    parts["device"] = device.model_dump(mode="json", exclude=_REMARKS)
+    parts["ftl"] = None
+    if spec["agent"] is None:
+        parts["policy"] = get_policy(spec["policy"]).composition
+    else:
+        parts["agent"] = {name: value for name, value in spec["agent"].items() if name != "path"}
+    parts["code"] = [ssdgym.__version__, engine_hash(), _code_hash(spec["policy"])]
+    return hashlib.sha256(spec_text(parts).encode()).hexdigest()
+
+
+def cell_ftl(spec: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """The FTL options of a spec as a cell has them."""
+    return tuple((str(name), value) for name, value in spec["ftl"])
+
+
+def cells_of_spec(spec: dict[str, Any], where: str) -> list[Cell]:
+    """The cells that have to be played together to repeat one: it alone, or for an agent its whole batch.
+
+    Args:
+        spec: read from a file of results.
+        where: names the file and row in errors.
+
+    Raises:
+        SsdgymError: the spec is damaged, or a trace or agent that it needs is missing or has changed.
+    """
+    from ssdgym.config.device import load_device
+    from ssdgym.config.workload import load_workload
+    from ssdgym.experiments.runs.evaluate import Cell
+    from ssdgym.workloads.stream import trace_hashes
+
+    try:
+        if spec["format"] != _FORMAT:
+            raise SsdgymError(f"{where}: was written by another version of ssdgym; replay it with that one")
+        agent, names = spec["agent"], spec["names"]
+        workload = load_workload(spec["workload"])
+        cells = [
+            Cell(
+                device=load_device(spec["device"]),
+                workload=workload,
+                policy=names["policy"],
+                seed=seed,
+                ftl=cell_ftl(spec),
+                host_pages=spec["host_pages"],
+                requests=spec["requests"],
+                settle=spec["settle"],
+                preconditioning=spec["preconditioning"],
+                agent=Path(agent["path"]) if agent else None,
+                objective=spec["objective"],
+                label=names["workload"],
+                device_label=names["device"],
+            )
+            for seed in (agent["seeds"] if agent else [spec["seed"]])
+        ]
+        if not any(cell.seed == spec["seed"] for cell in cells):
+            raise KeyError("seeds")
+        if not agent and spec["policy"] != names["policy"]:
+            raise ValueError(f"policy {spec['policy']} under the name {names['policy']}")
+        expected = spec["traces"]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise SsdgymError(
+            f"{where}: its column 'cell' does not describe a run ({error!r:.80}); evaluate it anew"
+        ) from error
+    if trace_hashes(workload) != expected:
+        raise SsdgymError(f"{where}: a trace that it played has changed; replay it with the trace as it was")
+    if agent and _agent(Path(agent["path"]), ())["sha256"] != agent["sha256"]:
+        raise SsdgymError(
+            f"{where}: the agent {agent['path']} has changed; replay it with the file as it was"
+        )
+    return cells
+
+
+def _agent(path: Path, seeds: Sequence[int]) -> dict[str, Any]:
+    try:
+        digest = file_hash(path)
+    except OSError as error:
+        raise SsdgymError(f"{path}: the agent cannot be read ({error.strerror}); correct the path") from None
+    return {"path": str(path), "sha256": digest, "seeds": list(seeds)}
+
+
+def _code_hash(policy: str | None) -> str:
+    """Hash of the Python sources beside the engine that a run with this policy, or with an agent, goes by."""
+    from ssdgym.policy import get_policy
+
+    folders = ("workloads", "simulator")
+    if policy is None:
+        return _sources_hash((*folders, "envs", "agents"))
+    code = get_policy(policy).function.__code__
+    source = Path(code.co_filename)
+    # A policy typed into a notebook or a prompt has no file.
+    own = file_hash(source) if source.is_file() else hashlib.sha256(code.co_code).hexdigest()
+    return f"{_sources_hash(folders)}-{own}"
+
+
+@cache
+def _sources_hash(folders: tuple[str, ...]) -> str:
+    import ssdgym.agents
+
+    # Agents are installed inside the package, and lie beside it in a checkout.
+    places = {"agents": Path(ssdgym.agents.__path__[0])}
+    package = Path(ssdgym.__file__).parent
+    digest = hashlib.sha256()
+    for folder in folders:
+        root = places.get(folder, package / folder)
+        for source in sorted(root.rglob("*.py")):
+            digest.update(f"{folder}/{source.relative_to(root)}".encode())
+            digest.update(source.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,222 @@
+"""The store of an experiment: which cells are finished, and what they found.
+
+A folder of results holds one SQLite database. Every job is kept in one transaction, so that whatever ends the
+process, what is finished stays finished, and nothing else counts as finished.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import ssdgym
+from ssdgym.errors import SsdgymError
+from ssdgym.files import writable_folder
+
+STORE_NAME = "cells.sqlite"
+
+#: Tells our databases from those of others ("ssdg").
+_APPLICATION = 0x73736467
+_FORMAT = 1
+_SCHEMA = """
+CREATE TABLE cell (
+    key TEXT PRIMARY KEY,         -- ssdgym.experiments.runs.spec.cell_key
+    spec TEXT NOT NULL,           -- JSON
+    state TEXT NOT NULL CHECK (state IN ('done', 'failed')),
+    metrics TEXT,                 -- JSON, of those done
+    wall_seconds REAL,            -- of those done
+    error TEXT,                   -- of those failed
+    version TEXT NOT NULL,        -- of ssdgym
+    engine_hash TEXT NOT NULL
+) WITHOUT ROWID
+"""
+_PUT = "INSERT OR REPLACE INTO cell VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a finished cell found, and how long that took."""
+
+    metrics: dict[str, Any]
+    wall_seconds: float
+
+
+class Store:
+    """The database of one folder, for one process at a time; a context manager.
+
+    Args:
+        folder: made where missing; empty, or with a store in it.
+
+    Raises:
+        SsdgymError: the folder belongs to something else, another process is writing to it, or the database
+            is damaged.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / STORE_NAME
+        check_folder(folder)
+        writable_folder(folder)
+        with self._told():
+            self._database = sqlite3.connect(self.path, isolation_level=None, timeout=1.0)
+        try:
+            with self._told():
+                self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> None:
+        run = self._database.execute
+        run("PRAGMA locking_mode = EXCLUSIVE")
+        run("PRAGMA synchronous = FULL")
+        run("BEGIN EXCLUSIVE")
+        application = run("PRAGMA application_id").fetchone()[0]
+        known = run("PRAGMA user_version").fetchone()[0]
+        tables = run("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if application == 0 and known == 0 and tables == 0:
+            # New, or ended before it was made.
+            run(_SCHEMA)
+            run(f"PRAGMA application_id = {_APPLICATION}")
+            run(f"PRAGMA user_version = {_FORMAT}")
+        elif application != _APPLICATION:
+            raise SsdgymError(f"{self.path}: is no store of ssdgym; give --out another folder")
+        elif known != _FORMAT:
+            raise SsdgymError(
+                f"{self.path}: was written by another version of ssdgym; give --out another folder"
+            )
+        elif (problem := run("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+            raise sqlite3.DatabaseError(problem)
+        run("COMMIT")
+
+    def finished(self, keys: Iterable[str]) -> dict[str, Finished]:
+        """Those of these cells that are finished.
+
+        Raises:
+            SsdgymError: the database is damaged.
+        """
+        wanted = set(keys)
+        found = {}
+        with self._told():
+            rows = self._database.execute("SELECT key, metrics, wall_seconds FROM cell WHERE state = 'done'")
+            for key, metrics, wall_seconds in rows:
+                if key in wanted:
+                    found[key] = Finished(self._metrics(metrics), float(wall_seconds))
+        return found
+
+    def _metrics(self, text: str) -> dict[str, Any]:
+        try:
+            metrics = json.loads(text)
+        except (TypeError, ValueError) as error:
+            raise sqlite3.DatabaseError(f"a cell's metrics are no JSON: {error}") from error
+        if not isinstance(metrics, dict):
+            raise sqlite3.DatabaseError("a cell's metrics are no mapping")
+        return metrics
+
+    def keep(self, cells: Sequence[tuple[str, str, Finished]]) -> None:
+        """Keep finished cells, given as key, spec and finding: all of them, for good, or none.
+
+        Raises:
+            SsdgymError: they cannot be written.
+        """
+        self._put(
+            [
+                (key, spec, "done", json.dumps(done.metrics), done.wall_seconds, None)
+                for key, spec, done in cells
+            ]
+        )
+
+    def keep_error(self, cells: Sequence[tuple[str, str]], error: str) -> None:
+        """Note that cells, given as key and spec, have failed; they count as not run.
+
+        Raises:
+            SsdgymError: that cannot be written.
+        """
+        self._put([(key, spec, "failed", None, None, error) for key, spec in cells])
+
+    def _put(self, rows: list[tuple[Any, ...]]) -> None:
+        from ssdgym.engine.kernel import engine_hash
+
+        with self._told():
+            self._database.execute("BEGIN")
+            try:
+                self._database.executemany(_PUT, [(*row, ssdgym.__version__, engine_hash()) for row in rows])
+                self._database.execute("COMMIT")
+            except sqlite3.Error:
+                if self._database.in_transaction:
+                    self._database.execute("ROLLBACK")
+                raise
+
+    def others(self, keys: Iterable[str]) -> tuple[int, int]:
+        """How many finished cells are not among these: of this version and engine, and of another one."""
+        from ssdgym.engine.kernel import engine_hash
+
+        wanted = set(keys)
+        ours = foreign = 0
+        with self._told():
+            rows = self._database.execute("SELECT key, version, engine_hash FROM cell WHERE state = 'done'")
+            for key, version, engine in rows:
+                if key not in wanted:
+                    same = (version, engine) == (ssdgym.__version__, engine_hash())
+                    ours, foreign = ours + same, foreign + (not same)
+        return ours, foreign
+
+    def close(self) -> None:
+        """Let go of the database; another process may have it."""
+        self._database.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """SQLite's errors as sentences."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise SsdgymError(f"{self.path}: {_advice(error)}") from error
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder with files of something else, so that they are neither replaced nor mixed with ours.
+
+    Raises:
+        SsdgymError: it holds files and no store, or is no folder.
+    """
+    try:
+        found = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise SsdgymError(
+            f"{folder}: cannot be written to ({error.strerror}); choose another output folder"
+        ) from None
+    if found and STORE_NAME not in found:
+        raise SsdgymError(
+            f"{folder}: holds {found[0]} and no {STORE_NAME}, so it is not the folder of an experiment; "
+            "give --out a new or empty folder"
+        )
+
+
+def _advice(error: sqlite3.Error) -> str:
+    text = str(error)
+    if "full" in text or "disk I/O" in text:
+        return (
+            f"cannot be written ({text}); free some space and give the same command again, "
+            "the finished cells are kept"
+        )
+    if "locked" in text or "busy" in text:
+        return "another process is writing to it; wait for that to end, or give --out another folder"
+    if "readonly" in text or "unable to open" in text:
+        return f"cannot be written ({text}); make it writable, or give --out another folder"
+    return f"is damaged ({text}); move it out of the way and evaluate anew, or give --out another folder"

@@ -1,0 +1,211 @@
+"""What came of a sweep: the state of every trial, the best of them, and the files about both."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from ssdgym.config.sweep import SweepConfig
+from ssdgym.experiments.results import Result, write_results
+from ssdgym.experiments.tuning.plan import Trial
+from ssdgym.experiments.tuning.trial import ALL, EVALUATED_AGENT, Record, Report
+from ssdgym.files import writable_folder, write_atomically
+
+BEST_AGENT = Path("best", "agent.zip")
+State = Literal["finished", "stopped early", "failed"]
+Rows = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class TrialOutcome:
+    """How a trial ended.
+
+    Attributes:
+        trial: which one.
+        state: finished; stopped early by the scheduler; or failed.
+        report: its last one; `None` if it failed before the first.
+        results: of the held-out runs that report is about.
+        error: of a failed one.
+    """
+
+    trial: Trial
+    state: State
+    report: Report | None
+    results: Sequence[Result]
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class SweepOutcome:
+    """How a sweep ended.
+
+    Attributes:
+        sweep: its configuration.
+        folder: where its files are.
+        trials: one for each trial, in order.
+    """
+
+    sweep: SweepConfig
+    folder: Path
+    trials: Sequence[TrialOutcome]
+
+    @property
+    def ranked(self) -> list[TrialOutcome]:
+        """The trials that did not fail, the best first, the earliest of equals; those stopped early last."""
+        sign = 1.0 if self.sweep.mode == "min" else -1.0
+
+        def key(outcome: TrialOutcome) -> tuple[bool, float]:
+            assert outcome.report is not None  # a trial without one has failed
+            return outcome.state != "finished", sign * outcome.report.metric
+
+        return sorted((trial for trial in self.trials if trial.state != "failed"), key=key)
+
+    @property
+    def best(self) -> TrialOutcome | None:
+        """The best finished trial; `None` if there is none."""
+        return next((trial for trial in self.ranked if trial.state == "finished"), None)
+
+    @property
+    def best_agent(self) -> Path | None:
+        """The file of the best trial's agent; `None` where heuristics were swept."""
+        best = self.best
+        return self.folder / BEST_AGENT if best and best.trial.training is not None else None
+
+    @property
+    def command(self) -> str | None:
+        """How to measure the best trial on as many seeds that have not chosen it."""
+        seeds = self.sweep.evaluation.all_seeds
+        fresh = range(seeds[-1] + 1, seeds[-1] + 1 + max(8, len(seeds)))
+        return self.best.trial.command(self.best_agent, fresh) if self.best else None
+
+    @property
+    def results(self) -> list[Result]:
+        """The results of all trials, in order; of heuristics that were drawn twice, once."""
+        found: dict[tuple[str | int, ...], Result] = {}
+        for outcome in self.trials:
+            for result in outcome.results:
+                key = (result.device, result.ftl, result.workload, result.policy, result.seed)
+                found.setdefault(key, result)
+        return list(found.values())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per trial, in order: its number, the swept fields, the metric with its interval, how far it
+        came, its state and error; `None` where there is nothing."""
+        return [self._row(outcome) for outcome in self.trials]
+
+    def _row(self, outcome: TrialOutcome) -> dict[str, Any]:
+        report = outcome.report
+        metric = self.sweep.metric
+        return {
+            "trial": outcome.trial.number,
+            **outcome.trial.parameters,
+            metric: report.metric if report else None,
+            f"{metric} low": _or_none(report.low if report else math.nan),
+            f"{metric} high": _or_none(report.high if report else math.nan),
+            "percent": report.percent if report else 0,
+            "state": outcome.state,
+            "error": outcome.error,
+        }
+
+    @property
+    def files(self) -> list[Path]:
+        """What `write` writes."""
+        names = ["trials.md", "trials.csv", "results.parquet", "results.csv"]
+        return [self.folder / name for name in names] + ([self.best_agent] if self.best_agent else [])
+
+    def write(self) -> None:
+        """Write the table of trials, the results and the best agent into the folder.
+
+        Raises:
+            SsdgymError: the folder cannot be written.
+        """
+        markdown, table = self.files[:2]
+        write_atomically(markdown, lambda file: _write(file, self.markdown()))
+        write_atomically(table, lambda file: _write(file, _csv_text(self.rows())))
+        write_results(self.results, self.folder / "results")
+        if self.best and self.best_agent:
+            writable_folder(self.best_agent.parent)
+            agent = (trial_folder(self.folder, self.best.trial.number) / EVALUATED_AGENT).read_bytes()
+            write_atomically(self.best_agent, lambda file: _write(file, agent))
+
+    def markdown(self) -> str:
+        """The table of trials, the best first, those that failed last."""
+        heading, lines = self.table()
+        cells = [heading, ["---"] * len(heading), *lines]
+        text = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells)
+        note = (
+            "The metric is the mean over the held-out workloads of its interquartile mean over seeds, with "
+            "the 95 % interval. It has chosen the best trial, so measure that one again on other seeds"
+        )
+        how = f":\n\n    {self.command}\n" if self.command else ".\n"
+        return f"# {self.sweep.description or 'Sweep'}\n\n{text}\n\n{note}{how}"
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """A heading and a line per trial, the best first, those that failed last."""
+        names = list(self.sweep.space)
+        failed = [outcome for outcome in self.trials if outcome.state == "failed"]
+        lines = [
+            [
+                str(outcome.trial.number),
+                *(str(outcome.trial.parameters[name]) for name in names),
+                _with_interval(outcome.report),
+                f"{outcome.state} ({outcome.report.percent if outcome.report else 0} %)",
+            ]
+            for outcome in [*self.ranked, *failed]
+        ]
+        return ["trial", *names, f"{self.sweep.metric} [95 %]", "state"], lines
+
+
+def trial_folder(folder: Path, number: int) -> Path:
+    """Where the trial of that number keeps its files, in the folder of its sweep."""
+    return folder / "trials" / f"{number:04d}"
+
+
+def outcome_of(trial: Trial, folder: Path, error: str) -> TrialOutcome:
+    """How a trial that has ended did so, from its record.
+
+    Args:
+        trial: which one.
+        folder: that of the sweep.
+        error: of a failed one, or empty.
+
+    Raises:
+        SsdgymError: its record is damaged.
+    """
+    record = Record.load(trial_folder(folder, trial.number))
+    report = record.reports[-1] if record.reports else None
+    if not error and report is None:
+        error = f"it left no record in {record.path.parent}; all nodes must share that folder"
+    state: State = "failed" if error else "finished" if record.percent >= ALL else "stopped early"
+    return TrialOutcome(trial, state, report, record.results, error)
+
+
+def _with_interval(report: Report | None) -> str:
+    if report is None:
+        return "-"
+    interval = "" if math.isnan(report.low) else f" [{report.low:.6g}, {report.high:.6g}]"
+    return f"{report.metric:.6g}{interval}"
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _csv_text(rows: Rows) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        lists = {name: json.dumps(value) for name, value in row.items() if isinstance(value, list | dict)}
+        writer.writerow({**row, **lists})
+    return text.getvalue()
+
+
+def _write(file: IO[bytes], content: str | bytes) -> None:
+    file.write(content.encode("utf-8") if isinstance(content, str) else content)

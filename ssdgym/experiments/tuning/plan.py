@@ -1,0 +1,278 @@
+"""What the trials of a sweep are: each one's configuration, checked before anything runs."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssdgym.config.sweep import (
+    FIRST_HELD_OUT_SEED,
+    AgentBaseConfig,
+    Parameters,
+    PolicyBaseConfig,
+    SweepConfig,
+    dotted,
+    with_changes,
+)
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.runs.evaluate import Cell, check_cells, ftl_changes, ftl_label
+
+if TYPE_CHECKING:
+    from ssdgym.agents.config import TrainConfig
+
+#: Fields of a workload that leave what it writes as it is.
+_NOT_WRITES = {
+    "requests",
+    "interarrival_ns",
+    "arrivals",
+    "burst_requests",
+    "burst_interarrival_ns",
+    "flush_every",
+    "read_fraction",
+}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial: what the sweep varies, and what that makes.
+
+    Attributes:
+        number: from 0 on.
+        parameters: the swept fields.
+        label: what results call its policy.
+        cells: one for each held-out workload and seed; the agent's file is filled in when there is one.
+        training: how the agent is trained; `None` where a heuristic is measured.
+    """
+
+    number: int
+    parameters: Parameters
+    label: str
+    cells: tuple[Cell, ...]
+    training: TrainConfig | None = None
+
+    def command(self, agent: Path | None, seeds: Sequence[int]) -> str:
+        """The ``ssdgym evaluate`` that measures this trial on other seeds."""
+        first = self.cells[0]
+        who = ["--agent", str(agent)] if agent else ["--policy", first.policy]
+        words = ["ssdgym", "evaluate", *who, "--device", first.device]
+        for name, value in first.ftl:
+            words += ["--ftl", f"{name}={value}"]
+        for workload in dict.fromkeys(cell.workload for cell in self.cells):
+            words += ["--workload", workload]
+        words += ["--seeds", f"{seeds[0]}-{seeds[-1]}", "--host-pages", str(first.host_pages)]
+        words += ["--settle", str(first.settle)]
+        if first.preconditioning != "workload":
+            words += ["--preconditioning", first.preconditioning]
+        return shlex.join(words)
+
+
+def plan_trials(sweep: SweepConfig) -> list[Trial]:
+    """All trials of a sweep, each of them checked.
+
+    Raises:
+        SsdgymError: a swept field does not exist or a value does not fit, naming the trial; the evaluation
+            uses a workload or a seed of the training; the metric does not exist.
+    """
+    trials = [_plan(sweep, number, parameters) for number, parameters in enumerate(sweep.parameters())]
+    for trial in trials:
+        _check(trial, sweep)
+    _check_metric(sweep, trials)
+    return trials
+
+
+def plan_trial(sweep: SweepConfig, number: int) -> Trial:
+    """One trial of a sweep.
+
+    Raises:
+        SsdgymError: as `plan_trials`, about this one.
+    """
+    return _plan(sweep, number, sweep.parameters()[number])
+
+
+def _plan(sweep: SweepConfig, number: int, parameters: Parameters) -> Trial:
+    try:
+        if isinstance(sweep.base, AgentBaseConfig):
+            return _agent_trial(sweep, sweep.base, number, parameters)
+        return _policy_trial(sweep, sweep.base, number, parameters)
+    except SsdgymError as error:
+        raise _about(number, parameters, error) from None
+
+
+def _about(number: int, parameters: Parameters, error: SsdgymError) -> SsdgymError:
+    return SsdgymError(f"{_label(number, parameters)}: {error}")
+
+
+def _label(number: int, parameters: Parameters) -> str:
+    return f"trial {number} ({', '.join(f'{name}={value}' for name, value in parameters.items())})"
+
+
+def _agent_trial(sweep: SweepConfig, base: AgentBaseConfig, number: int, parameters: Parameters) -> Trial:
+    from ssdgym.agents.config import TrainConfig
+    from ssdgym.config.loading import load_config
+
+    fields = load_config(TrainConfig, base.agent, "agents").model_dump()
+    # one after the other, since a swept field may lie inside of one that all trials change
+    fields = with_changes(with_changes(fields, base.changes), parameters)
+    training = load_config(TrainConfig, fields, "agents")
+    kwargs = training.environment.kwargs
+    label = _label(number, parameters)
+    evaluation = sweep.evaluation
+    device = kwargs.get("device", _default("device")) if evaluation.device is None else evaluation.device
+    ftl = kwargs.get("ftl") or {} if evaluation.ftl is None else evaluation.ftl
+    if not isinstance(device, str):
+        raise SsdgymError("the training's device is not the name of one; set evaluation.device.")
+    cells = _cells(
+        sweep, device, ftl, policy=label, agent=Path("agent.zip"), objective=_text(kwargs.get("objective"))
+    )
+    return Trial(number, parameters, label, cells, training)
+
+
+def _policy_trial(sweep: SweepConfig, base: PolicyBaseConfig, number: int, parameters: Parameters) -> Trial:
+    from ssdgym.policy import get_policy
+
+    of_policy: dict[str, Any] = {}
+    top: dict[str, Any] = {"policy": base.policy, "device": base.device}
+    # all names dotted, so that a swept option replaces that of the base
+    ftl = dict(dotted(base.ftl))
+    for name, value in parameters.items():
+        first, _, rest = name.partition(".")
+        if name in top:
+            top[name] = value
+        elif first == "policy" and rest:
+            of_policy[rest] = value
+        elif first == "ftl" and rest:
+            ftl[rest] = value
+        else:
+            raise SsdgymError(
+                f"there is no field {name} to sweep; there are policy, policy.PARAMETER, device and "
+                "ftl.OPTION."
+            )
+    policy = get_policy(top["policy"]).with_parameters(of_policy)
+    cells = _cells(
+        sweep, top["device"], ftl, policy=policy.label, agent=None, preconditioning=base.preconditioning
+    )
+    return Trial(number, parameters, policy.label, cells)
+
+
+def _cells(
+    sweep: SweepConfig, device: str, ftl: Mapping[str, Any], *, policy: str, agent: Path | None, **fields: Any
+) -> tuple[Cell, ...]:
+    evaluation = sweep.evaluation
+    if not isinstance(ftl, Mapping):
+        raise SsdgymError(f"ftl must be a mapping of fields to values, not {ftl!r:.60}.")
+    return tuple(
+        Cell(
+            device=device,
+            workload=workload,
+            policy=policy,
+            seed=seed,
+            ftl=dotted(ftl),
+            host_pages=evaluation.host_pages,
+            settle=evaluation.settle,
+            agent=agent,
+            **fields,
+        )
+        for seed in evaluation.all_seeds
+        for workload in evaluation.workloads
+    )
+
+
+def _default(name: str) -> Any:
+    from ssdgym.envs.episodes import Options
+
+    return getattr(Options(), name)
+
+
+def _text(objective: Any) -> str:
+    return "" if objective is None else str(objective)
+
+
+def _check(trial: Trial, sweep: SweepConfig) -> None:
+    """Check what a trial's configuration refers to."""
+    try:
+        check_cells(trial.cells)
+        if trial.training is not None:
+            _check_training(trial.training)
+            _check_held_out(trial.training, sweep)
+    except SsdgymError as error:
+        raise _about(trial.number, trial.parameters, error) from None
+
+
+def _check_training(training: TrainConfig) -> None:
+    """Check the environment's arguments, and that there are its device and its FTL options."""
+    from ssdgym.agents.environments import check_arguments
+    from ssdgym.config.device import load_device, with_ftl
+
+    learning = training.environment.kwargs
+    for kwargs in (learning, {**learning, **training.evaluation.kwargs}):
+        check_arguments(training.environment.id, kwargs)
+        for device in _several(kwargs.get("device", _default("device"))):
+            with_ftl(load_device(device), kwargs.get("ftl"))
+
+
+def _check_held_out(training: TrainConfig, sweep: SweepConfig) -> None:
+    """Refuse to judge an agent by what it was trained or validated on."""
+    used = [training.environment.kwargs.get("workload", _default("workload"))]
+    used += [training.evaluation.kwargs["workload"]] if "workload" in training.evaluation.kwargs else []
+    trained_on = [_writes(workload) for several in used for workload in _several(several)]
+    for workload in sweep.evaluation.workloads:
+        if _writes(workload) in trained_on:
+            raise SsdgymError(
+                f"evaluation.workloads has {workload}, whose writes the agent is trained on; choose others."
+            )
+    seeds, validation = sweep.evaluation.all_seeds, training.evaluation
+    if seeds[0] < FIRST_HELD_OUT_SEED:
+        raise SsdgymError(
+            f"evaluation.first_seed is {seeds[0]}, and training draws seeds from below "
+            f"{FIRST_HELD_OUT_SEED}; begin at that number."
+        )
+    if seeds[0] < validation.first_seed + validation.episodes and validation.first_seed <= seeds[-1]:
+        raise SsdgymError(
+            f"evaluation has the seeds {seeds[0]} to {seeds[-1]}, and the training validates on "
+            f"{validation.first_seed} to {validation.first_seed + validation.episodes - 1}; choose others."
+        )
+
+
+def _several(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _writes(workload: Any) -> dict[str, Any]:
+    """What a workload writes, whatever it is called and however fast it goes."""
+    from ssdgym.config.workload import load_workload
+
+    fields: dict[str, Any] = load_workload(workload).model_dump(exclude=_NOT_WRITES)
+    return fields
+
+
+def _check_metric(sweep: SweepConfig, trials: Sequence[Trial]) -> None:
+    """Refuse a metric that does not exist, or that a device without timing does not have."""
+    from ssdgym.simulator import Simulator
+
+    first = trials[0].cells[0]
+    simulator = Simulator(first.device, ftl=ftl_changes(first.ftl), policy=None)
+    names = list(_joined(simulator.metrics()))
+    if sweep.metric not in names:
+        raise SsdgymError(
+            f"there is no metric {sweep.metric!r}; correct metric to one of {', '.join(names)}."
+        )
+    timed = "latency" in sweep.metric or sweep.metric == "duration_ns"
+    if timed and simulator.device.ftl.timing == "none":
+        raise SsdgymError(
+            f"the metric {sweep.metric} needs time, and the evaluation's FTL has timing none "
+            f"({ftl_label(first.ftl)}); set timing event."
+        )
+
+
+def _joined(metrics: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Nested metrics by their names joined with '/'."""
+    flat: dict[str, Any] = {}
+    for name, value in metrics.items():
+        if isinstance(value, Mapping):
+            flat |= _joined(value, f"{before}{name}/")
+        else:
+            flat[before + name] = value
+    return flat

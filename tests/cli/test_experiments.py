@@ -1,0 +1,341 @@
+"""Experiments on the command line: run, interrupted, gone on with, replayed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ssdgym.cli import INTERRUPTED, WRONG_INPUT, main
+from ssdgym.cli.evaluate import SOME_FAILED
+from ssdgym.cli.replay import DIFFERENT
+from ssdgym.experiments.results import read_results
+from ssdgym.experiments.runs.store import STORE_NAME
+
+EXPERIMENT = """
+description: a grid of a blink
+devices: [tiny]
+workloads: [uniform, zipf99]
+policies: [greedy, "cost_benefit(exponent=0.5)"]
+seeds: 1-3
+ftls: [{timing: none}]
+host_pages: 1000
+"""
+CELLS = 12
+#: What a finished grid has to have byte for byte, whatever happened on the way.
+TABLES = ("results.csv", "results.parquet", "results.md")
+
+
+@pytest.fixture
+def grid(tmp_path: Path) -> Path:
+    path = tmp_path / "grid.yaml"
+    path.write_text(EXPERIMENT)
+    return path
+
+
+def command(grid: Path, out: Path, *more: str) -> list[str]:
+    return ["evaluate", str(grid), "--out", str(out), "--workers", "1", *more]
+
+
+def test_evaluate__an_experiment_and_the_same_once_more(
+    grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command(grid, tmp_path / "out")) == 0
+    first = capsys.readouterr()
+    assert main(command(grid, tmp_path / "out")) == 0
+    again = capsys.readouterr()
+    assert again.out == first.out and "cost_benefit(exponent=0.5)" in first.out
+    assert f"{CELLS} of {CELLS} cells are finished already" in again.err
+    assert len(read_results(tmp_path / "out" / "results.parquet")) == CELLS
+
+
+def test_evaluate__options_replace_what_the_experiment_says(
+    grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    options = ["--seeds", "7,8", "--policy", "fifo", "--ftl", "timing=none", "--ftl", "gc.free_blocks=3"]
+    assert main(command(grid, out, *options, "--json")) == 0
+    results = json.loads(capsys.readouterr().out)["results"]
+    assert {(row["policy"], row["seed"], row["ftl"]) for row in results} == {
+        ("fifo", seed, "gc.free_blocks=3,timing=none") for seed in (7, 8)
+    }
+
+
+def test_evaluate__until_gc__is_a_preconditioning_like_the_others(
+    grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def relocated(*options: str) -> list[int]:
+        assert main(command(grid, tmp_path / "out", "--policy", "fifo", *options, "--json")) == 0
+        results = json.loads(capsys.readouterr().out)["results"]
+        return [row["metrics"]["relocated_pages"] for row in results]
+
+    by_option = relocated("--preconditioning", "until_gc")
+    assert by_option != relocated("--preconditioning", "none")
+    grid.write_text(EXPERIMENT + "preconditioning: until_gc\n")
+    assert relocated() == by_option
+
+
+def test_evaluate__another_grid_in_the_same_folder_says_what_it_leaves_out(
+    grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command(grid, tmp_path / "out")) == 0
+    assert main(command(grid, tmp_path / "out", "--seeds", "3-4")) == 0
+    told = capsys.readouterr().err
+    assert "4 of 8 cells are finished already" in told
+    assert "8 finished cells belong to another grid; they are kept, not reported" in told
+
+
+def test_evaluate__a_failed_cell_is_told_and_the_others_are_there(
+    grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    short = tmp_path / "short.csv"
+    short.write_text("128166372003061629,hm,0,Write,0,4096,100\n")
+    options = ["--workload", "uniform", "--workload", str(short), "--seeds", "1", "--preconditioning", "none"]
+    out = tmp_path / "out"
+    assert main(command(grid, out, *options, "--policy", "greedy")) == SOME_FAILED
+    told = capsys.readouterr()
+    assert f"failed: greedy on {short} (tiny, seed 1): the workload ended after" in told.err
+    assert "1 of 2 cells failed" in told.err and "Traceback" not in told.err
+    assert [result.workload for result in read_results(out / "results.csv")] == ["uniform"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("polices: [greedy]\n", "grid.yaml: field polices is unknown"),
+        ("settle: -1\n", "grid.yaml: field settle must be greater than or equal to 0"),
+        ("sweeps: {geometry.colour: [1]}\n", "field geometry.colour is unknown"),
+        ("agents: [no-such.zip]\n", "no-such.zip: there is no such agent"),
+    ],
+)
+def test_wrong_experiments__are_refused_before_anything_runs(
+    grid: Path, tmp_path: Path, change: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grid.write_text(EXPERIMENT + change)
+    assert main(command(grid, tmp_path / "out")) == WRONG_INPUT
+    told = capsys.readouterr()
+    assert said in told.err and told.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--policy", "gredy"], "did you mean greedy"),
+        (["--seeds", "9-1"], "--seeds '9-1': ranges from low to high"),
+        (["--address", "127.0.0.1:1"], "a cluster at 127.0.0.1:1 has its own; leave --workers out"),
+    ],
+)
+def test_wrong_options__are_refused_before_anything_runs(
+    grid: Path, tmp_path: Path, options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command(grid, tmp_path / "out", *options)) == WRONG_INPUT
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_evaluate__a_folder_of_something_else_is_left_alone(
+    grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "diary.txt").write_text("")
+    assert main(command(grid, tmp_path / "out")) == WRONG_INPUT
+    assert "holds diary.txt and no cells.sqlite" in capsys.readouterr().err
+
+
+def test_evaluate__a_damaged_store_is_one_sentence(
+    grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / STORE_NAME).write_bytes(b"garbage" * 1000)
+    assert main(command(grid, tmp_path / "out")) == WRONG_INPUT
+    assert "cells.sqlite: is damaged" in capsys.readouterr().err
+
+
+def test_evaluate__a_full_disk_loses_nothing_that_is_finished(
+    grid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ssdgym.files.os.fsync", full)
+        assert main(command(grid, tmp_path / "out")) == WRONG_INPUT
+    assert "No space left on device" in capsys.readouterr().err
+    assert main(command(grid, tmp_path / "out")) == 0
+    assert f"{CELLS} of {CELLS} cells are finished already" in capsys.readouterr().err
+
+
+def test_interrupt__says_how_to_go_on(
+    grid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from ssdgym.experiments.runs import workers
+
+    ran = 0
+
+    def run_five(cells: list[object]) -> object:
+        nonlocal ran
+        ran += 1
+        if ran > 5:
+            raise KeyboardInterrupt
+        return run_job(cells)
+
+    run_job = workers.run_job
+    with monkeypatch.context() as patch:
+        patch.setattr(workers, "run_job", run_five)
+        assert main(command(grid, tmp_path / "out")) == INTERRUPTED
+    told = capsys.readouterr().err
+    assert f"interrupted: 5 of {CELLS} cells are finished and kept in {tmp_path / 'out'}" in told
+    assert main(command(grid, tmp_path / "out")) == 0
+    assert f"5 of {CELLS} cells are finished already" in capsys.readouterr().err
+
+
+def test_replay__reproduces_a_result_and_catches_an_edited_one(
+    grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert main(command(grid, out)) == 0
+    where = ["--where", "policy=greedy,workload=zipf99,seed=2"]
+    assert main(["replay", str(out), *where]) == 0
+    assert "reproduces: all" in capsys.readouterr().out
+
+    table = out / "results.csv"
+    (written,) = {result.metric("host_pages_written") for result in read_results(table)}
+    table.write_text(table.read_text().replace(f",{written:.0f},0,0,", f",{written - 1:.0f},0,0,"))
+    assert main(["replay", str(table), *where]) == DIFFERENT
+    told = capsys.readouterr().out
+    assert "does not reproduce: 2 columns differ" in told
+    assert all(name in told for name in ("metrics/host_pages_written", "metrics/requests", "999", "1000"))
+
+
+def test_validate__says_of_every_result_whether_it_reproduces(
+    grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert main(command(grid, out)) == 0
+    capsys.readouterr()
+    assert main(["validate", str(out), "--sample", "4", "--workers", "1"]) == 0
+    assert f"4 of 4 results reproduce, out of {CELLS}" in capsys.readouterr().out
+
+    table = out / "results.csv"
+    header, *rows = table.read_text().splitlines(keepends=True)
+    column = header.split(",").index("metrics/host_reads") - len(header.split(","))
+    cells = rows[3].split(",")
+    cells[column] = "17"
+    table.write_text("".join([header, *rows[:3], ",".join(cells), *rows[4:]]))
+    assert main(["validate", str(table), "--sample", "99", "--workers", "1", "--json"]) == DIFFERENT
+    replayed = json.loads(capsys.readouterr().out)["replayed"]
+    assert [row["row"] for row in replayed if not row["reproduces"]] == [4]
+    assert replayed[3]["differences"] == [{"column": "metrics/host_reads", "stored": 17, "measured": 0}]
+
+
+@pytest.mark.parametrize("verb", ["replay", "validate"])
+def test_help__has_examples(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "Examples" in text and text.count(f"ssdgym {verb}") >= 2
+
+
+@pytest.mark.parametrize("verb", ["replay", "validate"])
+def test_replay__of_a_damaged_file_is_one_sentence(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "results.parquet").write_bytes(b"garbage")
+    assert main([verb, str(tmp_path)]) == WRONG_INPUT
+    assert "not a readable Parquet file" in capsys.readouterr().err
+    assert main([verb, str(tmp_path / "missing")]) == WRONG_INPUT
+
+
+def start(grid: Path, out: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "ssdgym", "evaluate", str(grid), "--out", str(out), "--workers", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def ends(group: int, within_s: float = 20.0) -> bool:
+    """Does every process of this group end by itself?"""
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def wait_for_a_cell(process: subprocess.Popen[str], store: Path) -> None:
+    """Until the process has kept a cell, or has made the store, or has ended."""
+
+    def size() -> int:
+        return store.stat().st_size if store.exists() else 0
+
+    before = size()
+    while size() <= before and process.poll() is None:
+        time.sleep(0.005)
+
+
+@pytest.mark.slow
+def test_kill__ten_times_at_random_moments_changes_no_byte(grid: Path, tmp_path: Path) -> None:
+    grid.write_text(EXPERIMENT.replace("1-3", "1-12").replace("host_pages: 1000", "host_pages: 100000"))
+    cells = CELLS // 3 * 12
+    reference = start(grid, tmp_path / "reference")
+    table, told = reference.communicate()
+    assert reference.returncode == 0, told
+
+    draw = random.Random(20)
+    out = tmp_path / "killed"
+    kept = []
+    for _ in range(10):
+        process = start(grid, out)
+        wait_for_a_cell(process, out / STORE_NAME)
+        time.sleep(draw.uniform(0.0, 0.25))
+        # Only the parent: its workers have to see to themselves.
+        process.kill()
+        process.communicate()
+        kept.append(stored(out))
+        assert ends(process.pid)
+    assert kept == sorted(kept) and kept[0] < cells and len(set(kept)) > 3
+
+    final = start(grid, out)
+    again, told = final.communicate()
+    assert final.returncode == 0, told
+    assert f"{kept[-1]} of {cells} cells are finished already" in told
+    for name in TABLES:
+        assert (out / name).read_bytes() == (tmp_path / "reference" / name).read_bytes()
+    assert again.replace(str(out), str(tmp_path / "reference")) == table
+
+
+def stored(out: Path) -> int:
+    """How many cells are finished in the store; reading it is part of the test."""
+    from ssdgym.experiments.runs.store import Store
+
+    with Store(out) as store:
+        return sum(store.others([]))
+
+
+@pytest.mark.slow
+def test_interrupt__ctrl_c_in_the_terminal_ends_every_process_and_says_how_to_go_on(
+    grid: Path, tmp_path: Path
+) -> None:
+    grid.write_text(EXPERIMENT.replace("host_pages: 1000", "host_pages: 100000000"))
+    process = start(grid, tmp_path / "out")
+    while not (tmp_path / "out" / STORE_NAME).is_file():
+        time.sleep(0.05)
+    time.sleep(2.0)
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=30)
+    assert process.returncode == INTERRUPTED
+    assert f"interrupted: 0 of {CELLS} cells" in told and "Traceback" not in told
+    assert ends(process.pid)

@@ -1,0 +1,185 @@
+"""The command line: helpful help, one sentence for wrong input, JSON that scripts can rely on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ssdgym
+from ssdgym.cli import INTERRUPTED, WRONG_INPUT, main
+from ssdgym.cli.options import parse_ftl, parse_seeds
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.results import read_results
+from ssdgym.experiments.runs.expand import CLOSED_LOOP_DEPTH
+
+COMMANDS = (
+    "run",
+    "evaluate",
+    "replay",
+    "validate",
+    "report",
+    "reproduce",
+    "train",
+    "tune",
+    "bench",
+    "doctor",
+    "demo",
+)
+TINY = ("run", "--device", "tiny", "--host-pages", "3000")
+
+
+def test_help__lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(f" {command} " in text for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help__of_every_command_has_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "Examples" in text and text.count(f"ssdgym {command}") >= 2
+
+
+def test_help__loads_none_of_the_heavy_packages() -> None:
+    code = (
+        "import sys, ssdgym.cli\n"
+        "heavy = {'numba', 'torch', 'matplotlib', 'pyarrow', 'pydantic'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_version__is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"ssdgym {ssdgym.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "--device", "no-such-device"], "no device named 'no-such-device'"),
+        (["run", "--workload", "no-such-workload"], "no workload named 'no-such-workload'"),
+        ([*TINY, "--policy", "gredy"], "did you mean greedy?"),
+        ([*TINY, "--requests", "-1"], "--requests"),
+        ([*TINY, "--loops", "3"], "--loops 3: zipf99 is not a trace"),
+        ([*TINY, "--ftl", "placement"], "write it as KEY=VALUE"),
+        ([*TINY, "--ftl", "gc.free_blocks=0"], "gc.free_blocks must be greater than or equal to 1"),
+        ([*TINY, "--placement", "single", "--ftl", "placement=sep_gc"], "placement is already set"),
+        ([*TINY, "--gc-threshold", "2.5"], "a whole number of blocks"),
+        (["evaluate", "--seeds", "9-1"], "ranges from low to high"),
+        (["evaluate", "--agent", "no-such-agent.zip"], "no-such-agent.zip: there is no such agent"),
+        (["train", "--resume", "--overwrite"], "give one of the two"),
+        (["no-such-command"], "No such command"),
+        (["run", "--no-such-option"], "No such option"),
+    ],
+)
+def test_wrong_input__is_one_sentence_on_stderr_and_exit_code_2(
+    arguments: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == WRONG_INPUT
+    output = capsys.readouterr()
+    assert said in output.err and output.err.count("\n") == 1 and output.out == ""
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize("command", ["run", "evaluate", "train", "demo"])
+def test_wrong_input__an_unwritable_folder_is_refused_before_any_work(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "taken").write_text("")
+    assert main([command, "--out", str(tmp_path / "taken" / "results")]) == WRONG_INPUT
+    assert "taken/results: cannot be written" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
+def test_wrong_input__shows_no_traceback_in_a_process_of_its_own() -> None:
+    command = [sys.executable, "-m", "ssdgym", "run", "--device", "no-such-device"]
+    found = subprocess.run(command, capture_output=True, text=True)
+    assert found.returncode == WRONG_INPUT
+    assert found.stderr.startswith("ssdgym: there is no device") and "Traceback" not in found.stderr
+
+
+def test_interrupt__exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ssdgym.cli.checks.check_all", interrupted)
+    assert main(["doctor"]) == INTERRUPTED
+
+
+def test_run__json_has_the_metrics_and_loses_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*TINY, "--json"]) == 0
+    output = capsys.readouterr()
+    found = json.loads(output.out)
+    metrics = found["metrics"]
+    assert metrics["host_pages_written"] == 3_000 and metrics["lost_pages"] == 0
+    assert metrics["write_amplification"] == 1 + metrics["relocated_pages"] / 3_000
+    assert {"erases", "gc_invocations", "energy_uj", "wear"} <= set(metrics)
+    for operation in ("read", "write"):
+        summary = metrics[f"{operation}_latency_ns"]
+        assert {"mean", "p50", "p95", "p99", "p99.9", "p99.99", "max"} <= set(summary)
+    assert found["ftl"] == f"queue_depth={CLOSED_LOOP_DEPTH}"
+    assert found["engine_hash"] and found["version"] == ssdgym.__version__
+    assert output.err == ""
+
+
+def test_run__same_seed_same_metrics_other_seed_others(capsys: pytest.CaptureFixture[str]) -> None:
+    def metrics(seed: str) -> object:
+        assert main([*TINY, "--seed", seed, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)["metrics"]
+
+    assert metrics("1") == metrics("1") != metrics("2")
+
+
+def test_run__writes_the_files_it_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*TINY, "--out", str(tmp_path / "new"), "--timing", "none"]) == 0
+    printed = capsys.readouterr().out
+    for name in ("run.parquet", "run.csv"):
+        path = tmp_path / "new" / name
+        assert str(path) in printed
+        assert [result.ftl for result in read_results(path)] == ["timing=none"]
+
+
+def test_doctor__reports_every_check_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["doctor", "--json"])
+    findings = {finding["check"]: finding for finding in json.loads(capsys.readouterr().out)}
+    assert {"python", "numba", "compile cache", "compiler", "memory", "cores", "traces"} <= set(findings)
+    assert findings["compiler"]["status"] == "ok"
+    assert findings["environments"]["status"] == "ok"
+
+
+def test_doctor__exits_with_1_when_a_check_fails(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SSDGYM_TRACES", str(tmp_path / "missing"))
+    assert main(["doctor", "--json"]) == 1
+    assert "which is not a folder" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"), [("5", [5]), ("1,2,9", [1, 2, 9]), ("100-102", [100, 101, 102]), ("7,1-2", [7, 1, 2])]
+)
+def test_seeds__are_read_as_numbers_lists_and_ranges(text: str, seeds: list[int]) -> None:
+    assert parse_seeds(text) == seeds
+
+
+@pytest.mark.parametrize("text", ["", "a", "3-", "1,1", "5-3", "-1"])
+def test_seeds__refuses_anything_else(text: str) -> None:
+    with pytest.raises(SsdgymError, match="--seeds"):
+        parse_seeds(text)
+
+
+def test_ftl__reads_numbers_and_words_and_sorts_by_name() -> None:
+    found = parse_ftl(["timing=none", "gc.free_fraction=0.05"], placement="sep_gc", allocation=None)
+    assert found == (("gc.free_fraction", 0.05), ("placement", "sep_gc"), ("timing", "none"))

@@ -1,0 +1,206 @@
+"""``ssdgym tune``: errors before any work, a sweep to its end, and one that is killed on the way."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ssdgym.cli import WRONG_INPUT, main
+from ssdgym.cli.tune import FAILED
+from ssdgym.experiments.results import read_results
+
+ray = pytest.importorskip("ray")
+
+AGENT = {
+    "base": {
+        "kind": "agent",
+        "agent": "ppo-smoke",
+        "changes": {
+            "environment.kwargs": {"device": "tiny", "ftl": {"timing": "none"}, "horizon": 128},
+            "n_envs": 2,
+            "total_decisions": 1024,
+            "checkpoint_decisions": 128,
+            "ppo.rollout_steps": 32,
+            "ppo.batch_decisions": 32,
+            "evaluation.episodes": 1,
+        },
+    },
+    "space": {"ppo.learning_rate": {"loguniform": [0.001, 0.1]}},
+    "evaluation": {"workloads": ["zipf80"], "seeds": 2, "host_pages": 256},
+    "trials": 2,
+    "concurrent": 1,
+}
+
+
+@pytest.fixture
+def write_sweep(tmp_path: Path) -> Any:
+    """Write a sweep to a file and return its path; keyword arguments replace fields of `AGENT`."""
+
+    def write(**fields: Any) -> str:
+        path = tmp_path / "sweep.yaml"
+        path.write_text(yaml.safe_dump({**AGENT, **fields}))
+        return str(path)
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    """A local Ray for all tests of this process."""
+    import ssdgym.experiments.tuning.ray_tune  # noqa: F401  (sets what Ray reads as it is imported)
+
+    ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="CRITICAL")
+    yield
+    ray.shutdown()
+
+
+def rows_in(folder: Path) -> list[dict[str, str]]:
+    with (folder / "trials.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["no-such-sweep"], "no sweep named 'no-such-sweep'"),
+        (["gc-threshold", "--size", "small"], "--size"),
+        (["gc-threshold", "--resume", "nothing"], "nothing: holds no sweep to go on with"),
+        (["gc-threshold", "--resume", "a", "--out", "b"], "leave --out out"),
+    ],
+)
+def test_wrong_input__is_one_sentence_and_exit_code_2(
+    arguments: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["tune", *arguments]) == WRONG_INPUT
+    output = capsys.readouterr()
+    assert said in output.err and output.err.count("\n") == 1 and output.out == ""
+    assert not list(tmp_path.iterdir())
+
+
+def test_wrong_input__field_of_the_space_that_does_not_exist(
+    write_sweep: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_sweep(space={"ppo.lerning_rate": {"grid": [0.1]}}, trials=1)
+    assert main(["tune", path, "--out", str(tmp_path / "out")]) == WRONG_INPUT
+    assert "field ppo.lerning_rate is unknown" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_wrong_input__folder_with_a_sweep__says_how_to_go_on(
+    write_sweep: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "sweep.json").write_text("{}")
+    assert main(["tune", write_sweep(), "--out", str(tmp_path)]) == WRONG_INPUT
+    assert f"go on with it by --resume {tmp_path}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"sweep": {"metric": "erases"}}', "holds a sweep with another base"),
+        ("{}", "not the record of a sweep"),
+        ("[", "not the record of a sweep"),
+    ],
+)
+def test_wrong_input__resume_of_another_sweep(
+    content: str, said: str, write_sweep: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "sweep.json").write_text(content)
+    assert main(["tune", write_sweep(), "--resume", str(tmp_path)]) == WRONG_INPUT
+    assert said in capsys.readouterr().err
+
+
+def test_ray__missing__says_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['ray'] = None\n"
+        "from ssdgym.cli import main; sys.exit(main(['tune', 'gc-threshold']))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert found.returncode == WRONG_INPUT
+    assert "needs the package ray: install it with pip install 'ssdgym[tune]'" in found.stderr
+
+
+@pytest.mark.slow
+def test_tune__one_trial_fails__the_others_end_and_the_best_agent_can_be_evaluated(
+    cluster: None, write_sweep: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ends = tmp_path / "ends.yaml"
+    ends.write_text("kind: uniform\nrequests: 3\n")
+    space = {"environment.kwargs.workload": {"grid": ["zipf99", str(ends)]}}
+    out = tmp_path / "out"
+    assert main(["tune", write_sweep(space=space, trials=1), "--out", str(out), "--json"]) == FAILED
+    output = capfd.readouterr()
+    found = json.loads(output.out)
+    assert output.err == ""
+    assert [trial["state"] for trial in found["trials"]] == ["finished", "failed"]
+    assert "ended before the episode's" in found["trials"][1]["error"]
+    assert "in _run_trial" in (out / "trials/0001/error.txt").read_text()
+    assert found["best"] == 0 and found["agent"] == str(out / "best/agent.zip")
+    assert len(read_results(out / "results.parquet")) == 2
+    arguments = ["evaluate", "--agent", found["agent"], "--policy", "greedy", "--device", "tiny"]
+    arguments += ["--ftl", "timing=none", "--seeds", "7-8", "--host-pages", "256", "--settle", "0"]
+    assert main([*arguments, "--workload", "zipf80", "--workers", "1", "--out", str(tmp_path / "e")]) == 0
+
+
+@pytest.mark.slow
+def test_tune__asha_and_heuristics__every_trial_ends_and_the_best_ran_to_its_end(
+    cluster: None, write_sweep: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = write_sweep(
+        base={"kind": "policy", "policy": "greedy", "device": "tiny", "ftl": {"timing": "none"}},
+        space={"ftl.gc.free_blocks": {"grid": [2, 4, 3, 5]}},
+        evaluation={"workloads": ["zipf99"], "seeds": 5, "host_pages": 2000},
+        scheduler={"kind": "asha", "grace_percent": 20, "reduction_factor": 2},
+        trials=1,
+    )
+    assert main(["tune", path, "--out", str(tmp_path / "out"), "--json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    states = [trial["state"] for trial in found["trials"]]
+    # one at a time, and each of them worse than the first: that one is finished, and others are stopped
+    assert (
+        states[0] == "finished" and "stopped early" in states and set(states) <= {"finished", "stopped early"}
+    )
+    assert found["best"] == 0 and "--ftl gc.free_blocks=2" in found["command"]
+
+
+@pytest.mark.slow
+def test_tune__killed_and_resumed__equals_a_sweep_that_was_not(write_sweep: Any, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ssdgym", "tune", write_sweep()]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    subprocess.run([*command, "--out", str(whole)], check=True, **quiet)
+    process = subprocess.Popen([*command, "--out", str(killed)], **quiet)
+    # the first trial has finished, and the second is under way
+    _wait_for(killed / "trials/0001/checkpoint.pt", process)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    first = {path: path.stat().st_mtime_ns for path in (killed / "trials/0000").iterdir() if path.is_file()}
+
+    subprocess.run([*command, "--resume", str(killed)], check=True, **quiet)
+
+    assert first == {path: path.stat().st_mtime_ns for path in first}, "a finished trial was repeated"
+    assert rows_in(killed) == rows_in(whole)
+    assert [row["state"] for row in rows_in(killed)] == ["finished"] * 2
+
+
+def _wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 180
+    while not path.exists():
+        assert process.poll() is None and time.monotonic() < deadline, f"{path} did not come"
+        time.sleep(0.1)

@@ -1,0 +1,216 @@
+"""The HTML report: one file that needs nothing else and leaves out, saying so, what makes no sense."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.analysis.summary import sections
+from ssdgym.experiments.report.html import learned_of, write_html_report
+from ssdgym.experiments.results import Result
+from ssdgym.experiments.runs.evaluate import Cell
+from tests.experiments.synthetic import grid, grid_of_cells
+
+POLICIES = ("greedy", "cost_benefit", "fifo")
+
+
+def real_grid(policies: Sequence[str] = POLICIES, seeds: Sequence[int] = range(100, 105)) -> list[Result]:
+    return grid_of_cells(
+        [
+            Cell("tiny", workload, policy, seed, host_pages=3_000)
+            for workload in ("zipf99", "hot90")
+            for policy in policies
+            for seed in seeds
+        ]
+    )
+
+
+def report_of(results: Sequence[Result], tmp_path: Path, **options: object) -> str:
+    path = write_html_report(results, tmp_path / "report.html", Path("results/x"), **options)  # type: ignore[arg-type]
+    return path.read_text(encoding="utf-8")
+
+
+class Outline(HTMLParser):
+    """The identifiers and headings of a page, and whether its elements are closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.identifiers: list[str] = []
+        self.headings: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.identifiers += [value for name, value in attributes if name == "id" and value]
+        if tag not in ("meta", "link"):
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.identifiers += [value for name, value in attributes if name == "id" and value]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] in ("h2", "h3"):
+            self.headings.append(data)
+
+
+def test_report__has_tables_figures_configuration_and_commands(tmp_path: Path) -> None:
+    text = report_of(real_grid(), tmp_path)
+    assert Outline(text).headings == [
+        "Tables",
+        "All 2 tasks",
+        "Each task",
+        "greedy against the others",
+        "Figures",
+        "Write amplification",
+        "Write latency",
+        "Performance profile",
+        "Probability of improvement",
+        "Configuration",
+        "How to repeat it",
+    ]
+    assert "Mean over 2 tasks of the interquartile mean over 5 seeds; in brackets the 95 % interval" in text
+    assert "<dt>seeds</dt><dd>5 (100-104)</dd>" in text
+    assert "planes_per_die:" in text and "kind: zipf" in text
+    assert "ssdgym evaluate" in text and "--out results/x-again" in text
+    assert "ssdgym replay results/x --row 1" in text and "ssdgym validate results/x" in text
+
+
+def test_report__has_the_numbers_and_intervals_of_the_other_tables(tmp_path: Path) -> None:
+    results = real_grid()
+    text = report_of(results, tmp_path)
+    shown = [
+        (cell.text, cell.interval)
+        for section in sections(results)
+        for row in section.rows
+        for cells in row.cells
+        for cell in cells
+        if cell.estimate is not None
+    ]
+    assert len(shown) == 3 * 3 * 6
+    for value, interval in shown:
+        assert f'>{value} <span class="note">{interval}</span></td>' in text
+
+
+def test_report__needs_nothing_from_anywhere_else(tmp_path: Path) -> None:
+    text = report_of(real_grid(), tmp_path)
+    namespaces = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert set(re.findall(r"https?://[^\s\"'<]+", text)) <= namespaces
+    assert not re.search(r"@import|@font-face|\bsrc=|<img|<iframe|<object", text)
+    assert "default-src 'none'" in text
+
+
+def test_report__is_well_formed_with_unique_identifiers(tmp_path: Path) -> None:
+    identifiers = Outline(report_of(real_grid(), tmp_path)).identifiers
+    assert len(identifiers) > 20 and len(set(identifiers)) == len(identifiers)
+
+
+def test_report__is_the_same_bytes_again(tmp_path: Path) -> None:
+    results = real_grid()
+    assert report_of(results, tmp_path) == report_of(results, tmp_path)
+
+
+def test_report__a_single_policy_is_compared_with_nobody_and_the_report_says_so(tmp_path: Path) -> None:
+    text = report_of(real_grid(["greedy"]), tmp_path)
+    assert "There is a single policy: no performance profile and no probability of improvement." in text
+    headings = Outline(text).headings
+    assert "Write amplification" in headings
+    assert not {"Performance profile", "Probability of improvement"} & set(headings)
+
+
+def test_report__a_single_seed_has_no_intervals_and_the_report_says_so(tmp_path: Path) -> None:
+    text = report_of(real_grid(seeds=[100]), tmp_path)
+    assert "There is a single seed: no interval, no probability of improvement" in text
+    assert "The value of one seed, which has no interval." in text
+    headings = Outline(text).headings
+    assert "Performance profile" in headings and "Probability of improvement" not in headings
+    assert "against the others" not in text and "nan" not in text.casefold().replace("nand", "")
+
+
+def test_report__a_single_result_is_enough(tmp_path: Path) -> None:
+    text = report_of(real_grid(["greedy"], seeds=[100])[:1], tmp_path)
+    assert Outline(text).headings[:2] == ["Before you read on", "Tables"]
+    assert "2.000" in text
+
+
+def test_report__of_an_uneven_grid_says_what_is_left_out(tmp_path: Path) -> None:
+    text = report_of(real_grid()[:-1], tmp_path)
+    assert "seed 104 is left out, since not every policy has them on every task." in text
+    assert "The grid has gaps, which these commands fill." in text
+
+
+def test_report__of_runs_that_cannot_be_compared_still_says_how_to_repeat_them(tmp_path: Path) -> None:
+    results = [r for r in real_grid(["greedy"]) if r.seed < 102 and r.workload == "zipf99"]
+    results += [r for r in real_grid(["fifo"]) if r.seed >= 102 and r.workload == "zipf99"]
+    text = report_of(results, tmp_path)
+    assert "nothing can be compared, since no seed was run with every policy and task" in text
+    assert Outline(text).headings == ["Before you read on", "Configuration", "How to repeat it"]
+
+
+def test_report__says_which_fields_are_assumed_and_which_engines_differ(tmp_path: Path) -> None:
+    results = [replace(result, assumed="read_fraction") for result in real_grid()]
+    results[0] = replace(results[0], engine_hash="another")
+    text = report_of(results, tmp_path)
+    assert "<li>zipf99: read_fraction</li>" in text
+    assert "different versions of ssdgym or its engine" in text
+
+
+def test_report__of_results_without_configurations_says_so(tmp_path: Path) -> None:
+    text = report_of(grid({"greedy": 0.0, "fifo": 0.1}), tmp_path)
+    assert "hold the names of devices and workloads, not their configurations" in text
+    assert "5 of 10 results" not in text and "10 of 10 results do not say how they were made." in text
+
+
+def test_report__of_runs_that_wrote_nothing_has_no_ratios_and_says_so(tmp_path: Path) -> None:
+    read_only = [
+        replace(r, metrics={"erases": 0, "read_latency_ns": {"p50": 50_000.0, "mean": 60_000.0}})
+        for r in real_grid()
+    ]
+    mixed = [r if r.workload == "zipf99" else other for r, other in zip(real_grid(), read_only, strict=True)]
+    for results, figures in (
+        (mixed, ["Write amplification", "Read latency", "Write latency"]),
+        (read_only, ["Read latency"]),
+    ):
+        text = report_of(results, tmp_path)
+        headings = Outline(text).headings
+        assert headings[headings.index("Figures") + 1 : headings.index("Configuration")] == figures
+        assert "Some runs wrote nothing" in text
+
+
+def test_report__names_are_text_not_markup(tmp_path: Path) -> None:
+    text = report_of(grid({"<script>alert(1)</script>": 0.0, "a & b": 0.1}, workloads=("<b>",)), tmp_path)
+    assert "<script>alert" not in text and "&lt;script&gt;alert(1)" in text
+    assert text.count("<script>") == 1
+    Outline(text)
+
+
+def test_report__compares_with_the_policy_it_is_told_to(tmp_path: Path) -> None:
+    text = report_of(real_grid(), tmp_path, reference="fifo")
+    assert "fifo against the others" in Outline(text).headings
+
+
+def test_report__singles_out_what_has_learned(tmp_path: Path) -> None:
+    results = [replace(r, objective="erase" if r.policy == "greedy" else "") for r in real_grid()]
+    assert learned_of(results) == ["greedy"]
+    text = report_of(results, tmp_path)
+    assert "What was learned" in Outline(text).headings
+    assert "all 2 tasks: greedy beats cost_benefit" in text
+
+
+def test_report__refuses_no_results_and_policies_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(SsdgymError, match="results/x: there are no results to report"):
+        report_of([], tmp_path)
+    with pytest.raises(
+        SsdgymError, match="no results of the policy 'gredy'; choose from greedy, cost_benefit"
+    ):
+        report_of(real_grid(), tmp_path, reference="gredy")

@@ -1,0 +1,106 @@
+"""From an experiment to its cells: which, in which order, and what they are called."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ssdgym.config.experiment import load_experiment
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.runs.evaluate import Cell, check_cells, ftl_label
+from ssdgym.experiments.runs.expand import CLOSED_LOOP_DEPTH, agent_labels, expand
+
+FIELDS: dict[str, Any] = {
+    "devices": ["tiny"],
+    "workloads": ["uniform"],
+    "policies": ["greedy"],
+    "seeds": [1],
+    "host_pages": 1_000,
+}
+
+
+def cells(**changes: Any) -> list[Cell]:
+    return expand(load_experiment({**FIELDS, **changes}))
+
+
+def test_order__seeds_run_fastest_and_devices_slowest() -> None:
+    found = cells(
+        devices=["tiny", "demo"],
+        ftls=[{}, {"timing": "none"}],
+        workloads=["uniform", "zipf99"],
+        policies=["greedy", "cost_benefit(exponent=0.5)"],
+        seeds="1-2",
+    )
+    rows = [
+        (cell.device_name, ftl_label(cell.ftl), cell.workload_name, cell.policy, cell.seed) for cell in found
+    ]
+    closed = f"queue_depth={CLOSED_LOOP_DEPTH}"
+    assert len(rows) == len(set(rows)) == 32
+    assert rows[:2] == [("tiny", closed, "uniform", "greedy", 1), ("tiny", closed, "uniform", "greedy", 2)]
+    assert rows[2][3] == "cost_benefit(exponent=0.5)" and rows[4][2] == "zipf99"
+    assert rows[8][1] == "timing=none" and rows[16][0] == "demo"
+
+
+def test_sweeps__take_every_combination_of_device_and_ftl_fields() -> None:
+    found = cells(sweeps={"over_provisioning": [0.1, 0.2], "ftl.gc.free_blocks": [2, 3]})
+    assert [(cell.device_name, dict(cell.ftl)["gc.free_blocks"]) for cell in found] == [
+        ("tiny(over_provisioning=0.1)", 2),
+        ("tiny(over_provisioning=0.1)", 3),
+        ("tiny(over_provisioning=0.2)", 2),
+        ("tiny(over_provisioning=0.2)", 3),
+    ]
+    assert found[0].device.over_provisioning == 0.1
+
+
+def test_sweeps__a_number_of_logical_pages_replaces_the_over_provisioning() -> None:
+    (cell,) = cells(sweeps={"logical_pages": [700], "geometry.blocks_per_plane": [40]})
+    assert cell.device.host_pages == 700 and cell.device.geometry.blocks_per_plane == 40
+    assert cell.device_name == "tiny(logical_pages=700, geometry.blocks_per_plane=40)"
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ("geometry.blocks", "tiny(geometry.blocks=1): field geometry.blocks is unknown"),
+        ("name.first", "a device has no field name.first"),
+        ("colour", "field colour is unknown"),
+    ],
+)
+def test_sweeps__of_a_field_that_a_device_has_not_are_refused(field: str, said: str) -> None:
+    with pytest.raises(SsdgymError, match="sweeps.*" + re.escape(said)):
+        cells(sweeps={field: [1]})
+
+
+def test_queue_depth__is_the_experiment_s_where_it_says_one() -> None:
+    (cell,) = cells(queue_depth=4)
+    assert dict(cell.ftl) == {"queue_depth": 4}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"policies": ["gredy"]}, "did you mean greedy"),
+        ({"policies": ["d_choices(k=3)"]}, "has no parameter 'k'"),
+        ({"host_pages": None}, "workload uniform never ends: set host_pages or requests"),
+        ({"sweeps": {"ftl.gc.free_block": [1]}}, "device tiny: field ftl.gc.free_block is unknown"),
+        ({"preconditioning": "fill", "sweeps": {"ftl.gc.free_blocks": [32]}}, "GC"),
+    ],
+)
+def test_check_cells__refuses_before_anything_runs(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(SsdgymError, match=said):
+        check_cells(cells(**changes))
+
+
+def test_agents__need_names_of_their_own(tmp_path: Path) -> None:
+    paths = [tmp_path / name / "agent.zip" for name in ("a", "b")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_bytes(b"")
+    assert agent_labels(paths) == {"a/agent": paths[0], "b/agent": paths[1]}
+    with pytest.raises(SsdgymError, match="goes by the name a/agent, too"):
+        agent_labels([paths[0], paths[0]])
+    with pytest.raises(SsdgymError, match="there is no such agent"):
+        agent_labels([tmp_path / "missing.zip"])

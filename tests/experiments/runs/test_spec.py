@@ -1,0 +1,121 @@
+"""What a run depends on: complete, the same wherever it is written, and enough to run it again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ssdgym
+from ssdgym.config.device import load_device
+from ssdgym.config.loading import available
+from ssdgym.config.workload import load_workload
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.runs.evaluate import Cell
+from ssdgym.experiments.runs.spec import cell_key, cells_of_spec, spec_of, spec_text
+
+BASE: dict[str, Any] = {
+    "device": "tiny",
+    "workload": "uniform",
+    "policy": "greedy",
+    "seed": 1,
+    "host_pages": 100,
+}
+
+
+def key(**changes: Any) -> str:
+    return cell_key(spec_of(Cell(**(BASE | changes))))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"device": "demo"},
+        {"workload": "zipf99"},
+        {"policy": "fifo"},
+        {"seed": 2},
+        {"host_pages": 101},
+        {"host_pages": None, "requests": 100},
+        {"settle": 1},
+        {"preconditioning": "fill"},
+        {"ftl": (("gc.free_blocks", 3),)},
+    ],
+    ids=lambda changes: ",".join(changes),
+)
+def test_key__changes_with_everything_that_matters(changes: dict[str, Any]) -> None:
+    assert key(**changes) != key()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"label": "another name"},
+        {"device_label": "another name"},
+        {"device": load_device("tiny").model_copy(update={"name": "mine", "description": "of mine"})},
+        {"ftl": (("gc.free_blocks", 2),)},
+    ],
+    ids=["workload's label", "device's label", "device's name", "the device's own FTL"],
+)
+def test_key__is_the_same_whatever_things_are_called(changes: dict[str, Any]) -> None:
+    assert key(**changes) == key()
+
+
+def test_key__defaults_of_a_policy_s_parameters_may_be_written_out() -> None:
+    assert key(policy="d_choices") == key(policy="d_choices(d=10)") != key(policy="d_choices(d=9)")
+
+
+def test_key__changes_with_the_version_and_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = key()
+    monkeypatch.setattr(ssdgym, "__version__", "99")
+    other_version = key()
+    monkeypatch.setattr("ssdgym.engine.kernel.engine_hash", lambda: "another")
+    assert len({before, other_version, key()}) == 3
+
+
+def test_key__changes_with_the_content_of_a_trace(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("128166372003061629,hm,0,Write,0,4096,100\n")
+    changes = {"workload": str(trace), "host_pages": None}
+    before = key(**changes)
+    trace.write_text("128166372003061629,hm,0,Write,4096,4096,100\n" * 2)
+    assert key(**changes) != before
+
+
+@pytest.mark.parametrize("name", available("workloads"))
+def test_spec__of_every_workload_is_read_back_from_json(name: str) -> None:
+    cell = Cell(**(BASE | {"workload": name}))
+    spec = json.loads(spec_text(spec_of(cell)))
+    (again,) = cells_of_spec(spec, "here")
+    assert again.workload == load_workload(name) and again.device == load_device("tiny")
+    assert spec_of(again) == spec_of(cell)
+    assert (again.workload_name, again.device_name) == (name, "tiny")
+
+
+def test_spec__of_an_agent_names_its_batch_and_the_hash_of_its_file(tmp_path: Path) -> None:
+    agent = tmp_path / "agent.zip"
+    agent.write_bytes(b"weights")
+    cell = Cell(**(BASE | {"policy": "mine", "agent": agent}))
+    spec = spec_of(cell, [1, 2])
+    assert [again.seed for again in cells_of_spec(spec, "here")] == [1, 2]
+    assert cell_key(spec) != cell_key(spec_of(cell, [1]))
+    agent.write_bytes(b"others")
+    assert cell_key(spec) != cell_key(spec_of(cell, [1, 2]))
+    with pytest.raises(SsdgymError, match="row 3: the agent .* has changed"):
+        cells_of_spec(spec, "results.csv, row 3")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"format": 99}, "another version"),
+        ({"traces": ["0"]}, "a trace that it played has changed"),
+        ({"names": None}, "does not describe a run"),
+        ({"ftl": 3}, "does not describe a run"),
+        ({"device": {"name": "x"}}, "field geometry is missing"),
+    ],
+)
+def test_spec__a_damaged_one_is_refused(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(SsdgymError, match=said):
+        cells_of_spec({**spec_of(Cell(**BASE)), **change}, "results.csv, row 1")

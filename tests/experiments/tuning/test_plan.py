@@ -1,0 +1,126 @@
+"""A sweep is checked whole before anything runs: fields, values, held-out workloads and seeds, metric."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ssdgym.config.sweep import load_sweep
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.tuning.plan import plan_trials
+
+HELD_OUT = {"workloads": ["zipf80"], "seeds": 2, "host_pages": 1000}
+
+
+def policy_sweep(space: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    base = {"kind": "policy", "policy": "d_choices", "device": "tiny", "ftl": {"gc": {"free_blocks": 2}}}
+    return {"base": base, "space": space, "evaluation": HELD_OUT, **fields}
+
+
+def agent_sweep(space: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    base = {"kind": "agent", "agent": "ppo-smoke"}
+    return {"base": base, "space": space, "evaluation": HELD_OUT, **fields}
+
+
+def plan(source: dict[str, Any]) -> list[Any]:
+    return plan_trials(load_sweep(source))
+
+
+def test_policy__parameters_go_into_its_label_and_the_ftl() -> None:
+    space = {"policy.d": {"grid": [3, 5]}, "ftl.gc.free_blocks": {"grid": [3]}}
+    trials = plan(policy_sweep(space))
+    assert [trial.label for trial in trials] == ["d_choices(d=3)", "d_choices(d=5)"]
+    assert {cell.ftl for trial in trials for cell in trial.cells} == {(("gc.free_blocks", 3),)}
+    assert [cell.seed for cell in trials[0].cells] == [2**32, 2**32 + 1]
+
+
+def test_policy__and_device_can_be_swept() -> None:
+    trials = plan(policy_sweep({"policy": {"grid": ["greedy", "fifo"]}, "device": {"grid": ["demo"]}}))
+    assert [(trial.label, trial.cells[0].device) for trial in trials] == [
+        ("greedy", "demo"),
+        ("fifo", "demo"),
+    ]
+
+
+def test_agent__parameters_go_into_its_training() -> None:
+    trials = plan(agent_sweep({"ppo.gamma": {"grid": [0.9, 0.99]}, "n_envs": {"grid": [4]}}))
+    assert [trial.training.ppo.gamma for trial in trials] == [0.9, 0.99]
+    assert trials[0].label == "trial 0 (ppo.gamma=0.9, n_envs=4)"
+    # measured on the device and the FTL that it is trained on
+    assert trials[0].cells[0].device == "demo" and trials[0].cells[0].ftl == (("timing", "none"),)
+
+
+def test_command__repeats_the_trial_on_other_seeds() -> None:
+    trial = plan(policy_sweep({"policy.d": {"grid": [3]}}))[0]
+    assert trial.command(None, range(7, 9)) == (
+        "ssdgym evaluate --policy 'd_choices(d=3)' --device tiny --ftl gc.free_blocks=2 "
+        "--workload zipf80 --seeds 7-8 --host-pages 1000 --settle 0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("space", "said"),
+    [
+        ({"ppo.lerning_rate": {"grid": [1e-3]}}, "field ppo.lerning_rate is unknown"),
+        ({"ppo.gamma": {"grid": [2.0]}}, "field ppo.gamma must be less than or equal to 1"),
+        ({"environment.kwargs.candidats": {"grid": [4]}}, "has no such argument"),
+        ({"environment.kwargs.device": {"grid": ["no-such"]}}, "no device named 'no-such'"),
+        ({"seed.x": {"grid": [4]}}, "seed has no fields"),
+        ({"environment.kwargs.workload": {"grid": ["zipf80"]}}, "whose writes the agent is trained on"),
+        (
+            {"environment.kwargs.workload": {"grid": [["zipf99", {"kind": "zipf", "theta": 0.8}]]}},
+            "whose writes the agent is trained on",
+        ),
+        ({"evaluation.kwargs.workload": {"grid": ["zipf80"]}}, "whose writes the agent is trained on"),
+        ({"evaluation.first_seed": {"grid": [2**32 - 1]}}, "the training validates on"),
+    ],
+)
+def test_agent__wrong_trial__is_refused_by_name(space: dict[str, Any], said: str) -> None:
+    with pytest.raises(SsdgymError, match="^trial 0 ") as error:
+        plan(agent_sweep(space))
+    assert said in str(error.value)
+
+
+def test_agent__workload_with_the_same_writes_is_not_held_out() -> None:
+    # its reads are others, but it writes what zipf99 writes, which the training uses by default
+    with pytest.raises(SsdgymError, match="zipf99_rw, whose writes the agent is trained on"):
+        plan(
+            agent_sweep({"seed": {"grid": [1]}}, evaluation={"workloads": ["zipf99_rw"], "host_pages": 1000})
+        )
+
+
+def test_agent__seeds_that_training_may_draw_are_refused() -> None:
+    with pytest.raises(SsdgymError, match=r"evaluation.first_seed is 5, .* begin at that number"):
+        plan(agent_sweep({"seed": {"grid": [1]}}, evaluation={**HELD_OUT, "first_seed": 5}))
+
+
+@pytest.mark.parametrize(
+    ("space", "said"),
+    [
+        ({"policy.e": {"grid": [1]}}, "policy d_choices has no parameter 'e'"),
+        ({"ftl.gc.free_block": {"grid": [3]}}, "field ftl.gc.free_block is unknown"),
+        ({"ftl.gc.free_blocks": {"grid": [3000]}}, "cannot be reached"),
+        ({"policy": {"grid": ["gredy"]}}, "did you mean greedy?"),
+        ({"gc.free_blocks": {"grid": [3]}}, "there is no field gc.free_blocks to sweep"),
+    ],
+)
+def test_policy__wrong_trial__is_refused_by_name(space: dict[str, Any], said: str) -> None:
+    with pytest.raises(SsdgymError, match="^trial 0 ") as error:
+        plan(policy_sweep(space))
+    assert said in str(error.value)
+
+
+def test_metric__that_does_not_exist__is_refused() -> None:
+    with pytest.raises(SsdgymError, match="no metric 'wa'; correct metric to one of write_amplification"):
+        plan(policy_sweep({"policy": {"grid": ["greedy"]}}, metric="wa"))
+
+
+def test_metric__of_time_without_timing__is_refused() -> None:
+    with pytest.raises(SsdgymError, match="needs time"):
+        plan(
+            policy_sweep(
+                {"policy": {"grid": ["greedy"]}, "ftl.timing": {"grid": ["none"]}},
+                metric="write_latency_ns/p99",
+            )
+        )
