@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
 
+from ssdgym.deprecation import warn_renamed
 from ssdgym.errors import SsdgymError
 
 ModelT = TypeVar("ModelT")
@@ -21,9 +22,24 @@ _YAML_SUFFIXES = (".yaml", ".yml")
 
 
 class Config(BaseModel):
-    """Base of every configuration model: immutable, and unknown fields are errors."""
+    """Base of every configuration model: immutable, and unknown fields are errors.
+
+    Attributes:
+        old_fields: former names of fields with the present ones; they are accepted with a warning.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    old_fields: ClassVar[Mapping[str, str]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_old_fields(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        renamed = {old: new for old, new in cls.old_fields.items() if old in data and new not in data}
+        for old, new in renamed.items():
+            warn_renamed(f"field {old}", new)
+        return {renamed.get(name, name): value for name, value in data.items()} if renamed else data
 
 
 def load_config(
