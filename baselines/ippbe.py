@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ssdgym.engine.layout import MAX_PAIRS, SINGLE_PLANE, STRICT, SUB_BLOCK_SET
+from ssdgym.engine.core.records import MAX_PAIRS, SINGLE_PLANE, STRICT, SUB_BLOCK_SET
 from ssdgym.policy import (
     eligible,
     fullest_block,

@@ -1,6 +1,6 @@
 """Parallel garbage collection: the planes of a die collect their blocks of the same number together."""
 
-from ssdgym.engine.layout import MAX_PAIRS
+from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.policy import fullest_block, legal_set, siblings_of, victim_policy, whole_block, whole_mask
 
 

@@ -74,7 +74,7 @@ def _package(name: str, tested: tuple[str, ...], *, optional: bool) -> Finding:
 
 
 def _cache() -> Iterator[Finding]:
-    from ssdgym.engine.kernel import compile_cache_folder
+    from ssdgym.engine.core.kernel import compile_cache_folder
 
     folder = compile_cache_folder()
     try:
@@ -89,7 +89,7 @@ def _cache() -> Iterator[Finding]:
 
 def _compiler() -> Iterator[Finding]:
     """Compile and run a kernel of a few lines; the engine's own may take a minute."""
-    from ssdgym.engine.kernel import kernel
+    from ssdgym.engine.core.kernel import kernel
 
     started = time.perf_counter()
     total = kernel(_sum_of_squares)(1_000)

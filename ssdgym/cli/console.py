@@ -70,7 +70,7 @@ def advance_to(bar: Progress, done: int, total: int | None) -> None:
 
 def compile_note(*, quiet: bool) -> None:
     """Say why the first run takes long, where the compiled engine is not in the cache yet."""
-    from ssdgym.engine.kernel import compile_cache_folder
+    from ssdgym.engine.core.kernel import compile_cache_folder
 
     if not any(compile_cache_folder().rglob("*.nbc")):
         progress_note("compiling the engine, once for this version: about a minute", quiet=quiet)

@@ -14,10 +14,11 @@ import numpy as np
 from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, with_ftl
 from ssdgym.config.recorded import PlayedConfig
 from ssdgym.config.workload import is_endless, load_workload
-from ssdgym.engine import codes
-from ssdgym.engine.device import first_invalid_action, loop_addresses, observe_batch, step_batch
-from ssdgym.engine.layout import ERASE_PAIR, MAX_PAIRS, State
-from ssdgym.engine.observe import CANDIDATE_COLUMNS, CONTEXT_COLUMNS, View
+from ssdgym.engine.core import status as codes
+from ssdgym.engine.core.family import State
+from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
+from ssdgym.engine.entries import first_invalid_action, loop_addresses, observe_batch, step_batch
+from ssdgym.engine.erase.features import CANDIDATE_COLUMNS, CONTEXT_COLUMNS, View
 from ssdgym.envs.rewards import Reward
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy, new_choice

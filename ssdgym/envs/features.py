@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ssdgym.engine.layout import MAX_PAIRS
+from ssdgym.engine.core.records import MAX_PAIRS
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ssdgym.config.device import FtlConfig
-from ssdgym.engine.layout import MAX_PAIRS
+from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.envs.episodes import Options
 from ssdgym.envs.erase_env import EraseEnv, EraseVectorEnv, names_of
 from ssdgym.errors import SsdgymError

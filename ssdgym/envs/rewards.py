@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.layout import State
+from ssdgym.engine.core.family import State
 from ssdgym.errors import SsdgymError
 
 #: Term -> what it counts and the unit of it.

@@ -22,11 +22,11 @@ A composition can have a name of its own::
 Packages of policies are found by the entry point group ``ssdgym.policies``.
 """
 
-from ssdgym.engine.index import fullest_block, next_fullest
-from ssdgym.engine.kernel import kernel
-from ssdgym.engine.legality import legal_set
-from ssdgym.engine.rng import POLICY_STREAM
-from ssdgym.engine.victims import (
+from ssdgym.engine.blocks.lists import fullest_block, next_fullest
+from ssdgym.engine.core.kernel import kernel
+from ssdgym.engine.core.rng import POLICY_STREAM
+from ssdgym.engine.erase.legality import legal_set
+from ssdgym.engine.erase.victims import (
     blocks_of,
     choose_best_set,
     eligible,

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig, changed_device
-from ssdgym.engine.gc import POLICY_SIGNATURE
-from ssdgym.engine.kernel import compiled_address
-from ssdgym.engine.layout import ERASE_PAIR, MAX_PAIRS
+from ssdgym.engine.core.kernel import compiled_address
+from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
+from ssdgym.engine.erase.view import POLICY_SIGNATURE
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import label_of, parse_policy
 

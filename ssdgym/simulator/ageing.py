@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ssdgym.config.workload import WorkloadConfig
-from ssdgym.engine.kernel import engine_hash
-from ssdgym.engine.layout import State
+from ssdgym.engine.core.family import State
+from ssdgym.engine.core.kernel import engine_hash
 from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, write_atomically
 from ssdgym.policy import get_policy

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.format import format_device
-from ssdgym.engine.latency import BINS
-from ssdgym.engine.layout import (
+from ssdgym.engine.core.family import Sizes, State
+from ssdgym.engine.core.records import (
     DYNAMIC,
     GEOMETRY,
     HARDWARE,
@@ -21,6 +20,8 @@ from ssdgym.engine.layout import (
     HOTNESS_GROUPS,
     IN_STREAMS,
     LATE,
+    MAX_PAIRS,
+    MAX_STREAMS,
     NO_ISOLATION,
     RELAXED,
     SINGLE_PLANE,
@@ -30,10 +31,10 @@ from ssdgym.engine.layout import (
     SUB_BLOCK_RUN,
     SUB_BLOCK_SET,
     WHOLE_BLOCK,
-    Sizes,
-    State,
-    allocate,
 )
+from ssdgym.engine.page.format import format_device
+from ssdgym.engine.page.state import ARRAYS
+from ssdgym.engine.time.latency import BINS
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator.tables import table_fields, table_sizes
 
@@ -193,7 +194,7 @@ def _check_times(device: DeviceConfig) -> None:
 
 def _too_large(sizes: Sizes) -> str:
     """What to make smaller; the table of hotness only where it has more words than there are pages."""
-    table = "ftl.hotness.counters, " if sizes.hotness > sizes.pages else ""
+    table = "ftl.hotness.counters, " if sizes["hotness"] > sizes["pages"] else ""
     return (
         f"this machine has not as much memory; make the geometry, {table}ftl.window_pages, the latencies "
         "recorded or the number of devices smaller"
@@ -204,7 +205,7 @@ def _allocate(devices: Sequence[DeviceConfig], sizes: Sizes) -> State:
     """Zeroed arrays, unless they are more than the machine has memory for."""
     names = ", ".join(dict.fromkeys(device.name for device in devices))
     try:
-        state = allocate(len(devices), sizes)
+        state = ARRAYS.allocate(len(devices), sizes)
     except (MemoryError, ValueError):  # numpy's for more bytes than can be had, or than can be numbered
         raise SsdgymError(f"device {names}: {_too_large(sizes)}.") from None
     needed = sum(array.nbytes for array in state)
@@ -224,7 +225,7 @@ def make_state(devices: Sequence[DeviceConfig], seeds: Sequence[int], recording:
 
     state = _allocate(
         devices,
-        Sizes(
+        dict(
             logical_pages=max(device.host_pages for device in devices),
             pages=largest("physical_pages"),
             sub_blocks=max(
@@ -233,15 +234,17 @@ def make_state(devices: Sequence[DeviceConfig], seeds: Sequence[int], recording:
             ),
             blocks=max(d.geometry.planes * d.geometry.blocks_per_plane for d in devices),
             planes=largest("planes"),
+            jobs=largest("planes") * MAX_PAIRS,
+            open=largest("planes") * MAX_STREAMS,
             buckets=max(d.usable.planes * (d.usable.pages_per_block + 1) for d in devices),
             **{name: max(1, *(sizes[name] for sizes in tables)) for name in tables[0]},
             dies=largest("dies"),
             channels=largest("channels"),
-            leaves=1 << max(map(_leaf_bits, devices)),
+            events=2 << max(map(_leaf_bits, devices)),
             window=max(map(_window, devices)),
             latencies=recording.latencies,
             bins=BINS if any(device.ftl.timing == "event" for device in devices) else 1,
-            tail=recording.slowest,
+            tail=recording.slowest + 1,
         ),
     )
     for i, (device, seed) in enumerate(zip(devices, seeds, strict=True)):

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.audit import count_lost
-from ssdgym.engine.latency import bin_middles
-from ssdgym.engine.layout import State
+from ssdgym.engine.core.family import State
+from ssdgym.engine.page.audit import count_lost
+from ssdgym.engine.time.latency import bin_middles
 from ssdgym.requests import READ, WRITE
 from ssdgym.simulator.tables import table_bytes
 

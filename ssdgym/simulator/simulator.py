@@ -13,9 +13,11 @@ from pydantic import BaseModel
 from ssdgym.config.device import DeviceConfig, FtlConfig
 from ssdgym.config.loading import Source
 from ssdgym.config.workload import WorkloadConfig, is_endless, load_workload
-from ssdgym.engine import codes
-from ssdgym.engine.device import advance, apply
-from ssdgym.engine.layout import COUNTERS, ERASE_PAIR, GEOMETRY, MAX_PAIRS, State, policy_arrays
+from ssdgym.engine.core import status as codes
+from ssdgym.engine.core.family import State
+from ssdgym.engine.core.records import COUNTERS, ERASE_PAIR, GEOMETRY, MAX_PAIRS
+from ssdgym.engine.entries import advance, apply
+from ssdgym.engine.erase.view import policy_arrays
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, device_for, get_policy, new_choice
 from ssdgym.requests import FLUSH, REQUEST, WRITE
@@ -288,7 +290,7 @@ class Simulator:
     def advance(self, *, last: bool = True) -> int:
         """Run to the end of the input or horizon, or to a decision the caller takes.
 
-        Returns ``INPUT_ENDED``, ``HORIZON`` or ``ERASE_DECISION`` of :mod:`ssdgym.engine.codes`. With
+        Returns ``INPUT_ENDED``, ``HORIZON`` or ``ERASE_DECISION`` of :mod:`ssdgym.engine.core.status`. With
         ``last`` false more input is to follow, and the device stops the moment the input ends.
         """
         inside = self.policy is not None and self.policy.compiled

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.layout import State
+from ssdgym.engine.core.family import State
 
 
 def copy_device(state: State, i: int) -> State:
     """A batch of one: an independent copy of device ``i``."""
-    return State(*(array[i : i + 1].copy() for array in state))
+    return type(state)(*(array[i : i + 1].copy() for array in state))
 
 
 def restore_device(state: State, i: int, saved: State) -> None:

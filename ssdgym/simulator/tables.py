@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.groups import words_of
-from ssdgym.engine.hotness import PER_WORD
-from ssdgym.engine.layout import State
+from ssdgym.engine.core.family import State
+from ssdgym.engine.speedupgc.groups import words_of
+from ssdgym.engine.speedupgc.hotness import PER_WORD
 from ssdgym.errors import SsdgymError
 
 #: Sums of a benefit's cross-products have to stay below this.

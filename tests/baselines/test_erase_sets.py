@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.engine.codes import ERASE_DECISION
-from ssdgym.engine.layout import INDEXED, policy_arrays
+from ssdgym.engine.core.records import INDEXED
+from ssdgym.engine.core.status import ERASE_DECISION
+from ssdgym.engine.erase.view import policy_arrays
 from ssdgym.policy import device_for, get_policy, new_choice
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.devices import device, random_writes

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.codes import ERASE_DECISION
-from ssdgym.engine.layout import INDEXED, POOLED, policy_arrays
+from ssdgym.engine.core.records import INDEXED, POOLED
+from ssdgym.engine.core.status import ERASE_DECISION
+from ssdgym.engine.erase.view import policy_arrays
 from ssdgym.policy import device_for, get_policy, new_choice
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.devices import device, random_writes

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ssdgym.engine.codes import ERASE_DECISION
-from ssdgym.engine.layout import INDEXED, policy_arrays
+from ssdgym.engine.core.records import INDEXED
+from ssdgym.engine.core.status import ERASE_DECISION
+from ssdgym.engine.erase.view import policy_arrays
 from ssdgym.policy import get_policy, new_choice
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.devices import full_device, mixed_requests

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.layout import State
+from ssdgym.engine.core.family import State
 from ssdgym.requests import READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator.build import thresholds_of
 
@@ -91,7 +91,7 @@ def differences(a: State, i: int, b: State, j: int) -> list[str]:
     Arrays of a batch padded to a larger device are compared over the length that both have.
     """
     found = []
-    for name, x, y in zip(State._fields, a, b, strict=True):
+    for name, x, y in zip(a._fields, a, b, strict=True):
         if name in RECORDINGS:
             continue
         common = tuple(slice(min(sizes)) for sizes in zip(x.shape[1:], y.shape[1:], strict=True))

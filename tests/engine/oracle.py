@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.layout import INDEXED, MAX_STREAMS
+from ssdgym.engine.core.records import INDEXED, MAX_STREAMS
 from ssdgym.requests import FLUSH, READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.metrics import metrics_of

@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssdgym.engine.best_sets import best_set
-from ssdgym.engine.codes import ILLEGAL_BLOCK, ILLEGAL_MASK, NOTHING_TO_GAIN, OK
-from ssdgym.engine.kernel import kernel
-from ssdgym.engine.layout import INDEXED, Device, PolicyView, policy_view
-from ssdgym.engine.legality import check_erase_set
-from ssdgym.engine.masks import full_mask, is_run
+from ssdgym.engine.core.bits import full_mask, is_run
+from ssdgym.engine.core.kernel import kernel
+from ssdgym.engine.core.records import INDEXED
+from ssdgym.engine.core.status import ILLEGAL_BLOCK, ILLEGAL_MASK, NOTHING_TO_GAIN, OK
+from ssdgym.engine.erase.legality import check_erase_set
+from ssdgym.engine.erase.view import PolicyView, policy_view
+from ssdgym.engine.page.state import PageDevice as Device
+from ssdgym.engine.speedupgc.best_sets import best_set
 from ssdgym.policy import new_choice
 from ssdgym.simulator.build import Recording, make_state
 from tests.engine.devices import device

@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssdgym.engine.audit_sets import check_groups
-from ssdgym.engine.groups import ANYTHING, first_of, reclassify, withdraw
-from ssdgym.engine.kernel import kernel
-from ssdgym.engine.layout import INDEXED, POOLED, State, device_of, group_view
+from ssdgym.engine.core.family import State
+from ssdgym.engine.core.kernel import kernel
+from ssdgym.engine.core.records import INDEXED, POOLED
+from ssdgym.engine.page.state import device_of
+from ssdgym.engine.speedupgc.audit import check_groups
+from ssdgym.engine.speedupgc.groups import ANYTHING, first_of, reclassify, withdraw
+from ssdgym.engine.speedupgc.records import group_view
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.tables import group_limit
 from tests.engine.devices import device

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssdgym.engine.hotness import _degree, count_update, hotness_group
-from ssdgym.engine.kernel import kernel
-from ssdgym.engine.layout import State, device_of
+from ssdgym.engine.core.family import State
+from ssdgym.engine.core.kernel import kernel
+from ssdgym.engine.page.state import device_of
+from ssdgym.engine.speedupgc.hotness import _degree, count_update, hotness_group
 from ssdgym.simulator.build import Recording, make_state
 from tests.engine.devices import device
 

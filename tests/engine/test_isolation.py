@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.audit import FAULTS, first_fault
-from ssdgym.engine.codes import ERASE_DECISION
+from ssdgym.engine.core.status import ERASE_DECISION
+from ssdgym.engine.page.audit import FAULTS, first_fault
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Simulator
 from tests.engine.devices import device, full_device, mixed_requests, random_writes, writes

@@ -13,8 +13,8 @@ import pytest
 from numba.core import config
 from numba.core.cpu import CPUTargetOptions
 
-from ssdgym.engine import kernel as door
-from ssdgym.engine.device import _LOOPS
+from ssdgym.engine.core import kernel as door
+from ssdgym.engine.entries import _LOOPS
 
 
 def three() -> int:
@@ -51,7 +51,7 @@ def test_compile_cache__any_engine_source_changes__another_folder(own_engine: Pa
     """numba itself does not notice that an imported kernel has changed."""
     before = door.compile_cache_folder()
     names = {before}
-    sources = sorted(own_engine.glob("*.py"))
+    sources = sorted(own_engine.rglob("*.py"))
     for source in sources:
         source.write_text(source.read_text() + "\n# changed\n")
         door.engine_hash.cache_clear()
@@ -61,7 +61,7 @@ def test_compile_cache__any_engine_source_changes__another_folder(own_engine: Pa
 
 def test_compile_cache__same_sources__same_folder(own_engine: Path) -> None:
     before = door.compile_cache_folder()
-    for source in own_engine.glob("*.py"):
+    for source in own_engine.rglob("*.py"):
         os.utime(source, (1, 1))
     door.engine_hash.cache_clear()
     assert door.compile_cache_folder() == before
@@ -124,7 +124,7 @@ import numpy as np
 import gymnasium as gym
 import ssdgym.envs
 from numba.core import config
-from ssdgym.engine.device import advance
+from ssdgym.engine.entries import advance
 from ssdgym.simulator import Simulator
 from tests.engine.devices import POLICIES, device, full_device, mixed_requests
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssdgym.engine.kernel import kernel
-from ssdgym.engine.latency import BINS, bin_middles, bin_of, record_latency
-from ssdgym.engine.layout import Device
+from ssdgym.engine.core.kernel import kernel
+from ssdgym.engine.page.state import PageDevice as Device
+from ssdgym.engine.time.latency import BINS, bin_middles, bin_of, record_latency
 from ssdgym.requests import READ, WRITE
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.metrics import latency_summary

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.codes import ERASE_DECISION, HORIZON
+from ssdgym.engine.core.status import ERASE_DECISION, HORIZON
 from ssdgym.envs.episodes import DEFAULT_PROPOSERS, Episodes, Options
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import available_policies

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.layout import State
+from ssdgym.engine.core.family import State
 from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv
 from ssdgym.envs.episodes import Episodes, Options
 from ssdgym.policy import available_policies, get_policy

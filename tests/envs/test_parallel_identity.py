@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.layout import State
+from ssdgym.engine.core.family import State
 from ssdgym.envs import ParallelEraseEnv, ParallelEraseVectorEnv
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.snapshot import copy_device

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.engine.audit import FAULTS, first_fault
+from ssdgym.engine.page.audit import FAULTS, first_fault
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.devices import POLICIES, device, full_device, mixed_requests, random_writes

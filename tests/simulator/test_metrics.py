@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ssdgym.engine.layout import State
+from ssdgym.engine.core.family import State
 from ssdgym.requests import READ, REQUEST, WRITE
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.build import make_state

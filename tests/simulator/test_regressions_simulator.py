@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.engine.audit import FAULTS, first_fault
-from ssdgym.engine.codes import ERASE_DECISION
+from ssdgym.engine.core.status import ERASE_DECISION
+from ssdgym.engine.page.audit import FAULTS, first_fault
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy, victim_policy
 from ssdgym.requests import FLUSH, READ, REQUEST, TRIM, WRITE

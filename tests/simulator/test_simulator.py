@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.engine.codes import ERASE_DECISION, HORIZON, INPUT_ENDED
+from ssdgym.engine.core.status import ERASE_DECISION, HORIZON, INPUT_ENDED
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy
 from ssdgym.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, REQUEST, TRIM, WRITE

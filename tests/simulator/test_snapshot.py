@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from ssdgym.engine.codes import ERASE_DECISION
+from ssdgym.engine.core.status import ERASE_DECISION
 from ssdgym.simulator import Simulator
 from tests.engine.devices import POLICIES, differences, full_device, mixed_requests, random_writes
 

@@ -102,7 +102,7 @@ class Cell:
             spec: all that the cell depends on, where that is known already.
         """
         from ssdgym.config.workload import assumptions, load_workload
-        from ssdgym.engine.kernel import engine_hash
+        from ssdgym.engine.core.kernel import engine_hash
         from ssdgym.experiments.runs.spec import spec_of, spec_text
 
         return Result(

@@ -72,7 +72,7 @@ def cell_key(spec: dict[str, Any]) -> str:
     Two devices that differ only in what they are called have the same key. The code is the version of ssdgym,
     the engine (numba included), the workloads and the simulator, and the policy's or the agents' sources.
     """
-    from ssdgym.engine.kernel import engine_hash
+    from ssdgym.engine.core.kernel import engine_hash
     from ssdgym.experiments.runs.evaluate import ftl_changes
     from ssdgym.policy import device_for, get_policy
 

@@ -140,7 +140,7 @@ class Store:
         self._put([(key, spec, "failed", None, None, error) for key, spec in cells])
 
     def _put(self, rows: list[tuple[Any, ...]]) -> None:
-        from ssdgym.engine.kernel import engine_hash
+        from ssdgym.engine.core.kernel import engine_hash
 
         with self._told():
             self._database.execute("BEGIN")
@@ -154,7 +154,7 @@ class Store:
 
     def others(self, keys: Iterable[str]) -> tuple[int, int]:
         """How many finished cells are not among these: of this version and engine, and of another one."""
-        from ssdgym.engine.kernel import engine_hash
+        from ssdgym.engine.core.kernel import engine_hash
 
         wanted = set(keys)
         ours = foreign = 0

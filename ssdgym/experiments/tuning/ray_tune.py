@@ -246,7 +246,7 @@ def _cluster(sweep: SweepConfig, address: str | None) -> Iterator[None]:
 
 def _record(sweep: SweepConfig) -> dict[str, Any]:
     """What makes two sweeps the same."""
-    from ssdgym.engine.kernel import engine_hash
+    from ssdgym.engine.core.kernel import engine_hash
 
     return {
         "sweep": sweep.model_dump(mode="json", exclude={"sizes", "description"}),

@@ -1,0 +1,1 @@
+"""Books of the blocks: pool, age list, buckets by invalid pages, open blocks of streams."""

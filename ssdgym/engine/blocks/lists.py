@@ -1,0 +1,172 @@
+"""The index of a plane: its blocks by age and by number of invalid pages, and its pool of writable blocks.
+
+All lists are intrusive and doubly linked through the block records, so every operation is O(1).
+"""
+
+from __future__ import annotations
+
+from ssdgym.engine.core.kernel import helper, inlined
+from ssdgym.engine.core.records import INDEXED, POOLED
+from ssdgym.engine.speedupgc.best_sets import mark_dirty
+
+
+@inlined
+def _bucket_number(geometry, plane, invalid):
+    return plane * (geometry.pages_per_block + 1) + invalid
+
+
+@inlined
+def _append_to_bucket(dev, geometry, block):
+    record = dev.block[block]
+    bucket = dev.bucket[_bucket_number(geometry, record.plane, record.invalid)]
+    tail = bucket.tail
+    record.previous_bucket = tail
+    record.next_bucket = -1
+    if tail >= 0:
+        dev.block[tail].next_bucket = block
+    else:
+        bucket.head = block
+    bucket.tail = block
+    plane = dev.plane[record.plane]
+    if record.invalid > plane.fullest:
+        plane.fullest = record.invalid
+
+
+@inlined
+def _unlink_from_bucket(dev, geometry, block):
+    record = dev.block[block]
+    before = record.previous_bucket
+    after = record.next_bucket
+    if before >= 0:
+        dev.block[before].next_bucket = after
+    else:
+        dev.bucket[_bucket_number(geometry, record.plane, record.invalid)].head = after
+    if after >= 0:
+        dev.block[after].previous_bucket = before
+    else:
+        dev.bucket[_bucket_number(geometry, record.plane, record.invalid)].tail = before
+
+
+@inlined
+def raise_invalid(dev, geometry, block):
+    """One more page of an indexed block is invalid: to the tail of the next bucket."""
+    _unlink_from_bucket(dev, geometry, block)
+    dev.block[block].invalid += 1
+    _append_to_bucket(dev, geometry, block)
+    mark_dirty(dev, geometry, block)
+
+
+@inlined
+def enter_index(dev, geometry, block):
+    """Append a block to the age list and to its bucket."""
+    record = dev.block[block]
+    plane = dev.plane[record.plane]
+    record.status |= INDEXED
+    record.previous_age = plane.age_tail
+    record.next_age = -1
+    if plane.age_tail >= 0:
+        dev.block[plane.age_tail].next_age = block
+    else:
+        plane.age_head = block
+    plane.age_tail = block
+    plane.indexed_blocks += 1
+    _append_to_bucket(dev, geometry, block)
+    mark_dirty(dev, geometry, block)
+
+
+@inlined
+def leave_index(dev, geometry, block):
+    """Take a block out of the age list and out of its bucket."""
+    record = dev.block[block]
+    plane = dev.plane[record.plane]
+    record.status &= ~INDEXED
+    if record.previous_age >= 0:
+        dev.block[record.previous_age].next_age = record.next_age
+    else:
+        plane.age_head = record.next_age
+    if record.next_age >= 0:
+        dev.block[record.next_age].previous_age = record.previous_age
+    else:
+        plane.age_tail = record.previous_age
+    plane.indexed_blocks -= 1
+    _unlink_from_bucket(dev, geometry, block)
+    mark_dirty(dev, geometry, block)
+
+
+@helper
+def fullest_block(dev, geometry, plane_number):
+    """The first block of the bucket with most invalid pages, at least one; -1 if there is none."""
+    plane = dev.plane[plane_number]
+    invalid = plane.fullest
+    while invalid > 0:
+        head = dev.bucket[_bucket_number(geometry, plane_number, invalid)].head
+        if head >= 0:
+            return head
+        invalid -= 1
+    return -1
+
+
+@helper
+def next_fullest(dev, geometry, plane_number, block):
+    """The block behind one in the order of invalid pages, at least one: its bucket to the end, then the next
+    lower ones; -1 if there is none.
+    """
+    record = dev.block[block]
+    if record.next_bucket >= 0:
+        return record.next_bucket
+    invalid = record.invalid - 1
+    while invalid > 0:
+        head = dev.bucket[_bucket_number(geometry, plane_number, invalid)].head
+        if head >= 0:
+            return head
+        invalid -= 1
+    return -1
+
+
+@inlined
+def lower_fullest(dev, geometry, plane_number):
+    """Bring the mark down to the fullest bucket that holds a block."""
+    plane = dev.plane[plane_number]
+    while plane.fullest > 0 and dev.bucket[_bucket_number(geometry, plane_number, plane.fullest)].head < 0:
+        plane.fullest -= 1
+
+
+@inlined
+def unwritten_pages_of(dev, geometry, block):
+    """Unwritten pages of a block that is not open."""
+    return geometry.pages_per_block - dev.block[block].written
+
+
+@inlined
+def join_pool(dev, geometry, block):
+    """Append a block with unwritten pages to its plane's pool."""
+    record = dev.block[block]
+    plane = dev.plane[record.plane]
+    record.status |= POOLED
+    record.previous_pool = plane.pool_tail
+    record.next_pool = -1
+    if plane.pool_tail >= 0:
+        dev.block[plane.pool_tail].next_pool = block
+    else:
+        plane.pool_head = block
+    plane.pool_tail = block
+    plane.pool_count += 1
+    plane.pool_pages += unwritten_pages_of(dev, geometry, block)
+
+
+@inlined
+def leave_pool(dev, geometry, block):
+    """Take a block out of its plane's pool."""
+    record = dev.block[block]
+    plane = dev.plane[record.plane]
+    record.status &= ~POOLED
+    if record.previous_pool >= 0:
+        dev.block[record.previous_pool].next_pool = record.next_pool
+    else:
+        plane.pool_head = record.next_pool
+    if record.next_pool >= 0:
+        dev.block[record.next_pool].previous_pool = record.previous_pool
+    else:
+        plane.pool_tail = record.previous_pool
+    plane.pool_count -= 1
+    plane.pool_pages -= unwritten_pages_of(dev, geometry, block)

@@ -1,0 +1,82 @@
+"""FTL families: each has arrays of its own, and the engine is compiled once for each of them.
+
+A batch of devices is a NamedTuple of arrays with the device as their first axis; a snapshot is a copy of
+these arrays, a restore is an in-place copy, equality is array equality. Devices of different geometry may
+share one batch: geometry is data, and the arrays are as long as the largest device needs.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numba import typeof
+
+from ssdgym.engine.core.kernel import inlined
+
+#: A batch of devices: a NamedTuple of arrays of shape (devices, ...), of the class of its family.
+State: TypeAlias = Any
+#: Lengths of the arrays of a batch by name: those of its largest device.
+Sizes: TypeAlias = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array of every device of a family.
+
+    Attributes:
+        dtype: of its items.
+        shape: of one device's part; a name stands for a length of `Sizes`.
+    """
+
+    dtype: Any
+    shape: tuple[str | int, ...]
+
+
+class Arrays:
+    """The arrays of a family, and the two NamedTuple classes made of them.
+
+    Attributes:
+        state: class of a batch; its arrays have the device as first axis.
+        device: class of one device of a batch; the same fields without that axis.
+        device_of: kernel (state, i) -> device `i` of a batch as views; nothing is copied.
+    """
+
+    def __init__(self, name: str, module: str, **arrays: Array) -> None:
+        self._arrays = arrays
+        self.state = namedtuple(f"{name}State", arrays, module=module)  # type: ignore[misc]
+        self.device = namedtuple(f"{name}Device", arrays, module=module)  # type: ignore[misc]
+        rows = ", ".join(f"state.{field}[i]" for field in arrays)
+        namespace: dict[str, Any] = {"Device": self.device}
+        exec(f"def device_of(state, i):\n    return Device({rows})\n", namespace)
+        self.device_of = inlined(namespace["device_of"])
+
+    def allocate(self, devices: int, sizes: Sizes) -> State:
+        """Allocate zeroed arrays.
+
+        Args:
+            devices: number of devices of the batch.
+            sizes: lengths by name.
+
+        Returns:
+            The batch, to be made devices of by the family's `format`.
+        """
+        return self.state(
+            **{
+                name: np.zeros((devices, *(sizes[n] if isinstance(n, str) else n for n in a.shape)), a.dtype)
+                for name, a in self._arrays.items()
+            }
+        )
+
+    def sample(self) -> State:
+        """Allocate the smallest batch, to take numba's types from."""
+        names = {n for a in self._arrays.values() for n in a.shape if isinstance(n, str)}
+        return self.allocate(1, dict.fromkeys(names, 1))
+
+    @property
+    def state_type(self) -> Any:
+        """numba's type of a batch."""
+        return typeof(self.sample())

@@ -1,0 +1,239 @@
+"""The one door to numba: decorators, the compile cache, and functions passed by address.
+
+Rules (measured, see ``docs/engine.md`` for what the kernels compute):
+
+* Kernels are compiled without numba's reference counting (``_nrt=False``): passing a NamedTuple of arrays
+  from function to function costs about thirty times the work otherwise.
+* Only *entry* kernels, the ones Python calls, are cached on disk. The cache folder is named after a hash of
+  all engine sources, because numba does not notice when an imported kernel has changed.
+* Policies reach a kernel as the address of their compiled code. Unboxing a function object costs some 40 us
+  per call, an integer nothing, and one compile of the engine serves every policy.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from llvmlite import ir
+from numba.core import cgutils, config
+from numba.core.cpu import CPUTargetOptions
+from numba.core.errors import NumbaError
+from numba.extending import intrinsic, register_jitable
+
+from ssdgym.files import cache_folder
+
+ENGINE_FOLDER = Path(__file__).parents[1]
+REQUEST_FORMAT = ENGINE_FOLDER.parent / "requests.py"
+
+
+@functools.cache
+def engine_hash() -> str:
+    """Hash of every engine source and of numba's version: names the compile cache and stamps results."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    # The constants of a request array are compiled into the engine, too.
+    digest.update(REQUEST_FORMAT.read_bytes())
+    for source in sorted(ENGINE_FOLDER.rglob("*.py")):
+        digest.update(source.relative_to(ENGINE_FOLDER).as_posix().encode())
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def compile_cache_folder() -> Path:
+    """The folder of this engine's machine code; a bounds-checked build has its own."""
+    checked = "-boundscheck" if config.BOUNDSCHECK else ""
+    return cache_folder() / "numba" / (engine_hash() + checked)
+
+
+def _compiler_options() -> dict[str, Any]:
+    # Looked up beforehand: numba refuses an unknown option only when it compiles, long after it was given.
+    if hasattr(CPUTargetOptions, "_nrt"):
+        return {"_nrt": False, "error_model": "numpy"}
+    warnings.warn(
+        f"numba {numba.__version__} no longer knows the option _nrt; the engine will run many times slower",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+    return {"error_model": "numpy"}
+
+
+def kernel(function: Callable) -> Any:
+    """Compile ``function`` as a part of other kernels (not cached by itself)."""
+    return numba.njit(**_compiler_options())(function)
+
+
+def inlined(function: Callable) -> Any:
+    """Compile ``function`` into its callers: for what runs once a page, where passing a device costs more
+    than the work. Python cannot call it: the code to unpack a device would be compiled for each such
+    function.
+    """
+    return numba.njit(
+        **_compiler_options(), forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
+    )(function)
+
+
+def helper(function: Callable) -> Any:
+    """As :func:`inlined`, for what policies are written with: plain Python ones call it from there."""
+    return numba.njit(**_compiler_options(), forceinline=True)(function)
+
+
+def merged(function: Callable) -> Any:
+    """Write ``function`` into its one caller before that is compiled: for the upper parts of a long loop,
+    each of which would else be optimised with all that is below it.
+    """
+    return numba.njit(**_compiler_options(), inline="always")(function)
+
+
+def shared(function: Callable) -> Any:
+    """Keep ``function`` plain Python for Python, and compile it into the kernels that call it."""
+    return register_jitable(**_compiler_options())(function)
+
+
+def entry(function: Callable) -> Any:
+    """Compile ``function`` as an entry point for Python, cached on disk."""
+    dispatcher = kernel(function)
+    _enable_cache(dispatcher)
+    return dispatcher
+
+
+def compiled_address(function: Callable, signature: Any) -> tuple[int, Any]:
+    """Compile ``function`` for ``signature`` and return (address of its code, object to keep alive).
+
+    Only ssdgym's own functions are cached on disk: numba would not notice a change in what a user's function
+    calls in another file.
+
+    Raises:
+        ValueError: with numba's reason, if the function cannot be compiled for that signature.
+    """
+    plain = getattr(function, "py_func", function)
+    own = plain.__module__.partition(".")[0] == __name__.partition(".")[0]
+    dispatcher = entry(plain) if own else kernel(plain)
+    return address_of(dispatcher, signature), dispatcher
+
+
+def address_of(dispatcher: Any, signature: Any) -> int:
+    """Address of the code of a kernel, compiled for ``signature``; the kernel has to be kept alive.
+
+    Raises:
+        ValueError: with numba's reason, if it cannot be compiled for that signature.
+    """
+    try:
+        dispatcher.compile(signature)
+    except (NumbaError, TypeError) as error:  # numba's answer to another number of arguments is a TypeError
+        reason = str(error).strip().partition("\n\n")[0].splitlines()[-1].strip().rstrip(".")
+        raise ValueError(reason) from error
+    compiled = dispatcher.get_compile_result(signature)
+    return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
+
+
+def function_at(function_type: Any) -> Any:
+    """Return an intrinsic that turns an int64 address into a callable of ``function_type``."""
+
+    @intrinsic
+    def at_address(typing_context, address):
+        def build(context, builder, signature, arguments):
+            handle = cgutils.create_struct_proxy(function_type)(context, builder)
+            pointer = context.get_value_type(numba.types.voidptr)
+            handle.c_addr = context.get_constant_null(numba.types.voidptr)
+            handle.py_addr = context.get_constant_null(numba.types.voidptr)
+            handle.jit_addr = builder.inttoptr(arguments[0], pointer)
+            return handle._getvalue()
+
+        return function_type(numba.types.int64), build
+
+    return at_address
+
+
+@intrinsic
+def lowest_bit(typing_context, word):
+    """Number of the lowest set bit of a uint64 that is not 0."""
+
+    def build(context, builder, signature, arguments):
+        is_zero_undefined = context.get_constant(numba.types.boolean, True)
+        return builder.cttz(arguments[0], is_zero_undefined)
+
+    return numba.types.uint64(numba.types.uint64), build
+
+
+@intrinsic
+def count_bits(typing_context, word):
+    """Number of set bits of a uint64."""
+
+    def build(context, builder, signature, arguments):
+        return builder.ctpop(arguments[0])
+
+    return numba.types.uint64(numba.types.uint64), build
+
+
+@intrinsic
+def prefetch(typing_context, array, place):
+    """Ask for the line of memory where an array's item begins, and do not wait for it. The place is not
+    checked, and nothing is changed.
+    """
+
+    def build(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        address = builder.bitcast(builder.gep(data, [arguments[1]]), cgutils.voidptr_t)
+        word = context.get_value_type(numba.types.int32)
+        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, word, word, word])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [cgutils.voidptr_t], kind)
+        builder.call(function, [address, word(0), word(3), word(1)])  # to be read, kept close, data
+        return context.get_dummy_value()
+
+    return numba.types.void(array, numba.types.int64), build
+
+
+def _enable_cache(dispatcher: Any) -> None:
+    """Point one dispatcher's cache at our folder, leaving other users of numba alone."""
+    if not _cache_is_writable(compile_cache_folder()):
+        return
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(compile_cache_folder())
+    try:
+        dispatcher.enable_caching()
+    except RuntimeError:
+        return  # a function typed at a prompt has no file to key a cache on: it is compiled afresh each time
+    finally:
+        config.CACHE_DIR = before
+    _save_if_possible(dispatcher._cache)
+
+
+def _save_if_possible(cache: Any) -> None:
+    """Let a full disk cost a compile the next time, and not the run."""
+    save = cache.save_overload
+
+    def save_overload(signature: Any, compiled: Any) -> None:
+        try:
+            save(signature, compiled)
+        except OSError as error:
+            warnings.warn(
+                f"{compile_cache_folder()}: a compiled function cannot be kept ({error.strerror}); "
+                "free some space",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+    cache.save_overload = save_overload
+
+
+@functools.cache
+def _cache_is_writable(folder: Path) -> bool:
+    """Can the folder be used? If not, say so once: numba would fall back to folders without engine hash."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError as error:
+        warnings.warn(
+            f"{folder}: the compiled engine cannot be kept ({error.strerror}) and will be compiled in every "
+            "process, which takes a minute; set SSDGYM_CACHE_DIR to a folder that can be written",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return False

@@ -1,0 +1,214 @@
+"""Records that FTL families share: what a device is made of, and the codes their fields hold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+#: Most write streams of a plane.
+MAX_STREAMS = 8
+#: Most (block, sub-block mask) pairs of one erase set.
+MAX_PAIRS = 8
+
+#: Status bits of a block.
+OPEN, INDEXED, POOLED = 1, 2, 4
+#: What one erase may take.
+WHOLE_BLOCK, SUB_BLOCK_RUN, SUB_BLOCK_SET = 0, 1, 2
+#: What keeps an erase from its neighbours.
+NO_ISOLATION, SOFTWARE, HARDWARE = 0, 1, 2
+#: Where pages go.
+IN_STREAMS, HOT_TO_VICTIMS, HOTNESS_GROUPS, HOT_COLD = 0, 1, 2, 3
+#: When a host write is bound to its die: by its logical page, when it is queued, when a die is idle.
+STATIC, DYNAMIC, LATE = 0, 1, 2
+#: Which planes of a die may take part in one erase: no others, those with the same block number, all.
+SINGLE_PLANE, STRICT, RELAXED = 0, 1, 2
+
+#: A device's constants. Pages and blocks are per plane unless the name says otherwise; times are nanoseconds.
+GEOMETRY = np.dtype(
+    [
+        ("seed", "u8"),
+        ("logical_pages", "i8"),  # of the whole device
+        ("channels", "i4"),
+        ("dies", "i4"),  # of the whole device
+        ("leaf_bits", "i4"),  # the event tree has 2**leaf_bits leaves, at least channels + dies
+        ("planes", "i4"),  # of the whole device
+        ("planes_per_die", "i4"),
+        ("blocks", "i4"),
+        ("sub_blocks", "i4"),  # per block
+        ("pages_per_block", "i4"),
+        ("pages_per_sub_block", "i4"),
+        ("streams", "i4"),
+        ("gc_stream", "i4"),
+        ("low_free", "i8"),  # GC starts when free_pages < low_free ...
+        ("low_pool", "i8"),  # ... or pool_pages < low_pool
+        ("stop_free", "i8"),  # and goes on while free_pages < stop_free ...
+        ("stop_pool", "i8"),  # ... or pool_pages < stop_pool
+        ("background_free", "i8"),  # background GC while free_pages < this; 0 = none
+        ("valid_limit", "i8"),  # V_max: most valid pages of a plane
+        ("read_ns", "i8"),
+        ("program_ns", "i8"),
+        ("erase_ns", "i8"),
+        ("transfer_ns", "i8"),  # one page on the channel
+        ("slow_ns", "i8"),  # latency over which a request counts as slow
+        ("copy_cost", "i8"),  # of one relocation, and ...
+        ("erase_cost", "i8"),  # ... of one erase in a benefit, ns
+        ("tree_leaves", "i4"),  # of a plane's trees of best sets, at least blocks; 0 = no trees
+        ("groups", "i4"),  # block groups of a plane; 0 = none
+        ("group_limit", "i4"),  # most blocks of a group
+        ("hashes", "i4"),  # rows of the hotness table; 0 = no table
+        ("counters", "i8"),  # counters per row
+        ("decay_period", "i8"),  # updates after which they are halved
+        ("group_of_degree", "u8"),  # nibble d: hotness group of the pages of degree d, 0 = cold
+        ("queue_depth", "i8"),  # closed loop: requests outstanding; 0 = open loop
+        ("window_pages", "i8"),  # page transactions in flight
+        ("allocation", "u1"),  # STATIC, DYNAMIC or LATE
+        ("multi_plane", "u1"),  # SINGLE_PLANE, STRICT or RELAXED
+        ("multi_plane_writes", "u1"),
+        ("copyback", "u1"),  # relocations do not use the channel
+        ("erase_unit", "u1"),  # WHOLE_BLOCK, SUB_BLOCK_RUN or SUB_BLOCK_SET
+        ("isolation", "u1"),  # NO_ISOLATION, SOFTWARE or HARDWARE
+        ("disturbs", "u1"),  # checked: an erase spoils the sub-blocks next to it
+        ("must_gain", "u1"),  # GC repeats rounds until a level is reached, so each of them has to win pages
+        ("placement", "u1"),  # IN_STREAMS, HOT_TO_VICTIMS, HOTNESS_GROUPS or HOT_COLD
+        ("reads_first", "u1"),  # host reads go before foreground GC
+        ("timed", "u1"),
+    ],
+    align=True,
+)
+
+#: Where a device is, and what it has counted since the last reset of the metrics (pages unless named
+#: otherwise).
+RUN = np.dtype(
+    [
+        ("clock", "i8"),  # host pages programmed since the device was made
+        ("now", "i8"),  # ns
+        ("rounds", "i8"),  # GC rounds started since the device was made: the decision number
+        ("horizon", "i8"),  # admission stops when this many host pages have been admitted
+        ("admitted_pages", "i8"),  # host pages admitted since the device was made
+        ("hotness_updates", "i8"),  # since the hotness table last decayed
+        ("cursor", "i8"),  # next request of the present chunk of input
+        ("offset", "i8"),  # pages of it already admitted
+        ("serial", "i8"),  # requests started since the last reset
+        ("outstanding", "i8"),  # requests
+        ("outstanding_writes", "i8"),  # requests
+        ("resumes", "i4"),  # a decision was taken outside: what asked for it goes on before anything else
+        ("decision_plane", "i4"),  # plane that waits for an ERASE decision from outside, or -1
+        ("gc_plane", "i4"),  # untimed: plane in foreground GC, or -1
+        ("host_plane", "i4"),  # plane of the last host program
+        ("die_cursor", "i4"),
+        ("slot", "i4"),  # slot of the request in admission, or -1
+        ("free_slot", "i4"),
+        ("write_head", "i4"),  # late allocation: the writes bound to no die yet
+        ("write_tail", "i4"),
+        ("free_transaction", "i4"),
+        ("free_transactions", "i4"),
+        ("ready_head", "i4"),
+        ("ready_count", "i4"),
+        ("host_reads", "i8"),
+        ("host_pages_written", "i8"),
+        ("host_pages_trimmed", "i8"),
+        ("hot_pages_written", "i8"),  # host pages programmed that the hotness table calls hot
+        ("relocated_pages", "i8"),
+        ("clustered_pages", "i8"),  # relocated pages programmed next to another one
+        ("relocated_runs", "i8"),  # runs of relocated pages programmed one behind the other in a block
+        ("joined_moves", "i8"),  # relocated pages that joined the move of another plane
+        ("joined_writes", "i8"),  # host pages that joined the write of another plane
+        ("victim_valid_pages", "i8"),  # valid pages of erase sets when their rounds started
+        ("max_victim_valid_pages", "i8"),  # most of one block of an erase set
+        ("flash_reads", "i8"),
+        ("rmw_reads", "i8"),
+        ("queue_hits", "i8"),
+        ("unmapped_reads", "i8"),
+        ("gc_invocations", "i8"),  # rounds
+        ("gc_episodes", "i8"),
+        ("erases", "i8"),  # pairs of erase sets
+        ("erased_sub_blocks", "i8"),
+        ("lost_pages", "i8"),
+        ("read_latency_sum_ns", "i8"),
+        ("write_latency_sum_ns", "i8"),
+        ("slow_requests", "i8"),  # reads and writes slower than the geometry's slow_ns
+        ("gc_time_ns", "i8"),  # die time of moves and erases, waiting for channels included
+        ("metrics_start_ns", "i8"),
+    ],
+    align=True,
+)
+_NAMES = tuple(RUN.names or ())
+#: The part of RUN that a reset of the metrics clears.
+COUNTERS = _NAMES[_NAMES.index("host_reads") : _NAMES.index("metrics_start_ns")]
+
+LOGICAL = np.dtype([("ppn", "i4"), ("version", "i4")])
+PHYSICAL = np.dtype([("lpn", "i4"), ("version", "i4")])
+SUB_BLOCK = np.dtype([("written", "i4"), ("invalid", "i4"), ("erases", "i4")])
+BLOCK = np.dtype(
+    [
+        ("invalidated_at", "i8"),  # clock
+        ("closed_at", "i8"),  # clock
+        ("written", "i4"),  # pages, without those of its open sub-block
+        ("invalid", "i4"),
+        ("plane", "i4"),
+        ("next_age", "i4"),
+        ("previous_age", "i4"),
+        ("next_bucket", "i4"),
+        ("previous_bucket", "i4"),
+        ("next_pool", "i4"),
+        ("previous_pool", "i4"),
+        ("status", "u1"),  # OPEN | INDEXED | POOLED
+        ("stream", "u1"),  # stream it was last opened for
+        ("relocated_run", "u1"),  # relocated pages programmed last, one behind the other; 2 = two or more
+    ],
+    align=True,
+)
+PLANE = np.dtype(
+    [
+        ("free_pages", "i8"),
+        ("pool_pages", "i8"),
+        ("valid", "i8"),
+        ("pool_head", "i4"),
+        ("pool_tail", "i4"),
+        ("pool_count", "i4"),
+        ("age_head", "i4"),
+        ("age_tail", "i4"),
+        ("indexed_blocks", "i4"),
+        ("fullest", "i4"),  # no bucket above this one holds a block
+        ("job_leader", "i4"),  # plane that leads the round running here, or -1
+        ("job_count", "i4"),  # pairs of the round it leads, in ``job``
+        ("job_planes", "i4"),  # planes of the round it leads
+        ("job_pair", "i4"),  # the pair of the round that is emptied here ...
+        ("job_page", "i4"),  # ... and the next page of its block to look at
+        ("dirty_head", "i4"),  # first block whose best set has to be looked at again, or -1
+        ("collecting", "u1"),  # foreground GC is switched on
+    ],
+    align=True,
+)
+BUCKET = np.dtype([("head", "i4"), ("tail", "i4")])
+DIE = np.dtype(
+    [
+        ("estimate_ns", "i8"),  # when the work queued to it should end
+        ("started_ns", "i8"),  # when the present command started
+        ("read_head", "i4"),
+        ("read_tail", "i4"),
+        ("write_head", "i4"),
+        ("write_tail", "i4"),
+        ("transaction", "i4"),  # of the present command; those of joined writes are linked to it
+        ("next_waiter", "i4"),  # in its channel's queue
+        ("plane_cursor", "i4"),
+        ("pages", "i4"),  # that the present command reads, writes or moves
+        ("command", "u1"),
+        ("stage", "u1"),
+        ("ready", "u1"),
+    ],
+    align=True,
+)
+CHANNEL = np.dtype(
+    [("free_at", "i8"), ("waiter_head", "i4"), ("waiter_tail", "i4")],
+    align=True,
+)
+TRANSACTION = np.dtype(
+    [("lpn", "i4"), ("version", "i4"), ("slot", "i4"), ("next", "i4"), ("rmw", "u1")], align=True
+)
+SLOT = np.dtype(
+    [("arrival_ns", "i8"), ("serial", "i8"), ("remaining", "i4"), ("next", "i4"), ("op", "u1")], align=True
+)
+LATENCY = np.dtype([("ns", "i8"), ("op", "u1")], align=True)
+
+#: One pair of an erase set: a block and the sub-blocks of it (bit s = sub-block s).
+ERASE_PAIR = np.dtype([("mask", "u8"), ("block", "i4")], align=True)

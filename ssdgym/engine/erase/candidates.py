@@ -1,0 +1,139 @@
+"""The candidates of an ERASE decision: proposed by policies, filled up by rank and at random, without
+repeats.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ssdgym.engine.core.bits import full_mask
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.records import SUB_BLOCK_RUN, WHOLE_BLOCK
+from ssdgym.engine.core.rng import PROPOSAL_STREAM
+from ssdgym.engine.core.status import OK
+from ssdgym.engine.erase.candidate_table import add_set, position_of
+from ssdgym.engine.erase.legality import check_erase_set
+from ssdgym.engine.erase.together import fill_up_together
+from ssdgym.engine.erase.victims import random_eligible
+from ssdgym.engine.erase.view import policy_at, policy_view
+from ssdgym.engine.speedupgc.best_sets import best_set
+
+
+class Proposers(NamedTuple):
+    """The policies whose picks are always among the candidates."""
+
+    addresses: Any  # (n,) int64
+    parameters: Any  # (n, MAX_PARAMETERS) float64
+    choice: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch
+    most_blocks: Any  # int64: most blocks of the sets that fill the table up
+
+
+@inlined
+def _add_mask(sets, count, block, mask, scratch):
+    scratch[0].block = block
+    scratch[0].mask = mask
+    return add_set(sets, count, scratch, 1)
+
+
+@kernel
+def _add_block(dev, sets, count, block, scratch):
+    """Add a block whole and, where sub-blocks may be erased, by its best set."""
+    geometry = dev.geometry[0]
+    count = _add_mask(sets, count, block, full_mask(geometry.sub_blocks), scratch)
+    if geometry.erase_unit != WHOLE_BLOCK:
+        count = _add_mask(sets, count, block, best_set(policy_view(dev), block), scratch)
+    return count
+
+
+@inlined
+def propose(dev, plane, proposers, sets, proposed):
+    """Begin the table with the legal picks of the policies, equal ones once; returns how many there are.
+
+    ``proposed[k]`` is where the pick of policy ``k`` stands (-1: none). Pure: the device stays as it is.
+    """
+    count = 0
+    choice = proposers.choice
+    view = policy_view(dev)
+    for k in range(proposers.addresses.shape[0]):
+        proposed[k] = -1
+        pairs = policy_at(proposers.addresses[k])(view, plane, proposers.parameters[k], choice)
+        if check_erase_set(dev, dev.geometry[0], plane, choice, pairs) == OK:
+            after = add_set(sets, count, choice, pairs)
+            proposed[k] = count if after > count else position_of(sets, count, choice, pairs)
+            count = after
+    return count
+
+
+@inlined
+def _fill_by_rank(dev, plane, sets, count, wanted, scratch):
+    """The blocks with most invalid pages, in bucket order, up to ``wanted`` candidates."""
+    geometry = dev.geometry[0]
+    per_plane = geometry.pages_per_block + 1
+    invalid = np.int64(dev.plane[plane].fullest)
+    while invalid > 0 and count < wanted:
+        block = np.int64(dev.bucket[plane * per_plane + invalid].head)
+        while block >= 0 and count < wanted:
+            count = _add_block(dev, sets, count, block, scratch)
+            block = np.int64(dev.block[block].next_bucket)
+        invalid -= 1
+    return count
+
+
+@inlined
+def _fill_at_random(dev, plane, sets, count, scratch):
+    """Random eligible blocks for the places left; a full turn of draws without a new one ends it."""
+    tries = sets.shape[0]
+    for k in range(tries):
+        if count == sets.shape[0]:
+            break
+        block = random_eligible(dev, plane, PROPOSAL_STREAM, 65 * k)
+        if block >= 0:
+            count = _add_block(dev, sets, count, block, scratch)
+    return count
+
+
+@inlined
+def fill_up(dev, plane, sets, count, proposers):
+    """Fill the table up behind its first ``count`` sets: half of the places by rank, the rest at random,
+    without repeats. Returns how many there are now.
+    """
+    wanted = count + (sets.shape[0] - count + 1) // 2
+    scratch = proposers.choice
+    if proposers.most_blocks > 1:
+        return fill_up_together(dev, plane, sets, count, wanted, scratch, proposers.most_blocks)
+    count = _fill_by_rank(dev, plane, sets, count, wanted, scratch)
+    return _fill_at_random(dev, plane, sets, count, scratch)
+
+
+@inlined
+def _list(sets, place, block, mask):
+    """Write a set of one pair to a place; the other pairs of a listed set are empty, always."""
+    sets[place, 0].block = block
+    sets[place, 0].mask = mask
+
+
+@kernel
+def list_all(dev, plane, sets):
+    """Every erase set of the plane at its fixed place, legal or not: block by block, where runs may be
+    erased by start and length, where any set may be by its mask as a number, the whole block last. Returns
+    the number of places.
+    """
+    geometry = dev.geometry[0]
+    count = 0
+    whole = full_mask(geometry.sub_blocks)
+    for block in range(plane * geometry.blocks, (plane + 1) * geometry.blocks):
+        if geometry.erase_unit == SUB_BLOCK_RUN:
+            for start in range(geometry.sub_blocks):
+                for length in range(1, geometry.sub_blocks - start + 1):
+                    if length < geometry.sub_blocks:
+                        _list(sets, count, block, full_mask(length) << np.uint64(start))
+                        count += 1
+        elif geometry.erase_unit != WHOLE_BLOCK:
+            for mask in range(1, np.int64(whole)):
+                _list(sets, count, block, np.uint64(mask))
+                count += 1
+        _list(sets, count, block, whole)
+        count += 1
+    return count

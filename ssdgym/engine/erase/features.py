@@ -1,0 +1,199 @@
+"""What a decision looks like to a learner: candidates in numbers, a mask, and context."""
+
+from __future__ import annotations
+
+from math import log2
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ssdgym.engine.core.bits import NONE, has
+from ssdgym.engine.core.kernel import count_bits, inlined, kernel
+from ssdgym.engine.core.records import IN_STREAMS, MAX_PAIRS, SUB_BLOCK_RUN, WHOLE_BLOCK
+from ssdgym.engine.core.status import OK
+from ssdgym.engine.erase.candidate_table import pairs_of
+from ssdgym.engine.erase.candidates import fill_up, list_all, propose
+from ssdgym.engine.erase.legality import check_erase_set
+from ssdgym.engine.flash.sub_blocks import neighbours_of, valid_in
+
+#: One unit of a log feature is 16 factors of two.
+LOG_SCALE = 16.0
+CANDIDATE_COLUMNS = 12
+CONTEXT_COLUMNS = 9
+
+
+class View(NamedTuple):
+    """Where the observation of one device goes; the caller provides the arrays."""
+
+    sets: Any  # (K, MAX_PAIRS) ERASE_PAIR: pairs of a set, then empty masks
+    features: Any  # (K, CANDIDATE_COLUMNS) float32
+    mask: Any  # (K,) int8
+    context: Any  # (CONTEXT_COLUMNS,) float32
+    proposed: Any  # (proposers,) int32: index of each proposer's pick
+
+
+@inlined
+def _clip(value, low, high):
+    return min(max(value, low), high)
+
+
+@inlined
+def _log_age(dev, since):
+    return log2(dev.run[0].clock - since + 1.0) / LOG_SCALE
+
+
+@inlined
+def _count_pair(dev, geometry, pair):
+    """Of a pair: (sub-blocks, written pages, invalid pages, erases, sub-blocks with invalid pages only)."""
+    base = np.int64(pair.block) * geometry.sub_blocks
+    invalid = 0
+    written = 0
+    erases = 0
+    spent = 0
+    for s in range(geometry.sub_blocks):
+        if has(pair.mask, s):
+            sub_block = dev.sub_block[base + s]
+            invalid += sub_block.invalid
+            written += sub_block.written
+            erases += sub_block.erases
+            spent += sub_block.invalid == geometry.pages_per_sub_block
+    return np.int64(count_bits(pair.mask)), written, invalid, erases, spent
+
+
+@inlined
+def _describe(dev, geometry, erase_set, pairs, row):
+    """The candidate's features; ``ssdgym.envs.features`` documents the columns."""
+    members, written, invalid, erases, spent, beside, relocated = np.int64(0), 0, 0, 0, 0, 0, 0
+    invalidated_at, closed_at = np.int64(0), np.int64(0)
+    for k in range(pairs):
+        pair = erase_set[k]
+        block = dev.block[pair.block]
+        counted = _count_pair(dev, geometry, pair)
+        members += counted[0]
+        written += counted[1]
+        invalid += counted[2]
+        erases += counted[3]
+        spent += counted[4]
+        beside += valid_in(dev, geometry, pair.block, neighbours_of(geometry, pair.mask))
+        relocated += geometry.streams > 1 and block.stream == geometry.gc_stream
+        invalidated_at = max(invalidated_at, block.invalidated_at)
+        closed_at = max(closed_at, block.closed_at)
+    valid = written - invalid
+    cost = (valid + beside) * geometry.copy_cost + geometry.erase_cost
+    per_block = np.float64(geometry.pages_per_block)
+    row[0] = valid / max(written, 1)
+    row[1] = log2(max(invalid, 0.5) / (valid + 0.5)) / LOG_SCALE
+    row[2] = _log_age(dev, invalidated_at)
+    row[3] = _log_age(dev, closed_at)
+    row[4] = valid / per_block
+    row[5] = invalid / per_block
+    row[6] = members / geometry.sub_blocks
+    row[7] = erases / members
+    row[8] = relocated / pairs if geometry.placement == IN_STREAMS else 0.0
+    row[9] = _clip(log2(max(invalid, 0.5) * geometry.copy_cost / cost) / LOG_SCALE, -2.0, 2.0)
+    row[10] = beside / per_block
+    row[11] = spent / members
+
+
+@inlined
+def _relate_wear(view):
+    """Wear of a candidate against the mean of all, in -1 .. 1."""
+    total = 0.0
+    count = 0
+    for k in range(view.mask.shape[0]):
+        if view.mask[k]:
+            total += view.features[k, 7]
+            count += 1
+    mean = total / max(count, 1)
+    for k in range(view.mask.shape[0]):
+        if view.mask[k]:
+            view.features[k, 7] = _clip((view.features[k, 7] - mean) / (mean + 1.0), -1.0, 1.0)
+
+
+@inlined
+def _describe_plane(dev, geometry, run, plane_number, context):
+    plane = dev.plane[plane_number]
+    pages = np.float64(geometry.blocks) * geometry.pages_per_block
+    context[0] = geometry.logical_pages / (pages * geometry.planes)
+    context[1] = log2(np.float64(geometry.pages_per_block)) / LOG_SCALE
+    context[2] = log2(np.float64(geometry.blocks)) / (2 * LOG_SCALE)
+    context[3] = plane.free_pages / pages
+    context[4] = plane.pool_pages / pages
+    context[5] = plane.indexed_blocks / np.float64(geometry.blocks)
+    context[6] = (pages - plane.free_pages - plane.valid) / pages
+    context[7] = log2(np.float64(geometry.logical_pages)) / (2 * LOG_SCALE)
+    context[8] = log2(run.clock + 1.0) / (4 * LOG_SCALE)
+
+
+@inlined
+def observe_plane(dev, plane, every, proposers, view):
+    """Describe the ERASE decision of a plane. Pure: the device stays as it is.
+
+    With ``every`` set the candidates are all erase sets at fixed places, else proposals. Where nothing may be
+    erased (which only an observation after the horizon can meet), candidate 0 stands in, so that the mask is
+    never empty.
+    """
+    geometry = dev.geometry[0]
+    count = propose(dev, plane, proposers, view.sets, view.proposed)
+    if every:
+        _locate_proposed(dev, plane, view)
+        _clear_pairs(view.sets, count)
+        count = list_all(dev, plane, view.sets)
+    else:
+        count = fill_up(dev, plane, view.sets, count, proposers)
+    view.features[:] = np.float32(0.0)
+    view.mask[:] = 0
+    for k in range(count):
+        erase_set = view.sets[k]
+        pairs = pairs_of(erase_set)
+        if check_erase_set(dev, geometry, plane, erase_set, pairs) == OK:
+            view.mask[k] = 1
+            _describe(dev, geometry, erase_set, pairs, view.features[k])
+    _relate_wear(view)
+    if not view.mask.any():
+        view.mask[0] = 1
+    _describe_plane(dev, geometry, dev.run[0], plane, view.context)
+
+
+@inlined
+def _clear_pairs(sets, count):
+    """Make the first ``count`` sets ones of a single pair."""
+    for k in range(count):
+        for j in range(1, MAX_PAIRS):
+            sets[k, j].mask = NONE
+
+
+@kernel
+def _locate_proposed(dev, plane, view):
+    """Translate the proposers' picks to the fixed places of ``list_all``; sets of several pairs have none."""
+    geometry = dev.geometry[0]
+    for p in range(view.proposed.shape[0]):
+        if view.proposed[p] < 0:
+            continue
+        wanted = view.sets[view.proposed[p]]
+        block = np.int64(wanted[0].block) - plane * geometry.blocks
+        single = pairs_of(wanted) == 1
+        view.proposed[p] = _fixed_place(geometry, block, wanted[0].mask) if single else -1
+
+
+@kernel
+def _fixed_place(geometry, block, mask):
+    """The place ``list_all`` gives to an erase set (``block`` within its plane)."""
+    sub_blocks = np.int64(geometry.sub_blocks)
+    if geometry.erase_unit == WHOLE_BLOCK:
+        return block
+    if geometry.erase_unit != SUB_BLOCK_RUN:
+        return block * ((1 << sub_blocks) - 1) + np.int64(mask) - 1
+    start = 0
+    while not (mask >> np.uint64(start)) & np.uint64(1):
+        start += 1
+    length = 0
+    while start + length < sub_blocks and (mask >> np.uint64(start + length)) & np.uint64(1):
+        length += 1
+    per_block = sub_blocks * (sub_blocks + 1) // 2
+    if length == sub_blocks:
+        return (block + 1) * per_block - 1
+    before = start * sub_blocks - start * (start - 1) // 2
+    if start > 0:
+        before -= 1  # the whole block is listed last, not with start 0
+    return block * per_block + before + length - 1

@@ -1,0 +1,92 @@
+"""What victim policies are written with: looking at blocks, drawing them, choosing one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.blocks.lists import fullest_block
+from ssdgym.engine.core.bits import full_mask, remainder
+from ssdgym.engine.core.kernel import helper, kernel, shared
+from ssdgym.engine.core.records import INDEXED
+from ssdgym.engine.core.rng import below, draw
+from ssdgym.engine.erase.legality import legal_set
+from ssdgym.engine.speedupgc.best_sets import best_of_plane
+from ssdgym.engine.speedupgc.groups import best_of_groups
+
+
+@helper
+def whole_block(dev, choice, block):
+    """Choose a whole block (or nothing, for block -1); returns what a policy has to return."""
+    if block < 0:
+        return 0
+    choice[0].block = block
+    choice[0].mask = full_mask(dev.geometry[0].sub_blocks)
+    return 1
+
+
+@helper
+def whole_mask(dev):
+    """The mask of a whole block."""
+    return full_mask(dev.geometry[0].sub_blocks)
+
+
+@kernel
+def siblings_of(dev, plane):
+    """The other planes of a plane's die, in rising order."""
+    geometry = dev.geometry[0]
+    for other in range(remainder(plane, geometry.dies), geometry.planes, geometry.dies):
+        if other != plane:
+            yield other
+
+
+@shared
+def blocks_of(dev, plane):
+    """The block numbers of a plane."""
+    blocks = dev.geometry[0].blocks
+    return range(plane * blocks, (plane + 1) * blocks)
+
+
+@helper
+def eligible(dev, block):
+    """May this block be a victim: in the index, with something to gain?"""
+    record = dev.block[block]
+    return (record.status & INDEXED) != 0 and record.invalid > 0
+
+
+@helper
+def random_eligible(dev, plane, stream, first_draw):
+    """A uniformly random eligible block of a plane, from 65 draws of a stream; -1 if there is none."""
+    geometry = dev.geometry[0]
+    decision = dev.run[0].rounds
+    first = plane * geometry.blocks
+    for k in range(64):
+        block = first + below(draw(geometry.seed, stream, decision, first_draw + k), geometry.blocks)
+        if eligible(dev, block):
+            return block
+    start = below(draw(geometry.seed, stream, decision, first_draw + 64), geometry.blocks)
+    for k in range(geometry.blocks):
+        block = first + (start + k) % geometry.blocks
+        if eligible(dev, block):
+            return block
+    return -1
+
+
+@kernel
+def choose_best_set(dev, plane, choice):
+    """Choose the best set of a plane; returns what a policy has to return.
+
+    Where it would win no pages although it has to, and on a device that erases whole blocks only, the whole
+    block with most invalid pages is chosen.
+    """
+    geometry = dev.geometry[0]
+    block = np.int64(-1)
+    if geometry.tree_leaves > 0:
+        block = best_of_plane(dev, plane)
+    elif geometry.groups > 0:
+        block = best_of_groups(dev, plane)
+    if block >= 0:
+        choice[0].block = block
+        choice[0].mask = dev.best[block].mask
+        if legal_set(dev, plane, choice, 1):
+            return 1
+    return whole_block(dev, choice, fullest_block(dev, geometry, plane))

@@ -1,0 +1,1 @@
+"""What flash holds and does: the only writer of pages and of wear."""

@@ -1,0 +1,48 @@
+"""Sub-blocks of a block: their neighbours, and the pages in them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.core.bits import NONE, ONE, full_mask, has
+from ssdgym.engine.core.kernel import inlined
+from ssdgym.engine.core.records import SOFTWARE
+
+
+@inlined
+def beside(geometry, mask):
+    """The sub-blocks next to those of a mask and not in it."""
+    return ((mask << ONE) | (mask >> ONE)) & ~mask & full_mask(geometry.sub_blocks)
+
+
+@inlined
+def neighbours_of(geometry, mask):
+    """The sub-blocks that have to be emptied although they are not erased: under software isolation
+    those beside.
+    """
+    if geometry.isolation == SOFTWARE:
+        return beside(geometry, mask)
+    return NONE
+
+
+@inlined
+def invalid_in(dev, geometry, block, mask):
+    """Invalid pages in the sub-blocks of ``mask``."""
+    base = np.int64(block) * geometry.sub_blocks
+    invalid = 0
+    for s in range(geometry.sub_blocks):
+        if has(mask, s):
+            invalid += dev.sub_block[base + s].invalid
+    return invalid
+
+
+@inlined
+def valid_in(dev, geometry, block, mask):
+    """Valid pages in the sub-blocks of ``mask``."""
+    base = np.int64(block) * geometry.sub_blocks
+    valid = 0
+    for s in range(geometry.sub_blocks):
+        if has(mask, s):
+            sub_block = dev.sub_block[base + s]
+            valid += sub_block.written - sub_block.invalid
+    return valid

@@ -1,0 +1,1 @@
+"""The page-mapping FTL family."""

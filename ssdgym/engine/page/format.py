@@ -1,0 +1,79 @@
+"""Make an empty device of zeroed arrays, and clear its metrics."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.blocks.lists import join_pool
+from ssdgym.engine.core.kernel import entry, kernel
+from ssdgym.engine.core.records import MAX_STREAMS
+from ssdgym.engine.page.state import device_of
+from ssdgym.engine.speedupgc.groups import form_groups
+from ssdgym.engine.speedupgc.records import group_view
+from ssdgym.engine.time.events import NO_EVENT
+
+_NO_HORIZON = np.int64(2**62)
+
+
+@kernel
+def _format_plane(dev, geometry, number):
+    plane = dev.plane[number]
+    pages = np.int64(geometry.blocks) * geometry.pages_per_block
+    plane.free_pages = pages
+    plane.pool_head = -1
+    plane.pool_tail = -1
+    plane.dirty_head = -1
+    plane.age_head = -1
+    plane.age_tail = -1
+    plane.job_leader = -1
+    first = number * geometry.blocks
+    for block in range(first, first + geometry.blocks):
+        dev.block[block].plane = number
+        join_pool(dev, geometry, block)
+    for bucket in range(
+        number * (geometry.pages_per_block + 1), (number + 1) * (geometry.pages_per_block + 1)
+    ):
+        dev.bucket[bucket].head = -1
+        dev.bucket[bucket].tail = -1
+    for slot in range(number * MAX_STREAMS, (number + 1) * MAX_STREAMS):
+        dev.open_unit[slot] = -1
+    if geometry.groups > 0:
+        form_groups(group_view(dev), number)
+
+
+@kernel
+def _format_queues(dev, geometry, run):
+    for number in range(geometry.dies):
+        dev.die[number].read_head = -1
+        dev.die[number].write_head = -1
+    for number in range(geometry.channels):
+        dev.channel[number].waiter_head = -1
+    for number in range(geometry.window_pages):
+        dev.transaction[number].next = number + 1
+        dev.slot[number].next = number + 1
+    run.free_transactions = geometry.window_pages
+    for node in range(2 << geometry.leaf_bits):
+        dev.event[node] = NO_EVENT
+
+
+@entry
+def format_device(state, i):
+    """Turn device ``i``, zeroed arrays but for its geometry, into an empty device."""
+    dev = device_of(state, i)
+    geometry = dev.geometry[0]
+    run = dev.run[0]
+    for lpn in range(geometry.logical_pages):
+        dev.logical[lpn].ppn = -1
+    pages = np.int64(geometry.planes) * geometry.blocks * geometry.pages_per_block
+    for ppn in range(pages):
+        dev.physical[ppn].lpn = -1
+    if geometry.tree_leaves > 0:
+        dev.tree[:] = -1
+    for plane in range(geometry.planes):
+        _format_plane(dev, geometry, plane)
+    _format_queues(dev, geometry, run)
+    run.horizon = _NO_HORIZON
+    run.decision_plane = -1
+    run.gc_plane = -1
+    run.slot = -1
+    run.write_head = -1

@@ -1,0 +1,326 @@
+"""The steps of a GC round: it moves the valid pages of an erase set, and then erases that.
+
+In time a round advances a command at a time, by the die's rule (:func:`move_command`, :func:`finish_round`),
+in the foreground or background; untimed it is carried out in one go (:func:`run_round`), which does the same
+to the device. A round may span the sibling planes of a die; the plane that leads it keeps its pairs in
+``job``, and every plane goes through its own ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.blocks.lists import leave_index, leave_pool, lower_fullest
+from ssdgym.engine.blocks.manager import (
+    block_of,
+    check_page,
+    count_programs,
+    erase,
+    note_relocated,
+    plane_of,
+    row_of,
+    unit_of,
+    writable_unit,
+)
+from ssdgym.engine.core.bits import has, quotient, remainder
+from ssdgym.engine.core.kernel import inlined, kernel, merged, prefetch
+from ssdgym.engine.core.records import HOT_COLD, HOTNESS_GROUPS, MAX_PAIRS, POOLED
+from ssdgym.engine.core.status import OK, OUT_OF_SPACE
+from ssdgym.engine.erase.legality import check_erase_set, gc_unfinished
+from ssdgym.engine.flash.sub_blocks import neighbours_of, valid_in
+from ssdgym.engine.page.placement import place_relocated, relocated_stream
+from ssdgym.engine.speedupgc.groups import withdraw
+
+
+@inlined
+def _start_pair(dev, geometry, run, leader, k, block, mask):
+    """Take a victim out of index and pool and make it pair ``k`` of the round of a plane."""
+    number = np.int64(dev.block[block].plane)
+    valid = valid_in(dev, geometry, block, mask)
+    run.victim_valid_pages += valid
+    run.max_victim_valid_pages = max(run.max_victim_valid_pages, valid)
+    leave_index(dev, geometry, block)
+    if dev.block[block].status & POOLED:
+        leave_pool(dev, geometry, block)
+    withdraw(dev, geometry, block)
+    lower_fullest(dev, geometry, number)
+    pair = dev.job[leader * MAX_PAIRS + k]
+    pair.block = block
+    pair.mask = mask
+    plane = dev.plane[number]
+    if plane.job_leader < 0:
+        plane.job_leader = leader
+        plane.job_pair = k
+        plane.job_page = 0
+        dev.plane[leader].job_planes += 1
+
+
+@kernel
+def start_round(dev, leader, pairs, count):
+    """Check an erase set and make it the running round of its planes; returns OK or the reason against it."""
+    geometry = dev.geometry[0]
+    run = dev.run[0]
+    status = check_erase_set(dev, geometry, leader, pairs, count)
+    if status != OK:
+        return status
+    dev.plane[leader].job_count = count
+    dev.plane[leader].job_planes = 0
+    for k in range(count):
+        _start_pair(dev, geometry, run, leader, k, np.int64(pairs[k].block), pairs[k].mask)
+    run.rounds += 1
+    run.gc_invocations += 1
+    return OK
+
+
+@inlined
+def is_victim(planes, jobs, plane_number, block):
+    """Is a block of a plane the victim of a running round?"""
+    leader = np.int64(planes[plane_number].job_leader)
+    if leader < 0:
+        return False
+    found = False
+    for k in range(planes[leader].job_count):
+        found = found or jobs[leader * MAX_PAIRS + k].block == block
+    return found
+
+
+@inlined
+def _prefetch_maps(dev, first_page, end_page):
+    """Some pages will soon be looked at, whether they are valid."""
+    for ppn in range(first_page, end_page):
+        prefetch(dev.logical, dev.physical[ppn].lpn)
+
+
+@inlined
+def _next_of_pair(dev, geometry, plane, block, moves):
+    """The next valid page of a victim from ``job_page`` on, as a page number; -1 if none is left."""
+    per_sub = geometry.pages_per_sub_block
+    base = block * geometry.pages_per_block
+    page = np.int64(plane.job_page)
+    while page < geometry.pages_per_block:
+        s = quotient(page, per_sub)
+        sub_block = dev.sub_block[block * geometry.sub_blocks + s]
+        end = s * per_sub + sub_block.written
+        if has(moves, s) and sub_block.written > sub_block.invalid:
+            if geometry.placement == HOTNESS_GROUPS and page == s * per_sub:
+                _prefetch_maps(dev, base + page, base + end)
+            while page < end:
+                if dev.logical[dev.physical[base + page].lpn].ppn == base + page:
+                    plane.job_page = page
+                    return base + page
+                page += 1
+        page = (s + 1) * per_sub
+    plane.job_page = page
+    return np.int64(-1)
+
+
+@inlined
+def _next_of_plane(dev, geometry, number):
+    """The next page that a plane has to move for the round that runs on it, or -1."""
+    plane = dev.plane[number]
+    leader = np.int64(plane.job_leader)
+    while plane.job_pair < dev.plane[leader].job_count:
+        pair = dev.job[leader * MAX_PAIRS + plane.job_pair]
+        block = np.int64(pair.block)
+        if dev.block[block].plane == number:
+            ppn = _next_of_pair(dev, geometry, plane, block, pair.mask | neighbours_of(geometry, pair.mask))
+            if ppn >= 0:
+                return ppn
+        plane.job_pair += 1
+        plane.job_page = 0
+    return np.int64(-1)
+
+
+@inlined
+def _page_in_block(geometry, ppn):
+    return remainder(ppn, geometry.pages_per_block)
+
+
+@kernel
+def _next_of_planes(dev, leader):
+    """The next page of a round of several planes: the lowest page number in a block, of the lowest plane."""
+    geometry = dev.geometry[0]
+    first = np.int64(-1)
+    for number in range(remainder(leader, geometry.dies), geometry.planes, geometry.dies):
+        if dev.plane[number].job_leader == leader:
+            ppn = _next_of_plane(dev, geometry, number)
+            if ppn >= 0 and (first < 0 or _page_in_block(geometry, ppn) < _page_in_block(geometry, first)):
+                first = ppn
+    return first
+
+
+@inlined
+def move_page(dev, geometry, run, plane_number, ppn):
+    """Relocate one valid page within its plane; returns where to, or OUT_OF_SPACE."""
+    lpn = np.int64(dev.physical[ppn].lpn)
+    check_page(dev, run, lpn, ppn)
+    version = np.int64(dev.physical[ppn].version)
+    target = np.int64(place_relocated(dev, geometry, run, plane_number, ppn, lpn, version))
+    if target < 0:
+        return np.int64(OUT_OF_SPACE)
+    dev.logical[lpn].ppn = target
+    unit = unit_of(geometry, ppn)
+    dev.sub_block[unit].invalid += 1
+    dev.block[block_of(geometry, unit)].invalid += 1
+    run.relocated_pages += 1
+    return target
+
+
+@inlined
+def _move_next(dev, number, ppn):
+    """Move the next page of a plane."""
+    target = move_page(dev, dev.geometry[0], dev.run[0], number, ppn)
+    dev.plane[number].job_page += 1
+    return target
+
+
+@inlined
+def _may_join(dev, geometry, number, ppn, page, row):
+    """May a plane's next page be moved by the same command as another plane's?"""
+    if ppn < 0 or _page_in_block(geometry, ppn) != page or geometry.placement == HOTNESS_GROUPS:
+        return False
+    stream = relocated_stream(dev, geometry, np.int64(dev.physical[ppn].lpn))
+    return row_of(dev, geometry, number, stream) == row
+
+
+@kernel
+def _join_moves(dev, leader, first, page, row):
+    """Let the siblings of plane ``first`` join its move of ``page`` to ``row``; the pages of the command, or
+    OUT_OF_SPACE.
+    """
+    geometry = dev.geometry[0]
+    pages = 1
+    for number in range(remainder(leader, geometry.dies), geometry.planes, geometry.dies):
+        if number == first or dev.plane[number].job_leader != leader:
+            continue
+        ppn = _next_of_plane(dev, geometry, number)
+        if _may_join(dev, geometry, number, ppn, page, row):
+            if _move_next(dev, number, ppn) < 0:
+                return OUT_OF_SPACE
+            dev.run[0].joined_moves += 1
+            pages += 1
+    return pages
+
+
+@inlined
+def move_command(dev, geometry, leader):
+    """Carry out the next move of a round: how many pages it moves, 0 if none is left, or OUT_OF_SPACE."""
+    several = dev.plane[leader].job_planes > 1
+    ppn = _next_of_planes(dev, leader) if several else _next_of_plane(dev, geometry, leader)
+    if ppn < 0:
+        return 0
+    number = np.int64(plane_of(geometry, ppn)) if several else leader
+    target = _move_next(dev, number, ppn)
+    if target < 0:
+        return OUT_OF_SPACE
+    if not several:
+        return 1
+    return _join_moves(dev, leader, number, _page_in_block(geometry, ppn), _page_in_block(geometry, target))
+
+
+@kernel
+def finish_round(dev, leader):
+    """Erase the set of a round without valid pages; foreground GC of its planes ends where it has done
+    enough.
+    """
+    geometry = dev.geometry[0]
+    count = np.int64(dev.plane[leader].job_count)
+    for k in range(count):
+        pair = dev.job[leader * MAX_PAIRS + k]
+        erase(dev, geometry, dev.run[0], np.int64(pair.block), pair.mask)
+    for k in range(count):
+        pair = dev.job[leader * MAX_PAIRS + k]
+        plane = dev.plane[dev.block[pair.block].plane]
+        plane.job_leader = -1
+        if plane.collecting and not gc_unfinished(geometry, plane):
+            plane.collecting = 0
+
+
+# -- a round in one go
+
+
+@inlined
+def _move_some(dev, geometry, run, first_page, end_page, unit, room):
+    """Move valid pages from ``first_page`` on into at most ``room`` pages of an open sub-block.
+
+    Returns (page to go on with, pages moved). The maps are updated; the counts of the target are the
+    caller's.
+    """
+    target = unit * geometry.pages_per_sub_block + dev.sub_block[unit].written
+    ppn = first_page
+    moved = 0
+    wrong = 0
+    while ppn < end_page and moved < room:
+        page = dev.physical[ppn]
+        lpn = np.int64(page.lpn)
+        logical = dev.logical[lpn]
+        if logical.ppn == ppn:
+            version = page.version
+            if version != logical.version:
+                wrong += 1
+            logical.ppn = target + moved
+            copy = dev.physical[target + moved]
+            copy.lpn = lpn
+            copy.version = version
+            moved += 1
+        ppn += 1
+    run.flash_reads += moved
+    run.relocated_pages += moved
+    run.lost_pages += wrong
+    return ppn, moved
+
+
+@inlined
+def _empty_unit(dev, geometry, run, plane_number, source):
+    """Relocate all valid pages of a sub-block to one stream; returns OK or OUT_OF_SPACE."""
+    sub_block = dev.sub_block[source]
+    ppn = source * geometry.pages_per_sub_block
+    end = ppn + sub_block.written
+    left = sub_block.written - sub_block.invalid
+    while left > 0:
+        unit = writable_unit(dev, geometry, plane_number, geometry.gc_stream)
+        if unit < 0:
+            return OUT_OF_SPACE
+        room = min(left, geometry.pages_per_sub_block - dev.sub_block[unit].written)
+        ppn, moved = _move_some(dev, geometry, run, ppn, end, unit, room)
+        note_relocated(dev, run, block_of(geometry, unit), moved)
+        count_programs(dev, geometry, run.clock, plane_number, geometry.gc_stream, unit, moved)
+        sub_block.invalid += moved
+        dev.block[block_of(geometry, source)].invalid += moved
+        left -= moved
+    return OK
+
+
+@merged
+def _empty_pair(dev, geometry, run, leader, k):
+    """Relocate the valid pages of a pair and its neighbours to one stream; returns OK or OUT_OF_SPACE."""
+    pair = dev.job[leader * MAX_PAIRS + k]
+    moves = pair.mask | neighbours_of(geometry, pair.mask)
+    first = np.int64(pair.block) * geometry.sub_blocks
+    for s in range(geometry.sub_blocks):
+        if has(moves, s) and _empty_unit(dev, geometry, run, leader, first + s) != OK:
+            return OUT_OF_SPACE
+    return OK
+
+
+@inlined
+def _page_by_page(geometry, planes):
+    """Do pages of one sub-block go to several places, or does it count which are moved together?"""
+    return planes > 1 or geometry.placement in (HOTNESS_GROUPS, HOT_COLD)
+
+
+@merged
+def run_round(dev, geometry, run, leader):
+    """Carry the round that a plane leads to its end in one go; returns OK or OUT_OF_SPACE."""
+    if _page_by_page(geometry, dev.plane[leader].job_planes):
+        pages = 1
+        while pages > 0:
+            pages = move_command(dev, geometry, leader)
+        if pages < 0:
+            return OUT_OF_SPACE
+    else:
+        for k in range(dev.plane[leader].job_count):
+            if _empty_pair(dev, geometry, run, leader, k) != OK:
+                return OUT_OF_SPACE
+    finish_round(dev, leader)
+    return OK

@@ -1,0 +1,59 @@
+"""Arrays of the page-mapping family."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.core.family import Array, Arrays
+from ssdgym.engine.core.records import (
+    BLOCK,
+    BUCKET,
+    CHANNEL,
+    DIE,
+    ERASE_PAIR,
+    GEOMETRY,
+    LATENCY,
+    LOGICAL,
+    PHYSICAL,
+    PLANE,
+    RUN,
+    SLOT,
+    SUB_BLOCK,
+    TRANSACTION,
+)
+from ssdgym.engine.speedupgc.records import BEST, HEAP
+
+ARRAYS = Arrays(
+    "Page",
+    __name__,
+    geometry=Array(GEOMETRY, (1,)),
+    run=Array(RUN, (1,)),
+    logical=Array(LOGICAL, ("logical_pages",)),  # the map; ppn -1 = unmapped
+    ahead=Array(np.int32, ("logical_pages",)),  # versions promised to the host and not yet programmed
+    physical=Array(PHYSICAL, ("pages",)),  # what each page was programmed with
+    sub_block=Array(SUB_BLOCK, ("sub_blocks",)),
+    block=Array(BLOCK, ("blocks",)),
+    plane=Array(PLANE, ("planes",)),
+    job=Array(ERASE_PAIR, ("jobs",)),  # MAX_PAIRS per plane: the round that it leads
+    open_unit=Array(np.int32, ("open",)),  # MAX_STREAMS per plane: open sub-block of (plane, stream), or -1
+    bucket=Array(BUCKET, ("buckets",)),  # pages per block + 1 per plane: blocks by invalid pages
+    # Of length 1, as the next ones, where best sets are not kept.
+    best=Array(BEST, ("best",)),  # by block
+    tree=Array(np.int32, ("tree",)),  # trees x planes x 2 leaves: winners of best sets
+    group_size=Array(np.int32, ("groups",)),
+    heap=Array(HEAP, ("heap",)),  # planes x groups x 2 (limit + 1): blocks of a group by rank
+    group_bits=Array(np.uint64, ("group_bits",)),  # planes x groups x 2 words: writable blocks of a group
+    hotness=Array(np.uint64, ("hotness",)),  # 16 counters of 4 bits each
+    die=Array(DIE, ("dies",)),
+    channel=Array(CHANNEL, ("channels",)),
+    transaction=Array(TRANSACTION, ("window",)),
+    slot=Array(SLOT, ("window",)),
+    event=Array(np.int64, ("events",)),  # a tree of minima over the resources' events; see time/events.py
+    ready=Array(np.int32, ("dies",)),  # ring of dies to dispatch
+    latency=Array(LATENCY, ("latencies",)),  # by serial number
+    histogram=Array(np.int64, (2, "bins")),  # latencies of reads and writes, log-binned
+    tail=Array(np.int64, (2, "tail")),  # min-heaps of the slowest; [0] is the number held
+)
+PageState = ARRAYS.state
+PageDevice = ARRAYS.device
+device_of = ARRAYS.device_of

@@ -1,0 +1,1 @@
+"""Tables of the SpeedupGC paper: best erase sets, block groups, hotness of pages."""

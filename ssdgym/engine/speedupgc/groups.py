@@ -1,0 +1,431 @@
+"""Block groups: the blocks of a plane sorted by rank into groups of limited size (SpeedupGC, Algorithm 1).
+
+Each group is a pair of binary heaps of blocks, one with the smallest rank at its root and one with the
+largest, and two sets of bits for the blocks of it that can be written to. A block knows its places in the
+heaps. Groups are counted from 0 here, and from 1 in ``docs/engine.md``.
+
+The heaps are lazy. An entry holds the rank it is sorted by, which need not be the block's rank any more: in
+the heap of smallest ranks it may be too small, in that of largest ranks too large. So a block whose rank
+rises moves in one heap only, and one whose rank falls in the other; an entry that comes to a root sinks to
+where it belongs before it is believed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ssdgym.engine.core.bits import NONE, ONE
+from ssdgym.engine.core.kernel import inlined, kernel, lowest_bit, merged, shared
+from ssdgym.engine.speedupgc.best_sets import cost_of, find_first, renew, renew_after
+from ssdgym.engine.speedupgc.records import WRITABLE, WRITABLE_BEST, group_view
+
+#: What has happened to a block.
+ANYTHING, PROGRAMMED, INVALIDATED = 0, 1, 2
+#: The two heaps of a group.
+LOW, HIGH = 0, 1
+_WORD = 64
+
+
+class Rank(NamedTuple):
+    """What a block is sorted by: the fields of HEAP, and -1 as the block where there is none."""
+
+    gain: Any
+    moves: Any
+    tie: Any
+    block: Any
+
+
+@shared
+def words_of(blocks):
+    """Words of a set of bits with one bit per block: (words, words that say which of those are not 0)."""
+    words = (blocks + _WORD - 1) // _WORD
+    return words, (words + _WORD - 1) // _WORD
+
+
+# -- the heaps
+
+
+@inlined
+def rank_of(view, block):
+    """The rank of a block."""
+    best = view.best[block]
+    return Rank(np.int64(best.rank_gain), np.int64(best.rank_moves), np.int64(best.rank_tie), np.int64(block))
+
+
+@inlined
+def exceeds(geometry, a, b):
+    """Is rank ``a`` above rank ``b``, however ties are broken?"""
+    return a.gain * cost_of(geometry, b.moves) > b.gain * cost_of(geometry, a.moves)
+
+
+@inlined
+def is_larger(geometry, a, b):
+    """Does rank ``a`` stand above ``b``? Of equals the one whose best set is chosen first."""
+    ours, theirs = a.gain * cost_of(geometry, b.moves), b.gain * cost_of(geometry, a.moves)
+    if ours != theirs:
+        return ours > theirs
+    return a.tie < b.tie if a.tie != b.tie else a.block < b.block
+
+
+@inlined
+def is_before(geometry, a, b, heap):
+    """Does rank ``a`` stand nearer to the root than ``b``?"""
+    return is_larger(geometry, a, b) if heap == HIGH else is_larger(geometry, b, a)
+
+
+@inlined
+def heap_base(geometry, number, heap):
+    """Where a heap begins."""
+    return (2 * np.int64(number) + heap) * (geometry.group_limit + 1)
+
+
+@inlined
+def entry_at(view, place):
+    """The rank an entry is sorted by."""
+    entry = view.heap[place]
+    return Rank(np.int64(entry.gain), np.int64(entry.moves), np.int64(entry.tie), np.int64(entry.block))
+
+
+@inlined
+def _put(view, base, place, rank, heap):
+    entry = view.heap[base + place]
+    entry.gain, entry.moves, entry.tie, entry.block = rank
+    if heap == LOW:
+        view.best[rank.block].low = place
+    else:
+        view.best[rank.block].high = place
+
+
+@inlined
+def _rise(view, geometry, base, place, rank, heap):
+    """Let an entry rise from a free place of its heap; returns where it stops."""
+    while place > 0:
+        parent = (place - 1) >> 1
+        above = entry_at(view, base + parent)
+        if not is_before(geometry, rank, above, heap):
+            break
+        _put(view, base, place, above, heap)
+        place = parent
+    return place
+
+
+@inlined
+def _sink(view, geometry, base, size, place, rank, heap):
+    """Let an entry sink from a free place of its heap; returns where it stops."""
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            break
+        below = entry_at(view, base + child)
+        if child + 1 < size:
+            other = entry_at(view, base + child + 1)
+            if is_before(geometry, other, below, heap):
+                child, below = child + 1, other
+        if not is_before(geometry, below, rank, heap):
+            break
+        _put(view, base, place, below, heap)
+        place = child
+    return place
+
+
+@inlined
+def _raise(view, geometry, number, place, rank, heap):
+    """Put an entry into its group's heap, at a place or nearer to the root."""
+    base = heap_base(geometry, number, heap)
+    _put(view, base, _rise(view, geometry, base, place, rank, heap), rank, heap)
+
+
+@inlined
+def _advance(view, geometry, number, place, rank, heap):
+    """A block's rank has moved towards the root: so does its entry, unless it is nearer already."""
+    base = heap_base(geometry, number, heap)
+    if is_before(geometry, rank, entry_at(view, base + place), heap):
+        _raise(view, geometry, number, place, rank, heap)
+
+
+@inlined
+def _remove_from_heap(view, geometry, number, place, heap):
+    """Fill the place of a block that leaves with the last one (``group_size`` is that without it already)."""
+    size = np.int64(view.group_size[number])
+    if place < size:
+        base = heap_base(geometry, number, heap)
+        last = entry_at(view, base + size)
+        risen = _rise(view, geometry, base, place, last, heap)
+        if risen == place:
+            risen = _sink(view, geometry, base, size, place, last, heap)
+        _put(view, base, risen, last, heap)
+
+
+@inlined
+def _first_from(view, geometry, number, place, heap):
+    """The first rank of a heap, or of what stands below a place of it; the entries that come there are made
+    right.
+    """
+    base = heap_base(geometry, number, heap)
+    size = np.int64(view.group_size[number])
+    while True:
+        entry = entry_at(view, base + place)
+        rank = rank_of(view, entry.block)
+        if rank.gain == entry.gain and rank.moves == entry.moves and rank.tie == entry.tie:
+            return rank
+        _put(view, base, _sink(view, geometry, base, size, place, rank, heap), rank, heap)
+
+
+# -- membership
+
+
+@inlined
+def _bits_base(geometry, number, kind):
+    words, summary = words_of(np.int64(geometry.blocks))
+    return (2 * np.int64(number) + kind) * (words + summary)
+
+
+@inlined
+def _set_bit(view, geometry, number, kind, place, value):
+    base = _bits_base(geometry, number, kind)
+    word = place // _WORD
+    bit = ONE << np.uint64(place % _WORD)
+    words, _ = words_of(np.int64(geometry.blocks))
+    summary = base + words + word // _WORD
+    mark = ONE << np.uint64(word % _WORD)
+    if value:
+        view.group_bits[base + word] |= bit
+        view.group_bits[summary] |= mark
+    else:
+        view.group_bits[base + word] &= ~bit
+        if view.group_bits[base + word] == NONE:
+            view.group_bits[summary] &= ~mark
+
+
+@inlined
+def writable_bit(view, geometry, plane, group, kind, block):
+    """Does a block stand among those of a group that can be written to (kind 0), or in their best set
+    (kind 1)?
+    """
+    place = block - plane * geometry.blocks
+    word = _bits_base(geometry, plane * geometry.groups + group, kind) + place // _WORD
+    return (view.group_bits[word] >> np.uint64(place % _WORD)) & ONE != NONE
+
+
+@inlined
+def _show(view, geometry, plane, block, writable):
+    """Enter into the bits of the block's group how it can be written."""
+    number = plane * geometry.groups + view.best[block].group
+    place = block - plane * geometry.blocks
+    _set_bit(view, geometry, number, 0, place, writable >= WRITABLE)
+    _set_bit(view, geometry, number, 1, place, writable == WRITABLE_BEST)
+
+
+@inlined
+def _leave(view, geometry, plane, block):
+    """Take a block out of its group; its rank may have changed already."""
+    number = plane * geometry.groups + view.best[block].group
+    _show(view, geometry, plane, block, 0)
+    view.group_size[number] -= 1
+    _remove_from_heap(view, geometry, number, np.int64(view.best[block].low), LOW)
+    _remove_from_heap(view, geometry, number, np.int64(view.best[block].high), HIGH)
+
+
+@inlined
+def _join(view, geometry, plane, block, group):
+    """Add a block to a group."""
+    number = plane * geometry.groups + group
+    size = np.int64(view.group_size[number])
+    view.group_size[number] = size + 1
+    view.best[block].group = group
+    rank = rank_of(view, block)
+    _raise(view, geometry, number, size, rank, LOW)
+    _raise(view, geometry, number, size, rank, HIGH)
+    _show(view, geometry, plane, block, view.best[block].writable)
+
+
+# -- Algorithm 1
+
+
+@inlined
+def _lowest_but(view, geometry, number, block):
+    """The smallest rank of a group, ``block`` left out."""
+    size = np.int64(view.group_size[number])
+    none = Rank(np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
+    if size == 0:
+        return none
+    root = _first_from(view, geometry, number, 0, LOW)
+    if root.block != block:
+        return root
+    if size == 1:
+        return none
+    left = _first_from(view, geometry, number, 1, LOW)
+    if size == 2:
+        return left
+    right = _first_from(view, geometry, number, 2, LOW)
+    return left if is_larger(geometry, right, left) else right
+
+
+@inlined
+def _stands_above(view, geometry, plane, rank, group):
+    """Is a block's rank above the smallest one of a group (in which it does not count itself)?"""
+    lowest = _lowest_but(view, geometry, plane * geometry.groups + group, rank.block)
+    return lowest.block >= 0 and exceeds(geometry, rank, lowest)
+
+
+@inlined
+def _group_for(view, geometry, plane, rank):
+    """The highest group whose smallest rank is below that of a block (which does not count), else the first.
+
+    Ranks rise from group to group, so the search starts where the block was; an empty group is passed over.
+    """
+    group = np.int64(view.best[rank.block].group)
+    for higher in range(group + 1, geometry.groups):
+        if _stands_above(view, geometry, plane, rank, higher):
+            group = np.int64(higher)
+        elif view.group_size[plane * geometry.groups + higher] > 0:
+            break
+    while group > 0 and not _stands_above(view, geometry, plane, rank, group):
+        group -= 1
+    return group
+
+
+@inlined
+def _has_room_below(view, geometry, plane, group):
+    for lower in range(group):
+        if view.group_size[plane * geometry.groups + lower] < geometry.group_limit:
+            return True
+    return False
+
+
+@inlined
+def _insert(view, geometry, plane, block, group):
+    """Add a block to a group; what is too much moves down, or up where all groups below are full."""
+    first = plane * geometry.groups
+    full = view.group_size[first + group] == geometry.group_limit
+    if full and _has_room_below(view, geometry, plane, group):
+        while view.group_size[first + group] == geometry.group_limit:
+            evicted = _first_from(view, geometry, first + group, 0, LOW).block
+            _leave(view, geometry, plane, evicted)
+            _join(view, geometry, plane, block, group)
+            block = evicted
+            group -= 1
+        _join(view, geometry, plane, block, group)
+        return
+    _join(view, geometry, plane, block, group)
+    while view.group_size[first + group] > geometry.group_limit:
+        block = _first_from(view, geometry, first + group, 0, HIGH).block
+        _leave(view, geometry, plane, block)
+        group += 1
+        _join(view, geometry, plane, block, group)
+
+
+@kernel
+def _reclassify(view, block, change, s):
+    geometry = view.geometry[0]
+    plane = np.int64(view.block[block].plane)
+    best = view.best[block]
+    before, was_writable = rank_of(view, block), best.writable
+    unit = np.int64(block) * geometry.sub_blocks + s
+    if change == ANYTHING or view.sub_block[unit].written == geometry.pages_per_sub_block:
+        find_first(view, geometry, block)
+    if change == ANYTHING:
+        renew(view, geometry, block)
+    else:
+        renew_after(view, geometry, block, s, change == PROGRAMMED)
+    rank = rank_of(view, block)
+    group = _group_for(view, geometry, plane, rank)
+    if group != best.group:
+        _leave(view, geometry, plane, block)
+        _insert(view, geometry, plane, block, group)
+        return
+    number = plane * geometry.groups + group
+    if is_larger(geometry, rank, before):
+        _advance(view, geometry, number, np.int64(best.high), rank, HIGH)
+    elif is_larger(geometry, before, rank):
+        _advance(view, geometry, number, np.int64(best.low), rank, LOW)
+    if best.writable != was_writable:
+        _show(view, geometry, plane, block, best.writable)
+
+
+@merged
+def reclassify(dev, geometry, block, change, s):
+    """A block (no victim) has changed, by one page of sub-block ``s`` unless ANYTHING has happened: find its
+    best set, its rank and its group anew.
+    """
+    if geometry.groups > 0:
+        _reclassify(group_view(dev), np.int64(block), change, np.int64(s))
+
+
+@kernel
+def _withdraw(view, block):
+    geometry = view.geometry[0]
+    _show(view, geometry, np.int64(view.block[block].plane), block, 0)
+    view.best[block].writable = 0
+
+
+@merged
+def withdraw(dev, geometry, block):
+    """A block becomes a victim: it keeps its place in its group, but nothing is written to it."""
+    if geometry.groups > 0:
+        _withdraw(group_view(dev), np.int64(block))
+
+
+@kernel
+def form_groups(view, plane):
+    """Deal the blocks of an empty plane to its groups in turn: all ranks are the same."""
+    geometry = view.geometry[0]
+    for place in range(geometry.blocks):
+        block = np.int64(plane) * geometry.blocks + place
+        renew(view, geometry, block)
+        _join(view, geometry, plane, block, place % geometry.groups)
+
+
+@kernel
+def _refresh_groups(view, plane):
+    geometry = view.geometry[0]
+    winner = Rank(np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
+    for lower in range(geometry.groups):
+        number = plane * geometry.groups + geometry.groups - 1 - lower
+        if view.group_size[number] == 0:
+            continue
+        if winner.block < 0 or is_larger(geometry, entry_at(view, heap_base(geometry, number, HIGH)), winner):
+            rank = _first_from(view, geometry, number, 0, HIGH)
+            if winner.block < 0 or is_larger(geometry, rank, winner):
+                winner = rank
+
+
+@merged
+def refresh_groups(dev, geometry, plane):
+    """Make sure of the largest rank of a plane whose ranks are benefits, for :func:`best_of_groups`."""
+    if geometry.groups > 0 and geometry.tree_leaves == 0:
+        _refresh_groups(group_view(dev), plane)
+
+
+@inlined
+def best_of_groups(view, plane):
+    """The block with the best set of a plane whose groups are refreshed; -1 if there is none."""
+    geometry = view.geometry[0]
+    winner = Rank(np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
+    for group in range(geometry.groups):
+        number = plane * geometry.groups + group
+        if view.group_size[number] > 0:
+            root = entry_at(view, heap_base(geometry, number, HIGH))
+            if winner.block < 0 or is_larger(geometry, root, winner):
+                winner = root
+    return winner.block if winner.gain > 0 else np.int64(-1)
+
+
+# -- looking for a block to write to
+
+
+@inlined
+def first_of(view, geometry, plane, group, kind):
+    """The lowest block of a group that can be written to (kind 0), or in its best set (kind 1); -1 if
+    none.
+    """
+    base = _bits_base(geometry, plane * geometry.groups + group, kind)
+    words, summary = words_of(np.int64(geometry.blocks))
+    for k in range(summary):
+        mark = view.group_bits[base + words + k]
+        if mark != NONE:
+            word = k * _WORD + np.int64(lowest_bit(mark))
+            return plane * geometry.blocks + word * _WORD + np.int64(lowest_bit(view.group_bits[base + word]))
+    return np.int64(-1)

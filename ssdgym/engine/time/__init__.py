@@ -1,0 +1,1 @@
+"""Event-driven time: events, flash commands, requests under way, latencies."""

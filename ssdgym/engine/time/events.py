@@ -1,0 +1,117 @@
+"""The clockwork of event-driven time: the event tree, the channels' queues, the ready queue of dies.
+
+A resource (channels first, then dies) has at most one pending event, so (time, resource number) orders events
+completely, and a tree of minima over the resources finds the first: a fixed path from leaf to root, with
+nothing to mispredict.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.core.bits import remainder
+from ssdgym.engine.core.kernel import inlined
+
+#: The leaf of a resource without an event.
+NO_EVENT = np.int64(2**63 - 1)
+#: Later than any time.
+NEVER = np.int64(2**62)
+
+
+@inlined
+def _set_leaf(dev, geometry, resource, key):
+    """Set a leaf and the minima on the way to the root."""
+    leaves = np.int64(1) << np.int64(geometry.leaf_bits)
+    node = resource + leaves
+    dev.event[node] = key
+    while node > 1:
+        key = min(key, dev.event[node ^ 1])
+        node >>= 1
+        dev.event[node] = key
+
+
+@inlined
+def latest_ns(geometry):
+    """When a device stops: every command that starts before this ends at a time that fits a key."""
+    return np.int64(1) << (np.int64(62) - geometry.leaf_bits)
+
+
+@inlined
+def schedule(dev, geometry, time_ns, resource):
+    """Set the resource's event. Its key is time and resource in one number, so that a minimum is all there is
+    to compare.
+    """
+    _set_leaf(dev, geometry, resource, (time_ns << np.int64(geometry.leaf_bits)) | resource)
+
+
+@inlined
+def next_event_ns(dev, geometry):
+    """When the first event is due, NEVER if there is none."""
+    key = dev.event[1]
+    if key == NO_EVENT:
+        return NEVER
+    return key >> np.int64(geometry.leaf_bits)
+
+
+@inlined
+def take_event(dev, geometry):
+    """Remove the first event and return its resource."""
+    resource = dev.event[1] & ((np.int64(1) << np.int64(geometry.leaf_bits)) - 1)
+    _set_leaf(dev, geometry, resource, NO_EVENT)
+    return resource
+
+
+@inlined
+def make_ready(dev, geometry, run, die_number):
+    """Put a die at the tail of the ready queue, unless it is in it."""
+    die = dev.die[die_number]
+    if die.ready:
+        return
+    die.ready = 1
+    position = run.ready_head + run.ready_count
+    if position >= geometry.dies:
+        position -= geometry.dies
+    dev.ready[position] = die_number
+    run.ready_count += 1
+
+
+@inlined
+def take_ready(dev, geometry, run):
+    """Take the die at the head of the ready queue (which is not empty)."""
+    die_number = np.int64(dev.ready[run.ready_head])
+    run.ready_head += 1
+    if run.ready_head == geometry.dies:
+        run.ready_head = 0
+    run.ready_count -= 1
+    dev.die[die_number].ready = 0
+    return die_number
+
+
+@inlined
+def channel_is_free(geometry, dev, die_number, now):
+    """Can the die have its channel at once?"""
+    channel = dev.channel[remainder(die_number, geometry.channels)]
+    return channel.free_at <= now and channel.waiter_head < 0
+
+
+@inlined
+def wait_for_channel(dev, geometry, die_number):
+    """Join the channel's queue; the first to wait schedules the channel's next event."""
+    number = remainder(die_number, geometry.channels)
+    channel = dev.channel[number]
+    dev.die[die_number].next_waiter = -1
+    if channel.waiter_head < 0:
+        channel.waiter_head = die_number
+        schedule(dev, geometry, channel.free_at, number)
+    else:
+        dev.die[channel.waiter_tail].next_waiter = die_number
+    channel.waiter_tail = die_number
+
+
+@inlined
+def take_waiter(dev, channel_number):
+    """Take the die at the head of a channel's queue."""
+    channel = dev.channel[channel_number]
+    die_number = np.int64(channel.waiter_head)
+    channel.waiter_head = dev.die[die_number].next_waiter
+    return die_number

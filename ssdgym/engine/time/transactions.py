@@ -1,0 +1,116 @@
+"""What is in flight: request slots, page transactions, and the read and write queue of every die."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.core.kernel import inlined
+from ssdgym.engine.time.latency import record_latency
+from ssdgym.requests import READ, WRITE
+
+
+@inlined
+def take_slot(dev, run, op, arrival_ns, pages):
+    """Give a request a slot. One is free while a transaction is: a request in flight holds one of those."""
+    number = np.int64(run.free_slot)
+    slot = dev.slot[number]
+    run.free_slot = slot.next
+    slot.op = op
+    slot.arrival_ns = arrival_ns
+    slot.remaining = pages
+    slot.serial = run.serial
+    run.serial += 1
+    run.outstanding += 1
+    if op == WRITE:
+        run.outstanding_writes += 1
+    return number
+
+
+@inlined
+def page_done(dev, run, slot_number):
+    """One page of a request is done; the last one completes it."""
+    slot = dev.slot[slot_number]
+    slot.remaining -= 1
+    if slot.remaining > 0:
+        return
+    if slot.op == READ or slot.op == WRITE:
+        record_latency(dev, np.int64(slot.op), slot.serial, run.now - slot.arrival_ns)
+    if slot.op == WRITE:
+        run.outstanding_writes -= 1
+    run.outstanding -= 1
+    slot.next = run.free_slot
+    run.free_slot = slot_number
+
+
+@inlined
+def take_transaction(dev, run, lpn, version, slot_number, rmw):
+    """Give a page of a request one of the places (the caller has seen that one is free)."""
+    number = np.int64(run.free_transaction)
+    transaction = dev.transaction[number]
+    run.free_transaction = transaction.next
+    run.free_transactions -= 1
+    transaction.lpn = lpn
+    transaction.version = version
+    transaction.slot = slot_number
+    transaction.rmw = rmw
+    return number
+
+
+@inlined
+def transaction_done(dev, run, number):
+    """Return a transaction's place and tell its request."""
+    transaction = dev.transaction[number]
+    transaction.next = run.free_transaction
+    run.free_transaction = number
+    run.free_transactions += 1
+    page_done(dev, run, np.int64(transaction.slot))
+
+
+@inlined
+def push_read(dev, die_number, number):
+    """Append a transaction to a die's read queue."""
+    die = dev.die[die_number]
+    dev.transaction[number].next = -1
+    if die.read_head < 0:
+        die.read_head = number
+    else:
+        dev.transaction[die.read_tail].next = number
+    die.read_tail = number
+
+
+@inlined
+def pop_read(dev, die_number):
+    """Take the head of a die's read queue."""
+    die = dev.die[die_number]
+    number = np.int64(die.read_head)
+    die.read_head = dev.transaction[number].next
+    return number
+
+
+@inlined
+def push_write(dev, queue, number):
+    """Append a transaction to a write queue: that of a die (its record), or the common one (the run's)."""
+    dev.transaction[number].next = -1
+    if queue.write_head < 0:
+        queue.write_head = number
+    else:
+        dev.transaction[queue.write_tail].next = number
+    queue.write_tail = number
+
+
+@inlined
+def pop_write(dev, queue):
+    """Take the head of a write queue."""
+    number = np.int64(queue.write_head)
+    queue.write_head = dev.transaction[number].next
+    return number
+
+
+@inlined
+def writes_done(dev, run, first, pages):
+    """The pages of a write command, linked to each other, are programmed."""
+    number = first
+    for _ in range(pages):
+        following = np.int64(dev.transaction[number].next)
+        transaction_done(dev, run, number)
+        number = following
