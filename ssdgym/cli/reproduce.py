@@ -1,4 +1,4 @@
-"""``ssdgym reproduce``: a paper's figures again, and what it said beside what is measured here."""
+"""`ssdgym reproduce`: regenerate the figures of a paper and check its claims."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ssdgym.errors import SsdgymError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ssdgym.config.reproduce import FigureConfig, ScaleConfig
-    from ssdgym.experiments.papers.bars import Bars
+    from ssdgym.experiments.papers.config import FigureConfig, ScaleConfig
+    from ssdgym.experiments.papers.diagrams.base import Diagram
     from ssdgym.experiments.papers.samples import Sample
     from ssdgym.experiments.results import Result
     from ssdgym.experiments.runs.evaluate import Cell
@@ -58,8 +58,8 @@ def reproduce(
 
         ssdgym reproduce block-size --scale paper --traces my-traces --workers 8
     """
-    from ssdgym.experiments.papers.costs import cost_lines
     from ssdgym.experiments.papers.figures import figures, points_of, scale_of
+    from ssdgym.experiments.papers.report import cost_lines
     from ssdgym.experiments.papers.samples import Sample
 
     chosen = [(one, scale_of(one, scale)) for one in figures(paper, figure)]
@@ -88,7 +88,7 @@ def reproduce(
 def _run(
     cells: Sequence[Cell], folder: Path, workers: int, *, quiet: bool
 ) -> tuple[dict[str, Result], list[Failure]]:
-    """Run what is not in the folder yet, cells that several figures stand on once.
+    """Run what is not in the folder yet; cells that several figures share are run once.
 
     Returns:
         The results of those that did not fail, by the text of the cell, and the failures.
@@ -117,8 +117,8 @@ def _report(
 
     The intervals of the tables stand in the Markdown file; a terminal is too narrow for them.
     """
-    from ssdgym.experiments.papers.bars import bars_of, draw
-    from ssdgym.experiments.papers.claims import check_claims
+    from ssdgym.experiments.papers.checks import check_claims
+    from ssdgym.experiments.papers.picture import diagrams_of, draw
     from ssdgym.experiments.papers.report import (
         assumed_lines,
         claim_lines,
@@ -130,44 +130,38 @@ def _report(
     from ssdgym.files import writable_folder, write_bytes
 
     results = [sample.result for sample in samples]
-    panels = [
-        (bars_of(figure, panel, samples), check_claims(figure, panel, samples)) for panel in figure.panels
-    ]
+    diagrams = diagrams_of(figure, samples)
+    panels = [(diagram, check_claims(figure, diagram.panel, samples)) for diagram in diagrams]
     writable_folder(folder)
     text_path, picture_path = paths_of(figure, folder)
     write_grid(results, folder)
     write_bytes(text_path, markdown(figure, scale, panels, results).encode())
-    draw(figure, [bars for bars, _ in panels], picture_path)
+    draw(figure, diagrams, picture_path)
     files = [str(text_path), str(picture_path), str(folder / "results.csv")]
     if not quiet:
         print(f"\n{figure.paper}, figure {figure.figure}: {figure.title}")
-        for bars, findings in panels:
-            console().print(_table(figure, bars))
-            print("\n".join(claim_lines(figure.number_of(bars.panel), findings)))
+        for diagram, checked in panels:
+            console().print(_table(figure, diagram))
+            print("\n".join(claim_lines(figure.number_of(diagram.panel), checked)))
         print("\n".join(["", *footprint_lines(results), *assumed_lines(results), *files]))
     claims = [
-        {"panel": figure.number_of(bars.panel), **finding.as_dict()}
-        for bars, findings in panels
-        for finding in findings
+        {"panel": figure.number_of(diagram.panel), **one.as_dict()}
+        for diagram, checked in panels
+        for one in checked
     ]
     return {"figure": figure.figure, "claims": claims, "files": files}
 
 
-def _table(figure: FigureConfig, bars: Bars) -> Table:
+def _table(figure: FigureConfig, diagram: Diagram) -> Table:
     from rich import box
     from rich.table import Table
 
-    from ssdgym.experiments.papers.bars import axis_unit
-
-    panel = bars.panel
-    title = f"{figure.number_of(panel)}  {panel.metric} ({axis_unit(panel)})"
-    table = Table("trace", title=title, box=box.SIMPLE_HEAD)
-    if figure.variants:
-        table.add_column(figure.axis)
-    for name in bars.series:
+    panel = diagram.panel
+    title = f"{figure.number_of(panel)}  {panel.metric} ({diagram.unit})"
+    table = Table(*diagram.name_columns, title=title, box=box.SIMPLE_HEAD)
+    for name in diagram.number_columns:
         table.add_column(name, justify="right")
-    for workload, variant in bars.groups:
-        names = [workload, variant] if figure.variants else [workload]
-        values = (estimate.value for estimate in bars.row((workload, variant)))
-        table.add_row(*names, *("-" if isnan(value) else f"{value:.3f}" for value in values))
+    for row in diagram.rows:
+        values = (estimate.value for estimate in row.estimates)
+        table.add_row(*row.names, *("-" if isnan(value) else f"{value:.3f}" for value in values))
     return table

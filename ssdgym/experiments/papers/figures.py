@@ -9,10 +9,11 @@ from typing import Any
 from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.config.loading import available, load_config, parse_mapping
 from ssdgym.config.recorded import PlayedConfig, TraceConfig
-from ssdgym.config.reproduce import FigureConfig, ScaleConfig
 from ssdgym.config.transforms import HeadConfig
 from ssdgym.config.workload import RecordedConfig, load_workload, trace_called
 from ssdgym.errors import SsdgymError
+from ssdgym.experiments.papers.config import FigureConfig, ScaleConfig
+from ssdgym.experiments.papers.diagrams import KINDS
 from ssdgym.experiments.papers.samples import Place, Point
 from ssdgym.experiments.runs.evaluate import Cell
 from ssdgym.experiments.runs.expand import with_fields
@@ -38,7 +39,7 @@ def figures(paper: str, number: str | None = None) -> list[FigureConfig]:
 
     Args:
         paper: name of its folder.
-        number: of a figure (``12``) or of one panel of it (``12a``).
+        number: of a figure (`12`) or of one panel of it (`12a`).
 
     Raises:
         SsdgymError: there is no such paper or figure.
@@ -55,19 +56,21 @@ def figures(paper: str, number: str | None = None) -> list[FigureConfig]:
 
 
 def _load(paper: str, name: str) -> FigureConfig:
-    """A figure, with what its file leaves out from the file that the figures of the paper share.
+    """Load a figure; fields that its file leaves out are those of the file common to the paper.
 
-    The departures of both hold: a figure adds to those of its paper.
+    The departures of both files hold.
     """
     folder = f"experiments/{paper}"
     shared = _mapping(folder, _COMMON) if _COMMON in available(folder) else {}
     own = _mapping(folder, name)
     departures = [*shared.get(_DEPARTURES, ()), *own.get(_DEPARTURES, ())]
-    try:
-        return load_config(FigureConfig, {**shared, **own, _DEPARTURES: departures}, folder)
-    except SsdgymError as error:
-        reason = str(error).partition(": ")[2]
-        raise SsdgymError(f"configs/{folder}/{name}.yaml (or {_COMMON}.yaml): {reason}") from None
+    where = f"configs/{folder}/{name}.yaml (or {_COMMON}.yaml)"
+    figure = load_config(FigureConfig, {**shared, **own, _DEPARTURES: departures}, folder, where)
+    for panel in figure.panels:
+        if panel.diagram not in KINDS:
+            known = ", ".join(KINDS)
+            raise SsdgymError(f"{where}: there is no diagram '{panel.diagram}': choose one of {known}")
+    return figure
 
 
 def _mapping(folder: str, name: str) -> dict[str, Any]:
@@ -76,7 +79,7 @@ def _mapping(folder: str, name: str) -> dict[str, Any]:
 
 
 def _part(figure: FigureConfig, number: str | None) -> FigureConfig | None:
-    """The figure as far as it was asked for: all of it, one panel or nothing."""
+    """Return the part of a figure with this number: all of it, one panel or nothing."""
     if number in (None, figure.figure):
         return figure
     panels = tuple(panel for panel in figure.panels if figure.number_of(panel) == number)
@@ -85,6 +88,10 @@ def _part(figure: FigureConfig, number: str | None) -> FigureConfig | None:
 
 def scale_of(figure: FigureConfig, name: str) -> ScaleConfig:
     """Return how much of a figure is run at a scale.
+
+    Args:
+        figure: which.
+        name: of the scale.
 
     Raises:
         SsdgymError: the figure has no such scale.
@@ -99,13 +106,13 @@ def scale_of(figure: FigureConfig, name: str) -> ScaleConfig:
 
 
 def points_of(figure: FigureConfig, scale: ScaleConfig, traces: Path | None) -> list[Point]:
-    """Return the runs that a figure takes, each at its place.
+    """Return the runs of a figure, each at its place.
 
     Args:
         figure: which.
         scale: how much of it.
-        traces: a folder in which traces are looked for by name; None, or where there is none of that name:
-            the stand-in is played.
+        traces: folder in which traces are looked for by name; a stand-in is played where it has none, and if
+            it is `None`.
 
     Raises:
         SsdgymError: a device, a variant, a workload or a trace is wrong.
@@ -148,7 +155,7 @@ def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, workload: Re
 
 
 def _seeds(figure: FigureConfig, scale: ScaleConfig, workload: RecordedConfig) -> int:
-    """A trace draws nothing, and copies of one run are no sample; what comes before it may draw."""
+    """Return the number of seeds: one for a trace, which draws nothing, unless its preconditioning draws."""
     draws = not isinstance(workload, TraceConfig) or figure.preconditioning == "until_gc"
     return scale.seeds if draws else 1
 

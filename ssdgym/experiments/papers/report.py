@@ -1,118 +1,58 @@
-"""A paper's figure regenerated, in words and tables: its numbers, and what the paper said beside them."""
+"""A paper's figure regenerated, in words and tables: its numbers, claims, departures and costs."""
 
 from __future__ import annotations
 
+import resource
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from ssdgym.config.claims import (
-    AtMostClaim,
-    ChangeClaim,
-    ClaimConfig,
-    DirectionClaim,
-    ExtremeClaim,
-    LimitClaim,
-    RangeClaim,
-    ResemblesClaim,
-    TrendClaim,
-    UnchangedClaim,
-    ValueClaim,
-)
 from ssdgym.config.device import load_device
-from ssdgym.config.reproduce import FigureConfig, ScaleConfig
 from ssdgym.experiments.analysis.statistics import Estimate
-from ssdgym.experiments.papers.bars import Bars
-from ssdgym.experiments.papers.claims import Finding
+from ssdgym.experiments.papers.checks import CheckedClaim
+from ssdgym.experiments.papers.config import FigureConfig, ScaleConfig
+from ssdgym.experiments.papers.diagrams.base import Diagram
 from ssdgym.experiments.results import Result
 
 #: Pages that a trace touches, those left of them modulo the logical space, and that space.
 _FOOTPRINT = ("workload/trace_pages", "workload/footprint_pages", "logical_pages")
+_MIB = 2**20
 
 
-def claim_lines(number: str, findings: Sequence[Finding]) -> list[str]:
-    """Return one line per claim of a panel: what the paper says, what was measured, and the verdict."""
+def claim_lines(number: str, checked: Sequence[CheckedClaim]) -> list[str]:
+    """Return one line per claim of a panel: what the paper says, what was measured, and the verdict.
+
+    Args:
+        number: of the panel.
+        checked: its claims.
+    """
     return [
-        f"figure {number}: {finding.claim.said} ({finding.claim.source}) | paper "
-        f"{said_of(finding.claim)} | here {measured_of(finding)} | {finding.verdict}"
-        for finding in findings
+        f"figure {number}: {one.claim.said} ({one.claim.source}) | paper {one.claim.describe()} "
+        f"| here {one.measured_text} | {one.verdict}"
+        for one in checked
     ]
-
-
-def said_of(claim: ClaimConfig) -> str:
-    """What the paper says, as a number or in a word."""
-    match claim:
-        case ChangeClaim():
-            return f"{claim.change:+.1%}"
-        case LimitClaim():
-            return f"{'at least' if claim.limit < 0 else 'at most'} {claim.limit:+.1%}"
-        case UnchangedClaim():
-            return f"within {claim.within:.1%}"
-        case RangeClaim():
-            return f"{claim.low:+.1%} to {claim.high:+.1%}"
-        case ValueClaim():
-            return f"{claim.value:g}"
-        case DirectionClaim():
-            return "lower" if claim.direction == "falls" else "higher"
-        case TrendClaim():
-            return claim.direction
-        case AtMostClaim():
-            return f"at most {claim.value:g}"
-        case ExtremeClaim():
-            return claim.which
-        case ResemblesClaim():
-            return f"nearer to {claim.metric} than to {claim.rather_than}"
-
-
-def measured_of(finding: Finding) -> str:
-    """What was measured, and on how many of the claim's traces where not on all of them."""
-    if not finding.measured:
-        return "nothing"
-    claim, one = finding.claim, finding.measured[0]
-    if isinstance(claim, RangeClaim):
-        text = f"{one.value:+.1%} to {finding.measured[-1].value:+.1%}"
-    elif isinstance(claim, ValueClaim):
-        share = (one.value - claim.beyond) / (claim.value - claim.beyond)
-        beyond = f" beyond {claim.beyond:g}" if claim.beyond else ""
-        text = f"{_with_interval(one, '.3f')}, {share:.1f} times the paper's{beyond}"
-    elif isinstance(claim, AtMostClaim):
-        text = _with_interval(one, ".3f")
-    elif isinstance(claim, ExtremeClaim):
-        text = f"{_with_interval(one, '+.1%' if claim.against else '+.3f')} from the nearest of the others"
-    elif isinstance(claim, ResemblesClaim):
-        text = f"{_with_interval(one, '+.1%')} of distance"
-    else:
-        text = _with_interval(one, "+.1%")
-    count = len(finding.workloads)
-    part = "" if count == finding.claimed else f", on {count} of {finding.claimed} traces"
-    return text + part
-
-
-def _with_interval(estimate: Estimate, style: str) -> str:
-    if np.isnan(estimate.low):
-        return f"{estimate.value:{style}} (one seed, no interval)"
-    return f"{estimate.value:{style}} [{estimate.low:{style}}, {estimate.high:{style}}]"
 
 
 def markdown(
     figure: FigureConfig,
     scale: tuple[str, ScaleConfig],
-    panels: Sequence[tuple[Bars, Sequence[Finding]]],
+    panels: Sequence[tuple[Diagram, Sequence[CheckedClaim]]],
     results: Sequence[Result],
 ) -> str:
-    """Return the figure as Markdown: how it was made, and of each panel the table of its bars and the claims.
+    """Return the figure as Markdown: how it was made, and the table and the claims of each panel.
 
     Args:
         figure: which.
         scale: name and content.
-        panels: the numbers and the findings of each.
-        results: of the figure's cells.
+        panels: each with its claims.
+        results: all of the figure.
     """
     name, amount = scale
     lines = [f"# {figure.paper}, figure {figure.figure}: {figure.title}", "", f"Scale `{name}`."]
-    for bars, findings in panels:
-        lines += _panel_lines(figure, bars, findings)
+    for diagram, checked in panels:
+        lines += _panel_lines(figure, diagram, checked)
     lines += ["", "Where this is not the paper's experiment:", ""]
     known = [*figure.departures, *amount.departures, *device_lines(figure), *assumed_lines(results)]
     lines += [f"- {text}" for text in known]
@@ -121,38 +61,33 @@ def markdown(
     return "\n".join([*lines, ""])
 
 
-def _panel_lines(figure: FigureConfig, bars: Bars, findings: Sequence[Finding]) -> list[str]:
-    panel = bars.panel
+def _panel_lines(figure: FigureConfig, diagram: Diagram, checked: Sequence[CheckedClaim]) -> list[str]:
+    panel = diagram.panel
     title = f": {panel.title}" if panel.title else ""
     relative = "" if panel.normalise_to is None else f", relative to {panel.normalise_to}"
-    axis = f" {figure.axis} |" if figure.variants else ""
+    names, numbers = diagram.name_columns, diagram.number_columns
     lines = [
         "",
         f"## {figure.number_of(panel)}{title}",
         "",
         f"Metric: `{panel.metric}` ({panel.unit}){relative}; means over seeds with 95 % intervals.",
         "",
-        f"| trace |{axis} " + " | ".join(bars.series) + " |",
-        "|---|" + ("---|" if axis else "") + "---:|" * len(bars.series),
+        "| " + " | ".join([*names, *numbers]) + " |",
+        "|" + "---|" * len(names) + "---:|" * len(numbers),
     ]
-    for workload, variant in bars.groups:
-        cells = [cell(estimate) for estimate in bars.row((workload, variant))]
-        names = [workload, variant] if figure.variants else [workload]
-        lines.append("| " + " | ".join([*names, *cells]) + " |")
+    for row in diagram.rows:
+        lines.append("| " + " | ".join([*row.names, *map(_cell, row.estimates)]) + " |")
     lines += ["", "| claim | source | paper | here [95 %] | verdict |", "|---|---|---:|---:|---|"]
-    for finding in findings:
-        claim = finding.claim
+    for one in checked:
+        claim = one.claim
         lines.append(
-            f"| {claim.said} | {claim.source} | {said_of(claim)} | {measured_of(finding)} "
-            f"| {finding.verdict} |"
+            f"| {claim.said} | {claim.source} | {claim.describe()} | {one.measured_text} | {one.verdict} |"
         )
     return lines
 
 
 def assumed_lines(results: Sequence[Result]) -> list[str]:
-    """Return what of the workloads is assumed and not published, those with the same assumptions together;
-    nothing of a trace.
-    """
+    """Return what is assumed of workloads and not published, those with the same assumptions together."""
     found: dict[str, dict[str, None]] = {}
     for result in results:
         if result.assumed:
@@ -161,8 +96,9 @@ def assumed_lines(results: Sequence[Result]) -> list[str]:
 
 
 def footprint_lines(results: Sequence[Result]) -> list[str]:
-    """Return how many pages each trace touches, and how many are left of them modulo the logical space; means
-    over seeds. Devices on which they are as many stand together.
+    """Return how many pages each trace touches, and how many are left of them modulo the logical space.
+
+    The numbers are means over seeds. Devices on which they are the same stand together.
     """
     found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
     for result in results:
@@ -180,7 +116,7 @@ def footprint_lines(results: Sequence[Result]) -> list[str]:
 
 
 def device_lines(figure: FigureConfig) -> list[str]:
-    """Return what of the figure's devices no published source gives, as their files say."""
+    """Return what no published source gives about the devices of a figure, as their files say."""
     return [
         f"assumed of {name}, {field}: {reason}"
         for name in figure.all_devices
@@ -188,8 +124,7 @@ def device_lines(figure: FigureConfig) -> list[str]:
     ]
 
 
-def cell(estimate: Estimate) -> str:
-    """A bar in a table of Markdown."""
+def _cell(estimate: Estimate) -> str:
     if np.isnan(estimate.value):
         return "not measured"
     if np.isnan(estimate.low):
@@ -198,7 +133,42 @@ def cell(estimate: Estimate) -> str:
 
 
 def paths_of(figure: FigureConfig, out: Path) -> tuple[Path, Path]:
-    """Return where the Markdown and the picture of a figure go in its folder."""
+    """Return the paths of the Markdown and of the picture of a figure.
+
+    Args:
+        figure: which.
+        out: its folder.
+    """
     # One panel that was asked for does not take the place of the whole figure.
     stem = f"figure{figure.number_of(figure.panels[0]) if len(figure.panels) == 1 else figure.figure}"
     return out / f"{stem}.md", out / f"{stem}.png"
+
+
+def cost_lines(results: Sequence[Result]) -> list[str]:
+    """Return the time that each workload took, the memory of the largest process, and that of policy tables.
+
+    Args:
+        results: of different runs; the time of one from an earlier session is that which it took then.
+    """
+    seconds: dict[str, list[float]] = {}
+    tables: dict[str, float] = {}
+    for result in results:
+        seconds.setdefault(result.workload, []).append(result.wall_seconds)
+        size = result.metrics.get("policy_memory_bytes", 0)
+        tables[result.policy] = max(tables.get(result.policy, 0), size)
+    lines = [
+        f"time of {name}: {sum(spent):.1f} s for {len(spent)} runs, the longest {max(spent):.1f} s"
+        for name, spent in seconds.items()
+    ]
+    lines.append(f"memory of the largest process: {_peak_bytes() / _MIB:.0f} MiB")
+    kept = [f"{name} {size / 1000:.1f} kB" for name, size in tables.items() if size]
+    return [*lines, f"tables in the controller's memory: {', '.join(kept)}"] if kept else lines
+
+
+def _peak_bytes() -> int:
+    """Return the most memory that this process or one of its ended children has held at once."""
+    own, children = (
+        resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    unit = 1 if sys.platform == "darwin" else 1024
+    return max(own, children) * unit

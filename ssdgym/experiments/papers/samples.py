@@ -1,4 +1,4 @@
-"""What a figure of a paper stands on: results, each at its place in the figure."""
+"""Results at their places in a figure, and the values of a metric at these places."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ssdgym.config.reproduce import FigureConfig, PanelConfig
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.evaluate import Cell
 
 
 class Place(NamedTuple):
-    """Where in a figure: a bar of a group."""
+    """A place in a figure: a bar of a group."""
 
     series: str
     workload: str
@@ -21,7 +20,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Point:
-    """A cell, and where in a figure it stands."""
+    """A cell and its place in a figure."""
 
     place: Place
     cell: Cell
@@ -29,31 +28,39 @@ class Point:
 
 @dataclass(frozen=True)
 class Sample:
-    """A result, and where in a figure it stands."""
+    """A result and its place in a figure."""
 
     place: Place
     result: Result
 
 
-#: Values of one metric: of each place, by seed.
-Values = dict[Place, dict[int, float]]
+#: Numbers by seed.
+Scores = dict[int, float]
+#: The values of one metric at each place.
+Values = dict[Place, Scores]
 
 
-def values_of(samples: Sequence[Sample], panel: PanelConfig) -> Values:
-    """Return the values of a panel's metric in its unit; places of which a seed has none are left out."""
+def values_of(samples: Sequence[Sample], metric: str, per_unit: float = 1.0) -> Values:
+    """Return the values of a metric; places of which a seed has none are left out.
+
+    Args:
+        samples: of a figure.
+        metric: name of the metric, nested names joined by `/`.
+        per_unit: the metric's own units in one unit of the values.
+    """
     found: Values = {}
     lacking = set()
     for sample in samples:
         place, result = sample.place, sample.result
-        if not result.measured(panel.metric):
+        if not result.measured(metric):
             lacking.add(place)
         else:
-            found.setdefault(place, {})[result.seed] = result.metric(panel.metric) / panel.per_unit
+            found.setdefault(place, {})[result.seed] = result.metric(metric) / per_unit
     return {place: scores for place, scores in found.items() if place not in lacking}
 
 
 def relative(values: Values, base: str) -> Values:
-    """Values over those of another series, seed by seed; without those that cannot be divided."""
+    """Return values over those of the series `base`, seed by seed; without those that cannot be divided."""
     found: Values = {}
     for place, scores in values.items():
         others = values.get(place._replace(series=base), {})
@@ -63,10 +70,5 @@ def relative(values: Values, base: str) -> Values:
 
 
 def workloads_of(samples: Sequence[Sample]) -> tuple[str, ...]:
-    """The workloads that were run, in order."""
+    """Return the workloads that were run, in order."""
     return tuple(dict.fromkeys(sample.place.workload for sample in samples))
-
-
-def variants_of(figure: FigureConfig, chosen: Sequence[str] = ()) -> tuple[str, ...]:
-    """The variants of a figure, or those that were chosen, in the order of the figure."""
-    return tuple(name for name in figure.variant_names if not chosen or name in chosen)

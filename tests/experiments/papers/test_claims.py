@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.config.reproduce import FigureConfig
 from ssdgym.experiments.analysis.statistics import Estimate
-from ssdgym.experiments.papers.claims import Finding, check_claims
-from ssdgym.experiments.papers.report import measured_of, said_of
+from ssdgym.experiments.papers.checks import CheckedClaim, check_claims
+from ssdgym.experiments.papers.claims import KINDS
+from ssdgym.experiments.papers.claims.base import Compared, Verdict
+from ssdgym.experiments.papers.config import FigureConfig
 from ssdgym.experiments.papers.samples import Place, Sample
-from ssdgym.experiments.papers.verdicts import Verdict, verdict
 from ssdgym.experiments.results import Result
+
+#: Kinds other than trends are judged by what was measured alone.
+NOTHING = Compared(np.empty((1, 0)), np.empty(0, dtype=str))
 
 _VALUES: dict[str, dict[str, Any]] = {
     "change": {"change": -0.6},
@@ -51,7 +54,7 @@ def figure(*claims: dict[str, Any], **fields: Any) -> FigureConfig:
     )
 
 
-def check(samples: list[Sample], *claims: dict[str, Any], **fields: Any) -> list[Finding]:
+def check(samples: list[Sample], *claims: dict[str, Any], **fields: Any) -> list[CheckedClaim]:
     one = figure(*claims, **fields)
     return check_claims(one, one.panels[0], samples)
 
@@ -86,7 +89,12 @@ def along(*means: int) -> list[Sample]:
 
 def judge(fields: dict[str, Any], *measured: tuple[float, float, float]) -> Verdict:
     (one,) = figure(fields, **(VARIANTS if fields["kind"] == "trend" else {})).panels[0].claims
-    return verdict(one, [Estimate(*numbers) for numbers in measured])
+    return one.judge([Estimate(*numbers) for numbers in measured], NOTHING)
+
+
+def test_every_kind_is_registered_by_its_module() -> None:
+    kinds = {str(kind.model_json_schema()["properties"]["kind"]["const"]) for kind in KINDS}
+    assert kinds == set(_VALUES)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +215,7 @@ def test_a_bound_is_one_for_every_workload() -> None:
     assert (finding.measured[0].value, finding.verdict) == (200.0, "holds")
     assert check(MEASURED, claim("at_most", value=199))[0].verdict == "does not hold"
     (nothing,) = check(samples({("big", "a"): [0, 0]}), claim("at_most", value=0))
-    assert (nothing.verdict, measured_of(nothing)) == ("holds", "0.000 [0.000, 0.000], on 1 of 2 traces")
+    assert (nothing.verdict, nothing.measured_text) == ("holds", "0.000 [0.000, 0.000], on 1 of 2 traces")
 
 
 @pytest.mark.parametrize(
@@ -230,7 +238,7 @@ def test_an_extreme_is_measured_by_its_distance_from_the_rest(
     assert finding.measured[0].value == pytest.approx(distance)
     assert finding.verdict == expected
     assert finding.workloads == ("a", "b", "c")
-    assert measured_of(finding).endswith("from the nearest of the others")
+    assert finding.measured_text.endswith("from the nearest of the others")
 
 
 def test_an_extreme_is_not_measured_without_those_it_names_or_without_others() -> None:
@@ -257,7 +265,7 @@ def test_a_metric_resembles_the_one_whose_changes_are_nearer(
     (finding,) = check(both, claim("resembles"))
     assert finding.measured[0].value == pytest.approx(distance)
     assert finding.verdict == expected
-    assert measured_of(finding) == f"{distance:+.1%} (one seed, no interval) of distance, on 1 of 2 traces"
+    assert finding.measured_text == f"{distance:+.1%} (one seed, no interval) of distance, on 1 of 2 traces"
     assert check([both[0], sample("big", erases=50, moves=45)], claim("resembles"))[0].measured == ()
 
 
@@ -276,14 +284,14 @@ def test_a_trend_can_be_one_over_another_series() -> None:
 def test_a_range_shows_the_smallest_change_and_the_largest() -> None:
     (finding,) = check(MEASURED, claim("range"))
     assert [estimate.value for estimate in finding.measured] == pytest.approx([-0.8, -0.5])
-    assert (finding.verdict, measured_of(finding)) == ("holds", "-80.0% to -50.0%")
+    assert (finding.verdict, finding.measured_text) == ("holds", "-80.0% to -50.0%")
 
 
 def test_a_value_is_the_mean_over_workloads() -> None:
     (finding,) = check(MEASURED, claim("value", value=275, beyond=75))
     assert finding.measured[0].value == pytest.approx((75 + 200) / 2)
     assert finding.verdict == "does not hold"
-    assert measured_of(finding).endswith("0.3 times the paper's beyond 75")
+    assert finding.measured_text.endswith("0.3 times the paper's beyond 75")
 
 
 @pytest.mark.parametrize(
@@ -317,11 +325,11 @@ def test_where_nothing_can_be_compared_a_workload_is_left_out_and_that_is_said()
     rest = [sample for sample in MEASURED if sample.place.workload == "b"]
     (finding,) = check([*nothing, *rest], claim("change"))
     assert finding.workloads == ("b",)
-    assert measured_of(finding).endswith("], on 1 of 2 traces")
+    assert finding.measured_text.endswith("], on 1 of 2 traces")
     lacking = samples({("small", "a"): [100, 100], ("big", "a"): [50, None]})
     assert check([*lacking, *rest], claim("change"))[0].workloads == ("b",)
     (none,) = check(nothing, claim("change"))
-    assert (none.verdict, none.measured, measured_of(none)) == ("not measured", (), "nothing")
+    assert (none.verdict, none.measured, none.measured_text) == ("not measured", (), "nothing")
 
 
 @pytest.mark.parametrize(
@@ -364,7 +372,7 @@ def test_a_figure_that_contradicts_itself_is_refused(fields: dict[str, Any], mes
 def test_what_is_said_reads_as_the_paper_means_it() -> None:
     kinds = [kind for kind in _VALUES if kind != "trend"]
     claims = figure(*(claim(kind) for kind in kinds)).panels[0].claims
-    texts = dict(zip(kinds, map(said_of, claims), strict=True))
+    texts = dict(zip(kinds, [one.describe() for one in claims], strict=True))
     assert texts == {
         "change": "-60.0%",
         "limit": "at least -60.0%",

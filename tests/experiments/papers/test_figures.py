@@ -9,20 +9,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.axes import Axes
 
 from ssdgym.cli import WRONG_INPUT, main
 from ssdgym.config.device import load_device
 from ssdgym.config.loading import parse_mapping
 from ssdgym.config.recorded import TraceConfig
-from ssdgym.config.reproduce import FigureConfig, ScaleConfig
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.papers.bars import bars_of, draw
-from ssdgym.experiments.papers.claims import check_claims
-from ssdgym.experiments.papers.costs import cost_lines
+from ssdgym.experiments.analysis.statistics import Estimate
+from ssdgym.experiments.papers.checks import check_claims
+from ssdgym.experiments.papers.config import FigureConfig, ScaleConfig
+from ssdgym.experiments.papers.diagrams import KINDS
+from ssdgym.experiments.papers.diagrams.bars import Bars
+from ssdgym.experiments.papers.diagrams.base import Diagram, Row
 from ssdgym.experiments.papers.figures import figures, papers, points_of, scale_of
+from ssdgym.experiments.papers.picture import diagrams_of, draw
 from ssdgym.experiments.papers.report import (
     assumed_lines,
     claim_lines,
+    cost_lines,
     device_lines,
     footprint_lines,
     markdown,
@@ -171,8 +176,8 @@ def test_a_figure_from_its_cells_to_its_report(traces: Path, tmp_path: Path) -> 
     (panel,) = figure.panels
     samples = measured(figure, SMALL, traces)
     results = [sample.result for sample in samples]
-    bars = bars_of(figure, panel, samples)
-    assert bars.groups == (("made", ""),)
+    bars = Bars(figure, panel, samples)
+    assert bars.groups == [("made", "")]
     assert bars.estimates[Place("fifo", "made", "")].value == 1.0
     (finding,) = check_claims(figure, panel, samples)
     change = finding.measured[0].value
@@ -206,8 +211,8 @@ def test_variants_are_a_second_axis__in_cells_tables_and_pictures(traces: Path, 
     assert (small.ftl, small.device.geometry.blocks_per_plane) == ((), 24)
     assert small.device_name == "tiny(geometry.blocks_per_plane=24)"
     samples = measured(figure, SMALL, traces)
-    panels = [bars_of(figure, panel, samples) for panel in figure.panels]
-    assert panels[1].groups == (("made", "few"), ("made", "small"))
+    panels = [Bars(figure, panel, samples) for panel in figure.panels]
+    assert panels[1].groups == [("made", "few"), ("made", "small")]
     (expected,) = (
         sample.result.metric("duration_ns") / 1e6
         for sample in samples
@@ -218,6 +223,31 @@ def test_variants_are_a_second_axis__in_cells_tables_and_pictures(traces: Path, 
     assert "| trace | free blocks | greedy | fifo |" in text
     assert "\n| made | small | " in text
     assert draw(figure, panels, tmp_path / "figure.png").stat().st_size > 5000
+
+
+def test_another_kind_of_diagram_is_one_class(
+    traces: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A panel names it; its table and its picture stand beside those of the bars."""
+    monkeypatch.setitem(KINDS, "dots", Bars)  # so that it is forgotten afterwards
+
+    class Dots(Diagram):
+        kind = "dots"
+        name_columns = ("seed",)
+        number_columns = ("erases",)
+        rows = [Row(("1",), [Estimate(3.0, 2.0, 4.0)])]
+        width = 3.0
+
+        def draw(self, axes: Axes, is_last: bool) -> None:
+            axes.plot([1], [3.0], "o", label=f"last: {is_last}")
+
+    panel = {"metric": "erases", "unit": "blocks"}
+    figure = tiny_figure(panels=({"name": "a", **panel}, {"name": "b", "diagram": "dots", **panel}))
+    diagrams = diagrams_of(figure, measured(figure, SMALL, traces))
+    assert [type(diagram) for diagram in diagrams] == [Bars, Dots]
+    text = markdown(figure, ("smoke", SMALL), [(diagram, []) for diagram in diagrams], [])
+    assert "\n| seed | erases |\n|---|---:|\n| 1 | 3.000 [2.000, 4.000] |\n" in text
+    assert draw(figure, diagrams, tmp_path / "figure.png").stat().st_size > 5000
 
 
 def test_a_variant_can_be_another_device(traces: Path) -> None:
@@ -279,12 +309,12 @@ def test_the_mean_is_over_all_traces_or_not_at_all(traces: Path) -> None:
     figure = tiny_figure(workloads=("made", "other"))
     made = measured(tiny_figure(), SMALL, traces)
     other = [Sample(one.place._replace(workload="other"), one.result) for one in made]
-    bars = bars_of(figure, figure.panels[0], [*made, *other])
+    bars = Bars(figure, figure.panels[0], [*made, *other])
     assert bars.groups[-1] == ("mean", "")
     alone = bars.estimates[Place("greedy", "made", "")].value
     assert bars.estimates[Place("greedy", "mean", "")].value == pytest.approx(alone)
     lacking = [Sample(one.place, replace(one.result, metrics={})) for one in other]
-    bars = bars_of(figure, figure.panels[0], [*made, *lacking])
+    bars = Bars(figure, figure.panels[0], [*made, *lacking])
     assert isnan(bars.estimates[Place("greedy", "mean", "")].value)
 
 

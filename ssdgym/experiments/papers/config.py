@@ -1,4 +1,4 @@
-"""Models of ``configs/experiments/PAPER``: a figure of a paper, and what the paper says about it."""
+"""Models of `configs/experiments/PAPER`: a figure of a paper, and what the paper says about it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PositiveInt, model_validator
 
-from ssdgym.config.claims import ClaimConfig, ExtremeClaim, Texts, TrendClaim
 from ssdgym.config.loading import Config
 from ssdgym.config.preconditioning import Preconditioning
+from ssdgym.experiments.papers.claims import AnyClaim
+from ssdgym.experiments.papers.claims.base import Texts
 
 
 class ScaleConfig(Config):
@@ -32,7 +33,10 @@ class PanelConfig(Config):
     unit: str = Field(description="What is shown is counted in, as the axis names it.")
     per_unit: float = Field(1.0, gt=0, description="Of the metric's own unit; 1e6 for ns shown as ms.")
     normalise_to: str | None = Field(None, description="The series that counts as 1; null: not normalised.")
-    claims: tuple[ClaimConfig, ...] = Field((), description="What the paper says about it.")
+    diagram: str = Field(
+        "bars", description="How it is drawn: a module of ssdgym.experiments.papers.diagrams."
+    )
+    claims: tuple[AnyClaim, ...] = Field((), description="What the paper says about it.")
 
 
 class FigureConfig(Config):
@@ -78,7 +82,7 @@ class FigureConfig(Config):
 
     @property
     def all_devices(self) -> Texts:
-        """Names of the devices, those that variants name included."""
+        """Names of the devices, including those that variants name."""
         others = (changes["device"] for changes in self.variants.values() if "device" in changes)
         return tuple(dict.fromkeys((*self.devices, *others)))
 
@@ -88,7 +92,7 @@ class FigureConfig(Config):
         return tuple(self.variants) or ("",)
 
     def number_of(self, panel: PanelConfig) -> str:
-        """What the paper calls a panel, ``12a``, or what we call one that it does not have: ``limit-a``."""
+        """Return the number of a panel: `12a`, or `limit-a` for a figure that the paper does not have."""
         joint = "-" if panel.name and not self.figure[-1].isdigit() else ""
         return self.figure + joint + panel.name
 
@@ -112,17 +116,10 @@ class FigureConfig(Config):
         for number, claim in enumerate(panel.claims):
             where = f"{field}.claims.{number}"
             _all_known(f"{where}.series", (claim.series,), self.bars, self.series)
-            _all_known(f"{where}.against", _listed(getattr(claim, "against", ())), self.bars, self.series)
+            _all_known(f"{where}.against", claim.others, self.bars, self.series)
             _all_known(f"{where}.workloads", claim.workloads, self.workloads, "workload")
             _all_known(f"{where}.variants", claim.variants, tuple(self.variants), "variant")
-            if isinstance(claim, TrendClaim) and len(claim.variants or self.variants) < 2:
-                raise ValueError(f"claims a trend in {where}, which needs at least two variants")
-            if isinstance(claim, ExtremeClaim) and set(claim.workloads) == set(self.workloads):
-                raise ValueError(f"claims an extreme in {where} of all its workloads; leave some to compare")
-
-
-def _listed(names: str | Texts) -> Texts:
-    return tuple(filter(None, (names,))) if isinstance(names, str) else names
+            claim.require_fit(where, self.workloads, tuple(self.variants))
 
 
 def _all_known(field: str, names: Texts, known: Texts, what: str) -> None:

@@ -1,0 +1,197 @@
+"""What every kind of claim is: a model of its YAML that compares, measures, judges and describes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field
+
+from ssdgym.config.loading import Config
+from ssdgym.experiments.analysis.statistics import Estimate, stratified_bootstrap
+from ssdgym.experiments.papers.samples import Place, Scores, Values
+
+#: The registered kinds of claims.
+KINDS: list[type[Claim]] = []
+
+Verdict = Literal[
+    "holds within a factor two",
+    "direction holds",
+    "direction holds, limit missed",
+    "direction holds, but not at every step",
+    "holds",
+    "does not hold",
+    "not measured",
+]
+
+#: Between this share and its inverse of the published number, a measured one counts as of its magnitude.
+_FACTOR = 2.0
+
+
+def _listed(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+Matrix = NDArray[np.float64]
+Texts = tuple[str, ...]
+#: One name, or a list of them.
+Names = Annotated[Texts, BeforeValidator(_listed)]
+#: The names of bars that a series is compared with.
+Others = Annotated[Names, Field(min_length=1, description="The bars it is compared with.")]
+Direction = Literal["falls", "rises"]
+
+
+class Compared(NamedTuple):
+    """The comparisons that a claim makes on all of its workloads.
+
+    Attributes:
+        scores: shape `(seeds, comparisons)`: changes (-0.2 is 20 % less), or values in the panel's unit.
+        workloads: of each comparison, shape `(comparisons,)`.
+    """
+
+    scores: Matrix
+    workloads: NDArray[np.str_]
+
+    def estimate(self, statistic: Callable[[Matrix], Any]) -> Estimate:
+        """Estimate a statistic over the comparisons, each of them the mean over its seeds."""
+        return stratified_bootstrap(self.scores, lambda drawn: float(statistic(drawn.mean(axis=0))))
+
+
+class Claim(Config):
+    """What a paper says about a panel of a figure. A subclass with a field `kind` is a kind of claim.
+
+    Attributes:
+        claimed: format of the claimed value, from the fields of the claim.
+        style: format of the measured value.
+    """
+
+    claimed: ClassVar[str]
+    style: ClassVar[str] = "+.1%"
+
+    said: str = Field(description="What the paper says, in words of our own; or what we add to it.")
+    source: str = Field(
+        description="Where it says so: section or figure; of what we add: ours; extends section N."
+    )
+    series: str = Field(description="The bar it is about.")
+    workloads: Texts = Field((), description="Where it is said to hold; empty: on all of the figure.")
+    variants: Names = Field((), description="Of the figure, those it is about; empty: all.")
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Register the class if it is a kind of claim."""
+        if "kind" in cls.model_fields:
+            KINDS.append(cls)
+
+    @property
+    def others(self) -> Texts:
+        """The bars that it is compared with; empty where it is about the metric itself."""
+        return tuple(filter(None, _listed(getattr(self, "against", ()))))
+
+    @property
+    def metrics(self) -> Texts:
+        """The metrics that it needs beside that of the panel."""
+        return ()
+
+    @property
+    def measured_on(self) -> Texts:
+        """The workloads that it is measured on; empty: all of the figure."""
+        return self.workloads
+
+    @property
+    def _side(self) -> float:
+        """The side of zero on which the claimed change lies: -1 or 1."""
+        return 1.0
+
+    def require_fit(self, where: str, workloads: Texts, variants: Texts) -> None:
+        """Raise a `ValueError` if the figure leaves nothing to measure the claim on.
+
+        Args:
+            where: the field of the claim, for the message.
+            workloads: all of the figure.
+            variants: all of the figure.
+        """
+
+    def columns(self, values: Sequence[Values], places: Sequence[Place]) -> list[Scores]:
+        """Return the comparisons on one workload; what cannot be compared is left out.
+
+        Args:
+            values: of the metric of the panel, then of each of `metrics`.
+            places: of the series on the workload, one for each variant.
+        """
+        if not self.others:
+            return [values[0][place] for place in places if place in values[0]]
+        pairs = [(place, place._replace(series=other)) for place in places for other in self.others]
+        return [scores for pair in pairs if (scores := self._compare(values, *pair))]
+
+    def _compare(self, values: Sequence[Values], place: Place, base: Place) -> Scores | None:
+        return changes(values[0], place, base)
+
+    def measure(self, compared: Compared) -> tuple[Estimate, ...]:
+        """Return the numbers that the claim is judged by, or none; by default the mean of all comparisons."""
+        return (compared.estimate(np.mean),)
+
+    def judge(self, measured: Sequence[Estimate], compared: Compared) -> Verdict:
+        """Judge the claim; by default, whether the whole interval lies on the claimed side of zero.
+
+        Args:
+            measured: what `measure` has returned.
+            compared: what it was measured from.
+        """
+        on_side = min(self._side * limit for limit in limits(measured[0])) > 0
+        return self._judge_further(measured[0], compared) if on_side else "does not hold"
+
+    def _judge_further(self, measured: Estimate, compared: Compared) -> Verdict:
+        """Judge what else is claimed of an interval on the claimed side."""
+        return "holds"
+
+    def describe(self) -> str:
+        """Return the claimed value as a number or in a word."""
+        return self.claimed.format(self)
+
+    def describe_measured(self, measured: Sequence[Estimate]) -> str:
+        """Return the measured value with its interval."""
+        return with_interval(measured[0], self.style)
+
+
+def changes(values: Values, place: Place, base: Place) -> Scores | None:
+    """Return the changes from `base` to `place` by seed; `None` where there is nothing to compare with.
+
+    Args:
+        values: of one metric.
+        place: the numerator; a change is its value over that of `base`, minus one.
+        base: the denominator.
+    """
+    ours, theirs = values.get(place, {}), values.get(base, {})
+    common = ours.keys() & theirs.keys()
+    if not common or not all(theirs[seed] for seed in common):
+        return None
+    return {seed: ours[seed] / theirs[seed] - 1 for seed in sorted(common)}
+
+
+def side_of(word: str) -> float:
+    """Return the side of zero that a word names: -1 (falls, lowest) or 1 (rises, highest)."""
+    return -1.0 if word in ("falls", "lowest") else 1.0
+
+
+def limits(estimate: Estimate) -> tuple[float, float]:
+    """Return the interval; where one seed leaves none, the value as both of its limits."""
+    return (estimate.value,) * 2 if np.isnan(estimate.low) else (estimate.low, estimate.high)
+
+
+def is_of_magnitude(share: float) -> bool:
+    """Return whether a measured number is between half and twice the claimed one, given their ratio."""
+    return 1 / _FACTOR <= share <= _FACTOR
+
+
+def holds(keeps: bool) -> Verdict:
+    """Return the verdict on a claim that holds or does not."""
+    return "holds" if keeps else "does not hold"
+
+
+def with_interval(estimate: Estimate, style: str) -> str:
+    """Return an estimate and its interval as text, each number in the format `style`."""
+    if np.isnan(estimate.low):
+        return f"{estimate.value:{style}} (one seed, no interval)"
+    return f"{estimate.value:{style}} [{estimate.low:{style}}, {estimate.high:{style}}]"

@@ -1,0 +1,161 @@
+"""Claims that compare a series with others: the metric falls or rises, by how much, or stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from ssdgym.experiments.analysis.statistics import Estimate
+from ssdgym.experiments.papers.claims.base import (
+    Claim,
+    Compared,
+    Direction,
+    Matrix,
+    Others,
+    Verdict,
+    holds,
+    is_of_magnitude,
+    limits,
+    side_of,
+)
+
+
+class _Comparison(Claim):
+    """A series against others: its metric over theirs, minus one (-0.2 is 20 % less)."""
+
+    against: Others = Field(
+        description="The bars it is compared with; of several, the mean of the changes counts."
+    )
+    statistic: Literal["each", "mean", "median", "maximum"] = Field(
+        "mean",
+        description="Of the changes on those workloads: each of them, their mean, their median (of most), or "
+        "the largest.",
+    )
+
+    def measure(self, compared: Compared) -> tuple[Estimate, ...]:
+        """Return the one number over the changes of all comparisons."""
+        return (compared.estimate(self._statistic),)
+
+    def _statistic(self, changes: Matrix) -> Any:
+        side = self._side
+        match self.statistic:
+            case "mean":
+                return changes.mean()
+            case "median":
+                return np.median(changes)
+            case "maximum":
+                return side * (side * changes).max()
+            case "each":
+                # All of them hold if the one that is farthest from the claim does.
+                return side * (side * changes).min()
+
+
+class ChangeClaim(_Comparison):
+    """The change has a value; it holds in magnitude between half and twice that."""
+
+    claimed: ClassVar[str] = "{0.change:+.1%}"
+    kind: Literal["change"]
+    change: float = Field(description="The change, not 0.")
+
+    @model_validator(mode="after")
+    def _not_zero(self) -> ChangeClaim:
+        if self.change == 0:
+            raise ValueError("claims a change of 0; claim the kind unchanged, with a width")
+        return self
+
+    @property
+    def _side(self) -> float:
+        return float(np.sign(self.change))
+
+    def _judge_further(self, measured: Estimate, compared: Compared) -> Verdict:
+        near = is_of_magnitude(measured.value / self.change)
+        return "holds within a factor two" if near else "direction holds"
+
+
+class LimitClaim(_Comparison):
+    """The change is at least (a fall) or at most (a rise) so much, with its whole interval."""
+
+    claimed: ClassVar[str] = "{0._bound} {0.limit:+.1%}"
+    kind: Literal["limit"]
+    limit: float = Field(description="The change at its limit, not 0.")
+
+    @model_validator(mode="after")
+    def _not_zero(self) -> LimitClaim:
+        if self.limit == 0:
+            raise ValueError("claims a limit of 0; claim the kind direction")
+        return self
+
+    @property
+    def _bound(self) -> str:
+        return "at least" if self.limit < 0 else "at most"
+
+    @property
+    def _side(self) -> float:
+        return float(np.sign(self.limit))
+
+    def _judge_further(self, measured: Estimate, compared: Compared) -> Verdict:
+        # Of a fall, "under" is at least as far; of a rise, "up to" is at most as far.
+        return "holds" if limits(measured)[1] <= self.limit else "direction holds, limit missed"
+
+
+class UnchangedClaim(_Comparison):
+    """There is no change, with the whole interval."""
+
+    claimed: ClassVar[str] = "within {0.within:.1%}"
+    kind: Literal["unchanged"]
+    within: float = Field(gt=0, description="The largest change that counts as none.")
+
+    def judge(self, measured: Sequence[Estimate], compared: Compared) -> Verdict:
+        """Judge whether the whole interval keeps within the width."""
+        low, high = limits(measured[0])
+        return holds(-self.within <= low and high <= self.within)
+
+
+class DirectionClaim(_Comparison):
+    """The metric is lower or higher, by how much is not said."""
+
+    claimed: ClassVar[str] = "{0._word}"
+    kind: Literal["direction"]
+    direction: Direction = Field(description="falls: lower than that of the others; rises: higher.")
+
+    @property
+    def _word(self) -> str:
+        return "lower" if self.direction == "falls" else "higher"
+
+    @property
+    def _side(self) -> float:
+        return side_of(self.direction)
+
+    def _judge_further(self, measured: Estimate, compared: Compared) -> Verdict:
+        return "direction holds"
+
+
+class RangeClaim(Claim):
+    """The changes of all workloads lie in a range, with the intervals of the smallest and the largest."""
+
+    claimed: ClassVar[str] = "{0.low:+.1%} to {0.high:+.1%}"
+    kind: Literal["range"]
+    against: Others
+    low: float = Field(description="The smallest change: -0.2 is 20 % less.")
+    high: float = Field(description="The largest.")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> RangeClaim:
+        if self.low >= self.high:
+            raise ValueError(f"has the range {self.low} to {self.high}; give low below high")
+        return self
+
+    def measure(self, compared: Compared) -> tuple[Estimate, ...]:
+        """Return the smallest change and the largest."""
+        return compared.estimate(np.min), compared.estimate(np.max)
+
+    def judge(self, measured: Sequence[Estimate], compared: Compared) -> Verdict:
+        """Judge whether both intervals keep within the range."""
+        return holds(self.low <= limits(measured[0])[0] and limits(measured[-1])[1] <= self.high)
+
+    def describe_measured(self, measured: Sequence[Estimate]) -> str:
+        """Return the smallest change and the largest."""
+        return f"{measured[0].value:+.1%} to {measured[-1].value:+.1%}"
