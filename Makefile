@@ -4,21 +4,29 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+DOCS_INSTALLED := $(VENV)/.docs-installed
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
-.PHONY: help demo test test-all lint format clean
+.PHONY: help demo test test-all lint docs check format clean
 
 help:
 	@echo "make demo      train a small agent and compare it with six heuristics (minutes, CPU only)"
 	@echo "make test      the fast tests"
 	@echo "make test-all  every test, the slow ones included"
-	@echo "make lint      ruff and mypy"
+	@echo "make lint      ruff, codespell and mypy"
+	@echo "make docs      build the documentation in build/site; a warning is an error"
+	@echo "make check     lint, docs and test: what a change has to pass"
 	@echo "make format    let ruff rewrite what it can"
 	@echo "make clean     remove .venv and build outputs"
 
 # constraints.txt pins the tested versions (of torch above all, whose newest builds are gigabytes).
 $(INSTALLED): setup.cfg pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[agents,tune,dev]'
+	$(PIP_INSTALL) --editable '.[agents,tune,dev]'
+	touch $@
+
+$(DOCS_INSTALLED): $(INSTALLED)
+	$(PIP_INSTALL) --editable '.[docs]'
 	touch $@
 
 demo: $(INSTALLED)
@@ -33,7 +41,14 @@ test-all: $(INSTALLED)
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/mypy
+
+# NO_MKDOCS_2_WARNING silences an announcement that mkdocs-material prints at every build.
+docs: $(DOCS_INSTALLED)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+check: lint docs test
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
