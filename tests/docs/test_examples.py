@@ -1,0 +1,84 @@
+"""What the pages show works: their Python runs, their commands exist and accept what they are given."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ssdgym.cli import main
+from ssdgym.config.device import load_device
+from ssdgym.config.experiment import ExperimentConfig
+from ssdgym.config.loading import load_config
+from ssdgym.config.workload import load_workload
+from tests.docs.pages import PAGES, ROOT, blocks_of_all_pages
+
+#: Commands that take longer than a test may; of these only the options are checked.
+LONG = {"train", "demo", "bench", "evaluate", "replay", "validate", "report", "reproduce", "tune"}
+CODE = blocks_of_all_pages("python")
+
+
+def commands() -> list[list[str]]:
+    """Return the arguments of every `ssdgym` line in the console blocks."""
+    lines = [line for block in blocks_of_all_pages("console") for line in block.splitlines()]
+    return [shlex.split(line)[1:] for line in dict.fromkeys(lines) if line.startswith("ssdgym ")]
+
+
+def accepts(data: object) -> bool:
+    """Return whether a mapping is a device, an experiment or a workload; a wrong field raises."""
+    assert isinstance(data, dict)
+    if "geometry" in data:
+        return load_device(data) is not None
+    if "policies" in data:
+        return load_config(ExperimentConfig, data, "experiments") is not None
+    return load_workload(data) is not None
+
+
+def test_there_are_examples_to_hold() -> None:
+    assert len(CODE) >= 5 and len(commands()) >= 15
+
+
+@pytest.mark.parametrize("code", CODE, ids=lambda code: code.strip().splitlines()[0])
+def test_python__runs_and_prints_what_its_comments_say(code: str, tmp_path: Path) -> None:
+    if "sb3_contrib" in code:
+        pytest.importorskip("sb3_contrib")
+    script = tmp_path / "example.py"
+    script.write_text(code, encoding="utf-8")
+    result = subprocess.run(
+        [sys.executable, script.name],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr
+    for line in re.findall(r"^(?:# |print\(.*\)  # )(.+)$", code, re.MULTILINE):
+        assert line in result.stdout.splitlines()
+
+
+@pytest.mark.parametrize("arguments", commands(), ids=" ".join)
+def test_command__accepts_its_options(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    needs_a_trace = any(re.search(r"\.(gz|zst)$", argument) for argument in arguments)
+    shown = [*arguments, "--help"] if arguments[0] in LONG or needs_a_trace else arguments
+    assert main(shown) == 0
+    assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", blocks_of_all_pages("yaml"), ids=lambda text: text.splitlines()[0])
+def test_yaml__is_a_device_a_workload_or_an_experiment(text: str) -> None:
+    assert accepts(yaml.safe_load(text))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links__lead_to_files(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
