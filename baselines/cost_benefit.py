@@ -15,7 +15,7 @@ def cost_benefit(dev, plane, parameters, choice):
     Age is counted in host pages since the block's last invalidation, or since it closed if ``since_close`` is
     not 0.
     """
-    clock = dev.run[0].clock
+    clock = dev.control[0].clock
     best = -1
     best_score = -1.0
     for block in blocks_of(dev, plane):

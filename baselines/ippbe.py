@@ -5,11 +5,11 @@ import numpy as np
 from ssdgym.engine.core.records import MAX_PAIRS, SINGLE_PLANE, STRICT, SUB_BLOCK_SET
 from ssdgym.policy import (
     eligible,
-    fullest_block,
     kernel,
     legal_set,
+    most_invalid_block,
     named_policy,
-    next_fullest,
+    next_by_invalid,
     siblings_of,
     victim_policy,
     whole_block,
@@ -21,15 +21,15 @@ _NO_UNIT = np.int64(-1)
 
 
 @kernel
-def _fullest_unit_of(dev, block):
+def _most_invalid_unit_of(dev, block):
     """The sub-block of a block with most invalid pages, the lowest of equals; the block itself where it is
     the unit.
     """
-    geometry = dev.geometry[0]
-    first = np.int64(block) * geometry.sub_blocks
+    params = dev.params[0]
+    first = np.int64(block) * params.sub_blocks
     best = first
-    if geometry.erase_unit == SUB_BLOCK_SET:
-        for unit in range(first, first + geometry.sub_blocks):
+    if params.erase_unit == SUB_BLOCK_SET:
+        for unit in range(first, first + params.sub_blocks):
             if dev.sub_block[unit].invalid > dev.sub_block[best].invalid:
                 best = unit
     return best
@@ -40,16 +40,16 @@ def _next_sub_block(dev, plane, after):
     """The sub-block behind ``after`` (-1: the first of all) in the order of invalid pages, at least one; -1
     without one. Of equals the lower block comes first, then the lower sub-block.
     """
-    geometry = dev.geometry[0]
-    limit = np.int64(geometry.pages_per_sub_block) + 1
+    params = dev.params[0]
+    limit = np.int64(params.pages_per_sub_block) + 1
     if after >= 0:
         limit = np.int64(dev.sub_block[after].invalid)
     best, most = _NO_UNIT, np.int64(0)
-    for block in range(plane * geometry.blocks, (plane + 1) * geometry.blocks):
+    for block in range(plane * params.blocks, (plane + 1) * params.blocks):
         # A sub-block has no more invalid pages than its block.
         if not eligible(dev, block) or dev.block[block].invalid <= most:
             continue
-        for unit in range(block * geometry.sub_blocks, (block + 1) * geometry.sub_blocks):
+        for unit in range(block * params.sub_blocks, (block + 1) * params.sub_blocks):
             invalid = np.int64(dev.sub_block[unit].invalid)
             if most < invalid and (invalid < limit or (invalid == limit and unit > after)):
                 best, most = np.int64(unit), invalid
@@ -59,34 +59,34 @@ def _next_sub_block(dev, plane, after):
 @kernel
 def _next_unit(dev, plane, after):
     """The unit behind ``after`` in the order of invalid pages, as a number of its (first) sub-block."""
-    geometry = dev.geometry[0]
-    if geometry.erase_unit == SUB_BLOCK_SET:
+    params = dev.params[0]
+    if params.erase_unit == SUB_BLOCK_SET:
         return _next_sub_block(dev, plane, after)
     if after < 0:
-        block = np.int64(fullest_block(dev, geometry, plane))
+        block = np.int64(most_invalid_block(dev, plane))
     else:
-        block = np.int64(next_fullest(dev, geometry, plane, after // np.int64(geometry.sub_blocks)))
-    return block * geometry.sub_blocks if block >= 0 else _NO_UNIT
+        block = np.int64(next_by_invalid(dev, plane, after // np.int64(params.sub_blocks)))
+    return block * params.sub_blocks if block >= 0 else _NO_UNIT
 
 
 @kernel
 def _set_pair(dev, choice, k, unit):
-    geometry = dev.geometry[0]
-    choice[k].block = unit // np.int64(geometry.sub_blocks)
+    params = dev.params[0]
+    choice[k].block = unit // np.int64(params.sub_blocks)
     choice[k].mask = whole_mask(dev)
-    if geometry.erase_unit == SUB_BLOCK_SET:
-        choice[k].mask = np.uint64(1) << np.uint64(unit % np.int64(geometry.sub_blocks))
+    if params.erase_unit == SUB_BLOCK_SET:
+        choice[k].mask = np.uint64(1) << np.uint64(unit % np.int64(params.sub_blocks))
 
 
 @kernel
 def _is_light(dev, unit, tau):
     """Has a unit fewer than ``tau`` of its pages valid?"""
-    geometry = dev.geometry[0]
-    if geometry.erase_unit == SUB_BLOCK_SET:
+    params = dev.params[0]
+    if params.erase_unit == SUB_BLOCK_SET:
         sub_block = dev.sub_block[unit]
-        return sub_block.written - sub_block.invalid < tau * geometry.pages_per_sub_block
-    block = dev.block[unit // np.int64(geometry.sub_blocks)]
-    return block.written - block.invalid < tau * geometry.pages_per_block
+        return sub_block.written - sub_block.invalid < tau * params.pages_per_sub_block
+    block = dev.block[unit // np.int64(params.sub_blocks)]
+    return block.written - block.invalid < tau * params.pages_per_block
 
 
 @kernel
@@ -106,7 +106,7 @@ def _add_units(dev, leader, plane, parameters, choice, count, after):
     wanted = np.int64(parameters[0]) if plane != leader else np.int64(parameters[0]) - 1
     unit = _next_unit(dev, plane, after)
     while wanted > 0 and count < MAX_PAIRS and unit >= 0:
-        if not _is_chosen(choice, count, unit // np.int64(dev.geometry[0].sub_blocks)):
+        if not _is_chosen(choice, count, unit // np.int64(dev.params[0].sub_blocks)):
             _set_pair(dev, choice, count, unit)
             if not _is_light(dev, unit, parameters[1]) or not legal_set(dev, leader, choice, count + 1):
                 return count
@@ -119,11 +119,11 @@ def _add_units(dev, leader, plane, parameters, choice, count, after):
 @kernel
 def _add_partners(dev, leader, plane, parameters, choice, count, led):
     """Add of a sibling the blocks with the numbers of the ``led`` ones of the plane that leads."""
-    geometry = dev.geometry[0]
+    params = dev.params[0]
     wanted = np.int64(parameters[0])
     for k in range(led):
-        block = np.int64(choice[k].block) + (plane - leader) * geometry.blocks
-        unit = _fullest_unit_of(dev, block)
+        block = np.int64(choice[k].block) + (plane - leader) * params.blocks
+        unit = _most_invalid_unit_of(dev, block)
         if wanted > 0 and count < MAX_PAIRS and eligible(dev, block) and _is_light(dev, unit, parameters[1]):
             _set_pair(dev, choice, count, unit)
             if legal_set(dev, leader, choice, count + 1):
@@ -147,19 +147,19 @@ def ippbe(dev, plane, parameters, choice):
     several planes, as many of each sibling plane. The thesis gives neither value nor unit of its threshold;
     it calls 40 % too much.
     """
-    geometry = dev.geometry[0]
+    params = dev.params[0]
     first = _next_unit(dev, plane, _NO_UNIT)
     if first < 0:
         return 0
     _set_pair(dev, choice, 0, first)
     if not legal_set(dev, plane, choice, 1):
-        return whole_block(dev, choice, fullest_block(dev, geometry, plane))
+        return whole_block(dev, choice, most_invalid_block(dev, plane))
     count = _add_units(dev, plane, plane, parameters, choice, np.int64(1), first)
     led = count
-    if geometry.multi_plane == SINGLE_PLANE:
+    if params.multi_plane == SINGLE_PLANE:
         return count
     for sibling in siblings_of(dev, plane):
-        if geometry.multi_plane == STRICT:
+        if params.multi_plane == STRICT:
             count = _add_partners(dev, plane, sibling, parameters, choice, count, led)
         else:
             count = _add_units(dev, plane, sibling, parameters, choice, count, _NO_UNIT)

@@ -1,7 +1,7 @@
 """Parallel garbage collection: the planes of a die collect their blocks of the same number together."""
 
 from ssdgym.engine.core.records import MAX_PAIRS
-from ssdgym.policy import fullest_block, legal_set, siblings_of, victim_policy, whole_block, whole_mask
+from ssdgym.policy import legal_set, most_invalid_block, siblings_of, victim_policy, whole_block, whole_mask
 
 
 @victim_policy(
@@ -13,14 +13,14 @@ def parallel_gc(dev, plane, parameters, choice):
     """The block with most invalid pages and, of every sibling plane, the block of the same number, if it can
     be collected, however many valid pages it has.
     """
-    geometry = dev.geometry[0]
-    block = fullest_block(dev, geometry, plane)
+    params = dev.params[0]
+    block = most_invalid_block(dev, plane)
     if block < 0:
         return 0
     count = whole_block(dev, choice, block)
     for sibling in siblings_of(dev, plane):
         if count < MAX_PAIRS:
-            choice[count].block = block + (sibling - plane) * geometry.blocks
+            choice[count].block = block + (sibling - plane) * params.blocks
             choice[count].mask = whole_mask(dev)
             count += legal_set(dev, plane, choice, count + 1)
     return count

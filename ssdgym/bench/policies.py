@@ -141,7 +141,7 @@ def _warmed_up(device: DeviceConfig, policy: Policy) -> Simulator:
     rng = np.random.default_rng(0)
     for _ in range(_MOST_WINDOWS):
         _carry_out(simulator, _writes_of(rng.integers(0, pages, max(1, pages // _WINDOWS))))
-        if simulator.state.run["gc_invocations"][0, 0]:
+        if simulator.state.counters["gc_invocations"][0, 0]:
             return simulator
     raise SsdgymError(
         f"device {device.name} has collected nothing after {_MOST_WINDOWS // _WINDOWS} overwrites of all its "
@@ -150,7 +150,7 @@ def _warmed_up(device: DeviceConfig, policy: Policy) -> Simulator:
 
 
 def _set_timing(simulator: Simulator, timing: Timing) -> None:
-    simulator.state.geometry["timed"] = timing == "event"
+    simulator.state.params["timed"] = timing == "event"
 
 
 def _writes_of(pages: np.ndarray) -> np.ndarray:

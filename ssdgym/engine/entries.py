@@ -44,16 +44,16 @@ _loop_at = function_at(types.FunctionType(_SIGNATURE))
 def _prepare_view(dev, status):
     """At the horizon somebody may look at the device as if a decision were due."""
     if status == HORIZON:
-        plane = np.int64(dev.run[0].host_plane)
-        refresh(dev, dev.geometry[0], plane)
-        refresh_groups(dev, dev.geometry[0], plane)
+        plane = np.int64(dev.control[0].host_plane)
+        refresh(dev, plane)
+        refresh_groups(dev, plane)
     return np.int64(status)
 
 
 @entry
 def _untimed_loop(state, i, requests, last, external, address, parameters, choice):
     dev = device_of(state, i)
-    if dev.run[0].decision_plane >= 0:
+    if dev.control[0].decision_plane >= 0:
         return ERASE_DECISION
     decider = Decider(external, address, parameters, choice)
     return _prepare_view(dev, advance_untimed(dev, requests, decider))
@@ -62,7 +62,7 @@ def _untimed_loop(state, i, requests, last, external, address, parameters, choic
 @entry
 def _timed_loop(state, i, requests, last, external, address, parameters, choice):
     dev = device_of(state, i)
-    if dev.run[0].decision_plane >= 0:
+    if dev.control[0].decision_plane >= 0:
         return ERASE_DECISION
     decider = Decider(external, address, parameters, choice)
     return _prepare_view(dev, advance_timed(dev, requests, last, decider))
@@ -86,7 +86,7 @@ def advance(
     ``requests`` (m,) REQUEST is the present chunk of input, of which ``run.cursor`` requests are done;
     ``last`` says that no more follows. Returns ERASE_DECISION, INPUT_ENDED, HORIZON, or a negative error.
     """
-    loop = _LOOPS[state.geometry["timed"][i, 0]]
+    loop = _LOOPS[state.params["timed"][i, 0]]
     return int(loop(state, i, requests, last, external, address, parameters, choice))
 
 
@@ -94,7 +94,7 @@ def loop_addresses(state: Any) -> np.ndarray:
     """Addresses of the loops a batch needs, shape (2,) int64: untimed, in time; 0 for one it does not
     need.
     """
-    needed = np.unique(state.geometry["timed"])
+    needed = np.unique(state.params["timed"])
     addresses = np.zeros(2, np.int64)
     for timed in needed:
         addresses[timed] = address_of(_LOOPS[timed], _SIGNATURE)
@@ -103,13 +103,13 @@ def loop_addresses(state: Any) -> np.ndarray:
 
 @inlined
 def _apply(dev, pairs, count):
-    run = dev.run[0]
-    if run.decision_plane < 0:
+    control = dev.control[0]
+    if control.decision_plane < 0:
         return NO_DECISION
-    status = start_round(dev, np.int64(run.decision_plane), pairs, count)
+    status = start_round(dev, np.int64(control.decision_plane), pairs, count)
     if status == OK:
-        run.decision_plane = -1
-        run.resumes = dev.geometry[0].timed
+        control.decision_plane = -1
+        control.resumes = dev.params[0].timed
     return status
 
 
@@ -123,8 +123,8 @@ def apply(state, i, pairs, count):
 
 @inlined
 def _observe_one(dev, every, proposers, buffers, i):
-    run = dev.run[0]
-    plane = np.int64(run.decision_plane if run.decision_plane >= 0 else run.host_plane)
+    control = dev.control[0]
+    plane = np.int64(control.decision_plane if control.decision_plane >= 0 else control.host_plane)
     view = View(
         buffers.sets[i], buffers.features[i], buffers.mask[i], buffers.context[i], buffers.proposed[i]
     )
@@ -182,11 +182,11 @@ def step_batch(
         i = which[k]
         dev = device_of(state, i)
         status[i] = OK
-        if actions[i] >= 0 and dev.run[0].decision_plane >= 0:
+        if actions[i] >= 0 and dev.control[0].decision_plane >= 0:
             chosen = buffers.sets[i, actions[i]]
             status[i] = _apply(dev, chosen, pairs_of(chosen))
         if status[i] == OK:
-            loop = _loop_at(loops[np.int64(dev.geometry[0].timed)])
+            loop = _loop_at(loops[np.int64(dev.params[0].timed)])
             status[i] = loop(
                 state, i, requests[i, : counts[i]], False, True, addresses[0], parameters[0], choice
             )

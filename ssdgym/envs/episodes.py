@@ -146,7 +146,7 @@ class Episodes:
     def _restore(self, i: int, seed: int) -> None:
         number = self._draw_workload(seed)
         restore_device(self.state, i, self._aged_device(i, number))
-        self.state.geometry["seed"][i] = seed % 2**64
+        self.state.params["seed"][i] = seed % 2**64
         device = self.devices[i]
         self._streams[i] = open_workload(
             self.workloads[number],
@@ -179,8 +179,8 @@ class Episodes:
         return self._aged[key]
 
     def _set_horizon(self, i: int, host_pages: int) -> None:
-        run = self.state.run[i, 0]
-        run["horizon"] = run["admitted_pages"] + host_pages
+        control = self.state.control[i, 0]
+        control["horizon"] = control["admitted_pages"] + host_pages
 
     # -- stepping
 

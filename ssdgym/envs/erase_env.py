@@ -94,12 +94,12 @@ class EraseEnv(gym.Env[dict[str, np.ndarray], np.int64]):
         }
 
     def _info(self) -> dict[str, Any]:
-        run = self.episodes.state.run[0, 0]
+        counters = self.episodes.state.counters[0, 0]
         return {
             "episode_seed": int(self.episodes.seeds[0]),
             "proposed": self.episodes.view.proposed[0].copy(),
-            "host_pages_written": int(run["host_pages_written"]),
-            "relocated_pages": int(run["relocated_pages"]),
+            "host_pages_written": int(counters["host_pages_written"]),
+            "relocated_pages": int(counters["relocated_pages"]),
         }
 
 
@@ -207,9 +207,9 @@ class EraseVectorEnv(VectorEnv):
         return {key: array.copy() for key, array in observation.items()} if self._copy else observation
 
     def _info(self) -> dict[str, Any]:
-        run = self.episodes.state.run[:, 0]
+        counters = self.episodes.state.counters[:, 0]
         return {
             "proposed": self.episodes.view.proposed.copy(),
-            "host_pages_written": run["host_pages_written"].copy(),
-            "relocated_pages": run["relocated_pages"].copy(),
+            "host_pages_written": counters["host_pages_written"].copy(),
+            "relocated_pages": counters["relocated_pages"].copy(),
         }

@@ -74,9 +74,9 @@ class Reward:
 
     def _total(self, state: State, term: str) -> np.ndarray:
         """What a term has cost since the metrics were reset, shape (n,)."""
-        total = np.zeros(len(state.run))
+        total = np.zeros(len(state.counters))
         for name, cost in self._costs[term].items():
-            total += state.run[name][:, 0] * cost
+            total += state.counters[name][:, 0] * cost
         return total
 
     def start(self, state: State, i: int) -> None:
@@ -86,7 +86,7 @@ class Reward:
 
     def take(self, state: State) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Rewards since the last call, shape (n,) float64, and the unweighted terms that make them up."""
-        reward = np.zeros(len(state.run))
+        reward = np.zeros(len(state.counters))
         terms = {}
         for name, weight in self.objective.items():
             total = self._total(state, name)

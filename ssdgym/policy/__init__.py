@@ -22,7 +22,7 @@ A composition can have a name of its own::
 Packages of policies are found by the entry point group ``ssdgym.policies``.
 """
 
-from ssdgym.engine.blocks.lists import fullest_block, next_fullest
+from ssdgym.engine.blocks.lists import most_invalid_block, next_by_invalid
 from ssdgym.engine.core.kernel import kernel
 from ssdgym.engine.core.rng import POLICY_STREAM
 from ssdgym.engine.erase.legality import legal_set
@@ -57,13 +57,13 @@ __all__ = [
     "choose_best_set",
     "device_for",
     "eligible",
-    "fullest_block",
+    "most_invalid_block",
     "get_policy",
     "kernel",
     "legal_set",
     "named_policy",
     "new_choice",
-    "next_fullest",
+    "next_by_invalid",
     "random_eligible",
     "siblings_of",
     "victim_policy",

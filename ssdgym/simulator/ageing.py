@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 #: Fields a device keeps for itself when it takes over an aged state, and those that a reset has cleared
 #: anyway.
-_OWN = ("geometry",)
+_OWN = ("params",)
 _CLEARED = ("latency", "histogram", "tail", "channel", "transaction", "slot", "event", "ready")
 #: Fields of the run record that belong to the device's queues, whose size is no part of an aged state.
 _QUEUES = ("slot", "free_slot", "free_transaction", "free_transactions", "ready_head", "ready_count")
@@ -96,9 +96,9 @@ def write_until_collecting(sim: Simulator, seed: int) -> int:
             f"{device.geometry.planes} planes without any, which never collect; give it more or set "
             "ftl.allocation to dynamic."
         )
-    with sim._in_no_time(sim.policy, int(sim.state.geometry["seed"][0, 0])):
+    with sim._in_no_time(sim.policy, int(sim.state.params["seed"][0, 0])):
         sim.proceed(_uniform_until_collecting(sim, seed))
-    written = int(sim.state.run["host_pages_written"][0, 0])
+    written = int(sim.state.counters["host_pages_written"][0, 0])
     sim.reset_metrics()
     return written
 
@@ -225,12 +225,12 @@ def load_aged(state: State, i: int, key: str) -> AgeingReport | None:
     if any(array.shape[0] > getattr(state, name).shape[1] for name, array in arrays.items()):
         _remove(path)
         return None
-    run = state.run[i, 0]
-    own = {name: run[name].copy() for name in _QUEUES}
+    control = state.control[i, 0]
+    own = {name: control[name].copy() for name in _QUEUES}
     for name, array in arrays.items():
         getattr(state, name)[i, : array.shape[0]] = array
     for name, value in own.items():
-        run[name] = value
+        control[name] = value
     return AgeingReport(int(report[0]), float(report[1]), bool(report[2]))
 
 

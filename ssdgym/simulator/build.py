@@ -13,7 +13,6 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import Sizes, State
 from ssdgym.engine.core.records import (
     DYNAMIC,
-    GEOMETRY,
     HARDWARE,
     HOT_COLD,
     HOT_TO_VICTIMS,
@@ -23,6 +22,7 @@ from ssdgym.engine.core.records import (
     MAX_PAIRS,
     MAX_STREAMS,
     NO_ISOLATION,
+    PARAMS,
     RELAXED,
     SINGLE_PLANE,
     SOFTWARE,
@@ -122,13 +122,13 @@ def check_reachable(device: DeviceConfig, thresholds: Thresholds) -> None:
         )
 
 
-def geometry_record(device: DeviceConfig, seed: int) -> np.ndarray:
-    """The device's constants as the engine reads them, shape (1,) GEOMETRY."""
+def params_record(device: DeviceConfig, seed: int) -> np.ndarray:
+    """The device's constants as the engine reads them, shape (1,) PARAMS."""
     thresholds = thresholds_of(device)
     check_reachable(device, thresholds)
     _check_times(device)
     geometry, ftl = device.usable, device.ftl
-    record = np.zeros(1, GEOMETRY)
+    record = np.zeros(1, PARAMS)
     values: dict[str, int] = {
         "seed": seed % 2**64,
         "logical_pages": device.host_pages,
@@ -234,8 +234,8 @@ def make_state(devices: Sequence[DeviceConfig], seeds: Sequence[int], recording:
             ),
             blocks=max(d.geometry.planes * d.geometry.blocks_per_plane for d in devices),
             planes=largest("planes"),
-            jobs=largest("planes") * MAX_PAIRS,
-            open=largest("planes") * MAX_STREAMS,
+            round_pairs=largest("planes") * MAX_PAIRS,
+            open_sub_blocks=largest("planes") * MAX_STREAMS,
             buckets=max(d.usable.planes * (d.usable.pages_per_block + 1) for d in devices),
             **{name: max(1, *(sizes[name] for sizes in tables)) for name in tables[0]},
             dies=largest("dies"),
@@ -248,6 +248,6 @@ def make_state(devices: Sequence[DeviceConfig], seeds: Sequence[int], recording:
         ),
     )
     for i, (device, seed) in enumerate(zip(devices, seeds, strict=True)):
-        state.geometry[i] = geometry_record(device, seed)
+        state.params[i] = params_record(device, seed)
         format_device(state, i)
     return state

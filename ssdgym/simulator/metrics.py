@@ -29,21 +29,21 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
     counts in part. ``clustered_share`` is, of the relocated pages, that of those with another one beside them
     in their block, and ``mean_relocated_run`` how many of them follow each other there, None without any.
     """
-    run = state.run[i, 0]
-    counters = {name: int(run[name]) for name in _COUNTERS}
+    control, counted = state.control[i, 0], state.counters[i, 0]
+    counters = {name: int(counted[name]) for name in _COUNTERS}
     written = counters["host_pages_written"]
     programs = written + counters["relocated_pages"]
     counters["lost_pages"] += int(count_lost(state, i))
-    victim_valid, clustered = int(run["victim_valid_pages"]), int(run["clustered_pages"])
+    victim_valid, clustered = int(counted["victim_valid_pages"]), int(counted["clustered_pages"])
     return {
         "write_amplification": _share(programs, written),
         **counters,
         "mean_victim_valid_pages": _share(victim_valid, counters["erases"]),
         "clustered_share": _share(clustered, counters["relocated_pages"]),
-        "mean_relocated_run": _share(counters["relocated_pages"], int(run["relocated_runs"])),
+        "mean_relocated_run": _share(counters["relocated_pages"], int(counted["relocated_runs"])),
         "mean_gc_latency_ns": _mean_gc_latency_ns(counters, device),
-        "requests": int(run["serial"]) - int(run["outstanding"]),
-        "duration_ns": int(run["now"] - run["metrics_start_ns"]),
+        "requests": int(control["serial"]) - int(control["outstanding"]),
+        "duration_ns": int(control["now"] - control["metrics_start_ns"]),
         "read_latency_ns": latency_summary(state, i, READ),
         "write_latency_ns": latency_summary(state, i, WRITE),
         "latency_ns": latency_summary(state, i, READ, WRITE),
@@ -114,7 +114,7 @@ def _wear(state: State, i: int, device: DeviceConfig) -> dict[str, float]:
         "max_erases": int(erases.max()),
         "min_erases": int(erases.min()),
         "std_erases": float(erases.std()),
-        "mean_erases_measured": float(state.run["erased_sub_blocks"][i, 0] / count),
+        "mean_erases_measured": float(state.counters["erased_sub_blocks"][i, 0] / count),
     }
 
 
@@ -136,7 +136,7 @@ def latency_summary(state: State, i: int, *ops: int) -> dict[str, float | int | 
     kept = np.sort(kept_latencies(state, i, *ops))
     slowest = _slowest(state, i, *ops)
     every = len(kept) == count
-    total = sum(int(state.run[_LATENCY_SUMS[op]][i, 0]) for op in ops)
+    total = sum(int(state.counters[_LATENCY_SUMS[op]][i, 0]) for op in ops)
     summary: dict[str, float | int | bool] = {"count": count, "exact": every, "mean": total / count}
     for name, share in PERCENTILES.items():
         rank = -(-count * share // 10_000)  # nearest rank: rounded up

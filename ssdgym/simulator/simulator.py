@@ -15,7 +15,7 @@ from ssdgym.config.loading import Source
 from ssdgym.config.workload import WorkloadConfig, is_endless, load_workload
 from ssdgym.engine.core import status as codes
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.records import COUNTERS, ERASE_PAIR, GEOMETRY, MAX_PAIRS
+from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS, PARAMS
 from ssdgym.engine.entries import advance, apply
 from ssdgym.engine.erase.view import policy_arrays
 from ssdgym.errors import SsdgymError
@@ -98,7 +98,7 @@ class Simulator:
     @property
     def now_ns(self) -> int:
         """Simulated time."""
-        return int(self.state.run["now"][0, 0])
+        return int(self.state.control["now"][0, 0])
 
     # -- running
 
@@ -143,19 +143,19 @@ class Simulator:
             SsdgymError: they end before ``host_pages`` have been written.
         """
         self.set_horizon(host_pages)
-        before = int(self.state.run["host_pages_written"][0, 0])
+        before = int(self.state.counters["host_pages_written"][0, 0])
         kind = self._finish_input(last=False)
         while kind != codes.HORIZON:
             chunk = next(chunks, None)
             self.feed(_EMPTY if chunk is None else chunk)
             kind = self._finish_input(last=chunk is None)
             if progress is not None:
-                progress(int(self.state.run["host_pages_written"][0, 0]) - before)
+                progress(int(self.state.counters["host_pages_written"][0, 0]) - before)
             if chunk is None:
                 break
         self.set_horizon(None)
         if host_pages is not None and kind != codes.HORIZON:
-            written = int(self.state.run["host_pages_written"][0, 0]) - before
+            written = int(self.state.counters["host_pages_written"][0, 0]) - before
             raise SsdgymError(
                 f"the workload ended after {written} of {host_pages} host pages; give it more requests or "
                 "loops, or ask for fewer host pages."
@@ -220,26 +220,26 @@ class Simulator:
     def fill(self) -> None:
         """Write every logical page of this new device once, in order, in no time; resets the metrics."""
         self._require_new("fill")
-        with self._in_no_time(self.policy, int(self.state.geometry["seed"][0, 0])):
+        with self._in_no_time(self.policy, int(self.state.params["seed"][0, 0])):
             fill(self)
         self.reset_metrics()
 
     def _require_new(self, verb: str) -> None:
         """Refuse what passes no time on a device that has commands under way or data of its own."""
-        run = self.state.run[0, 0]
-        if run["clock"] or run["now"] or run["admitted_pages"]:
+        control = self.state.control[0, 0]
+        if control["clock"] or control["now"] or control["admitted_pages"]:
             raise SsdgymError(f"device {self.device.name} is in use; {verb} a new Simulator instead.")
 
     @contextmanager
     def _in_no_time(self, policy: Policy | None, seed: int) -> Iterator[None]:
         """Untimed, under a policy and its seed, for as long as it lasts."""
-        geometry = self.state.geometry[0, 0]
-        own = self.policy, geometry["timed"], geometry["seed"]
-        self.policy, geometry["timed"], geometry["seed"] = policy, 0, seed % 2**64
+        params = self.state.params[0, 0]
+        own = self.policy, params["timed"], params["seed"]
+        self.policy, params["timed"], params["seed"] = policy, 0, seed % 2**64
         try:
             yield
         finally:
-            self.policy, geometry["timed"], geometry["seed"] = own
+            self.policy, params["timed"], params["seed"] = own
 
     def _finish_input(self, *, last: bool) -> int:
         """Advance to the end of the present input, taking decisions in Python where the policy is not
@@ -256,7 +256,7 @@ class Simulator:
             self._decide_in_python(self.policy)
 
     def _decide_in_python(self, policy: Policy) -> None:
-        plane = int(self.state.run["decision_plane"][0, 0])
+        plane = int(self.state.control["decision_plane"][0, 0])
         choice = self._choice.view(np.recarray)
         pairs = policy.function(policy_arrays(self.state, 0), plane, policy.vector, choice)
         if not isinstance(pairs, (int, np.integer)) or not 1 <= pairs <= MAX_PAIRS:
@@ -265,12 +265,12 @@ class Simulator:
 
     def set_horizon(self, host_pages: int | None) -> None:
         """Stop admission once ``host_pages`` more host pages have been admitted (None: never)."""
-        run = self.state.run[0, 0]
+        control = self.state.control[0, 0]
         if host_pages is not None and (not is_whole(host_pages) or not 1 <= host_pages < _NO_HORIZON):
             raise SsdgymError(
                 f"host_pages must be a whole number from 1 to 2**62 - 1, not {host_pages!r:.60}."
             )
-        run["horizon"] = _NO_HORIZON if host_pages is None else run["admitted_pages"] + host_pages
+        control["horizon"] = _NO_HORIZON if host_pages is None else control["admitted_pages"] + host_pages
 
     def feed(self, requests: np.ndarray) -> None:
         """Make ``requests`` (m,) REQUEST the device's input; what is left of the one before is forgotten."""
@@ -284,8 +284,8 @@ class Simulator:
 
     def _pages_not_admitted(self) -> int:
         """Pages of the request in admission that the device has not taken yet."""
-        run = self.state.run[0, 0]
-        return int(self._input[run["cursor"]]["pages"] - run["offset"]) if run["slot"] >= 0 else 0
+        control = self.state.control[0, 0]
+        return int(self._input[control["cursor"]]["pages"] - control["offset"]) if control["slot"] >= 0 else 0
 
     def advance(self, *, last: bool = True) -> int:
         """Run to the end of the input or horizon, or to a decision the caller takes.
@@ -390,9 +390,9 @@ def is_whole(value: Any) -> bool:
 
 def _fits(saved: State, state: State) -> bool:
     """Is the saved device, but for its seed, made as this one is?"""
-    names = [name for name in GEOMETRY.names or () if name != "seed"]
+    names = [name for name in PARAMS.names or () if name != "seed"]
     return all(a.shape == b.shape for a, b in zip(saved, state, strict=True)) and all(
-        np.array_equal(saved.geometry[name], state.geometry[name]) for name in names
+        np.array_equal(saved.params[name], state.params[name]) for name in names
     )
 
 
@@ -402,36 +402,35 @@ def start_input(state: State, i: int, not_admitted: int = 0) -> None:
     ``not_admitted`` is how many pages that is. If others of its pages are under way it ends with the last of
     those; else (a horizon has cut it) it is no request any more.
     """
-    run = state.run[i, 0]
-    run["cursor"] = 0
-    run["offset"] = 0
-    if run["slot"] >= 0:
-        slot = state.slot[i, run["slot"]]
+    control = state.control[i, 0]
+    control["cursor"] = 0
+    control["offset"] = 0
+    if control["slot"] >= 0:
+        slot = state.slot[i, control["slot"]]
         if slot["remaining"] > not_admitted:
             slot["remaining"] -= not_admitted
-            run["slot"] = -1
+            control["slot"] = -1
             return
         slot["remaining"] = 0
-        run["outstanding"] -= 1
-        run["outstanding_writes"] -= slot["op"] == WRITE
-        slot["next"] = run["free_slot"]
-        run["free_slot"] = run["slot"]
-        run["slot"] = -1
+        control["outstanding"] -= 1
+        control["outstanding_writes"] -= slot["op"] == WRITE
+        slot["next"] = control["free_slot"]
+        control["free_slot"] = control["slot"]
+        control["slot"] = -1
 
 
 def reset_metrics(state: State, i: int) -> None:
     """Clear the counters and latencies of device ``i``, and which pages are beside relocated ones."""
-    run = state.run[i, 0]
-    for name in COUNTERS:
-        run[name] = 0
+    control = state.control[i, 0]
+    state.counters[i] = 0
     state.block["relocated_run"][i] = 0
     # Requests under way are numbered anew, so that serial - outstanding counts those finished from now on.
     slots = state.slot[i]
     under_way = np.flatnonzero(slots["remaining"] > 0)
     under_way = under_way[np.argsort(slots["serial"][under_way])]
     slots["serial"][under_way] = np.arange(len(under_way))
-    run["serial"] = len(under_way)
-    run["metrics_start_ns"] = run["now"]
+    control["serial"] = len(under_way)
+    control["metrics_start_ns"] = control["now"]
     state.latency[i] = 0
     state.histogram[i] = 0
     state.tail[i] = 0

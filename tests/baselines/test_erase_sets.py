@@ -27,7 +27,7 @@ class Plane:
     """The plane a decision is due in: of every block that may be erased, its sub-blocks' pages."""
 
     def __init__(self, sim: Simulator) -> None:
-        self.number = int(sim.state.run["decision_plane"][0, 0])
+        self.number = int(sim.state.control["decision_plane"][0, 0])
         self.device = sim.device
         block = sim.state.block[0]
         pages = sim.state.sub_block[0].copy().reshape(len(block), S)

@@ -47,11 +47,9 @@ class Planes:
         self.valid = self.written - self.invalid
         self.indexed = block["status"] & INDEXED != 0
         self.pool_pages = plane["pool_pages"]
-        self.in_round = plane["job_leader"] >= 0
-        floor = state.geometry["stop_pool"][0, 0]
-        self.must_gain = [
-            bool(state.geometry["must_gain"][0, 0] or pages < floor) for pages in self.pool_pages
-        ]
+        self.in_round = plane["round_leader"] >= 0
+        floor = state.params["stop_pool"][0, 0]
+        self.must_gain = [bool(state.params["must_gain"][0, 0] or pages < floor) for pages in self.pool_pages]
         buckets = state.bucket[0]["head"].reshape(-1, PPB + 1)
         self.by_invalid = [self._walk(block, heads) for heads in buckets]
 
@@ -219,7 +217,7 @@ def decisions(on: DeviceConfig, policy: str, seed: int) -> Iterator[tuple[Planes
     sim = Simulator(on, policy=None, recording=Recording(1, 1))
     sim.feed(random_writes(1500, sim.logical_pages, seed))
     while sim.advance() == ERASE_DECISION:
-        planes = Planes(sim, int(sim.state.run["decision_plane"][0, 0]))
+        planes = Planes(sim, int(sim.state.control["decision_plane"][0, 0]))
         pairs = pick(sim, policy, planes.leader)
         yield planes, pairs
         sim.apply([(block, sum(1 << s for s in chosen)) for block, chosen in pairs])
@@ -272,11 +270,11 @@ def make_up(sim: Simulator, rng: np.random.Generator) -> int:
         else:
             block["next_bucket"][bucket["tail"]] = number
         bucket["tail"] = number
-    plane["fullest"] = PPB
+    plane["max_invalid"] = PPB
     plane["pool_pages"] = rng.choice([2, 4, 8, 16]) * PPB
-    plane["job_leader"] = np.where(rng.random(len(plane)) < 0.1, 0, -1)
+    plane["round_leader"] = np.where(rng.random(len(plane)) < 0.1, 0, -1)
     leader = int(rng.integers(len(plane)))
-    plane["job_leader"][leader] = -1
+    plane["round_leader"][leader] = -1
     return leader
 
 

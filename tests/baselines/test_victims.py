@@ -19,14 +19,14 @@ class Plane:
     """What a policy may look at, without the engine's lists."""
 
     def __init__(self, sim: Simulator) -> None:
-        self.number = number = int(sim.state.run["decision_plane"][0, 0])
+        self.number = number = int(sim.state.control["decision_plane"][0, 0])
         block = sim.state.block[0].copy()
         blocks = np.flatnonzero(block["plane"] == number)
         self.eligible = [int(b) for b in blocks if block[b]["status"] & INDEXED and block[b]["invalid"]]
         self.invalid = block["invalid"]
         self.valid = block["written"] - block["invalid"]
         self.closed_at, self.invalidated_at = block["closed_at"], block["invalidated_at"]
-        self.clock = int(sim.state.run["clock"][0, 0])
+        self.clock = int(sim.state.control["clock"][0, 0])
 
     def oldest_first(self) -> list[int]:
         return sorted(self.eligible, key=lambda b: self.closed_at[b])

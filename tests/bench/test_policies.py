@@ -78,7 +78,7 @@ def test_rates__come_from_the_wall_time_of_the_same_pages(monkeypatch: pytest.Mo
 def test_warm_up__ends_full_and_with_garbage_collected() -> None:
     simulator = bench_policies._warmed_up(DEVICE, get_policy("gsm"))
     assert (simulator.state.logical["ppn"][0] >= 0).all()
-    assert simulator.state.run["gc_invocations"][0, 0] > 0
+    assert simulator.state.counters["gc_invocations"][0, 0] > 0
     assert simulator.now_ns == 0
 
 

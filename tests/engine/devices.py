@@ -99,6 +99,6 @@ def differences(a: State, i: int, b: State, j: int) -> list[str]:
         if left.dtype.names is None:
             found += [] if np.array_equal(left, right) else [name]
         else:
-            fields = [f for f in left.dtype.names if name != "run" or f not in INPUT_FIELDS]
+            fields = [f for f in left.dtype.names if name != "control" or f not in INPUT_FIELDS]
             found += [f"{name}.{f}" for f in fields if not np.array_equal(left[f], right[f])]
     return found

@@ -121,11 +121,11 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
     blocks = g.blocks_per_plane
     total = g.planes * blocks
     logical, sub, block, plane = state.logical[0], state.sub_block[0], state.block[0], state.plane[0]
-    timed = sim.device.ftl.timing == "event"
+    timed, subs = sim.device.ftl.timing == "event", state.open_sub_block[0]
     return {
         "logical_ppn": logical["ppn"].tolist(),
         "logical_version": logical["version"].tolist(),
-        "accepted": (logical["version"] + state.ahead[0]).tolist(),
+        "accepted": (logical["version"] + state.promised[0]).tolist(),
         "physical": [(int(p["lpn"]), int(p["version"])) for p in state.physical[0]],
         "written": sub["written"].tolist(),
         "valid": (sub["written"] - sub["invalid"]).tolist(),
@@ -133,7 +133,7 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
         "closed_at": block["closed_at"].tolist(),
         "invalidated_at": block["invalidated_at"].tolist(),
         "open": [
-            [_block_of(sim, state.open_unit[0, p * MAX_STREAMS + s]) for s in range(sim.device.ftl.streams)]
+            [_block_of(sim, subs[p * MAX_STREAMS + s]) for s in range(sim.device.ftl.streams)]
             for p in range(g.planes)
         ],
         "pool": [_walk(block, plane[p]["pool_head"], "next_pool") for p in range(g.planes)],
@@ -146,16 +146,16 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
             for p in range(g.planes)
         ],
         "free_pages": plane["free_pages"].tolist(),
-        "leaders": plane["job_leader"].tolist(),
+        "leaders": plane["round_leader"].tolist(),
         "rounds": [_pairs_of(sim, p) for p in range(g.planes)],
         "foreground": [bool(p["collecting"]) for p in plane]
         if timed
-        else [p == state.run[0, 0]["gc_plane"] for p in range(g.planes)],
-        "die_cursor": int(state.run[0, 0]["die_cursor"]),
+        else [p == state.control[0, 0]["gc_plane"] for p in range(g.planes)],
+        "die_cursor": int(state.control[0, 0]["die_cursor"]),
         "plane_cursors": state.die[0]["plane_cursor"].tolist(),
         "est": state.die[0]["estimate_ns"].tolist(),
-        "clock": int(state.run[0, 0]["clock"]),
-        "now": int(state.run[0, 0]["now"]),
+        "clock": int(state.control[0, 0]["clock"]),
+        "now": int(state.control[0, 0]["now"]),
         "indexed": sorted(b for b in range(total) if block[b]["status"] & INDEXED),
         "hotness": _counters(sim),
         "groups": _groups(sim),
@@ -165,9 +165,9 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
 def _pairs_of(sim: Simulator, plane: int) -> list[Pair]:
     """The running round that the plane leads; empty where it leads none."""
     leading = sim.state.plane[0, plane]
-    if leading["job_leader"] != plane:
+    if leading["round_leader"] != plane:
         return []
-    jobs = sim.state.job[0, plane * MOST_PAIRS : plane * MOST_PAIRS + leading["job_count"]]
+    jobs = sim.state.round_pairs[0, plane * MOST_PAIRS : plane * MOST_PAIRS + leading["round_count"]]
     return [(int(job["block"]), int(job["mask"])) for job in jobs]
 
 
@@ -239,7 +239,7 @@ def assert_same(sim: Simulator, reference: Reference) -> None:
     counters = dict(reference.counters)
     counters["gc_invocations"] = counters.pop("rounds")
     for key, value in counters.items():
-        assert (metrics[key] if key in metrics else sim.state.run[0, 0][key]) == value, key
+        assert (metrics[key] if key in metrics else sim.state.counters[0, 0][key]) == value, key
     assert engine_latencies(sim) == reference.latencies
     check_best_sets(sim, reference)
 

@@ -166,7 +166,7 @@ def agrees_on_any_legal_sets(unit: str, data: st.DataObject) -> None:
     choice = None
     while sim.advance() == ERASE_DECISION:
         plane = steps.send(choice)
-        assert plane == sim.state.run["decision_plane"][0, 0]
+        assert plane == sim.state.control["decision_plane"][0, 0]
         choice = random_legal_set(reference, plane, rng)
         sim.apply(choice)
     with pytest.raises(StopIteration):
@@ -192,7 +192,7 @@ def test_engine__any_legal_sets__agrees__thoroughly(unit: str, data: st.DataObje
 
 @kernel
 def _check(dev, plane, pairs, count):
-    return check_erase_set(dev, dev.geometry[0], plane, pairs, count)
+    return check_erase_set(dev, plane, pairs, count)
 
 
 def pairs_array(pairs: list[Pair]) -> np.ndarray:

@@ -34,7 +34,7 @@ def _is_run(mask):
 
 @kernel
 def _check_pairs(dev, plane, pairs, count):
-    return check_erase_set(dev, dev.geometry[0], plane, pairs, count)
+    return check_erase_set(dev, plane, pairs, count)
 
 
 def _check(dev: Device, plane: int, block: int, mask: int) -> int:

@@ -27,25 +27,25 @@ PER_SUB_BLOCK = 3
 @kernel
 def _reclassify(state, block):
     dev = device_of(state, 0)
-    reclassify(dev, dev.geometry[0], block, ANYTHING, 0)
+    reclassify(dev, block, ANYTHING, 0)
 
 
 @kernel
 def _withdraw(state, block):
     dev = device_of(state, 0)
-    withdraw(dev, dev.geometry[0], block)
+    withdraw(dev, block)
 
 
 @kernel
 def _fault(state):
     dev = device_of(state, 0)
-    return check_groups(dev, dev.geometry[0], 0)
+    return check_groups(dev, 0)
 
 
 @kernel
 def _first_of(state, group, kind):
     dev = device_of(state, 0)
-    return first_of(group_view(dev), dev.geometry[0], 0, group, kind)
+    return first_of(group_view(dev), 0, group, kind)
 
 
 def group_limit_of(blocks: int, groups: int) -> int:
@@ -90,7 +90,7 @@ def best_by_definition(state: State, block: int) -> tuple[Fraction, int]:
     """(rank, mask of the best set): all runs tried, or sub-blocks counted under hardware isolation
     (mask 0).
     """
-    g = state.geometry[0, 0]
+    g = state.params[0, 0]
     subs = state.sub_block[0, 4 * block : 4 * block + 4]
     invalid = [int(x) for x in subs["invalid"]]
     valid = [int(x) for x in subs["written"] - subs["invalid"]]
@@ -110,7 +110,7 @@ def best_by_definition(state: State, block: int) -> tuple[Fraction, int]:
 def members(state: State) -> list[list[int]]:
     """Block numbers by group."""
     group = state.best[0]["group"]
-    return [[int(b) for b in np.flatnonzero(group == i)] for i in range(int(state.geometry[0, 0]["groups"]))]
+    return [[int(b) for b in np.flatnonzero(group == i)] for i in range(int(state.params[0, 0]["groups"]))]
 
 
 def check(state: State, blocks: int, groups: int) -> None:

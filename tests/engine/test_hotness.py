@@ -22,19 +22,19 @@ NEVER = 2**40
 @kernel
 def _update(state, lpn):
     dev = device_of(state, 0)
-    count_update(dev, dev.geometry[0], dev.run[0], lpn)
+    count_update(dev, lpn)
 
 
 @kernel
 def _degree_of(state, lpn):
     dev = device_of(state, 0)
-    return _degree(dev.hotness, dev.geometry[0], lpn)
+    return _degree(dev.hotness, dev.params[0], lpn)
 
 
 @kernel
 def _group_of(state, lpn):
     dev = device_of(state, 0)
-    return hotness_group(dev, dev.geometry[0], lpn)
+    return hotness_group(dev, lpn)
 
 
 def table(**hotness: object) -> State:

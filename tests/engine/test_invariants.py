@@ -61,7 +61,7 @@ def test_runs_of_sub_blocks__audited_at_every_decision(timing: str) -> None:
 def _random_run(sim: Simulator, rng: np.random.Generator) -> tuple[int, int]:
     """A legal run of sub-blocks of the plane that waits for a decision."""
     geometry = sim.device.geometry
-    plane = int(sim.state.run["decision_plane"][0, 0])
+    plane = int(sim.state.control["decision_plane"][0, 0])
     invalid = sim.state.sub_block[0]["invalid"].reshape(-1, geometry.sub_blocks_per_block)
     blocks = np.arange(plane * geometry.blocks_per_plane, (plane + 1) * geometry.blocks_per_plane)
     closed = blocks[sim.state.block[0]["status"][blocks] & INDEXED != 0]
@@ -109,7 +109,7 @@ def _age_list(state: State) -> None:
 
 
 def _bucket_list(state: State) -> None:
-    state.plane[0, 0]["fullest"] = 0
+    state.plane[0, 0]["max_invalid"] = 0
 
 
 def _pool_entry(state: State) -> None:
@@ -118,10 +118,10 @@ def _pool_entry(state: State) -> None:
 
 def _open_full(state: State) -> None:
     """An empty block of the pool passes for the open one; all counts still add up."""
-    before = int(state.open_unit[0, 0])
+    before = int(state.open_sub_block[0, 0])
     if before >= 0:
         state.block[0, before]["written"] += state.sub_block[0, before]["written"]
-    state.open_unit[0, 0] = state.plane[0, 0]["pool_head"]
+    state.open_sub_block[0, 0] = state.plane[0, 0]["pool_head"]
 
 
 def _indexed(state: State) -> int:

@@ -214,7 +214,7 @@ def test_candidates_all__the_same_erase_set_at_the_same_place(kind: str) -> None
     rng = np.random.default_rng(3)
     over = False
     while not over:
-        plane = int(env.episodes.state.run["decision_plane"][0, 0])
+        plane = int(env.episodes.state.control["decision_plane"][0, 0])
         first = plane * config.geometry.blocks_per_plane
         expected = [(first + b, m) for b in range(config.geometry.blocks_per_plane) for m in masks]
         assert [(int(e["block"]), int(e["mask"])) for e in env.episodes.view.sets[0, :, 0]] == expected

@@ -137,7 +137,7 @@ def test_candidates__sets_of_one_to_most_blocks__legal_and_without_repeats(kind:
         sets = offered(env)
         assert len(set(sets)) == len(sets)
         lengths.update(len(pairs) for pairs in sets)
-        if env.episodes.state.run["host_pages_written"][0, 0] < 150:
+        if env.episodes.state.counters["host_pages_written"][0, 0] < 150:
             for pairs in sets:
                 restore_device(alone.state, 0, copy_device(env.episodes.state, 0))
                 alone.apply(list(pairs))
@@ -173,7 +173,7 @@ def test_features__of_several_blocks__their_sums_and_the_youngest_age() -> None:
     over = False
     while not over:
         state = env.episodes.state
-        clock = int(state.run["clock"][0, 0])
+        clock = int(state.control["clock"][0, 0])
         rows = observation["candidates"][env.action_masks()]
         for pairs, row in zip(offered(env), rows, strict=True):
             units = [b * s + k for b, mask in pairs for k in range(s) if mask >> k & 1]

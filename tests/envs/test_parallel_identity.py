@@ -81,7 +81,7 @@ def test_compiled__environment__vector(policy: str, timing: str) -> None:
     on = config(policy, timing)
     compiled = compiled_run(policy, on)
     metrics = compiled.metrics()
-    pairs = int(compiled.state.run["erases"][0, 0])
+    pairs = int(compiled.state.counters["erases"][0, 0])
     assert pairs > 1.05 * metrics["gc_invocations"] > 40, "several blocks in many a round"
     env = ParallelEraseEnv(**arguments(policy, on))
     _, info = env.reset(seed=SEED)

@@ -85,18 +85,18 @@ def test_feed__with_pages_of_a_request_under_way__loses_no_slot() -> None:
     for _ in range(5):
         sim.feed(big_writes(200, sim.logical_pages))
         assert sim.advance(last=False) == ERASE_DECISION
-        assert sim.state.run["slot"][0, 0] >= 0, "a request is in admission"
+        assert sim.state.control["slot"][0, 0] >= 0, "a request is in admission"
         _take_fullest(sim)
     sim.policy = get_policy("greedy")
     metrics = sim.run(random_writes(500, sim.logical_pages))
-    run = sim.state.run[0, 0]
-    assert run["outstanding"] == run["outstanding_writes"] == 0
+    control = sim.state.control[0, 0]
+    assert control["outstanding"] == control["outstanding_writes"] == 0
     assert metrics["write_latency_ns"]["count"] == metrics["requests"]
     assert _free_slots(sim) == sim.device.ftl.window_pages
 
 
 def _take_fullest(sim: Simulator) -> None:
-    plane = int(sim.state.run["decision_plane"][0, 0])
+    plane = int(sim.state.control["decision_plane"][0, 0])
     blocks = sim.device.geometry.blocks_per_plane
     own = slice(plane * blocks, (plane + 1) * blocks)
     indexed = sim.state.block["status"][0, own] & 2
@@ -104,7 +104,7 @@ def _take_fullest(sim: Simulator) -> None:
 
 
 def _free_slots(sim: Simulator) -> int:
-    seen, slot = 0, int(sim.state.run["free_slot"][0, 0])
+    seen, slot = 0, int(sim.state.control["free_slot"][0, 0])
     while slot < sim.device.ftl.window_pages:
         seen, slot = seen + 1, int(sim.state.slot["next"][0, slot])
         assert seen <= sim.device.ftl.window_pages, "the list of free slots goes round"
@@ -234,7 +234,7 @@ def test_apply__garbage__refused(block: Any) -> None:
 def test_plain_python_policy__writes_its_choice_as_a_compiled_one_does() -> None:
     @victim_policy("test_first_block", source="a test", compiled=False)
     def first_block(dev: Any, plane: int, parameters: Any, choice: Any) -> int:
-        blocks = int(dev.geometry[0].blocks)
+        blocks = int(dev.params[0].blocks)
         eligible = [b for b in range(plane * blocks, (plane + 1) * blocks) if dev.block[b].status & 2]
         choice[0].block = max(eligible, key=lambda b: dev.block[b].invalid)
         choice[0].mask = 1

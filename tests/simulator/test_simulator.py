@@ -143,14 +143,14 @@ def at_decision() -> Simulator:
     sim = Simulator(config, policy=None)
     sim.fill()
     sim.feed(random_writes(3000, sim.logical_pages))
-    while sim.advance() == ERASE_DECISION and sim.state.run["decision_plane"][0, 0] != 1:
+    while sim.advance() == ERASE_DECISION and sim.state.control["decision_plane"][0, 0] != 1:
         sim.apply(*greedy_choice(sim))
     return sim
 
 
 def greedy_choice(sim: Simulator) -> tuple[int, int]:
     """The whole block with most invalid pages."""
-    plane = int(sim.state.run["decision_plane"][0, 0])
+    plane = int(sim.state.control["decision_plane"][0, 0])
     blocks = sim.state.block[0]
     of_plane = blocks["plane"] == plane
     block = int(np.argmax(np.where(of_plane & (blocks["status"] & 2 != 0), blocks["invalid"], -1)))
@@ -179,7 +179,7 @@ def test_apply__illegal__refused_with_the_device_as_it_was(
     assert f"device small {reason}" in sentence(caught)
     assert differences(at_decision.state, 0, before[0], 0) == []
     at_decision.apply(greedy_choice(at_decision)[0])
-    assert at_decision.metrics()["gc_invocations"] == before[0].run["gc_invocations"][0, 0] + 1
+    assert at_decision.metrics()["gc_invocations"] == before[0].counters["gc_invocations"][0, 0] + 1
 
 
 def test_apply__a_list_and_a_mask__refused_with_the_device_as_it_was(at_decision: Simulator) -> None:
@@ -285,7 +285,7 @@ def test_flush__waits_for_the_writes_in_front_and_holds_up_what_is_behind() -> N
 
 
 #: What the flash translation layer consists of; the rest of a device's state is about time.
-FTL_ARRAYS = ("logical", "physical", "sub_block", "block", "open_unit", "pool", "bucket")
+FTL_ARRAYS = ("logical", "physical", "sub_block", "block", "open_sub_block", "pool", "bucket")
 
 
 def ftl_differences(config: dict[str, Any], policy: str) -> list[str]:

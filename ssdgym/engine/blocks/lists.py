@@ -11,14 +11,15 @@ from ssdgym.engine.speedupgc.best_sets import mark_dirty
 
 
 @inlined
-def _bucket_number(geometry, plane, invalid):
-    return plane * (geometry.pages_per_block + 1) + invalid
+def _bucket_number(params, plane, invalid):
+    return plane * (params.pages_per_block + 1) + invalid
 
 
 @inlined
-def _append_to_bucket(dev, geometry, block):
+def _append_to_bucket(dev, block):
+    params = dev.params[0]
     record = dev.block[block]
-    bucket = dev.bucket[_bucket_number(geometry, record.plane, record.invalid)]
+    bucket = dev.bucket[_bucket_number(params, record.plane, record.invalid)]
     tail = bucket.tail
     record.previous_bucket = tail
     record.next_bucket = -1
@@ -28,36 +29,37 @@ def _append_to_bucket(dev, geometry, block):
         bucket.head = block
     bucket.tail = block
     plane = dev.plane[record.plane]
-    if record.invalid > plane.fullest:
-        plane.fullest = record.invalid
+    if record.invalid > plane.max_invalid:
+        plane.max_invalid = record.invalid
 
 
 @inlined
-def _unlink_from_bucket(dev, geometry, block):
+def _unlink_from_bucket(dev, block):
+    params = dev.params[0]
     record = dev.block[block]
     before = record.previous_bucket
     after = record.next_bucket
     if before >= 0:
         dev.block[before].next_bucket = after
     else:
-        dev.bucket[_bucket_number(geometry, record.plane, record.invalid)].head = after
+        dev.bucket[_bucket_number(params, record.plane, record.invalid)].head = after
     if after >= 0:
         dev.block[after].previous_bucket = before
     else:
-        dev.bucket[_bucket_number(geometry, record.plane, record.invalid)].tail = before
+        dev.bucket[_bucket_number(params, record.plane, record.invalid)].tail = before
 
 
 @inlined
-def raise_invalid(dev, geometry, block):
+def raise_invalid(dev, block):
     """One more page of an indexed block is invalid: to the tail of the next bucket."""
-    _unlink_from_bucket(dev, geometry, block)
+    _unlink_from_bucket(dev, block)
     dev.block[block].invalid += 1
-    _append_to_bucket(dev, geometry, block)
-    mark_dirty(dev, geometry, block)
+    _append_to_bucket(dev, block)
+    mark_dirty(dev, block)
 
 
 @inlined
-def enter_index(dev, geometry, block):
+def enter_index(dev, block):
     """Append a block to the age list and to its bucket."""
     record = dev.block[block]
     plane = dev.plane[record.plane]
@@ -70,12 +72,12 @@ def enter_index(dev, geometry, block):
         plane.age_head = block
     plane.age_tail = block
     plane.indexed_blocks += 1
-    _append_to_bucket(dev, geometry, block)
-    mark_dirty(dev, geometry, block)
+    _append_to_bucket(dev, block)
+    mark_dirty(dev, block)
 
 
 @inlined
-def leave_index(dev, geometry, block):
+def leave_index(dev, block):
     """Take a block out of the age list and out of its bucket."""
     record = dev.block[block]
     plane = dev.plane[record.plane]
@@ -89,17 +91,18 @@ def leave_index(dev, geometry, block):
     else:
         plane.age_tail = record.previous_age
     plane.indexed_blocks -= 1
-    _unlink_from_bucket(dev, geometry, block)
-    mark_dirty(dev, geometry, block)
+    _unlink_from_bucket(dev, block)
+    mark_dirty(dev, block)
 
 
 @helper
-def fullest_block(dev, geometry, plane_number):
+def most_invalid_block(dev, plane_number):
     """The first block of the bucket with most invalid pages, at least one; -1 if there is none."""
+    params = dev.params[0]
     plane = dev.plane[plane_number]
-    invalid = plane.fullest
+    invalid = plane.max_invalid
     while invalid > 0:
-        head = dev.bucket[_bucket_number(geometry, plane_number, invalid)].head
+        head = dev.bucket[_bucket_number(params, plane_number, invalid)].head
         if head >= 0:
             return head
         invalid -= 1
@@ -107,16 +110,17 @@ def fullest_block(dev, geometry, plane_number):
 
 
 @helper
-def next_fullest(dev, geometry, plane_number, block):
+def next_by_invalid(dev, plane_number, block):
     """The block behind one in the order of invalid pages, at least one: its bucket to the end, then the next
     lower ones; -1 if there is none.
     """
+    params = dev.params[0]
     record = dev.block[block]
     if record.next_bucket >= 0:
         return record.next_bucket
     invalid = record.invalid - 1
     while invalid > 0:
-        head = dev.bucket[_bucket_number(geometry, plane_number, invalid)].head
+        head = dev.bucket[_bucket_number(params, plane_number, invalid)].head
         if head >= 0:
             return head
         invalid -= 1
@@ -124,21 +128,25 @@ def next_fullest(dev, geometry, plane_number, block):
 
 
 @inlined
-def lower_fullest(dev, geometry, plane_number):
+def lower_max_invalid(dev, plane_number):
     """Bring the mark down to the fullest bucket that holds a block."""
+    params = dev.params[0]
     plane = dev.plane[plane_number]
-    while plane.fullest > 0 and dev.bucket[_bucket_number(geometry, plane_number, plane.fullest)].head < 0:
-        plane.fullest -= 1
+    while (
+        plane.max_invalid > 0 and dev.bucket[_bucket_number(params, plane_number, plane.max_invalid)].head < 0
+    ):
+        plane.max_invalid -= 1
 
 
 @inlined
-def unwritten_pages_of(dev, geometry, block):
+def unwritten_pages_of(dev, block):
     """Unwritten pages of a block that is not open."""
-    return geometry.pages_per_block - dev.block[block].written
+    params = dev.params[0]
+    return params.pages_per_block - dev.block[block].written
 
 
 @inlined
-def join_pool(dev, geometry, block):
+def join_pool(dev, block):
     """Append a block with unwritten pages to its plane's pool."""
     record = dev.block[block]
     plane = dev.plane[record.plane]
@@ -151,11 +159,11 @@ def join_pool(dev, geometry, block):
         plane.pool_head = block
     plane.pool_tail = block
     plane.pool_count += 1
-    plane.pool_pages += unwritten_pages_of(dev, geometry, block)
+    plane.pool_pages += unwritten_pages_of(dev, block)
 
 
 @inlined
-def leave_pool(dev, geometry, block):
+def leave_pool(dev, block):
     """Take a block out of its plane's pool."""
     record = dev.block[block]
     plane = dev.plane[record.plane]
@@ -169,4 +177,4 @@ def leave_pool(dev, geometry, block):
     else:
         plane.pool_tail = record.previous_pool
     plane.pool_count -= 1
-    plane.pool_pages -= unwritten_pages_of(dev, geometry, block)
+    plane.pool_pages -= unwritten_pages_of(dev, block)

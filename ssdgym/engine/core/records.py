@@ -23,7 +23,7 @@ STATIC, DYNAMIC, LATE = 0, 1, 2
 SINGLE_PLANE, STRICT, RELAXED = 0, 1, 2
 
 #: A device's constants. Pages and blocks are per plane unless the name says otherwise; times are nanoseconds.
-GEOMETRY = np.dtype(
+PARAMS = np.dtype(
     [
         ("seed", "u8"),
         ("logical_pages", "i8"),  # of the whole device
@@ -75,9 +75,8 @@ GEOMETRY = np.dtype(
     align=True,
 )
 
-#: Where a device is, and what it has counted since the last reset of the metrics (pages unless named
-#: otherwise).
-RUN = np.dtype(
+#: Where a device is, and what it waits for.
+CONTROL = np.dtype(
     [
         ("clock", "i8"),  # host pages programmed since the device was made
         ("now", "i8"),  # ns
@@ -103,6 +102,13 @@ RUN = np.dtype(
         ("free_transactions", "i4"),
         ("ready_head", "i4"),
         ("ready_count", "i4"),
+        ("metrics_start_ns", "i8"),
+    ],
+    align=True,
+)
+#: What a device has counted since the last reset of the metrics: pages unless named otherwise.
+COUNTERS = np.dtype(
+    [
         ("host_reads", "i8"),
         ("host_pages_written", "i8"),
         ("host_pages_trimmed", "i8"),
@@ -125,15 +131,11 @@ RUN = np.dtype(
         ("lost_pages", "i8"),
         ("read_latency_sum_ns", "i8"),
         ("write_latency_sum_ns", "i8"),
-        ("slow_requests", "i8"),  # reads and writes slower than the geometry's slow_ns
+        ("slow_requests", "i8"),  # reads and writes slower than the parameter slow_ns
         ("gc_time_ns", "i8"),  # die time of moves and erases, waiting for channels included
-        ("metrics_start_ns", "i8"),
     ],
     align=True,
 )
-_NAMES = tuple(RUN.names or ())
-#: The part of RUN that a reset of the metrics clears.
-COUNTERS = _NAMES[_NAMES.index("host_reads") : _NAMES.index("metrics_start_ns")]
 
 LOGICAL = np.dtype([("ppn", "i4"), ("version", "i4")])
 PHYSICAL = np.dtype([("lpn", "i4"), ("version", "i4")])
@@ -168,12 +170,12 @@ PLANE = np.dtype(
         ("age_head", "i4"),
         ("age_tail", "i4"),
         ("indexed_blocks", "i4"),
-        ("fullest", "i4"),  # no bucket above this one holds a block
-        ("job_leader", "i4"),  # plane that leads the round running here, or -1
-        ("job_count", "i4"),  # pairs of the round it leads, in ``job``
-        ("job_planes", "i4"),  # planes of the round it leads
-        ("job_pair", "i4"),  # the pair of the round that is emptied here ...
-        ("job_page", "i4"),  # ... and the next page of its block to look at
+        ("max_invalid", "i4"),  # no bucket above this one holds a block
+        ("round_leader", "i4"),  # plane that leads the round running here, or -1
+        ("round_count", "i4"),  # pairs of the round it leads, in `round_pairs`
+        ("round_planes", "i4"),  # planes of the round it leads
+        ("round_pair", "i4"),  # the pair of the round that is emptied here ...
+        ("round_page", "i4"),  # ... and the next page of its block to look at
         ("dirty_head", "i4"),  # first block whose best set has to be looked at again, or -1
         ("collecting", "u1"),  # foreground GC is switched on
     ],

@@ -40,9 +40,9 @@ def _add_mask(sets, count, block, mask, scratch):
 @kernel
 def _add_block(dev, sets, count, block, scratch):
     """Add a block whole and, where sub-blocks may be erased, by its best set."""
-    geometry = dev.geometry[0]
-    count = _add_mask(sets, count, block, full_mask(geometry.sub_blocks), scratch)
-    if geometry.erase_unit != WHOLE_BLOCK:
+    params = dev.params[0]
+    count = _add_mask(sets, count, block, full_mask(params.sub_blocks), scratch)
+    if params.erase_unit != WHOLE_BLOCK:
         count = _add_mask(sets, count, block, best_set(policy_view(dev), block), scratch)
     return count
 
@@ -59,7 +59,7 @@ def propose(dev, plane, proposers, sets, proposed):
     for k in range(proposers.addresses.shape[0]):
         proposed[k] = -1
         pairs = policy_at(proposers.addresses[k])(view, plane, proposers.parameters[k], choice)
-        if check_erase_set(dev, dev.geometry[0], plane, choice, pairs) == OK:
+        if check_erase_set(dev, plane, choice, pairs) == OK:
             after = add_set(sets, count, choice, pairs)
             proposed[k] = count if after > count else position_of(sets, count, choice, pairs)
             count = after
@@ -69,9 +69,9 @@ def propose(dev, plane, proposers, sets, proposed):
 @inlined
 def _fill_by_rank(dev, plane, sets, count, wanted, scratch):
     """The blocks with most invalid pages, in bucket order, up to ``wanted`` candidates."""
-    geometry = dev.geometry[0]
-    per_plane = geometry.pages_per_block + 1
-    invalid = np.int64(dev.plane[plane].fullest)
+    params = dev.params[0]
+    per_plane = params.pages_per_block + 1
+    invalid = np.int64(dev.plane[plane].max_invalid)
     while invalid > 0 and count < wanted:
         block = np.int64(dev.bucket[plane * per_plane + invalid].head)
         while block >= 0 and count < wanted:
@@ -120,17 +120,17 @@ def list_all(dev, plane, sets):
     erased by start and length, where any set may be by its mask as a number, the whole block last. Returns
     the number of places.
     """
-    geometry = dev.geometry[0]
+    params = dev.params[0]
     count = 0
-    whole = full_mask(geometry.sub_blocks)
-    for block in range(plane * geometry.blocks, (plane + 1) * geometry.blocks):
-        if geometry.erase_unit == SUB_BLOCK_RUN:
-            for start in range(geometry.sub_blocks):
-                for length in range(1, geometry.sub_blocks - start + 1):
-                    if length < geometry.sub_blocks:
+    whole = full_mask(params.sub_blocks)
+    for block in range(plane * params.blocks, (plane + 1) * params.blocks):
+        if params.erase_unit == SUB_BLOCK_RUN:
+            for start in range(params.sub_blocks):
+                for length in range(1, params.sub_blocks - start + 1):
+                    if length < params.sub_blocks:
                         _list(sets, count, block, full_mask(length) << np.uint64(start))
                         count += 1
-        elif geometry.erase_unit != WHOLE_BLOCK:
+        elif params.erase_unit != WHOLE_BLOCK:
             for mask in range(1, np.int64(whole)):
                 _list(sets, count, block, np.uint64(mask))
                 count += 1

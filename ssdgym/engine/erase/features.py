@@ -39,58 +39,60 @@ def _clip(value, low, high):
 
 @inlined
 def _log_age(dev, since):
-    return log2(dev.run[0].clock - since + 1.0) / LOG_SCALE
+    return log2(dev.control[0].clock - since + 1.0) / LOG_SCALE
 
 
 @inlined
-def _count_pair(dev, geometry, pair):
+def _count_pair(dev, pair):
     """Of a pair: (sub-blocks, written pages, invalid pages, erases, sub-blocks with invalid pages only)."""
-    base = np.int64(pair.block) * geometry.sub_blocks
+    params = dev.params[0]
+    base = np.int64(pair.block) * params.sub_blocks
     invalid = 0
     written = 0
     erases = 0
     spent = 0
-    for s in range(geometry.sub_blocks):
+    for s in range(params.sub_blocks):
         if has(pair.mask, s):
             sub_block = dev.sub_block[base + s]
             invalid += sub_block.invalid
             written += sub_block.written
             erases += sub_block.erases
-            spent += sub_block.invalid == geometry.pages_per_sub_block
+            spent += sub_block.invalid == params.pages_per_sub_block
     return np.int64(count_bits(pair.mask)), written, invalid, erases, spent
 
 
 @inlined
-def _describe(dev, geometry, erase_set, pairs, row):
+def _describe(dev, erase_set, pairs, row):
     """The candidate's features; ``ssdgym.envs.features`` documents the columns."""
+    params = dev.params[0]
     members, written, invalid, erases, spent, beside, relocated = np.int64(0), 0, 0, 0, 0, 0, 0
     invalidated_at, closed_at = np.int64(0), np.int64(0)
     for k in range(pairs):
         pair = erase_set[k]
         block = dev.block[pair.block]
-        counted = _count_pair(dev, geometry, pair)
+        counted = _count_pair(dev, pair)
         members += counted[0]
         written += counted[1]
         invalid += counted[2]
         erases += counted[3]
         spent += counted[4]
-        beside += valid_in(dev, geometry, pair.block, neighbours_of(geometry, pair.mask))
-        relocated += geometry.streams > 1 and block.stream == geometry.gc_stream
+        beside += valid_in(dev, pair.block, neighbours_of(params, pair.mask))
+        relocated += params.streams > 1 and block.stream == params.gc_stream
         invalidated_at = max(invalidated_at, block.invalidated_at)
         closed_at = max(closed_at, block.closed_at)
     valid = written - invalid
-    cost = (valid + beside) * geometry.copy_cost + geometry.erase_cost
-    per_block = np.float64(geometry.pages_per_block)
+    cost = (valid + beside) * params.copy_cost + params.erase_cost
+    per_block = np.float64(params.pages_per_block)
     row[0] = valid / max(written, 1)
     row[1] = log2(max(invalid, 0.5) / (valid + 0.5)) / LOG_SCALE
     row[2] = _log_age(dev, invalidated_at)
     row[3] = _log_age(dev, closed_at)
     row[4] = valid / per_block
     row[5] = invalid / per_block
-    row[6] = members / geometry.sub_blocks
+    row[6] = members / params.sub_blocks
     row[7] = erases / members
-    row[8] = relocated / pairs if geometry.placement == IN_STREAMS else 0.0
-    row[9] = _clip(log2(max(invalid, 0.5) * geometry.copy_cost / cost) / LOG_SCALE, -2.0, 2.0)
+    row[8] = relocated / pairs if params.placement == IN_STREAMS else 0.0
+    row[9] = _clip(log2(max(invalid, 0.5) * params.copy_cost / cost) / LOG_SCALE, -2.0, 2.0)
     row[10] = beside / per_block
     row[11] = spent / members
 
@@ -111,18 +113,20 @@ def _relate_wear(view):
 
 
 @inlined
-def _describe_plane(dev, geometry, run, plane_number, context):
+def _describe_plane(dev, plane_number, context):
+    params = dev.params[0]
+    control = dev.control[0]
     plane = dev.plane[plane_number]
-    pages = np.float64(geometry.blocks) * geometry.pages_per_block
-    context[0] = geometry.logical_pages / (pages * geometry.planes)
-    context[1] = log2(np.float64(geometry.pages_per_block)) / LOG_SCALE
-    context[2] = log2(np.float64(geometry.blocks)) / (2 * LOG_SCALE)
+    pages = np.float64(params.blocks) * params.pages_per_block
+    context[0] = params.logical_pages / (pages * params.planes)
+    context[1] = log2(np.float64(params.pages_per_block)) / LOG_SCALE
+    context[2] = log2(np.float64(params.blocks)) / (2 * LOG_SCALE)
     context[3] = plane.free_pages / pages
     context[4] = plane.pool_pages / pages
-    context[5] = plane.indexed_blocks / np.float64(geometry.blocks)
+    context[5] = plane.indexed_blocks / np.float64(params.blocks)
     context[6] = (pages - plane.free_pages - plane.valid) / pages
-    context[7] = log2(np.float64(geometry.logical_pages)) / (2 * LOG_SCALE)
-    context[8] = log2(run.clock + 1.0) / (4 * LOG_SCALE)
+    context[7] = log2(np.float64(params.logical_pages)) / (2 * LOG_SCALE)
+    context[8] = log2(control.clock + 1.0) / (4 * LOG_SCALE)
 
 
 @inlined
@@ -133,7 +137,6 @@ def observe_plane(dev, plane, every, proposers, view):
     erased (which only an observation after the horizon can meet), candidate 0 stands in, so that the mask is
     never empty.
     """
-    geometry = dev.geometry[0]
     count = propose(dev, plane, proposers, view.sets, view.proposed)
     if every:
         _locate_proposed(dev, plane, view)
@@ -146,13 +149,13 @@ def observe_plane(dev, plane, every, proposers, view):
     for k in range(count):
         erase_set = view.sets[k]
         pairs = pairs_of(erase_set)
-        if check_erase_set(dev, geometry, plane, erase_set, pairs) == OK:
+        if check_erase_set(dev, plane, erase_set, pairs) == OK:
             view.mask[k] = 1
-            _describe(dev, geometry, erase_set, pairs, view.features[k])
+            _describe(dev, erase_set, pairs, view.features[k])
     _relate_wear(view)
     if not view.mask.any():
         view.mask[0] = 1
-    _describe_plane(dev, geometry, dev.run[0], plane, view.context)
+    _describe_plane(dev, plane, view.context)
 
 
 @inlined
@@ -166,23 +169,23 @@ def _clear_pairs(sets, count):
 @kernel
 def _locate_proposed(dev, plane, view):
     """Translate the proposers' picks to the fixed places of ``list_all``; sets of several pairs have none."""
-    geometry = dev.geometry[0]
+    params = dev.params[0]
     for p in range(view.proposed.shape[0]):
         if view.proposed[p] < 0:
             continue
         wanted = view.sets[view.proposed[p]]
-        block = np.int64(wanted[0].block) - plane * geometry.blocks
+        block = np.int64(wanted[0].block) - plane * params.blocks
         single = pairs_of(wanted) == 1
-        view.proposed[p] = _fixed_place(geometry, block, wanted[0].mask) if single else -1
+        view.proposed[p] = _fixed_place(params, block, wanted[0].mask) if single else -1
 
 
 @kernel
-def _fixed_place(geometry, block, mask):
+def _fixed_place(params, block, mask):
     """The place ``list_all`` gives to an erase set (``block`` within its plane)."""
-    sub_blocks = np.int64(geometry.sub_blocks)
-    if geometry.erase_unit == WHOLE_BLOCK:
+    sub_blocks = np.int64(params.sub_blocks)
+    if params.erase_unit == WHOLE_BLOCK:
         return block
-    if geometry.erase_unit != SUB_BLOCK_RUN:
+    if params.erase_unit != SUB_BLOCK_RUN:
         return block * ((1 << sub_blocks) - 1) + np.int64(mask) - 1
     start = 0
     while not (mask >> np.uint64(start)) & np.uint64(1):

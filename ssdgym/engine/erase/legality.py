@@ -21,61 +21,65 @@ from ssdgym.engine.flash.sub_blocks import invalid_in, neighbours_of, valid_in
 
 
 @inlined
-def gc_unfinished(geometry, plane):
+def gc_unfinished(params, plane):
     """After a round: does foreground GC stay on?"""
-    return plane.free_pages < geometry.stop_free or plane.pool_pages < geometry.stop_pool
+    return plane.free_pages < params.stop_free or plane.pool_pages < params.stop_pool
 
 
 @inlined
-def _wins_enough(dev, geometry, leader, block, mask):
+def _wins_enough(dev, leader, block, mask):
     """Does a pair win an invalid page, and where GC goes on until a level is reached, more than its
     neighbours cost?
 
     A run of few invalid pages between neighbours of many valid ones leaves fewer free pages than before, and
     rounds of such runs would never end.
     """
-    invalid = invalid_in(dev, geometry, block, mask)
+    params = dev.params[0]
+    invalid = invalid_in(dev, block, mask)
     own = dev.plane[dev.block[block].plane]
-    if geometry.must_gain or gc_unfinished(geometry, dev.plane[leader]) or gc_unfinished(geometry, own):
-        return invalid > valid_in(dev, geometry, block, neighbours_of(geometry, mask))
+    if params.must_gain or gc_unfinished(params, dev.plane[leader]) or gc_unfinished(params, own):
+        return invalid > valid_in(dev, block, neighbours_of(params, mask))
     return invalid > 0
 
 
 @inlined
-def _within_reach(dev, geometry, leader, block):
+def _within_reach(dev, leader, block):
     """Is the block of the plane that leads, or of a sibling that can join it now?"""
-    if block < 0 or block >= np.int64(geometry.planes) * geometry.blocks:
+    params = dev.params[0]
+    if block < 0 or block >= np.int64(params.planes) * params.blocks:
         return False
     plane = np.int64(dev.block[block].plane)
     if plane == leader:
         return True
-    if geometry.multi_plane == SINGLE_PLANE or dev.plane[plane].job_leader >= 0:
+    if params.multi_plane == SINGLE_PLANE or dev.plane[plane].round_leader >= 0:
         return False
-    return remainder(plane, geometry.dies) == remainder(leader, geometry.dies)
+    return remainder(plane, params.dies) == remainder(leader, params.dies)
 
 
 @inlined
-def _check_pair(dev, geometry, leader, block, mask):
+def _check_pair(dev, leader, block, mask):
     """OK, or why these sub-blocks of this block may not be in an erase set of a plane."""
-    if not _within_reach(dev, geometry, leader, block) or not dev.block[block].status & INDEXED:
+    params = dev.params[0]
+    if not _within_reach(dev, leader, block) or not dev.block[block].status & INDEXED:
         return ILLEGAL_BLOCK
-    whole = full_mask(geometry.sub_blocks)
+    whole = full_mask(params.sub_blocks)
     if mask == NONE or mask & ~whole:
         return ILLEGAL_MASK
-    if mask != whole and geometry.erase_unit == WHOLE_BLOCK:
+    if mask != whole and params.erase_unit == WHOLE_BLOCK:
         return ILLEGAL_MASK
-    if geometry.erase_unit == SUB_BLOCK_RUN and not is_run(mask):
+    if params.erase_unit == SUB_BLOCK_RUN and not is_run(mask):
         return ILLEGAL_MASK
-    if not _wins_enough(dev, geometry, leader, block, mask):
+    if not _wins_enough(dev, leader, block, mask):
         return NOTHING_TO_GAIN
     return OK
 
 
 @inlined
-def _has_partner(dev, geometry, leader, pairs, count, block):
+def _has_partner(dev, leader, pairs, count, block):
     """Strict addressing: is there a pair of the plane that leads with the block's number within its plane?"""
-    within = remainder(block, geometry.blocks)
-    partner = leader * geometry.blocks + within
+    params = dev.params[0]
+    within = remainder(block, params.blocks)
+    partner = leader * params.blocks + within
     found = False
     for k in range(count):
         found = found or np.int64(pairs[k].block) == partner
@@ -83,23 +87,24 @@ def _has_partner(dev, geometry, leader, pairs, count, block):
 
 
 @inlined
-def _has_room(dev, geometry, plane_number, pairs, count):
+def _has_room(dev, plane_number, pairs, count):
     """Can a plane take all the moves of its pairs before the erase frees anything?"""
+    params = dev.params[0]
     taken = np.int64(0)  # by the moves, and with the blocks that leave the pool
     for k in range(count):
         block = np.int64(pairs[k].block)
         if dev.block[block].plane == plane_number:
             mask = pairs[k].mask
-            taken += valid_in(dev, geometry, block, mask | neighbours_of(geometry, mask))
-            taken += geometry.pages_per_block - dev.block[block].written
-    per_block = np.int64(geometry.pages_per_block)
+            taken += valid_in(dev, block, mask | neighbours_of(params, mask))
+            taken += params.pages_per_block - dev.block[block].written
+    per_block = np.int64(params.pages_per_block)
     return taken <= max(per_block, dev.plane[plane_number].pool_pages - per_block)
 
 
 @kernel
 def _check_together(dev, leader, pairs, count):
     """OK, or why pairs that are legal one by one may not be erased in one go."""
-    geometry = dev.geometry[0]
+    params = dev.params[0]
     led = 0
     for k in range(count):
         block = np.int64(pairs[k].block)
@@ -108,23 +113,23 @@ def _check_together(dev, leader, pairs, count):
                 return ILLEGAL_PAIRS
         if dev.block[block].plane == leader:
             led += 1
-        elif geometry.multi_plane == STRICT and not _has_partner(dev, geometry, leader, pairs, count, block):
+        elif params.multi_plane == STRICT and not _has_partner(dev, leader, pairs, count, block):
             return ILLEGAL_PAIRS
     if led == 0:
         return ILLEGAL_PAIRS
     for k in range(count):
-        if not _has_room(dev, geometry, np.int64(dev.block[pairs[k].block].plane), pairs, count):
+        if not _has_room(dev, np.int64(dev.block[pairs[k].block].plane), pairs, count):
             return NO_ROOM_TO_MOVE
     return OK
 
 
 @inlined
-def check_erase_set(dev, geometry, leader, pairs, count):
+def check_erase_set(dev, leader, pairs, count):
     """OK, or why the first ``count`` of these pairs may not be erased by a round that a plane leads now."""
     if count < 1 or count > pairs.shape[0]:
         return ILLEGAL_PAIRS
     for k in range(count):
-        status = _check_pair(dev, geometry, leader, np.int64(pairs[k].block), pairs[k].mask)
+        status = _check_pair(dev, leader, np.int64(pairs[k].block), pairs[k].mask)
         if status != OK:
             return status
     if count == 1 and dev.block[pairs[0].block].plane == leader:
@@ -135,4 +140,4 @@ def check_erase_set(dev, geometry, leader, pairs, count):
 @kernel
 def legal_set(dev, plane, pairs, count):
     """Is this erase set legal? For policies."""
-    return check_erase_set(dev, dev.geometry[0], plane, pairs, count) == OK
+    return check_erase_set(dev, plane, pairs, count) == OK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.lists import fullest_block, next_fullest
+from ssdgym.engine.blocks.lists import most_invalid_block, next_by_invalid
 from ssdgym.engine.core.bits import full_mask
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import MAX_PAIRS, WHOLE_BLOCK
@@ -20,16 +20,16 @@ from ssdgym.engine.speedupgc.best_sets import best_set
 @inlined
 def _unit_of(dev, block):
     """What is erased of a block in a set with others: its best set where it may be erased in parts."""
-    geometry = dev.geometry[0]
-    if geometry.erase_unit == WHOLE_BLOCK:
-        return full_mask(geometry.sub_blocks)
+    params = dev.params[0]
+    if params.erase_unit == WHOLE_BLOCK:
+        return full_mask(params.sub_blocks)
     return best_set(policy_view(dev), block)
 
 
 @kernel
 def _add_legal(dev, plane, sets, count, pairs, length):
     """Add an erase set if it is legal."""
-    if check_erase_set(dev, dev.geometry[0], plane, pairs, length) != OK:
+    if check_erase_set(dev, plane, pairs, length) != OK:
         return count
     return add_set(sets, count, pairs, length)
 
@@ -43,10 +43,10 @@ def _set_pair(dev, pairs, k, block):
 @kernel
 def _set_first(dev, plane, pairs, count):
     """Make the ``count`` blocks with most invalid pages the pairs; returns their number."""
-    block = np.int64(fullest_block(dev, dev.geometry[0], plane))
+    block = np.int64(most_invalid_block(dev, plane))
     for k in range(count):
         _set_pair(dev, pairs, k, block)
-        block = np.int64(next_fullest(dev, dev.geometry[0], plane, block))
+        block = np.int64(next_by_invalid(dev, plane, block))
     return count
 
 
@@ -55,8 +55,7 @@ def _fill_by_rank(dev, plane, sets, count, wanted, pairs, most_blocks):
     """By falling number of invalid pages: every block alone, the first ones together, and each with the
     first one.
     """
-    geometry = dev.geometry[0]
-    first = np.int64(fullest_block(dev, geometry, plane))
+    first = np.int64(most_invalid_block(dev, plane))
     block = first
     rank = np.int64(0)
     while block >= 0 and count < wanted:
@@ -68,7 +67,7 @@ def _fill_by_rank(dev, plane, sets, count, wanted, pairs, most_blocks):
             count = _add_legal(dev, plane, sets, count, pairs, 2)
         if 1 < rank < most_blocks:
             count = _add_legal(dev, plane, sets, count, pairs, _set_first(dev, plane, pairs, rank + 1))
-        block = np.int64(next_fullest(dev, geometry, plane, block))
+        block = np.int64(next_by_invalid(dev, plane, block))
         rank += 1
     return count
 
@@ -78,13 +77,13 @@ def _fill_at_random(dev, plane, sets, count, pairs, most_blocks):
     """Random eligible blocks, a random number of them together; a full turn of draws without a new set ends
     it.
     """
-    geometry = dev.geometry[0]
+    params = dev.params[0]
     turns = sets.shape[0]
     for k in range(turns):
         if count == sets.shape[0]:
             break
         first_draw = (65 * MAX_PAIRS + 1) * k
-        wanted = 1 + below(draw(geometry.seed, PROPOSAL_STREAM, dev.run[0].rounds, first_draw), most_blocks)
+        wanted = 1 + below(draw(params.seed, PROPOSAL_STREAM, dev.control[0].rounds, first_draw), most_blocks)
         length = 0
         for j in range(wanted):
             block = random_eligible(dev, plane, PROPOSAL_STREAM, first_draw + 1 + 65 * j)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.lists import fullest_block
+from ssdgym.engine.blocks.lists import most_invalid_block
 from ssdgym.engine.core.bits import full_mask, remainder
 from ssdgym.engine.core.kernel import helper, kernel, shared
 from ssdgym.engine.core.records import INDEXED
@@ -20,21 +20,21 @@ def whole_block(dev, choice, block):
     if block < 0:
         return 0
     choice[0].block = block
-    choice[0].mask = full_mask(dev.geometry[0].sub_blocks)
+    choice[0].mask = full_mask(dev.params[0].sub_blocks)
     return 1
 
 
 @helper
 def whole_mask(dev):
     """The mask of a whole block."""
-    return full_mask(dev.geometry[0].sub_blocks)
+    return full_mask(dev.params[0].sub_blocks)
 
 
 @kernel
 def siblings_of(dev, plane):
     """The other planes of a plane's die, in rising order."""
-    geometry = dev.geometry[0]
-    for other in range(remainder(plane, geometry.dies), geometry.planes, geometry.dies):
+    params = dev.params[0]
+    for other in range(remainder(plane, params.dies), params.planes, params.dies):
         if other != plane:
             yield other
 
@@ -42,7 +42,7 @@ def siblings_of(dev, plane):
 @shared
 def blocks_of(dev, plane):
     """The block numbers of a plane."""
-    blocks = dev.geometry[0].blocks
+    blocks = dev.params[0].blocks
     return range(plane * blocks, (plane + 1) * blocks)
 
 
@@ -56,16 +56,16 @@ def eligible(dev, block):
 @helper
 def random_eligible(dev, plane, stream, first_draw):
     """A uniformly random eligible block of a plane, from 65 draws of a stream; -1 if there is none."""
-    geometry = dev.geometry[0]
-    decision = dev.run[0].rounds
-    first = plane * geometry.blocks
+    params = dev.params[0]
+    decision = dev.control[0].rounds
+    first = plane * params.blocks
     for k in range(64):
-        block = first + below(draw(geometry.seed, stream, decision, first_draw + k), geometry.blocks)
+        block = first + below(draw(params.seed, stream, decision, first_draw + k), params.blocks)
         if eligible(dev, block):
             return block
-    start = below(draw(geometry.seed, stream, decision, first_draw + 64), geometry.blocks)
-    for k in range(geometry.blocks):
-        block = first + (start + k) % geometry.blocks
+    start = below(draw(params.seed, stream, decision, first_draw + 64), params.blocks)
+    for k in range(params.blocks):
+        block = first + (start + k) % params.blocks
         if eligible(dev, block):
             return block
     return -1
@@ -78,15 +78,15 @@ def choose_best_set(dev, plane, choice):
     Where it would win no pages although it has to, and on a device that erases whole blocks only, the whole
     block with most invalid pages is chosen.
     """
-    geometry = dev.geometry[0]
+    params = dev.params[0]
     block = np.int64(-1)
-    if geometry.tree_leaves > 0:
+    if params.tree_leaves > 0:
         block = best_of_plane(dev, plane)
-    elif geometry.groups > 0:
+    elif params.groups > 0:
         block = best_of_groups(dev, plane)
     if block >= 0:
         choice[0].block = block
         choice[0].mask = dev.best[block].mask
         if legal_set(dev, plane, choice, 1):
             return 1
-    return whole_block(dev, choice, fullest_block(dev, geometry, plane))
+    return whole_block(dev, choice, most_invalid_block(dev, plane))

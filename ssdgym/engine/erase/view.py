@@ -12,13 +12,13 @@ from ssdgym.engine.core.kernel import function_at, inlined
 from ssdgym.engine.core.records import (
     BLOCK,
     BUCKET,
+    CONTROL,
     ERASE_PAIR,
-    GEOMETRY,
     LOGICAL,
     MAX_PAIRS,
+    PARAMS,
     PHYSICAL,
     PLANE,
-    RUN,
     SUB_BLOCK,
 )
 from ssdgym.engine.speedupgc.records import BEST, HEAP
@@ -29,8 +29,8 @@ class PolicyView(NamedTuple):
     policies do.
     """
 
-    geometry: Any
-    run: Any
+    params: Any
+    control: Any
     plane: Any
     block: Any
     sub_block: Any
@@ -47,8 +47,8 @@ class PolicyView(NamedTuple):
 def policy_view(dev):
     """The part of a device that policies see; nothing is copied."""
     return PolicyView(
-        dev.geometry,
-        dev.run,
+        dev.params,
+        dev.control,
         dev.plane,
         dev.block,
         dev.sub_block,
@@ -67,7 +67,20 @@ def policy_arrays(state: State, i: int) -> PolicyView:
     return PolicyView(*(getattr(state, name)[i].view(np.recarray) for name in PolicyView._fields))
 
 
-_DTYPES = (GEOMETRY, RUN, PLANE, BLOCK, SUB_BLOCK, BUCKET, BEST, np.int32, np.int32, HEAP, LOGICAL, PHYSICAL)
+_DTYPES = (
+    PARAMS,
+    CONTROL,
+    PLANE,
+    BLOCK,
+    SUB_BLOCK,
+    BUCKET,
+    BEST,
+    np.int32,
+    np.int32,
+    HEAP,
+    LOGICAL,
+    PHYSICAL,
+)
 POLICY_VIEW_TYPE = typeof(PolicyView(*(np.zeros(1, dtype) for dtype in _DTYPES)))
 PAIRS_TYPE = typeof(np.zeros(MAX_PAIRS, ERASE_PAIR))
 PARAMETERS_TYPE = types.float64[::1]

@@ -10,38 +10,40 @@ from ssdgym.engine.core.records import SOFTWARE
 
 
 @inlined
-def beside(geometry, mask):
+def beside(params, mask):
     """The sub-blocks next to those of a mask and not in it."""
-    return ((mask << ONE) | (mask >> ONE)) & ~mask & full_mask(geometry.sub_blocks)
+    return ((mask << ONE) | (mask >> ONE)) & ~mask & full_mask(params.sub_blocks)
 
 
 @inlined
-def neighbours_of(geometry, mask):
+def neighbours_of(params, mask):
     """The sub-blocks that have to be emptied although they are not erased: under software isolation
     those beside.
     """
-    if geometry.isolation == SOFTWARE:
-        return beside(geometry, mask)
+    if params.isolation == SOFTWARE:
+        return beside(params, mask)
     return NONE
 
 
 @inlined
-def invalid_in(dev, geometry, block, mask):
+def invalid_in(dev, block, mask):
     """Invalid pages in the sub-blocks of ``mask``."""
-    base = np.int64(block) * geometry.sub_blocks
+    params = dev.params[0]
+    base = np.int64(block) * params.sub_blocks
     invalid = 0
-    for s in range(geometry.sub_blocks):
+    for s in range(params.sub_blocks):
         if has(mask, s):
             invalid += dev.sub_block[base + s].invalid
     return invalid
 
 
 @inlined
-def valid_in(dev, geometry, block, mask):
+def valid_in(dev, block, mask):
     """Valid pages in the sub-blocks of ``mask``."""
-    base = np.int64(block) * geometry.sub_blocks
+    params = dev.params[0]
+    base = np.int64(block) * params.sub_blocks
     valid = 0
-    for s in range(geometry.sub_blocks):
+    for s in range(params.sub_blocks):
         if has(mask, s):
             sub_block = dev.sub_block[base + s]
             valid += sub_block.written - sub_block.invalid

@@ -15,15 +15,15 @@ from ssdgym.engine.speedupgc.audit import check_groups, check_trees
 def count_lost(state, i):
     """Mapped logical pages whose physical page does not hold their newest version."""
     dev = device_of(state, i)
-    geometry = dev.geometry[0]
+    params = dev.params[0]
     lost = 0
-    for lpn in range(geometry.logical_pages):
+    for lpn in range(params.logical_pages):
         logical = dev.logical[lpn]
         if logical.ppn < 0:
             continue
         page = dev.physical[logical.ppn]
-        unit = dev.sub_block[logical.ppn // geometry.pages_per_sub_block]
-        written = logical.ppn % geometry.pages_per_sub_block < unit.written
+        sub = dev.sub_block[logical.ppn // params.pages_per_sub_block]
+        written = logical.ppn % params.pages_per_sub_block < sub.written
         if page.lpn != lpn or page.version != logical.version or not written:
             lost += 1
     return lost
@@ -52,84 +52,89 @@ FAULTS = (
 
 
 @kernel
-def _count_valid(dev, geometry, unit):
-    base = unit * geometry.pages_per_sub_block
+def _count_valid(dev, sub):
+    params = dev.params[0]
+    base = sub * params.pages_per_sub_block
     valid = 0
-    for page in range(dev.sub_block[unit].written):
+    for page in range(dev.sub_block[sub].written):
         if dev.logical[dev.physical[base + page].lpn].ppn == base + page:
             valid += 1
     return valid
 
 
 @kernel
-def _open_pages(dev, geometry, block):
+def _open_pages(dev, block):
     """Pages written to the open sub-block of a block: they are not in its own count yet."""
+    params = dev.params[0]
     plane = np.int64(dev.block[block].plane)
     for slot in range(plane * MAX_STREAMS, (plane + 1) * MAX_STREAMS):
-        unit = np.int64(dev.open_unit[slot])
-        if unit >= 0 and unit // np.int64(geometry.sub_blocks) == block:
-            return np.int64(dev.sub_block[unit].written)
+        sub = np.int64(dev.open_sub_block[slot])
+        if sub >= 0 and sub // np.int64(params.sub_blocks) == block:
+            return np.int64(dev.sub_block[sub].written)
     return 0
 
 
 @kernel
-def _check_block(dev, geometry, block):
+def _check_block(dev, block):
+    params = dev.params[0]
     record = dev.block[block]
-    victim = is_victim(dev.plane, dev.job, record.plane, block)
+    victim = is_victim(dev.plane, dev.round_pairs, record.plane, block)
     written = 0
     invalid = 0
     partial = 0
-    for s in range(geometry.sub_blocks):
-        unit = block * geometry.sub_blocks + s
-        sub_block = dev.sub_block[unit]
-        if sub_block.written - _count_valid(dev, geometry, unit) != sub_block.invalid:
+    for s in range(params.sub_blocks):
+        sub = block * params.sub_blocks + s
+        sub_block = dev.sub_block[sub]
+        if sub_block.written - _count_valid(dev, sub) != sub_block.invalid:
             return 1
         invalid += sub_block.invalid
         written += sub_block.written
-        partial += 0 < sub_block.written < geometry.pages_per_sub_block
-    if invalid != record.invalid or record.written != written - _open_pages(dev, geometry, block):
+        partial += 0 < sub_block.written < params.pages_per_sub_block
+    if invalid != record.invalid or record.written != written - _open_pages(dev, block):
         return 2
     is_open = (record.status & OPEN) != 0
     indexed = (record.status & INDEXED) != 0
     pooled = (record.status & POOLED) != 0
-    scattered = geometry.placement in (HOT_TO_VICTIMS, HOTNESS_GROUPS)
+    scattered = params.placement in (HOT_TO_VICTIMS, HOTNESS_GROUPS)
     if partial > (1 if is_open else 0) and not scattered:
         return 6
     if indexed != (not is_open and not victim and written > 0):
         return 6
-    if pooled != (not is_open and not victim and written < geometry.pages_per_block):
+    if pooled != (not is_open and not victim and written < params.pages_per_block):
         return 6
     return 0
 
 
 @kernel
-def _check_open(dev, geometry, plane):
+def _check_open(dev, plane):
+    params = dev.params[0]
     count = 0
     for stream in range(MAX_STREAMS):
-        unit = dev.open_unit[plane * MAX_STREAMS + stream]
-        if unit < 0:
+        sub = dev.open_sub_block[plane * MAX_STREAMS + stream]
+        if sub < 0:
             continue
-        if stream >= geometry.streams:
+        if stream >= params.streams:
             return 11
         count += 1
-        marked = dev.block[unit // geometry.sub_blocks].status & OPEN
-        if not marked or dev.sub_block[unit].written == geometry.pages_per_sub_block:
+        marked = dev.block[sub // params.sub_blocks].status & OPEN
+        if not marked or dev.sub_block[sub].written == params.pages_per_sub_block:
             return 10
     opened = 0
-    for block in range(plane * geometry.blocks, (plane + 1) * geometry.blocks):
+    for block in range(plane * params.blocks, (plane + 1) * params.blocks):
         if dev.block[block].status & OPEN:
             opened += 1
     return 0 if opened == count else 11
 
 
 @kernel
-def _check_lists(dev, geometry, number):
+def _check_lists(dev, number):
     """The age list and the buckets hold exactly the indexed blocks, the pool exactly the pooled ones."""
+    params = dev.params[0]
     plane = dev.plane[number]
     length = 0
     before = -1
     block = np.int64(plane.age_head)
-    while block >= 0 and length <= geometry.blocks:
+    while block >= 0 and length <= params.blocks:
         if not dev.block[block].status & INDEXED or dev.block[block].previous_age != before:
             return 7
         before = block
@@ -137,13 +142,13 @@ def _check_lists(dev, geometry, number):
         length += 1
     if length != plane.indexed_blocks or before != plane.age_tail:
         return 7
-    for invalid in range(geometry.pages_per_block + 1):
-        bucket = dev.bucket[number * (geometry.pages_per_block + 1) + invalid]
+    for invalid in range(params.pages_per_block + 1):
+        bucket = dev.bucket[number * (params.pages_per_block + 1) + invalid]
         before = -1
         block = np.int64(bucket.head)
         while block >= 0:
             record = dev.block[block]
-            if record.invalid != invalid or record.previous_bucket != before or invalid > plane.fullest:
+            if record.invalid != invalid or record.previous_bucket != before or invalid > plane.max_invalid:
                 return 8
             before = block
             block = np.int64(record.next_bucket)
@@ -152,15 +157,16 @@ def _check_lists(dev, geometry, number):
             return 8
     if length != 0:
         return 8
-    return _check_pool(dev, geometry, plane)
+    return _check_pool(dev, plane)
 
 
 @inlined
-def _check_pool(dev, geometry, plane):
+def _check_pool(dev, plane):
+    params = dev.params[0]
     before = -1
     length = 0
     block = np.int64(plane.pool_head)
-    while block >= 0 and length <= geometry.blocks:
+    while block >= 0 and length <= params.blocks:
         if not dev.block[block].status & POOLED or dev.block[block].previous_pool != before:
             return 9
         before = block
@@ -170,20 +176,21 @@ def _check_pool(dev, geometry, plane):
 
 
 @kernel
-def _check_counts(dev, geometry, number):
+def _check_counts(dev, number):
+    params = dev.params[0]
     plane = dev.plane[number]
     free = 0
     pool = 0
     valid = 0
     pooled = 0
-    for block in range(number * geometry.blocks, (number + 1) * geometry.blocks):
+    for block in range(number * params.blocks, (number + 1) * params.blocks):
         written = 0
-        for unit in range(block * geometry.sub_blocks, (block + 1) * geometry.sub_blocks):
-            written += dev.sub_block[unit].written
-            valid += dev.sub_block[unit].written - dev.sub_block[unit].invalid
-        free += geometry.pages_per_block - written
+        for sub in range(block * params.sub_blocks, (block + 1) * params.sub_blocks):
+            written += dev.sub_block[sub].written
+            valid += dev.sub_block[sub].written - dev.sub_block[sub].invalid
+        free += params.pages_per_block - written
         if dev.block[block].status & POOLED:
-            pool += geometry.pages_per_block - written
+            pool += params.pages_per_block - written
             pooled += 1
     if free != plane.free_pages:
         return 3
@@ -198,21 +205,21 @@ def _check_counts(dev, geometry, number):
 def first_fault(state, i):
     """Number of the first invariant (of ``FAULTS``) that device ``i`` breaks, 0 if it breaks none. Slow."""
     dev = device_of(state, i)
-    geometry = dev.geometry[0]
-    for plane in range(geometry.planes):
-        for block in range(plane * geometry.blocks, (plane + 1) * geometry.blocks):
-            fault = _check_block(dev, geometry, block)
+    params = dev.params[0]
+    for plane in range(params.planes):
+        for block in range(plane * params.blocks, (plane + 1) * params.blocks):
+            fault = _check_block(dev, block)
             if fault:
                 return fault
-        fault = _check_counts(dev, geometry, plane)
+        fault = _check_counts(dev, plane)
         if fault == 0:
-            fault = _check_open(dev, geometry, plane)
+            fault = _check_open(dev, plane)
         if fault == 0:
-            fault = _check_lists(dev, geometry, plane)
-        if fault == 0 and (geometry.tree_leaves > 0 or geometry.groups > 0):
-            fault = check_trees(dev, geometry, plane)
-        if fault == 0 and geometry.groups > 0:
-            fault = check_groups(dev, geometry, plane)
+            fault = _check_lists(dev, plane)
+        if fault == 0 and (params.tree_leaves > 0 or params.groups > 0):
+            fault = check_trees(dev, plane)
+        if fault == 0 and params.groups > 0:
+            fault = check_groups(dev, plane)
         if fault:
             return fault
     return 0

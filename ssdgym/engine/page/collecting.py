@@ -22,18 +22,19 @@ class Decider(NamedTuple):
 
 
 @inlined
-def gc_needed(geometry, plane):
+def gc_needed(params, plane):
     """Does a host program that has just ended in this plane switch foreground GC on?"""
-    return plane.free_pages < geometry.low_free or plane.pool_pages < geometry.low_pool
+    return plane.free_pages < params.low_free or plane.pool_pages < params.low_pool
 
 
 @inlined
-def choose_victim(dev, geometry, run, plane_number, decider):
+def choose_victim(dev, plane_number, decider):
     """Get the decision a plane needs: ask outside, or let the policy decide and start the round."""
-    refresh(dev, geometry, plane_number)
-    refresh_groups(dev, geometry, plane_number)
+    control = dev.control[0]
+    refresh(dev, plane_number)
+    refresh_groups(dev, plane_number)
     if decider.external:
-        run.decision_plane = plane_number
+        control.decision_plane = plane_number
         return ERASE_DECISION
     pairs = policy_at(decider.address)(policy_view(dev), plane_number, decider.parameters, decider.choice)
     if pairs < 1:

@@ -17,145 +17,162 @@ from ssdgym.requests import FLUSH, READ, WRITE
 
 
 @inlined
-def _admit_read(dev, geometry, run, lpn):
-    run.host_reads += 1
+def _admit_read(dev, lpn):
+    params = dev.params[0]
+    control = dev.control[0]
+    dev.counters[0].host_reads += 1
     ppn = np.int64(dev.logical[lpn].ppn)
-    if dev.ahead[lpn] > 0:
-        run.queue_hits += 1
-        page_done(dev, run, np.int64(run.slot))
+    if dev.promised[lpn] > 0:
+        dev.counters[0].queue_hits += 1
+        page_done(dev, np.int64(control.slot))
     elif ppn < 0:
-        run.unmapped_reads += 1
-        page_done(dev, run, np.int64(run.slot))
+        dev.counters[0].unmapped_reads += 1
+        page_done(dev, np.int64(control.slot))
     else:
-        transaction = take_transaction(dev, run, lpn, 0, run.slot, 0)
-        queue_read(dev, geometry, run, die_of(geometry, ppn), transaction)
+        transaction = take_transaction(dev, lpn, 0, control.slot, 0)
+        queue_read(dev, die_of(params, ppn), transaction)
 
 
 @inlined
-def _admit_write(dev, geometry, run, lpn, partial):
-    run.admitted_pages += 1
+def _admit_write(dev, lpn, partial):
+    params = dev.params[0]
+    control = dev.control[0]
+    control.admitted_pages += 1
     ppn = np.int64(dev.logical[lpn].ppn)
-    read_first = partial and ppn >= 0 and dev.ahead[lpn] == 0
-    dev.ahead[lpn] += 1
-    version = dev.logical[lpn].version + dev.ahead[lpn]
-    transaction = take_transaction(dev, run, lpn, version, run.slot, read_first)
+    read_first = partial and ppn >= 0 and dev.promised[lpn] == 0
+    dev.promised[lpn] += 1
+    version = dev.logical[lpn].version + dev.promised[lpn]
+    transaction = take_transaction(dev, lpn, version, control.slot, read_first)
     if read_first:
-        run.rmw_reads += 1
-        queue_read(dev, geometry, run, die_of(geometry, ppn), transaction)
+        dev.counters[0].rmw_reads += 1
+        queue_read(dev, die_of(params, ppn), transaction)
     else:
-        queue_write(dev, geometry, run, transaction)
+        queue_write(dev, transaction)
 
 
 @inlined
-def _arrived(geometry, run, request):
+def _arrived(params, control, request):
     """May a request that has not been started be started now?"""
-    if request.op == FLUSH and run.outstanding_writes > 0:
+    if request.op == FLUSH and control.outstanding_writes > 0:
         return False
-    if geometry.queue_depth > 0:
-        return request.op == FLUSH or run.outstanding < geometry.queue_depth
-    return request.arrival_ns <= run.now
+    if params.queue_depth > 0:
+        return request.op == FLUSH or control.outstanding < params.queue_depth
+    return request.arrival_ns <= control.now
 
 
 @inlined
-def _next_request(run):
-    run.cursor += 1
-    run.offset = 0
-    run.slot = -1
+def _next_request(control):
+    control.cursor += 1
+    control.offset = 0
+    control.slot = -1
 
 
 @inlined
-def _start_request(dev, geometry, run, request):
+def _start_request(dev, request):
     """Give the request a slot; a flush that may start is over at once."""
+    params = dev.params[0]
+    control = dev.control[0]
     if request.op == FLUSH:
-        run.serial += 1
-        _next_request(run)
+        control.serial += 1
+        _next_request(control)
         return
-    arrival_ns = run.now if geometry.queue_depth > 0 else request.arrival_ns
-    run.slot = take_slot(dev, run, request.op, arrival_ns, request.pages)
+    arrival_ns = control.now if params.queue_depth > 0 else request.arrival_ns
+    control.slot = take_slot(dev, request.op, arrival_ns, request.pages)
 
 
 @merged
-def _admit_page(dev, geometry, run, request):
+def _admit_page(dev, request):
     """Admit the next page of the request in admission."""
-    lpn = np.int64(request.lpn) + run.offset
+    control = dev.control[0]
+    lpn = np.int64(request.lpn) + control.offset
     if request.op == WRITE:
-        _admit_write(dev, geometry, run, lpn, is_partial(request, run.offset))
+        _admit_write(dev, lpn, is_partial(request, control.offset))
     elif request.op == READ:
-        _admit_read(dev, geometry, run, lpn)
+        _admit_read(dev, lpn)
     else:
-        host_trim(dev, geometry, run, lpn)
-        page_done(dev, run, np.int64(run.slot))
-    run.offset += 1
-    if run.offset == request.pages:
-        _next_request(run)
+        host_trim(dev, lpn)
+        page_done(dev, np.int64(control.slot))
+    control.offset += 1
+    if control.offset == request.pages:
+        _next_request(control)
 
 
 @merged
-def _take_event(dev, geometry, run):
+def _take_event(dev):
     """Carry out the first event."""
-    run.now = next_event_ns(dev, geometry)
-    resource = take_event(dev, geometry)
-    if resource < geometry.channels:
-        channel_event(dev, geometry, run, resource)
+    params = dev.params[0]
+    control = dev.control[0]
+    control.now = next_event_ns(dev)
+    resource = take_event(dev)
+    if resource < params.channels:
+        channel_event(dev, resource)
         return
-    die_number = resource - geometry.channels
+    die_number = resource - params.channels
     transaction = np.int64(dev.die[die_number].transaction)
     pages = np.int64(dev.die[die_number].pages)
-    command = command_ended(dev, geometry, run, die_number)
+    command = command_ended(dev, die_number)
     if command == READ_PAGE:
-        read_ended(dev, geometry, run, transaction)
+        read_ended(dev, transaction)
     elif command == WRITE_PAGE:
-        writes_done(dev, run, transaction, pages)
+        writes_done(dev, transaction, pages)
 
 
 @inlined
-def _next_arrival(geometry, run, requests):
+def _next_arrival(params, control, requests):
     """When the next request arrives, if time alone is what it waits for."""
-    blocked = run.slot >= 0 or run.free_transactions == 0 or geometry.queue_depth > 0
-    if blocked or run.cursor >= requests.shape[0] or run.admitted_pages >= run.horizon:
+    blocked = control.slot >= 0 or control.free_transactions == 0 or params.queue_depth > 0
+    if blocked or control.cursor >= requests.shape[0] or control.admitted_pages >= control.horizon:
         return NEVER
-    arrival_ns = requests[run.cursor].arrival_ns
-    return arrival_ns if arrival_ns > run.now else NEVER
+    arrival_ns = requests[control.cursor].arrival_ns
+    return arrival_ns if arrival_ns > control.now else NEVER
 
 
 @merged
-def _admission(dev, geometry, run, requests):
+def _admission(dev, requests):
     """Admit one page if that is possible now; was it?"""
-    if run.free_transactions == 0 or run.cursor >= requests.shape[0] or run.admitted_pages >= run.horizon:
+    params = dev.params[0]
+    control = dev.control[0]
+    if (
+        control.free_transactions == 0
+        or control.cursor >= requests.shape[0]
+        or control.admitted_pages >= control.horizon
+    ):
         return False
-    request = requests[run.cursor]
-    if run.slot < 0:
-        if not _arrived(geometry, run, request):
+    request = requests[control.cursor]
+    if control.slot < 0:
+        if not _arrived(params, control, request):
             return False
-        _start_request(dev, geometry, run, request)
-        if run.slot < 0:
+        _start_request(dev, request)
+        if control.slot < 0:
             return True
-    _admit_page(dev, geometry, run, request)
+    _admit_page(dev, request)
     return True
 
 
 @merged
-def _pass_time(dev, geometry, run, requests):
+def _pass_time(dev, requests):
     """Go on to the next event or arrival: OK, STUCK if there is neither, OUT_OF_TIME if it is too late."""
-    arrival_ns = _next_arrival(geometry, run, requests)
-    event_ns = next_event_ns(dev, geometry)
-    if min(event_ns, arrival_ns) >= latest_ns(geometry):
+    params = dev.params[0]
+    control = dev.control[0]
+    arrival_ns = _next_arrival(params, control, requests)
+    event_ns = next_event_ns(dev)
+    if min(event_ns, arrival_ns) >= latest_ns(params):
         return STUCK if event_ns == NEVER and arrival_ns == NEVER else OUT_OF_TIME
     if event_ns <= arrival_ns:
-        _take_event(dev, geometry, run)
+        _take_event(dev)
     else:
-        run.now = arrival_ns
+        control.now = arrival_ns
     return OK
 
 
 @inlined
-def _ending(geometry, run, requests, last):
+def _ending(params, control, requests, last):
     """INPUT_ENDED or HORIZON where the run ends now, else OK."""
-    ended = run.cursor >= requests.shape[0]
-    at_horizon = run.admitted_pages >= run.horizon
+    ended = control.cursor >= requests.shape[0]
+    at_horizon = control.admitted_pages >= control.horizon
     if ended and not last and not at_horizon:
         return INPUT_ENDED
-    if (ended or at_horizon) and run.free_transactions == geometry.window_pages:
+    if (ended or at_horizon) and control.free_transactions == params.window_pages:
         return HORIZON if at_horizon else INPUT_ENDED
     return OK
 
@@ -166,23 +183,23 @@ def advance_timed(dev, requests, last, decider):
 
     With ``last`` false, the end of ``requests`` stops the device at once: more input is to come.
     """
-    geometry = dev.geometry[0]
-    run = dev.run[0]
+    params = dev.params[0]
+    control = dev.control[0]
     while True:
-        status = OK if run.resumes else _ending(geometry, run, requests, last)
-        run.resumes = 0
+        status = OK if control.resumes else _ending(params, control, requests, last)
+        control.resumes = 0
         if status != OK:
             return status
-        if run.ready_count > 0:
-            status = dispatch(dev, geometry, run, np.int64(dev.ready[run.ready_head]), decider)
+        if control.ready_count > 0:
+            status = dispatch(dev, np.int64(dev.ready[control.ready_head]), decider)
             if status != OK:
                 return status
-            take_ready(dev, geometry, run)
+            take_ready(dev)
             continue
-        if offer_write(dev, geometry, run):
+        if offer_write(dev):
             continue
-        if _admission(dev, geometry, run, requests):
+        if _admission(dev, requests):
             continue
-        status = _pass_time(dev, geometry, run, requests)
+        status = _pass_time(dev, requests)
         if status != OK:
             return status

@@ -16,43 +16,44 @@ _NO_HORIZON = np.int64(2**62)
 
 
 @kernel
-def _format_plane(dev, geometry, number):
+def _format_plane(dev, number):
+    params = dev.params[0]
     plane = dev.plane[number]
-    pages = np.int64(geometry.blocks) * geometry.pages_per_block
+    pages = np.int64(params.blocks) * params.pages_per_block
     plane.free_pages = pages
     plane.pool_head = -1
     plane.pool_tail = -1
     plane.dirty_head = -1
     plane.age_head = -1
     plane.age_tail = -1
-    plane.job_leader = -1
-    first = number * geometry.blocks
-    for block in range(first, first + geometry.blocks):
+    plane.round_leader = -1
+    first = number * params.blocks
+    for block in range(first, first + params.blocks):
         dev.block[block].plane = number
-        join_pool(dev, geometry, block)
-    for bucket in range(
-        number * (geometry.pages_per_block + 1), (number + 1) * (geometry.pages_per_block + 1)
-    ):
+        join_pool(dev, block)
+    for bucket in range(number * (params.pages_per_block + 1), (number + 1) * (params.pages_per_block + 1)):
         dev.bucket[bucket].head = -1
         dev.bucket[bucket].tail = -1
     for slot in range(number * MAX_STREAMS, (number + 1) * MAX_STREAMS):
-        dev.open_unit[slot] = -1
-    if geometry.groups > 0:
+        dev.open_sub_block[slot] = -1
+    if params.groups > 0:
         form_groups(group_view(dev), number)
 
 
 @kernel
-def _format_queues(dev, geometry, run):
-    for number in range(geometry.dies):
+def _format_queues(dev):
+    params = dev.params[0]
+    control = dev.control[0]
+    for number in range(params.dies):
         dev.die[number].read_head = -1
         dev.die[number].write_head = -1
-    for number in range(geometry.channels):
+    for number in range(params.channels):
         dev.channel[number].waiter_head = -1
-    for number in range(geometry.window_pages):
+    for number in range(params.window_pages):
         dev.transaction[number].next = number + 1
         dev.slot[number].next = number + 1
-    run.free_transactions = geometry.window_pages
-    for node in range(2 << geometry.leaf_bits):
+    control.free_transactions = params.window_pages
+    for node in range(2 << params.leaf_bits):
         dev.event[node] = NO_EVENT
 
 
@@ -60,20 +61,20 @@ def _format_queues(dev, geometry, run):
 def format_device(state, i):
     """Turn device ``i``, zeroed arrays but for its geometry, into an empty device."""
     dev = device_of(state, i)
-    geometry = dev.geometry[0]
-    run = dev.run[0]
-    for lpn in range(geometry.logical_pages):
+    params = dev.params[0]
+    control = dev.control[0]
+    for lpn in range(params.logical_pages):
         dev.logical[lpn].ppn = -1
-    pages = np.int64(geometry.planes) * geometry.blocks * geometry.pages_per_block
+    pages = np.int64(params.planes) * params.blocks * params.pages_per_block
     for ppn in range(pages):
         dev.physical[ppn].lpn = -1
-    if geometry.tree_leaves > 0:
+    if params.tree_leaves > 0:
         dev.tree[:] = -1
-    for plane in range(geometry.planes):
-        _format_plane(dev, geometry, plane)
-    _format_queues(dev, geometry, run)
-    run.horizon = _NO_HORIZON
-    run.decision_plane = -1
-    run.gc_plane = -1
-    run.slot = -1
-    run.write_head = -1
+    for plane in range(params.planes):
+        _format_plane(dev, plane)
+    _format_queues(dev)
+    control.horizon = _NO_HORIZON
+    control.decision_plane = -1
+    control.gc_plane = -1
+    control.slot = -1
+    control.write_head = -1

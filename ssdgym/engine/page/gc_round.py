@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.lists import leave_index, leave_pool, lower_fullest
+from ssdgym.engine.blocks.lists import leave_index, leave_pool, lower_max_invalid
 from ssdgym.engine.blocks.manager import (
     block_of,
     check_page,
@@ -19,8 +19,8 @@ from ssdgym.engine.blocks.manager import (
     note_relocated,
     plane_of,
     row_of,
-    unit_of,
-    writable_unit,
+    sub_block_of,
+    writable_sub_block,
 )
 from ssdgym.engine.core.bits import has, quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, merged, prefetch
@@ -33,54 +33,53 @@ from ssdgym.engine.speedupgc.groups import withdraw
 
 
 @inlined
-def _start_pair(dev, geometry, run, leader, k, block, mask):
+def _start_pair(dev, leader, k, block, mask):
     """Take a victim out of index and pool and make it pair ``k`` of the round of a plane."""
     number = np.int64(dev.block[block].plane)
-    valid = valid_in(dev, geometry, block, mask)
-    run.victim_valid_pages += valid
-    run.max_victim_valid_pages = max(run.max_victim_valid_pages, valid)
-    leave_index(dev, geometry, block)
+    valid = valid_in(dev, block, mask)
+    dev.counters[0].victim_valid_pages += valid
+    dev.counters[0].max_victim_valid_pages = max(dev.counters[0].max_victim_valid_pages, valid)
+    leave_index(dev, block)
     if dev.block[block].status & POOLED:
-        leave_pool(dev, geometry, block)
-    withdraw(dev, geometry, block)
-    lower_fullest(dev, geometry, number)
-    pair = dev.job[leader * MAX_PAIRS + k]
+        leave_pool(dev, block)
+    withdraw(dev, block)
+    lower_max_invalid(dev, number)
+    pair = dev.round_pairs[leader * MAX_PAIRS + k]
     pair.block = block
     pair.mask = mask
     plane = dev.plane[number]
-    if plane.job_leader < 0:
-        plane.job_leader = leader
-        plane.job_pair = k
-        plane.job_page = 0
-        dev.plane[leader].job_planes += 1
+    if plane.round_leader < 0:
+        plane.round_leader = leader
+        plane.round_pair = k
+        plane.round_page = 0
+        dev.plane[leader].round_planes += 1
 
 
 @kernel
 def start_round(dev, leader, pairs, count):
     """Check an erase set and make it the running round of its planes; returns OK or the reason against it."""
-    geometry = dev.geometry[0]
-    run = dev.run[0]
-    status = check_erase_set(dev, geometry, leader, pairs, count)
+    control = dev.control[0]
+    status = check_erase_set(dev, leader, pairs, count)
     if status != OK:
         return status
-    dev.plane[leader].job_count = count
-    dev.plane[leader].job_planes = 0
+    dev.plane[leader].round_count = count
+    dev.plane[leader].round_planes = 0
     for k in range(count):
-        _start_pair(dev, geometry, run, leader, k, np.int64(pairs[k].block), pairs[k].mask)
-    run.rounds += 1
-    run.gc_invocations += 1
+        _start_pair(dev, leader, k, np.int64(pairs[k].block), pairs[k].mask)
+    control.rounds += 1
+    dev.counters[0].gc_invocations += 1
     return OK
 
 
 @inlined
-def is_victim(planes, jobs, plane_number, block):
+def is_victim(planes, round_pairs, plane_number, block):
     """Is a block of a plane the victim of a running round?"""
-    leader = np.int64(planes[plane_number].job_leader)
+    leader = np.int64(planes[plane_number].round_leader)
     if leader < 0:
         return False
     found = False
-    for k in range(planes[leader].job_count):
-        found = found or jobs[leader * MAX_PAIRS + k].block == block
+    for k in range(planes[leader].round_count):
+        found = found or round_pairs[leader * MAX_PAIRS + k].block == block
     return found
 
 
@@ -92,95 +91,99 @@ def _prefetch_maps(dev, first_page, end_page):
 
 
 @inlined
-def _next_of_pair(dev, geometry, plane, block, moves):
+def _next_of_pair(dev, plane, block, moves):
     """The next valid page of a victim from ``job_page`` on, as a page number; -1 if none is left."""
-    per_sub = geometry.pages_per_sub_block
-    base = block * geometry.pages_per_block
-    page = np.int64(plane.job_page)
-    while page < geometry.pages_per_block:
+    params = dev.params[0]
+    per_sub = params.pages_per_sub_block
+    base = block * params.pages_per_block
+    page = np.int64(plane.round_page)
+    while page < params.pages_per_block:
         s = quotient(page, per_sub)
-        sub_block = dev.sub_block[block * geometry.sub_blocks + s]
+        sub_block = dev.sub_block[block * params.sub_blocks + s]
         end = s * per_sub + sub_block.written
         if has(moves, s) and sub_block.written > sub_block.invalid:
-            if geometry.placement == HOTNESS_GROUPS and page == s * per_sub:
+            if params.placement == HOTNESS_GROUPS and page == s * per_sub:
                 _prefetch_maps(dev, base + page, base + end)
             while page < end:
                 if dev.logical[dev.physical[base + page].lpn].ppn == base + page:
-                    plane.job_page = page
+                    plane.round_page = page
                     return base + page
                 page += 1
         page = (s + 1) * per_sub
-    plane.job_page = page
+    plane.round_page = page
     return np.int64(-1)
 
 
 @inlined
-def _next_of_plane(dev, geometry, number):
+def _next_of_plane(dev, number):
     """The next page that a plane has to move for the round that runs on it, or -1."""
+    params = dev.params[0]
     plane = dev.plane[number]
-    leader = np.int64(plane.job_leader)
-    while plane.job_pair < dev.plane[leader].job_count:
-        pair = dev.job[leader * MAX_PAIRS + plane.job_pair]
+    leader = np.int64(plane.round_leader)
+    while plane.round_pair < dev.plane[leader].round_count:
+        pair = dev.round_pairs[leader * MAX_PAIRS + plane.round_pair]
         block = np.int64(pair.block)
         if dev.block[block].plane == number:
-            ppn = _next_of_pair(dev, geometry, plane, block, pair.mask | neighbours_of(geometry, pair.mask))
+            ppn = _next_of_pair(dev, plane, block, pair.mask | neighbours_of(params, pair.mask))
             if ppn >= 0:
                 return ppn
-        plane.job_pair += 1
-        plane.job_page = 0
+        plane.round_pair += 1
+        plane.round_page = 0
     return np.int64(-1)
 
 
 @inlined
-def _page_in_block(geometry, ppn):
-    return remainder(ppn, geometry.pages_per_block)
+def _page_in_block(params, ppn):
+    return remainder(ppn, params.pages_per_block)
 
 
 @kernel
 def _next_of_planes(dev, leader):
     """The next page of a round of several planes: the lowest page number in a block, of the lowest plane."""
-    geometry = dev.geometry[0]
+    params = dev.params[0]
     first = np.int64(-1)
-    for number in range(remainder(leader, geometry.dies), geometry.planes, geometry.dies):
-        if dev.plane[number].job_leader == leader:
-            ppn = _next_of_plane(dev, geometry, number)
-            if ppn >= 0 and (first < 0 or _page_in_block(geometry, ppn) < _page_in_block(geometry, first)):
+    for number in range(remainder(leader, params.dies), params.planes, params.dies):
+        if dev.plane[number].round_leader == leader:
+            ppn = _next_of_plane(dev, number)
+            if ppn >= 0 and (first < 0 or _page_in_block(params, ppn) < _page_in_block(params, first)):
                 first = ppn
     return first
 
 
 @inlined
-def move_page(dev, geometry, run, plane_number, ppn):
+def move_page(dev, plane_number, ppn):
     """Relocate one valid page within its plane; returns where to, or OUT_OF_SPACE."""
+    params = dev.params[0]
     lpn = np.int64(dev.physical[ppn].lpn)
-    check_page(dev, run, lpn, ppn)
+    check_page(dev, lpn, ppn)
     version = np.int64(dev.physical[ppn].version)
-    target = np.int64(place_relocated(dev, geometry, run, plane_number, ppn, lpn, version))
+    target = np.int64(place_relocated(dev, plane_number, ppn, lpn, version))
     if target < 0:
         return np.int64(OUT_OF_SPACE)
     dev.logical[lpn].ppn = target
-    unit = unit_of(geometry, ppn)
-    dev.sub_block[unit].invalid += 1
-    dev.block[block_of(geometry, unit)].invalid += 1
-    run.relocated_pages += 1
+    sub = sub_block_of(params, ppn)
+    dev.sub_block[sub].invalid += 1
+    dev.block[block_of(params, sub)].invalid += 1
+    dev.counters[0].relocated_pages += 1
     return target
 
 
 @inlined
 def _move_next(dev, number, ppn):
     """Move the next page of a plane."""
-    target = move_page(dev, dev.geometry[0], dev.run[0], number, ppn)
-    dev.plane[number].job_page += 1
+    target = move_page(dev, number, ppn)
+    dev.plane[number].round_page += 1
     return target
 
 
 @inlined
-def _may_join(dev, geometry, number, ppn, page, row):
+def _may_join(dev, number, ppn, page, row):
     """May a plane's next page be moved by the same command as another plane's?"""
-    if ppn < 0 or _page_in_block(geometry, ppn) != page or geometry.placement == HOTNESS_GROUPS:
+    params = dev.params[0]
+    if ppn < 0 or _page_in_block(params, ppn) != page or params.placement == HOTNESS_GROUPS:
         return False
-    stream = relocated_stream(dev, geometry, np.int64(dev.physical[ppn].lpn))
-    return row_of(dev, geometry, number, stream) == row
+    stream = relocated_stream(dev, np.int64(dev.physical[ppn].lpn))
+    return row_of(dev, number, stream) == row
 
 
 @kernel
@@ -188,34 +191,35 @@ def _join_moves(dev, leader, first, page, row):
     """Let the siblings of plane ``first`` join its move of ``page`` to ``row``; the pages of the command, or
     OUT_OF_SPACE.
     """
-    geometry = dev.geometry[0]
+    params = dev.params[0]
     pages = 1
-    for number in range(remainder(leader, geometry.dies), geometry.planes, geometry.dies):
-        if number == first or dev.plane[number].job_leader != leader:
+    for number in range(remainder(leader, params.dies), params.planes, params.dies):
+        if number == first or dev.plane[number].round_leader != leader:
             continue
-        ppn = _next_of_plane(dev, geometry, number)
-        if _may_join(dev, geometry, number, ppn, page, row):
+        ppn = _next_of_plane(dev, number)
+        if _may_join(dev, number, ppn, page, row):
             if _move_next(dev, number, ppn) < 0:
                 return OUT_OF_SPACE
-            dev.run[0].joined_moves += 1
+            dev.counters[0].joined_moves += 1
             pages += 1
     return pages
 
 
 @inlined
-def move_command(dev, geometry, leader):
+def move_command(dev, leader):
     """Carry out the next move of a round: how many pages it moves, 0 if none is left, or OUT_OF_SPACE."""
-    several = dev.plane[leader].job_planes > 1
-    ppn = _next_of_planes(dev, leader) if several else _next_of_plane(dev, geometry, leader)
+    params = dev.params[0]
+    several = dev.plane[leader].round_planes > 1
+    ppn = _next_of_planes(dev, leader) if several else _next_of_plane(dev, leader)
     if ppn < 0:
         return 0
-    number = np.int64(plane_of(geometry, ppn)) if several else leader
+    number = np.int64(plane_of(params, ppn)) if several else leader
     target = _move_next(dev, number, ppn)
     if target < 0:
         return OUT_OF_SPACE
     if not several:
         return 1
-    return _join_moves(dev, leader, number, _page_in_block(geometry, ppn), _page_in_block(geometry, target))
+    return _join_moves(dev, leader, number, _page_in_block(params, ppn), _page_in_block(params, target))
 
 
 @kernel
@@ -223,16 +227,16 @@ def finish_round(dev, leader):
     """Erase the set of a round without valid pages; foreground GC of its planes ends where it has done
     enough.
     """
-    geometry = dev.geometry[0]
-    count = np.int64(dev.plane[leader].job_count)
+    params = dev.params[0]
+    count = np.int64(dev.plane[leader].round_count)
     for k in range(count):
-        pair = dev.job[leader * MAX_PAIRS + k]
-        erase(dev, geometry, dev.run[0], np.int64(pair.block), pair.mask)
+        pair = dev.round_pairs[leader * MAX_PAIRS + k]
+        erase(dev, np.int64(pair.block), pair.mask)
     for k in range(count):
-        pair = dev.job[leader * MAX_PAIRS + k]
+        pair = dev.round_pairs[leader * MAX_PAIRS + k]
         plane = dev.plane[dev.block[pair.block].plane]
-        plane.job_leader = -1
-        if plane.collecting and not gc_unfinished(geometry, plane):
+        plane.round_leader = -1
+        if plane.collecting and not gc_unfinished(params, plane):
             plane.collecting = 0
 
 
@@ -240,13 +244,14 @@ def finish_round(dev, leader):
 
 
 @inlined
-def _move_some(dev, geometry, run, first_page, end_page, unit, room):
+def _move_some(dev, first_page, end_page, sub, room):
     """Move valid pages from ``first_page`` on into at most ``room`` pages of an open sub-block.
 
     Returns (page to go on with, pages moved). The maps are updated; the counts of the target are the
     caller's.
     """
-    target = unit * geometry.pages_per_sub_block + dev.sub_block[unit].written
+    params = dev.params[0]
+    target = sub * params.pages_per_sub_block + dev.sub_block[sub].written
     ppn = first_page
     moved = 0
     wrong = 0
@@ -264,63 +269,67 @@ def _move_some(dev, geometry, run, first_page, end_page, unit, room):
             copy.version = version
             moved += 1
         ppn += 1
-    run.flash_reads += moved
-    run.relocated_pages += moved
-    run.lost_pages += wrong
+    dev.counters[0].flash_reads += moved
+    dev.counters[0].relocated_pages += moved
+    dev.counters[0].lost_pages += wrong
     return ppn, moved
 
 
 @inlined
-def _empty_unit(dev, geometry, run, plane_number, source):
+def _empty_sub_block(dev, plane_number, source):
     """Relocate all valid pages of a sub-block to one stream; returns OK or OUT_OF_SPACE."""
+    params = dev.params[0]
+    control = dev.control[0]
     sub_block = dev.sub_block[source]
-    ppn = source * geometry.pages_per_sub_block
+    ppn = source * params.pages_per_sub_block
     end = ppn + sub_block.written
     left = sub_block.written - sub_block.invalid
     while left > 0:
-        unit = writable_unit(dev, geometry, plane_number, geometry.gc_stream)
-        if unit < 0:
+        sub = writable_sub_block(dev, plane_number, params.gc_stream)
+        if sub < 0:
             return OUT_OF_SPACE
-        room = min(left, geometry.pages_per_sub_block - dev.sub_block[unit].written)
-        ppn, moved = _move_some(dev, geometry, run, ppn, end, unit, room)
-        note_relocated(dev, run, block_of(geometry, unit), moved)
-        count_programs(dev, geometry, run.clock, plane_number, geometry.gc_stream, unit, moved)
+        room = min(left, params.pages_per_sub_block - dev.sub_block[sub].written)
+        ppn, moved = _move_some(dev, ppn, end, sub, room)
+        note_relocated(dev, block_of(params, sub), moved)
+        count_programs(dev, control.clock, plane_number, params.gc_stream, sub, moved)
         sub_block.invalid += moved
-        dev.block[block_of(geometry, source)].invalid += moved
+        dev.block[block_of(params, source)].invalid += moved
         left -= moved
     return OK
 
 
 @merged
-def _empty_pair(dev, geometry, run, leader, k):
+def _empty_pair(dev, leader, k):
     """Relocate the valid pages of a pair and its neighbours to one stream; returns OK or OUT_OF_SPACE."""
-    pair = dev.job[leader * MAX_PAIRS + k]
-    moves = pair.mask | neighbours_of(geometry, pair.mask)
-    first = np.int64(pair.block) * geometry.sub_blocks
-    for s in range(geometry.sub_blocks):
-        if has(moves, s) and _empty_unit(dev, geometry, run, leader, first + s) != OK:
+    params = dev.params[0]
+    pair = dev.round_pairs[leader * MAX_PAIRS + k]
+    moves = pair.mask | neighbours_of(params, pair.mask)
+    first = np.int64(pair.block) * params.sub_blocks
+    for s in range(params.sub_blocks):
+        if has(moves, s) and _empty_sub_block(dev, leader, first + s) != OK:
             return OUT_OF_SPACE
     return OK
 
 
 @inlined
-def _page_by_page(geometry, planes):
+def _page_by_page(params, planes):
     """Do pages of one sub-block go to several places, or does it count which are moved together?"""
-    return planes > 1 or geometry.placement in (HOTNESS_GROUPS, HOT_COLD)
+    return planes > 1 or params.placement in (HOTNESS_GROUPS, HOT_COLD)
 
 
 @merged
-def run_round(dev, geometry, run, leader):
+def run_round(dev, leader):
     """Carry the round that a plane leads to its end in one go; returns OK or OUT_OF_SPACE."""
-    if _page_by_page(geometry, dev.plane[leader].job_planes):
+    params = dev.params[0]
+    if _page_by_page(params, dev.plane[leader].round_planes):
         pages = 1
         while pages > 0:
-            pages = move_command(dev, geometry, leader)
+            pages = move_command(dev, leader)
         if pages < 0:
             return OUT_OF_SPACE
     else:
-        for k in range(dev.plane[leader].job_count):
-            if _empty_pair(dev, geometry, run, leader, k) != OK:
+        for k in range(dev.plane[leader].round_count):
+            if _empty_pair(dev, leader, k) != OK:
                 return OUT_OF_SPACE
     finish_round(dev, leader)
     return OK

@@ -15,100 +15,109 @@ from ssdgym.engine.speedupgc.groups import ANYTHING
 
 
 @merged
-def host_program(dev, geometry, run, plane, lpn, version):
+def host_program(dev, plane, lpn, version):
     """Program a host page with the version it was admitted with; returns its page number, -1 when out of
     space.
     """
-    prefetch_host(dev, geometry, run, plane)
+    control = dev.control[0]
+    prefetch_host(dev, plane)
     logical = dev.logical[lpn]
     newest = version > logical.version
     if newest:
         if logical.ppn >= 0:
-            invalidate(dev, geometry, run.clock, np.int64(logical.ppn))
+            invalidate(dev, control.clock, np.int64(logical.ppn))
         dev.plane[plane].valid += 1
-    ppn = place_host(dev, geometry, run, plane, lpn, version, newest)
+    ppn = place_host(dev, plane, lpn, version, newest)
     if ppn < 0:
         return -1
     if newest:
         logical.ppn = ppn
         logical.version = version
     else:
-        count_invalid(dev, geometry, ppn, ANYTHING)
-    run.clock += 1
-    run.host_pages_written += 1
-    run.host_plane = plane
+        count_invalid(dev, ppn, ANYTHING)
+    control.clock += 1
+    dev.counters[0].host_pages_written += 1
+    control.host_plane = plane
     return ppn
 
 
 @inlined
-def host_read(dev, run, lpn):
+def host_read(dev, lpn):
     """Read a mapped page of the host from flash."""
-    check_page(dev, run, lpn, np.int64(dev.logical[lpn].ppn))
+    check_page(dev, lpn, np.int64(dev.logical[lpn].ppn))
 
 
 @kernel
-def host_trim(dev, geometry, run, lpn):
+def host_trim(dev, lpn):
     """Forget a logical page, and whatever versions of it are on their way."""
+    control = dev.control[0]
     logical = dev.logical[lpn]
     if logical.ppn >= 0:
-        invalidate(dev, geometry, run.clock, np.int64(logical.ppn))
+        invalidate(dev, control.clock, np.int64(logical.ppn))
         logical.ppn = -1
-    logical.version += dev.ahead[lpn] + 1
-    dev.ahead[lpn] = 0
-    run.host_pages_trimmed += 1
+    logical.version += dev.promised[lpn] + 1
+    dev.promised[lpn] = 0
+    dev.counters[0].host_pages_trimmed += 1
 
 
 @inlined
-def has_room(dev, geometry, plane):
+def has_room(dev, plane):
     """Dynamic and late allocation: may one more valid page be written to this plane?"""
-    return dev.plane[plane].valid < geometry.valid_limit
+    params = dev.params[0]
+    return dev.plane[plane].valid < params.valid_limit
 
 
 @inlined
-def plane_from_cursor(dev, geometry, die_number, k):
+def plane_from_cursor(dev, die_number, k):
     """The ``k``-th plane of a die from its plane cursor upwards, wrapping."""
-    within = remainder(dev.die[die_number].plane_cursor + k, geometry.planes_per_die)
-    return within * geometry.dies + die_number
+    params = dev.params[0]
+    within = remainder(dev.die[die_number].plane_cursor + k, params.planes_per_die)
+    return within * params.dies + die_number
 
 
 @inlined
-def bind_plane(dev, geometry, die_number):
+def bind_plane(dev, die_number):
     """Dynamic and late allocation: the die's next plane with room for a valid page, or -1."""
-    for k in range(geometry.planes_per_die):
-        plane = plane_from_cursor(dev, geometry, die_number, k)
-        if has_room(dev, geometry, plane):
+    params = dev.params[0]
+    for k in range(params.planes_per_die):
+        plane = plane_from_cursor(dev, die_number, k)
+        if has_room(dev, plane):
             return np.int64(plane)
     return np.int64(-1)
 
 
 @inlined
-def pass_plane(dev, geometry, plane):
+def pass_plane(dev, plane):
     """Move the plane cursor of a die behind the plane that has been bound."""
-    die = dev.die[remainder(plane, geometry.dies)]
-    die.plane_cursor = remainder(quotient(plane, geometry.dies) + 1, geometry.planes_per_die)
+    params = dev.params[0]
+    die = dev.die[remainder(plane, params.dies)]
+    die.plane_cursor = remainder(quotient(plane, params.dies) + 1, params.planes_per_die)
 
 
 @kernel
-def bind_die(dev, geometry, run):
+def bind_die(dev):
     """Dynamic allocation (late, where no time passes): the die that should be idle first; the cursor moves
     behind it.
     """
-    best = np.int64(run.die_cursor)
-    best_time = max(dev.die[best].estimate_ns, run.now)
-    for k in range(1, geometry.dies):
-        die = remainder(run.die_cursor + k, geometry.dies)
-        time = max(dev.die[die].estimate_ns, run.now)
+    params = dev.params[0]
+    control = dev.control[0]
+    best = np.int64(control.die_cursor)
+    best_time = max(dev.die[best].estimate_ns, control.now)
+    for k in range(1, params.dies):
+        die = remainder(control.die_cursor + k, params.dies)
+        time = max(dev.die[die].estimate_ns, control.now)
         if time < best_time:
             best, best_time = die, time
-    run.die_cursor = remainder(best + 1, geometry.dies)
+    control.die_cursor = remainder(best + 1, params.dies)
     return best
 
 
 @kernel
-def emptiest_plane(dev, geometry):
+def emptiest_plane(dev):
     """The plane with the fewest valid pages."""
+    params = dev.params[0]
     best = 0
-    for plane in range(1, geometry.planes):
+    for plane in range(1, params.planes):
         if dev.plane[plane].valid < dev.plane[best].valid:
             best = plane
     return best

@@ -9,14 +9,15 @@ from ssdgym.engine.core.records import (
     BLOCK,
     BUCKET,
     CHANNEL,
+    CONTROL,
+    COUNTERS,
     DIE,
     ERASE_PAIR,
-    GEOMETRY,
     LATENCY,
     LOGICAL,
+    PARAMS,
     PHYSICAL,
     PLANE,
-    RUN,
     SLOT,
     SUB_BLOCK,
     TRANSACTION,
@@ -26,16 +27,19 @@ from ssdgym.engine.speedupgc.records import BEST, HEAP
 ARRAYS = Arrays(
     "Page",
     __name__,
-    geometry=Array(GEOMETRY, (1,)),
-    run=Array(RUN, (1,)),
+    params=Array(PARAMS, (1,)),
+    control=Array(CONTROL, (1,)),
+    counters=Array(COUNTERS, (1,)),
     logical=Array(LOGICAL, ("logical_pages",)),  # the map; ppn -1 = unmapped
-    ahead=Array(np.int32, ("logical_pages",)),  # versions promised to the host and not yet programmed
+    promised=Array(np.int32, ("logical_pages",)),  # versions promised to the host and not yet programmed
     physical=Array(PHYSICAL, ("pages",)),  # what each page was programmed with
     sub_block=Array(SUB_BLOCK, ("sub_blocks",)),
     block=Array(BLOCK, ("blocks",)),
     plane=Array(PLANE, ("planes",)),
-    job=Array(ERASE_PAIR, ("jobs",)),  # MAX_PAIRS per plane: the round that it leads
-    open_unit=Array(np.int32, ("open",)),  # MAX_STREAMS per plane: open sub-block of (plane, stream), or -1
+    round_pairs=Array(ERASE_PAIR, ("round_pairs",)),  # MAX_PAIRS per plane: the round that it leads
+    open_sub_block=Array(
+        np.int32, ("open_sub_blocks",)
+    ),  # MAX_STREAMS per plane: open sub-block of (plane, stream), or -1
     bucket=Array(BUCKET, ("buckets",)),  # pages per block + 1 per plane: blocks by invalid pages
     # Of length 1, as the next ones, where best sets are not kept.
     best=Array(BEST, ("best",)),  # by block

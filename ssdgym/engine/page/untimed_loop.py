@@ -28,13 +28,14 @@ _AHEAD = 2
 
 
 @inlined
-def _plane_for(dev, geometry, run, lpn):
-    if geometry.allocation == STATIC:
-        return remainder(lpn, geometry.planes)
-    plane = bind_plane(dev, geometry, bind_die(dev, geometry, run))
+def _plane_for(dev, lpn):
+    params = dev.params[0]
+    if params.allocation == STATIC:
+        return remainder(lpn, params.planes)
+    plane = bind_plane(dev, bind_die(dev))
     if plane < 0:
-        return emptiest_plane(dev, geometry)
-    pass_plane(dev, geometry, plane)
+        return emptiest_plane(dev)
+    pass_plane(dev, plane)
     return plane
 
 
@@ -46,91 +47,96 @@ def is_partial(request, offset):
 
 
 @merged
-def _write_page(dev, geometry, run, lpn, partial):
+def _write_page(dev, lpn, partial):
+    params = dev.params[0]
+    control = dev.control[0]
     if partial and dev.logical[lpn].ppn >= 0:
-        host_read(dev, run, lpn)
-        run.rmw_reads += 1
-    plane = _plane_for(dev, geometry, run, lpn)
-    run.admitted_pages += 1
-    if host_program(dev, geometry, run, plane, lpn, dev.logical[lpn].version + 1) < 0:
+        host_read(dev, lpn)
+        dev.counters[0].rmw_reads += 1
+    plane = _plane_for(dev, lpn)
+    control.admitted_pages += 1
+    if host_program(dev, plane, lpn, dev.logical[lpn].version + 1) < 0:
         return OUT_OF_SPACE
-    if gc_needed(geometry, dev.plane[plane]):
-        run.gc_plane = plane
-        run.gc_episodes += 1
+    if gc_needed(params, dev.plane[plane]):
+        control.gc_plane = plane
+        dev.counters[0].gc_episodes += 1
     return OK
 
 
 @inlined
-def _read_page(dev, run, lpn):
-    run.host_reads += 1
+def _read_page(dev, lpn):
+    dev.counters[0].host_reads += 1
     if dev.logical[lpn].ppn >= 0:
-        host_read(dev, run, lpn)
+        host_read(dev, lpn)
     else:
-        run.unmapped_reads += 1
+        dev.counters[0].unmapped_reads += 1
 
 
 @merged
-def _do_page(dev, geometry, run, request):
+def _do_page(dev, request):
     """Carry out the next page of a request."""
-    lpn = np.int64(request.lpn) + run.offset
-    partial = is_partial(request, run.offset)
-    run.offset += 1
+    control = dev.control[0]
+    lpn = np.int64(request.lpn) + control.offset
+    partial = is_partial(request, control.offset)
+    control.offset += 1
     if request.op == WRITE:
-        return _write_page(dev, geometry, run, lpn, partial)
+        return _write_page(dev, lpn, partial)
     if request.op == READ:
-        _read_page(dev, run, lpn)
+        _read_page(dev, lpn)
     else:
-        host_trim(dev, geometry, run, lpn)
+        host_trim(dev, lpn)
     return OK
 
 
 @merged
-def _collect(dev, geometry, run, decider):
+def _collect(dev, decider):
     """One round of foreground GC, or the decision it needs."""
-    number = np.int64(run.gc_plane)
+    params = dev.params[0]
+    control = dev.control[0]
+    number = np.int64(control.gc_plane)
     plane = dev.plane[number]
-    if plane.job_leader < 0:
-        status = choose_victim(dev, geometry, run, number, decider)
+    if plane.round_leader < 0:
+        status = choose_victim(dev, number, decider)
         if status != OK:
             return status
-    status = run_round(dev, geometry, run, number)
-    if not gc_unfinished(geometry, plane):
-        run.gc_plane = -1
+    status = run_round(dev, number)
+    if not gc_unfinished(params, plane):
+        control.gc_plane = -1
     return status
 
 
 @inlined
-def _prefetch_pages(dev, geometry, soon, later):
+def _prefetch_pages(dev, soon, later):
     """Two requests are still to come: where their first pages are will be needed (a flush has none)."""
     prefetch(dev.logical, np.int64(later.lpn))
     if soon.op == WRITE:
-        prefetch_holder(dev, geometry, np.int64(soon.lpn))
+        prefetch_holder(dev, np.int64(soon.lpn))
 
 
 @merged
 def advance_untimed(dev, requests, decider):
     """Run until input or horizon ends, or until a decision is due that is taken outside."""
-    geometry = dev.geometry[0]
-    run = dev.run[0]
+    params = dev.params[0]
+    control = dev.control[0]
     while True:
-        if run.admitted_pages >= run.horizon:
+        if control.admitted_pages >= control.horizon:
             return HORIZON
-        if run.gc_plane >= 0:
-            status = _collect(dev, geometry, run, decider)
+        if control.gc_plane >= 0:
+            status = _collect(dev, decider)
             if status != OK:
                 return status
             continue
-        if run.cursor >= requests.shape[0]:
+        if control.cursor >= requests.shape[0]:
             return INPUT_ENDED
-        request = requests[run.cursor]
-        if geometry.groups > 0 and run.cursor + 2 * _AHEAD < requests.shape[0]:
-            _prefetch_pages(dev, geometry, requests[run.cursor + _AHEAD], requests[run.cursor + 2 * _AHEAD])
+        request = requests[control.cursor]
+        if params.groups > 0 and control.cursor + 2 * _AHEAD < requests.shape[0]:
+            _prefetch_pages(dev, requests[control.cursor + _AHEAD], requests[control.cursor + 2 * _AHEAD])
         status = OK
         if request.op != FLUSH:
-            status = _do_page(dev, geometry, run, request)
-        if request.op == FLUSH or run.offset == request.pages:
-            run.cursor += 1
-            run.serial += 1
-            run.offset = 0
+            status = _do_page(dev, request)
+        if request.op == FLUSH or control.offset == request.pages:
+            control.cursor += 1
+            control.serial += 1
+            control.offset = 0
         if status != OK:
             return status

@@ -23,35 +23,36 @@ from ssdgym.engine.speedupgc.records import WRITABLE, WRITABLE_BEST, group_view,
 
 
 @inlined
-def _set_cost(view, geometry, block, mask):
-    return cost_of(geometry, moves_of(view, geometry, block, mask))
+def _set_cost(view, block, mask):
+    params = view.params[0]
+    return cost_of(params, moves_of(view, block, mask))
 
 
 @inlined
-def _is_better(view, geometry, block, mask, other):
+def _is_better(view, block, mask, other):
     """Has set ``other`` of a block a higher benefit than ``mask``?"""
-    ours = invalid_in(view, geometry, block, mask) * _set_cost(view, geometry, block, other)
-    return invalid_in(view, geometry, block, other) * _set_cost(view, geometry, block, mask) > ours
+    ours = invalid_in(view, block, mask) * _set_cost(view, block, other)
+    return invalid_in(view, block, other) * _set_cost(view, block, mask) > ours
 
 
 @kernel
 def _is_best(view, block):
     """Is the set kept for a block the best one? Of runs every one is tried."""
-    geometry = view.geometry[0]
+    params = view.params[0]
     mask = view.best[block].mask
-    if geometry.groups > 0 and not view.block[block].status & (INDEXED | OPEN | POOLED) and mask != NONE:
+    if params.groups > 0 and not view.block[block].status & (INDEXED | OPEN | POOLED) and mask != NONE:
         return True  # a victim keeps the set it had
     if not view.block[block].status & INDEXED or view.block[block].invalid == 0:
         return mask == NONE
-    if invalid_in(view, geometry, block, mask) != view.best[block].gain:
+    if invalid_in(view, block, mask) != view.best[block].gain:
         return False
-    if moves_of(view, geometry, block, mask) != view.best[block].moves:
+    if moves_of(view, block, mask) != view.best[block].moves:
         return False
-    if geometry.erase_unit != SUB_BLOCK_RUN:
-        return not _is_better(view, geometry, block, mask, full_mask(geometry.sub_blocks))
-    for length in range(1, geometry.sub_blocks + 1):
-        for start in range(geometry.sub_blocks - length + 1):
-            if _is_better(view, geometry, block, mask, full_mask(length) << np.uint64(start)):
+    if params.erase_unit != SUB_BLOCK_RUN:
+        return not _is_better(view, block, mask, full_mask(params.sub_blocks))
+    for length in range(1, params.sub_blocks + 1):
+        for start in range(params.sub_blocks - length + 1):
+            if _is_better(view, block, mask, full_mask(length) << np.uint64(start)):
                 return False
     return True
 
@@ -67,29 +68,30 @@ def _takes_part(view, tree, block):
 @kernel
 def _tree_is_right(view, plane, tree):
     """Does the best of all blocks stand at the root?"""
-    geometry = view.geometry[0]
+    params = view.params[0]
     winner = np.int64(-1)
-    for block in range(plane * geometry.blocks, (plane + 1) * geometry.blocks):
+    for block in range(plane * params.blocks, (plane + 1) * params.blocks):
         if _takes_part(view, tree, block) and beats(view, tree, block, winner):
             winner = np.int64(block)
-    return view.tree[root_of(geometry, plane, tree) + 1] == winner
+    return view.tree[root_of(params, plane, tree) + 1] == winner
 
 
 @kernel
-def check_trees(dev, geometry, plane):
+def check_trees(dev, plane):
     """A fault number of :mod:`ssdgym.engine.page.audit`, 0 if there is none. Dirty blocks need not be right
     yet.
     """
+    params = dev.params[0]
     view = set_view(dev)
-    for block in range(plane * geometry.blocks, (plane + 1) * geometry.blocks):
-        kept = geometry.groups > 0 or not dev.best[block].dirty
+    for block in range(plane * params.blocks, (plane + 1) * params.blocks):
+        kept = params.groups > 0 or not dev.best[block].dirty
         if kept and not _is_best(view, block):
             return 12
-    if geometry.tree_leaves == 0 or dev.plane[plane].dirty_head >= 0:
+    if params.tree_leaves == 0 or dev.plane[plane].dirty_head >= 0:
         return 0
     if not _tree_is_right(view, plane, VICTIMS):
         return 13
-    if geometry.placement == HOT_TO_VICTIMS and not _tree_is_right(view, plane, TARGETS):
+    if params.placement == HOT_TO_VICTIMS and not _tree_is_right(view, plane, TARGETS):
         return 13
     return 0
 
@@ -99,28 +101,29 @@ def _heap_is_right(view, number, group, heap):
     """Does every block of a heap know its place, and stand no nearer to the root than the entry above, and
     its entry no farther from it than its rank?
     """
-    geometry = view.geometry[0]
-    base = heap_base(geometry, number, heap)
+    params = view.params[0]
+    base = heap_base(params, number, heap)
     for place in range(view.group_size[number]):
         entry = entry_at(view, base + place)
         best = view.best[entry.block]
         if best.group != group or (best.low if heap == LOW else best.high) != place:
             return False
-        if is_before(geometry, rank_of(view, entry.block), entry, heap):
+        if is_before(params, rank_of(view, entry.block), entry, heap):
             return False
-        if place > 0 and is_before(geometry, entry, entry_at(view, base + ((place - 1) >> 1)), heap):
+        if place > 0 and is_before(params, entry, entry_at(view, base + ((place - 1) >> 1)), heap):
             return False
     return True
 
 
 @kernel
-def check_groups(dev, geometry, plane):
+def check_groups(dev, plane):
     """As :func:`check_trees`: sizes, the order of the groups, which of their blocks can be written to, and
     their heaps.
     """
+    params = dev.params[0]
     view = group_view(dev)
-    first, end = plane * geometry.blocks, (plane + 1) * geometry.blocks
-    for group in range(geometry.groups):
+    first, end = plane * params.blocks, (plane + 1) * params.blocks
+    for group in range(params.groups):
         size = 0
         lowest = np.int64(-1)
         for block in range(first, end):
@@ -132,17 +135,17 @@ def check_groups(dev, geometry, plane):
                 return 15
             for kind in range(2):
                 shown = dev.best[block].writable >= (WRITABLE_BEST if kind else WRITABLE)
-                if writable_bit(view, geometry, plane, group, kind, block) != shown:
+                if writable_bit(view, plane, group, kind, block) != shown:
                     return 15
-            if lowest < 0 or exceeds(geometry, rank_of(view, lowest), rank_of(view, block)):
+            if lowest < 0 or exceeds(params, rank_of(view, lowest), rank_of(view, block)):
                 lowest = np.int64(block)
-        if size != dev.group_size[plane * geometry.groups + group] or size > geometry.group_limit:
+        if size != dev.group_size[plane * params.groups + group] or size > params.group_limit:
             return 14
         for block in range(first, end):
             below = lowest >= 0 and dev.best[block].group < group
-            if below and exceeds(geometry, rank_of(view, block), rank_of(view, lowest)):
+            if below and exceeds(params, rank_of(view, block), rank_of(view, lowest)):
                 return 14
-        number = plane * geometry.groups + group
+        number = plane * params.groups + group
         if not (_heap_is_right(view, number, group, LOW) and _heap_is_right(view, number, group, HIGH)):
             return 16
     return 0

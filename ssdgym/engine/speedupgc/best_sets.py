@@ -25,25 +25,26 @@ _SIX = np.uint64(6)
 
 
 @inlined
-def moves_of(view, geometry, block, mask):
+def moves_of(view, block, mask):
     """Valid pages to move before a set is erased."""
-    return np.int64(valid_in(view, geometry, block, mask | neighbours_of(geometry, mask)))
+    params = view.params[0]
+    return np.int64(valid_in(view, block, mask | neighbours_of(params, mask)))
 
 
 @inlined
-def cost_of(geometry, moves):
+def cost_of(params, moves):
     """What it costs to erase a set with so many moves."""
-    return moves * geometry.copy_cost + geometry.erase_cost
+    return moves * params.copy_cost + params.erase_cost
 
 
 @inlined
-def _valid_pages(view, unit):
-    sub_block = view.sub_block[unit]
+def _valid_pages(view, sub):
+    sub_block = view.sub_block[sub]
     return np.int64(sub_block.written - sub_block.invalid)
 
 
 @inlined
-def _better_run(view, geometry, block, gain, moves_before):
+def _better_run(view, block, gain, moves_before):
     """The run of the block that exceeds the benefit ``gain / cost`` most, by ``invalid * cost - gain * its
     cost``, where the cost is that of ``moves_before``.
 
@@ -51,17 +52,18 @@ def _better_run(view, geometry, block, gain, moves_before):
     shorter one, then the lower one. A run ``a..b`` exceeds by ``end(b) - start(a)`` with sums over the
     sub-blocks before them, so one pass finds the best start for every end.
     """
-    base = np.int64(block) * geometry.sub_blocks
-    last = geometry.sub_blocks - 1
-    counts_beside = np.int64(geometry.isolation == SOFTWARE)
-    cost = cost_of(geometry, moves_before)
-    per_move = gain * geometry.copy_cost
+    params = view.params[0]
+    base = np.int64(block) * params.sub_blocks
+    last = params.sub_blocks - 1
+    counts_beside = np.int64(params.isolation == SOFTWARE)
+    cost = cost_of(params, moves_before)
+    per_move = gain * params.copy_cost
     invalid, moves = np.int64(0), np.int64(0)  # of all sub-blocks up to here
     valid_before, valid = np.int64(0), _valid_pages(view, base)
     start, start_total, start_invalid, start_moves = 0, np.int64(2**62), np.int64(0), np.int64(0)
     best_excess, best_start, best_end = np.int64(-(2**62)), 0, 0
     best_invalid, best_moves = np.int64(0), np.int64(0)
-    for s in range(geometry.sub_blocks):
+    for s in range(params.sub_blocks):
         moves_from = moves - counts_beside * valid_before
         at_start = cost * invalid - per_move * moves_from
         if at_start <= start_total:
@@ -75,11 +77,11 @@ def _better_run(view, geometry, block, gain, moves_before):
         if excess > best_excess or (excess == best_excess and s - start < best_end - best_start):
             best_excess, best_start, best_end = excess, start, s
             best_invalid, best_moves = invalid - start_invalid, moves_to - start_moves
-    return best_start, best_end, best_invalid, best_moves, best_excess > gain * geometry.erase_cost
+    return best_start, best_end, best_invalid, best_moves, best_excess > gain * params.erase_cost
 
 
 @inlined
-def _best_run(view, geometry, block, gain, moves):
+def _best_run(view, block, gain, moves):
     """(mask, invalid pages, moves) of the best run of a block, from the invalid pages and moves of one of its
     sets.
 
@@ -88,16 +90,17 @@ def _best_run(view, geometry, block, gain, moves):
     """
     first, last, exceeds = 0, 0, True
     while exceeds:
-        first, last, gain, moves, exceeds = _better_run(view, geometry, block, gain, moves)
+        first, last, gain, moves, exceeds = _better_run(view, block, gain, moves)
     return full_mask(last - first + 1) << np.uint64(first), gain, moves
 
 
 @inlined
-def _next_by_invalid(view, geometry, block, taken):
+def _next_by_invalid(view, block, taken):
     """The sub-block with most invalid pages that is not taken, the lowest of equals; -1 if none has any."""
-    base = np.int64(block) * geometry.sub_blocks
+    params = view.params[0]
+    base = np.int64(block) * params.sub_blocks
     best, most = -1, 0
-    for s in range(geometry.sub_blocks):
+    for s in range(params.sub_blocks):
         invalid = view.sub_block[base + s].invalid
         if invalid > most and not has(taken, s):
             best, most = s, invalid
@@ -105,78 +108,83 @@ def _next_by_invalid(view, geometry, block, taken):
 
 
 @inlined
-def _cannot_gain(view, geometry, base, mask, s, gain, moves, best_gain, best_cost):
+def _cannot_gain(view, base, mask, s, gain, moves, best_gain, best_cost):
     """Even if sub-block ``s`` and all after it cost no move: is the best benefit out of reach?"""
-    left = geometry.sub_blocks - np.int64(count_bits(mask))
+    params = view.params[0]
+    left = params.sub_blocks - np.int64(count_bits(mask))
     most = gain + left * view.sub_block[base + s].invalid
-    return most * best_cost <= best_gain * cost_of(geometry, moves)
+    return most * best_cost <= best_gain * cost_of(params, moves)
 
 
 @inlined
-def _best_prefix(view, geometry, block):
+def _best_prefix(view, block):
     """(mask, invalid pages, moves) of the best beginning of a block's sub-blocks in falling order of
     invalid pages.
     """
-    base = np.int64(block) * geometry.sub_blocks
+    params = view.params[0]
+    base = np.int64(block) * params.sub_blocks
     mask, best = NONE, NONE
     gain, moves = np.int64(0), np.int64(0)
     best_gain, best_moves, best_cost = np.int64(0), np.int64(0), np.int64(1)
     while True:
-        s = _next_by_invalid(view, geometry, block, mask)
-        if s < 0 or _cannot_gain(view, geometry, base, mask, s, gain, moves, best_gain, best_cost):
+        s = _next_by_invalid(view, block, mask)
+        if s < 0 or _cannot_gain(view, base, mask, s, gain, moves, best_gain, best_cost):
             return best, best_gain, best_moves
         mask |= ONE << np.uint64(s)
         gain += view.sub_block[base + s].invalid
         moves += _valid_pages(view, base + s)
         beside = np.int64(0)
-        if geometry.isolation == SOFTWARE:
-            beside += valid_in(view, geometry, block, neighbours_of(geometry, mask))
-        cost = cost_of(geometry, moves + beside)
+        if params.isolation == SOFTWARE:
+            beside += valid_in(view, block, neighbours_of(params, mask))
+        cost = cost_of(params, moves + beside)
         if gain * best_cost > best_gain * cost:
             best, best_gain, best_moves, best_cost = mask, gain, moves + beside, cost
 
 
 @inlined
-def _find_best(view, geometry, block, guess):
+def _find_best(view, block, guess):
     """(mask, invalid pages, moves) of the best erase set of a block; zeros without an invalid page.
 
     ``guess`` is any set of the block; the nearer to the best, the sooner that is found.
     """
+    params = view.params[0]
     if view.block[block].invalid == 0:
         return NONE, np.int64(0), np.int64(0)
-    if geometry.erase_unit != SUB_BLOCK_RUN:
-        return _best_prefix(view, geometry, block)
-    gain = np.int64(invalid_in(view, geometry, block, guess))
+    if params.erase_unit != SUB_BLOCK_RUN:
+        return _best_prefix(view, block)
+    gain = np.int64(invalid_in(view, block, guess))
     if gain == 0:
-        guess = full_mask(geometry.sub_blocks)
+        guess = full_mask(params.sub_blocks)
         gain = np.int64(view.block[block].invalid)
-    return _best_run(view, geometry, block, gain, moves_of(view, geometry, block, guess))
+    return _best_run(view, block, gain, moves_of(view, block, guess))
 
 
 @kernel
 def best_set(view, block):
     """The mask of the best erase set of a block, 0 if it has no invalid page."""
-    return _find_best(view, view.geometry[0], block, NONE)[0]
+    return _find_best(view, block, NONE)[0]
 
 
 @kernel
-def _full_and_invalid(view, geometry, block):
+def _full_and_invalid(view, block):
     """Sub-blocks of a block that hold nothing but invalid pages."""
-    base = np.int64(block) * geometry.sub_blocks
+    params = view.params[0]
+    base = np.int64(block) * params.sub_blocks
     count = 0
-    for s in range(geometry.sub_blocks):
-        if view.sub_block[base + s].invalid == geometry.pages_per_sub_block:
+    for s in range(params.sub_blocks):
+        if view.sub_block[base + s].invalid == params.pages_per_sub_block:
             count += 1
     return count
 
 
 @inlined
-def first_writable(view, geometry, block, mask):
+def first_writable(view, block, mask):
     """The lowest sub-block of ``mask`` with unwritten pages, as a global number; -1 if there is none."""
-    base = np.int64(block) * geometry.sub_blocks
+    params = view.params[0]
+    base = np.int64(block) * params.sub_blocks
     while mask != NONE:
         s = np.int64(lowest_bit(mask))
-        if view.sub_block[base + s].written < geometry.pages_per_sub_block:
+        if view.sub_block[base + s].written < params.pages_per_sub_block:
             return base + s
         mask &= mask - ONE
     return np.int64(-1)
@@ -191,57 +199,60 @@ def _tie_of(mask):
 
 
 @inlined
-def _keep(view, geometry, block, found):
+def _keep(view, block, found):
     """Keep (mask, invalid pages, moves) of a block's best set, and what follows from it."""
+    params = view.params[0]
     best = view.best[block]
     best.mask, best.gain, best.moves = found
-    if geometry.isolation == HARDWARE:
-        best.rank_gain, best.rank_moves, best.rank_tie = _full_and_invalid(view, geometry, block), 0, 0
+    if params.isolation == HARDWARE:
+        best.rank_gain, best.rank_moves, best.rank_tie = _full_and_invalid(view, block), 0, 0
     else:
         best.rank_gain, best.rank_moves, best.rank_tie = best.gain, best.moves, _tie_of(best.mask)
     best.writable = 0
     if view.block[block].status & POOLED:
-        in_best = first_writable(view, geometry, block, best.mask) >= 0
+        in_best = first_writable(view, block, best.mask) >= 0
         best.writable = WRITABLE_BEST if in_best else WRITABLE
 
 
 @inlined
-def find_first(view, geometry, block):
+def find_first(view, block):
     """Keep the lowest sub-block of a block with unwritten pages (for a block without an open one)."""
-    unit = first_writable(view, geometry, block, full_mask(geometry.sub_blocks))
-    view.best[block].first = unit - np.int64(block) * geometry.sub_blocks if unit >= 0 else 0
+    params = view.params[0]
+    sub = first_writable(view, block, full_mask(params.sub_blocks))
+    view.best[block].first = sub - np.int64(block) * params.sub_blocks if sub >= 0 else 0
 
 
 @inlined
-def renew(view, geometry, block):
+def renew(view, block):
     """Find a block's best set, its rank, and where it can be written, and keep them."""
     if view.block[block].status & INDEXED:
-        _keep(view, geometry, block, _find_best(view, geometry, block, view.best[block].mask))
+        _keep(view, block, _find_best(view, block, view.best[block].mask))
     else:
-        _keep(view, geometry, block, (NONE, np.int64(0), np.int64(0)))
+        _keep(view, block, (NONE, np.int64(0), np.int64(0)))
 
 
 @inlined
-def _burdens(geometry, mask, s):
+def _burdens(params, mask, s):
     """Does a valid page in sub-block ``s`` make this set dearer?"""
-    return has(mask | neighbours_of(geometry, mask), s)
+    return has(mask | neighbours_of(params, mask), s)
 
 
 @inlined
-def renew_after(view, geometry, block, s, programmed):
+def renew_after(view, block, s, programmed):
     """The same after one page of sub-block ``s`` of an indexed block was programmed, or else became invalid.
 
     A page that was programmed makes the sets that it burdens worse, so the best one stays unless it is one
     of them. The benefit that the best set had is corrected in place of being counted again.
     """
+    params = view.params[0]
     best = view.best[block]
-    burdened = _burdens(geometry, best.mask, s)
+    burdened = _burdens(params, best.mask, s)
     if programmed and not burdened:
         if not view.block[block].status & POOLED:
             best.writable = 0
         return
-    if best.mask == NONE or geometry.erase_unit != SUB_BLOCK_RUN:
-        _keep(view, geometry, block, _find_best(view, geometry, block, NONE))
+    if best.mask == NONE or params.erase_unit != SUB_BLOCK_RUN:
+        _keep(view, block, _find_best(view, block, NONE))
         return
     gain, moves = np.int64(best.gain), np.int64(best.moves)
     if programmed:
@@ -249,13 +260,14 @@ def renew_after(view, geometry, block, s, programmed):
     elif burdened:
         gain += np.int64(has(best.mask, s))
         moves -= 1
-    _keep(view, geometry, block, _best_run(view, geometry, block, gain, moves))
+    _keep(view, block, _best_run(view, block, gain, moves))
 
 
 @inlined
-def mark_dirty(dev, geometry, block):
+def mark_dirty(dev, block):
     """The block has changed: its place in the trees has to be looked at before they are used again."""
-    if geometry.tree_leaves > 0 and not dev.best[block].dirty:
+    params = dev.params[0]
+    if params.tree_leaves > 0 and not dev.best[block].dirty:
         best = dev.best[block]
         plane = dev.plane[dev.block[block].plane]
         best.dirty = 1
@@ -268,11 +280,11 @@ def beats(view, tree, a, b):
     """Is block ``a`` the better one? -1 is no block, and loses."""
     if a < 0 or b < 0:
         return b < 0
-    geometry = view.geometry[0]
+    params = view.params[0]
     x, y = view.best[a], view.best[b]
     if tree == TARGETS and x.writable != y.writable:
         return x.writable > y.writable
-    ours, theirs = x.gain * cost_of(geometry, y.moves), y.gain * cost_of(geometry, x.moves)
+    ours, theirs = x.gain * cost_of(params, y.moves), y.gain * cost_of(params, x.moves)
     if ours != theirs:
         return ours > theirs
     ties = _tie_of(x.mask), _tie_of(y.mask)
@@ -280,15 +292,16 @@ def beats(view, tree, a, b):
 
 
 @inlined
-def root_of(geometry, plane, tree):
-    return (tree * np.int64(geometry.planes) + plane) * 2 * geometry.tree_leaves
+def root_of(params, plane, tree):
+    return (tree * np.int64(params.planes) + plane) * 2 * params.tree_leaves
 
 
 @inlined
-def _repair(view, geometry, plane, tree, block, takes_part):
+def _repair(view, plane, tree, block, takes_part):
     """Set a block's leaf and repair its path, up to where another block wins as before."""
-    base = root_of(geometry, plane, tree)
-    node = block - plane * geometry.blocks + np.int64(geometry.tree_leaves)
+    params = view.params[0]
+    base = root_of(params, plane, tree)
+    node = block - plane * params.blocks + np.int64(params.tree_leaves)
     view.tree[base + node] = block if takes_part else -1
     while node > 1:
         a, b = np.int64(view.tree[base + node]), np.int64(view.tree[base + (node ^ 1)])
@@ -301,36 +314,38 @@ def _repair(view, geometry, plane, tree, block, takes_part):
 
 @kernel
 def _refresh(view, plane):
-    geometry = view.geometry[0]
+    params = view.params[0]
     block = np.int64(view.plane[plane].dirty_head)
     while block >= 0:
         best = view.best[block]
-        if geometry.groups == 0:  # with groups it is kept at every change
-            renew(view, geometry, block)
+        if params.groups == 0:  # with groups it is kept at every change
+            renew(view, block)
         indexed = (view.block[block].status & INDEXED) != 0  # a victim keeps its set for its group's sake
-        _repair(view, geometry, plane, VICTIMS, block, indexed and best.mask != NONE)
-        if geometry.placement == HOT_TO_VICTIMS:
-            _repair(view, geometry, plane, TARGETS, block, best.mask != NONE and best.writable > 0)
+        _repair(view, plane, VICTIMS, block, indexed and best.mask != NONE)
+        if params.placement == HOT_TO_VICTIMS:
+            _repair(view, plane, TARGETS, block, best.mask != NONE and best.writable > 0)
         best.dirty = 0
         block = np.int64(best.next_dirty)
     view.plane[plane].dirty_head = -1
 
 
 @inlined
-def refresh(dev, geometry, plane):
+def refresh(dev, plane):
     """Bring a plane's trees up to date."""
-    if geometry.tree_leaves > 0 and dev.plane[plane].dirty_head >= 0:
+    params = dev.params[0]
+    if params.tree_leaves > 0 and dev.plane[plane].dirty_head >= 0:
         _refresh(set_view(dev), plane)
 
 
 @inlined
 def best_of_plane(view, plane):
     """The block with the best set of a plane whose trees are up to date; -1 if there is none."""
-    geometry = view.geometry[0]
-    return np.int64(view.tree[root_of(geometry, plane, VICTIMS) + 1])
+    params = view.params[0]
+    return np.int64(view.tree[root_of(params, plane, VICTIMS) + 1])
 
 
 @inlined
-def best_target(view, geometry, plane):
+def best_target(view, plane):
     """The block of the pool that is to be erased next, as far as is known now; -1 if there is none."""
-    return np.int64(view.tree[root_of(geometry, plane, TARGETS) + 1])
+    params = view.params[0]
+    return np.int64(view.tree[root_of(params, plane, TARGETS) + 1])

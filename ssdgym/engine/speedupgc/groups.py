@@ -55,30 +55,30 @@ def rank_of(view, block):
 
 
 @inlined
-def exceeds(geometry, a, b):
+def exceeds(params, a, b):
     """Is rank ``a`` above rank ``b``, however ties are broken?"""
-    return a.gain * cost_of(geometry, b.moves) > b.gain * cost_of(geometry, a.moves)
+    return a.gain * cost_of(params, b.moves) > b.gain * cost_of(params, a.moves)
 
 
 @inlined
-def is_larger(geometry, a, b):
+def is_larger(params, a, b):
     """Does rank ``a`` stand above ``b``? Of equals the one whose best set is chosen first."""
-    ours, theirs = a.gain * cost_of(geometry, b.moves), b.gain * cost_of(geometry, a.moves)
+    ours, theirs = a.gain * cost_of(params, b.moves), b.gain * cost_of(params, a.moves)
     if ours != theirs:
         return ours > theirs
     return a.tie < b.tie if a.tie != b.tie else a.block < b.block
 
 
 @inlined
-def is_before(geometry, a, b, heap):
+def is_before(params, a, b, heap):
     """Does rank ``a`` stand nearer to the root than ``b``?"""
-    return is_larger(geometry, a, b) if heap == HIGH else is_larger(geometry, b, a)
+    return is_larger(params, a, b) if heap == HIGH else is_larger(params, b, a)
 
 
 @inlined
-def heap_base(geometry, number, heap):
+def heap_base(params, number, heap):
     """Where a heap begins."""
-    return (2 * np.int64(number) + heap) * (geometry.group_limit + 1)
+    return (2 * np.int64(number) + heap) * (params.group_limit + 1)
 
 
 @inlined
@@ -99,12 +99,13 @@ def _put(view, base, place, rank, heap):
 
 
 @inlined
-def _rise(view, geometry, base, place, rank, heap):
+def _rise(view, base, place, rank, heap):
     """Let an entry rise from a free place of its heap; returns where it stops."""
+    params = view.params[0]
     while place > 0:
         parent = (place - 1) >> 1
         above = entry_at(view, base + parent)
-        if not is_before(geometry, rank, above, heap):
+        if not is_before(params, rank, above, heap):
             break
         _put(view, base, place, above, heap)
         place = parent
@@ -112,8 +113,9 @@ def _rise(view, geometry, base, place, rank, heap):
 
 
 @inlined
-def _sink(view, geometry, base, size, place, rank, heap):
+def _sink(view, base, size, place, rank, heap):
     """Let an entry sink from a free place of its heap; returns where it stops."""
+    params = view.params[0]
     while True:
         child = 2 * place + 1
         if child >= size:
@@ -121,9 +123,9 @@ def _sink(view, geometry, base, size, place, rank, heap):
         below = entry_at(view, base + child)
         if child + 1 < size:
             other = entry_at(view, base + child + 1)
-            if is_before(geometry, other, below, heap):
+            if is_before(params, other, below, heap):
                 child, below = child + 1, other
-        if not is_before(geometry, below, rank, heap):
+        if not is_before(params, below, rank, heap):
             break
         _put(view, base, place, below, heap)
         place = child
@@ -131,63 +133,68 @@ def _sink(view, geometry, base, size, place, rank, heap):
 
 
 @inlined
-def _raise(view, geometry, number, place, rank, heap):
+def _raise(view, number, place, rank, heap):
     """Put an entry into its group's heap, at a place or nearer to the root."""
-    base = heap_base(geometry, number, heap)
-    _put(view, base, _rise(view, geometry, base, place, rank, heap), rank, heap)
+    params = view.params[0]
+    base = heap_base(params, number, heap)
+    _put(view, base, _rise(view, base, place, rank, heap), rank, heap)
 
 
 @inlined
-def _advance(view, geometry, number, place, rank, heap):
+def _advance(view, number, place, rank, heap):
     """A block's rank has moved towards the root: so does its entry, unless it is nearer already."""
-    base = heap_base(geometry, number, heap)
-    if is_before(geometry, rank, entry_at(view, base + place), heap):
-        _raise(view, geometry, number, place, rank, heap)
+    params = view.params[0]
+    base = heap_base(params, number, heap)
+    if is_before(params, rank, entry_at(view, base + place), heap):
+        _raise(view, number, place, rank, heap)
 
 
 @inlined
-def _remove_from_heap(view, geometry, number, place, heap):
+def _remove_from_heap(view, number, place, heap):
     """Fill the place of a block that leaves with the last one (``group_size`` is that without it already)."""
+    params = view.params[0]
     size = np.int64(view.group_size[number])
     if place < size:
-        base = heap_base(geometry, number, heap)
+        base = heap_base(params, number, heap)
         last = entry_at(view, base + size)
-        risen = _rise(view, geometry, base, place, last, heap)
+        risen = _rise(view, base, place, last, heap)
         if risen == place:
-            risen = _sink(view, geometry, base, size, place, last, heap)
+            risen = _sink(view, base, size, place, last, heap)
         _put(view, base, risen, last, heap)
 
 
 @inlined
-def _first_from(view, geometry, number, place, heap):
+def _first_from(view, number, place, heap):
     """The first rank of a heap, or of what stands below a place of it; the entries that come there are made
     right.
     """
-    base = heap_base(geometry, number, heap)
+    params = view.params[0]
+    base = heap_base(params, number, heap)
     size = np.int64(view.group_size[number])
     while True:
         entry = entry_at(view, base + place)
         rank = rank_of(view, entry.block)
         if rank.gain == entry.gain and rank.moves == entry.moves and rank.tie == entry.tie:
             return rank
-        _put(view, base, _sink(view, geometry, base, size, place, rank, heap), rank, heap)
+        _put(view, base, _sink(view, base, size, place, rank, heap), rank, heap)
 
 
 # -- membership
 
 
 @inlined
-def _bits_base(geometry, number, kind):
-    words, summary = words_of(np.int64(geometry.blocks))
+def _bits_base(params, number, kind):
+    words, summary = words_of(np.int64(params.blocks))
     return (2 * np.int64(number) + kind) * (words + summary)
 
 
 @inlined
-def _set_bit(view, geometry, number, kind, place, value):
-    base = _bits_base(geometry, number, kind)
+def _set_bit(view, number, kind, place, value):
+    params = view.params[0]
+    base = _bits_base(params, number, kind)
     word = place // _WORD
     bit = ONE << np.uint64(place % _WORD)
-    words, _ = words_of(np.int64(geometry.blocks))
+    words, _ = words_of(np.int64(params.blocks))
     summary = base + words + word // _WORD
     mark = ONE << np.uint64(word % _WORD)
     if value:
@@ -200,215 +207,226 @@ def _set_bit(view, geometry, number, kind, place, value):
 
 
 @inlined
-def writable_bit(view, geometry, plane, group, kind, block):
+def writable_bit(view, plane, group, kind, block):
     """Does a block stand among those of a group that can be written to (kind 0), or in their best set
     (kind 1)?
     """
-    place = block - plane * geometry.blocks
-    word = _bits_base(geometry, plane * geometry.groups + group, kind) + place // _WORD
+    params = view.params[0]
+    place = block - plane * params.blocks
+    word = _bits_base(params, plane * params.groups + group, kind) + place // _WORD
     return (view.group_bits[word] >> np.uint64(place % _WORD)) & ONE != NONE
 
 
 @inlined
-def _show(view, geometry, plane, block, writable):
+def _show(view, plane, block, writable):
     """Enter into the bits of the block's group how it can be written."""
-    number = plane * geometry.groups + view.best[block].group
-    place = block - plane * geometry.blocks
-    _set_bit(view, geometry, number, 0, place, writable >= WRITABLE)
-    _set_bit(view, geometry, number, 1, place, writable == WRITABLE_BEST)
+    params = view.params[0]
+    number = plane * params.groups + view.best[block].group
+    place = block - plane * params.blocks
+    _set_bit(view, number, 0, place, writable >= WRITABLE)
+    _set_bit(view, number, 1, place, writable == WRITABLE_BEST)
 
 
 @inlined
-def _leave(view, geometry, plane, block):
+def _leave(view, plane, block):
     """Take a block out of its group; its rank may have changed already."""
-    number = plane * geometry.groups + view.best[block].group
-    _show(view, geometry, plane, block, 0)
+    params = view.params[0]
+    number = plane * params.groups + view.best[block].group
+    _show(view, plane, block, 0)
     view.group_size[number] -= 1
-    _remove_from_heap(view, geometry, number, np.int64(view.best[block].low), LOW)
-    _remove_from_heap(view, geometry, number, np.int64(view.best[block].high), HIGH)
+    _remove_from_heap(view, number, np.int64(view.best[block].low), LOW)
+    _remove_from_heap(view, number, np.int64(view.best[block].high), HIGH)
 
 
 @inlined
-def _join(view, geometry, plane, block, group):
+def _join(view, plane, block, group):
     """Add a block to a group."""
-    number = plane * geometry.groups + group
+    params = view.params[0]
+    number = plane * params.groups + group
     size = np.int64(view.group_size[number])
     view.group_size[number] = size + 1
     view.best[block].group = group
     rank = rank_of(view, block)
-    _raise(view, geometry, number, size, rank, LOW)
-    _raise(view, geometry, number, size, rank, HIGH)
-    _show(view, geometry, plane, block, view.best[block].writable)
+    _raise(view, number, size, rank, LOW)
+    _raise(view, number, size, rank, HIGH)
+    _show(view, plane, block, view.best[block].writable)
 
 
 # -- Algorithm 1
 
 
 @inlined
-def _lowest_but(view, geometry, number, block):
+def _lowest_but(view, number, block):
     """The smallest rank of a group, ``block`` left out."""
+    params = view.params[0]
     size = np.int64(view.group_size[number])
     none = Rank(np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
     if size == 0:
         return none
-    root = _first_from(view, geometry, number, 0, LOW)
+    root = _first_from(view, number, 0, LOW)
     if root.block != block:
         return root
     if size == 1:
         return none
-    left = _first_from(view, geometry, number, 1, LOW)
+    left = _first_from(view, number, 1, LOW)
     if size == 2:
         return left
-    right = _first_from(view, geometry, number, 2, LOW)
-    return left if is_larger(geometry, right, left) else right
+    right = _first_from(view, number, 2, LOW)
+    return left if is_larger(params, right, left) else right
 
 
 @inlined
-def _stands_above(view, geometry, plane, rank, group):
+def _stands_above(view, plane, rank, group):
     """Is a block's rank above the smallest one of a group (in which it does not count itself)?"""
-    lowest = _lowest_but(view, geometry, plane * geometry.groups + group, rank.block)
-    return lowest.block >= 0 and exceeds(geometry, rank, lowest)
+    params = view.params[0]
+    lowest = _lowest_but(view, plane * params.groups + group, rank.block)
+    return lowest.block >= 0 and exceeds(params, rank, lowest)
 
 
 @inlined
-def _group_for(view, geometry, plane, rank):
+def _group_for(view, plane, rank):
     """The highest group whose smallest rank is below that of a block (which does not count), else the first.
 
     Ranks rise from group to group, so the search starts where the block was; an empty group is passed over.
     """
+    params = view.params[0]
     group = np.int64(view.best[rank.block].group)
-    for higher in range(group + 1, geometry.groups):
-        if _stands_above(view, geometry, plane, rank, higher):
+    for higher in range(group + 1, params.groups):
+        if _stands_above(view, plane, rank, higher):
             group = np.int64(higher)
-        elif view.group_size[plane * geometry.groups + higher] > 0:
+        elif view.group_size[plane * params.groups + higher] > 0:
             break
-    while group > 0 and not _stands_above(view, geometry, plane, rank, group):
+    while group > 0 and not _stands_above(view, plane, rank, group):
         group -= 1
     return group
 
 
 @inlined
-def _has_room_below(view, geometry, plane, group):
+def _has_room_below(view, plane, group):
+    params = view.params[0]
+    found = False
     for lower in range(group):
-        if view.group_size[plane * geometry.groups + lower] < geometry.group_limit:
-            return True
-    return False
+        found = found or view.group_size[plane * params.groups + lower] < params.group_limit
+    return found
 
 
 @inlined
-def _insert(view, geometry, plane, block, group):
+def _insert(view, plane, block, group):
     """Add a block to a group; what is too much moves down, or up where all groups below are full."""
-    first = plane * geometry.groups
-    full = view.group_size[first + group] == geometry.group_limit
-    if full and _has_room_below(view, geometry, plane, group):
-        while view.group_size[first + group] == geometry.group_limit:
-            evicted = _first_from(view, geometry, first + group, 0, LOW).block
-            _leave(view, geometry, plane, evicted)
-            _join(view, geometry, plane, block, group)
+    params = view.params[0]
+    first = plane * params.groups
+    full = view.group_size[first + group] == params.group_limit
+    if full and _has_room_below(view, plane, group):
+        while view.group_size[first + group] == params.group_limit:
+            evicted = _first_from(view, first + group, 0, LOW).block
+            _leave(view, plane, evicted)
+            _join(view, plane, block, group)
             block = evicted
             group -= 1
-        _join(view, geometry, plane, block, group)
+        _join(view, plane, block, group)
         return
-    _join(view, geometry, plane, block, group)
-    while view.group_size[first + group] > geometry.group_limit:
-        block = _first_from(view, geometry, first + group, 0, HIGH).block
-        _leave(view, geometry, plane, block)
+    _join(view, plane, block, group)
+    while view.group_size[first + group] > params.group_limit:
+        block = _first_from(view, first + group, 0, HIGH).block
+        _leave(view, plane, block)
         group += 1
-        _join(view, geometry, plane, block, group)
+        _join(view, plane, block, group)
 
 
 @kernel
 def _reclassify(view, block, change, s):
-    geometry = view.geometry[0]
+    params = view.params[0]
     plane = np.int64(view.block[block].plane)
     best = view.best[block]
     before, was_writable = rank_of(view, block), best.writable
-    unit = np.int64(block) * geometry.sub_blocks + s
-    if change == ANYTHING or view.sub_block[unit].written == geometry.pages_per_sub_block:
-        find_first(view, geometry, block)
+    sub = np.int64(block) * params.sub_blocks + s
+    if change == ANYTHING or view.sub_block[sub].written == params.pages_per_sub_block:
+        find_first(view, block)
     if change == ANYTHING:
-        renew(view, geometry, block)
+        renew(view, block)
     else:
-        renew_after(view, geometry, block, s, change == PROGRAMMED)
+        renew_after(view, block, s, change == PROGRAMMED)
     rank = rank_of(view, block)
-    group = _group_for(view, geometry, plane, rank)
+    group = _group_for(view, plane, rank)
     if group != best.group:
-        _leave(view, geometry, plane, block)
-        _insert(view, geometry, plane, block, group)
+        _leave(view, plane, block)
+        _insert(view, plane, block, group)
         return
-    number = plane * geometry.groups + group
-    if is_larger(geometry, rank, before):
-        _advance(view, geometry, number, np.int64(best.high), rank, HIGH)
-    elif is_larger(geometry, before, rank):
-        _advance(view, geometry, number, np.int64(best.low), rank, LOW)
+    number = plane * params.groups + group
+    if is_larger(params, rank, before):
+        _advance(view, number, np.int64(best.high), rank, HIGH)
+    elif is_larger(params, before, rank):
+        _advance(view, number, np.int64(best.low), rank, LOW)
     if best.writable != was_writable:
-        _show(view, geometry, plane, block, best.writable)
+        _show(view, plane, block, best.writable)
 
 
 @merged
-def reclassify(dev, geometry, block, change, s):
+def reclassify(dev, block, change, s):
     """A block (no victim) has changed, by one page of sub-block ``s`` unless ANYTHING has happened: find its
     best set, its rank and its group anew.
     """
-    if geometry.groups > 0:
+    params = dev.params[0]
+    if params.groups > 0:
         _reclassify(group_view(dev), np.int64(block), change, np.int64(s))
 
 
 @kernel
 def _withdraw(view, block):
-    geometry = view.geometry[0]
-    _show(view, geometry, np.int64(view.block[block].plane), block, 0)
+    _show(view, np.int64(view.block[block].plane), block, 0)
     view.best[block].writable = 0
 
 
 @merged
-def withdraw(dev, geometry, block):
+def withdraw(dev, block):
     """A block becomes a victim: it keeps its place in its group, but nothing is written to it."""
-    if geometry.groups > 0:
+    params = dev.params[0]
+    if params.groups > 0:
         _withdraw(group_view(dev), np.int64(block))
 
 
 @kernel
 def form_groups(view, plane):
     """Deal the blocks of an empty plane to its groups in turn: all ranks are the same."""
-    geometry = view.geometry[0]
-    for place in range(geometry.blocks):
-        block = np.int64(plane) * geometry.blocks + place
-        renew(view, geometry, block)
-        _join(view, geometry, plane, block, place % geometry.groups)
+    params = view.params[0]
+    for place in range(params.blocks):
+        block = np.int64(plane) * params.blocks + place
+        renew(view, block)
+        _join(view, plane, block, place % params.groups)
 
 
 @kernel
 def _refresh_groups(view, plane):
-    geometry = view.geometry[0]
+    params = view.params[0]
     winner = Rank(np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
-    for lower in range(geometry.groups):
-        number = plane * geometry.groups + geometry.groups - 1 - lower
+    for lower in range(params.groups):
+        number = plane * params.groups + params.groups - 1 - lower
         if view.group_size[number] == 0:
             continue
-        if winner.block < 0 or is_larger(geometry, entry_at(view, heap_base(geometry, number, HIGH)), winner):
-            rank = _first_from(view, geometry, number, 0, HIGH)
-            if winner.block < 0 or is_larger(geometry, rank, winner):
+        if winner.block < 0 or is_larger(params, entry_at(view, heap_base(params, number, HIGH)), winner):
+            rank = _first_from(view, number, 0, HIGH)
+            if winner.block < 0 or is_larger(params, rank, winner):
                 winner = rank
 
 
 @merged
-def refresh_groups(dev, geometry, plane):
+def refresh_groups(dev, plane):
     """Make sure of the largest rank of a plane whose ranks are benefits, for :func:`best_of_groups`."""
-    if geometry.groups > 0 and geometry.tree_leaves == 0:
+    params = dev.params[0]
+    if params.groups > 0 and params.tree_leaves == 0:
         _refresh_groups(group_view(dev), plane)
 
 
 @inlined
 def best_of_groups(view, plane):
     """The block with the best set of a plane whose groups are refreshed; -1 if there is none."""
-    geometry = view.geometry[0]
+    params = view.params[0]
     winner = Rank(np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
-    for group in range(geometry.groups):
-        number = plane * geometry.groups + group
+    for group in range(params.groups):
+        number = plane * params.groups + group
         if view.group_size[number] > 0:
-            root = entry_at(view, heap_base(geometry, number, HIGH))
-            if winner.block < 0 or is_larger(geometry, root, winner):
+            root = entry_at(view, heap_base(params, number, HIGH))
+            if winner.block < 0 or is_larger(params, root, winner):
                 winner = root
     return winner.block if winner.gain > 0 else np.int64(-1)
 
@@ -417,15 +435,16 @@ def best_of_groups(view, plane):
 
 
 @inlined
-def first_of(view, geometry, plane, group, kind):
+def first_of(view, plane, group, kind):
     """The lowest block of a group that can be written to (kind 0), or in its best set (kind 1); -1 if
     none.
     """
-    base = _bits_base(geometry, plane * geometry.groups + group, kind)
-    words, summary = words_of(np.int64(geometry.blocks))
+    params = view.params[0]
+    base = _bits_base(params, plane * params.groups + group, kind)
+    words, summary = words_of(np.int64(params.blocks))
     for k in range(summary):
         mark = view.group_bits[base + words + k]
         if mark != NONE:
             word = k * _WORD + np.int64(lowest_bit(mark))
-            return plane * geometry.blocks + word * _WORD + np.int64(lowest_bit(view.group_bits[base + word]))
+            return plane * params.blocks + word * _WORD + np.int64(lowest_bit(view.group_bits[base + word]))
     return np.int64(-1)

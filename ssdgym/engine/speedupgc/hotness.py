@@ -17,9 +17,9 @@ _ONE = np.uint64(1)
 
 
 @inlined
-def _counter(geometry, row, hashed):
+def _counter(params, row, hashed):
     """Number of the counter of a page, given the hash of its number, in a row of the table."""
-    return row * geometry.counters + below(mix(hashed + GOLDEN * np.uint64(row + 1)), geometry.counters)
+    return row * params.counters + below(mix(hashed + GOLDEN * np.uint64(row + 1)), params.counters)
 
 
 @inlined
@@ -28,22 +28,22 @@ def _value(hotness, counter):
 
 
 @kernel
-def _degree(hotness, geometry, lpn):
+def _degree(hotness, params, lpn):
     """The smallest counter of a page."""
     hashed = mix(GOLDEN * np.uint64(lpn + 1))
     degree = SATURATED
-    for row in range(geometry.hashes):
-        degree = min(degree, _value(hotness, _counter(geometry, row, hashed)))
+    for row in range(params.hashes):
+        degree = min(degree, _value(hotness, _counter(params, row, hashed)))
     return degree
 
 
 @kernel
-def _raise_counters(hotness, geometry, lpn):
+def _raise_counters(hotness, params, lpn):
     """One more update of a page; returns its degree with it."""
     hashed = mix(GOLDEN * np.uint64(lpn + 1))
     degree = SATURATED
-    for row in range(geometry.hashes):
-        counter = _counter(geometry, row, hashed)
+    for row in range(params.hashes):
+        counter = _counter(params, row, hashed)
         value = _value(hotness, counter)
         if value < SATURATED:
             value += _ONE
@@ -59,26 +59,29 @@ def _decay(hotness):
 
 
 @inlined
-def _group_of(geometry, degree):
-    return np.int64((geometry.group_of_degree >> (np.uint64(4) * degree)) & SATURATED)
+def _group_of(params, degree):
+    return np.int64((params.group_of_degree >> (np.uint64(4) * degree)) & SATURATED)
 
 
 @inlined
-def count_update(dev, geometry, run, lpn):
+def count_update(dev, lpn):
     """A page of the host is written: its counters rise, and all decay when the period is over.
 
     Returns its hotness group, counted from 1; 0 for a cold page.
     """
-    degree = _raise_counters(dev.hotness, geometry, lpn)
-    run.hotness_updates += 1
-    if run.hotness_updates == geometry.decay_period:
-        run.hotness_updates = 0
+    params = dev.params[0]
+    control = dev.control[0]
+    degree = _raise_counters(dev.hotness, params, lpn)
+    control.hotness_updates += 1
+    if control.hotness_updates == params.decay_period:
+        control.hotness_updates = 0
         _decay(dev.hotness)
-        degree = _degree(dev.hotness, geometry, lpn)
-    return _group_of(geometry, degree)
+        degree = _degree(dev.hotness, params, lpn)
+    return _group_of(params, degree)
 
 
 @inlined
-def hotness_group(dev, geometry, lpn):
+def hotness_group(dev, lpn):
     """The hotness group of a page as it is, counted from 1; 0 for a cold one."""
-    return _group_of(geometry, _degree(dev.hotness, geometry, lpn))
+    params = dev.params[0]
+    return _group_of(params, _degree(dev.hotness, params, lpn))

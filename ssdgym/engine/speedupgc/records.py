@@ -43,7 +43,7 @@ WRITABLE, WRITABLE_BEST = 1, 2
 class SetView(NamedTuple):
     """What the bookkeeping of best sets works on, as a :class:`PolicyView` is for policies."""
 
-    geometry: Any
+    params: Any
     plane: Any
     block: Any
     sub_block: Any
@@ -54,7 +54,7 @@ class SetView(NamedTuple):
 class GroupView(NamedTuple):
     """What the bookkeeping of block groups works on. It is called for every page, so every field counts."""
 
-    geometry: Any
+    params: Any
     block: Any
     sub_block: Any
     best: Any
@@ -67,7 +67,7 @@ class GroupView(NamedTuple):
 def set_view(dev):
     """The part of a device that the bookkeeping of best sets works on; nothing is copied."""
     return SetView(
-        dev.geometry,
+        dev.params,
         dev.plane,
         dev.block,
         dev.sub_block,
@@ -79,6 +79,4 @@ def set_view(dev):
 @inlined
 def group_view(dev):
     """The part of a device that the bookkeeping of block groups works on; nothing is copied."""
-    return GroupView(
-        dev.geometry, dev.block, dev.sub_block, dev.best, dev.group_size, dev.heap, dev.group_bits
-    )
+    return GroupView(dev.params, dev.block, dev.sub_block, dev.best, dev.group_size, dev.heap, dev.group_bits)

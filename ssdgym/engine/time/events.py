@@ -19,9 +19,10 @@ NEVER = np.int64(2**62)
 
 
 @inlined
-def _set_leaf(dev, geometry, resource, key):
+def _set_leaf(dev, resource, key):
     """Set a leaf and the minima on the way to the root."""
-    leaves = np.int64(1) << np.int64(geometry.leaf_bits)
+    params = dev.params[0]
+    leaves = np.int64(1) << np.int64(params.leaf_bits)
     node = resource + leaves
     dev.event[node] = key
     while node > 1:
@@ -31,78 +32,87 @@ def _set_leaf(dev, geometry, resource, key):
 
 
 @inlined
-def latest_ns(geometry):
+def latest_ns(params):
     """When a device stops: every command that starts before this ends at a time that fits a key."""
-    return np.int64(1) << (np.int64(62) - geometry.leaf_bits)
+    return np.int64(1) << (np.int64(62) - params.leaf_bits)
 
 
 @inlined
-def schedule(dev, geometry, time_ns, resource):
+def schedule(dev, time_ns, resource):
     """Set the resource's event. Its key is time and resource in one number, so that a minimum is all there is
     to compare.
     """
-    _set_leaf(dev, geometry, resource, (time_ns << np.int64(geometry.leaf_bits)) | resource)
+    params = dev.params[0]
+    _set_leaf(dev, resource, (time_ns << np.int64(params.leaf_bits)) | resource)
 
 
 @inlined
-def next_event_ns(dev, geometry):
+def next_event_ns(dev):
     """When the first event is due, NEVER if there is none."""
+    params = dev.params[0]
     key = dev.event[1]
     if key == NO_EVENT:
         return NEVER
-    return key >> np.int64(geometry.leaf_bits)
+    return key >> np.int64(params.leaf_bits)
 
 
 @inlined
-def take_event(dev, geometry):
+def take_event(dev):
     """Remove the first event and return its resource."""
-    resource = dev.event[1] & ((np.int64(1) << np.int64(geometry.leaf_bits)) - 1)
-    _set_leaf(dev, geometry, resource, NO_EVENT)
+    params = dev.params[0]
+    resource = dev.event[1] & ((np.int64(1) << np.int64(params.leaf_bits)) - 1)
+    _set_leaf(dev, resource, NO_EVENT)
     return resource
 
 
 @inlined
-def make_ready(dev, geometry, run, die_number):
+def make_ready(dev, die_number):
     """Put a die at the tail of the ready queue, unless it is in it."""
+    params = dev.params[0]
+    control = dev.control[0]
     die = dev.die[die_number]
     if die.ready:
         return
     die.ready = 1
-    position = run.ready_head + run.ready_count
-    if position >= geometry.dies:
-        position -= geometry.dies
+    position = control.ready_head + control.ready_count
+    if position >= params.dies:
+        position -= params.dies
     dev.ready[position] = die_number
-    run.ready_count += 1
+    control.ready_count += 1
 
 
 @inlined
-def take_ready(dev, geometry, run):
+def take_ready(dev):
     """Take the die at the head of the ready queue (which is not empty)."""
-    die_number = np.int64(dev.ready[run.ready_head])
-    run.ready_head += 1
-    if run.ready_head == geometry.dies:
-        run.ready_head = 0
-    run.ready_count -= 1
+    params = dev.params[0]
+    control = dev.control[0]
+    die_number = np.int64(dev.ready[control.ready_head])
+    control.ready_head += 1
+    if control.ready_head == params.dies:
+        control.ready_head = 0
+    control.ready_count -= 1
     dev.die[die_number].ready = 0
     return die_number
 
 
 @inlined
-def channel_is_free(geometry, dev, die_number, now):
+def channel_is_free(dev, die_number, now):
     """Can the die have its channel at once?"""
-    channel = dev.channel[remainder(die_number, geometry.channels)]
+    params = dev.params[0]
+    channel = dev.channel[remainder(die_number, params.channels)]
     return channel.free_at <= now and channel.waiter_head < 0
 
 
 @inlined
-def wait_for_channel(dev, geometry, die_number):
+def wait_for_channel(dev, die_number):
     """Join the channel's queue; the first to wait schedules the channel's next event."""
-    number = remainder(die_number, geometry.channels)
+    params = dev.params[0]
+    number = remainder(die_number, params.channels)
     channel = dev.channel[number]
     dev.die[die_number].next_waiter = -1
     if channel.waiter_head < 0:
         channel.waiter_head = die_number
-        schedule(dev, geometry, channel.free_at, number)
+        schedule(dev, channel.free_at, number)
     else:
         dev.die[channel.waiter_tail].next_waiter = die_number
     channel.waiter_tail = die_number

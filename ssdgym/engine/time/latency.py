@@ -66,13 +66,12 @@ def _replace_least(heap, value):
 @inlined
 def record_latency(dev, op, serial, latency_ns):
     """Keep the latency of a finished read (op 0) or write (op 1)."""
-    run = dev.run[0]
     if op == READ:
-        run.read_latency_sum_ns += latency_ns
+        dev.counters[0].read_latency_sum_ns += latency_ns
     else:
-        run.write_latency_sum_ns += latency_ns
-    if latency_ns > dev.geometry[0].slow_ns:
-        run.slow_requests += 1
+        dev.counters[0].write_latency_sum_ns += latency_ns
+    if latency_ns > dev.params[0].slow_ns:
+        dev.counters[0].slow_requests += 1
     if serial < dev.latency.shape[0]:
         record = dev.latency[serial]
         record.ns = latency_ns

@@ -10,45 +10,48 @@ from ssdgym.requests import READ, WRITE
 
 
 @inlined
-def take_slot(dev, run, op, arrival_ns, pages):
+def take_slot(dev, op, arrival_ns, pages):
     """Give a request a slot. One is free while a transaction is: a request in flight holds one of those."""
-    number = np.int64(run.free_slot)
+    control = dev.control[0]
+    number = np.int64(control.free_slot)
     slot = dev.slot[number]
-    run.free_slot = slot.next
+    control.free_slot = slot.next
     slot.op = op
     slot.arrival_ns = arrival_ns
     slot.remaining = pages
-    slot.serial = run.serial
-    run.serial += 1
-    run.outstanding += 1
+    slot.serial = control.serial
+    control.serial += 1
+    control.outstanding += 1
     if op == WRITE:
-        run.outstanding_writes += 1
+        control.outstanding_writes += 1
     return number
 
 
 @inlined
-def page_done(dev, run, slot_number):
+def page_done(dev, slot_number):
     """One page of a request is done; the last one completes it."""
+    control = dev.control[0]
     slot = dev.slot[slot_number]
     slot.remaining -= 1
     if slot.remaining > 0:
         return
     if slot.op == READ or slot.op == WRITE:
-        record_latency(dev, np.int64(slot.op), slot.serial, run.now - slot.arrival_ns)
+        record_latency(dev, np.int64(slot.op), slot.serial, control.now - slot.arrival_ns)
     if slot.op == WRITE:
-        run.outstanding_writes -= 1
-    run.outstanding -= 1
-    slot.next = run.free_slot
-    run.free_slot = slot_number
+        control.outstanding_writes -= 1
+    control.outstanding -= 1
+    slot.next = control.free_slot
+    control.free_slot = slot_number
 
 
 @inlined
-def take_transaction(dev, run, lpn, version, slot_number, rmw):
+def take_transaction(dev, lpn, version, slot_number, rmw):
     """Give a page of a request one of the places (the caller has seen that one is free)."""
-    number = np.int64(run.free_transaction)
+    control = dev.control[0]
+    number = np.int64(control.free_transaction)
     transaction = dev.transaction[number]
-    run.free_transaction = transaction.next
-    run.free_transactions -= 1
+    control.free_transaction = transaction.next
+    control.free_transactions -= 1
     transaction.lpn = lpn
     transaction.version = version
     transaction.slot = slot_number
@@ -57,13 +60,14 @@ def take_transaction(dev, run, lpn, version, slot_number, rmw):
 
 
 @inlined
-def transaction_done(dev, run, number):
+def transaction_done(dev, number):
     """Return a transaction's place and tell its request."""
+    control = dev.control[0]
     transaction = dev.transaction[number]
-    transaction.next = run.free_transaction
-    run.free_transaction = number
-    run.free_transactions += 1
-    page_done(dev, run, np.int64(transaction.slot))
+    transaction.next = control.free_transaction
+    control.free_transaction = number
+    control.free_transactions += 1
+    page_done(dev, np.int64(transaction.slot))
 
 
 @inlined
@@ -107,10 +111,10 @@ def pop_write(dev, queue):
 
 
 @inlined
-def writes_done(dev, run, first, pages):
+def writes_done(dev, first, pages):
     """The pages of a write command, linked to each other, are programmed."""
     number = first
     for _ in range(pages):
         following = np.int64(dev.transaction[number].next)
-        transaction_done(dev, run, number)
+        transaction_done(dev, number)
         number = following

@@ -338,7 +338,7 @@ def test_until_gc__every_plane_has_collected_under_the_policy_itself_and_no_time
         # It ends soon after the first collection: nothing has been collected many times over.
         assert count < geometry.physical_pages * 1.2
         assert (sim.now_ns, sim.metrics()["host_pages_written"]) == (0, 0)
-        assert sim.state.geometry["timed"][0, 0] == 1
+        assert sim.state.params["timed"][0, 0] == 1
     assert not sims[0].same_as(sims[2])
     again = Simulator("tiny", policy="greedy", seed=5)
     write_until_collecting(again, 1)
