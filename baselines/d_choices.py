@@ -5,7 +5,12 @@ from ssdgym.policy import POLICY_STREAM, random_eligible, victim_policy, whole_b
 DRAWS_PER_CHOICE = 65
 
 
-@victim_policy("d_choices", source="Van Houdt, SIGMETRICS 2013", parameters={"d": 10}, least={"d": 1})
+@victim_policy(
+    "d_choices",
+    source="Van Houdt, SIGMETRICS 2013, but drawn from the blocks with an invalid page",
+    parameters={"d": 10},
+    least={"d": 1},
+)
 def d_choices(dev, plane, parameters, choice):
     """Of ``d`` random blocks with invalid pages the one with most, the first drawn of equals."""
     best = random_eligible(dev, plane, POLICY_STREAM, 0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.special import lambertw
 
 from ssdgym.simulator import Recording, Simulator
@@ -59,12 +60,63 @@ def test_fifo__lambert_w_formula(utilisation: float) -> None:
     assert measured == pytest.approx(fifo_formula(utilisation), rel=0.015)
 
 
+def d_choices_formula(utilisation: float, pages_per_block: int, d: int) -> float:
+    """Van Houdt's mean field (SIGMETRICS 2013), draws among the blocks with an invalid page only.
+
+    With write amplification `a` a block gains its first invalid page as often as one is filled, so a share of
+    `a u / b` has none. Of the others, those with `i` valid pages leave by an invalidation as often as victims
+    with fewer are replaced: `i x_i = a u (1 - (share with at least i)**d)`.
+    """
+
+    def valid_pages(amplification: float) -> float:
+        flow = amplification * utilisation
+        eligible = 1 - flow / pages_per_block
+        total, at_least = flow, 0.0
+        for valid in range(pages_per_block - 1, 0, -1):
+            share = brentq(
+                lambda x, i=valid, more=at_least: i * x - flow * (1 - ((more + x) / eligible) ** d),
+                0,
+                eligible - at_least,
+            )
+            total += valid * share
+            at_least += share
+        return total
+
+    largest = 1 / (1 - utilisation * (1 - 1 / pages_per_block)) + 1e-9
+    return float(brentq(lambda a: valid_pages(a) - utilisation * pages_per_block, 1.0, largest))
+
+
 @pytest.mark.parametrize("policy", ["random", "d_choices(d=1)"])
 @pytest.mark.parametrize("utilisation", [0.6, 0.7, 0.8])
 def test_random__one_over_one_minus_u(policy: str, utilisation: float) -> None:
     """Van Houdt, SIGMETRICS 2013. Blocks are large, so that hardly one is without an invalid page."""
     measured = steady(policy, blocks=1000, pages_per_block=512, utilisation=utilisation, writes=3_000_000)
     assert measured == pytest.approx(1 / (1 - utilisation), rel=0.015)
+
+
+@pytest.mark.parametrize("policy", ["random", "d_choices(d=1)"])
+@pytest.mark.parametrize(("utilisation", "pages_per_block"), [(0.85, 32), (0.8, 16)])
+def test_random__small_blocks__formula_without_blocks_that_are_all_valid(
+    policy: str, utilisation: float, pages_per_block: int
+) -> None:
+    """`1 / (1 - u (1 - 1/b))`; with `1 / (1 - u)`, 18 and 25 % more."""
+    expected = 1 / (1 - utilisation * (1 - 1 / pages_per_block))
+    measured = steady(
+        policy, blocks=4000, pages_per_block=pages_per_block, utilisation=utilisation, writes=1_000_000
+    )
+    assert measured == pytest.approx(expected, rel=0.005)
+
+
+@pytest.mark.parametrize("d", [2, 5, 10])
+def test_d_choices__small_blocks__mean_field_without_blocks_that_are_all_valid(d: int) -> None:
+    measured = steady(
+        f"d_choices(d={d})", blocks=4000, pages_per_block=32, utilisation=0.85, writes=1_000_000
+    )
+    assert measured == pytest.approx(d_choices_formula(0.85, 32, d), rel=0.005)
+
+
+def test_d_choices_formula__one_choice__is_that_of_random() -> None:
+    assert d_choices_formula(0.85, 32, 1) == pytest.approx(1 / (1 - 0.85 * 31 / 32))
 
 
 def test_random__small_blocks__below_the_formula_by_the_share_of_blocks_that_are_no_victims() -> None:
