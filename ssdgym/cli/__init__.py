@@ -1,6 +1,6 @@
 """The command line: ``ssdgym run | evaluate | replay | validate | report | train | tune | trace | ...``.
 
-Exit codes: 0 done, 1 something failed that was to be told (a check of ``doctor``, a cell of ``evaluate``, a
+Exit codes: 0 done, 1 something failed that was to be told (a check of ``doctor``, a run of ``evaluate``, a
 trial of ``tune``, a result that does not reproduce), 2 wrong input (one sentence on stderr), 130 interrupted.
 Commands import what they need when they run, so that ``ssdgym --help`` answers at once.
 """
@@ -27,10 +27,13 @@ from ssdgym.cli.run import run
 from ssdgym.cli.trace import trace
 from ssdgym.cli.train import train
 from ssdgym.cli.tune import tune
+from ssdgym.deprecation import warn_renamed
 from ssdgym.errors import SsdgymError
 
 WRONG_INPUT = 2
 INTERRUPTED = 130
+#: Former names of options; they are accepted with a warning.
+OLD_OPTIONS = {"--settle": "--warmup"}
 
 app = typer.Typer(
     name="ssdgym",
@@ -66,8 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: in place of those the process was started with.
     """
+    words = [_present_option(word) for word in (sys.argv[1:] if arguments is None else arguments)]
     try:
-        status = app(args=arguments, prog_name="ssdgym", standalone_mode=False)
+        status = app(args=words, prog_name="ssdgym", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
         return _refuse(error.format_message())
@@ -81,6 +85,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _discard_output()
         return _refuse("no space is left on the device that is written to; free some")
     return status if isinstance(status, int) else 0
+
+
+def _present_option(word: str) -> str:
+    """Return a word of the command line with an old name of an option replaced by the present one."""
+    option, equals, value = word.partition("=")
+    if option not in OLD_OPTIONS:
+        return word
+    warn_renamed(option, OLD_OPTIONS[option], stacklevel=4)
+    return OLD_OPTIONS[option] + equals + value
 
 
 def _discard_output() -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ssdgym.cli.console import compile_note, progress_note
-from ssdgym.cli.evaluate import report, run_cells
+from ssdgym.cli.evaluate import report, run_runs
 from ssdgym.cli.options import AsJson, Out
 from ssdgym.cli.train import learning
 
@@ -47,6 +47,6 @@ def demo(
     compile_note(quiet=as_json)
     progress_note(f"1/2 training for {config.total_decisions:,} decisions", quiet=as_json)
     agent = train(config, out / "training", progress=not as_json, overwrite=True)
-    cells = plan.cells(agent, objective=str(config.environment.kwargs.get("objective", "")))
-    progress_note(f"2/2 comparing on {seeds} held-out seeds, {len(cells)} runs", quiet=as_json)
-    report(run_cells(cells, workers, quiet=as_json), [LEARNED], out, as_json=as_json)
+    runs = plan.runs(agent, objective=str(config.environment.kwargs.get("objective", "")))
+    progress_note(f"2/2 comparing on {seeds} held-out seeds, {len(runs)} runs", quiet=as_json)
+    report(run_runs(runs, workers, quiet=as_json), [LEARNED], out, as_json=as_json)

@@ -23,11 +23,11 @@ from ssdgym.errors import SsdgymError
 if TYPE_CHECKING:
     from ssdgym.config.experiment import ExperimentConfig
     from ssdgym.experiments.results import Result
-    from ssdgym.experiments.runs.evaluate import Cell
     from ssdgym.experiments.runs.grid import Failure, Grid, Report, Runner
+    from ssdgym.experiments.runs.run_spec import RunSpec
     from ssdgym.experiments.runs.store import Store
 
-#: Exit code where some cell could not be run.
+#: Exit code where a run failed.
 SOME_FAILED = 1
 
 #: What is run without an experiment, where no option says otherwise.
@@ -37,7 +37,7 @@ DEFAULTS: dict[str, Any] = {
     "policies": ["random", "fifo", "greedy", "d_choices", "windowed_greedy", "cost_benefit"],
     "seeds": "1000-1004",
     "host_pages": 500_000,
-    "settle": 50_000,
+    "warmup": 50_000,
 }
 
 
@@ -67,7 +67,7 @@ def evaluate(
     host_pages: Annotated[
         int | None, typer.Option(min=1, help="Host pages per run. Default: 500000.")
     ] = None,
-    settle: Annotated[
+    warmup: Annotated[
         int | None, typer.Option(min=0, help="Host pages before them, not measured. Default: 50000.")
     ] = None,
     ftl: Ftl = None,
@@ -119,7 +119,7 @@ def evaluate(
         "agents": agent,
         "seeds": None if seeds is None else parse_seeds(seeds),
         "host_pages": host_pages,
-        "settle": settle,
+        "warmup": warmup,
         "preconditioning": preconditioning,
         "ftls": [dict(parse_ftl(ftl))] if ftl else None,
     }
@@ -165,11 +165,11 @@ def run_stored(grid: Grid, store: Store, folder: Path, runner: Runner, *, quiet:
         advance_to(bar, finished, total)
 
     try:
-        with progress_bar("cells", quiet=quiet) as bar:
+        with progress_bar("runs", quiet=quiet) as bar:
             return run_grid(grid, store, runner, advance)
     except KeyboardInterrupt:
         progress_note(
-            f"interrupted: {done} of {len(grid.cells)} cells are finished and kept in {folder}; the same "
+            f"interrupted: {done} of {len(grid.runs)} runs are finished and kept in {folder}; the same "
             "command goes on from there",
             quiet=False,
         )
@@ -180,15 +180,15 @@ def _tell_stored(grid: Grid, store: Store, *, quiet: bool) -> None:
     finished = store.finished(grid.keys)
     if finished:
         done = sum(key in finished for key in grid.keys)
-        progress_note(f"{done} of {len(grid.keys)} cells are finished already", quiet=quiet)
+        progress_note(f"{done} of {len(grid.keys)} runs are finished already", quiet=quiet)
     same, other = store.others(grid.keys)
     if same:
         progress_note(
-            f"{same} finished cells belong to another grid; they are kept, not reported", quiet=quiet
+            f"{same} finished runs belong to another grid; they are kept, not reported", quiet=quiet
         )
     if other:
         progress_note(
-            f"{other} finished cells are of another version or engine; they are kept, not reused", quiet=quiet
+            f"{other} finished runs are of another version or engine; they are kept, not reused", quiet=quiet
         )
 
 
@@ -215,7 +215,7 @@ def _finish(found: Report, learned: Sequence[str], folder: Path, *, as_json: boo
     for failure in found.failures:
         progress_note(f"failed: {failure}", quiet=False)
     progress_note(
-        f"{len(found.failures)} of {len(found.failures) + len(found.results)} cells failed, so there is no "
+        f"{len(found.failures)} of {len(found.failures) + len(found.results)} runs failed, so there is no "
         "table; the same command tries them again and repeats nothing else",
         quiet=False,
     )
@@ -223,25 +223,24 @@ def _finish(found: Report, learned: Sequence[str], folder: Path, *, as_json: boo
 
 
 def _names(failure: Failure) -> dict[str, Any]:
-    cell = failure.cell
+    run = failure.run
     return {
-        "device": cell.device_name,
-        "workload": cell.workload_name,
-        "policy": cell.policy,
-        "seed": cell.seed,
+        "device": run.device_name,
+        "workload": run.workload_name,
+        "policy": run.policy,
+        "seed": run.seed,
     }
 
 
-def run_cells(cells: Sequence[Cell], workers: int, *, quiet: bool) -> list[Result]:
+def run_runs(runs: Sequence[RunSpec], workers: int, *, quiet: bool) -> list[Result]:
     """Evaluate with a progress bar, and keep nothing."""
-    from ssdgym.experiments.runs.evaluate import check_cells
-    from ssdgym.experiments.runs.evaluate import evaluate as evaluate_cells
+    from ssdgym.experiments.runs.evaluate import check_runs, run_all
 
-    check_cells(cells)
+    check_runs(runs)
     compile_note(quiet=quiet)
     with progress_bar("runs", quiet=quiet) as bar:
-        advance_to(bar, 0, len(cells))
-        return evaluate_cells(cells, workers, lambda done, total: advance_to(bar, done, total))
+        advance_to(bar, 0, len(runs))
+        return run_all(runs, workers, lambda done, total: advance_to(bar, done, total))
 
 
 def report(

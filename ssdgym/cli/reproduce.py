@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ssdgym.experiments.papers.diagrams.base import Diagram
     from ssdgym.experiments.papers.samples import Sample
     from ssdgym.experiments.results import Result
-    from ssdgym.experiments.runs.evaluate import Cell
     from ssdgym.experiments.runs.grid import Failure
+    from ssdgym.experiments.runs.run_spec import RunSpec
 
 
 def reproduce(
@@ -65,13 +65,13 @@ def reproduce(
     chosen = [(one, scale_of(one, scale)) for one in figures(paper, figure)]
     folder = out or Path("results/reproduce") / paper / scale
     points = [points_of(one, amount, traces) for one, amount in chosen]
-    found, failures = _run([point.cell for own in points for point in own], folder, workers, quiet=as_json)
+    found, failures = _run([point.run for own in points for point in own], folder, workers, quiet=as_json)
     reports = []
     for (one, amount), own in zip(chosen, points, strict=True):
-        if any(repr(point.cell) not in found for point in own):
-            progress_note(f"figure {one.figure} is left out, some of its cells failed", quiet=as_json)
+        if any(repr(point.run) not in found for point in own):
+            progress_note(f"figure {one.figure} is left out, some of its runs failed", quiet=as_json)
             continue
-        samples = [Sample(point.place, found[repr(point.cell)]) for point in own]
+        samples = [Sample(point.place, found[repr(point.run)]) for point in own]
         reports.append(_report(one, (scale, amount), samples, folder / f"figure{one.figure}", quiet=as_json))
     costs = cost_lines(list(found.values()))
     if as_json:
@@ -80,27 +80,27 @@ def reproduce(
         print("\n".join(["", *costs]))
     if failures:
         raise SsdgymError(
-            f"{len(failures)} cells failed, the first {failures[0]}; the same command tries them again and "
+            f"{len(failures)} runs failed, the first {failures[0]}; the same command tries them again and "
             "repeats nothing else"
         )
 
 
 def _run(
-    cells: Sequence[Cell], folder: Path, workers: int, *, quiet: bool
+    runs: Sequence[RunSpec], folder: Path, workers: int, *, quiet: bool
 ) -> tuple[dict[str, Result], list[Failure]]:
-    """Run what is not in the folder yet; cells that several figures share are run once.
+    """Run what is not in the folder yet; runs that several figures share are made once.
 
     Returns:
-        The results of those that did not fail, by the text of the cell, and the failures.
+        The results of those that did not fail, by the text of the run, and the failures.
     """
     from ssdgym.experiments.runs.grid import Grid
     from ssdgym.experiments.runs.store import Store
 
-    different = {repr(cell): cell for cell in cells}
+    different = {repr(run): run for run in runs}
     grid = Grid.of(list(different.values()))
     with Store(folder) as store:
         report = run_stored(grid, store, folder, runner_of(workers, None), quiet=quiet)
-    failed = {repr(failure.cell) for failure in report.failures}
+    failed = {repr(failure.run) for failure in report.failures}
     finished = [name for name in different if name not in failed]
     return dict(zip(finished, report.results, strict=True)), report.failures
 

@@ -90,7 +90,7 @@ def run(
         typer.Option(min=0, help="GC starts below this: a share of a plane's pages, or a number of blocks."),
     ] = None,
     ftl: Ftl = None,
-    settle: Annotated[int, typer.Option(min=0, help="Host pages before them that are not measured.")] = 0,
+    warmup: Annotated[int, typer.Option(min=0, help="Host pages before them that are not measured.")] = 0,
     preconditioning: Annotated[Preconditioning, typer.Option(help=PRECONDITIONING_HELP)] = "fill",
     size_to_trace: Annotated[
         bool,
@@ -125,8 +125,10 @@ def run(
     """
     from ssdgym.config.workload import is_endless
     from ssdgym.experiments.results import write_results
-    from ssdgym.experiments.runs.evaluate import Cell, check_cells, run_cell
+    from ssdgym.experiments.runs.evaluate import check_runs
     from ssdgym.experiments.runs.expand import closed_loop
+    from ssdgym.experiments.runs.run import run_policy
+    from ssdgym.experiments.runs.run_spec import RunSpec
     from ssdgym.files import writable_folder
 
     source = recorded_options(workload, transform, trace_format, skip_bad, loops, addresses)
@@ -143,7 +145,7 @@ def run(
         queue_depth=queue_depth,
         **_threshold(gc_threshold),
     )
-    cell = Cell(
+    spec = RunSpec(
         device=_sized(device, source, seed, workload, options, policy) if size_to_trace else device,
         workload=source,
         policy=policy,
@@ -151,16 +153,16 @@ def run(
         ftl=closed_loop(options, source),
         host_pages=host_pages,
         requests=requests,
-        settle=settle,
+        warmup=warmup,
         preconditioning=preconditioning,
         label=workload,
     )
-    check_cells([cell])
+    check_runs([spec])
     if out is not None:
         writable_folder(out)
     compile_note(quiet=as_json)
     with progress_bar("pages", quiet=as_json) as bar:
-        result = run_cell(cell, lambda done: advance_to(bar, done, host_pages))
+        result = run_policy(spec, lambda done: advance_to(bar, done, host_pages))
     paths = write_results([result], out / "run") if out is not None else ()
     if as_json:
         print_json(result.as_dict() | {"files": [str(path) for path in paths]})
@@ -179,7 +181,7 @@ def _sized(
     """Return the device, as small as holds what a trace with compact addresses touches; else as it is."""
     from ssdgym.config.device import load_device
     from ssdgym.config.recorded import PlayedConfig
-    from ssdgym.experiments.runs.evaluate import ftl_changes
+    from ssdgym.experiments.runs.run_spec import ftl_changes
     from ssdgym.policy import device_for
     from ssdgym.simulator.build import check_reachable, thresholds_of, whole_blocks_kept
     from ssdgym.workloads import footprint_pages

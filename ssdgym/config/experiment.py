@@ -15,7 +15,7 @@ from ssdgym.config.preconditioning import Preconditioning
 from ssdgym.config.seeds import LAST_SEED, read_seeds
 
 #: Of a grid: more is a typing error, too.
-MOST_CELLS = 10_000_000
+MOST_RUNS = 10_000_000
 #: Where the dotted name of a swept field of the FTL begins.
 FTL_PREFIX = "ftl."
 
@@ -86,6 +86,8 @@ FtlMapping = Annotated[dict[str, Scalar], BeforeValidator(_flat)]
 class ExperimentConfig(Config):
     """A grid: everything is run with everything, in the order of `ssdgym.experiments.runs.expand.expand`."""
 
+    old_fields = {"settle": "warmup"}
+
     description: str = ""
     devices: Annotated[tuple[Named, ...], Field(min_length=1), EachOnce] = Field(
         description="Names in configs/devices, paths of YAML files, or mappings."
@@ -111,7 +113,7 @@ class ExperimentConfig(Config):
     )
     host_pages: PositiveInt | None = Field(None, description="Length of a run in pages written by the host.")
     requests: PositiveInt | None = Field(None, description="Length of a run in requests.")
-    settle: NonNegativeInt = Field(0, description="Host pages before that, played but not measured.")
+    warmup: NonNegativeInt = Field(0, description="Host pages before that, played but not measured.")
     preconditioning: Preconditioning = Field(
         "workload",
         description="What a device goes through before: nothing, every page written once, or that and"
@@ -154,12 +156,12 @@ class ExperimentConfig(Config):
 
     @model_validator(mode="after")
     def _size_is_sane(self) -> ExperimentConfig:
-        if self.cells > MOST_CELLS:
-            raise ValueError(f"the experiment has {self.cells} cells; at most {MOST_CELLS} are possible")
+        if self.run_count > MOST_RUNS:
+            raise ValueError(f"the experiment has {self.run_count} runs; at most {MOST_RUNS} are possible")
         return self
 
     @property
-    def cells(self) -> int:
+    def run_count(self) -> int:
         """How many runs there are."""
         swept = math.prod(len(values) for values in self.sweeps.values())
         deciders = len(self.policies) + len(self.agents)

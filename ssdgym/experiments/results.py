@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import ssdgym
+from ssdgym.deprecation import warn_renamed
 from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
 
@@ -26,7 +27,7 @@ _FILE_NAMES = ("results.parquet", "results.csv", "run.parquet", "run.csv")
 @dataclass(frozen=True)
 class Result:
     """One finished run. Two results are equal when they say the same was found by the same policy, device,
-    workload and seed: neither the wall-clock time nor the description of the cell counts.
+    workload and seed: neither the wall-clock time nor the description of the run counts.
 
     Attributes:
         device: name or path of the device configuration.
@@ -40,7 +41,7 @@ class Result:
         engine_hash: of the engine's sources and compiler; equal hashes promise equal bits.
         metrics: numbers by name, possibly nested, units in the names. ``None`` and NaN entries (a latency
             where nothing was read) are left out.
-        cell: all that the run depended on but the code, as JSON, so that it can be run again from this alone
+        spec: all that the run depended on but the code, as JSON, so that it can be run again from this alone
             (`ssdgym.experiments.runs.spec`); empty where nobody has said.
         wall_seconds: how long the run took; not part of what it found, and not in files of results.
     """
@@ -55,11 +56,17 @@ class Result:
     version: str = ssdgym.__version__
     engine_hash: str = ""
     metrics: Mapping[str, Any] = field(default_factory=dict)
-    cell: str = field(default="", repr=False, compare=False)
+    spec: str = field(default="", repr=False, compare=False)
     wall_seconds: float = field(default=0.0, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "metrics", _nested(_flat(self.metrics)))
+
+    @property
+    def cell(self) -> str:
+        """The old name of `spec`."""
+        warn_renamed("Result.cell", "Result.spec")
+        return self.spec
 
     def metric(self, name: str) -> float:
         """The metric of that name, nested names joined by ``/`` (``read_latency_ns/p99``).
@@ -102,17 +109,20 @@ class Result:
             for name, value in row.items()
             if name.startswith(_PREFIX) and value is not None
         }
-        told = {name: row[name] for name in _IDENTITY if name in row or name not in _OPTIONAL}
-        for name, value in told.items():
+        row = {_OLD_COLUMNS.get(name, name): value for name, value in row.items()}
+        identity = {name: row[name] for name in _IDENTITY if name in row or name not in _OPTIONAL}
+        for name, value in identity.items():
             if not isinstance(value, int if name == "seed" else str):
                 raise ValueError(f"its {name} is {value!r:.60}")
-        return cls(**told, metrics=_nested(metrics))
+        return cls(**identity, metrics=_nested(metrics))
 
 
 #: Columns that say which run it was; wall-clock times are no part of a result.
 _IDENTITY = tuple(item.name for item in fields(Result) if item.name not in ("metrics", "wall_seconds"))
 #: Those that files of an earlier version may lack.
-_OPTIONAL = ("assumed", "cell")
+_OPTIONAL = ("assumed", "spec")
+#: What columns are called in files of earlier versions.
+_OLD_COLUMNS = {"cell": "spec"}
 
 
 def write_results(results: Sequence[Result], stem: Path) -> tuple[Path, Path]:
@@ -237,7 +247,7 @@ def _write_csv(rows: list[dict[str, Any]], file: IO[bytes]) -> None:
 
 def _read_csv(path: Path) -> Iterable[Mapping[str, Any]]:
     try:
-        # A cell's description may be longer than the longest field that the csv module reads by default.
+        # A run's description may be longer than the longest field that the csv module reads by default.
         csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_FIELD))
         with path.open(encoding="utf-8", newline="") as file:
             rows = csv.DictReader(file, strict=True)

@@ -28,7 +28,7 @@ seeds: 1-3
 ftls: [{timing: none}]
 host_pages: 1000
 """
-CELLS = 12
+RUNS = 12
 #: What a finished grid has to have byte for byte, whatever happened on the way.
 TABLES = ("results.csv", "results.parquet", "results.md")
 
@@ -52,8 +52,8 @@ def test_evaluate__an_experiment_and_the_same_once_more(
     assert main(command(grid, tmp_path / "out")) == 0
     again = capsys.readouterr()
     assert again.out == first.out and "cost_benefit(exponent=0.5)" in first.out
-    assert f"{CELLS} of {CELLS} cells are finished already" in again.err
-    assert len(read_results(tmp_path / "out" / "results.parquet")) == CELLS
+    assert f"{RUNS} of {RUNS} runs are finished already" in again.err
+    assert len(read_results(tmp_path / "out" / "results.parquet")) == RUNS
 
 
 def test_evaluate__options_replace_what_the_experiment_says(
@@ -88,11 +88,11 @@ def test_evaluate__another_grid_in_the_same_folder_says_what_it_leaves_out(
     assert main(command(grid, tmp_path / "out")) == 0
     assert main(command(grid, tmp_path / "out", "--seeds", "3-4")) == 0
     told = capsys.readouterr().err
-    assert "4 of 8 cells are finished already" in told
-    assert "8 finished cells belong to another grid; they are kept, not reported" in told
+    assert "4 of 8 runs are finished already" in told
+    assert "8 finished runs belong to another grid; they are kept, not reported" in told
 
 
-def test_evaluate__a_failed_cell_is_told_and_the_others_are_there(
+def test_evaluate__a_failed_run_is_told_and_the_others_are_there(
     grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     short = tmp_path / "short.csv"
@@ -102,7 +102,7 @@ def test_evaluate__a_failed_cell_is_told_and_the_others_are_there(
     assert main(command(grid, out, *options, "--policy", "greedy")) == SOME_FAILED
     told = capsys.readouterr()
     assert f"failed: greedy on {short} (tiny, seed 1): the workload ended after" in told.err
-    assert "1 of 2 cells failed" in told.err and "Traceback" not in told.err
+    assert "1 of 2 runs failed" in told.err and "Traceback" not in told.err
     assert [result.workload for result in read_results(out / "results.csv")] == ["uniform"]
 
 
@@ -110,7 +110,7 @@ def test_evaluate__a_failed_cell_is_told_and_the_others_are_there(
     ("change", "said"),
     [
         ("polices: [greedy]\n", "grid.yaml: field polices is unknown"),
-        ("settle: -1\n", "grid.yaml: field settle must be greater than or equal to 0"),
+        ("warmup: -1\n", "grid.yaml: field warmup must be greater than or equal to 0"),
         ("sweeps: {geometry.colour: [1]}\n", "field geometry.colour is unknown"),
         ("agents: [no-such.zip]\n", "no-such.zip: there is no such agent"),
     ],
@@ -147,7 +147,7 @@ def test_evaluate__a_folder_of_something_else_is_left_alone(
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "diary.txt").write_text("")
     assert main(command(grid, tmp_path / "out")) == WRONG_INPUT
-    assert "holds diary.txt and no cells.sqlite" in capsys.readouterr().err
+    assert "holds diary.txt and no runs.sqlite" in capsys.readouterr().err
 
 
 def test_evaluate__a_damaged_store_is_one_sentence(
@@ -156,7 +156,7 @@ def test_evaluate__a_damaged_store_is_one_sentence(
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / STORE_NAME).write_bytes(b"garbage" * 1000)
     assert main(command(grid, tmp_path / "out")) == WRONG_INPUT
-    assert "cells.sqlite: is damaged" in capsys.readouterr().err
+    assert "runs.sqlite: is damaged" in capsys.readouterr().err
 
 
 def test_evaluate__a_full_disk_loses_nothing_that_is_finished(
@@ -170,7 +170,7 @@ def test_evaluate__a_full_disk_loses_nothing_that_is_finished(
         assert main(command(grid, tmp_path / "out")) == WRONG_INPUT
     assert "No space left on device" in capsys.readouterr().err
     assert main(command(grid, tmp_path / "out")) == 0
-    assert f"{CELLS} of {CELLS} cells are finished already" in capsys.readouterr().err
+    assert f"{RUNS} of {RUNS} runs are finished already" in capsys.readouterr().err
 
 
 def test_interrupt__says_how_to_go_on(
@@ -180,21 +180,21 @@ def test_interrupt__says_how_to_go_on(
 
     ran = 0
 
-    def run_five(cells: list[object]) -> object:
+    def run_five(runs: list[object]) -> object:
         nonlocal ran
         ran += 1
         if ran > 5:
             raise KeyboardInterrupt
-        return run_job(cells)
+        return run_job(runs)
 
     run_job = workers.run_job
     with monkeypatch.context() as patch:
         patch.setattr(workers, "run_job", run_five)
         assert main(command(grid, tmp_path / "out")) == INTERRUPTED
     told = capsys.readouterr().err
-    assert f"interrupted: 5 of {CELLS} cells are finished and kept in {tmp_path / 'out'}" in told
+    assert f"interrupted: 5 of {RUNS} runs are finished and kept in {tmp_path / 'out'}" in told
     assert main(command(grid, tmp_path / "out")) == 0
-    assert f"5 of {CELLS} cells are finished already" in capsys.readouterr().err
+    assert f"5 of {RUNS} runs are finished already" in capsys.readouterr().err
 
 
 def test_replay__reproduces_a_result_and_catches_an_edited_one(
@@ -222,7 +222,7 @@ def test_validate__says_of_every_result_whether_it_reproduces(
     assert main(command(grid, out)) == 0
     capsys.readouterr()
     assert main(["validate", str(out), "--sample", "4", "--workers", "1"]) == 0
-    assert f"4 of 4 results reproduce, out of {CELLS}" in capsys.readouterr().out
+    assert f"4 of 4 results reproduce, out of {RUNS}" in capsys.readouterr().out
 
     table = out / "results.csv"
     header, *rows = table.read_text().splitlines(keepends=True)
@@ -275,8 +275,8 @@ def ends(group: int, within_s: float = 20.0) -> bool:
     return False
 
 
-def wait_for_a_cell(process: subprocess.Popen[str], store: Path) -> None:
-    """Until the process has kept a cell, or has made the store, or has ended."""
+def wait_for_a_run(process: subprocess.Popen[str], store: Path) -> None:
+    """Until the process has kept a run, or has made the store, or has ended."""
 
     def size() -> int:
         return store.stat().st_size if store.exists() else 0
@@ -289,7 +289,7 @@ def wait_for_a_cell(process: subprocess.Popen[str], store: Path) -> None:
 @pytest.mark.slow
 def test_kill__ten_times_at_random_moments_changes_no_byte(grid: Path, tmp_path: Path) -> None:
     grid.write_text(EXPERIMENT.replace("1-3", "1-12").replace("host_pages: 1000", "host_pages: 100000"))
-    cells = CELLS // 3 * 12
+    runs = RUNS // 3 * 12
     reference = start(grid, tmp_path / "reference")
     table, told = reference.communicate()
     assert reference.returncode == 0, told
@@ -299,26 +299,26 @@ def test_kill__ten_times_at_random_moments_changes_no_byte(grid: Path, tmp_path:
     kept = []
     for _ in range(10):
         process = start(grid, out)
-        wait_for_a_cell(process, out / STORE_NAME)
+        wait_for_a_run(process, out / STORE_NAME)
         time.sleep(draw.uniform(0.0, 0.25))
         # Only the parent: its workers have to see to themselves.
         process.kill()
         process.communicate()
         kept.append(stored(out))
         assert ends(process.pid)
-    assert kept == sorted(kept) and kept[0] < cells and len(set(kept)) > 3
+    assert kept == sorted(kept) and kept[0] < runs and len(set(kept)) > 3
 
     final = start(grid, out)
     again, told = final.communicate()
     assert final.returncode == 0, told
-    assert f"{kept[-1]} of {cells} cells are finished already" in told
+    assert f"{kept[-1]} of {runs} runs are finished already" in told
     for name in TABLES:
         assert (out / name).read_bytes() == (tmp_path / "reference" / name).read_bytes()
     assert again.replace(str(out), str(tmp_path / "reference")) == table
 
 
 def stored(out: Path) -> int:
-    """How many cells are finished in the store; reading it is part of the test."""
+    """How many runs are finished in the store; reading it is part of the test."""
     from ssdgym.experiments.runs.store import Store
 
     with Store(out) as store:
@@ -337,5 +337,5 @@ def test_interrupt__ctrl_c_in_the_terminal_ends_every_process_and_says_how_to_go
     os.killpg(process.pid, signal.SIGINT)
     _, told = process.communicate(timeout=30)
     assert process.returncode == INTERRUPTED
-    assert f"interrupted: 0 of {CELLS} cells" in told and "Traceback" not in told
+    assert f"interrupted: 0 of {RUNS} runs" in told and "Traceback" not in told
     assert ends(process.pid)

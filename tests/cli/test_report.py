@@ -95,5 +95,5 @@ def test_report__a_place_that_cannot_be_written_is_refused(
     inside = str(tmp_path / "taken" / "report.html")
     assert "taken: cannot be written to" in refusal([str(folder), "--out", inside], capsys)
     assert "give --out a name that ends in .html" in refusal([str(folder), "--out", str(folder)], capsys)
-    store = folder / "cells.sqlite"
+    store = folder / "runs.sqlite"
     assert "ends in .html" in refusal([str(folder), "--out", str(store)], capsys)

@@ -183,3 +183,13 @@ def test_seeds__refuses_anything_else(text: str) -> None:
 def test_ftl__reads_numbers_and_words_and_sorts_by_name() -> None:
     found = parse_ftl(["timing=none", "gc.free_fraction=0.05"], placement="sep_gc", allocation=None)
     assert found == (("gc.free_fraction", 0.05), ("placement", "sep_gc"), ("timing", "none"))
+
+
+def test_settle__is_the_old_name_of_warmup(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["run", "--device", "tiny", "--workload", "uniform", "--host-pages", "300", "--json"]
+    assert main([*arguments, "--warmup", "100"]) == 0
+    expected = json.loads(capsys.readouterr().out)
+    for words in (["--settle", "100"], ["--settle=100"]):
+        with pytest.warns(FutureWarning, match="--settle is now called --warmup"):
+            assert main([*arguments, *words]) == 0
+        assert json.loads(capsys.readouterr().out)["metrics"] == expected["metrics"]

@@ -154,7 +154,7 @@ def test_tune__one_trial_fails__the_others_end_and_the_best_agent_can_be_evaluat
     assert found["best"] == 0 and found["agent"] == str(out / "best/agent.zip")
     assert len(read_results(out / "results.parquet")) == 2
     arguments = ["evaluate", "--agent", found["agent"], "--policy", "greedy", "--device", "tiny"]
-    arguments += ["--ftl", "timing=none", "--seeds", "7-8", "--host-pages", "256", "--settle", "0"]
+    arguments += ["--ftl", "timing=none", "--seeds", "7-8", "--host-pages", "256", "--warmup", "0"]
     assert main([*arguments, "--workload", "zipf80", "--workers", "1", "--out", str(tmp_path / "e")]) == 0
 
 

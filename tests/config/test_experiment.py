@@ -20,13 +20,13 @@ def experiment(**changes: Any) -> ExperimentConfig:
 
 @pytest.mark.parametrize("name", available("experiments"))
 def test_every_named_experiment__is_valid(name: str) -> None:
-    assert load_experiment(name).cells > 0
+    assert load_experiment(name).run_count > 0
 
 
 def test_classic__is_six_policies_on_five_workloads_and_five_seeds() -> None:
     classic = load_experiment("classic")
     assert (len(classic.policies), len(classic.workloads), len(classic.seeds)) == (6, 5, 5)
-    assert classic.cells == 150
+    assert classic.run_count == 150
 
 
 @pytest.mark.parametrize("seeds", ["1-3", [1, 2, 3], "1,2-3"])
@@ -34,13 +34,13 @@ def test_seeds__are_a_list_or_text(seeds: object) -> None:
     assert experiment(seeds=seeds).seeds == (1, 2, 3)
 
 
-def test_cells__count_every_combination() -> None:
+def test_runs__count_every_combination() -> None:
     found = experiment(
         ftls=[{}, {"placement": "single"}],
         sweeps={"ftl.gc.free_blocks": [2, 3, 4]},
         policies=["greedy", "fifo"],
     )
-    assert found.cells == 2 * 3 * 2 * 3
+    assert found.run_count == 2 * 3 * 2 * 3
 
 
 def test_ftl_options__nested_and_dotted_are_the_same() -> None:
@@ -74,7 +74,7 @@ def test_ftl_options__nested_and_dotted_are_the_same() -> None:
         ({"queue_depth": 8, "ftls": [{"queue_depth": 4}]}, "sets queue_depth in ftls.0 and once more"),
         ({"queue_depth": 8, "sweeps": {"ftl.queue_depth": [4]}}, "sweeps ftl.queue_depth"),
         ({"sweeps": {"over_provisioning": []}}, "field sweeps.over_provisioning"),
-        ({"seeds": "0-999999", "sweeps": {"geometry.blocks_per_plane": list(range(20))}}, "20000000 cells"),
+        ({"seeds": "0-999999", "sweeps": {"geometry.blocks_per_plane": list(range(20))}}, "20000000 runs"),
     ],
 )
 def test_wrong_experiments__are_one_sentence(changes: dict[str, Any], said: str) -> None:

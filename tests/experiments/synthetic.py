@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.runs.evaluate import Cell
+from ssdgym.experiments.runs.run import result_of
+from ssdgym.experiments.runs.run_spec import RunSpec
 
 
 def latencies(mean_ns: float) -> dict[str, float]:
@@ -34,15 +35,13 @@ def grid(offsets: dict[str, float], seeds: int = 5, workloads: tuple[str, ...] =
     ]
 
 
-def grid_of_cells(cells: Sequence[Cell]) -> list[Result]:
-    """Results of cells that nobody ran, with all that a result says of its cell."""
-    names = {name: 0.1 * rank for rank, name in enumerate(dict.fromkeys(cell.policy for cell in cells))}
+def grid_of_runs(runs: Sequence[RunSpec]) -> list[Result]:
+    """Results of runs that nobody ran, with all that a result says of its run."""
+    names = {name: 0.1 * rank for rank, name in enumerate(dict.fromkeys(run.policy for run in runs))}
     return [
         replace(
-            cell.result({}, 0.0),
-            metrics=result(
-                cell.policy, cell.seed, 2.0 + names[cell.policy] + 0.01 * (cell.seed % 10)
-            ).metrics,
+            result_of(run, {}, 0.0),
+            metrics=result(run.policy, run.seed, 2.0 + names[run.policy] + 0.01 * (run.seed % 10)).metrics,
         )
-        for cell in cells
+        for run in runs
     ]

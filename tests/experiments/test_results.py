@@ -36,7 +36,7 @@ def a_result(**changes: object) -> Result:
 
 
 def test_result__equality_is_about_what_was_found() -> None:
-    assert a_result(wall_seconds=99.0, cell="{}") == a_result()
+    assert a_result(wall_seconds=99.0, spec="{}") == a_result()
     assert a_result(seed=4) != a_result()
     assert a_result(metrics={"erases": 1}) != a_result()
 
@@ -134,7 +134,7 @@ def test_files__those_of_an_earlier_version_are_read(tmp_path: Path) -> None:
         "tiny,,zipf,greedy,3,,0.0.1,abc,1.5,12\n"
     )
     (result,) = read_results(path)
-    assert (result.cell, result.version, result.metrics) == ("", "0.0.1", {"erases": 12})
+    assert (result.spec, result.version, result.metrics) == ("", "0.0.1", {"erases": 12})
 
 
 def test_find_results__takes_a_file_or_the_folder_it_is_in(tmp_path: Path) -> None:

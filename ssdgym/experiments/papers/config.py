@@ -40,7 +40,7 @@ class PanelConfig(Config):
 
 
 class FigureConfig(Config):
-    """One figure of a paper: which cells it takes, and its panels."""
+    """One figure of a paper: which runs it takes, and its panels."""
 
     paper: str = Field(description="Name of the paper: that of the folder.")
     figure: str = Field(min_length=1, description="Its number in the paper; a word where it is not there.")

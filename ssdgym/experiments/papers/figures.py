@@ -1,4 +1,4 @@
-"""The figures of papers, and the cells that they take."""
+"""The figures of papers, and the runs that they take."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.papers.config import FigureConfig, ScaleConfig
 from ssdgym.experiments.papers.diagrams import KINDS
 from ssdgym.experiments.papers.samples import Place, Point
-from ssdgym.experiments.runs.evaluate import Cell
 from ssdgym.experiments.runs.expand import with_fields
+from ssdgym.experiments.runs.run_spec import RunSpec
 from ssdgym.workloads.recorded import open_records
 from ssdgym.workloads.records.pages import volume_pages
 
@@ -139,7 +139,7 @@ def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, workload: Re
                 points += [
                     Point(
                         Place(series, name, variant),
-                        Cell(
+                        RunSpec(
                             device=device,
                             workload=workload,
                             policy=policy,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.runs.evaluate import Cell
+from ssdgym.experiments.runs.run_spec import RunSpec
 
 
 class Place(NamedTuple):
@@ -20,10 +20,10 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Point:
-    """A cell and its place in a figure."""
+    """A run and its place in a figure."""
 
     place: Place
-    cell: Cell
+    run: RunSpec
 
 
 @dataclass(frozen=True)

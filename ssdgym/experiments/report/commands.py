@@ -14,13 +14,10 @@ from ssdgym.config.workload import load_workload
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.analysis.comparison import HELD_OUT
 from ssdgym.experiments.results import Result
-
-Spec = dict[str, Any]
+from ssdgym.experiments.runs.spec import LENGTH, Spec, read_spec
 
 #: Parts of a spec that one ``ssdgym evaluate`` has only one of.
-_SETTINGS = ("ftl", "host_pages", "requests", "settle", "preconditioning")
-
-
+_SETTINGS = ("ftl", *LENGTH)
 #: Of a command, so that it can be read without scrolling.
 _LINE_LENGTH = 90
 
@@ -44,24 +41,8 @@ def specs_of(results: Iterable[Result]) -> list[Spec]:
     Raises:
         SsdgymError: what one of them says is damaged.
     """
-    return [_spec(result) for result in results if result.cell]
-
-
-def _spec(result: Result) -> Spec:
-    try:
-        spec: Spec = json.loads(result.cell)
-        missing = {"names", "device", "workload", "policy", "agent", "seed", *_SETTINGS} - set(spec)
-        missing |= {"device", "workload", "policy"} - set(spec["names"])
-    except (ValueError, TypeError, KeyError) as error:
-        raise SsdgymError(f"{_damaged(result)} ({error!r:.80}); evaluate it anew") from error
-    if missing:
-        raise SsdgymError(f"{_damaged(result)} (it lacks {', '.join(sorted(missing))}); evaluate it anew")
-    return spec
-
-
-def _damaged(result: Result) -> str:
-    where = f"{result.policy} on {result.workload} (seed {result.seed})"
-    return f"the column 'cell' of the result of {where} does not describe a run"
+    subject = "the column 'spec' of the result of {0.policy} on {0.workload} (seed {0.seed})"
+    return [read_spec(result.spec, subject.format(result)) for result in results if result.spec]
 
 
 def repetition(results: Sequence[Result], out: Path) -> Repetition:
@@ -128,7 +109,7 @@ def _command(specs: Sequence[Spec], out: Path) -> str:
     options = [(option, value) for option, values in _dimensions(specs).items() for value in values]
     options.append(("--seeds", seed_text(spec["seed"] for spec in specs)))
     options.append(("--host-pages", str(first["host_pages"])))
-    options.append(("--settle", str(first["settle"])))
+    options.append(("--warmup", str(first["warmup"])))
     options.append(("--preconditioning", first["preconditioning"]))
     for name, value in first["ftl"]:
         options.append(("--ftl", f"{name}={value if isinstance(value, str) else json.dumps(value)}"))

@@ -125,7 +125,7 @@ def _lengths(results: Sequence[Result]) -> dict[str, str]:
     titles = {
         "host_pages": "host pages per run",
         "requests": "requests per run",
-        "settle": "host pages before, not measured",
+        "warmup": "host pages before, not measured",
         "preconditioning": "preconditioning",
     }
     specs = specs_of(results)

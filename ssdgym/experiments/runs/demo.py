@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ssdgym.experiments.analysis.comparison import HELD_OUT
-from ssdgym.experiments.runs.evaluate import Cell
+from ssdgym.experiments.runs.run_spec import RunSpec
 
 LEARNED = "learned"
 HEURISTICS = ("random", "fifo", "greedy", "d_choices", "windowed_greedy", "cost_benefit")
@@ -26,7 +26,7 @@ class Demo:
             the agent is not only held against untuned opponents.
         seeds: none of them is used in training or validation.
         host_pages: per run, many times the device's logical space.
-        settle: host pages before them that are not measured.
+        warmup: host pages before them that are not measured.
         ftl: relocated pages have a stream of their own for everybody, because a separate stream is worth
             more than any victim rule. The closed loop keeps a few requests outstanding, as a host does.
     """
@@ -38,20 +38,20 @@ class Demo:
     tuned: tuple[str, ...] = ("cost_benefit(exponent=0.5)",)
     seeds: tuple[int, ...] = tuple(range(50_000, 50_008))
     host_pages: int = 150_000
-    settle: int = 30_000
+    warmup: int = 30_000
     ftl: tuple[tuple[str, str | int], ...] = (("placement", "sep_gc"), ("queue_depth", 8))
 
-    def cells(self, agent: Path, objective: str) -> list[Cell]:
+    def runs(self, agent: Path, objective: str) -> list[RunSpec]:
         """The grid: the agent, every heuristic and the tuned one on every workload and seed."""
         return [
-            Cell(
+            RunSpec(
                 device=self.device,
                 workload=workload,
                 policy=policy,
                 seed=seed,
                 ftl=self.ftl,
                 host_pages=self.host_pages,
-                settle=self.settle,
+                warmup=self.warmup,
                 agent=agent if policy == LEARNED else None,
                 objective=objective if policy == LEARNED else "",
                 label=workload + HELD_OUT if workload in self.held_out else workload,

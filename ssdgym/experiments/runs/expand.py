@@ -1,4 +1,4 @@
-"""From an experiment's configuration to its cells."""
+"""From an experiment's configuration to its runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.config.experiment import FTL_PREFIX, ExperimentConfig, FtlOptions
 from ssdgym.config.workload import WorkloadConfig, load_workload
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.runs.evaluate import Cell, source_name
+from ssdgym.experiments.runs.run_spec import RunSpec, source_name
 
 #: Requests kept outstanding by a workload that has no pace of its own.
 CLOSED_LOOP_DEPTH = 32
@@ -31,8 +31,8 @@ def closed_loop(options: FtlOptions, workload: WorkloadConfig) -> FtlOptions:
     return tuple(sorted({**given, "queue_depth": CLOSED_LOOP_DEPTH}.items()))
 
 
-def expand(config: ExperimentConfig) -> list[Cell]:
-    """The cells of an experiment, in the order of its results.
+def expand(config: ExperimentConfig) -> list[RunSpec]:
+    """The runs of an experiment, in the order of its results.
 
     From the slowest to the fastest: device, swept device fields, FTL, swept FTL fields, workload, agents
     before policies, seed.
@@ -44,7 +44,7 @@ def expand(config: ExperimentConfig) -> list[Cell]:
     deciders: list[tuple[str, Path | None]] = [*learned.items(), *((name, None) for name in config.policies)]
     workloads = [(source_name(source), load_workload(source)) for source in config.workloads]
     return [
-        Cell(
+        RunSpec(
             device=device.model,
             workload=workload,
             policy=policy,
@@ -52,7 +52,7 @@ def expand(config: ExperimentConfig) -> list[Cell]:
             ftl=closed_loop(ftl, workload),
             host_pages=config.host_pages,
             requests=config.requests,
-            settle=config.settle,
+            warmup=config.warmup,
             preconditioning=config.preconditioning,
             agent=agent,
             objective=_objective(agent),

@@ -13,10 +13,12 @@ from typing import IO
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result, write_results
-from ssdgym.experiments.runs.evaluate import Cell, Progress, check_cells, jobs_of
-from ssdgym.experiments.runs.spec import cell_key, spec_of, spec_text
+from ssdgym.experiments.runs.evaluate import Progress, check_runs
+from ssdgym.experiments.runs.jobs import Jobs, Outcome, jobs_of
+from ssdgym.experiments.runs.run import result_of
+from ssdgym.experiments.runs.run_spec import RunSpec
+from ssdgym.experiments.runs.spec import run_key, spec_of, spec_text
 from ssdgym.experiments.runs.store import Finished, Store
-from ssdgym.experiments.runs.workers import Jobs, Outcome
 from ssdgym.files import write_atomically
 
 #: Runs jobs and yields what comes of them, as `ssdgym.experiments.runs.workers.run_locally` does.
@@ -28,58 +30,56 @@ _TIMINGS = ("device", "ftl", "workload", "policy", "seed", "wall_seconds")
 
 @dataclass(frozen=True)
 class Failure:
-    """A cell that could not be run.
+    """A run that failed.
 
     Attributes:
-        cell: which.
+        run: which.
         sentence: why.
     """
 
-    cell: Cell
+    run: RunSpec
     sentence: str
 
     def __str__(self) -> str:
-        cell = self.cell
-        return (
-            f"{cell.policy} on {cell.workload_name} ({cell.device_name}, seed {cell.seed}): {self.sentence}"
-        )
+        run = self.run
+        return f"{run.policy} on {run.workload_name} ({run.device_name}, seed {run.seed}): {self.sentence}"
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Cells with all that they depend on, in order.
+    """Runs with all that they depend on, in order.
 
     Attributes:
-        cells: as they are reported.
+        runs: as they are reported.
         specs: of each, as text (`ssdgym.experiments.runs.spec`).
-        keys: of each; two cells that differ in nothing but names share one.
-        jobs: indices of the cells that are played together; of cells with the same key only one.
+        keys: of each; two runs that differ in nothing but names share one.
+        jobs: indices of the runs that are played together; of runs with the same key only one.
     """
 
-    cells: Sequence[Cell]
+    runs: Sequence[RunSpec]
     specs: Sequence[str]
     keys: Sequence[str]
     jobs: Sequence[list[int]]
 
     @classmethod
-    def of(cls, cells: Sequence[Cell]) -> Grid:
-        """Check the cells and look up everything they depend on; nothing is run.
+    def of(cls, runs: Sequence[RunSpec]) -> Grid:
+        """Check the runs and look up everything they depend on; nothing is run.
 
         Raises:
-            SsdgymError: a cell is wrongly configured.
+            SsdgymError: a run is wrongly configured.
         """
-        check_cells(cells)
-        specs, keys = [""] * len(cells), [""] * len(cells)
+        check_runs(runs)
+        specs, keys = [""] * len(runs), [""] * len(runs)
         jobs, seen = [], set()
-        for job in jobs_of(cells):
-            seeds = [cells[index].seed for index in job]
+        for job in jobs_of(runs):
+            seeds = [runs[index].seed for index in job]
             for index in job:
-                spec = spec_of(cells[index], seeds if cells[index].agent else ())
-                specs[index], keys[index] = spec_text(spec), cell_key(spec)
+                spec = spec_of(runs[index], seeds if runs[index].agent else ())
+                specs[index], keys[index] = spec_text(spec), run_key(spec)
             if keys[job[0]] not in seen:
                 jobs.append(job)
             seen |= {keys[index] for index in job}
-        return cls(cells, specs, keys, jobs)
+        return cls(runs, specs, keys, jobs)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Report:
     """What came of a grid.
 
     Attributes:
-        results: of all finished cells, in the order of the grid.
+        results: of all finished runs, in the order of the grid.
         failures: of the others.
     """
 
@@ -102,7 +102,7 @@ def run_grid(grid: Grid, store: Store, runner: Runner, progress: Progress | None
         grid: what to run.
         store: what is finished already, and where the rest goes.
         runner: runs the jobs, in whatever order.
-        progress: called with (cells finished or failed, cells in all), first of all with those in the store.
+        progress: called with (runs finished or failed, runs in all), first of all with those in the store.
 
     Raises:
         SsdgymError: the store cannot be written; what is in it stays.
@@ -119,7 +119,7 @@ def run_grid(grid: Grid, store: Store, runner: Runner, progress: Progress | None
 
     tell()
     if waiting:
-        jobs = [[grid.cells[index] for index in job] for job in waiting]
+        jobs = [[grid.runs[index] for index in job] for job in waiting]
         with closing(runner(jobs)) as outcomes:
             for outcome in outcomes:
                 _keep(grid, waiting[outcome.job], outcome, store, finished, errors)
@@ -149,12 +149,12 @@ def _keep(
 
 def _report(grid: Grid, finished: dict[str, Finished], errors: dict[str, str]) -> Report:
     report = Report([], [])
-    for cell, key, spec in zip(grid.cells, grid.keys, grid.specs, strict=True):
+    for run, key, spec in zip(grid.runs, grid.keys, grid.specs, strict=True):
         if key in errors:
-            report.failures.append(Failure(cell, errors[key]))
+            report.failures.append(Failure(run, errors[key]))
             continue
         done = finished[key]
-        report.results.append(cell.result(done.metrics, done.wall_seconds, spec=spec))
+        report.results.append(result_of(run, done.metrics, done.wall_seconds, spec=spec))
     return report
 
 

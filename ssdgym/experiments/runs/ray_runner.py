@@ -10,8 +10,8 @@ from typing import Any
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.runs.evaluate import Cell, run_job
-from ssdgym.experiments.runs.workers import Jobs, Outcome
+from ssdgym.experiments.runs.jobs import Jobs, Outcome, run_job
+from ssdgym.experiments.runs.run_spec import RunSpec
 
 #: How often a job is started again whose worker or node was lost.
 RETRIES = 5
@@ -124,9 +124,9 @@ def _outcome(ray: Any, reference: Any, number: int) -> Outcome:
         )
 
 
-def _task(folder: str, settings: dict[str, str], cells: list[Cell]) -> list[Result]:
+def _task(folder: str, settings: dict[str, str], runs: list[RunSpec]) -> list[Result]:
     """Run one job where the driver's relative paths and settings hold."""
     os.environ.update(settings)
     if os.path.isdir(folder):
         os.chdir(folder)
-    return run_job(cells)
+    return run_job(runs)

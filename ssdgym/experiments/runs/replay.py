@@ -12,8 +12,9 @@ from typing import Any
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.runs.evaluate import Cell, Progress, check_cells
-from ssdgym.experiments.runs.spec import cells_of_spec
+from ssdgym.experiments.runs.evaluate import Progress, check_runs
+from ssdgym.experiments.runs.run_spec import RunSpec
+from ssdgym.experiments.runs.spec import read_spec, runs_of_spec
 from ssdgym.experiments.runs.workers import run_locally
 
 #: Columns by which results are chosen.
@@ -21,7 +22,7 @@ CHOOSABLE = ("device", "ftl", "workload", "policy", "seed", "objective")
 #: Columns that say by which code a result was found, and not what was found.
 _CODE = ("version", "engine_hash")
 #: Columns that are not compared: those, and the description by which the run was repeated.
-_NOT_COMPARED = (*_CODE, "cell")
+_NOT_COMPARED = (*_CODE, "spec")
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ def replay(
     """
     jobs = [_job(results[row - 1], f"{source}, row {row}") for row in rows]
     for job in jobs:
-        check_cells(job)
+        check_runs(job)
     done: dict[int, Replay] = {}
     with closing(run_locally(jobs, workers)) as outcomes:
         for outcome in outcomes:
@@ -173,18 +174,14 @@ def replay(
     return [done[number] for number in range(len(jobs))]
 
 
-def _job(result: Result, where: str) -> list[Cell]:
-    if not result.cell:
+def _job(result: Result, where: str) -> list[RunSpec]:
+    if not result.spec:
         raise SsdgymError(
-            f"{where}: does not say how it was run (its column 'cell' is empty); evaluate it anew"
+            f"{where}: does not say how it was run (its column 'spec' is empty); evaluate it anew"
         )
-    try:
-        spec = json.loads(result.cell)
-    except ValueError as error:
-        raise SsdgymError(f"{where}: its column 'cell' is not JSON ({error}); evaluate it anew") from None
-    return cells_of_spec(spec, where)
+    return runs_of_spec(read_spec(result.spec, f"{where}: its column 'spec'"), where)
 
 
 def _seed(result: Result) -> int:
-    """The seed that was run, whatever the file's column says."""
-    return int(json.loads(result.cell)["seed"])
+    """Return the seed that was run, whatever the file's column says."""
+    return int(json.loads(result.spec)["seed"])

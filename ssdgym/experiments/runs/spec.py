@@ -1,6 +1,6 @@
 """All that a run depends on, as JSON: to find it again in a store, and to run it again from its result.
 
-A spec holds whole configurations, not their names, so that it says the same wherever and whenever it is read.
+A spec holds whole configurations, not their names, so that it means the same wherever it is read.
 """
 
 from __future__ import annotations
@@ -10,28 +10,32 @@ import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ssdgym
 from ssdgym.errors import SsdgymError
+from ssdgym.experiments.runs.run_spec import FtlOptions, RunSpec, ftl_changes
 from ssdgym.files import file_hash
 
-if TYPE_CHECKING:
-    from ssdgym.experiments.runs.evaluate import Cell
+Spec = dict[str, Any]
 
 _FORMAT = 1
-
-#: Fields of a device that say something about it and change nothing.
-_REMARKS = {"name", "description", "assumed"}
+#: Fields that say how long a run is and what goes before it; they have the same names in a `RunSpec`.
+LENGTH = ("host_pages", "requests", "warmup", "preconditioning")
+_REQUIRED = {"names", "device", "ftl", "workload", "policy", "agent", "seed", *LENGTH}
+#: What the fields of a spec are called in files of earlier versions.
+_OLD_FIELDS = {"settle": "warmup"}
 #: Fields of a spec that only name things.
 _NAMES = ("names", "objective", "format")
+#: Fields of a device that describe it and change nothing.
+_REMARKS = {"name", "description", "assumed"}
 
 
-def spec_of(cell: Cell, seeds: Sequence[int] = ()) -> dict[str, Any]:
-    """All that a cell depends on but the code, ready for JSON.
+def spec_of(run: RunSpec, seeds: Sequence[int] = ()) -> Spec:
+    """Return all that a run depends on but the code, ready for JSON.
 
     Args:
-        cell: which.
+        run: which.
         seeds: of an agent, those that it plays side by side in one batch; of a policy, none. Floating-point
             sums may differ in their last bit with the size of the batch.
 
@@ -42,42 +46,64 @@ def spec_of(cell: Cell, seeds: Sequence[int] = ()) -> dict[str, Any]:
     from ssdgym.config.workload import load_workload
     from ssdgym.workloads.stream import trace_hashes
 
-    workload = load_workload(cell.workload)
+    workload = load_workload(run.workload)
     return {
         "format": _FORMAT,
-        "names": {"device": cell.device_name, "workload": cell.workload_name, "policy": cell.policy},
-        "device": load_device(cell.device).model_dump(mode="json"),
-        "ftl": [list(option) for option in cell.ftl],
+        "names": {"device": run.device_name, "workload": run.workload_name, "policy": run.policy},
+        "device": load_device(run.device).model_dump(mode="json"),
+        "ftl": [list(option) for option in run.ftl],
         "workload": workload.model_dump(mode="json"),
         "traces": trace_hashes(workload),
-        "policy": None if cell.agent else cell.policy,
-        "agent": _agent(cell.agent, seeds or (cell.seed,)) if cell.agent else None,
-        "seed": cell.seed,
-        "host_pages": cell.host_pages,
-        "requests": cell.requests,
-        "settle": cell.settle,
-        "preconditioning": cell.preconditioning,
-        "objective": cell.objective,
+        "policy": None if run.agent else run.policy,
+        "agent": _agent(run.agent, seeds or (run.seed,)) if run.agent else None,
+        "seed": run.seed,
+        **{name: getattr(run, name) for name in LENGTH},
+        "objective": run.objective,
     }
 
 
-def spec_text(spec: dict[str, Any]) -> str:
-    """A spec as one line of JSON, always the same for the same spec."""
+def spec_text(spec: Spec) -> str:
+    """Return a spec as one line of JSON, always the same for the same spec."""
     return json.dumps(spec, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def cell_key(spec: dict[str, Any]) -> str:
-    """Hash of all that the metrics of a cell depend on: its spec but for mere names, and the code.
+def read_spec(text: str, subject: str) -> Spec:
+    """Read what `spec_text` wrote, now or in an earlier version.
+
+    Args:
+        text: JSON.
+        subject: names the text in errors; their sentences begin with it.
+
+    Raises:
+        SsdgymError: it is no JSON, or does not describe a run.
+    """
+    try:
+        read = json.loads(text)
+        spec = {_OLD_FIELDS.get(name, name): value for name, value in read.items()}
+        missing = _REQUIRED - spec.keys() | {"device", "workload", "policy"} - set(spec.get("names", ()))
+    except ValueError as error:
+        raise SsdgymError(
+            f"{subject} does not describe a run: it is not JSON ({error}); evaluate it anew"
+        ) from error
+    except (TypeError, AttributeError) as error:
+        raise SsdgymError(f"{subject} does not describe a run ({error!r:.80}); evaluate it anew") from error
+    if missing:
+        lacking = ", ".join(sorted(missing))
+        raise SsdgymError(f"{subject} does not describe a run (it lacks {lacking}); evaluate it anew")
+    return spec
+
+
+def run_key(spec: Spec) -> str:
+    """Return a hash of all that the metrics of a run depend on: its spec but for mere names, and the code.
 
     Two devices that differ only in what they are called have the same key. The code is the version of ssdgym,
     the engine (numba included), the workloads and the simulator, and the policy's or the agents' sources.
     """
     from ssdgym.engine.core.kernel import engine_hash
-    from ssdgym.experiments.runs.evaluate import ftl_changes
     from ssdgym.policy import device_for, get_policy
 
     parts = {name: value for name, value in spec.items() if name not in _NAMES}
-    device = device_for(parts["device"], ftl_changes(cell_ftl(spec)), spec["policy"])
+    device = device_for(parts["device"], ftl_changes(_ftl(spec)), spec["policy"])
     parts["device"] = device.model_dump(mode="json", exclude=_REMARKS)
     parts["ftl"] = None
     if spec["agent"] is None:
@@ -88,13 +114,8 @@ def cell_key(spec: dict[str, Any]) -> str:
     return hashlib.sha256(spec_text(parts).encode()).hexdigest()
 
 
-def cell_ftl(spec: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """The FTL options of a spec as a cell has them."""
-    return tuple((str(name), value) for name, value in spec["ftl"])
-
-
-def cells_of_spec(spec: dict[str, Any], where: str) -> list[Cell]:
-    """The cells that have to be played together to repeat one: it alone, or for an agent its whole batch.
+def runs_of_spec(spec: Spec, where: str) -> list[RunSpec]:
+    """Return the runs that have to be played together to repeat one: it alone, or an agent's whole batch.
 
     Args:
         spec: read from a file of results.
@@ -105,7 +126,6 @@ def cells_of_spec(spec: dict[str, Any], where: str) -> list[Cell]:
     """
     from ssdgym.config.device import load_device
     from ssdgym.config.workload import load_workload
-    from ssdgym.experiments.runs.evaluate import Cell
     from ssdgym.workloads.stream import trace_hashes
 
     try:
@@ -113,32 +133,29 @@ def cells_of_spec(spec: dict[str, Any], where: str) -> list[Cell]:
             raise SsdgymError(f"{where}: was written by another version of ssdgym; replay it with that one")
         agent, names = spec["agent"], spec["names"]
         workload = load_workload(spec["workload"])
-        cells = [
-            Cell(
+        runs = [
+            RunSpec(
                 device=load_device(spec["device"]),
                 workload=workload,
                 policy=names["policy"],
                 seed=seed,
-                ftl=cell_ftl(spec),
-                host_pages=spec["host_pages"],
-                requests=spec["requests"],
-                settle=spec["settle"],
-                preconditioning=spec["preconditioning"],
+                ftl=_ftl(spec),
                 agent=Path(agent["path"]) if agent else None,
-                objective=spec["objective"],
                 label=names["workload"],
                 device_label=names["device"],
+                objective=spec["objective"],
+                **{name: spec[name] for name in LENGTH},
             )
             for seed in (agent["seeds"] if agent else [spec["seed"]])
         ]
-        if not any(cell.seed == spec["seed"] for cell in cells):
+        if not any(run.seed == spec["seed"] for run in runs):
             raise KeyError("seeds")
         if not agent and spec["policy"] != names["policy"]:
             raise ValueError(f"policy {spec['policy']} under the name {names['policy']}")
         expected = spec["traces"]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise SsdgymError(
-            f"{where}: its column 'cell' does not describe a run ({error!r:.80}); evaluate it anew"
+            f"{where}: its column 'spec' does not describe a run ({error!r:.80}); evaluate it anew"
         ) from error
     if trace_hashes(workload) != expected:
         raise SsdgymError(f"{where}: a trace that it played has changed; replay it with the trace as it was")
@@ -146,7 +163,12 @@ def cells_of_spec(spec: dict[str, Any], where: str) -> list[Cell]:
         raise SsdgymError(
             f"{where}: the agent {agent['path']} has changed; replay it with the file as it was"
         )
-    return cells
+    return runs
+
+
+def _ftl(spec: Spec) -> FtlOptions:
+    """Return the FTL options of a spec as a run has them."""
+    return tuple((str(name), value) for name, value in spec["ftl"])
 
 
 def _agent(path: Path, seeds: Sequence[int]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The store of an experiment: which cells are finished, and what they found.
+"""The store of an experiment: which runs are finished, and what they have found.
 
 A folder of results holds one SQLite database. Every job is kept in one transaction, so that whatever ends the
 process, what is finished stays finished, and nothing else counts as finished.
@@ -19,14 +19,16 @@ import ssdgym
 from ssdgym.errors import SsdgymError
 from ssdgym.files import writable_folder
 
-STORE_NAME = "cells.sqlite"
+STORE_NAME = "runs.sqlite"
+#: The store of an earlier version, whose code was another one, so that none of its runs counts as finished.
+_OLD_NAME = "cells.sqlite"
 
 #: Tells our databases from those of others ("ssdg").
 _APPLICATION = 0x73736467
 _FORMAT = 1
 _SCHEMA = """
-CREATE TABLE cell (
-    key TEXT PRIMARY KEY,         -- ssdgym.experiments.runs.spec.cell_key
+CREATE TABLE run (
+    key TEXT PRIMARY KEY,         -- ssdgym.experiments.runs.spec.run_key
     spec TEXT NOT NULL,           -- JSON
     state TEXT NOT NULL CHECK (state IN ('done', 'failed')),
     metrics TEXT,                 -- JSON, of those done
@@ -36,12 +38,12 @@ CREATE TABLE cell (
     engine_hash TEXT NOT NULL
 ) WITHOUT ROWID
 """
-_PUT = "INSERT OR REPLACE INTO cell VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_PUT = "INSERT OR REPLACE INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 @dataclass(frozen=True)
 class Finished:
-    """What a finished cell found, and how long that took."""
+    """What a finished run found, and how long that took."""
 
     metrics: dict[str, Any]
     wall_seconds: float
@@ -95,7 +97,7 @@ class Store:
         run("COMMIT")
 
     def finished(self, keys: Iterable[str]) -> dict[str, Finished]:
-        """Those of these cells that are finished.
+        """Those of these runs that are finished.
 
         Raises:
             SsdgymError: the database is damaged.
@@ -103,7 +105,7 @@ class Store:
         wanted = set(keys)
         found = {}
         with self._told():
-            rows = self._database.execute("SELECT key, metrics, wall_seconds FROM cell WHERE state = 'done'")
+            rows = self._database.execute("SELECT key, metrics, wall_seconds FROM run WHERE state = 'done'")
             for key, metrics, wall_seconds in rows:
                 if key in wanted:
                     found[key] = Finished(self._metrics(metrics), float(wall_seconds))
@@ -113,13 +115,13 @@ class Store:
         try:
             metrics = json.loads(text)
         except (TypeError, ValueError) as error:
-            raise sqlite3.DatabaseError(f"a cell's metrics are no JSON: {error}") from error
+            raise sqlite3.DatabaseError(f"a run's metrics are no JSON: {error}") from error
         if not isinstance(metrics, dict):
-            raise sqlite3.DatabaseError("a cell's metrics are no mapping")
+            raise sqlite3.DatabaseError("a run's metrics are no mapping")
         return metrics
 
-    def keep(self, cells: Sequence[tuple[str, str, Finished]]) -> None:
-        """Keep finished cells, given as key, spec and finding: all of them, for good, or none.
+    def keep(self, runs: Sequence[tuple[str, str, Finished]]) -> None:
+        """Keep finished runs, given as key, spec and finding: all of them, for good, or none.
 
         Raises:
             SsdgymError: they cannot be written.
@@ -127,17 +129,17 @@ class Store:
         self._put(
             [
                 (key, spec, "done", json.dumps(done.metrics), done.wall_seconds, None)
-                for key, spec, done in cells
+                for key, spec, done in runs
             ]
         )
 
-    def keep_error(self, cells: Sequence[tuple[str, str]], error: str) -> None:
-        """Note that cells, given as key and spec, have failed; they count as not run.
+    def keep_error(self, runs: Sequence[tuple[str, str]], error: str) -> None:
+        """Note that runs, given as key and spec, have failed; they count as not run.
 
         Raises:
             SsdgymError: that cannot be written.
         """
-        self._put([(key, spec, "failed", None, None, error) for key, spec in cells])
+        self._put([(key, spec, "failed", None, None, error) for key, spec in runs])
 
     def _put(self, rows: list[tuple[Any, ...]]) -> None:
         from ssdgym.engine.core.kernel import engine_hash
@@ -153,13 +155,13 @@ class Store:
                 raise
 
     def others(self, keys: Iterable[str]) -> tuple[int, int]:
-        """How many finished cells are not among these: of this version and engine, and of another one."""
+        """How many finished runs are not among these: of this version and engine, and of another one."""
         from ssdgym.engine.core.kernel import engine_hash
 
         wanted = set(keys)
         ours = foreign = 0
         with self._told():
-            rows = self._database.execute("SELECT key, version, engine_hash FROM cell WHERE state = 'done'")
+            rows = self._database.execute("SELECT key, version, engine_hash FROM run WHERE state = 'done'")
             for key, version, engine in rows:
                 if key not in wanted:
                     same = (version, engine) == (ssdgym.__version__, engine_hash())
@@ -201,6 +203,11 @@ def check_folder(folder: Path) -> None:
         raise SsdgymError(
             f"{folder}: cannot be written to ({error.strerror}); choose another output folder"
         ) from None
+    if _OLD_NAME in found and STORE_NAME not in found:
+        raise SsdgymError(
+            f"{folder}: holds {_OLD_NAME} of an earlier version of ssdgym, whose runs cannot be "
+            "reused; give --out a new or empty folder"
+        )
     if found and STORE_NAME not in found:
         raise SsdgymError(
             f"{folder}: holds {found[0]} and no {STORE_NAME}, so it is not the folder of an experiment; "
@@ -213,7 +220,7 @@ def _advice(error: sqlite3.Error) -> str:
     if "full" in text or "disk I/O" in text:
         return (
             f"cannot be written ({text}); free some space and give the same command again, "
-            "the finished cells are kept"
+            "the finished runs are kept"
         )
     if "locked" in text or "busy" in text:
         return "another process is writing to it; wait for that to end, or give --out another folder"

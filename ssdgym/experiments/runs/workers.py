@@ -7,29 +7,17 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.runs.evaluate import Cell, run_job
-
-#: Jobs, each the cells that are played together.
-Jobs = Sequence[list[Cell]]
+from ssdgym.experiments.runs.jobs import Jobs, Outcome, run_job
+from ssdgym.experiments.runs.run_spec import RunSpec
 
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a job: the results of its cells in order, or an error."""
-
-    job: int
-    results: Sequence[Result] = ()
-    error: Exception | None = None
 
 
 def run_locally(jobs: Jobs, workers: int) -> Generator[Outcome, None, None]:
@@ -49,13 +37,13 @@ def run_locally(jobs: Jobs, workers: int) -> Generator[Outcome, None, None]:
     if workers > 1:
         yield from _run_in_processes(jobs, workers)
         return
-    for number, cells in enumerate(jobs):
-        yield _run_here(number, cells)
+    for number, runs in enumerate(jobs):
+        yield _run_here(number, runs)
 
 
-def _run_here(number: int, cells: list[Cell]) -> Outcome:
+def _run_here(number: int, runs: list[RunSpec]) -> Outcome:
     try:
-        return Outcome(number, run_job(cells))
+        return Outcome(number, run_job(runs))
     except Exception as error:  # noqa: BLE001  whatever it is, it belongs to this job
         return Outcome(number, error=error)
 

@@ -18,7 +18,8 @@ from ssdgym.config.sweep import (
     with_changes,
 )
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.runs.evaluate import Cell, check_cells, ftl_changes, ftl_label
+from ssdgym.experiments.runs.evaluate import check_runs
+from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes, ftl_label
 
 if TYPE_CHECKING:
     from ssdgym.agents.config import TrainConfig
@@ -43,27 +44,27 @@ class Trial:
         number: from 0 on.
         parameters: the swept fields.
         label: what results call its policy.
-        cells: one for each held-out workload and seed; the agent's file is filled in when there is one.
+        runs: one for each held-out workload and seed; the agent's file is filled in when there is one.
         training: how the agent is trained; `None` where a heuristic is measured.
     """
 
     number: int
     parameters: Parameters
     label: str
-    cells: tuple[Cell, ...]
+    runs: tuple[RunSpec, ...]
     training: TrainConfig | None = None
 
     def command(self, agent: Path | None, seeds: Sequence[int]) -> str:
         """The ``ssdgym evaluate`` that measures this trial on other seeds."""
-        first = self.cells[0]
+        first = self.runs[0]
         who = ["--agent", str(agent)] if agent else ["--policy", first.policy]
         words = ["ssdgym", "evaluate", *who, "--device", first.device]
         for name, value in first.ftl:
             words += ["--ftl", f"{name}={value}"]
-        for workload in dict.fromkeys(cell.workload for cell in self.cells):
+        for workload in dict.fromkeys(run.workload for run in self.runs):
             words += ["--workload", workload]
         words += ["--seeds", f"{seeds[0]}-{seeds[-1]}", "--host-pages", str(first.host_pages)]
-        words += ["--settle", str(first.settle)]
+        words += ["--warmup", str(first.warmup)]
         if first.preconditioning != "workload":
             words += ["--preconditioning", first.preconditioning]
         return shlex.join(words)
@@ -124,10 +125,10 @@ def _agent_trial(sweep: SweepConfig, base: AgentBaseConfig, number: int, paramet
     ftl = kwargs.get("ftl") or {} if evaluation.ftl is None else evaluation.ftl
     if not isinstance(device, str):
         raise SsdgymError("the training's device is not the name of one; set evaluation.device.")
-    cells = _cells(
+    runs = _runs(
         sweep, device, ftl, policy=label, agent=Path("agent.zip"), objective=_text(kwargs.get("objective"))
     )
-    return Trial(number, parameters, label, cells, training)
+    return Trial(number, parameters, label, runs, training)
 
 
 def _policy_trial(sweep: SweepConfig, base: PolicyBaseConfig, number: int, parameters: Parameters) -> Trial:
@@ -151,27 +152,27 @@ def _policy_trial(sweep: SweepConfig, base: PolicyBaseConfig, number: int, param
                 "ftl.OPTION."
             )
     policy = get_policy(top["policy"]).with_parameters(of_policy)
-    cells = _cells(
+    runs = _runs(
         sweep, top["device"], ftl, policy=policy.label, agent=None, preconditioning=base.preconditioning
     )
-    return Trial(number, parameters, policy.label, cells)
+    return Trial(number, parameters, policy.label, runs)
 
 
-def _cells(
+def _runs(
     sweep: SweepConfig, device: str, ftl: Mapping[str, Any], *, policy: str, agent: Path | None, **fields: Any
-) -> tuple[Cell, ...]:
+) -> tuple[RunSpec, ...]:
     evaluation = sweep.evaluation
     if not isinstance(ftl, Mapping):
         raise SsdgymError(f"ftl must be a mapping of fields to values, not {ftl!r:.60}.")
     return tuple(
-        Cell(
+        RunSpec(
             device=device,
             workload=workload,
             policy=policy,
             seed=seed,
             ftl=dotted(ftl),
             host_pages=evaluation.host_pages,
-            settle=evaluation.settle,
+            warmup=evaluation.settle,
             agent=agent,
             **fields,
         )
@@ -193,7 +194,7 @@ def _text(objective: Any) -> str:
 def _check(trial: Trial, sweep: SweepConfig) -> None:
     """Check what a trial's configuration refers to."""
     try:
-        check_cells(trial.cells)
+        check_runs(trial.runs)
         if trial.training is not None:
             _check_training(trial.training)
             _check_held_out(trial.training, sweep)
@@ -252,7 +253,7 @@ def _check_metric(sweep: SweepConfig, trials: Sequence[Trial]) -> None:
     """Refuse a metric that does not exist, or that a device without timing does not have."""
     from ssdgym.simulator import Simulator
 
-    first = trials[0].cells[0]
+    first = trials[0].runs[0]
     simulator = Simulator(first.device, ftl=ftl_changes(first.ftl), policy=None)
     names = list(_joined(simulator.metrics()))
     if sweep.metric not in names:

@@ -20,7 +20,8 @@ from typing import IO, TYPE_CHECKING, Any
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.analysis.comparison import summarize
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.runs.evaluate import Cell, jobs_of, run_job
+from ssdgym.experiments.runs.jobs import jobs_of, run_job
+from ssdgym.experiments.runs.run_spec import RunSpec
 from ssdgym.experiments.tuning.plan import Trial
 from ssdgym.files import write_atomically
 
@@ -142,10 +143,10 @@ def run_trial(trial: Trial, metric: str, folder: Path, listener: Listener) -> No
 
 def _measure_policy(trial: Trial, metric: str, record: Record, listener: Listener) -> None:
     """Measure seed by seed, and report on all seeds so far after each."""
-    by_seed = [list(cells) for _, cells in groupby(trial.cells, key=lambda cell: cell.seed)]
+    by_seed = [list(runs) for _, runs in groupby(trial.runs, key=lambda run: run.seed)]
     done = len({result.seed for result in record.results})
-    for number, cells in enumerate(by_seed[done:], start=done + 1):
-        results = [*record.results, *_run(cells)]
+    for number, runs in enumerate(by_seed[done:], start=done + 1):
+        results = [*record.results, *_run(runs)]
         listener(record.add(ALL * number // len(by_seed), metric, results))
 
 
@@ -167,7 +168,7 @@ def _train_agent(trial: Trial, metric: str, folder: Path, record: Record, listen
         results = record.results
         if not results or run.best_decisions != record.decisions:
             _copy(folder / BEST_AGENT, evaluated)
-            results = _run([replace(cell, agent=evaluated) for cell in trial.cells])
+            results = _run([replace(run, agent=evaluated) for run in trial.runs])
         listener(record.add(percent, metric, results, run.best_decisions))
 
     checkpoint = folder / FILE_NAME
@@ -175,12 +176,12 @@ def _train_agent(trial: Trial, metric: str, folder: Path, record: Record, listen
     train(training, folder, resume=resume, progress=False, report=at_checkpoint)
 
 
-def _run(cells: Sequence[Cell]) -> list[Result]:
-    """Results of the cells, in this process, in their order."""
+def _run(runs: Sequence[RunSpec]) -> list[Result]:
+    """Results of the runs, in this process, in their order."""
     found: dict[int, Result] = {}
-    for job in jobs_of(cells):
-        found.update(zip(job, run_job([cells[index] for index in job]), strict=True))
-    return [found[index] for index in range(len(cells))]
+    for job in jobs_of(runs):
+        found.update(zip(job, run_job([runs[index] for index in job]), strict=True))
+    return [found[index] for index in range(len(runs))]
 
 
 def _write(file: IO[bytes], text: str) -> None:

@@ -1,4 +1,4 @@
-"""Figures of papers: their configurations, the cells they take, and one run from end to end."""
+"""Figures of papers: their configurations, the runs they take, and one run from end to end."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ from ssdgym.experiments.papers.report import (
 )
 from ssdgym.experiments.papers.samples import Place, Sample
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.runs.evaluate import Cell, evaluate, run_cell
+from ssdgym.experiments.runs.evaluate import run_all
+from ssdgym.experiments.runs.run import run_policy
+from ssdgym.experiments.runs.run_spec import RunSpec
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.ageing import write_until_collecting
 
@@ -80,13 +82,13 @@ def tiny_figure(**fields: Any) -> FigureConfig:
     )
 
 
-def cells_of(figure: FigureConfig, scale: ScaleConfig, traces: Path | None) -> list[Cell]:
-    return [point.cell for point in points_of(figure, scale, traces)]
+def runs_of(figure: FigureConfig, scale: ScaleConfig, traces: Path | None) -> list[RunSpec]:
+    return [point.run for point in points_of(figure, scale, traces)]
 
 
 def measured(figure: FigureConfig, scale: ScaleConfig, traces: Path) -> list[Sample]:
     points = points_of(figure, scale, traces)
-    results = evaluate([point.cell for point in points], workers=1)
+    results = run_all([point.run for point in points], workers=1)
     return [Sample(point.place, result) for point, result in zip(points, results, strict=True)]
 
 
@@ -129,32 +131,32 @@ def test_departures__what_a_figure_adds_to_those_of_its_paper() -> None:
     assert figure.departures[-1].startswith("where next to nothing is relocated, erases fall")
 
 
-def test_cells__devices_are_fitted_and_named_as_before(traces: Path) -> None:
+def test_runs__devices_are_fitted_and_named_as_before(traces: Path) -> None:
     figure = tiny_figure(fit="address_space", over_provisioning={"made": 1.0})
-    cells = cells_of(figure, SMALL, traces)
+    runs = runs_of(figure, SMALL, traces)
     # A trace draws nothing: another seed would only be a copy.
-    assert [(cell.policy, cell.seed) for cell in cells] == [("greedy", 1), ("fifo", 1)]
-    for cell in cells:
-        assert (cell.device.name, cell.device.host_pages, cell.workload_name) == ("tiny", 800, "made")
-        assert cell.device.spare_ratio == pytest.approx(1.0, abs=0.05)
-        assert cell.workload.addresses == "fold"
+    assert [(run.policy, run.seed) for run in runs] == [("greedy", 1), ("fifo", 1)]
+    for run in runs:
+        assert (run.device.name, run.device.host_pages, run.workload_name) == ("tiny", 800, "made")
+        assert run.device.spare_ratio == pytest.approx(1.0, abs=0.05)
+        assert run.workload.addresses == "fold"
 
 
-def test_cells__a_trace_stands_before_its_stand_in(traces: Path) -> None:
+def test_runs__a_trace_stands_before_its_stand_in(traces: Path) -> None:
     figure = tiny_figure(workloads=("src1_2",))
-    stand_in = cells_of(figure, ScaleConfig(seeds=1, head=100), None)[0].workload
-    assert len(cells_of(tiny_figure(workloads=("src1_2",)), SMALL, None)) == 4
+    stand_in = runs_of(figure, ScaleConfig(seeds=1, head=100), None)[0].workload
+    assert len(runs_of(tiny_figure(workloads=("src1_2",)), SMALL, None)) == 4
     assert (stand_in.kind, stand_in.transforms[-1].requests) == ("stand_in", 100)
-    assert cells_of(figure, SMALL, traces)[0].workload.kind == "stand_in"
+    assert runs_of(figure, SMALL, traces)[0].workload.kind == "stand_in"
     (traces / "src1_2.csv.gz").write_bytes((traces / "made.csv").read_bytes())
-    assert cells_of(figure, SMALL, traces)[0].workload == TraceConfig(
+    assert runs_of(figure, SMALL, traces)[0].workload == TraceConfig(
         path=traces / "src1_2.csv.gz", addresses="fold"
     )
 
 
 def test_repeat__measures_the_time_after_the_first_collection(traces: Path) -> None:
-    cell = cells_of(tiny_figure(), SMALL, traces)[0]
-    result = run_cell(cell)
+    run = runs_of(tiny_figure(), SMALL, traces)[0]
+    result = run_policy(run)
     # What was collected in the first time is not in the metrics, nor is anything else of it.
     assert result.metrics["host_pages_written"] == len(PAGES)
     assert result.metrics["erases"] > 0
@@ -165,13 +167,13 @@ def test_repeat__measures_the_time_after_the_first_collection(traces: Path) -> N
 def test_repeat__gives_up_where_nothing_is_ever_collected(
     traces: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ssdgym.experiments.runs.evaluate._MOST_REPETITIONS", 2)
-    cell = cells_of(tiny_figure(devices=("demo",)), SMALL, traces)[0]
+    monkeypatch.setattr("ssdgym.experiments.runs.run._MOST_REPETITIONS", 2)
+    run = runs_of(tiny_figure(devices=("demo",)), SMALL, traces)[0]
     with pytest.raises(SsdgymError, match="played 2 times it made the device collect nothing"):
-        run_cell(cell)
+        run_policy(run)
 
 
-def test_a_figure_from_its_cells_to_its_report(traces: Path, tmp_path: Path) -> None:
+def test_a_figure_from_its_runs_to_its_report(traces: Path, tmp_path: Path) -> None:
     figure = tiny_figure()
     (panel,) = figure.panels
     samples = measured(figure, SMALL, traces)
@@ -197,7 +199,7 @@ def test_a_figure_from_its_cells_to_its_report(traces: Path, tmp_path: Path) -> 
     assert "for 2 runs" in cost_lines(results)[0]
 
 
-def test_variants_are_a_second_axis__in_cells_tables_and_pictures(traces: Path, tmp_path: Path) -> None:
+def test_variants_are_a_second_axis__in_runs_tables_and_pictures(traces: Path, tmp_path: Path) -> None:
     figure = tiny_figure(
         axis="free blocks",
         variants={"few": {"ftl.gc.free_blocks": 3}, "small": {"geometry.blocks_per_plane": 24}},
@@ -206,7 +208,7 @@ def test_variants_are_a_second_axis__in_cells_tables_and_pictures(traces: Path, 
             {"name": "b", "metric": "duration_ns", "unit": "ms", "per_unit": 1e6},
         ),
     )
-    few, _, small, _ = cells_of(figure, SMALL, traces)
+    few, _, small, _ = runs_of(figure, SMALL, traces)
     assert (few.ftl, few.device.geometry.blocks_per_plane) == ((("gc.free_blocks", 3),), 32)
     assert (small.ftl, small.device.geometry.blocks_per_plane) == ((), 24)
     assert small.device_name == "tiny(geometry.blocks_per_plane=24)"
@@ -256,12 +258,12 @@ def test_a_variant_can_be_another_device(traces: Path) -> None:
     )
     assert figure.all_devices == ("tiny", "demo")
     one, _, other, _ = points_of(figure, SMALL, traces)
-    assert (one.cell.device_name, one.cell.ftl) == ("tiny", ())
-    assert (other.cell.device_name, other.cell.ftl) == ("demo", (("timing", "none"),))
+    assert (one.run.device_name, one.run.ftl) == ("tiny", ())
+    assert (other.run.device_name, other.run.ftl) == ("demo", (("timing", "none"),))
     assert other.place == Place("greedy", "made", "other")
     # A scale replaces it as it does the others, and what is assumed of it is told.
     scale = ScaleConfig(seeds=1, devices={"demo": "tiny"})
-    assert {point.cell.device_name for point in points_of(figure, scale, traces)} == {"tiny"}
+    assert {point.run.device_name for point in points_of(figure, scale, traces)} == {"tiny"}
     assert any(line.startswith("assumed of demo, ") for line in device_lines(figure))
     with pytest.raises(SsdgymError, match="nowhere"):
         points_of(tiny_figure(variants={"other": {"device": "nowhere"}}), SMALL, traces)
@@ -302,7 +304,7 @@ def test_a_scale_runs_other_devices_under_the_figures_names(traces: Path) -> Non
     scale = ScaleConfig(seeds=1, devices={"demo": "tiny"})
     plain = ({"metric": "erases", "unit": "blocks"},)
     (point, _) = points_of(tiny_figure(devices=("demo",), series="device", panels=plain), scale, traces)
-    assert (point.place.series, point.cell.device_name) == ("demo", "tiny")
+    assert (point.place.series, point.run.device_name) == ("demo", "tiny")
 
 
 def test_the_mean_is_over_all_traces_or_not_at_all(traces: Path) -> None:
@@ -347,13 +349,13 @@ def test_until_gc__every_plane_has_collected_under_the_policy_itself_and_no_time
         write_until_collecting(again, 1)
 
 
-def test_until_gc__is_drawn_by_the_seed_of_the_cell(traces: Path) -> None:
+def test_until_gc__is_drawn_by_the_seed_of_the_run(traces: Path) -> None:
     plain = ({"metric": "erases", "unit": "blocks"},)
     figure = tiny_figure(preconditioning="until_gc", policies=("greedy",), panels=plain)
-    cells = cells_of(figure, SMALL, traces)
+    runs = runs_of(figure, SMALL, traces)
     # A trace draws nothing, but what comes before it does.
-    assert [cell.seed for cell in cells] == [1, 2]
-    first, second = (run_cell(cell).metrics for cell in cells)
+    assert [run.seed for run in runs] == [1, 2]
+    first, second = (run_policy(run).metrics for run in runs)
     assert first["host_pages_written"] == second["host_pages_written"] == len(PAGES)
     assert first["relocated_pages"] != second["relocated_pages"]
 
@@ -383,7 +385,7 @@ def test_command__prints_every_claim_and_goes_on_where_it_was(
     assert main(command) == 0
     again = capsys.readouterr()
     assert again.out == first.out
-    assert "6 of 6 cells are finished already" in again.err
+    assert "6 of 6 runs are finished already" in again.err
 
 
 def test_a_claim_about_traces_that_were_not_all_run_says_so(traces: Path) -> None:

@@ -14,16 +14,16 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.analysis.summary import sections
 from ssdgym.experiments.report.html import learned_of, write_html_report
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.runs.evaluate import Cell
-from tests.experiments.synthetic import grid, grid_of_cells
+from ssdgym.experiments.runs.run_spec import RunSpec
+from tests.experiments.synthetic import grid, grid_of_runs
 
 POLICIES = ("greedy", "cost_benefit", "fifo")
 
 
 def real_grid(policies: Sequence[str] = POLICIES, seeds: Sequence[int] = range(100, 105)) -> list[Result]:
-    return grid_of_cells(
+    return grid_of_runs(
         [
-            Cell("tiny", workload, policy, seed, host_pages=3_000)
+            RunSpec("tiny", workload, policy, seed, host_pages=3_000)
             for workload in ("zipf99", "hot90")
             for policy in policies
             for seed in seeds

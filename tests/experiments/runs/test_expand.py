@@ -1,4 +1,4 @@
-"""From an experiment to its cells: which, in which order, and what they are called."""
+"""From an experiment to its runs: which, in which order, and what they are called."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 
 from ssdgym.config.experiment import load_experiment
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.runs.evaluate import Cell, check_cells, ftl_label
+from ssdgym.experiments.runs.evaluate import check_runs
 from ssdgym.experiments.runs.expand import CLOSED_LOOP_DEPTH, agent_labels, expand
+from ssdgym.experiments.runs.run_spec import RunSpec, ftl_label
 
 FIELDS: dict[str, Any] = {
     "devices": ["tiny"],
@@ -22,21 +23,19 @@ FIELDS: dict[str, Any] = {
 }
 
 
-def cells(**changes: Any) -> list[Cell]:
+def runs(**changes: Any) -> list[RunSpec]:
     return expand(load_experiment({**FIELDS, **changes}))
 
 
 def test_order__seeds_run_fastest_and_devices_slowest() -> None:
-    found = cells(
+    found = runs(
         devices=["tiny", "demo"],
         ftls=[{}, {"timing": "none"}],
         workloads=["uniform", "zipf99"],
         policies=["greedy", "cost_benefit(exponent=0.5)"],
         seeds="1-2",
     )
-    rows = [
-        (cell.device_name, ftl_label(cell.ftl), cell.workload_name, cell.policy, cell.seed) for cell in found
-    ]
+    rows = [(run.device_name, ftl_label(run.ftl), run.workload_name, run.policy, run.seed) for run in found]
     closed = f"queue_depth={CLOSED_LOOP_DEPTH}"
     assert len(rows) == len(set(rows)) == 32
     assert rows[:2] == [("tiny", closed, "uniform", "greedy", 1), ("tiny", closed, "uniform", "greedy", 2)]
@@ -45,8 +44,8 @@ def test_order__seeds_run_fastest_and_devices_slowest() -> None:
 
 
 def test_sweeps__take_every_combination_of_device_and_ftl_fields() -> None:
-    found = cells(sweeps={"over_provisioning": [0.1, 0.2], "ftl.gc.free_blocks": [2, 3]})
-    assert [(cell.device_name, dict(cell.ftl)["gc.free_blocks"]) for cell in found] == [
+    found = runs(sweeps={"over_provisioning": [0.1, 0.2], "ftl.gc.free_blocks": [2, 3]})
+    assert [(run.device_name, dict(run.ftl)["gc.free_blocks"]) for run in found] == [
         ("tiny(over_provisioning=0.1)", 2),
         ("tiny(over_provisioning=0.1)", 3),
         ("tiny(over_provisioning=0.2)", 2),
@@ -56,9 +55,9 @@ def test_sweeps__take_every_combination_of_device_and_ftl_fields() -> None:
 
 
 def test_sweeps__a_number_of_logical_pages_replaces_the_over_provisioning() -> None:
-    (cell,) = cells(sweeps={"logical_pages": [700], "geometry.blocks_per_plane": [40]})
-    assert cell.device.host_pages == 700 and cell.device.geometry.blocks_per_plane == 40
-    assert cell.device_name == "tiny(logical_pages=700, geometry.blocks_per_plane=40)"
+    (run,) = runs(sweeps={"logical_pages": [700], "geometry.blocks_per_plane": [40]})
+    assert run.device.host_pages == 700 and run.device.geometry.blocks_per_plane == 40
+    assert run.device_name == "tiny(logical_pages=700, geometry.blocks_per_plane=40)"
 
 
 @pytest.mark.parametrize(
@@ -71,12 +70,12 @@ def test_sweeps__a_number_of_logical_pages_replaces_the_over_provisioning() -> N
 )
 def test_sweeps__of_a_field_that_a_device_has_not_are_refused(field: str, said: str) -> None:
     with pytest.raises(SsdgymError, match="sweeps.*" + re.escape(said)):
-        cells(sweeps={field: [1]})
+        runs(sweeps={field: [1]})
 
 
 def test_queue_depth__is_the_experiment_s_where_it_says_one() -> None:
-    (cell,) = cells(queue_depth=4)
-    assert dict(cell.ftl) == {"queue_depth": 4}
+    (run,) = runs(queue_depth=4)
+    assert dict(run.ftl) == {"queue_depth": 4}
 
 
 @pytest.mark.parametrize(
@@ -89,9 +88,9 @@ def test_queue_depth__is_the_experiment_s_where_it_says_one() -> None:
         ({"preconditioning": "fill", "sweeps": {"ftl.gc.free_blocks": [32]}}, "GC"),
     ],
 )
-def test_check_cells__refuses_before_anything_runs(changes: dict[str, Any], said: str) -> None:
+def test_check_runs__refuses_before_anything_runs(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(SsdgymError, match=said):
-        check_cells(cells(**changes))
+        check_runs(runs(**changes))
 
 
 def test_agents__need_names_of_their_own(tmp_path: Path) -> None:

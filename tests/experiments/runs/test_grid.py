@@ -1,4 +1,4 @@
-"""Grids: every finished cell is kept as it ends, nothing is run twice, and one failure is one failure."""
+"""Grids: every finished run is kept as it ends, nothing is run twice, and one failure is one failure."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from typing import Any
 import pytest
 
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.runs.evaluate import Cell, evaluate
+from ssdgym.experiments.runs.evaluate import run_all
 from ssdgym.experiments.runs.grid import Grid, Report, run_grid, write_grid
+from ssdgym.experiments.runs.jobs import Jobs, Outcome
+from ssdgym.experiments.runs.run_spec import RunSpec
 from ssdgym.experiments.runs.store import Store
-from ssdgym.experiments.runs.workers import Jobs, Outcome, run_locally
+from ssdgym.experiments.runs.workers import run_locally
 
 
-def cell(policy: str, seed: int, **changes: Any) -> Cell:
+def spec(policy: str, seed: int, **changes: Any) -> RunSpec:
     values = {"device": "tiny", "workload": "uniform", "ftl": (("timing", "none"),), "host_pages": 2_000}
-    return Cell(policy=policy, seed=seed, **({"preconditioning": "none"} | values | changes))
+    return RunSpec(policy=policy, seed=seed, **({"preconditioning": "none"} | values | changes))
 
 
-CELLS = [cell(policy, seed) for policy in ("greedy", "fifo") for seed in (1, 2)]
+RUNS = [spec(policy, seed) for policy in ("greedy", "fifo") for seed in (1, 2)]
 
 
 class Counting:
@@ -41,42 +43,40 @@ class Counting:
                 yield Outcome(number, outcome.results, outcome.error)
 
 
-def run(cells: list[Cell], folder: Path, runner: Counting) -> Report:
+def run(runs: list[RunSpec], folder: Path, runner: Counting) -> Report:
     with Store(folder) as store:
-        return run_grid(Grid.of(cells), store, runner)
+        return run_grid(Grid.of(runs), store, runner)
 
 
 def test_grid__finds_what_a_plain_evaluation_does_in_its_order(tmp_path: Path) -> None:
     progress: list[tuple[int, int]] = []
     with Store(tmp_path) as store:
-        found = run_grid(
-            Grid.of(CELLS), store, Counting(), lambda done, total: progress.append((done, total))
-        )
-    assert found.results == evaluate(CELLS, workers=1) and not found.failures
+        found = run_grid(Grid.of(RUNS), store, Counting(), lambda done, total: progress.append((done, total)))
+    assert found.results == run_all(RUNS, workers=1) and not found.failures
     assert progress == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
 
 
 def test_grid__goes_on_after_an_interruption_without_repeating_anything(tmp_path: Path) -> None:
     interrupted, rest, nothing = Counting(stop_before=3), Counting(), Counting()
     with pytest.raises(KeyboardInterrupt):
-        run(CELLS, tmp_path / "a", interrupted)
-    found = run(CELLS, tmp_path / "a", rest)
+        run(RUNS, tmp_path / "a", interrupted)
+    found = run(RUNS, tmp_path / "a", rest)
     assert interrupted.ran == [("greedy", 1), ("greedy", 2), ("fifo", 1)] and rest.ran == [("fifo", 2)]
-    assert run(CELLS, tmp_path / "a", nothing) == found and not nothing.ran
-    assert found.results == run(CELLS, tmp_path / "b", Counting()).results
+    assert run(RUNS, tmp_path / "a", nothing) == found and not nothing.ran
+    assert found.results == run(RUNS, tmp_path / "b", Counting()).results
 
 
 def test_grid__another_one_in_the_same_folder_runs_only_what_is_new(tmp_path: Path) -> None:
-    run(CELLS[:2], tmp_path, Counting())
+    run(RUNS[:2], tmp_path, Counting())
     runner = Counting()
-    found = run([cell("random", 1), *CELLS[1:3]], tmp_path, runner)
+    found = run([spec("random", 1), *RUNS[1:3]], tmp_path, runner)
     assert runner.ran == [("random", 1), ("fifo", 1)]
     assert [result.policy for result in found.results] == ["random", "greedy", "fifo"]
 
 
-def test_grid__cells_that_differ_only_in_names_run_once(tmp_path: Path) -> None:
+def test_grid__runs_that_differ_only_in_names_run_once(tmp_path: Path) -> None:
     runner = Counting()
-    found = run([cell("d_choices", 1), cell("d_choices(d=10)", 1, label="mine")], tmp_path, runner)
+    found = run([spec("d_choices", 1), spec("d_choices(d=10)", 1, label="mine")], tmp_path, runner)
     assert runner.ran == [("d_choices", 1)]
     assert [(result.policy, result.workload) for result in found.results] == [
         ("d_choices", "uniform"),
@@ -85,13 +85,13 @@ def test_grid__cells_that_differ_only_in_names_run_once(tmp_path: Path) -> None:
     assert found.results[0].metrics == found.results[1].metrics
 
 
-def test_grid__a_failing_cell_is_told_kept_as_failed_and_tried_again(tmp_path: Path) -> None:
+def test_grid__a_failing_run_is_told_kept_as_failed_and_tried_again(tmp_path: Path) -> None:
     trace = tmp_path / "short.csv"
     trace.write_text("128166372003061629,hm,0,Write,0,4096,100\n")
-    cells = [cell("greedy", 1, workload=str(trace), host_pages=50), *CELLS[:2]]
+    runs = [spec("greedy", 1, workload=str(trace), host_pages=50), *RUNS[:2]]
     runner = Counting()
     for expected in (3, 1):
-        found = run(cells, tmp_path / "out", runner)
+        found = run(runs, tmp_path / "out", runner)
         assert [result.seed for result in found.results] == [1, 2]
         assert len(runner.ran) == expected
         runner.ran.clear()
@@ -102,19 +102,19 @@ def test_grid__a_failing_cell_is_told_kept_as_failed_and_tried_again(tmp_path: P
 def test_grid__a_fault_of_the_code_is_a_failure_with_its_kind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(cells: list[Cell]) -> None:
+    def broken(runs: list[RunSpec]) -> None:
         raise ZeroDivisionError("by zero")
 
     monkeypatch.setattr("ssdgym.experiments.runs.workers.run_job", broken)
-    (failure,) = run(CELLS[:1], tmp_path, Counting()).failures
+    (failure,) = run(RUNS[:1], tmp_path, Counting()).failures
     assert failure.sentence == "ZeroDivisionError: by zero"
 
 
 def test_grid__an_agent_s_seeds_are_one_job_for_ever(tmp_path: Path) -> None:
     agent = tmp_path / "agent.zip"
     agent.write_bytes(b"weights")
-    learned = [cell("mine", seed, agent=agent, preconditioning="workload") for seed in (1, 2, 3)]
-    grid = Grid.of([*learned, *CELLS])
+    learned = [spec("mine", seed, agent=agent, preconditioning="workload") for seed in (1, 2, 3)]
+    grid = Grid.of([*learned, *RUNS])
     assert [len(job) for job in grid.jobs] == [3, 1, 1, 1, 1]
     assert set(grid.keys[:3]).isdisjoint(Grid.of(learned[:2]).keys)
 
@@ -122,13 +122,13 @@ def test_grid__an_agent_s_seeds_are_one_job_for_ever(tmp_path: Path) -> None:
 def test_files__of_results_know_no_clock_and_timings_know_little_else(tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("a", "b")]
     for folder in folders:
-        found = run(CELLS, folder, Counting())
+        found = run(RUNS, folder, Counting())
         write_grid(found.results, folder)
     for name in ("results.parquet", "results.csv"):
         assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
     with (folders[0] / "timings.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [(row["policy"], int(row["seed"])) for row in rows] == [(one.policy, one.seed) for one in CELLS]
+    assert [(row["policy"], int(row["seed"])) for row in rows] == [(one.policy, one.seed) for one in RUNS]
     assert all(float(row["wall_seconds"]) > 0 for row in rows)
 
 
@@ -140,9 +140,9 @@ class Deadly:
 
 
 @pytest.mark.slow
-def test_workers__one_that_dies_takes_only_its_own_cell_along() -> None:
-    jobs = [[CELLS[0]], [cell("greedy", 1, device=Deadly())], *([one] for one in CELLS[1:])]
+def test_workers__one_that_dies_takes_only_its_own_run_along() -> None:
+    jobs = [[RUNS[0]], [spec("greedy", 1, device=Deadly())], *([one] for one in RUNS[1:])]
     outcomes = sorted(run_locally(jobs, 2), key=lambda outcome: outcome.job)
     assert [outcome.error is None for outcome in outcomes] == [True, False, True, True, True]
     assert isinstance(outcomes[1].error, SsdgymError) and "worker process died" in str(outcomes[1].error)
-    assert [outcome.results[0] for outcome in outcomes if outcome.results] == evaluate(CELLS, workers=1)
+    assert [outcome.results[0] for outcome in outcomes if outcome.results] == run_all(RUNS, workers=1)

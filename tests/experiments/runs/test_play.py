@@ -12,7 +12,8 @@ from gymnasium.vector import VectorEnv
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs import play
-from ssdgym.experiments.runs.evaluate import Cell, check_cells, evaluate
+from ssdgym.experiments.runs.evaluate import check_runs, run_all
+from ssdgym.experiments.runs.run_spec import RunSpec
 
 
 class Greedy:
@@ -36,16 +37,16 @@ class Greedy:
         return np.maximum(proposed, 0)
 
 
-def cells(agent: Path | None, seeds: Sequence[int] = (7, 8)) -> list[Cell]:
+def runs(agent: Path | None, seeds: Sequence[int] = (7, 8)) -> list[RunSpec]:
     return [
-        Cell(
+        RunSpec(
             device="tiny",
             workload="zipf99_rw",
             policy="greedy",
             seed=seed,
             ftl=(("placement", "sep_gc"), ("queue_depth", 4)),
             host_pages=3_000,
-            settle=1_000,
+            warmup=1_000,
             agent=agent,
         )
         for seed in seeds
@@ -64,19 +65,19 @@ def test_play__greedy_as_an_agent_equals_the_compiled_policy_in_every_metric(
     monkeypatch: pytest.MonkeyPatch, agent: Path
 ) -> None:
     monkeypatch.setattr(play, "Agent", Greedy)
-    assert evaluate(cells(agent), workers=1) == evaluate(cells(None), workers=1)
+    assert run_all(runs(agent), workers=1) == run_all(runs(None), workers=1)
 
 
 def test_play__seeds_are_played_in_order_whatever_their_company(
     monkeypatch: pytest.MonkeyPatch, agent: Path
 ) -> None:
     monkeypatch.setattr(play, "Agent", Greedy)
-    together = play.play_agent(cells(agent))
-    alone = play.play_agent(cells(agent, seeds=[8]))
+    together = play.play_agent(runs(agent))
+    alone = play.play_agent(runs(agent, seeds=[8]))
     assert [result.seed for result in together] == [7, 8]
     assert together[1] == alone[0] != together[0]
 
 
 def test_check__an_agent_needs_a_number_of_host_pages() -> None:
     with pytest.raises(SsdgymError, match="agent.zip: an agent is evaluated for a number of host pages"):
-        check_cells([Cell("tiny", "zipf99", "learned", 1, agent=Path("agent.zip"))])
+        check_runs([RunSpec("tiny", "zipf99", "learned", 1, agent=Path("agent.zip"))])

@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.runs.evaluate import Cell, evaluate
+from ssdgym.experiments.runs.evaluate import run_all
 from ssdgym.experiments.runs.grid import Grid, run_grid, write_grid
 from ssdgym.experiments.runs.ray_runner import run_on_ray
+from ssdgym.experiments.runs.run_spec import RunSpec
 from ssdgym.experiments.runs.store import Store
 
 pytest.importorskip("ray", reason="needs Ray: pip install 'ssdgym[tune]'")
 
-CELLS = [
-    Cell(
+RUNS = [
+    RunSpec(
         device="tiny",
         workload="uniform",
         policy=policy,
@@ -49,18 +50,18 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 @pytest.mark.slow
 def test_ray__a_node_killed_half_way_changes_nothing(cluster: Any, tmp_path: Path) -> None:
     nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
-    broken = Cell(device="tiny", workload="uniform", policy="greedy", seed=9, requests=10, host_pages=50)
+    broken = RunSpec(device="tiny", workload="uniform", policy="greedy", seed=9, requests=10, host_pages=50)
 
     def kill_one(done: int, total: int) -> None:
-        if done == len(CELLS) // 2 and len(nodes) == 2:
+        if done == len(RUNS) // 2 and len(nodes) == 2:
             cluster.remove_node(nodes.pop(), allow_graceful=False)
 
     with Store(tmp_path / "ray") as store:
-        found = run_grid(Grid.of([*CELLS, broken]), store, lambda jobs: run_on_ray(jobs, None, 2), kill_one)
+        found = run_grid(Grid.of([*RUNS, broken]), store, lambda jobs: run_on_ray(jobs, None, 2), kill_one)
     assert len(nodes) == 1
-    assert [failure.cell for failure in found.failures] == [broken]
+    assert [failure.run for failure in found.failures] == [broken]
     assert found.failures[0].sentence.startswith("the workload ended after 10 of 50 host pages")
-    expected = evaluate(CELLS, workers=1)
+    expected = run_all(RUNS, workers=1)
     for results, folder in ((found.results, "ray"), (expected, "here")):
         (tmp_path / folder).mkdir(exist_ok=True)
         write_grid(results, tmp_path / folder)
@@ -70,10 +71,10 @@ def test_ray__a_node_killed_half_way_changes_nothing(cluster: Any, tmp_path: Pat
 
 def test_ray__an_address_where_nobody_answers_is_refused_at_once() -> None:
     with pytest.raises(SsdgymError, match="--address 127.0.0.1:1: nobody answers there"):
-        next(run_on_ray([[CELLS[0]]], "127.0.0.1:1", 1))
+        next(run_on_ray([[RUNS[0]]], "127.0.0.1:1", 1))
 
 
 def test_ray__where_it_is_not_installed_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     with pytest.raises(SsdgymError, match=r"pip install 'ssdgym\[tune\]'"):
-        next(run_on_ray([[CELLS[0]]], None, 1))
+        next(run_on_ray([[RUNS[0]]], None, 1))

@@ -10,18 +10,19 @@ import pytest
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result, read_results, write_results
-from ssdgym.experiments.runs.evaluate import Cell, evaluate
+from ssdgym.experiments.runs.evaluate import run_all
 from ssdgym.experiments.runs.replay import choose, replay, sample
+from ssdgym.experiments.runs.run_spec import RunSpec
 
-CELLS = [
-    Cell(
+RUNS = [
+    RunSpec(
         device="tiny",
         workload=workload,
         policy=policy,
         seed=seed,
         ftl=(("gc.free_blocks", 3), ("placement", "single")),
         host_pages=1_500,
-        settle=200,
+        warmup=200,
         preconditioning="fill",
     )
     for workload in ("zipf99", "mixed")
@@ -32,7 +33,7 @@ CELLS = [
 
 @pytest.fixture(scope="module")
 def results() -> list[Result]:
-    return evaluate(CELLS, workers=1)
+    return run_all(RUNS, workers=1)
 
 
 def edited(result: Result, **metrics: float) -> Result:
@@ -91,19 +92,19 @@ def test_replay__another_engine_is_told_and_is_no_difference(results: list[Resul
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("", "its column 'cell' is empty"), ("{", "is not JSON"), ("[]", "does not describe a run")],
+    [("", "its column 'spec' is empty"), ("{", "is not JSON"), ("[]", "does not describe a run")],
 )
 def test_replay__a_row_that_does_not_say_how_it_was_run_is_named(
     results: list[Result], text: str, said: str
 ) -> None:
     with pytest.raises(SsdgymError, match=f"results.csv, row 1: .*{said}"):
-        replay([dataclasses.replace(results[0], cell=text)], [1], "results.csv")
+        replay([dataclasses.replace(results[0], spec=text)], [1], "results.csv")
 
 
 def test_replay__an_edited_description_does_not_help(results: list[Result]) -> None:
-    spec = json.loads(results[0].cell)
+    spec = json.loads(results[0].spec)
     spec["host_pages"] += 1
-    (found,) = replay([dataclasses.replace(results[0], cell=json.dumps(spec))], [1], "results")
+    (found,) = replay([dataclasses.replace(results[0], spec=json.dumps(spec))], [1], "results")
     assert "metrics/host_pages_written" in [difference.column for difference in found.differences]
 
 

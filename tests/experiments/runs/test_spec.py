@@ -13,8 +13,8 @@ from ssdgym.config.device import load_device
 from ssdgym.config.loading import available
 from ssdgym.config.workload import load_workload
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.runs.evaluate import Cell
-from ssdgym.experiments.runs.spec import cell_key, cells_of_spec, spec_of, spec_text
+from ssdgym.experiments.runs.run_spec import RunSpec
+from ssdgym.experiments.runs.spec import run_key, runs_of_spec, spec_of, spec_text
 
 BASE: dict[str, Any] = {
     "device": "tiny",
@@ -26,7 +26,7 @@ BASE: dict[str, Any] = {
 
 
 def key(**changes: Any) -> str:
-    return cell_key(spec_of(Cell(**(BASE | changes))))
+    return run_key(spec_of(RunSpec(**(BASE | changes))))
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def key(**changes: Any) -> str:
         {"seed": 2},
         {"host_pages": 101},
         {"host_pages": None, "requests": 100},
-        {"settle": 1},
+        {"warmup": 1},
         {"preconditioning": "fill"},
         {"ftl": (("gc.free_blocks", 3),)},
     ],
@@ -85,25 +85,25 @@ def test_key__changes_with_the_content_of_a_trace(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", available("workloads"))
 def test_spec__of_every_workload_is_read_back_from_json(name: str) -> None:
-    cell = Cell(**(BASE | {"workload": name}))
-    spec = json.loads(spec_text(spec_of(cell)))
-    (again,) = cells_of_spec(spec, "here")
+    run = RunSpec(**(BASE | {"workload": name}))
+    spec = json.loads(spec_text(spec_of(run)))
+    (again,) = runs_of_spec(spec, "here")
     assert again.workload == load_workload(name) and again.device == load_device("tiny")
-    assert spec_of(again) == spec_of(cell)
+    assert spec_of(again) == spec_of(run)
     assert (again.workload_name, again.device_name) == (name, "tiny")
 
 
 def test_spec__of_an_agent_names_its_batch_and_the_hash_of_its_file(tmp_path: Path) -> None:
     agent = tmp_path / "agent.zip"
     agent.write_bytes(b"weights")
-    cell = Cell(**(BASE | {"policy": "mine", "agent": agent}))
-    spec = spec_of(cell, [1, 2])
-    assert [again.seed for again in cells_of_spec(spec, "here")] == [1, 2]
-    assert cell_key(spec) != cell_key(spec_of(cell, [1]))
+    run = RunSpec(**(BASE | {"policy": "mine", "agent": agent}))
+    spec = spec_of(run, [1, 2])
+    assert [again.seed for again in runs_of_spec(spec, "here")] == [1, 2]
+    assert run_key(spec) != run_key(spec_of(run, [1]))
     agent.write_bytes(b"others")
-    assert cell_key(spec) != cell_key(spec_of(cell, [1, 2]))
+    assert run_key(spec) != run_key(spec_of(run, [1, 2]))
     with pytest.raises(SsdgymError, match="row 3: the agent .* has changed"):
-        cells_of_spec(spec, "results.csv, row 3")
+        runs_of_spec(spec, "results.csv, row 3")
 
 
 @pytest.mark.parametrize(
@@ -118,4 +118,4 @@ def test_spec__of_an_agent_names_its_batch_and_the_hash_of_its_file(tmp_path: Pa
 )
 def test_spec__a_damaged_one_is_refused(change: dict[str, Any], said: str) -> None:
     with pytest.raises(SsdgymError, match=said):
-        cells_of_spec({**spec_of(Cell(**BASE)), **change}, "results.csv, row 1")
+        runs_of_spec({**spec_of(RunSpec(**BASE)), **change}, "results.csv, row 1")

@@ -22,7 +22,7 @@ def test_store__gives_back_exactly_what_was_kept(tmp_path: Path) -> None:
         assert store.others(["a"]) == (1, 0)
 
 
-def test_store__failed_cells_are_not_finished_until_they_are(tmp_path: Path) -> None:
+def test_store__failed_runs_are_not_finished_until_they_are(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.keep_error([("a", "{}")], "for want of memory")
         assert store.finished(["a"]) == {}
@@ -30,7 +30,7 @@ def test_store__failed_cells_are_not_finished_until_they_are(tmp_path: Path) -> 
         assert store.finished(["a"]) == {"a": FOUND}
 
 
-def test_store__cells_of_another_engine_are_counted_apart(
+def test_store__runs_of_another_engine_are_counted_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Store(tmp_path) as store:
@@ -85,7 +85,7 @@ def broken_json(path: Path) -> None:
         store.keep([("a", "{}", FOUND)])
     database = sqlite3.connect(path)
     with database:
-        database.execute("UPDATE cell SET metrics = '{'")
+        database.execute("UPDATE run SET metrics = '{'")
     database.close()
 
 

@@ -31,13 +31,13 @@ def test_policy__parameters_go_into_its_label_and_the_ftl() -> None:
     space = {"policy.d": {"grid": [3, 5]}, "ftl.gc.free_blocks": {"grid": [3]}}
     trials = plan(policy_sweep(space))
     assert [trial.label for trial in trials] == ["d_choices(d=3)", "d_choices(d=5)"]
-    assert {cell.ftl for trial in trials for cell in trial.cells} == {(("gc.free_blocks", 3),)}
-    assert [cell.seed for cell in trials[0].cells] == [2**32, 2**32 + 1]
+    assert {run.ftl for trial in trials for run in trial.runs} == {(("gc.free_blocks", 3),)}
+    assert [run.seed for run in trials[0].runs] == [2**32, 2**32 + 1]
 
 
 def test_policy__and_device_can_be_swept() -> None:
     trials = plan(policy_sweep({"policy": {"grid": ["greedy", "fifo"]}, "device": {"grid": ["demo"]}}))
-    assert [(trial.label, trial.cells[0].device) for trial in trials] == [
+    assert [(trial.label, trial.runs[0].device) for trial in trials] == [
         ("greedy", "demo"),
         ("fifo", "demo"),
     ]
@@ -48,14 +48,14 @@ def test_agent__parameters_go_into_its_training() -> None:
     assert [trial.training.ppo.gamma for trial in trials] == [0.9, 0.99]
     assert trials[0].label == "trial 0 (ppo.gamma=0.9, n_envs=4)"
     # measured on the device and the FTL that it is trained on
-    assert trials[0].cells[0].device == "demo" and trials[0].cells[0].ftl == (("timing", "none"),)
+    assert trials[0].runs[0].device == "demo" and trials[0].runs[0].ftl == (("timing", "none"),)
 
 
 def test_command__repeats_the_trial_on_other_seeds() -> None:
     trial = plan(policy_sweep({"policy.d": {"grid": [3]}}))[0]
     assert trial.command(None, range(7, 9)) == (
         "ssdgym evaluate --policy 'd_choices(d=3)' --device tiny --ftl gc.free_blocks=2 "
-        "--workload zipf80 --seeds 7-8 --host-pages 1000 --settle 0"
+        "--workload zipf80 --seeds 7-8 --host-pages 1000 --warmup 0"
     )
 
 

@@ -72,7 +72,7 @@ def reports_of(trial: Trial, folder: Path, killed_after: int | None = None) -> l
 
 def never_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "ssdgym.experiments.tuning.trial.run_job", lambda cells: pytest.fail("a run was repeated")
+        "ssdgym.experiments.tuning.trial.run_job", lambda runs: pytest.fail("a run was repeated")
     )
 
 

@@ -1,0 +1,149 @@
+"""Carry out one run with a victim policy, and make a result of what any run has found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.results import Result
+from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes, ftl_label
+from ssdgym.experiments.runs.spec import spec_of, spec_text
+
+if TYPE_CHECKING:
+    from ssdgym.config.workload import WorkloadConfig
+    from ssdgym.requests import Requests
+    from ssdgym.simulator import Simulator
+    from ssdgym.workloads import RequestStream
+
+#: Requests handed to the engine at a time: few enough to see progress, enough not to notice the hand-over.
+CHUNK_REQUESTS = 1 << 17
+
+#: Of the workload that preconditions a device; the environments' default.
+PRECONDITIONING_SEED = 0
+
+#: Times that a workload is played before giving up to see anything collected.
+_MOST_REPETITIONS = 1000
+
+
+def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> Result:
+    """Carry out a run with a victim policy, in this process.
+
+    Args:
+        run: without an agent.
+        progress: called now and then with the host pages written so far.
+
+    Returns:
+        What was measured.
+
+    Raises:
+        SsdgymError: the run is wrongly configured, or its trace cannot be read.
+    """
+    from ssdgym.config.workload import load_workload
+    from ssdgym.simulator import Simulator
+
+    started = time.perf_counter()
+    simulator = Simulator(run.device, ftl=ftl_changes(run.ftl), policy=run.policy, seed=run.seed)
+    workload = load_workload(run.workload)
+    if run.preconditioning == "repeat":
+        metrics = _repeated(simulator, workload, run.seed)
+        return result_of(run, metrics, time.perf_counter() - started)
+    _precondition(simulator, workload, run)
+    stream = _open(run, simulator.logical_pages, simulator.device.geometry.page_size_bytes)
+    metrics = simulator.run(
+        _chunks(stream, run.requests), host_pages=run.host_pages, settle=run.warmup, progress=progress
+    )
+    return result_of(run, metrics, time.perf_counter() - started)
+
+
+def result_of(
+    run: RunSpec,
+    metrics: Mapping[str, Any],
+    wall_seconds: float,
+    seeds: Sequence[int] = (),
+    spec: str = "",
+) -> Result:
+    """Return the result of a run that has found these metrics.
+
+    Args:
+        run: which.
+        metrics: by name, possibly nested; facts about the workload are added where they are missing.
+        wall_seconds: how long the run took.
+        seeds: of an agent, all that were played in the same batch.
+        spec: the description of the run, where it is known already.
+
+    Raises:
+        SsdgymError: the device or the workload of the run cannot be read.
+    """
+    from ssdgym.config.workload import assumptions, load_workload
+    from ssdgym.engine.core.kernel import engine_hash
+
+    return Result(
+        device=run.device_name,
+        ftl=ftl_label(run.ftl),
+        workload=run.workload_name,
+        policy=run.policy,
+        seed=run.seed,
+        objective=run.objective,
+        assumed=", ".join(assumptions(load_workload(run.workload))),
+        engine_hash=engine_hash(),
+        metrics=metrics if "workload" in metrics else {**metrics, "workload": _workload_facts(run)},
+        spec=spec or spec_text(spec_of(run, seeds)),
+        wall_seconds=wall_seconds,
+    )
+
+
+def _workload_facts(run: RunSpec) -> dict[str, int]:
+    """Return the footprint of the workload on this device, and what was left out of a trace."""
+    from ssdgym.config.device import load_device
+
+    device = load_device(run.device)
+    return _open(run, device.host_pages, device.geometry.page_size_bytes).report
+
+
+def _open(run: RunSpec, logical_pages: int, page_size: int) -> RequestStream:
+    from ssdgym.config.workload import load_workload
+    from ssdgym.workloads import open_workload
+
+    return open_workload(
+        load_workload(run.workload), logical_pages=logical_pages, page_size=page_size, seed=run.seed
+    )
+
+
+def _precondition(simulator: Simulator, workload: WorkloadConfig, run: RunSpec) -> None:
+    """Prepare the device in no simulated time."""
+    from ssdgym.simulator.ageing import write_until_collecting
+
+    match run.preconditioning:
+        case "fill":
+            simulator.fill()
+        case "until_gc":
+            write_until_collecting(simulator, run.seed)
+        case "uniform" | "workload":
+            simulator.age(workload if run.preconditioning == "workload" else None, seed=PRECONDITIONING_SEED)
+
+
+def _repeated(simulator: Simulator, workload: WorkloadConfig, seed: int) -> dict[str, Any]:
+    """Play a workload that ends until blocks have been erased, and once more; return the metrics of that."""
+    for _ in range(_MOST_REPETITIONS):
+        has_collected = simulator.run(workload, seed=seed)["erases"] > 0
+        simulator.reset_metrics()
+        if has_collected:
+            return simulator.run(workload, seed=seed)
+    raise SsdgymError(
+        f"workload {workload.kind}: played {_MOST_REPETITIONS} times it made the device collect nothing; "
+        "play more of it, or on a smaller device"
+    )
+
+
+def _chunks(stream: RequestStream, limit: int | None) -> Iterator[Requests]:
+    """Yield the stream in portions, up to `limit` requests of it."""
+    left = CHUNK_REQUESTS if limit is None else limit
+    while left > 0:
+        chunk = stream.next(min(left, CHUNK_REQUESTS))
+        if not len(chunk):
+            return
+        if limit is not None:
+            left -= len(chunk)
+        yield chunk

@@ -1,0 +1,114 @@
+"""What one run is: device, FTL options, workload, policy or agent, seed and length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ssdgym.errors import SsdgymError
+
+if TYPE_CHECKING:
+    from ssdgym.config.preconditioning import Preconditioning
+
+#: FTL options as pairs of a name, dotted for nested ones, and its value.
+FtlOptions = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """One run, described completely; nothing is loaded or run by making one.
+
+    Attributes:
+        device: name, path, mapping or model of a device.
+        workload: name, path, mapping or model of a workload.
+        policy: name of a victim policy; for a learned agent, its label.
+        seed: of the workload and of all random choices.
+        ftl: options of the FTL in place of the device's own, such as `("gc.free_blocks", 8)`.
+        host_pages: length of the run in pages written by the host; `None`: by `requests`, or the whole
+            workload.
+        requests: length of the run in requests.
+        warmup: host pages before them that are played but not measured, so that the policy's own steady
+            state is measured and not the one that the device was preconditioned to.
+        preconditioning: what happens before that. `none`, `fill`, `uniform` and `workload`: see
+            `ssdgym.config.preconditioning`; all seeds and policies start from the same device. `until_gc`:
+            uniformly random pages are written in no time, under the policy itself and by the seed of the
+            run, until every plane has collected. `repeat`: the whole workload is played until something has
+            been collected; the next time is measured.
+        agent: file of a learned agent that takes the decisions, `None` for a policy. It needs a number of
+            `host_pages` and the preconditioning `workload`, as its environment has.
+        objective: what that agent was trained for.
+        label: name of the workload in results; by default its name or path.
+        device_label: name of the device in results, likewise.
+    """
+
+    device: Any
+    workload: Any
+    policy: str
+    seed: int
+    ftl: FtlOptions = ()
+    host_pages: int | None = None
+    requests: int | None = None
+    warmup: int = 0
+    preconditioning: Literal[Preconditioning, "repeat"] = "workload"
+    agent: Path | None = None
+    objective: str = ""
+    label: str = ""
+    device_label: str = ""
+
+    @property
+    def decider(self) -> str | None:
+        """The policy that the device runs with; `None` for an agent."""
+        return None if self.agent else self.policy
+
+    @property
+    def device_name(self) -> str:
+        """The name of the device in results."""
+        return self.device_label or source_name(self.device)
+
+    @property
+    def workload_name(self) -> str:
+        """The name of the workload in results."""
+        return self.label or source_name(self.workload)
+
+
+def ftl_changes(ftl: FtlOptions) -> dict[str, Any] | None:
+    """Return FTL options as the simulator takes them.
+
+    Args:
+        ftl: pairs of a dotted name and a value.
+
+    Returns:
+        Nested mappings; `None` without any option.
+    """
+    changes: dict[str, Any] = {}
+    for name, value in ftl:
+        *outer, last = name.split(".")
+        inner = changes
+        for part in outer:
+            inner = inner.setdefault(part, {})
+        inner[last] = value
+    return changes or None
+
+
+def ftl_label(ftl: FtlOptions) -> str:
+    """Return FTL options as results name them, e.g. `gc.free_blocks=8,placement=sep_gc`."""
+    return ",".join(f"{name}={value}" for name, value in sorted(ftl))
+
+
+def source_name(source: Any) -> str:
+    """Return the name of a device or a workload in results.
+
+    Args:
+        source: a name, a path, or a mapping or model with a `name` or a `kind`.
+
+    Raises:
+        SsdgymError: it has neither.
+    """
+    if isinstance(source, str | Path):
+        return str(source)
+    for attribute in ("name", "kind"):
+        value = source.get(attribute) if isinstance(source, dict) else getattr(source, attribute, None)
+        if value:
+            return str(value)
+    raise SsdgymError(f"a {type(source).__name__} has neither a name nor a kind to go by in results")
