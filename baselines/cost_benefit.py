@@ -1,4 +1,4 @@
-"""Cost-benefit cleaning: what a block gives back, against what it costs, weighted by its age."""
+"""Cost-benefit cleaning: the space a block gives back against its cost, weighted by its age."""
 
 from ssdgym.policy import blocks_of, eligible, victim_policy, whole_block
 
@@ -10,10 +10,10 @@ from ssdgym.policy import blocks_of, eligible, victim_policy, whole_block
     least={"exponent": 0},
 )
 def cost_benefit(dev, plane, parameters, choice):
-    """The block with the largest ``age**exponent * (1 - u) / (2 u)``, the lowest number of equals.
+    """Choose the eligible block with the largest `age**exponent * invalid / (2 * valid)`.
 
-    Age is counted in host pages since the block's last invalidation, or since it closed if ``since_close`` is
-    not 0.
+    The age is `clock - invalidated_at + 1` host pages, or `clock - closed_at + 1` if `since_close` is not 0.
+    A block without a valid page comes before all others; of equals, the lowest number.
     """
     clock = dev.control[0].clock
     best = -1

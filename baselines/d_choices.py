@@ -12,7 +12,10 @@ DRAWS_PER_CHOICE = 65
     least={"d": 1},
 )
 def d_choices(dev, plane, parameters, choice):
-    """Of ``d`` random blocks with invalid pages the one with most, the first drawn of equals."""
+    """Choose, of `d` uniform eligible blocks, the one with most invalid pages, the first drawn of equals.
+
+    Choice `j` uses the draws `65 j + (0..64)` as `random` does.
+    """
     best = random_eligible(dev, plane, POLICY_STREAM, 0)
     for j in range(1, int(parameters[0])):
         block = random_eligible(dev, plane, POLICY_STREAM, DRAWS_PER_CHOICE * j)

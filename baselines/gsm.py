@@ -1,4 +1,4 @@
-"""The greedy scanning method: the run of sub-blocks that gives back most for what it costs."""
+"""The greedy scanning method: erase the run of sub-blocks that gives back most for its cost."""
 
 from ssdgym.policy import choose_best_set, victim_policy
 
@@ -10,8 +10,9 @@ from ssdgym.policy import choose_best_set, victim_policy
     isolation="software",
 )
 def gsm(dev, plane, parameters, choice):
-    """The run of a plane's sub-blocks of the highest recycle benefit, its neighbours' moves counted.
+    """Choose the best set of the plane: the run of sub-blocks of the highest recycle benefit.
 
-    Where GC has to gain pages and that run gains none: the whole block with most invalid pages.
+    The benefit counts the moves of its neighbours. If the run is not legal because it gains no pages, choose
+    the whole block with most invalid pages.
     """
     return choose_best_set(dev, plane, choice)

@@ -140,12 +140,24 @@ def _add_partners(dev, leader, plane, parameters, choice, count, led):
     most={"limit": MAX_PAIRS},
 )
 def ippbe(dev, plane, parameters, choice):
-    """The block with most invalid pages, and the next ones while they have few valid pages: at most
-    ``limit``, each further one with fewer than ``tau`` of its pages valid.
+    """Choose up to `limit` units of the plane, the further ones with fewer than `tau` of their pages valid.
 
-    On a device that erases sets of sub-blocks, sub-blocks of different blocks; on one with commands of
-    several planes, as many of each sibling plane. The thesis gives neither value nor unit of its threshold;
-    it calls 40 % too much.
+    A unit is a block or, with `erase_unit: sub_block_set`, a sub-block. A unit without an invalid page never
+    counts.
+
+    1. The first is the unit with most invalid pages. If it is not legal by itself (it gains nothing), choose
+       the whole block with most invalid pages alone.
+    2. Go on in falling order of invalid pages, among blocks not chosen yet. Blocks come in the order of the
+       buckets; of sub-blocks with equal numbers the lower block comes first, then the lower sub-block. The
+       first unit that has `tau` of its pages valid or more, or makes the set illegal, ends the search.
+    3. With `multi_plane: relaxed`, do the same for each sibling, in rising order of planes, up to `limit`
+       units each.
+    4. With `multi_plane: strict`, take instead of each sibling the blocks with the numbers of those chosen in
+       this plane, in their order (of sub-blocks the one with most invalid pages, the lowest of equals). Pass
+       over one that is not eligible, has `tau` of its pages valid or more, or makes the set illegal.
+
+    There are at most 8 pairs in all. The thesis gives neither value nor unit of its threshold; it calls 40 %
+    too much.
     """
     params = dev.params[0]
     first = _next_unit(dev, plane, _NO_UNIT)

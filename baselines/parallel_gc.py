@@ -1,4 +1,4 @@
-"""Parallel garbage collection: the planes of a die collect their blocks of the same number together."""
+"""Parallel garbage collection: the planes of a die collect blocks of the same number together."""
 
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.policy import legal_set, most_invalid_block, siblings_of, victim_policy, whole_block, whole_mask
@@ -10,8 +10,10 @@ from ssdgym.policy import legal_set, most_invalid_block, siblings_of, victim_pol
     multi_plane="strict",
 )
 def parallel_gc(dev, plane, parameters, choice):
-    """The block with most invalid pages and, of every sibling plane, the block of the same number, if it can
-    be collected, however many valid pages it has.
+    """Choose the block with most invalid pages and the blocks of the same number of its siblings.
+
+    The siblings come in rising order; each of their blocks is added if the set stays legal with it, however
+    many valid pages it has.
     """
     params = dev.params[0]
     block = most_invalid_block(dev, plane)

@@ -1,4 +1,4 @@
-"""The performance booster: the sub-blocks with most invalid pages, kept apart by layers without data."""
+"""The performance booster: erase the sub-blocks with most invalid pages, isolated by layers without data."""
 
 from ssdgym.policy import choose_best_set, victim_policy
 
@@ -10,5 +10,9 @@ from ssdgym.policy import choose_best_set, victim_policy
     isolation="hardware",
 )
 def pb(dev, plane, parameters, choice):
-    """Of one block, the sub-blocks with most invalid pages, as many as give the highest recycle benefit."""
+    """Choose the best set of the plane: of one block, the sub-blocks with most invalid pages.
+
+    As many as give the highest recycle benefit. If they are not legal because they gain no pages, choose the
+    whole block with most invalid pages.
+    """
     return choose_best_set(dev, plane, choice)

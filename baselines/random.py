@@ -1,4 +1,4 @@
-"""Random victim: the yardstick every other rule is held against."""
+"""Random victim: the baseline of all rules."""
 
 from ssdgym.policy import POLICY_STREAM, random_eligible, victim_policy, whole_block
 
@@ -9,5 +9,9 @@ from ssdgym.policy import POLICY_STREAM, random_eligible, victim_policy, whole_b
     " amplification 1 / (1 - u (1 - 1/b)) with b pages a block, not 1 / (1 - u)",
 )
 def random(dev, plane, parameters, choice):
-    """A block with invalid pages, uniformly at random."""
+    """Choose an eligible block uniformly at random.
+
+    Try `k = 0..63`: block `below(B)` of draw `k`, the first eligible one; then, from the draw 64 upwards
+    (wrapping), the first eligible one.
+    """
     return whole_block(dev, choice, random_eligible(dev, plane, POLICY_STREAM, 0))

@@ -1,4 +1,4 @@
-"""SpeedupGC: sub-blocks are erased, and hot pages go where erases are near. With what it is compared to."""
+"""SpeedupGC and what it is compared with: erase sub-blocks, guide hot pages to the next victims."""
 
 from ssdgym.policy import named_policy
 

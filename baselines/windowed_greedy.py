@@ -7,9 +7,9 @@ from ssdgym.policy import eligible, victim_policy, whole_block
     "windowed_greedy", source="Hu et al., SYSTOR 2009", parameters={"window": 32}, least={"window": 1}
 )
 def windowed_greedy(dev, plane, parameters, choice):
-    """Of the ``window`` oldest blocks the one with most invalid pages, the oldest of equals.
+    """Choose, of the first `window` entries of the age list, the eligible block with most invalid pages.
 
-    If none of them has an invalid page, the window is widened to the first one that has.
+    Of equals, the oldest. If none of them is eligible, widen the window to the first block that is.
     """
     best = -1
     seen = 0
