@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from ssdgym.bench.traces import make_trace, parsing, playing, reading_csv
 from ssdgym.config.device import DeviceConfig, load_device
-from ssdgym.config.generated import UniformConfig
 from ssdgym.engine.core.kernel import entry
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.workloads import REQUEST, WRITE, open_workload
+from ssdgym.workloads.patterns.uniform import UniformConfig
 
 ENVIRONMENT = "ssdgym/EraseVictim-v0"
 VECTOR_DEVICES = 64

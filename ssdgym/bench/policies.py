@@ -17,12 +17,12 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig, load_device, with_ftl
 from ssdgym.config.loading import Source
-from ssdgym.config.workload import load_workload
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, device_for, get_policy
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.build import check_reachable, thresholds_of
 from ssdgym.workloads import REQUEST, WRITE, open_workload
+from ssdgym.workloads.load import load_workload
 
 REFERENCE = "baseline"
 #: Those that SpeedupGC's paper compares.

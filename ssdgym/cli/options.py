@@ -11,7 +11,7 @@ from ssdgym.config.seeds import LAST_SEED, read_seeds
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
-    from ssdgym.config.workload import WorkloadConfig
+    from ssdgym.workloads.base import WorkloadConfig
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and show no progress.")]
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results; made where missing.")]
@@ -84,16 +84,17 @@ def recorded_options(
     loops: int | None = None,
     addresses: str | None = None,
 ) -> WorkloadConfig:
-    """The workload with what these options say of traces and stand-ins.
+    """The workload with what these options say of traces and synthetic traces.
 
     Transforms go behind those that the workload has already.
 
     Raises:
         SsdgymError: there is no such workload, or an option does not fit it.
     """
-    from ssdgym.config.recorded import PlayedConfig, TraceConfig
-    from ssdgym.config.transforms import parse_transform
-    from ssdgym.config.workload import load_workload
+    from ssdgym.workloads.load import load_workload
+    from ssdgym.workloads.records.played import PlayedConfig
+    from ssdgym.workloads.records.transforms import parse_transform
+    from ssdgym.workloads.traces.loading import TraceConfig
 
     model = load_workload(source)
     given = {
@@ -127,7 +128,7 @@ def with_tenants(name: str, workload: WorkloadConfig, others: list[str]) -> Work
     Raises:
         SsdgymError: there is no such workload, or it cannot share a device.
     """
-    from ssdgym.config.workload import load_workload
+    from ssdgym.workloads.load import load_workload
 
     tenants = [{"name": name, "workload": workload}]
     tenants += [{"name": other, "workload": load_workload(other)} for other in others]

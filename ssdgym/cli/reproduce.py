@@ -35,7 +35,7 @@ def reproduce(
     ] = "small",
     traces: Annotated[
         Path | None,
-        typer.Option(help="Folder of real traces, played where one has the right name; default: stand-ins."),
+        typer.Option(help="Folder of real traces, played where one has the right name, else synthetic."),
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 2,
     out: Annotated[

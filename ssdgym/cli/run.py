@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ssdgym.config.device import DeviceConfig
-    from ssdgym.config.workload import WorkloadConfig
     from ssdgym.experiments.results import Result
+    from ssdgym.workloads.base import WorkloadConfig
 
 #: Length of a run of a generated workload that does not end by itself.
 DEFAULT_HOST_PAGES = 1_000_000
@@ -46,7 +46,7 @@ def run(
         typer.Option(
             "--workload",
             "-w",
-            help="Name of a workload (like:hm_0 for a stand-in), YAML file, or trace file.",
+            help="Name of a workload (synthetic:hm_0: a synthetic trace), YAML file, or trace file.",
         ),
     ] = "zipf99",
     policy: Annotated[
@@ -115,15 +115,14 @@ def run(
 
         ssdgym run --workload trace.csv.gz --transform "only(ops=write)" --transform "head(requests=10000)"
 
-        ssdgym run --workload like:hm_0 --queue-depth 32
+        ssdgym run --workload synthetic:hm_0 --queue-depth 32
 
-        ssdgym run --workload one.csv.gz --tenant another.csv.gz --tenant like:fin1
+        ssdgym run --workload one.csv.gz --tenant another.csv.gz --tenant synthetic:fin1
 
         ssdgym run --policy cost_benefit+sep_gc --preconditioning workload --seed 7
 
         ssdgym run --device speedupgc-64l-small --policy speedupgc --workload zipf99
     """
-    from ssdgym.config.workload import is_endless
     from ssdgym.experiments.results import write_results
     from ssdgym.experiments.runs.evaluate import check_runs
     from ssdgym.experiments.runs.expand import closed_loop
@@ -135,7 +134,7 @@ def run(
     if tenant:
         source = with_tenants(workload, source, tenant)
         workload = " + ".join([workload, *tenant])
-    if is_endless(source) and requests is None and host_pages is None:
+    if source.is_endless and requests is None and host_pages is None:
         host_pages = DEFAULT_HOST_PAGES
     options = parse_ftl(
         ftl,
@@ -180,11 +179,11 @@ def _sized(
 ) -> str | DeviceConfig:
     """Return the device, as small as holds what a trace with compact addresses touches; else as it is."""
     from ssdgym.config.device import load_device
-    from ssdgym.config.recorded import PlayedConfig
     from ssdgym.experiments.runs.run_spec import ftl_changes
     from ssdgym.policy import device_for
     from ssdgym.simulator.build import check_reachable, thresholds_of, whole_blocks_kept
     from ssdgym.workloads import footprint_pages
+    from ssdgym.workloads.records.played import PlayedConfig
 
     if not isinstance(workload, PlayedConfig) or workload.addresses != "compact":
         return device

@@ -16,15 +16,13 @@ from ssdgym.errors import SsdgymError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ssdgym.config.workload import RecordedConfig
+    from ssdgym.workloads.records.played import PlayedConfig
 
-trace = typer.Typer(
-    help="Look at traces (and what stands in for them), and convert them.", no_args_is_help=True
-)
+trace = typer.Typer(help="Look at traces and synthetic traces, and convert them.", no_args_is_help=True)
 
 Source = Annotated[
     str,
-    typer.Argument(help="A trace file, trace:NAME, like:NAME for a stand-in, or a YAML file of one of them."),
+    typer.Argument(help="A trace file, trace:NAME, synthetic:NAME, or a YAML file of a trace."),
 ]
 
 
@@ -42,8 +40,8 @@ def info(
 ) -> None:
     """Print what is in a trace: requests, bytes, footprint, sizes, times between arrivals, skew.
 
-    Unique bytes count pages of 4 KiB, whole if a request touches them. For a stand-in (like:NAME) the
-    published figures stand beside the generated ones.
+    Unique bytes count pages of 4 KiB, whole if a request touches them. For a synthetic trace the published
+    figures stand beside the generated ones.
 
     Examples:
 
@@ -51,21 +49,20 @@ def info(
 
         ssdgym trace info trace.csv.gz --transform "only(ops=write)" --transform "head(requests=1000)" --json
 
-        ssdgym trace info like:hm_0
+        ssdgym trace info synthetic:hm_0
     """
     from ssdgym.cli.trace_tables import comparison_table, distribution_table, facts_table, size_table
-    from ssdgym.experiments.analysis.trace_facts import assumed_fields, deviations, trace_facts
     from ssdgym.experiments.report.style import check_figure_name
     from ssdgym.files import writable_folder
-    from ssdgym.workloads.recorded import open_records
     from ssdgym.workloads.records.counting import summarize
+    from ssdgym.workloads.records.facts import assumed_fields, deviations, trace_facts
 
     config = _recorded(source, transform, trace_format, skip_bad)
     if plot is not None:
         check_figure_name(plot)
         writable_folder(plot.parent)
     with _counting(config, quiet=as_json) as announce:
-        summary = summarize(open_records(config, seed), announce)
+        summary = summarize(config.records(seed), announce)
     if not summary.requests:
         raise SsdgymError(f"{source}: no request is left after the transforms; leave some out.")
     facts = trace_facts(config, summary)
@@ -73,7 +70,7 @@ def info(
     if plot is not None:
         from ssdgym.experiments.report.trace import trace_figure
 
-        trace_figure(summary, open_records(config, seed), f"{source} ({facts['format']})", plot)
+        trace_figure(summary, config.records(seed), f"{source} ({facts['format']})", plot)
     if as_json:
         print_json({"source": source, **facts, "plot": None if plot is None else str(plot)})
         return
@@ -102,7 +99,7 @@ def convert(
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Write a trace, or a stand-in, as a trace file of another format.
+    """Write a trace, or a synthetic trace, as a trace file of another format.
 
     What the format cannot hold is refused. Nothing is lost in silence.
 
@@ -110,10 +107,9 @@ def convert(
 
         ssdgym trace convert trace.vscsi.gz trace.csv.gz --to msr
 
-        ssdgym trace convert like:hm_0 hm_0.csv.zst --to alibaba --round-times
+        ssdgym trace convert synthetic:hm_0 hm_0.csv.zst --to alibaba --round-times
     """
     from ssdgym.cli.trace_tables import TOP_VOLUMES
-    from ssdgym.workloads.recorded import open_records
     from ssdgym.workloads.traces.convert import convert as write_trace
     from ssdgym.workloads.traces.convert import writable_format
 
@@ -121,9 +117,7 @@ def convert(
     config = _recorded(source, transform, trace_format, skip_bad)
     _check_out(out, config, overwrite)
     with _counting(config, quiet=False) as announce:
-        written = write_trace(
-            open_records(config, seed), out, target, round_times=round_times, announce=announce
-        )
+        written = write_trace(config.records(seed), out, target, round_times=round_times, announce=announce)
     print(f"{out}: {written.requests:,} requests in the format {target.name}")
     _tell_skipped(config)
     if written.rounded:
@@ -137,21 +131,20 @@ def convert(
         )
 
 
-def _tell_skipped(config: RecordedConfig) -> None:
+def _tell_skipped(config: PlayedConfig) -> None:
     """Say how many bad lines were left out."""
-    from ssdgym.config.recorded import TraceConfig
-    from ssdgym.workloads.traces.loading import load_trace
+    from ssdgym.workloads.traces.loading import TraceConfig, load_trace
 
     skipped = load_trace(config).skipped_lines if isinstance(config, TraceConfig) else 0
     if skipped:
         print(f"{skipped:,} bad line{'s were' if skipped > 1 else ' was'} left out")
 
 
-def _check_out(out: Path, config: RecordedConfig, overwrite: bool) -> None:
+def _check_out(out: Path, config: PlayedConfig, overwrite: bool) -> None:
     """Refuse a place that must not, or cannot, be written to, before the work."""
-    from ssdgym.config.recorded import TraceConfig
     from ssdgym.files import writable_folder
     from ssdgym.workloads.traces.files import find_trace
+    from ssdgym.workloads.traces.loading import TraceConfig
 
     if out.exists():
         if isinstance(config, TraceConfig) and out.samefile(find_trace(config.path)):
@@ -163,29 +156,28 @@ def _check_out(out: Path, config: RecordedConfig, overwrite: bool) -> None:
 
 def _recorded(
     source: str, transform: list[str] | None, trace_format: str | None, skip_bad: int | None
-) -> RecordedConfig:
-    from ssdgym.config.recorded import PlayedConfig
+) -> PlayedConfig:
+    from ssdgym.workloads.records.played import PlayedConfig
 
     config = recorded_options(source, transform, trace_format, skip_bad)
     if not isinstance(config, PlayedConfig):
         raise SsdgymError(
             f"{source}: is a generated workload of the kind {config.kind}, not a trace; give a trace file, "
-            "trace:NAME, like:NAME, or a YAML file of the kind trace or stand_in."
+            "trace:NAME, synthetic:NAME, or a YAML file of the kind trace or synthetic."
         )
     return config
 
 
 @contextmanager
-def _counting(config: RecordedConfig, *, quiet: bool) -> Iterator[Callable[[int], None]]:
+def _counting(config: PlayedConfig, *, quiet: bool) -> Iterator[Callable[[int], None]]:
     """A progress bar that is told how many requests are done; it turns while a file is being parsed."""
     with progress_bar("requests", quiet=quiet) as bar:
         total = _known_requests(config)
         yield lambda done: advance_to(bar, done, total)
 
 
-def _known_requests(config: RecordedConfig) -> int | None:
+def _known_requests(config: PlayedConfig) -> int | None:
     """How many requests there will be, where that is known beforehand."""
-    from ssdgym.config.recorded import TraceConfig
-    from ssdgym.workloads.traces.loading import load_trace
+    from ssdgym.workloads.traces.loading import TraceConfig, load_trace
 
     return None if config.transforms or not isinstance(config, TraceConfig) else load_trace(config).requests

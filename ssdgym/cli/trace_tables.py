@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ssdgym.experiments.analysis.trace_facts import Deviation
     from ssdgym.workloads.records.counts import Distribution
+    from ssdgym.workloads.records.facts import Deviation
     from ssdgym.workloads.records.summary import RecordSummary
 
 #: Volumes named one by one; a trace may have thousands.
@@ -18,7 +18,7 @@ _PERCENTILES = ("mean", "p50", "p90", "p99", "max")
 
 
 def facts_table(facts: dict[str, Any]) -> Table:
-    """What `ssdgym.experiments.analysis.trace_facts.trace_facts` returns, but for the histograms."""
+    """What `ssdgym.workloads.records.facts.trace_facts` returns, but for the histograms."""
     table = _table("measure", "value")
     for rows in (_request_rows, _byte_rows, _order_rows, _skew_rows, _volume_rows):
         for name, value in rows(facts):
@@ -52,7 +52,7 @@ def size_table(summary: RecordSummary) -> Table:
 
 
 def comparison_table(compared: Sequence[Deviation]) -> Table:
-    """What a stand-in generates beside what is published of the trace."""
+    """What a synthetic trace generates beside what is published of the trace."""
     table = _table("column", "generated", "published", "deviation")
     for item in compared:
         table.add_row(item.column, _number(item.generated), _number(item.published), f"{item.percent:+.2f} %")

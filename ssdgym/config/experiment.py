@@ -97,7 +97,7 @@ class ExperimentConfig(Config):
         description="FTL options in place of the device's own, dotted or nested; {}: the device's own.",
     )
     workloads: Annotated[tuple[Named, ...], Field(min_length=1), EachOnce] = Field(
-        description="Names in configs/workloads, like:NAME, trace:NAME, paths, or mappings."
+        description="Names in configs/workloads, synthetic:NAME, trace:NAME, paths, or mappings."
     )
     policies: Annotated[tuple[str, ...], EachOnce] = Field(
         (), description="Victim policies, with parameters in brackets: cost_benefit(exponent=0.5)."

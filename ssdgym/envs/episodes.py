@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, with_ftl
-from ssdgym.config.recorded import PlayedConfig
-from ssdgym.config.workload import is_endless, load_workload
 from ssdgym.engine.core import status as codes
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
@@ -29,7 +27,10 @@ from ssdgym.simulator.build import make_state
 from ssdgym.simulator.metrics import metrics_of
 from ssdgym.simulator.simulator import failure, is_whole, reset_metrics, start_input
 from ssdgym.simulator.snapshot import copy_device, restore_device
-from ssdgym.workloads.stream import RequestStream, open_workload, writes_nothing
+from ssdgym.workloads.base import RequestStream
+from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.records.played import PlayedConfig
+from ssdgym.workloads.stream import open_workload
 
 DEFAULT_PROPOSERS = ("greedy", "cost_benefit", "fifo", "windowed_greedy", "d_choices", "random")
 #: Requests of a device's input held at a time.
@@ -386,5 +387,5 @@ def _check_workloads(workloads: list[Any]) -> None:
         raise SsdgymError("workload names none; give at least one.")
     for config in workloads:
         # A finite generated workload runs out by itself, and says so then.
-        if (is_endless(config) or isinstance(config, PlayedConfig)) and writes_nothing(config):
+        if (config.is_endless or isinstance(config, PlayedConfig)) and config.writes_nothing():
             raise SsdgymError(f"workload {config.kind} writes nothing, so no episode would end.")

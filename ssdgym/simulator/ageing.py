@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ssdgym.config.workload import WorkloadConfig
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.kernel import engine_hash
 from ssdgym.errors import SsdgymError
@@ -28,7 +27,8 @@ from ssdgym.policy import get_policy
 from ssdgym.requests import REQUEST, WRITE
 from ssdgym.simulator.snapshot import content
 from ssdgym.simulator.tables import table_fields, table_sizes
-from ssdgym.workloads.stream import open_workload, trace_hashes
+from ssdgym.workloads.base import WorkloadConfig
+from ssdgym.workloads.stream import open_workload
 
 if TYPE_CHECKING:
     from ssdgym.simulator.simulator import Simulator
@@ -184,7 +184,7 @@ def cache_key(sim: Simulator, workload: WorkloadConfig | None, seed: int, ageing
         "seed": seed,
         "ageing": vars(ageing),
         "sources": _sources_hash(ageing.policy),
-        "traces": [] if workload is None else trace_hashes(workload),
+        "traces": [] if workload is None else workload.trace_hashes(),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 

@@ -12,7 +12,6 @@ from pydantic import BaseModel
 
 from ssdgym.config.device import DeviceConfig, FtlConfig
 from ssdgym.config.loading import Source
-from ssdgym.config.workload import WorkloadConfig, is_endless, load_workload
 from ssdgym.engine.core import status as codes
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS, PARAMS
@@ -25,7 +24,9 @@ from ssdgym.simulator.ageing import Ageing, AgeingReport, cache_key, fill, load_
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.metrics import metrics_of
 from ssdgym.simulator.snapshot import copy_device, restore_device, same_device
-from ssdgym.workloads.stream import RequestStream, open_workload, writes_nothing
+from ssdgym.workloads.base import RequestStream, WorkloadConfig
+from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.stream import open_workload
 
 _NO_HORIZON = 2**62
 #: Event times are kept in 63 bits together with the number of a channel or die; this leaves room for 2**8 of
@@ -168,11 +169,11 @@ class Simulator:
         if not isinstance(workload, (str, Path, dict, BaseModel)):
             return iter(workload)
         config = load_workload(workload)
-        if host_pages is None and is_endless(config):
+        if host_pages is None and config.is_endless:
             raise SsdgymError(
                 f"workload {config.kind} never ends; give host_pages (or requests in the workload)."
             )
-        if host_pages is not None and writes_nothing(config):
+        if host_pages is not None and config.writes_nothing():
             raise SsdgymError(f"workload {config.kind} writes nothing, so host_pages would never be reached.")
         stream = open_workload(
             config,

@@ -1,4 +1,4 @@
-"""Host requests: generators, traces and stand-ins for them, and the one way to open any of them."""
+"""Host requests: generated, recorded and synthetic workloads, and how to load and open any of them."""
 
 from ssdgym.requests import (
     FLUSH,
@@ -11,7 +11,13 @@ from ssdgym.requests import (
     TRIM,
     WRITE,
 )
-from ssdgym.workloads.stream import RequestStream, footprint_pages, open_workload
+
+# Imported for the kinds of workload that they register.
+from ssdgym.workloads import patterns, tenants  # noqa: F401
+from ssdgym.workloads.base import RequestStream, WorkloadConfig
+from ssdgym.workloads.kinds import workload_kind
+from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.stream import footprint_pages, open_workload
 
 __all__ = [
     "FLUSH",
@@ -24,6 +30,9 @@ __all__ = [
     "TRIM",
     "WRITE",
     "RequestStream",
+    "WorkloadConfig",
     "footprint_pages",
+    "load_workload",
     "open_workload",
+    "workload_kind",
 ]

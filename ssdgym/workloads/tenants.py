@@ -3,64 +3,118 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Protocol
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import BeforeValidator, Field, model_validator
 
-from ssdgym.config.tenants import SoloConfig, TenantsConfig
+from ssdgym.config.loading import Config
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import FLUSH, Requests
+from ssdgym.workloads.base import RequestStream, Weight, WorkloadConfig, seeds_of
 from ssdgym.workloads.chunks import CHUNK, NO_REQUESTS, ChunkedStream
+from ssdgym.workloads.kinds import OfAnyKind, workload_kind
+from ssdgym.workloads.load import load_workload
 
 #: Facts about a tenant that add up over all of them.
 _ADDED_UP = ("footprint_pages", "out_of_order", "trims_below_a_page", "skipped_lines")
 
 
-class _Stream(Protocol):
-    @property
-    def report(self) -> dict[str, int]: ...
-
-    def next(self, max_requests: int) -> Requests: ...
+def _load_named(value: Any) -> Any:
+    """Let a name stand for the workload of that name."""
+    return load_workload(value) if isinstance(value, str) else value
 
 
-class Opener(Protocol):
-    """Opens the workload of a tenant; see `ssdgym.workloads.stream.open_workload`."""
-
-    def __call__(self, config: SoloConfig, *, logical_pages: int, page_size: int, seed: int) -> _Stream: ...
+AnySoloWorkload = Annotated[WorkloadConfig, OfAnyKind(but="tenants"), BeforeValidator(_load_named)]
 
 
-def open_tenants(
-    config: TenantsConfig, logical_pages: int, page_size: int, seed: np.random.SeedSequence, opener: Opener
-) -> ChunkedStream:
-    """Start every tenant on its own part of the logical space, with a seed of its own.
+class TenantConfig(Config):
+    """One of the workloads that share a device."""
 
-    Raises:
-        SsdgymError: a tenant gets no page, or cannot be opened on those it gets.
-    """
-    streams = []
-    bounds = _bounds(config, logical_pages)
-    children = seed.spawn(len(config.tenants))
-    for number, (tenant, child) in enumerate(zip(config.tenants, children, strict=True)):
-        first, pages = bounds[number], bounds[number + 1] - bounds[number]
-        name = tenant.name or str(number)
-        if pages < 1:
-            raise SsdgymError(
-                f"tenant {name}: its share of the {logical_pages} logical pages is less than one page; "
-                "make its share larger."
+    workload: AnySoloWorkload = Field(
+        description="A workload, or the name of one; of its own it may be anything but tenants."
+    )
+    share: Weight = Field(1.0, description="Share of the logical space, relative to the other shares.")
+    name: str | None = Field(None, min_length=1, description="What to call it in errors.")
+
+    @model_validator(mode="after")
+    def _has_a_pace(self) -> TenantConfig:
+        if not self.workload.has_pace:
+            name = f" of tenant {self.name}" if self.name else ""
+            raise ValueError(
+                f"needs workload.interarrival_ns{name} to be above 0: requests that arrive all at once would"
+                " go before those of every other tenant"
             )
-        seed_of_its_own = int(child.generate_state(1, np.uint64)[0])
-        try:
-            stream = opener(tenant.workload, logical_pages=pages, page_size=page_size, seed=seed_of_its_own)
-        except SsdgymError as error:
-            raise SsdgymError(f"tenant {name}: {error}") from None
-        streams.append(_Tenant(stream, first))
-    return ChunkedStream(Merged(streams), partial(_report, streams))
+        return self
 
 
-def _bounds(config: TenantsConfig, logical_pages: int) -> list[int]:
-    """Return where the parts of the tenants start, and where the last one ends."""
-    shares = np.cumsum([0.0, *(tenant.share for tenant in config.tenants)])
-    return [round(bound * logical_pages) for bound in (shares / shares[-1]).tolist()]
+@workload_kind
+class TenantsConfig(WorkloadConfig):
+    """Several workloads at once, each in a part of the logical space of its own, merged by arrival.
+
+    The parts lie one after the other in the order of the list.
+    """
+
+    kind: Literal["tenants"] = "tenants"
+    tenants: tuple[TenantConfig, ...] = Field(min_length=1, description="The workloads.")
+
+    @property
+    def is_endless(self) -> bool:
+        """See `WorkloadConfig`."""
+        return any(tenant.workload.is_endless for tenant in self.tenants)
+
+    def never_writes(self) -> bool:
+        """See `WorkloadConfig`."""
+        return all(tenant.workload.never_writes() for tenant in self.tenants)
+
+    def writes_nothing(self) -> bool:
+        """See `WorkloadConfig`; beside tenants that go on for ever, the writes of the others do not count."""
+        workloads = [tenant.workload for tenant in self.tenants]
+        endless = [workload for workload in workloads if workload.is_endless]
+        return all(workload.writes_nothing() for workload in endless or workloads)
+
+    def assumptions(self) -> tuple[str, ...]:
+        """See `WorkloadConfig`."""
+        return tuple(sorted({name for tenant in self.tenants for name in tenant.workload.assumptions()}))
+
+    def trace_hashes(self) -> list[str]:
+        """See `WorkloadConfig`."""
+        return [digest for tenant in self.tenants for digest in tenant.workload.trace_hashes()]
+
+    def open(self, logical_pages: int, page_size: int, seed: int) -> ChunkedStream:
+        """Start every tenant on its own part of the logical space, with a seed of its own.
+
+        Args:
+            logical_pages: size of the logical space.
+            page_size: bytes per page.
+            seed: of all tenants.
+
+        Raises:
+            SsdgymError: a tenant gets no page, or cannot be opened on those it gets.
+        """
+        streams = []
+        bounds = self._bounds(logical_pages)
+        children = seeds_of(seed).spawn(len(self.tenants))
+        for number, (tenant, child) in enumerate(zip(self.tenants, children, strict=True)):
+            first, pages = bounds[number], bounds[number + 1] - bounds[number]
+            name = tenant.name or str(number)
+            if pages < 1:
+                raise SsdgymError(
+                    f"tenant {name}: its share of the {logical_pages} logical pages is less than one page; "
+                    "make its share larger."
+                )
+            seed_of_its_own = int(child.generate_state(1, np.uint64)[0])
+            try:
+                stream = tenant.workload.open(pages, page_size, seed_of_its_own)
+            except SsdgymError as error:
+                raise SsdgymError(f"tenant {name}: {error}") from None
+            streams.append(_Tenant(stream, first))
+        return ChunkedStream(Merged(streams), partial(_report, streams))
+
+    def _bounds(self, logical_pages: int) -> list[int]:
+        """Return where the parts of the tenants start, and where the last one ends."""
+        shares = np.cumsum([0.0, *(tenant.share for tenant in self.tenants)])
+        return [round(bound * logical_pages) for bound in (shares / shares[-1]).tolist()]
 
 
 def _report(tenants: list[_Tenant]) -> dict[str, int]:
@@ -76,7 +130,7 @@ def _report(tenants: list[_Tenant]) -> dict[str, int]:
 class _Tenant:
     """A stream, moved to where its part of the logical space starts, and what is known of its future."""
 
-    def __init__(self, stream: _Stream, first_page: int) -> None:
+    def __init__(self, stream: RequestStream, first_page: int) -> None:
         self.stream = stream
         self._first_page = first_page
         self._known = NO_REQUESTS

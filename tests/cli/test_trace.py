@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ssdgym.cli import WRONG_INPUT, main
-from ssdgym.config.stand_in import StandInConfig
+from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
 
 GIB = 2**30
 START = 128166386783630075
@@ -200,8 +200,8 @@ def test_convert__says_how_many_bad_lines_were_left_out(
     assert "1 bad line was left out" in capsys.readouterr().out.splitlines()
 
 
-STAND_IN = """\
-kind: stand_in
+SYNTHETIC = """\
+kind: synthetic
 name: small
 reads: {requests: 20000, bytes: 160MiB, unique_bytes: 60MiB}
 writes: {requests: 30000, bytes: 240MiB, unique_bytes: 30MiB}
@@ -212,13 +212,13 @@ assumed:
 """
 
 
-def test_info__of_a_stand_in_stands_beside_what_is_published(
+def test_info__of_a_synthetic_trace_stands_beside_what_is_published(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "small.yaml"
     sourced = ("reads.requests", "reads.bytes", "writes.unique_bytes")
-    assumed = [name for name in StandInConfig.noted_names() if name not in sourced]
-    path.write_text(STAND_IN + "".join(f"  {name}: made up\n" for name in assumed))
+    assumed = [name for name in SyntheticTraceConfig.noted_names() if name not in sourced]
+    path.write_text(SYNTHETIC + "".join(f"  {name}: made up\n" for name in assumed))
     found = info(capsys, path)
     columns = {row["column"]: row for row in found["published"]}
     assert set(columns) == {"reads", "bytes_read", "unique_bytes_written"}
@@ -258,12 +258,12 @@ def test_run__tenants_have_a_part_of_the_device_each(trace: Path, capsys: pytest
     [
         (["--workload", "zipf99", "--transform", "head(requests=1)"], "zipf99 is not a trace"),
         (["--workload", "zipf99", "--addresses", "fold"], "zipf99 is not a trace"),
-        (["--workload", "like:hm_0", "--skip-bad", "1"], "like:hm_0 is not a trace"),
+        (["--workload", "synthetic:hm_0", "--skip-bad", "1"], "synthetic:hm_0 is not a trace"),
         (
-            ["--workload", "like:hm_0", "--tenant", "zipf99"],
+            ["--workload", "synthetic:hm_0", "--tenant", "zipf99"],
             "needs workload.interarrival_ns of tenant zipf99",
         ),
-        (["--workload", "like:hm_0", "--tenant", "nobody"], "there is no workload named 'nobody'"),
+        (["--workload", "synthetic:hm_0", "--tenant", "nobody"], "there is no workload named 'nobody'"),
     ],
 )
 def test_run__refuses_what_does_not_fit_the_workload(
@@ -296,8 +296,10 @@ def test_convert__refuses_what_the_format_cannot_hold(
     assert not out.exists()
 
 
-def test_info__of_a_stand_in_names_what_is_assumed(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = info(capsys, "like:hm_0", "--transform", "head(requests=1000)")
-    assert found["format"] == "stand_in" and found["requests"] == 1000
+def test_info__of_a_synthetic_trace_names_assumptions(
+    trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = info(capsys, "synthetic:hm_0", "--transform", "head(requests=1000)")
+    assert found["format"] == "synthetic" and found["requests"] == 1000
     assert found["published"] == []  # the published figures are of the whole trace
     assert found["assumed"]

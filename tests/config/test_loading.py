@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from pydantic import Field, TypeAdapter
 
-from ssdgym.config.generated import ZipfConfig
 from ssdgym.config.loading import Config, available, load_config
-from ssdgym.config.workload import WorkloadConfig, load_workload
 from ssdgym.errors import SsdgymError
+from ssdgym.workloads.base import WorkloadConfig
+from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.patterns.zipf import ZipfConfig
 
 
 class Geometry(Config):

@@ -16,7 +16,7 @@ from ssdgym.cli import main
 from ssdgym.config.device import load_device
 from ssdgym.config.experiment import ExperimentConfig
 from ssdgym.config.loading import load_config
-from ssdgym.config.workload import load_workload
+from ssdgym.workloads.load import load_workload
 from tests.docs.pages import PAGES, ROOT, blocks_of_all_pages
 
 #: Commands that take longer than a test may; of these only the options are checked.

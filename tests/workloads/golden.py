@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ssdgym.config.loading import available
-from ssdgym.config.workload import load_workload
 from ssdgym.requests import REQUEST
 from ssdgym.workloads import open_workload
+from ssdgym.workloads.load import load_workload
 
 DIGESTS = Path(__file__).with_name("golden.json")
 
@@ -58,7 +58,7 @@ OWN: dict[str, dict[str, Any]] = {
         "kind": "tenants",
         "tenants": [
             {"workload": {**_MIX, "interarrival_ns": 900}},
-            {"workload": "like:hm_0", "share": 2},
+            {"workload": "synthetic:hm_0", "share": 2},
             {"workload": {"kind": "zipf", "interarrival_ns": 700, "requests": 3_000}},
         ],
     },
@@ -68,7 +68,7 @@ OWN: dict[str, dict[str, Any]] = {
 def digests() -> dict[str, str]:
     """Return a digest of the first requests of every bundled workload, synthetic trace and own mapping."""
     sources: dict[str, Any] = {name: name for name in available("workloads")}
-    sources |= {f"like:{name}": f"like:{name}" for name in available("stand_ins")}
+    sources |= {f"synthetic:{name}": f"synthetic:{name}" for name in available("synthetic_traces")}
     return {name: _digest(source) for name, source in (sources | OWN).items()}
 
 

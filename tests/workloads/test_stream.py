@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssdgym.config.loading import available
-from ssdgym.config.workload import WorkloadConfig, load_workload
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import FLUSH, READ, REQUEST, TRIM, WRITE, RequestStream, open_workload
+from ssdgym.workloads.base import WorkloadConfig
+from ssdgym.workloads.load import load_workload
 
 LOGICAL_PAGES = 1000
 KINDS: dict[str, dict[str, Any]] = {

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.config.tenants import TenantsConfig
-from ssdgym.config.workload import is_endless, load_workload, never_writes
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import FLUSH, REQUEST, RequestStream, open_workload
-from ssdgym.workloads.stream import trace_hashes, writes_nothing
+from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.tenants import TenantsConfig
 
 LOGICAL_PAGES = 1000
 SLOW = {"kind": "uniform", "interarrival_ns": 1e6, "arrivals": "poisson"}
@@ -139,19 +138,19 @@ def test_a_trace_may_be_a_tenant_and_its_facts_are_reported(trace: Path) -> None
     assert report["footprint_pages"] == 250 + 5
     assert report["skipped_lines"] == 0
     assert "requests" not in report
-    assert len(trace_hashes(tenants(SLOW, played, played))) == 2
+    assert len(tenants(SLOW, played, played).trace_hashes()) == 2
 
 
 def test_what_they_write_and_whether_they_end_is_known_beforehand(trace: Path) -> None:
     reads, ends = {**SLOW, "read_fraction": 1.0}, {**SLOW, "requests": 5}
-    assert is_endless(tenants(ends, SLOW))
-    assert not is_endless(tenants(ends, ends, {"kind": "trace", "format": "msr", "path": str(trace)}))
-    assert never_writes(tenants(reads, reads))
-    assert not never_writes(tenants(reads, SLOW))
-    assert writes_nothing(tenants(reads, reads))
+    assert tenants(ends, SLOW).is_endless
+    assert not tenants(ends, ends, {"kind": "trace", "format": "msr", "path": str(trace)}).is_endless
+    assert tenants(reads, reads).never_writes()
+    assert not tenants(reads, SLOW).never_writes()
+    assert tenants(reads, reads).writes_nothing()
     recorded = {"kind": "trace", "format": "msr", "path": str(trace)}
-    assert writes_nothing(tenants(reads, recorded))  # once the trace has ended
-    assert not writes_nothing(tenants(reads, {**recorded, "loops": None}))
+    assert tenants(reads, recorded).writes_nothing()  # once the trace has ended
+    assert not tenants(reads, {**recorded, "loops": None}).writes_nothing()
 
 
 def test_a_tenant_may_be_called_by_name_and_survives_json() -> None:
@@ -202,7 +201,7 @@ def test_writes_nothing__what_ends_does_not_count_beside_what_goes_on() -> None:
     def mix(*workloads: dict[str, object]) -> TenantsConfig:
         return TenantsConfig(tenants=tuple({"workload": workload} for workload in workloads))
 
-    assert writes_nothing(mix(reader, brief_writer))
-    assert not writes_nothing(mix(reader, writer))
-    assert not writes_nothing(mix(brief_writer))
-    assert writes_nothing(mix(reader))
+    assert mix(reader, brief_writer).writes_nothing()
+    assert not mix(reader, writer).writes_nothing()
+    assert not mix(brief_writer).writes_nothing()
+    assert mix(reader).writes_nothing()

@@ -15,7 +15,7 @@ from ssdgym.experiments.papers.claims.base import Texts
 class ScaleConfig(Config):
     """How much of the experiment is run."""
 
-    seeds: PositiveInt = Field(description="Seeds 1 to this, of stand-ins and of the state before.")
+    seeds: PositiveInt = Field(description="Seeds 1 to this, of synthetic traces and of the state before.")
     head: PositiveInt | None = Field(None, description="Only the first so many requests; null: all.")
     workloads: Texts = Field((), description="Only those of the figure that are among these; empty: all.")
     devices: dict[str, str] = Field(
@@ -48,7 +48,7 @@ class FigureConfig(Config):
     devices: Annotated[Texts, Field(min_length=1)] = Field(description="Names of devices.")
     policies: Annotated[Texts, Field(min_length=1)] = Field(("greedy",), description="Policies.")
     workloads: Annotated[Texts, Field(min_length=1)] = Field(
-        description="Names of the traces; played from a file where there is one, else like:NAME."
+        description="Names of the traces; played from a file where there is one, else synthetic:NAME."
     )
     ftl: dict[str, Any] = Field(default_factory=dict, description="FTL options, dotted names allowed.")
     axis: str = Field("", description="What the variants differ in, as the axis names it.")

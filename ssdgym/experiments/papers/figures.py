@@ -8,17 +8,18 @@ from typing import Any
 
 from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.config.loading import available, load_config, parse_mapping
-from ssdgym.config.recorded import PlayedConfig, TraceConfig
-from ssdgym.config.transforms import HeadConfig
-from ssdgym.config.workload import RecordedConfig, load_workload, trace_called
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.papers.config import FigureConfig, ScaleConfig
 from ssdgym.experiments.papers.diagrams import KINDS
 from ssdgym.experiments.papers.samples import Place, Point
 from ssdgym.experiments.runs.expand import with_fields
 from ssdgym.experiments.runs.run_spec import RunSpec
-from ssdgym.workloads.recorded import open_records
+from ssdgym.workloads.load import load_workload
 from ssdgym.workloads.records.pages import volume_pages
+from ssdgym.workloads.records.played import PlayedConfig
+from ssdgym.workloads.records.transforms import HeadConfig
+from ssdgym.workloads.traces.files import trace_called
+from ssdgym.workloads.traces.loading import TraceConfig
 
 #: The file of a paper's folder with what its figures share.
 _COMMON = "common"
@@ -111,8 +112,8 @@ def points_of(figure: FigureConfig, scale: ScaleConfig, traces: Path | None) -> 
     Args:
         figure: which.
         scale: how much of it.
-        traces: folder in which traces are looked for by name; a stand-in is played where it has none, and if
-            it is `None`.
+        traces: folder in which traces are looked for by name; a synthetic trace is played where it has none,
+            and if it is `None`.
 
     Raises:
         SsdgymError: a device, a variant, a workload or a trace is wrong.
@@ -125,7 +126,7 @@ def points_of(figure: FigureConfig, scale: ScaleConfig, traces: Path | None) -> 
     ]
 
 
-def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, workload: RecordedConfig) -> list[Point]:
+def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, workload: PlayedConfig) -> list[Point]:
     points = []
     for variant in figure.variant_names:
         changes = dict(figure.variants.get(variant, {}))
@@ -154,22 +155,22 @@ def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, workload: Re
     return points
 
 
-def _seeds(figure: FigureConfig, scale: ScaleConfig, workload: RecordedConfig) -> int:
+def _seeds(figure: FigureConfig, scale: ScaleConfig, workload: PlayedConfig) -> int:
     """Return the number of seeds: one for a trace, which draws nothing, unless its preconditioning draws."""
-    draws = not isinstance(workload, TraceConfig) or figure.preconditioning == "until_gc"
+    draws = workload.is_drawn or figure.preconditioning == "until_gc"
     return scale.seeds if draws else 1
 
 
-def _workload(name: str, scale: ScaleConfig, traces: Path | None) -> RecordedConfig:
+def _workload(name: str, scale: ScaleConfig, traces: Path | None) -> PlayedConfig:
     path = None if traces is None else trace_called(name, traces)
-    workload = load_workload(f"like:{name}") if path is None else TraceConfig(path=path)
+    workload = load_workload(f"synthetic:{name}") if path is None else TraceConfig(path=path)
     assert isinstance(workload, PlayedConfig)
     heads = () if scale.head is None else (HeadConfig(requests=scale.head),)
     return workload.model_copy(update={"addresses": "fold", "transforms": (*workload.transforms, *heads)})
 
 
 def _device(
-    figure: FigureConfig, device: str, variant: str, workload: str, config: RecordedConfig
+    figure: FigureConfig, device: str, variant: str, workload: str, config: PlayedConfig
 ) -> DeviceConfig:
     model = load_device(device)
     changes = {
@@ -183,6 +184,6 @@ def _device(
     if (spare := figure.over_provisioning.get(workload)) is not None:
         model = model.model_copy(update={"over_provisioning": spare, "logical_pages": None})
     if figure.fit == "address_space":
-        pages = volume_pages(open_records(config).volumes, model.geometry.page_size_bytes)
+        pages = volume_pages(config.records().volumes, model.geometry.page_size_bytes)
         model = model.sized_to(pages).model_copy(update={"name": model.name})
     return model

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from ssdgym.config.device import load_device
-from ssdgym.config.workload import load_workload
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.analysis.comparison import HELD_OUT
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.spec import LENGTH, Spec, read_spec
+from ssdgym.workloads.load import load_workload
 
 #: Parts of a spec that one ``ssdgym evaluate`` has only one of.
 _SETTINGS = ("ftl", *LENGTH)

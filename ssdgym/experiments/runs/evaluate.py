@@ -50,10 +50,9 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
     Raises:
         SsdgymError: one of them does not exist, is wrongly configured or does not fit.
     """
-    from ssdgym.config.workload import is_endless, load_workload
     from ssdgym.policy import device_for
     from ssdgym.simulator.build import check_reachable, thresholds_of
-    from ssdgym.workloads.stream import writes_nothing
+    from ssdgym.workloads.load import load_workload
 
     for run in {(repr(run.device), run.ftl, run.decider): run for run in runs}.values():
         device = device_for(run.device, ftl_changes(run.ftl), run.decider)
@@ -66,9 +65,9 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
             )
     for run in {(repr(run.workload), run.requests, run.host_pages): run for run in runs}.values():
         workload = load_workload(run.workload)
-        if run.requests is not None or not is_endless(workload):
+        if run.requests is not None or not workload.is_endless:
             continue
         if run.host_pages is None:
             raise SsdgymError(f"workload {run.workload_name} never ends: set host_pages or requests")
-        if writes_nothing(workload):
+        if workload.writes_nothing():
             raise SsdgymError(f"workload {run.workload_name} never ends and writes nothing: set requests")

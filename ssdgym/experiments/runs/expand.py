@@ -10,9 +10,10 @@ from typing import Any
 
 from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.config.experiment import FTL_PREFIX, ExperimentConfig, FtlOptions
-from ssdgym.config.workload import WorkloadConfig, load_workload
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.run_spec import RunSpec, source_name
+from ssdgym.workloads.base import WorkloadConfig
+from ssdgym.workloads.load import load_workload
 
 #: Requests kept outstanding by a workload that has no pace of its own.
 CLOSED_LOOP_DEPTH = 32

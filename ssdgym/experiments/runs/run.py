@@ -12,10 +12,10 @@ from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes, ftl_label
 from ssdgym.experiments.runs.spec import spec_of, spec_text
 
 if TYPE_CHECKING:
-    from ssdgym.config.workload import WorkloadConfig
     from ssdgym.requests import Requests
     from ssdgym.simulator import Simulator
     from ssdgym.workloads import RequestStream
+    from ssdgym.workloads.base import WorkloadConfig
 
 #: Requests handed to the engine at a time: few enough to see progress, enough not to notice the hand-over.
 CHUNK_REQUESTS = 1 << 17
@@ -40,8 +40,8 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
     Raises:
         SsdgymError: the run is wrongly configured, or its trace cannot be read.
     """
-    from ssdgym.config.workload import load_workload
     from ssdgym.simulator import Simulator
+    from ssdgym.workloads.load import load_workload
 
     started = time.perf_counter()
     simulator = Simulator(run.device, ftl=ftl_changes(run.ftl), policy=run.policy, seed=run.seed)
@@ -76,8 +76,8 @@ def result_of(
     Raises:
         SsdgymError: the device or the workload of the run cannot be read.
     """
-    from ssdgym.config.workload import assumptions, load_workload
     from ssdgym.engine.core.kernel import engine_hash
+    from ssdgym.workloads.load import load_workload
 
     return Result(
         device=run.device_name,
@@ -86,7 +86,7 @@ def result_of(
         policy=run.policy,
         seed=run.seed,
         objective=run.objective,
-        assumed=", ".join(assumptions(load_workload(run.workload))),
+        assumed=", ".join(load_workload(run.workload).assumptions()),
         engine_hash=engine_hash(),
         metrics=metrics if "workload" in metrics else {**metrics, "workload": _workload_facts(run)},
         spec=spec or spec_text(spec_of(run, seeds)),
@@ -103,8 +103,8 @@ def _workload_facts(run: RunSpec) -> dict[str, int]:
 
 
 def _open(run: RunSpec, logical_pages: int, page_size: int) -> RequestStream:
-    from ssdgym.config.workload import load_workload
     from ssdgym.workloads import open_workload
+    from ssdgym.workloads.load import load_workload
 
     return open_workload(
         load_workload(run.workload), logical_pages=logical_pages, page_size=page_size, seed=run.seed

@@ -43,8 +43,7 @@ def spec_of(run: RunSpec, seeds: Sequence[int] = ()) -> Spec:
         SsdgymError: its device, workload, a trace or the agent's file cannot be read.
     """
     from ssdgym.config.device import load_device
-    from ssdgym.config.workload import load_workload
-    from ssdgym.workloads.stream import trace_hashes
+    from ssdgym.workloads.load import load_workload
 
     workload = load_workload(run.workload)
     return {
@@ -53,7 +52,7 @@ def spec_of(run: RunSpec, seeds: Sequence[int] = ()) -> Spec:
         "device": load_device(run.device).model_dump(mode="json"),
         "ftl": [list(option) for option in run.ftl],
         "workload": workload.model_dump(mode="json"),
-        "traces": trace_hashes(workload),
+        "traces": workload.trace_hashes(),
         "policy": None if run.agent else run.policy,
         "agent": _agent(run.agent, seeds or (run.seed,)) if run.agent else None,
         "seed": run.seed,
@@ -125,8 +124,7 @@ def runs_of_spec(spec: Spec, where: str) -> list[RunSpec]:
         SsdgymError: the spec is damaged, or a trace or agent that it needs is missing or has changed.
     """
     from ssdgym.config.device import load_device
-    from ssdgym.config.workload import load_workload
-    from ssdgym.workloads.stream import trace_hashes
+    from ssdgym.workloads.load import load_workload
 
     try:
         if spec["format"] != _FORMAT:
@@ -157,7 +155,7 @@ def runs_of_spec(spec: Spec, where: str) -> list[RunSpec]:
         raise SsdgymError(
             f"{where}: its column 'spec' does not describe a run ({error!r:.80}); evaluate it anew"
         ) from error
-    if trace_hashes(workload) != expected:
+    if workload.trace_hashes() != expected:
         raise SsdgymError(f"{where}: a trace that it played has changed; replay it with the trace as it was")
     if agent and _agent(Path(agent["path"]), ())["sha256"] != agent["sha256"]:
         raise SsdgymError(

@@ -243,7 +243,7 @@ def _several(value: Any) -> Sequence[Any]:
 
 def _writes(workload: Any) -> dict[str, Any]:
     """What a workload writes, whatever it is called and however fast it goes."""
-    from ssdgym.config.workload import load_workload
+    from ssdgym.workloads.load import load_workload
 
     fields: dict[str, Any] = load_workload(workload).model_dump(exclude=_NOT_WRITES)
     return fields

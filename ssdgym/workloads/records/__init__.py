@@ -1,1 +1,1 @@
-"""Requests by byte and volume, as traces and stand-ins have them, and the way to logical pages."""
+"""Requests by byte and volume, as traces and synthetic traces have them, and the way to logical pages."""

@@ -1,20 +1,16 @@
-"""Changes to records on their way: each takes the records of a chunk and returns what becomes of them."""
+"""Changes to records on their way: their models, and what becomes of the records of a chunk."""
 
 from __future__ import annotations
 
+import re
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 import numpy as np
+from pydantic import BeforeValidator, Field, PositiveInt, TypeAdapter
 
-from ssdgym.config.transforms import (
-    AlignConfig,
-    HeadConfig,
-    OnlyConfig,
-    ScaleTimeConfig,
-    TransformConfig,
-    VolumesConfig,
-)
+from ssdgym.config.loading import Config, load_config, parse_mapping
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import FLUSH, OP_NAMES, TRIM
 from ssdgym.workloads.records.record import LARGEST_SIZE_BYTES, NO_RECORDS, Records, RecordSource, Volumes
@@ -40,6 +36,98 @@ class Transform(Protocol):
         """Return what becomes of the records of a chunk, shape (m,); may change them in place."""
 
 
+class TransformBase(Config):
+    """Base of all transforms."""
+
+    @abstractmethod
+    def start(self, volumes: Volumes) -> Transform:
+        """Return the transform of a source that has these volumes.
+
+        Raises:
+            SsdgymError: it does not fit them.
+        """
+
+
+def _as_tuple(value: Any) -> Any:
+    """Let one value stand for a list of one; volumes may have numbers for names."""
+    values = value if isinstance(value, (list, tuple)) else [value]
+    return tuple(str(item) if type(item) is int else item for item in values)
+
+
+class VolumesConfig(TransformBase):
+    """Keep the requests of some volumes (LUNs, disks, files) only."""
+
+    kind: Literal["volumes"] = "volumes"
+    keep: Annotated[tuple[str, ...], Field(min_length=1), BeforeValidator(_as_tuple)] = Field(
+        description="Names of the volumes, as `ssdgym trace info` prints them; one or a list. In YAML, put"
+        " those that are numbers in quotes."
+    )
+
+    def start(self, volumes: Volumes) -> Transform:
+        """See `TransformBase`."""
+        return _SomeVolumes(self, volumes)
+
+
+class OnlyConfig(TransformBase):
+    """Keep the requests of some operations only; ``only(ops=write)`` makes a trace write-only."""
+
+    kind: Literal["only"] = "only"
+    ops: Annotated[
+        tuple[Literal["read", "write", "trim", "flush"], ...],
+        Field(min_length=1),
+        BeforeValidator(_as_tuple),
+    ] = Field(description="One operation or a list.")
+
+    def start(self, volumes: Volumes) -> Transform:
+        """See `TransformBase`."""
+        return _SomeOps(self, volumes)
+
+
+class HeadConfig(TransformBase):
+    """Keep the first so many requests."""
+
+    kind: Literal["head"] = "head"
+    requests: PositiveInt = Field(description="How many.")
+
+    def start(self, volumes: Volumes) -> Transform:
+        """See `TransformBase`."""
+        return _Head(self, volumes)
+
+
+class ScaleTimeConfig(TransformBase):
+    """Multiply all arrival times: below 1 the trace is played faster than it was recorded."""
+
+    kind: Literal["scale_time"] = "scale_time"
+    factor: float = Field(gt=0, le=1e6, description="New gap between arrivals over the old one.")
+
+    def start(self, volumes: Volumes) -> Transform:
+        """See `TransformBase`."""
+        return _ScaledTime(self, volumes)
+
+
+class AlignConfig(TransformBase):
+    """Move the ends of every request to multiples of a unit.
+
+    Without it, a write of part of a page makes the device read the rest of that page first.
+    """
+
+    kind: Literal["align"] = "align"
+    unit_bytes: PositiveInt = Field(4096, le=1 << 30, description="The unit: the page size, for example.")
+    partial: Literal["grow", "drop"] = Field(
+        "grow",
+        description="Units touched in part: grow takes them in whole; drop leaves them out, and requests"
+        " of which nothing is left with them. Trims never grow.",
+    )
+
+    def start(self, volumes: Volumes) -> Transform:
+        """See `TransformBase`."""
+        return _Aligned(self, volumes)
+
+
+TransformConfig = VolumesConfig | OnlyConfig | HeadConfig | ScaleTimeConfig | AlignConfig
+AnyTransformConfig = Annotated[TransformConfig, Field(discriminator="kind")]
+
+
 class Transformed:
     """A source whose records have gone through transforms; see `RecordSource`."""
 
@@ -48,7 +136,7 @@ class Transformed:
         self._transforms: list[Transform] = []
         self.volumes = source.volumes
         for config in configs:
-            self._transforms.append(_transform(config, self.volumes))
+            self._transforms.append(config.start(self.volumes))
             self.volumes = self._transforms[-1].volumes
 
     def chunk(self) -> Records:
@@ -64,20 +152,6 @@ class Transformed:
             if len(records):
                 return records
         return NO_RECORDS
-
-
-def _transform(config: TransformConfig, volumes: Volumes) -> Transform:
-    match config:
-        case VolumesConfig():
-            return _SomeVolumes(config, volumes)
-        case OnlyConfig():
-            return _SomeOps(config, volumes)
-        case HeadConfig():
-            return _Head(config, volumes)
-        case ScaleTimeConfig():
-            return _ScaledTime(config, volumes)
-        case AlignConfig():
-            return _Aligned(config, volumes)
 
 
 class _SomeVolumes:
@@ -175,3 +249,29 @@ class _Aligned:
             )
         records["offset_bytes"], records["size_bytes"] = first, np.maximum(size, 0)
         return records[(size > 0) | (records["op"] == FLUSH)]
+
+
+_ADAPTER: TypeAdapter[TransformConfig] = TypeAdapter(AnyTransformConfig)
+_CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+
+
+def parse_transform(text: str) -> TransformConfig:
+    """Return the transform written as ``kind(field=value, ...)``, values as in YAML.
+
+    Raises:
+        SsdgymError: it is not written so, or is no transform.
+    """
+    match = _CALL.fullmatch(text)
+    if match is None:
+        raise SsdgymError(
+            f"transform {text!r}: write it as head(requests=1000) or volumes(keep=[hm_0, hm_1])."
+        )
+    # Not within a list, where = may be part of a name.
+    fields = re.sub(r"(^|,)(\s*\w+)\s*=\s*(?![^\[]*\])", r"\1\2: ", match[2] or "")
+    try:
+        data = parse_mapping("{" + fields + "}", "", as_texts=True)
+        if "kind" in data:
+            raise SsdgymError(": its kind is the word before the bracket; leave the field kind out.")
+        return load_config(_ADAPTER, {**data, "kind": match[1]}, "transforms")
+    except SsdgymError as error:
+        raise SsdgymError(f"transform {text!r}: {str(error).partition(': ')[2]}") from None

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ssdgym.config.workload import TRACE_FOLDER
 from ssdgym.errors import SsdgymError
 from ssdgym.files import is_file
 from ssdgym.workloads.traces.unpacking import unpacked
+
+#: Environment variable: a folder in which traces are looked for.
+TRACE_FOLDER = "SSDGYM_TRACES"
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLOCK_BYTES = 4 << 20
@@ -31,6 +33,26 @@ def find_trace(path: Path) -> Path:
             return candidate
     also = f" nor in {folder}" if folder else f" (the environment variable {TRACE_FOLDER} can name a folder)"
     raise SsdgymError(f"{path}: there is no such trace file here{also}; check the path.")
+
+
+def trace_called(name: str, folder: Path) -> Path | None:
+    """Return the file in a folder whose name is `name`, whole or up to the first dot; None without one.
+
+    Raises:
+        SsdgymError: the folder cannot be read, or has several such files.
+    """
+    try:
+        files = sorted(path for path in folder.iterdir() if path.is_file())
+    except OSError as error:
+        raise SsdgymError(
+            f"{folder}: cannot be read ({error.strerror}); name a folder that holds traces."
+        ) from None
+    found = [path for path in files if path.name == name]
+    found = found or [path for path in files if path.name.partition(".")[0] == name]
+    if len(found) > 1:
+        names = ", ".join(path.name for path in found)
+        raise SsdgymError(f"trace:{name} is the name of several files in {folder}: {names}; give one's path.")
+    return found[0] if found else None
 
 
 def line_blocks(path: Path) -> Iterator[tuple[int, bytes]]:

@@ -1,18 +1,80 @@
-"""From the configuration of a trace to its parsed records."""
+"""Traces: the model of one, and its parsed records."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, Literal
 
-from ssdgym.config.recorded import TraceConfig
+from pydantic import Field, NonNegativeInt
+
 from ssdgym.errors import SsdgymError
 from ssdgym.files import file_hash
-from ssdgym.workloads.traces.cache import StoredTrace, stored
+from ssdgym.workloads.kinds import workload_kind
+from ssdgym.workloads.records.played import PlayedConfig
+from ssdgym.workloads.traces.cache import StoredRecords, StoredTrace, stored
 from ssdgym.workloads.traces.files import find_trace
 from ssdgym.workloads.traces.formats.registry import format_of
 
 Stamp = tuple[int, ...]
+
+FormatName = Literal[
+    "auto",
+    "alibaba",
+    "blkparse",
+    "cloudphysics",
+    "disksim",
+    "fio_v2",
+    "fio_v3",
+    "mqsim",
+    "msr",
+    "msr_no_size",
+    "spc",
+    "ssdsim",
+    "systor17",
+    "tencent",
+    "vscsi",
+]
+
+
+@workload_kind
+class TraceConfig(PlayedConfig):
+    """A recorded trace, replayed in file order."""
+
+    kind: Literal["trace"] = "trace"
+    path: Path = Field(
+        description="The file, plain or packed (gz, bz2, xz, zst); a relative path is looked for in the"
+        " folder that the environment variable SSDGYM_TRACES names, too."
+    )
+    format: FormatName = Field("auto", description="Format of the file; auto: recognised from its content.")
+    skip_bad: NonNegativeInt = Field(0, description="Bad lines that are left out before giving up.")
+
+    @property
+    def label(self) -> str:
+        """See `PlayedConfig`."""
+        return str(self.path)
+
+    def source(self, seed: int) -> StoredRecords:
+        """See `PlayedConfig`."""
+        return load_trace(self).open()
+
+    def depends_on(self, seed: int) -> tuple[Stamp, int]:
+        """See `PlayedConfig`; a trace is the same for every seed."""
+        return file_stamp(self.path), 0
+
+    def origin(self) -> dict[str, Any]:
+        """See `PlayedConfig`."""
+        trace = load_trace(self)
+        return {"format": trace.format, "skipped_lines": trace.skipped_lines}
+
+    def report(self, logical_pages: int, page_size: int, seed: int) -> dict[str, int]:
+        """See `PlayedConfig`."""
+        report = super().report(logical_pages, page_size, seed)
+        return {**report, "skipped_lines": load_trace(self).skipped_lines}
+
+    def trace_hashes(self) -> list[str]:
+        """See `WorkloadConfig`."""
+        return [trace_hash(self)]
 
 
 def load_trace(config: TraceConfig) -> StoredTrace:

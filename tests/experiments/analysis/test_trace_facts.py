@@ -1,10 +1,10 @@
-"""Deviations of what a stand-in generates from what is published of its trace."""
+"""Deviations of what a synthetic trace generates from what is published of its trace."""
 
 from __future__ import annotations
 
 import pytest
 
-from ssdgym.experiments.analysis.trace_facts import Deviation
+from ssdgym.workloads.records.facts import Deviation
 
 
 def test_deviation__is_in_percent_of_the_published_value() -> None:

@@ -14,7 +14,6 @@ from matplotlib.axes import Axes
 from ssdgym.cli import WRONG_INPUT, main
 from ssdgym.config.device import load_device
 from ssdgym.config.loading import parse_mapping
-from ssdgym.config.recorded import TraceConfig
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.analysis.statistics import Estimate
 from ssdgym.experiments.papers.checks import check_claims
@@ -40,6 +39,7 @@ from ssdgym.experiments.runs.run import run_policy
 from ssdgym.experiments.runs.run_spec import RunSpec
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.ageing import write_until_collecting
+from ssdgym.workloads.traces.loading import TraceConfig
 
 SMALL = ScaleConfig(seeds=2)
 PAGES = [*range(800), *[page for _ in range(3) for page in range(0, 800, 3)]]
@@ -142,12 +142,12 @@ def test_runs__devices_are_fitted_and_named_as_before(traces: Path) -> None:
         assert run.workload.addresses == "fold"
 
 
-def test_runs__a_trace_stands_before_its_stand_in(traces: Path) -> None:
+def test_runs__a_trace_stands_before_its_synthetic_one(traces: Path) -> None:
     figure = tiny_figure(workloads=("src1_2",))
-    stand_in = runs_of(figure, ScaleConfig(seeds=1, head=100), None)[0].workload
+    synthetic = runs_of(figure, ScaleConfig(seeds=1, head=100), None)[0].workload
     assert len(runs_of(tiny_figure(workloads=("src1_2",)), SMALL, None)) == 4
-    assert (stand_in.kind, stand_in.transforms[-1].requests) == ("stand_in", 100)
-    assert runs_of(figure, SMALL, traces)[0].workload.kind == "stand_in"
+    assert (synthetic.kind, synthetic.transforms[-1].requests) == ("synthetic", 100)
+    assert runs_of(figure, SMALL, traces)[0].workload.kind == "synthetic"
     (traces / "src1_2.csv.gz").write_bytes((traces / "made.csv").read_bytes())
     assert runs_of(figure, SMALL, traces)[0].workload == TraceConfig(
         path=traces / "src1_2.csv.gz", addresses="fold"

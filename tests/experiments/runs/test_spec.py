@@ -11,10 +11,10 @@ import pytest
 import ssdgym
 from ssdgym.config.device import load_device
 from ssdgym.config.loading import available
-from ssdgym.config.workload import load_workload
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.run_spec import RunSpec
 from ssdgym.experiments.runs.spec import run_key, runs_of_spec, spec_of, spec_text
+from ssdgym.workloads.load import load_workload
 
 BASE: dict[str, Any] = {
     "device": "tiny",

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssdgym.config.transforms import TransformConfig, parse_transform
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import FLUSH, READ, TRIM, WRITE
 from ssdgym.workloads.records.record import Records
-from ssdgym.workloads.records.transforms import Transformed
+from ssdgym.workloads.records.transforms import TransformConfig, Transformed, parse_transform
 from tests.workloads.records.sources import PAGE, ArraySource, drain, make_records, record_arrays
 
 

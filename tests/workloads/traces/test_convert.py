@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from ssdgym.config.recorded import TraceConfig
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import READ, TRIM, WRITE
 from ssdgym.workloads.records.record import Records, Volumes
 from ssdgym.workloads.traces.cache import StoredTrace
 from ssdgym.workloads.traces.convert import WRITABLE, Conversion, convert, writable_format
 from ssdgym.workloads.traces.formats.registry import FORMATS
-from ssdgym.workloads.traces.loading import load_trace
+from ssdgym.workloads.traces.loading import TraceConfig, load_trace
 from tests.workloads.records.sources import PAGE, ArraySource, make_records
 
 SECOND = 10**9

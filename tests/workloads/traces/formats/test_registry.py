@@ -8,10 +8,10 @@ from typing import get_args
 
 import pytest
 
-from ssdgym.config.recorded import TraceConfig
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import WRITE
 from ssdgym.workloads.traces.formats.registry import ALIASES, FORMATS, format_of, recognise
+from ssdgym.workloads.traces.loading import TraceConfig
 from tests.workloads.traces.formats.reading import failure, read, write_lines
 
 

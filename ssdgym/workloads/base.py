@@ -1,0 +1,93 @@
+"""What every workload is: a checked model that opens as a stream of requests."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Annotated, Protocol
+
+import numpy as np
+from pydantic import Field
+
+from ssdgym.config.loading import Config
+from ssdgym.requests import Requests
+
+Share = Annotated[float, Field(ge=0, le=1)]
+InnerShare = Annotated[float, Field(gt=0, lt=1)]
+#: So bounded that no sum or product of them leaves its range.
+Weight = Annotated[float, Field(gt=0, le=1e100)]
+
+#: Keeps the draws of workloads apart from the other users of a seed (docs/engine.md, Randomness).
+_WORKLOAD_STREAM = 3
+
+
+class RequestStream(Protocol):
+    """A workload on its way into a device.
+
+    Attributes:
+        report: facts about the workload as a whole: `footprint_pages`, and for traces and synthetic traces
+            `requests`, `trace_pages`, `out_of_order`, `trims_below_a_page` and `skipped_lines`;
+            for tenants how many `tenants`, and the sums over them, but for the first two of these.
+            To know them may take a look at all of a trace.
+    """
+
+    @property
+    def report(self) -> dict[str, int]: ...
+
+    def next(self, max_requests: int) -> Requests:
+        """Return the next 1 to `max_requests` requests, shape (n,), dtype REQUEST; empty at the end.
+
+        The requests do not depend on the portions in which they are taken.
+        """
+
+
+class WorkloadConfig(Config):
+    """Base of all workloads: what the host asks of the device, and when.
+
+    Attributes:
+        kind: name of the model, by which a mapping is read as it.
+    """
+
+    kind: str
+
+    @property
+    @abstractmethod
+    def is_endless(self) -> bool:
+        """Whether the workload goes on for ever."""
+
+    @property
+    def has_pace(self) -> bool:
+        """Whether its requests arrive over time, and not all at once."""
+        return True
+
+    @abstractmethod
+    def never_writes(self) -> bool:
+        """Return whether the configuration alone tells that no page is written; that of a trace does not."""
+
+    def writes_nothing(self) -> bool:
+        """Return whether no page is written at all, so that no number of host pages is ever reached.
+
+        Raises:
+            SsdgymError: a trace cannot be read.
+        """
+        return self.never_writes()
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Return the fields that no source gives, sorted; results made with the workload name them."""
+        return ()
+
+    def trace_hashes(self) -> list[str]:
+        """Return the SHA-256 of every trace file that the workload plays.
+
+        Raises:
+            SsdgymError: one is missing.
+        """
+        return []
+
+    @abstractmethod
+    def open(self, logical_pages: int, page_size: int, seed: int) -> RequestStream:
+        """Start the workload from its first request; see `ssdgym.workloads.stream.open_workload`."""
+
+
+def seeds_of(seed: int) -> np.random.SeedSequence:
+    """Return the seed sequence from which a workload spawns those of its parts."""
+    return np.random.SeedSequence([seed, _WORKLOAD_STREAM])

@@ -1,0 +1,95 @@
+"""The kinds of workload there are, and fields that hold one of any kind.
+
+A kind is a model that derives from `WorkloadConfig`, with a field `kind` whose only value is its name:
+
+    @workload_kind
+    class EveryOtherConfig(AccessConfig):
+        kind: Literal["every_other"] = "every_other"
+
+Those of installed packages are found by entry points of the group `ssdgym.patterns`, which name the module
+or the model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any, TypeVar, Union
+
+from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, TypeAdapter
+from pydantic_core import CoreSchema, core_schema
+
+from ssdgym.deprecation import warn_renamed
+from ssdgym.workloads.base import WorkloadConfig
+from ssdgym.workloads.registry import Registry
+
+KindT = TypeVar("KindT", bound=WorkloadConfig)
+
+#: Former names of kinds with the present ones.
+_OLD_KINDS = {"stand_in": "synthetic"}
+
+_KINDS: Registry[type[WorkloadConfig]] = Registry("workload kind", "ssdgym.patterns")
+
+
+def workload_kind(model: type[KindT]) -> type[KindT]:
+    """Register the decorated model under the value of its field `kind`.
+
+    Raises:
+        SsdgymError: another model has that kind.
+    """
+    name = model.model_fields["kind"].default
+    known = _KINDS.registered(name)
+    # A cell of a notebook that is run again defines the same model anew.
+    is_same = known is not None and (known.__module__, known.__qualname__) == (
+        model.__module__,
+        model.__qualname__,
+    )
+    _KINDS.register(name, model, replace=is_same)
+    return model
+
+
+def adapter_of(base: type[Any], but: str | None = None) -> TypeAdapter[Any]:
+    """Return what checks data as one of the kinds.
+
+    Args:
+        base: the kinds that derive from this model.
+        but: leave this kind out.
+    """
+    models = [model for kind, model in _KINDS.by_name().items() if kind != but and issubclass(model, base)]
+    return _adapter(tuple(models))
+
+
+@lru_cache
+def _adapter(models: tuple[type[Any], ...]) -> TypeAdapter[Any]:
+    of_a_kind = Annotated[Union[models], Field(discriminator="kind")]  # type: ignore[valid-type] # noqa: UP007
+    return TypeAdapter(Annotated[of_a_kind, BeforeValidator(_with_present_kind)])
+
+
+def _with_present_kind(data: Any) -> Any:
+    """Replace the former name of a kind."""
+    old = data.get("kind") if isinstance(data, dict) else None
+    if not isinstance(old, str) or old not in _OLD_KINDS:
+        return data
+    warn_renamed(f"kind {old}", f"kind {_OLD_KINDS[old]}")
+    return {**data, "kind": _OLD_KINDS[old]}
+
+
+@dataclass(frozen=True)
+class OfAnyKind:
+    """Annotation of a field that takes every kind that derives from the annotated model.
+
+    Kinds that are registered after the model with the field has been defined are taken, too.
+
+    Attributes:
+        but: a kind that the field does not take.
+    """
+
+    but: str | None = None
+
+    def __get_pydantic_core_schema__(
+        self, source: type[WorkloadConfig], handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Return the schema for pydantic."""
+        return core_schema.no_info_plain_validator_function(
+            lambda value: adapter_of(source, self.but).validate_python(value)
+        )

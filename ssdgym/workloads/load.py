@@ -1,0 +1,61 @@
+"""Workloads by name, file or mapping: what the host asks of the device, and when."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ssdgym.config.loading import Source, available, is_yaml_path, load_config
+from ssdgym.errors import SsdgymError
+from ssdgym.files import is_file
+from ssdgym.workloads.base import WorkloadConfig
+from ssdgym.workloads.kinds import adapter_of
+from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
+from ssdgym.workloads.traces.files import TRACE_FOLDER, trace_called
+from ssdgym.workloads.traces.loading import TraceConfig
+
+#: Prefixes of the names of synthetic traces; `like:` is the older one.
+_SYNTHETIC = ("synthetic:", "like:")
+_TRACE = "trace:"
+
+
+def load_workload(source: Source) -> WorkloadConfig:
+    """Return a workload from a name, a YAML file, a trace, a mapping or a ready model.
+
+    `synthetic:hm_0` (or `like:hm_0`) is the synthetic trace with the statistics of the trace hm_0,
+    `trace:hm_0` the file of that name in the folder SSDGYM_TRACES. A path that is not YAML is taken for a
+    trace with default settings.
+
+    Raises:
+        SsdgymError: as `ssdgym.config.loading.load_config`; there is no such synthetic trace or trace.
+    """
+    if isinstance(source, str) and source.startswith(_SYNTHETIC):
+        return load_config(SyntheticTraceConfig, source.partition(":")[2], "synthetic_traces")
+    if isinstance(source, str) and source.startswith(_TRACE):
+        return TraceConfig(path=_trace_called(source.removeprefix(_TRACE)))
+    if isinstance(source, (str, Path)) and _is_trace_path(source):
+        return TraceConfig(path=Path(source))
+    return load_config(adapter_of(WorkloadConfig), source, "workloads")
+
+
+def _trace_called(name: str) -> Path:
+    """Return the file of that name in SSDGYM_TRACES."""
+    has_synthetic = name in available("synthetic_traces")
+    advice = f"use synthetic:{name} in its place" if has_synthetic else "give its path instead"
+    folder = os.environ.get(TRACE_FOLDER)
+    if not folder:
+        raise SsdgymError(
+            f"trace:{name} needs the environment variable {TRACE_FOLDER}, which names no folder; set it, "
+            f"or {advice}."
+        )
+    path = trace_called(name, Path(folder))
+    if path is None:
+        raise SsdgymError(f"trace:{name}: there is no file of that name in {folder}; {advice}.")
+    return path
+
+
+def _is_trace_path(source: str | Path) -> bool:
+    if is_yaml_path(source) or str(source) in available("workloads"):
+        return False
+    path = Path(source)
+    return path.suffix != "" or len(path.parts) > 1 or is_file(path)

@@ -1,0 +1,68 @@
+"""Two classes of pages, one asked for more often than the other."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from ssdgym.errors import SsdgymError
+from ssdgym.workloads.addresses import IntArray, align
+from ssdgym.workloads.base import InnerShare, Share
+from ssdgym.workloads.kinds import workload_kind
+from ssdgym.workloads.patterns.base import AccessConfig
+
+
+class TwoClassConfig(AccessConfig):
+    """Fields of patterns with hot and cold pages."""
+
+    hot_fraction: InnerShare = Field(description="Share of the footprint's pages that are hot.")
+    hot_access: Share = Field(description="Share of the requests that go to the hot pages.")
+
+
+@workload_kind
+class HotColdConfig(TwoClassConfig):
+    """Two classes of pages; the hot ones lie at the start of the footprint (Rosenblum 1991)."""
+
+    kind: Literal["hot_cold"] = "hot_cold"
+    hot_fraction: InnerShare = Field(0.2, description="Share of the footprint's pages that are hot.")
+    hot_access: Share = Field(0.8, description="Share of the requests that go to the hot pages.")
+
+    def picker(self, footprint: int, rng: np.random.Generator) -> HotColdPicker:
+        """See `AccessConfig`."""
+        return HotColdPicker(self, footprint, rng)
+
+
+class HotColdPicker:
+    """A share of the requests falls on the first pages of the footprint, the rest on the others."""
+
+    def __init__(self, config: HotColdConfig, footprint: int, rng: np.random.Generator) -> None:
+        self._classes = TwoClasses(config, footprint, rng)
+        self._footprint = footprint
+
+    def __call__(self, sizes: IntArray) -> IntArray:
+        """See `ssdgym.workloads.addresses.Picker`."""
+        return align(self._classes.draw(len(sizes)), sizes, self._footprint)
+
+
+class TwoClasses:
+    """Draws hot pages from ``0..hot_pages-1`` and cold ones from the rest, uniformly in each class."""
+
+    def __init__(self, config: TwoClassConfig, footprint: int, rng: np.random.Generator) -> None:
+        self.hot_pages = round(config.hot_fraction * footprint)
+        if not 0 < self.hot_pages < footprint:
+            raise SsdgymError(
+                f"workload {config.kind}: hot_fraction {config.hot_fraction} of {footprint} pages "
+                f"is {self.hot_pages} pages; both classes need one, so change hot_fraction or footprint."
+            )
+        self._hot_access = config.hot_access
+        self._footprint = footprint
+        self._rng = rng
+
+    def draw(self, count: int) -> IntArray:
+        """Return `count` page numbers."""
+        is_hot = self._rng.random(count) < self._hot_access
+        low = np.where(is_hot, 0, self.hot_pages)
+        high = np.where(is_hot, self.hot_pages, self._footprint)
+        return low + (self._rng.random(count) * (high - low)).astype(np.int64)

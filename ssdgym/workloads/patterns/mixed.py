@@ -1,0 +1,79 @@
+"""Several patterns of access at once."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from ssdgym.config.loading import Config
+from ssdgym.requests import REQUEST, Requests
+from ssdgym.workloads.base import Weight
+from ssdgym.workloads.chunks import CHUNK, ChunkedStream
+from ssdgym.workloads.kinds import OfAnyKind, workload_kind
+from ssdgym.workloads.patterns.base import AccessConfig, Accesses
+from ssdgym.workloads.patterns.pacing import PacedConfig
+
+
+class ComponentConfig(Config):
+    """One part of a mixed workload."""
+
+    weight: Weight = Field(description="Share of the requests, relative to the other weights.")
+    workload: Annotated[AccessConfig, OfAnyKind()] = Field(
+        description="Its pattern; pace and number belong to the mix."
+    )
+
+    @model_validator(mode="after")
+    def _pace_is_the_mix_s(self) -> ComponentConfig:
+        for name, field in PacedConfig.model_fields.items():
+            if name != "kind" and getattr(self.workload, name) != field.default:
+                raise ValueError(f"sets workload.{name}, which belongs to the mix; move it there")
+        return self
+
+
+@workload_kind
+class MixedConfig(PacedConfig):
+    """Several patterns at once; every request comes from one of them, drawn by weight."""
+
+    kind: Literal["mixed"] = "mixed"
+    components: tuple[ComponentConfig, ...] = Field(min_length=1, description="The patterns.")
+
+    def never_writes(self) -> bool:
+        """See `WorkloadConfig`."""
+        return all(part.workload.never_writes() for part in self.components)
+
+    def source(self, logical_pages: int, page_size: int, seed: np.random.SeedSequence) -> MixedAccesses:
+        """See `PacedConfig`."""
+        return MixedAccesses(self, logical_pages, seed)
+
+    def footprint_pages(self, logical_pages: int, page_size: int) -> int:
+        """See `PacedConfig`; where components overlap, pages count once."""
+        covered, end = 0, 0
+        for first, pages in sorted(part.workload.footprint_range(logical_pages) for part in self.components):
+            covered += max(first + pages - max(first, end), 0)
+            end = max(end, first + pages)
+        return covered
+
+
+class MixedAccesses:
+    """An endless source whose every request comes from one component, drawn by weight."""
+
+    def __init__(self, config: MixedConfig, logical_pages: int, seed: np.random.SeedSequence) -> None:
+        own, *children = seed.spawn(1 + len(config.components))
+        self._rng = np.random.Generator(np.random.PCG64(own))
+        self._components = [
+            ChunkedStream(Accesses(component.workload, logical_pages, child), report=dict)
+            for component, child in zip(config.components, children, strict=True)
+        ]
+        weights = np.cumsum([component.weight for component in config.components])
+        self._distribution = weights / weights[-1]
+
+    def chunk(self) -> Requests:
+        """See `ssdgym.workloads.chunks.Source`."""
+        requests = np.zeros(CHUNK, REQUEST)
+        chosen = np.searchsorted(self._distribution, self._rng.random(CHUNK), side="right")
+        for number, component in enumerate(self._components):
+            mine = np.flatnonzero(chosen == number)
+            requests[mine] = component.take(len(mine))
+        return requests

@@ -1,0 +1,36 @@
+"""Page after page, over and over."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from ssdgym.workloads.addresses import IntArray
+from ssdgym.workloads.kinds import workload_kind
+from ssdgym.workloads.patterns.base import AccessConfig
+
+
+@workload_kind
+class SequentialConfig(AccessConfig):
+    """Page after page from the start of the footprint to its end, over and over."""
+
+    kind: Literal["sequential"] = "sequential"
+
+    def picker(self, footprint: int, rng: np.random.Generator) -> SequentialPicker:
+        """See `AccessConfig`."""
+        return SequentialPicker(footprint)
+
+
+class SequentialPicker:
+    """Each request starts where the last one ended; one that reaches over the end is split there."""
+
+    def __init__(self, footprint: int) -> None:
+        self._footprint = footprint
+        self._position = 0
+
+    def __call__(self, sizes: IntArray) -> IntArray:
+        """See `ssdgym.workloads.addresses.Picker`."""
+        end = self._position + np.cumsum(sizes, dtype=np.int64)
+        self._position = int(end[-1]) % self._footprint
+        return (end - sizes) % self._footprint
