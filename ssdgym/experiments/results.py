@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -19,6 +20,8 @@ from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
 
 _PREFIX = "metrics/"
+#: The older way to write the name of a synthetic trace, alone or among tenants.
+_LIKE = re.compile(r"(^| \+ )like:")
 _LONGEST_FIELD = 1 << 24
 #: What the commands call their results, in the order in which they are looked for in a folder.
 _FILE_NAMES = ("results.parquet", "results.csv", "run.parquet", "run.csv")
@@ -61,6 +64,9 @@ class Result:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "metrics", _nested(_flat(self.metrics)))
+        # One name for a synthetic trace, so that results of before are compared with new ones.
+        if isinstance(self.workload, str):
+            object.__setattr__(self, "workload", _LIKE.sub(r"\1synthetic:", self.workload))
 
     @property
     def cell(self) -> str:

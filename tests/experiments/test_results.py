@@ -41,6 +41,19 @@ def test_result__equality_is_about_what_was_found() -> None:
     assert a_result(metrics={"erases": 1}) != a_result()
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("like:hm_0", "synthetic:hm_0"),
+        ("one.csv + like:hm_0 + like:ts_0", "one.csv + synthetic:hm_0 + synthetic:ts_0"),
+        ("looks/like:hm_0", "looks/like:hm_0"),
+    ],
+)
+def test_result__a_synthetic_trace_has_one_name(old: str, new: str) -> None:
+    assert a_result(workload=old).workload == new
+    assert a_result(workload=old) == a_result(workload=new)
+
+
 def test_result__is_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         a_result().seed = 4  # type: ignore[misc]
