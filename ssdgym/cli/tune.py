@@ -1,4 +1,4 @@
-"""``ssdgym tune``: a sweep over what an agent or a heuristic can be set to."""
+"""`ssdgym tune`: run a sweep over the settings of an agent or a heuristic."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
     from ssdgym.experiments.tuning.outcome import SweepOutcome, TrialOutcome
-    from ssdgym.experiments.tuning.ray_tune import Progress
+    from ssdgym.experiments.tuning.ray_tune import SweepProgress
 
 #: Exit code where a trial failed.
 FAILED = 1
 
 
 def tune(
-    sweep: Annotated[str, typer.Argument(help="Name of a sweep in configs/sweeps, or a YAML file.")],
+    sweep: Annotated[str, typer.Argument(help="Name of a sweep in configs/tuning, or a YAML file.")],
     size: Annotated[
         Literal["smoke", "full"], typer.Option(help="full: as it is meant; smoke: minutes, to see it work.")
     ] = "full",
@@ -57,9 +57,9 @@ def tune(
 
         ssdgym tune ppo-erase-victim --size smoke --resume results/tune/ppo-erase-victim-smoke
 
-        ssdgym tune configs/sweeps/gc-threshold.yaml --out results/thresholds --json
+        ssdgym tune configs/tuning/gc-threshold.yaml --out results/thresholds --json
     """
-    from ssdgym.config.sweep import load_sweep
+    from ssdgym.experiments.tuning.config import load_sweep
     from ssdgym.experiments.tuning.ray_tune import run_sweep
 
     folder = out or resume or Path("results/tune", f"{Path(sweep).stem}-{size}")
@@ -83,13 +83,13 @@ def tune(
 
 
 @contextmanager
-def _progress(*, quiet: bool) -> Iterator[Callable[[Progress], None]]:
+def _progress(*, quiet: bool) -> Iterator[Callable[[SweepProgress], None]]:
     """A bar; where stderr is no terminal, a line whenever a trial has ended."""
     lines = not quiet and not sys.stderr.isatty()
     told = -1
     with progress_bar("trials", quiet=quiet) as bar:
 
-        def watch(progress: Progress) -> None:
+        def watch(progress: SweepProgress) -> None:
             nonlocal told
             text = f"{progress.running} running"
             if progress.failed:

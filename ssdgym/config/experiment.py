@@ -16,7 +16,7 @@ from ssdgym.config.seeds import LAST_SEED, read_seeds
 
 #: Of a grid: more is a typing error, too.
 MOST_RUNS = 10_000_000
-#: Where the dotted name of a swept field of the FTL begins.
+#: Where the dotted name of a varied field of the FTL begins.
 FTL_PREFIX = "ftl."
 
 Scalar = bool | int | float | str | None
@@ -64,7 +64,7 @@ def _leaves(options: dict[Any, Any], prefix: str) -> Iterator[tuple[str, Any]]:
         if isinstance(value, dict):
             yield from _leaves(value, f"{name}.")
         elif isinstance(value, list | tuple):
-            raise ValueError(f"gives a list for {name}; give one value, or sweep {FTL_PREFIX}{name}")
+            raise ValueError(f"gives a list for {name}; give one value, or vary {FTL_PREFIX}{name}")
         else:
             yield name, value
 
@@ -86,7 +86,7 @@ FtlMapping = Annotated[dict[str, Scalar], BeforeValidator(_flat)]
 class ExperimentConfig(Config):
     """A grid: everything is run with everything, in the order of `ssdgym.experiments.runs.expand.expand`."""
 
-    old_fields = {"settle": "warmup"}
+    old_fields = {"settle": "warmup", "sweeps": "vary"}
 
     description: str = ""
     devices: Annotated[tuple[Named, ...], Field(min_length=1), EachOnce] = Field(
@@ -106,7 +106,7 @@ class ExperimentConfig(Config):
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1), BeforeValidator(_as_seeds), EachOnce] = Field(
         description="A list, or text such as 5, 1,2,9 or 100-104."
     )
-    sweeps: dict[str, Annotated[tuple[Scalar, ...], Field(min_length=1), EachOnce]] = Field(
+    vary: dict[str, Annotated[tuple[Scalar, ...], Field(min_length=1), EachOnce]] = Field(
         default_factory=dict,
         description="Dotted field of the device (over_provisioning, geometry.pages_per_block) or of its FTL"
         " (ftl.gc.free_blocks) and the values it takes; of several, every combination.",
@@ -137,20 +137,20 @@ class ExperimentConfig(Config):
 
     @model_validator(mode="after")
     def _nothing_is_set_twice(self) -> ExperimentConfig:
-        swept = {name.removeprefix(FTL_PREFIX): None for name in self.sweeps if name.startswith(FTL_PREFIX)}
+        varied = {name.removeprefix(FTL_PREFIX): None for name in self.vary if name.startswith(FTL_PREFIX)}
         if self.queue_depth is not None:
-            swept["queue_depth"] = None
+            varied["queue_depth"] = None
         for number, ftl in enumerate(self.ftls):
             for name in ftl:
-                if _overlapping(name, swept) is not None:
+                if _overlapping(name, varied) is not None:
                     raise ValueError(
-                        f"sets {name} in ftls.{number} and once more in sweeps or queue_depth; set it once"
+                        f"sets {name} in ftls.{number} and once more in vary or queue_depth; set it once"
                     )
         names: dict[str, Any] = {}
-        for name in self.sweeps:
+        for name in self.vary:
             clash = _overlapping(name, names)
             if clash is not None or (name == f"{FTL_PREFIX}queue_depth" and self.queue_depth is not None):
-                raise ValueError(f"sweeps {name}, which {clash or 'queue_depth'} sets, too; set it once")
+                raise ValueError(f"varies {name}, which {clash or 'queue_depth'} sets, too; set it once")
             names[name] = None
         return self
 
@@ -163,10 +163,10 @@ class ExperimentConfig(Config):
     @property
     def run_count(self) -> int:
         """How many runs there are."""
-        swept = math.prod(len(values) for values in self.sweeps.values())
+        varied = math.prod(len(values) for values in self.vary.values())
         deciders = len(self.policies) + len(self.agents)
         tasks = len(self.devices) * len(self.ftls) * len(self.workloads)
-        return swept * tasks * deciders * len(self.seeds)
+        return varied * tasks * deciders * len(self.seeds)
 
 
 def load_experiment(source: Source) -> ExperimentConfig:

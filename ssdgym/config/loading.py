@@ -99,7 +99,7 @@ def read_named(name: str, folder: str) -> tuple[str, Any]:
 
 
 def _singular(folder: str) -> str:
-    return folder.removesuffix("s")
+    return "sweep" if folder == "tuning" else folder.removesuffix("s")
 
 
 class _UniqueKeys(yaml.constructor.BaseConstructor):

@@ -111,7 +111,7 @@ def test_evaluate__a_failed_run_is_told_and_the_others_are_there(
     [
         ("polices: [greedy]\n", "grid.yaml: field polices is unknown"),
         ("warmup: -1\n", "grid.yaml: field warmup must be greater than or equal to 0"),
-        ("sweeps: {geometry.colour: [1]}\n", "field geometry.colour is unknown"),
+        ("vary: {geometry.colour: [1]}\n", "field geometry.colour is unknown"),
         ("agents: [no-such.zip]\n", "no-such.zip: there is no such agent"),
     ],
 )

@@ -37,7 +37,7 @@ def test_seeds__are_a_list_or_text(seeds: object) -> None:
 def test_runs__count_every_combination() -> None:
     found = experiment(
         ftls=[{}, {"placement": "single"}],
-        sweeps={"ftl.gc.free_blocks": [2, 3, 4]},
+        vary={"ftl.gc.free_blocks": [2, 3, 4]},
         policies=["greedy", "fifo"],
     )
     assert found.run_count == 2 * 3 * 2 * 3
@@ -66,15 +66,15 @@ def test_ftl_options__nested_and_dotted_are_the_same() -> None:
             {"ftls": [{"gc": {"free_blocks": 2}, "gc.free_blocks": 3}]},
             "gives gc.free_blocks and gc.free_blocks",
         ),
-        ({"ftls": [{"gc.free_blocks": [2, 3]}]}, "sweep ftl.gc.free_blocks"),
+        ({"ftls": [{"gc.free_blocks": [2, 3]}]}, "vary ftl.gc.free_blocks"),
         (
-            {"ftls": [{"gc.free_blocks": 2}], "sweeps": {"ftl.gc.free_blocks": [3]}},
+            {"ftls": [{"gc.free_blocks": 2}], "vary": {"ftl.gc.free_blocks": [3]}},
             "sets gc.free_blocks in ftls.0 and once more",
         ),
         ({"queue_depth": 8, "ftls": [{"queue_depth": 4}]}, "sets queue_depth in ftls.0 and once more"),
-        ({"queue_depth": 8, "sweeps": {"ftl.queue_depth": [4]}}, "sweeps ftl.queue_depth"),
-        ({"sweeps": {"over_provisioning": []}}, "field sweeps.over_provisioning"),
-        ({"seeds": "0-999999", "sweeps": {"geometry.blocks_per_plane": list(range(20))}}, "20000000 runs"),
+        ({"queue_depth": 8, "vary": {"ftl.queue_depth": [4]}}, "varies ftl.queue_depth"),
+        ({"vary": {"over_provisioning": []}}, "field vary.over_provisioning"),
+        ({"seeds": "0-999999", "vary": {"geometry.blocks_per_plane": list(range(20))}}, "20000000 runs"),
     ],
 )
 def test_wrong_experiments__are_one_sentence(changes: dict[str, Any], said: str) -> None:

@@ -50,6 +50,19 @@ def test_experiment__settle_is_read_as_warmup() -> None:
         assert load_experiment(grid).warmup == 7
 
 
+def test_experiment__sweeps_is_read_as_vary() -> None:
+    fields = {"over_provisioning": (0.1, 0.2)}
+    grid = {
+        "devices": ["tiny"],
+        "workloads": ["uniform"],
+        "policies": ["fifo"],
+        "seeds": "1",
+        "sweeps": fields,
+    }
+    with pytest.warns(FutureWarning, match="field sweeps is now called vary"):
+        assert load_experiment(grid).vary == fields
+
+
 def test_result__its_spec_was_called_cell() -> None:
     (result,) = grid_of_runs([RUN])
     with pytest.warns(FutureWarning, match=r"Result\.cell is now called Result\.spec"):

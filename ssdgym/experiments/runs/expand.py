@@ -35,11 +35,11 @@ def closed_loop(options: FtlOptions, workload: WorkloadConfig) -> FtlOptions:
 def expand(config: ExperimentConfig) -> list[RunSpec]:
     """The runs of an experiment, in the order of its results.
 
-    From the slowest to the fastest: device, swept device fields, FTL, swept FTL fields, workload, agents
+    From the slowest to the fastest: device, varied device fields, FTL, varied FTL fields, workload, agents
     before policies, seed.
 
     Raises:
-        SsdgymError: a device, a workload or an agent does not exist, or a swept field does not fit.
+        SsdgymError: a device, a workload or an agent does not exist, or a varied field does not fit.
     """
     learned = agent_labels(config.agents)
     deciders: list[tuple[str, Path | None]] = [*learned.items(), *((name, None) for name in config.policies)]
@@ -93,13 +93,13 @@ class _Device:
 
 
 def _devices(config: ExperimentConfig) -> Iterator[_Device]:
-    swept = {name: values for name, values in config.sweeps.items() if not name.startswith(FTL_PREFIX)}
+    varied = {name: values for name, values in config.vary.items() if not name.startswith(FTL_PREFIX)}
     for source in config.devices:
         own = load_device(source)
-        for values in itertools.product(*swept.values()):
-            changes = dict(zip(swept, values, strict=True))
+        for values in itertools.product(*varied.values()):
+            changes = dict(zip(varied, values, strict=True))
             label = source_name(source) + _in_brackets(changes)
-            yield _Device(label, with_fields(own, changes, label, "sweeps") if changes else own)
+            yield _Device(label, with_fields(own, changes, label, "vary") if changes else own)
 
 
 def _in_brackets(changes: dict[str, Any]) -> str:
@@ -122,7 +122,7 @@ def with_fields(device: DeviceConfig, changes: dict[str, Any], label: str, where
             if not isinstance(inner, dict):
                 raise SsdgymError(f"{where}: a device has no field {name}; correct its spelling")
         inner[last] = value
-        # The logical space is given either way, and a sweep replaces the way the device has it.
+        # The logical space is given either way, and varying it replaces the way the device has it.
         for one, other in (("over_provisioning", "logical_pages"), ("logical_pages", "over_provisioning")):
             if name == one and other not in changes:
                 data.pop(other, None)
@@ -130,15 +130,15 @@ def with_fields(device: DeviceConfig, changes: dict[str, Any], label: str, where
 
 
 def _ftls(config: ExperimentConfig) -> Iterator[FtlOptions]:
-    swept = {
+    varied = {
         name.removeprefix(FTL_PREFIX): values
-        for name, values in config.sweeps.items()
+        for name, values in config.vary.items()
         if name.startswith(FTL_PREFIX)
     }
     fixed = {} if config.queue_depth is None else {"queue_depth": config.queue_depth}
     for own in config.ftls:
-        for values in itertools.product(*swept.values()):
-            yield tuple(sorted({**own, **fixed, **dict(zip(swept, values, strict=True))}.items()))
+        for values in itertools.product(*varied.values()):
+            yield tuple(sorted({**own, **fixed, **dict(zip(varied, values, strict=True))}.items()))
 
 
 def _objective(agent: Path | None) -> str:

@@ -1,4 +1,4 @@
-"""What came of a sweep: the state of every trial, the best of them, and the files about both."""
+"""The outcome of a sweep: the state of every trial, the best of them, and the files about both."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
-from ssdgym.config.sweep import SweepConfig
 from ssdgym.experiments.results import Result, write_results
+from ssdgym.experiments.tuning.config import SweepConfig
 from ssdgym.experiments.tuning.plan import Trial
-from ssdgym.experiments.tuning.trial import ALL, EVALUATED_AGENT, Record, Report
-from ssdgym.files import writable_folder, write_atomically
+from ssdgym.experiments.tuning.trial import ALL, TrialReport, last_report
+from ssdgym.files import writable_folder, write_bytes
 
 BEST_AGENT = Path("best", "agent.zip")
-State = Literal["finished", "stopped early", "failed"]
+TrialState = Literal["finished", "stopped early", "failed"]
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -30,14 +30,12 @@ class TrialOutcome:
         trial: which one.
         state: finished; stopped early by the scheduler; or failed.
         report: its last one; `None` if it failed before the first.
-        results: of the held-out runs that report is about.
         error: of a failed one.
     """
 
     trial: Trial
-    state: State
-    report: Report | None
-    results: Sequence[Result]
+    state: TrialState
+    report: TrialReport | None
     error: str = ""
 
 
@@ -89,14 +87,17 @@ class SweepOutcome:
         """The results of all trials, in order; of heuristics that were drawn twice, once."""
         found: dict[tuple[str | int, ...], Result] = {}
         for outcome in self.trials:
-            for result in outcome.results:
+            for result in outcome.report.results if outcome.report else ():
                 key = (result.device, result.ftl, result.workload, result.policy, result.seed)
                 found.setdefault(key, result)
         return list(found.values())
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row per trial, in order: its number, the swept fields, the metric with its interval, how far it
-        came, its state and error; `None` where there is nothing."""
+        """Return one row per trial, in order, with `None` where there is nothing.
+
+        A row has the trial's number, the swept fields, the metric with its interval, the percent that are
+        done, the state and the error.
+        """
         return [self._row(outcome) for outcome in self.trials]
 
     def _row(self, outcome: TrialOutcome) -> dict[str, Any]:
@@ -115,7 +116,7 @@ class SweepOutcome:
 
     @property
     def files(self) -> list[Path]:
-        """What `write` writes."""
+        """The files that `write` writes."""
         names = ["trials.md", "trials.csv", "results.parquet", "results.csv"]
         return [self.folder / name for name in names] + ([self.best_agent] if self.best_agent else [])
 
@@ -126,16 +127,15 @@ class SweepOutcome:
             SsdgymError: the folder cannot be written.
         """
         markdown, table = self.files[:2]
-        write_atomically(markdown, lambda file: _write(file, self.markdown()))
-        write_atomically(table, lambda file: _write(file, _csv_text(self.rows())))
+        write_bytes(markdown, self.markdown().encode())
+        write_bytes(table, _csv_text(self.rows()).encode())
         write_results(self.results, self.folder / "results")
-        if self.best and self.best_agent:
+        if self.best_agent and self.best and self.best.report and self.best.report.agent:
             writable_folder(self.best_agent.parent)
-            agent = (trial_folder(self.folder, self.best.trial.number) / EVALUATED_AGENT).read_bytes()
-            write_atomically(self.best_agent, lambda file: _write(file, agent))
+            write_bytes(self.best_agent, self.best.report.agent.read_bytes())
 
     def markdown(self) -> str:
-        """The table of trials, the best first, those that failed last."""
+        """Return the table of trials as Markdown."""
         heading, lines = self.table()
         cells = [heading, ["---"] * len(heading), *lines]
         text = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells)
@@ -147,7 +147,7 @@ class SweepOutcome:
         return f"# {self.sweep.description or 'Sweep'}\n\n{text}\n\n{note}{how}"
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """A heading and a line per trial, the best first, those that failed last."""
+        """Return a heading and a line per trial, the best first, those that failed last."""
         names = list(self.sweep.space)
         failed = [outcome for outcome in self.trials if outcome.state == "failed"]
         lines = [
@@ -163,30 +163,37 @@ class SweepOutcome:
 
 
 def trial_folder(folder: Path, number: int) -> Path:
-    """Where the trial of that number keeps its files, in the folder of its sweep."""
+    """Return the folder of a trial.
+
+    Args:
+        folder: that of its sweep.
+        number: of the trial.
+    """
     return folder / "trials" / f"{number:04d}"
 
 
-def outcome_of(trial: Trial, folder: Path, error: str) -> TrialOutcome:
-    """How a trial that has ended did so, from its record.
+def outcome_of(trial: Trial, metric: str, folder: Path, error: str) -> TrialOutcome:
+    """Return how a trial has ended.
 
     Args:
         trial: which one.
+        metric: of the sweep.
         folder: that of the sweep.
         error: of a failed one, or empty.
 
     Raises:
-        SsdgymError: its record is damaged.
+        SsdgymError: its store is damaged.
     """
-    record = Record.load(trial_folder(folder, trial.number))
-    report = record.reports[-1] if record.reports else None
+    own = trial_folder(folder, trial.number)
+    report = last_report(trial, metric, own)
     if not error and report is None:
-        error = f"it left no record in {record.path.parent}; all nodes must share that folder"
-    state: State = "failed" if error else "finished" if record.percent >= ALL else "stopped early"
-    return TrialOutcome(trial, state, report, record.results, error)
+        error = f"it left no record in {own}; all nodes must share that folder"
+    percent = report.percent if report else 0
+    state: TrialState = "failed" if error else "finished" if percent >= ALL else "stopped early"
+    return TrialOutcome(trial, state, report, error)
 
 
-def _with_interval(report: Report | None) -> str:
+def _with_interval(report: TrialReport | None) -> str:
     if report is None:
         return "-"
     interval = "" if math.isnan(report.low) else f" [{report.low:.6g}, {report.high:.6g}]"
@@ -205,7 +212,3 @@ def _csv_text(rows: Rows) -> str:
         lists = {name: json.dumps(value) for name, value in row.items() if isinstance(value, list | dict)}
         writer.writerow({**row, **lists})
     return text.getvalue()
-
-
-def _write(file: IO[bytes], content: str | bytes) -> None:
-    file.write(content.encode("utf-8") if isinstance(content, str) else content)

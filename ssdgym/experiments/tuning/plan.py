@@ -1,14 +1,17 @@
-"""What the trials of a sweep are: each one's configuration, checked before anything runs."""
+"""The trials of a sweep: the configuration of each, checked before anything runs."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdgym.config.sweep import (
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.runs.evaluate import check_runs
+from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes, ftl_label
+from ssdgym.experiments.tuning.config import (
     FIRST_HELD_OUT_SEED,
     AgentBaseConfig,
     Parameters,
@@ -17,9 +20,6 @@ from ssdgym.config.sweep import (
     dotted,
     with_changes,
 )
-from ssdgym.errors import SsdgymError
-from ssdgym.experiments.runs.evaluate import check_runs
-from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes, ftl_label
 
 if TYPE_CHECKING:
     from ssdgym.agents.config import TrainConfig
@@ -55,7 +55,12 @@ class Trial:
     training: TrainConfig | None = None
 
     def command(self, agent: Path | None, seeds: Sequence[int]) -> str:
-        """The ``ssdgym evaluate`` that measures this trial on other seeds."""
+        """Return the `ssdgym evaluate` that measures this trial on other seeds.
+
+        Args:
+            agent: file of the trained agent; `None` for a heuristic.
+            seeds: consecutive ones.
+        """
         first = self.runs[0]
         who = ["--agent", str(agent)] if agent else ["--policy", first.policy]
         words = ["ssdgym", "evaluate", *who, "--device", first.device]
@@ -71,7 +76,7 @@ class Trial:
 
 
 def plan_trials(sweep: SweepConfig) -> list[Trial]:
-    """All trials of a sweep, each of them checked.
+    """Return all trials of a sweep, each of them checked.
 
     Raises:
         SsdgymError: a swept field does not exist or a value does not fit, naming the trial; the evaluation
@@ -85,7 +90,11 @@ def plan_trials(sweep: SweepConfig) -> list[Trial]:
 
 
 def plan_trial(sweep: SweepConfig, number: int) -> Trial:
-    """One trial of a sweep.
+    """Return one trial of a sweep.
+
+    Args:
+        sweep: which.
+        number: of the trial, from 0 on.
 
     Raises:
         SsdgymError: as `plan_trials`, about this one.
@@ -172,7 +181,7 @@ def _runs(
             seed=seed,
             ftl=dotted(ftl),
             host_pages=evaluation.host_pages,
-            warmup=evaluation.settle,
+            warmup=evaluation.warmup,
             agent=agent,
             **fields,
         )
@@ -192,7 +201,7 @@ def _text(objective: Any) -> str:
 
 
 def _check(trial: Trial, sweep: SweepConfig) -> None:
-    """Check what a trial's configuration refers to."""
+    """Check everything that a trial's configuration names."""
     try:
         check_runs(trial.runs)
         if trial.training is not None:
@@ -215,7 +224,7 @@ def _check_training(training: TrainConfig) -> None:
 
 
 def _check_held_out(training: TrainConfig, sweep: SweepConfig) -> None:
-    """Refuse to judge an agent by what it was trained or validated on."""
+    """Raise if an agent is judged by workloads or seeds that it is trained or validated on."""
     used = [training.environment.kwargs.get("workload", _default("workload"))]
     used += [training.evaluation.kwargs["workload"]] if "workload" in training.evaluation.kwargs else []
     trained_on = [_writes(workload) for several in used for workload in _several(several)]
@@ -242,7 +251,7 @@ def _several(value: Any) -> Sequence[Any]:
 
 
 def _writes(workload: Any) -> dict[str, Any]:
-    """What a workload writes, whatever it is called and however fast it goes."""
+    """Return the fields of a workload that determine its writes."""
     from ssdgym.workloads.load import load_workload
 
     fields: dict[str, Any] = load_workload(workload).model_dump(exclude=_NOT_WRITES)
@@ -250,12 +259,12 @@ def _writes(workload: Any) -> dict[str, Any]:
 
 
 def _check_metric(sweep: SweepConfig, trials: Sequence[Trial]) -> None:
-    """Refuse a metric that does not exist, or that a device without timing does not have."""
+    """Raise if the metric does not exist, or needs time that the device does not simulate."""
     from ssdgym.simulator import Simulator
 
     first = trials[0].runs[0]
     simulator = Simulator(first.device, ftl=ftl_changes(first.ftl), policy=None)
-    names = list(_joined(simulator.metrics()))
+    names = list(_metric_names(simulator.metrics()))
     if sweep.metric not in names:
         raise SsdgymError(
             f"there is no metric {sweep.metric!r}; correct metric to one of {', '.join(names)}."
@@ -268,12 +277,10 @@ def _check_metric(sweep: SweepConfig, trials: Sequence[Trial]) -> None:
         )
 
 
-def _joined(metrics: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Nested metrics by their names joined with '/'."""
-    flat: dict[str, Any] = {}
+def _metric_names(metrics: Mapping[str, Any], before: str = "") -> Iterator[str]:
+    """Yield the names of metrics, nested ones joined with `/`."""
     for name, value in metrics.items():
         if isinstance(value, Mapping):
-            flat |= _joined(value, f"{before}{name}/")
+            yield from _metric_names(value, f"{before}{name}/")
         else:
-            flat[before + name] = value
-    return flat
+            yield before + name

@@ -1,8 +1,8 @@
 """Run a sweep on Ray Tune: many trials at a time, on this machine or on a cluster.
 
-Ray says when a trial runs and when it is stopped, and remembers which ones have ended. Everything a trial
-knows lies in its own folder, see `ssdgym.experiments.tuning.trial`; a trial that Ray runs again goes on
-there, and whatever was killed, nothing that is finished is done twice.
+Ray starts and stops trials and remembers which ones have ended. All other state of a trial is in its own
+folder (`ssdgym.experiments.tuning.trial`); a trial that Ray runs again goes on there, and no finished run is
+repeated.
 """
 
 from __future__ import annotations
@@ -13,21 +13,20 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import ssdgym
-from ssdgym.config.sweep import AshaConfig, SweepConfig
 from ssdgym.errors import SsdgymError
+from ssdgym.experiments.tuning.config import AshaConfig, SweepConfig
 from ssdgym.experiments.tuning.outcome import SweepOutcome, outcome_of, trial_folder
 from ssdgym.experiments.tuning.plan import Trial, plan_trial, plan_trials
-from ssdgym.experiments.tuning.trial import ALL, Report, run_trial
-from ssdgym.files import writable_folder, write_atomically
+from ssdgym.experiments.tuning.trial import ALL, TrialReport, run_trial
+from ssdgym.files import writable_folder, write_bytes
 
-# Before Ray is imported. It reports to nobody, prints nothing (its newer output prints a summary whatever it
-# is told), leaves Ctrl-C to us, writes no logs of what our records say better, and keeps its account of which
-# trials have ended no older than a second.
+# Ray reads these as it is imported: no usage reports, no printing (its newer output prints a summary whatever
+# its verbosity), no handler of SIGINT, no logs beside our results, and a state of the trials that have ended
+# which is written every second.
 _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_AIR_NEW_OUTPUT": "0",
@@ -54,7 +53,7 @@ _OBJECT_STORE_BYTES = 80 << 20
 
 
 @dataclass(frozen=True)
-class Progress:
+class SweepProgress:
     """How far a sweep is.
 
     Attributes:
@@ -74,7 +73,7 @@ class Progress:
     best: float | None
 
 
-Watcher = Callable[[Progress], None]
+Watcher = Callable[[SweepProgress], None]
 
 
 def run_sweep(
@@ -120,14 +119,14 @@ def run_sweep(
             f"{folder}: what Ray kept of a failed trial is cut short, most likely for want of space; free "
             f"some, then go on with --resume {folder}"
         ) from error
-    outcomes = [outcome_of(trial, folder, errors.get(trial.number, "")) for trial in trials]
+    outcomes = [outcome_of(trial, sweep.metric, folder, errors.get(trial.number, "")) for trial in trials]
     outcome = SweepOutcome(sweep, folder, outcomes)
     outcome.write()
     return outcome
 
 
 def _errors(grid: tune.ResultGrid, folder: Path) -> dict[int, str]:
-    """The error of every trial that failed, by number; its traceback goes into the trial's folder."""
+    """Return the error of every failed trial by number, and write its traceback into the trial's folder."""
     errors = {}
     for ended in (grid[i] for i in range(len(grid))):
         number = (ended.config or {})["trial"]
@@ -137,17 +136,17 @@ def _errors(grid: tune.ResultGrid, folder: Path) -> dict[int, str]:
             continue
         text = str(ended.error)
         writable_folder(traceback.parent)
-        write_atomically(traceback, partial(_write, text=text))
+        write_bytes(traceback, text.encode())
         errors[number] = f"{_sentence(ended.error)} (traceback in {traceback})"
     return errors
 
 
 def _run_trial(config: dict[str, Any], sweep: dict[str, Any], folder: str) -> None:
-    """What a worker does."""
+    """Run one trial in a worker of Ray."""
     model = SweepConfig.model_validate(sweep)
     trial = plan_trial(model, config["trial"])
 
-    def tell(report: Report) -> None:
+    def tell(report: TrialReport) -> None:
         tune.report({"metric": report.metric, "percent": report.percent})
 
     run_trial(trial, model.metric, trial_folder(Path(folder), trial.number), tell)
@@ -160,7 +159,7 @@ def _tuner(sweep: SweepConfig, folder: Path, trials: list[Trial], watch: Watcher
     )
     _Watch.watcher, _Watch.mode, _Watch.trials = watch, sweep.mode, len(trials)
     state = folder / _RAY_FOLDER
-    # Killed early, Ray has left a tuner and no state of an experiment yet; the trials' folders know the rest.
+    # Killed early, Ray has left a tuner and no state of an experiment; all trials go on from their folders.
     if tune.Tuner.can_restore(str(state)) and any(state.glob("experiment_state-*.json")):
         return tune.Tuner.restore(str(state), trainable=trainable, resume_errored=True)
     return tune.Tuner(
@@ -192,14 +191,17 @@ def _scheduler(sweep: SweepConfig) -> Any:
 
 
 class _Watch(tune.Callback):
-    """Passes progress on. Ray pickles callbacks, and unpickles them to restore a sweep, so whom it tells is
-    kept with the class."""
+    """Pass progress on to a watcher.
+
+    Ray pickles callbacks, and unpickles them to restore a sweep; the class keeps what cannot be pickled.
+    """
 
     watcher: ClassVar[Watcher | None] = None
     mode: ClassVar[str] = "min"
     trials: ClassVar[int] = 0  # Ray makes them as it goes
 
     def on_step_end(self, iteration: int, trials: list[Any], **_: Any) -> None:
+        """Tell the watcher how far the trials are."""
         watcher = type(self).watcher
         if watcher is None:
             return
@@ -212,12 +214,12 @@ class _Watch(tune.Callback):
         metrics = [trial.last_result["metric"] for trial in trials if "metric" in (trial.last_result or {})]
         best = (min if self.mode == "min" else max)(metrics, default=None)
         running, failed = states.count("RUNNING"), states.count("ERROR")
-        watcher(Progress(self.trials, sum(ended), failed, running, sum(shares), best))
+        watcher(SweepProgress(self.trials, sum(ended), failed, running, sum(shares), best))
 
 
 @contextmanager
 def _cluster(sweep: SweepConfig, address: str | None) -> Iterator[None]:
-    """A Ray that is there already is used and left alone."""
+    """Connect to a cluster or start one for the block; use one that is there already, and leave it."""
     if ray.is_initialized():
         yield
         return
@@ -245,7 +247,7 @@ def _cluster(sweep: SweepConfig, address: str | None) -> Iterator[None]:
 
 
 def _record(sweep: SweepConfig) -> dict[str, Any]:
-    """What makes two sweeps the same."""
+    """Return all that must be equal for a sweep to go on."""
     from ssdgym.engine.core.kernel import engine_hash
 
     return {
@@ -265,12 +267,7 @@ def _claim(sweep: SweepConfig, folder: Path) -> None:
         )
     if any(folder.iterdir()):
         raise SsdgymError(f"{folder}: holds other files; choose a new or an empty folder with --out")
-    text = json.dumps(_record(sweep), indent=2)
-    write_atomically(path, partial(_write, text=text))
-
-
-def _write(file: Any, text: str) -> None:
-    file.write(text.encode("utf-8"))
+    write_bytes(path, json.dumps(_record(sweep), indent=2).encode())
 
 
 def _require_same_sweep(sweep: SweepConfig, folder: Path) -> None:
@@ -286,6 +283,11 @@ def _require_same_sweep(sweep: SweepConfig, folder: Path) -> None:
         raise SsdgymError(
             f"{path}: not the record of a sweep, or a damaged one; begin a new sweep"
         ) from error
+    if any((folder / "trials").glob("*/trial.json")):
+        raise SsdgymError(
+            f"{folder}: holds a sweep of an earlier version of ssdgym, which kept its trials in another way; "
+            "resume it with that version, or begin it anew: leave --resume out and give --out another folder"
+        )
     record = _record(sweep)
     for name, value in {**record.pop("sweep"), **record}.items():
         if saved.get(name) != value:
@@ -297,6 +299,6 @@ def _require_same_sweep(sweep: SweepConfig, folder: Path) -> None:
 
 
 def _sentence(error: BaseException) -> str:
-    """The last line of an error; Ray puts the traceback of the worker in front of it."""
+    """Return the last line of an error; Ray puts the traceback of the worker in front of it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1].removeprefix(f"{SsdgymError.__module__}.SsdgymError: ") if lines else repr(error)

@@ -10,11 +10,12 @@ from ssdgym.experiments.analysis.comparison import (
     WRITE_AMPLIFICATION,
     advantage,
     best_heuristic,
+    groups_of,
     profiles,
     ratios_to_best,
+    score_matrix,
     verdict,
 )
-from ssdgym.experiments.analysis.tasks import groups_of, score_matrix
 from tests.experiments.synthetic import grid, result
 
 

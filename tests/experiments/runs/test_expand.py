@@ -43,8 +43,8 @@ def test_order__seeds_run_fastest_and_devices_slowest() -> None:
     assert rows[8][1] == "timing=none" and rows[16][0] == "demo"
 
 
-def test_sweeps__take_every_combination_of_device_and_ftl_fields() -> None:
-    found = runs(sweeps={"over_provisioning": [0.1, 0.2], "ftl.gc.free_blocks": [2, 3]})
+def test_vary__take_every_combination_of_device_and_ftl_fields() -> None:
+    found = runs(vary={"over_provisioning": [0.1, 0.2], "ftl.gc.free_blocks": [2, 3]})
     assert [(run.device_name, dict(run.ftl)["gc.free_blocks"]) for run in found] == [
         ("tiny(over_provisioning=0.1)", 2),
         ("tiny(over_provisioning=0.1)", 3),
@@ -54,8 +54,8 @@ def test_sweeps__take_every_combination_of_device_and_ftl_fields() -> None:
     assert found[0].device.over_provisioning == 0.1
 
 
-def test_sweeps__a_number_of_logical_pages_replaces_the_over_provisioning() -> None:
-    (run,) = runs(sweeps={"logical_pages": [700], "geometry.blocks_per_plane": [40]})
+def test_vary__a_number_of_logical_pages_replaces_the_over_provisioning() -> None:
+    (run,) = runs(vary={"logical_pages": [700], "geometry.blocks_per_plane": [40]})
     assert run.device.host_pages == 700 and run.device.geometry.blocks_per_plane == 40
     assert run.device_name == "tiny(logical_pages=700, geometry.blocks_per_plane=40)"
 
@@ -68,9 +68,9 @@ def test_sweeps__a_number_of_logical_pages_replaces_the_over_provisioning() -> N
         ("colour", "field colour is unknown"),
     ],
 )
-def test_sweeps__of_a_field_that_a_device_has_not_are_refused(field: str, said: str) -> None:
-    with pytest.raises(SsdgymError, match="sweeps.*" + re.escape(said)):
-        runs(sweeps={field: [1]})
+def test_vary__of_a_field_that_a_device_has_not_are_refused(field: str, said: str) -> None:
+    with pytest.raises(SsdgymError, match="vary.*" + re.escape(said)):
+        runs(vary={field: [1]})
 
 
 def test_queue_depth__is_the_experiment_s_where_it_says_one() -> None:
@@ -84,8 +84,8 @@ def test_queue_depth__is_the_experiment_s_where_it_says_one() -> None:
         ({"policies": ["gredy"]}, "did you mean greedy"),
         ({"policies": ["d_choices(k=3)"]}, "has no parameter 'k'"),
         ({"host_pages": None}, "workload uniform never ends: set host_pages or requests"),
-        ({"sweeps": {"ftl.gc.free_block": [1]}}, "device tiny: field ftl.gc.free_block is unknown"),
-        ({"preconditioning": "fill", "sweeps": {"ftl.gc.free_blocks": [32]}}, "GC"),
+        ({"vary": {"ftl.gc.free_block": [1]}}, "device tiny: field ftl.gc.free_block is unknown"),
+        ({"preconditioning": "fill", "vary": {"ftl.gc.free_blocks": [32]}}, "GC"),
     ],
 )
 def test_check_runs__refuses_before_anything_runs(changes: dict[str, Any], said: str) -> None:

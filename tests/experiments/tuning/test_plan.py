@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ssdgym.config.sweep import load_sweep
 from ssdgym.errors import SsdgymError
+from ssdgym.experiments.tuning.config import load_sweep
 from ssdgym.experiments.tuning.plan import plan_trials
 
 HELD_OUT = {"workloads": ["zipf80"], "seeds": 2, "host_pages": 1000}

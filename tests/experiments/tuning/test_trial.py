@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from ssdgym.config.sweep import load_sweep
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.results import Result
+from ssdgym.experiments.runs.grid import Grid, run_grid
+from ssdgym.experiments.runs.store import STORE_NAME, Store
+from ssdgym.experiments.tuning.config import load_sweep
 from ssdgym.experiments.tuning.plan import Trial, plan_trial
-from ssdgym.experiments.tuning.trial import Record, Report, run_trial
+from ssdgym.experiments.tuning.trial import HELD_OUT, TrialReport, last_report, run_trial
 
 METRIC = "write_amplification"
 
@@ -20,16 +21,20 @@ class Killed(Exception):
     """Ends a trial where it reports."""
 
 
-@pytest.fixture
-def policy_trial() -> Trial:
+def policy_trial_of(seeds: int) -> Trial:
     sweep = load_sweep(
         {
             "base": {"kind": "policy", "policy": "greedy", "device": "tiny", "ftl": {"timing": "none"}},
             "space": {"ftl.gc.free_blocks": {"grid": [3]}},
-            "evaluation": {"workloads": ["zipf99", "hot90"], "seeds": 3, "host_pages": 500},
+            "evaluation": {"workloads": ["zipf99", "hot90"], "seeds": seeds, "host_pages": 500},
         }
     )
     return plan_trial(sweep, 0)
+
+
+@pytest.fixture
+def policy_trial() -> Trial:
+    return policy_trial_of(seeds=3)
 
 
 @pytest.fixture
@@ -53,11 +58,11 @@ def agent_trial() -> Trial:
     return plan_trial(sweep, 0)
 
 
-def reports_of(trial: Trial, folder: Path, killed_after: int | None = None) -> list[Report]:
+def reports_of(trial: Trial, folder: Path, killed_after: int | None = None) -> list[TrialReport]:
     """Run the trial, or kill it at a report; the reports that it made."""
-    reports: list[Report] = []
+    reports: list[TrialReport] = []
 
-    def listen(report: Report) -> None:
+    def listen(report: TrialReport) -> None:
         reports.append(report)
         if len(reports) == killed_after:
             raise Killed
@@ -72,7 +77,7 @@ def reports_of(trial: Trial, folder: Path, killed_after: int | None = None) -> l
 
 def never_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "ssdgym.experiments.tuning.trial.run_job", lambda runs: pytest.fail("a run was repeated")
+        "ssdgym.experiments.runs.workers.run_job", lambda runs: pytest.fail("a run was repeated")
     )
 
 
@@ -80,7 +85,7 @@ def test_policy_trial__reports_after_every_seed(policy_trial: Trial, tmp_path: P
     reports = reports_of(policy_trial, tmp_path)
     assert [report.percent for report in reports] == [33, 66, 100]
     assert reports[-1].low <= reports[-1].metric <= reports[-1].high
-    assert len(Record.load(tmp_path).results) == 2 * 3
+    assert [len(report.results) for report in reports] == [2, 4, 6]
 
 
 def test_policy_trial__killed_and_run_again__equals_one_that_was_not(
@@ -88,8 +93,7 @@ def test_policy_trial__killed_and_run_again__equals_one_that_was_not(
 ) -> None:
     whole = reports_of(policy_trial, tmp_path / "whole")
     reports_of(policy_trial, tmp_path / "killed", killed_after=1)
-    assert reports_of(policy_trial, tmp_path / "killed")[1:] == whole[1:]
-    assert Record.load(tmp_path / "killed").results == Record.load(tmp_path / "whole").results
+    assert reports_of(policy_trial, tmp_path / "killed") == whole
 
 
 @pytest.mark.parametrize("kind", ["policy_trial", "agent_trial"])
@@ -117,11 +121,14 @@ def test_agent_trial__killed_and_run_again__equals_one_that_was_not(
 def test_agent_trial__is_measured_by_the_file_that_it_keeps(agent_trial: Trial, tmp_path: Path) -> None:
     from ssdgym.agents.agent import Agent
 
-    reports_of(agent_trial, tmp_path)
-    record = Record.load(tmp_path)
-    assert Agent.load(tmp_path / "evaluated.zip").card.decisions == record.decisions
-    assert {result.policy for result in record.results} == {"trial 0 (ppo.learning_rate=0.01)"}
-    assert {result.seed for result in record.results} == {2**32, 2**32 + 1}
+    reports = reports_of(agent_trial, tmp_path)
+    report = last_report(agent_trial, METRIC, tmp_path)
+    assert report == reports[-1]
+    assert sorted((tmp_path / "evaluated").iterdir()) == [one.agent for one in reports]
+    for one in reports:
+        assert f"-{Agent.load(one.agent).card.decisions}.zip" in one.agent.name
+    assert {result.policy for result in report.results} == {"trial 0 (ppo.learning_rate=0.01)"}
+    assert {result.seed for result in report.results} == {2**32, 2**32 + 1}
 
 
 def test_trial__metric_without_observations__fails(policy_trial: Trial, tmp_path: Path) -> None:
@@ -129,17 +136,35 @@ def test_trial__metric_without_observations__fails(policy_trial: Trial, tmp_path
         run_trial(policy_trial, "read_latency_ns/p99", tmp_path, lambda report: None)
 
 
-def test_record__keeps_reports_without_an_interval(tmp_path: Path) -> None:
-    record = Record.load(tmp_path)
-    one = Result("tiny", "", "zipf99", "greedy", 1, metrics={METRIC: 2.0})
-    assert record.add(50, METRIC, [one]).metric == 2.0
-    again = Record.load(tmp_path)
-    assert again.percent == 50 and again.results == [one]
-    assert again.reports[0].low != again.reports[0].low  # NaN: a single run has no interval
+def test_single_seed__is_reported_without_an_interval(tmp_path: Path) -> None:
+    trial = policy_trial_of(seeds=1)
+    (report,) = reports_of(trial, tmp_path)
+    assert report.percent == 100
+    assert report.low != report.low  # NaN: a single run has no interval
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"reports": [{"percent": 1}], "results": []}'])
-def test_record__damaged__is_one_sentence(text: str, tmp_path: Path) -> None:
-    (tmp_path / "trial.json").write_text(text)
-    with pytest.raises(SsdgymError, match=r"trial.json: not the record of a trial, or a damaged one"):
-        Record.load(tmp_path)
+def test_last_report__is_that_of_the_last_stage_that_is_finished(
+    policy_trial: Trial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert last_report(policy_trial, METRIC, tmp_path) is None
+    *_, told = reports_of(policy_trial, tmp_path, killed_after=2)
+    never_run(monkeypatch)
+    assert last_report(policy_trial, METRIC, tmp_path) == told
+
+
+def test_store__is_that_of_a_grid(policy_trial: Trial, tmp_path: Path) -> None:
+    """The runs of a trial are found by a grid of the same runs, and are not run again."""
+    (*_, report) = reports_of(policy_trial, tmp_path)
+    grid = Grid.of(policy_trial.runs)
+    with Store(tmp_path / HELD_OUT) as store:
+        assert len(store.finished(grid.keys)) == len(grid.runs)
+        again = run_grid(grid, store, lambda jobs: pytest.fail("a run was repeated"))
+    assert again.results == list(report.results)
+
+
+def test_store__damaged__is_one_sentence(policy_trial: Trial, tmp_path: Path) -> None:
+    reports_of(policy_trial, tmp_path)
+    (tmp_path / HELD_OUT / STORE_NAME).write_bytes(b"no database")
+    for read in (reports_of, lambda trial, folder: last_report(trial, METRIC, folder)):
+        with pytest.raises(SsdgymError, match=rf"{STORE_NAME}: is damaged"):
+            read(policy_trial, tmp_path)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ssdgym.config.sweep import dotted, load_sweep, with_changes
 from ssdgym.errors import SsdgymError
+from ssdgym.experiments.tuning.config import dotted, load_sweep, with_changes
 
 
 def sweep_of(space: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -26,6 +27,15 @@ def test_sweeps_that_come_with_ssdgym__have_a_smaller_size(name: str) -> None:
     assert len(smoke.parameters()) < len(full.parameters())
     assert smoke.evaluation.host_pages < full.evaluation.host_pages
     assert smoke.metric == full.metric
+
+
+def test_old_words__are_accepted_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluation = {"workloads": ["zipf99"], "host_pages": 100, "settle": 7}
+    with pytest.warns(FutureWarning, match="settle is now called warmup"):
+        assert load_sweep(sweep_of({"a": {"grid": [1]}}, evaluation=evaluation)).evaluation.warmup == 7
+    monkeypatch.chdir(Path(__file__).parents[3])
+    with pytest.warns(FutureWarning, match="configs/sweeps is now called configs/tuning"):
+        assert load_sweep("configs/sweeps/gc-threshold.yaml") == load_sweep("gc-threshold")
 
 
 def test_parameters__grids__every_combination_in_order() -> None:

@@ -1,17 +1,19 @@
-"""Models of ``configs/sweeps``: what is varied, what is measured, and how many trials there are."""
+"""Models of `configs/tuning`: what a sweep varies, what it measures, and how many trials it has."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, PositiveInt, model_validator
 
 from ssdgym.config.loading import Config, Source, load_config
 from ssdgym.config.preconditioning import Preconditioning
+from ssdgym.deprecation import warn_renamed
 from ssdgym.errors import SsdgymError
 
 #: Training draws its seeds from below this number; see `ssdgym.agents.algorithms.begin_segment`.
@@ -26,7 +28,7 @@ Size = Literal["smoke", "full"]
 
 
 class RangeConfig(Config):
-    """The values of one field: exactly one of these."""
+    """The values of one field, given in exactly one of these forms."""
 
     grid: Values | None = Field(None, description="every one of these, with every one of the other grids")
     choice: Values | None = Field(None, description="one of these, drawn")
@@ -68,7 +70,7 @@ class RangeConfig(Config):
         return (self.loguniform or self.qloguniform) is not None
 
     def draw(self, rng: np.random.Generator) -> Any:
-        """One value; always the same number of draws from ``rng``."""
+        """Draw one value, always by the same number of draws from `rng`."""
         if self.choice is not None:
             return self.choice[int(rng.integers(len(self.choice)))]
         low, high, *step = self._limits
@@ -90,7 +92,7 @@ class RangeConfig(Config):
 
 
 class AgentBaseConfig(Config):
-    """An agent is trained by every trial. Fields of the space are those of ``configs/agents``."""
+    """An agent is trained by every trial. Fields of the space are those of `configs/agents`."""
 
     kind: Literal["agent"]
     agent: str | dict[str, Any] = Field(description="name, path or mapping of a training configuration")
@@ -100,8 +102,10 @@ class AgentBaseConfig(Config):
 
 
 class PolicyBaseConfig(Config):
-    """A heuristic is measured by every trial. The space has ``policy``, ``policy.PARAMETER``, ``device`` and
-    ``ftl.OPTION``."""
+    """A heuristic is measured by every trial.
+
+    The space has `policy`, `policy.PARAMETER`, `device` and `ftl.OPTION`.
+    """
 
     kind: Literal["policy"]
     policy: str = Field(description="name of a victim policy, parameters allowed")
@@ -113,11 +117,13 @@ class PolicyBaseConfig(Config):
 class HeldOutConfig(Config):
     """The runs that the metric comes from: none of these workloads and seeds is used in training."""
 
+    old_fields: ClassVar[Mapping[str, str]] = {"settle": "warmup"}
+
     workloads: tuple[str, ...] = Field(min_length=1, description="names or paths")
     first_seed: int = Field(FIRST_HELD_OUT_SEED, ge=0, lt=2**62)
     seeds: int = Field(4, ge=1, le=10_000, description="this many, from first_seed on")
     host_pages: PositiveInt = Field(description="measured per run")
-    settle: int = Field(0, ge=0, description="host pages before them, not measured")
+    warmup: int = Field(0, ge=0, description="host pages before them, not measured")
     device: str | None = Field(None, description="for agents; null: the one trained on")
     ftl: dict[str, Any] | None = Field(None, description="for agents; null: that of the training")
 
@@ -175,7 +181,7 @@ class SweepConfig(Config):
         return self
 
     def parameters(self) -> list[Parameters]:
-        """The swept fields of every trial, in order.
+        """Return the swept fields of every trial, in order.
 
         They depend on the space, on ``trials`` and on ``seed`` alone; more trials leave those before them as
         they are.
@@ -192,25 +198,40 @@ class SweepConfig(Config):
 
 
 def load_sweep(source: Source, size: Size = "full") -> SweepConfig:
-    """A sweep by name (``configs/sweeps``), YAML path, mapping or model, with the fields of a size put in.
+    """Load a sweep, with the fields of a size put in.
+
+    Args:
+        source: a name in `configs/tuning`, the path of a YAML file, a mapping or a model.
+        size: which of the sweep's sizes.
 
     Raises:
         SsdgymError: as `ssdgym.config.loading.load_config`.
     """
-    sweep = load_config(SweepConfig, source, "sweeps")
+    source = _present_path(source)
+    sweep = load_config(SweepConfig, source, "tuning")
     fields = sweep.model_dump(exclude_unset=True)
     changes = fields.pop("sizes", {}).get(size, {})
     where = source if isinstance(source, str) else "sweep"
     if "sizes" in changes:
         raise SsdgymError(f"{where}: sizes.{size} must not have sizes of its own; remove them.")
     try:
-        return load_config(SweepConfig, _merged(fields, changes), "sweeps")
+        return load_config(SweepConfig, _merged(fields, changes), "tuning")
     except SsdgymError as error:
         raise SsdgymError(f"{where}: size {size}: {error}") from None
 
 
+def _present_path(source: Source) -> Source:
+    """Return where a file of the former folder `configs/sweeps` is now."""
+    if isinstance(source, str | Path) and (path := Path(source)).parent.parts[-2:] == ("configs", "sweeps"):
+        present = path.parents[1] / "tuning" / path.name
+        if present.exists() and not path.exists():
+            warn_renamed("configs/sweeps", "configs/tuning")
+            return str(present)
+    return source
+
+
 def _merged(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields with some replaced; of ``base`` and ``evaluation``, only the fields that are named."""
+    """Replace fields; within `base` and `evaluation`, only those that are named."""
     merged = {**fields, **changes}
     for name in ("base", "evaluation"):
         if isinstance(changes.get(name), Mapping):
@@ -219,7 +240,14 @@ def _merged(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, 
 
 
 def with_changes(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Nested fields with those of dotted names replaced: ``{"ppo.gamma": 0.9}`` leaves the rest of ``ppo``.
+    """Replace nested fields by their dotted names.
+
+    Args:
+        fields: nested mappings; they are left as they are.
+        changes: by dotted names; `{"ppo.gamma": 0.9}` leaves the rest of `ppo`.
+
+    Returns:
+        The changed fields.
 
     Raises:
         SsdgymError: a name leads through something that has no fields.
@@ -238,7 +266,7 @@ def with_changes(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[
 
 
 def dotted(fields: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """Nested fields as pairs of a dotted name and its value, in order of the names."""
+    """Return nested fields as pairs of a dotted name and its value, in order of the names."""
     pairs: list[tuple[str, Any]] = []
     for name, value in fields.items():
         if isinstance(value, Mapping):
