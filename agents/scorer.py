@@ -6,6 +6,7 @@ candidate, and what it knows of the others comes through a permutation-invariant
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Literal
@@ -158,6 +159,6 @@ def _zero(layer: nn.Linear) -> nn.Linear:
 
 def _body(hidden: Sequence[int]) -> nn.Sequential:
     layers: list[nn.Module] = [nn.ReLU()]
-    for inputs, outputs in zip(hidden[:-1], hidden[1:], strict=True):
+    for inputs, outputs in itertools.pairwise(hidden):
         layers += [_linear(inputs, outputs), nn.ReLU()]
     return nn.Sequential(*layers)

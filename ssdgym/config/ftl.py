@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -85,11 +86,7 @@ class HotnessConfig(Config):
         given = self.thresholds
         if len(given) < 2:
             raise ValueError(f"thresholds = {list(given)} must name at least 2 degrees, one for each group")
-        if (
-            given[0] < 1
-            or given[-1] > MAX_DEGREE
-            or any(a >= b for a, b in zip(given, given[1:], strict=False))
-        ):
+        if given[0] < 1 or given[-1] > MAX_DEGREE or any(a >= b for a, b in itertools.pairwise(given)):
             raise ValueError(
                 f"thresholds = {list(given)} must rise strictly from at least 1 to at most {MAX_DEGREE}"
             )

@@ -10,7 +10,7 @@ from ssdgym.experiments.runs.run_spec import RunSpec
 __getattr__ = old_names(__name__, {"evaluate": "ssdgym.experiments.runs.evaluate.run_all"})
 
 
-def Cell(*arguments: Any, **fields: Any) -> RunSpec:  # noqa: N802
+def Cell(*arguments: Any, **fields: Any) -> RunSpec:
     """Return a `RunSpec`; its `warmup` was called `settle`."""
     warn_renamed(f"{__name__}.Cell", f"{RunSpec.__module__}.RunSpec")
     if "settle" in fields:

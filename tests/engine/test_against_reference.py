@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def run_both(
     reference = Reference(config, rule)
     sim.set_horizon(horizon)
     bounds = [0, *sorted(chunks), len(requests)]
-    for number, (first, end) in enumerate(zip(bounds, bounds[1:], strict=False)):
+    for number, (first, end) in enumerate(itertools.pairwise(bounds)):
         last = number == len(bounds) - 2
         piece = requests[first:end]
         sim.feed(request_array(piece))

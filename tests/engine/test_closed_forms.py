@@ -6,6 +6,8 @@ those has just been opened and the others wait in the pool, so ``blocks - free_b
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -147,7 +149,7 @@ def test_d_choices__more_choices__tends_to_greedy() -> None:
         return steady(policy, blocks=512, pages_per_block=64, utilisation=0.85, writes=400_000)
 
     falling = [measure(f"d_choices(d={d})") for d in (1, 2, 4, 8, 32)]
-    assert all(more < fewer for fewer, more in zip(falling, falling[1:], strict=False))
+    assert all(more < fewer for fewer, more in itertools.pairwise(falling))
     greedy = measure("greedy")
     assert greedy < measure("d_choices(d=100)") < 1.005 * greedy
 

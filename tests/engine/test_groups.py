@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -122,7 +123,7 @@ def check(state: State, blocks: int, groups: int) -> None:
     assert all(len(group) <= limit for group in found)
     assert [len(group) for group in found] == state.group_size[0].tolist()
     filled = [group for group in found if group]
-    for lower, upper in zip(filled, filled[1:], strict=False):
+    for lower, upper in itertools.pairwise(filled):
         assert max(ranks[b] for b in lower) <= min(ranks[b] for b in upper)
     for number, group in enumerate(found):
         pooled = [b for b in group if state.block[0, b]["status"] & POOLED]

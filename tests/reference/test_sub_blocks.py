@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -359,7 +360,7 @@ def test_nothing_is_lost_and_groups_stay_in_order(placement: str, isolation: str
 def _check_groups(device: Device, groups: Any) -> None:
     assert all(len(group) <= device.config.group_limit for group in groups.groups)
     ranks = [[groups.standing[block][0] for block in group] for group in groups.groups if group]
-    assert all(max(a) <= min(b) for a, b in zip(ranks, ranks[1:], strict=False))
+    assert all(max(a) <= min(b) for a, b in itertools.pairwise(ranks))
     victims = {block for pairs in device.rounds.values() for block, _ in pairs}
     for block, standing in groups.standing.items():
         assert block in victims or standing[0] == erase_sets.rank(device, block)

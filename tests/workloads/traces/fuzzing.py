@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import itertools
 import lzma
 import random
 import struct
@@ -460,4 +461,4 @@ MAGICS = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")
 def members(data: bytes, splits: list[int], packing: str) -> list[bytes]:
     """Return `data` as packed members, split after so many thousandths of it."""
     bounds = [0, *(len(data) * split // 1000 for split in splits), len(data)]
-    return [PACKERS[packing](data[start:end]) for start, end in zip(bounds, bounds[1:], strict=False)]
+    return [PACKERS[packing](data[start:end]) for start, end in itertools.pairwise(bounds)]
