@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Mapping
 from fractions import Fraction
@@ -202,4 +203,4 @@ def test_groups_stay_small_and_in_order(blocks: int, count: int) -> None:
         assert sorted(block for group in groups.groups for block in group) == list(range(blocks))
         assert all(len(group) <= limit for group in groups.groups)
         ranks = [[groups.standing[block][0] for block in group] for group in groups.groups if group]
-        assert all(max(a) <= min(b) for a, b in zip(ranks, ranks[1:], strict=False))
+        assert all(max(a) <= min(b) for a, b in itertools.pairwise(ranks))
