@@ -1,4 +1,4 @@
-"""What a set of results says: summaries per policy, and whether a learned one beats the heuristics."""
+"""Compare policies: summaries of each, and whether one beats another."""
 
 from __future__ import annotations
 
@@ -21,23 +21,19 @@ from ssdgym.experiments.analysis.statistics import (
     relative_difference,
     stratified_bootstrap,
 )
+from ssdgym.experiments.analysis.tasks import policies_of, score_matrix
 from ssdgym.experiments.results import Result
 
 WRITE_AMPLIFICATION = "write_amplification"
 
-#: Marks, at the end of a workload's label, what a learned policy was not trained on.
-HELD_OUT = " (held out)"
-
-#: What makes two runs the same task: device, FTL options and workload.
-Task = tuple[str, str, str]
-
 
 @dataclass(frozen=True)
 class Advantage:
-    """How one policy stands against another on the same tasks and seeds, in a metric where less is better.
+    """One policy against another on the same tasks and seeds, in a metric where less is better.
 
     Attributes:
-        ours, theirs: the names of the two policies.
+        ours: name of a policy.
+        theirs: name of the one that it is compared with.
         difference: of ours relative to theirs, paired by task and seed; negative where ours is better.
         improvement: probability that a run of ours is better than a run of theirs.
     """
@@ -49,136 +45,40 @@ class Advantage:
 
     @property
     def beats(self) -> bool:
-        """Ours is better, and the interval of the difference excludes zero."""
+        """Whether ours is better, and the interval of the difference excludes zero."""
         return self.difference.value < 0 and self.difference.excludes(0.0)
 
     @property
     def loses(self) -> bool:
-        """Ours is worse, and the interval of the difference excludes zero."""
+        """Whether ours is worse, and the interval of the difference excludes zero."""
         return self.difference.value > 0 and self.difference.excludes(0.0)
 
 
-def tasks_of(results: Sequence[Result]) -> list[Task]:
-    """The tasks in order of first appearance."""
-    return list(dict.fromkeys(task_of(result) for result in results))
+def summarize(results: Sequence[Result], policy: str, metric: str, *, seed: int = 0) -> Estimate:
+    """Return the mean over tasks of a metric's interquartile mean over runs, with its 95 % interval.
 
-
-def task_of(result: Result) -> Task:
-    """The task a result belongs to."""
-    return result.device, result.ftl, result.workload
-
-
-def policies_of(results: Sequence[Result]) -> list[str]:
-    """The names of the policies in order of first appearance."""
-    return list(dict.fromkeys(result.policy for result in results))
-
-
-@dataclass(frozen=True)
-class Group:
-    """Results that are judged together: every policy has the same seeds on every task.
-
-    Attributes:
-        title: what the tasks are.
-        results: none, where nothing can be compared.
-        left_out: one sentence for everything that had to be left out to make it so.
-    """
-
-    title: str
-    results: tuple[Result, ...]
-    left_out: tuple[str, ...] = ()
-
-    @property
-    def tasks(self) -> list[Task]:
-        """The tasks in order of first appearance."""
-        return tasks_of(self.results)
-
-    @property
-    def seeds(self) -> list[int]:
-        """The seeds, sorted."""
-        return sorted({result.seed for result in self.results})
-
-
-def groups_of(results: Sequence[Result]) -> list[Group]:
-    """What is judged together: each task, the held-out ones and all of them if there are several."""
-    tasks = tasks_of(results)
-    groups = [_group(task_title(task), on_task(results, task)) for task in tasks]
-    held_out = [task for task in tasks if task[2].endswith(HELD_OUT)]
-    if 1 < len(held_out) < len(tasks):
-        judged = [result for result in results if task_of(result) in held_out]
-        groups.append(_group(f"the {len(held_out)} held-out tasks", judged))
-    if len(tasks) > 1:
-        groups.append(_group(f"all {len(tasks)} tasks", results))
-    return groups
-
-
-def _group(title: str, results: Sequence[Result]) -> Group:
-    """The policies that were run on every task, on the seeds that all of them have everywhere."""
-    seeds: dict[str, dict[Task, set[int]]] = {}
-    for result in results:
-        seeds.setdefault(result.policy, {}).setdefault(task_of(result), set()).add(result.seed)
-    tasks, left_out = tasks_of(results), []
-    for policy, has in list(seeds.items()):
-        if len(has) < len(tasks):
-            left_out.append(f"{title}: {policy} was run on {len(has)} of them only and is left out.")
-            del seeds[policy]
-    everywhere = [runs for has in seeds.values() for runs in has.values()]
-    common = set.intersection(*everywhere) if everywhere else set()
-    if everywhere and not common:
-        left_out.append(
-            f"{title}: nothing can be compared, since no seed was run with every policy and task."
-        )
-    elif missing := sorted(set().union(*everywhere) - common):
-        which = ("seed {} is", "the seeds {} are")[len(missing) > 1].format(", ".join(map(str, missing)))
-        left_out.append(f"{title}: {which} left out, since not every policy has them on every task.")
-    kept = tuple(result for result in results if result.policy in seeds and result.seed in common)
-    return Group(title, kept, tuple(left_out))
-
-
-def task_title(task: Task) -> str:
-    """A task in words: workload, device and the options of the FTL."""
-    device, ftl, workload = task
-    return f"{workload} on {device}" + (f" ({ftl})" if ftl else "")
-
-
-def on_task(results: Sequence[Result], task: Task) -> list[Result]:
-    """The results of one task."""
-    return [result for result in results if task_of(result) == task]
-
-
-def measured(results: Sequence[Result], metric: str) -> bool:
-    """Whether there are results and all of them have the metric: write amplification needs writes."""
-    return bool(results) and all(result.measured(metric) for result in results)
-
-
-def score_matrix(results: Sequence[Result], policy: str, metric: str) -> NDArray[np.float64]:
-    """One metric of one policy, shape ``(runs, tasks)``, runs in order of their seeds.
+    Args:
+        results: of one or several tasks.
+        policy: one of theirs.
+        metric: nested names joined by `/`.
+        seed: of the bootstrap.
 
     Raises:
-        SsdgymError: a task lacks a seed that another one has, or has one twice.
+        SsdgymError: as `score_matrix`.
     """
-    mine = [result for result in results if result.policy == policy]
-    seeds = sorted({result.seed for result in mine})
-    columns = []
-    for task in tasks_of(results):
-        runs = sorted(on_task(mine, task), key=lambda result: result.seed)
-        if [result.seed for result in runs] != seeds:
-            raise SsdgymError(
-                f"{policy} on {task[2]} ({task[0]}) needs exactly one result for each of the seeds {seeds}, "
-                f"and has {[result.seed for result in runs]}: evaluate the missing ones, or remove repeats"
-            )
-        columns.append([result.metric(metric) for result in runs])
-    return np.asarray(columns, dtype=np.float64).T
-
-
-def summarize(results: Sequence[Result], policy: str, metric: str, *, seed: int = 0) -> Estimate:
-    """The mean over tasks of a metric's interquartile mean over runs, with its 95 % interval."""
     return stratified_bootstrap(score_matrix(results, policy, metric), mean_over_tasks, seed=seed)
 
 
 def best_heuristic(
     results: Sequence[Result], ours: Sequence[str], metric: str = WRITE_AMPLIFICATION
 ) -> str | None:
-    """The policy not in ``ours`` with the lowest geometric mean over tasks; ``None`` without any."""
+    """Return the policy not in `ours` with the lowest geometric mean over tasks; `None` without any.
+
+    Args:
+        results: of one or several tasks.
+        ours: policies that are left out.
+        metric: one in which less is better.
+    """
 
     def score(policy: str) -> float:
         return geometric_mean_over_tasks(score_matrix(results, policy, metric))
@@ -190,6 +90,13 @@ def advantage(
     results: Sequence[Result], ours: str, theirs: str, metric: str = WRITE_AMPLIFICATION, *, seed: int = 0
 ) -> Advantage:
     """Compare two policies, paired by task and seed.
+
+    Args:
+        results: of one or several tasks.
+        ours: name of a policy.
+        theirs: name of the one that it is compared with.
+        metric: one in which less is better.
+        seed: of the bootstrap.
 
     Raises:
         SsdgymError: they were not run on the same tasks and seeds.
@@ -207,16 +114,20 @@ def advantage(
 
 
 def ratios_to_best(results: Sequence[Result], metric: str) -> dict[str, NDArray[np.float64]]:
-    """Every policy's scores over the lowest interquartile mean that any policy has on the task.
+    """Divide every policy's scores by the lowest interquartile mean that any policy has on the task.
 
     This is the performance ratio of Dolan and Moré, "Benchmarking optimization software with performance
     profiles", Mathematical Programming 91, 2002, section 2; it makes tasks of different scale comparable.
 
+    Args:
+        results: of one or several tasks.
+        metric: one in which less is better.
+
     Returns:
-        Shape ``(runs, tasks)`` by policy.
+        Shape `(runs, tasks)` by policy.
 
     Raises:
-        SsdgymError: a score is not positive, or as :func:`score_matrix`.
+        SsdgymError: a score is not positive, or as `score_matrix`.
     """
     scores = {policy: score_matrix(results, policy, metric) for policy in policies_of(results)}
     if not all((matrix > 0).all() for matrix in scores.values()):
@@ -228,15 +139,15 @@ def ratios_to_best(results: Sequence[Result], metric: str) -> dict[str, NDArray[
 def profiles(
     results: Sequence[Result], metric: str = WRITE_AMPLIFICATION, points: int = 400
 ) -> dict[str, Profile]:
-    """The performance profile of every policy over its performance ratios, less being better.
+    """Return the performance profile of every policy over its performance ratios, less being better.
 
     Args:
-        results: as of one :class:`Group`.
+        results: as of one `TaskGroup`.
         metric: a positive one.
         points: at most so many thresholds, at the ratios that there are; with fewer ratios it is exact.
 
     Raises:
-        SsdgymError: as :func:`ratios_to_best`.
+        SsdgymError: as `ratios_to_best`.
     """
     ratios = ratios_to_best(results, metric)
     steps = np.unique(np.concatenate([matrix.ravel() for matrix in ratios.values()]))
@@ -247,7 +158,12 @@ def profiles(
 
 
 def verdict(found: Advantage, metric: str = WRITE_AMPLIFICATION) -> str:
-    """One sentence that claims a win or a loss only where the interval excludes zero."""
+    """Return one sentence that claims a win or a loss only where the interval excludes zero.
+
+    Args:
+        found: the comparison of two policies.
+        metric: the one that was compared.
+    """
     name = metric.replace("_", " ").replace("/", " ")
     share = found.difference
     if math.isnan(share.low):

@@ -1,6 +1,6 @@
 """Interval statistics over runs and tasks.
 
-A *score matrix* has the shape ``(runs, tasks)``: one row per seed, one column per task (a device with a
+A *score matrix* has the shape `(runs, tasks)`: one row per seed, one column per task (a device with a
 workload). The definitions are those of Agarwal et al., "Deep Reinforcement Learning at the Edge of the
 Statistical Precipice", NeurIPS 2021, section 4 and appendix A.2, which its authors' package rliable computes:
 the interquartile mean as aggregate, percentile intervals of a bootstrap stratified by task, performance
@@ -13,20 +13,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.analysis.resampling import Scores, finite_matrix, limits, portions, resample
+
+Scores = NDArray[np.float64]
 
 #: Bootstrap replicates; the error of a 95 % limit is then about 0.4 % of probability mass.
 REPLICATES = 2_000
+#: Scores held at a time while resampling; bounds the memory, changes no number.
+_SCORES_AT_A_TIME = 1 << 21
 
 
 @dataclass(frozen=True)
 class Estimate:
     """A point estimate with its confidence interval, in the unit of the scores.
 
-    ``low`` and ``high`` are NaN where a single run per task leaves nothing to resample.
+    Attributes:
+        value: the statistic of the scores.
+        low: the lower limit; NaN where a single run per task leaves nothing to resample.
+        high: the upper limit, likewise.
     """
 
     value: float
@@ -34,7 +40,7 @@ class Estimate:
     high: float
 
     def excludes(self, value: float) -> bool:
-        """Whether ``value`` lies outside the interval; never true without an interval."""
+        """Return whether `value` lies outside the interval; never true without an interval."""
         return self.low > value or self.high < value
 
 
@@ -43,10 +49,10 @@ class Profile:
     """A performance profile: the share of all runs that are better than each threshold.
 
     Attributes:
-        thresholds: shape ``(thresholds,)``, in the unit of the scores.
-        share: shape ``(thresholds,)``, in [0, 1].
-        low, high: the pointwise interval, of the same shape; NaN where a single run per task leaves nothing
-            to resample.
+        thresholds: shape `(thresholds,)`, in the unit of the scores.
+        share: shape `(thresholds,)`, in [0, 1].
+        low: lower limits of the pointwise intervals, of the same shape; NaN as for an `Estimate`.
+        high: upper limits, likewise.
     """
 
     thresholds: Scores
@@ -56,9 +62,7 @@ class Profile:
 
 
 def iqm(scores: ArrayLike) -> float:
-    """The interquartile mean: the mean of the middle half of all scores.
-
-    From either end ``int(n / 4)`` of the ``n`` scores are left out, as by ``scipy.stats.trim_mean``.
+    """Return the mean of the middle half of all scores, without `int(n / 4)` of the `n` at either end.
 
     Args:
         scores: numbers of any shape, at least one; runs and tasks are pooled.
@@ -67,31 +71,31 @@ def iqm(scores: ArrayLike) -> float:
 
 
 def mean_over_tasks(scores: ArrayLike) -> float:
-    """The mean over tasks of each task's interquartile mean over its runs.
+    """Return the mean over tasks of each task's interquartile mean over its runs.
 
-    Where :func:`iqm` would leave the tasks at either end out, here every task counts: a policy that fails
-    on one workload cannot hide it.
+    Where `iqm` would leave the tasks at either end out, here every task counts: a policy that fails on one
+    workload cannot hide it.
 
     Args:
-        scores: shape ``(runs, tasks)``.
+        scores: shape `(runs, tasks)`.
     """
     return float(_mean_of_tasks(np.asarray(scores, dtype=np.float64)))
 
 
 def geometric_mean_over_tasks(scores: ArrayLike) -> float:
-    """As :func:`mean_over_tasks`, but the geometric mean, which suits ratios and tasks of different scale.
+    """Return as `mean_over_tasks` the geometric mean, which suits ratios and tasks of different scale.
 
     Args:
-        scores: shape ``(runs, tasks)``, positive.
+        scores: shape `(runs, tasks)`, positive.
     """
     return float(_geometric_mean_of_tasks(np.asarray(scores, dtype=np.float64)))
 
 
 def iqm_of_tasks(scores: ArrayLike) -> Scores:
-    """Each task's interquartile mean over its runs, shape ``(tasks,)``.
+    """Return each task's interquartile mean over its runs, shape `(tasks,)`.
 
     Args:
-        scores: shape ``(runs, tasks)``.
+        scores: shape `(runs, tasks)`.
     """
     return _middle_half(np.asarray(scores, dtype=np.float64), axis=0)
 
@@ -129,12 +133,12 @@ def stratified_bootstrap(
     replicates: int = REPLICATES,
     confidence: float = 0.95,
 ) -> Estimate:
-    """A statistic of a score matrix with the percentile interval of a bootstrap stratified by task.
+    """Return a statistic of a score matrix with the percentile interval of a bootstrap stratified by task.
 
     Every replicate draws, for each task by itself, as many runs with replacement as the task has.
 
     Args:
-        scores: shape ``(runs, tasks)``, finite.
+        scores: shape `(runs, tasks)`, finite.
         statistic: maps a matrix of that shape to one number; those of this module are fast.
         seed: the same seed gives the same interval.
         replicates: how many resampled matrices.
@@ -143,14 +147,15 @@ def stratified_bootstrap(
     Raises:
         SsdgymError: the matrix is empty, not two-dimensional or not finite.
     """
-    matrix = finite_matrix(scores)
+    matrix = _finite_matrix(scores)
     value = statistic(matrix)
     if matrix.shape[0] < 2:
         return Estimate(value, np.nan, np.nan)
     of_many = _OF_MANY.get(statistic, lambda matrices: np.array([statistic(one) for one in matrices]))
     rng = np.random.default_rng(seed)
-    samples = [of_many(resample(matrix, rng, count)) for count in portions(replicates, matrix.size)]
-    low, high = limits(samples, confidence)
+    low, high = _limits(
+        lambda count: of_many(_resample(matrix, rng, count)), replicates, matrix.size, confidence
+    )
     return Estimate(value, float(low), float(high))
 
 
@@ -161,39 +166,33 @@ def performance_profile(
     lower_is_better: bool = True,
     seed: int = 0,
     replicates: int = REPLICATES,
-    confidence: float = 0.95,
 ) -> Profile:
-    """The share of the runs of all tasks that are better than each threshold, with pointwise intervals.
+    """Return the share of the runs of all tasks that are better than each threshold, with intervals.
 
-    It is the score distribution of section 4.2 there, ``mean(scores > threshold)``; for costs the order is
-    the other one, ``mean(scores < threshold)``. A score equal to the threshold is not better.
+    It is the score distribution of section 4.2 there, `mean(scores > threshold)`; for costs the order is the
+    other one, `mean(scores < threshold)`. A score equal to the threshold is not better.
 
     Args:
-        scores: shape ``(runs, tasks)``, comparable between the tasks, for example relative to a reference.
-        thresholds: shape ``(thresholds,)``.
+        scores: shape `(runs, tasks)`, comparable between the tasks, for example relative to a reference.
+        thresholds: shape `(thresholds,)`.
         lower_is_better: true for costs such as write amplification, false for scores.
-        seed, replicates, confidence: as in :func:`stratified_bootstrap`.
+        seed: as in `stratified_bootstrap`.
+        replicates: likewise.
 
     Raises:
         SsdgymError: the matrix is malformed.
     """
-    matrix, levels = finite_matrix(scores), np.asarray(thresholds, dtype=np.float64)
-    nothing = np.full(levels.shape, np.nan)
+    matrix, levels = _finite_matrix(scores), np.asarray(thresholds, dtype=np.float64)
+    share = _shares(matrix, levels, lower_is_better)
     if matrix.shape[0] < 2:
-        return Profile(levels, _shares(matrix, levels, lower_is_better), nothing, nothing)
+        return Profile(levels, share, np.full(levels.shape, np.nan), np.full(levels.shape, np.nan))
     rng = np.random.default_rng(seed)
-    samples = [
-        _shares(resample(matrix, rng, count), levels, lower_is_better)
-        for count in portions(replicates, matrix.size)
-    ]
-    low, high = limits(samples, confidence)
-    return Profile(levels, _shares(matrix, levels, lower_is_better), low, high)
-
-
-def _shares(matrices: Scores, levels: Scores, lower_is_better: bool) -> Scores:
-    """Shares better than each level, shape ``(..., levels)``, of matrices of shape ``(..., runs, tasks)``."""
-    better = np.less if lower_is_better else np.greater
-    return np.stack([better(matrices, level).mean(axis=(-2, -1)) for level in levels], axis=-1)
+    low, high = _limits(
+        lambda count: _shares(_resample(matrix, rng, count), levels, lower_is_better),
+        replicates,
+        matrix.size,
+    )
+    return Profile(levels, share, low, high)
 
 
 def probability_of_improvement(
@@ -203,22 +202,22 @@ def probability_of_improvement(
     lower_is_better: bool = True,
     seed: int = 0,
     replicates: int = REPLICATES,
-    confidence: float = 0.95,
 ) -> Estimate:
-    """How likely a run of ours is better than a run of theirs on the same task, averaged over the tasks.
+    """Return how likely a run of ours is better than a run of theirs on the same task, mean over the tasks.
 
     Per task it is the Mann-Whitney U statistic over the number of pairs, ties counting one half.
 
     Args:
-        ours: shape ``(runs, tasks)``.
-        theirs: shape ``(runs of theirs, tasks)``, the same tasks in the same order.
+        ours: shape `(runs, tasks)`.
+        theirs: shape `(runs of theirs, tasks)`, the same tasks in the same order.
         lower_is_better: true for costs such as write amplification, false for scores.
-        seed, replicates, confidence: as in :func:`stratified_bootstrap`; both sides are resampled.
+        seed: as in `stratified_bootstrap`; both sides are resampled.
+        replicates: likewise.
 
     Raises:
         SsdgymError: a matrix is malformed, or the two have different numbers of tasks.
     """
-    left, right = finite_matrix(ours), finite_matrix(theirs)
+    left, right = _finite_matrix(ours), _finite_matrix(theirs)
     if left.shape[1] != right.shape[1]:
         raise SsdgymError(
             f"the probability of improvement compares {left.shape[1]} tasks with {right.shape[1]}: "
@@ -230,29 +229,28 @@ def probability_of_improvement(
     if min(left.shape[0], right.shape[0]) < 2:
         return Estimate(value, np.nan, np.nan)
     left_rng, right_rng = np.random.default_rng(seed).spawn(2)
-    samples = [
-        _mean_win_rate(resample(left, left_rng, count), resample(right, right_rng, count))
-        for count in portions(replicates, left.size * right.shape[0])
-    ]
-    low, high = limits(samples, confidence)
+    low, high = _limits(
+        lambda count: _mean_win_rate(_resample(left, left_rng, count), _resample(right, right_rng, count)),
+        replicates,
+        left.size * right.shape[0],
+    )
     return Estimate(value, float(low), float(high))
 
 
-def relative_difference(
-    ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0, replicates: int = REPLICATES
-) -> Estimate:
-    """By how much ours differs from theirs: the geometric mean over tasks of ``ours / theirs``, minus one.
+def relative_difference(ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0) -> Estimate:
+    """Return the geometric mean over tasks of `ours / theirs`, minus one; no task is left out.
 
-    Ratios are paired by run and task, since the same seed is the same workload, and within a task their
-    interquartile mean over the runs counts. No task is left out.
+    Ratios are paired by run and task, and within a task their interquartile mean over the runs counts.
 
     Args:
-        ours, theirs: shape ``(runs, tasks)``, positive, row by row the same seeds.
+        ours: shape `(runs, tasks)`, positive.
+        theirs: the same shape, row by row the same seeds.
+        seed: as in `stratified_bootstrap`.
 
     Raises:
         SsdgymError: the shapes differ or a score is not positive.
     """
-    left, right = finite_matrix(ours), finite_matrix(theirs)
+    left, right = _finite_matrix(ours), _finite_matrix(theirs)
     if left.shape != right.shape:
         raise SsdgymError(
             f"paired scores have the shapes {left.shape} and {right.shape}: "
@@ -260,8 +258,40 @@ def relative_difference(
         )
     if not ((left > 0).all() and (right > 0).all()):
         raise SsdgymError("a relative difference needs positive scores, and one of them is not")
-    ratio = stratified_bootstrap(left / right, geometric_mean_over_tasks, seed=seed, replicates=replicates)
+    ratio = stratified_bootstrap(left / right, geometric_mean_over_tasks, seed=seed)
     return Estimate(ratio.value - 1, ratio.low - 1, ratio.high - 1)
+
+
+def _finite_matrix(scores: ArrayLike) -> Scores:
+    matrix = np.asarray(scores, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.size == 0:
+        raise SsdgymError(f"scores must be a non-empty matrix of (runs, tasks), not of shape {matrix.shape}")
+    if not np.isfinite(matrix).all():
+        raise SsdgymError("scores must be finite numbers, and one of them is not")
+    return matrix
+
+
+def _resample(matrix: Scores, rng: np.random.Generator, count: int) -> Scores:
+    """Return `count` matrices `(count, runs, tasks)`, the runs of every task drawn with replacement."""
+    rows = rng.integers(0, matrix.shape[0], size=(count, *matrix.shape))
+    return np.take_along_axis(matrix[np.newaxis], rows, axis=1)
+
+
+def _limits(
+    draw: Callable[[int], Scores], replicates: int, scores: int, confidence: float = 0.95
+) -> tuple[Scores, Scores]:
+    """Return the limits of the percentile interval of replicates, of which `draw` makes so many at a time."""
+    portion = max(1, _SCORES_AT_A_TIME // scores)
+    samples = [draw(min(portion, replicates - first)) for first in range(0, replicates, portion)]
+    tail = 50.0 * (1.0 - confidence)
+    low, high = np.percentile(np.concatenate(samples), [tail, 100.0 - tail], axis=0)
+    return low, high
+
+
+def _shares(matrices: Scores, levels: Scores, lower_is_better: bool) -> Scores:
+    """Return shares better than each level, shape `(..., levels)`, of matrices `(..., runs, tasks)`."""
+    better = np.less if lower_is_better else np.greater
+    return np.stack([better(matrices, level).mean(axis=(-2, -1)) for level in levels], axis=-1)
 
 
 def _mean_win_rate(left: Scores, right: Scores) -> Scores:

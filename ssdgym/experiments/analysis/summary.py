@@ -6,15 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ssdgym.experiments.analysis.comparison import (
-    WRITE_AMPLIFICATION,
-    Group,
-    groups_of,
-    measured,
-    policies_of,
-    score_matrix,
-)
-from ssdgym.experiments.analysis.statistics import Estimate, mean_over_tasks, stratified_bootstrap
+from ssdgym.experiments.analysis.comparison import WRITE_AMPLIFICATION, summarize
+from ssdgym.experiments.analysis.tasks import TaskGroup, groups_of, measured, policies_of
 from ssdgym.experiments.results import Result
 
 ABSENT = "-"
@@ -22,20 +15,20 @@ ABSENT = "-"
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its heading with the unit, what it shows of it, and how numbers become text.
+    """One column of a table.
 
     Attributes:
-        heading: what is measured.
-        metrics: one number for each of them.
-        parts: what tells them apart; a single empty one for a single metric.
-        text: of a number.
+        heading: what is measured, with the unit.
+        metrics: names of metrics, one number for each.
+        text: turns a number into text.
+        parts: what tells the metrics apart; a single empty one for a single metric.
         interval: whether the text has the interval, too.
     """
 
     heading: str
     metrics: tuple[str, ...]
-    parts: tuple[str, ...]
     text: Callable[[float], str]
+    parts: tuple[str, ...] = ("",)
     interval: bool = False
 
     @property
@@ -45,80 +38,74 @@ class Column:
         return " ".join(filter(None, (self.heading, interval, " / ".join(self.parts))))
 
 
-def _ratio(value: float) -> str:
-    return f"{value:.3f}"
-
-
-def _count(value: float) -> str:
-    return f"{value:,.0f}"
-
-
-def _microseconds(value_ns: float) -> str:
-    return f"{value_ns / 1_000:,.0f}"
-
-
 def _latency_column(operation: str) -> Column:
     parts = ("mean", "p99", "p99.9")
     metrics = tuple(f"{operation}_latency_ns/{part}" for part in parts)
-    return Column(f"{operation} (µs)", metrics, parts, _microseconds)
+    return Column(f"{operation} (µs)", metrics, lambda value_ns: f"{value_ns / 1_000:,.0f}", parts)
 
 
 COLUMNS = (
-    Column("WA", (WRITE_AMPLIFICATION,), ("",), _ratio, interval=True),
-    Column("relocated pages", ("relocated_pages",), ("",), _count),
-    Column("erases", ("erases",), ("",), _count),
+    Column("WA", (WRITE_AMPLIFICATION,), "{:.3f}".format, interval=True),
+    Column("relocated pages", ("relocated_pages",), "{:,.0f}".format),
+    Column("erases", ("erases",), "{:,.0f}".format),
     _latency_column("read"),
     _latency_column("write"),
 )
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One number of a row, or its absence.
+class Entry:
+    """One entry of a table.
 
     Attributes:
-        estimate: what was measured; ``None`` where it was not.
-        text: the value.
-        interval: the interval, empty without one.
+        text: a word, a number as text, or `ABSENT`.
+        note: what stands behind it, such as an interval; empty without one.
+        number: the number; `None` for a word and where nothing was measured.
     """
 
-    estimate: Estimate | None
     text: str
-    interval: str
+    note: str = ""
+    number: float | None = None
 
 
 @dataclass(frozen=True)
-class Row:
-    """One policy: for each column, a cell for each of its metrics."""
+class PolicyRow:
+    """One policy: for each column, an entry for each of its metrics."""
 
     policy: str
-    cells: tuple[tuple[Cell, ...], ...]
+    entries: tuple[tuple[Entry, ...], ...]
 
     def texts(self) -> list[str]:
-        """The text of every column."""
-        return [_column_text(column, cells) for column, cells in zip(COLUMNS, self.cells, strict=True)]
+        """Return the text of every column."""
+        return [_column_text(column, entries) for column, entries in zip(COLUMNS, self.entries, strict=True)]
 
 
 @dataclass(frozen=True)
 class Section:
     """The rows of one task, or of several tasks together, in rising order of write amplification."""
 
-    group: Group
-    rows: tuple[Row, ...]
+    group: TaskGroup
+    rows: tuple[PolicyRow, ...]
 
     @property
     def title(self) -> str:
-        """What the tasks are."""
+        """The name of the tasks."""
         return self.group.title
 
     @property
     def caption(self) -> str:
-        """What the numbers are, and of how many seeds."""
+        """A sentence on what the numbers are, and of how many seeds."""
         return describe(len(self.group.seeds), len(self.group.tasks), "in brackets")
 
 
 def describe(seeds: int, tasks: int, where: str) -> str:
-    """What the numbers of so many seeds and tasks are, and ``where`` their intervals stand: a sentence."""
+    """Return a sentence on what the numbers of so many seeds and tasks are.
+
+    Args:
+        seeds: how many runs per task.
+        tasks: how many tasks, each counting the same.
+        where: the place of the intervals, such as `in brackets`.
+    """
     if seeds < 2:
         what = "The value of one seed, which has no interval"
         return f"{what}, mean over {tasks} tasks." if tasks > 1 else f"{what}."
@@ -129,7 +116,7 @@ def describe(seeds: int, tasks: int, where: str) -> str:
 
 
 def sections(results: Sequence[Result]) -> list[Section]:
-    """One section per task, and one each over the held-out and over all tasks where there are several.
+    """Return one section per task, and one each over the held-out and over all tasks if there are several.
 
     Every number is the interquartile mean over seeds, over several tasks the mean of theirs; its interval
     is a bootstrap stratified by task.
@@ -137,34 +124,35 @@ def sections(results: Sequence[Result]) -> list[Section]:
     return [_section(group) for group in groups_of(results) if group.results]
 
 
-def _section(group: Group) -> Section:
+def _section(group: TaskGroup) -> Section:
     rows = [_row(group.results, policy) for policy in policies_of(group.results)]
-    return Section(group, tuple(sorted(rows, key=_write_amplification)))
+    return Section(group, tuple(sorted(rows, key=_rank)))
 
 
-def _write_amplification(row: Row) -> float:
-    """What rows are ranked by; runs that wrote nothing have none and come last, in the order they are in."""
-    estimate = row.cells[0][0].estimate
-    return math.inf if estimate is None else estimate.value
+def _rank(row: PolicyRow) -> float:
+    """Return the write amplification; without one, as of runs that wrote nothing, the row comes last."""
+    number = row.entries[0][0].number
+    return math.inf if number is None else number
 
 
-def _row(results: Sequence[Result], policy: str) -> Row:
-    mine = [result for result in results if result.policy == policy]
-    return Row(
+def _row(results: Sequence[Result], policy: str) -> PolicyRow:
+    own = [result for result in results if result.policy == policy]
+    return PolicyRow(
         policy,
-        tuple(tuple(_cell(mine, policy, metric, column) for metric in column.metrics) for column in COLUMNS),
+        tuple(tuple(_entry(own, policy, metric, column) for metric in column.metrics) for column in COLUMNS),
     )
 
 
-def _cell(results: Sequence[Result], policy: str, metric: str, column: Column) -> Cell:
+def _entry(results: Sequence[Result], policy: str, metric: str, column: Column) -> Entry:
     if not measured(results, metric):
-        return Cell(None, ABSENT, "")
-    found = stratified_bootstrap(score_matrix(results, policy, metric), mean_over_tasks)
-    interval = "" if math.isnan(found.low) else f"[{column.text(found.low)}, {column.text(found.high)}]"
-    return Cell(found, column.text(found.value), interval)
+        return Entry(ABSENT)
+    estimate = summarize(results, policy, metric)
+    has_interval = not math.isnan(estimate.low)
+    interval = f"[{column.text(estimate.low)}, {column.text(estimate.high)}]" if has_interval else ""
+    return Entry(column.text(estimate.value), interval, estimate.value)
 
 
-def _column_text(column: Column, cells: Sequence[Cell]) -> str:
+def _column_text(column: Column, entries: Sequence[Entry]) -> str:
     return " / ".join(
-        f"{cell.text} {cell.interval}" if column.interval and cell.interval else cell.text for cell in cells
+        f"{entry.text} {entry.note}" if column.interval and entry.note else entry.text for entry in entries
     )

@@ -11,12 +11,12 @@ from typing import Any
 
 from ssdgym.config.device import load_device
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.analysis.comparison import HELD_OUT
+from ssdgym.experiments.analysis.tasks import HELD_OUT
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.spec import LENGTH, Spec, read_spec
 from ssdgym.workloads.load import load_workload
 
-#: Parts of a spec that one ``ssdgym evaluate`` has only one of.
+#: Parts of a spec that one `ssdgym evaluate` has only one of.
 _SETTINGS = ("ftl", *LENGTH)
 #: Of a command, so that it can be read without scrolling.
 _LINE_LENGTH = 90
@@ -24,7 +24,7 @@ _LINE_LENGTH = 90
 
 @dataclass(frozen=True)
 class Repetition:
-    """How to run results again.
+    """Commands that run results again.
 
     Attributes:
         commands: each runs a part of them; together they run all that can be named on a command line.
@@ -36,22 +36,26 @@ class Repetition:
 
 
 def specs_of(results: Iterable[Result]) -> list[Spec]:
-    """What the results say of their runs; fewer than results where some of them say nothing.
+    """Return the specs of results; fewer than results where some of them have none.
 
     Raises:
-        SsdgymError: what one of them says is damaged.
+        SsdgymError: one of them is damaged.
     """
     subject = "the column 'spec' of the result of {0.policy} on {0.workload} (seed {0.seed})"
     return [read_spec(result.spec, subject.format(result)) for result in results if result.spec]
 
 
 def repetition(results: Sequence[Result], out: Path) -> Repetition:
-    """The ``ssdgym evaluate`` commands that run the results again, into the folder ``out``.
+    """Return the `ssdgym evaluate` commands that run the results again.
 
     A device or workload is named only where its name stands today for the very configuration that was run.
 
+    Args:
+        results: with their specs.
+        out: folder that the commands write to.
+
     Raises:
-        SsdgymError: as :func:`specs_of`.
+        SsdgymError: as `specs_of`.
     """
     specs = specs_of(results)
     missing = []
@@ -72,7 +76,7 @@ def repetition(results: Sequence[Result], out: Path) -> Repetition:
 
 
 def seed_text(seeds: Iterable[int]) -> str:
-    """Seeds as ``--seeds`` takes them: ``100-104,200``."""
+    """Return seeds as `--seeds` takes them: `100-104,200`."""
     ranges: list[list[int]] = []
     for seed in sorted(set(seeds)):
         if ranges and seed == ranges[-1][1] + 1:
@@ -83,7 +87,7 @@ def seed_text(seeds: Iterable[int]) -> str:
 
 
 def _unnamed(spec: Spec) -> str:
-    """What of a run has no option of ``ssdgym evaluate``; empty where everything has."""
+    """Return what of a run has no option of `ssdgym evaluate`; empty where everything has."""
     device, workload = spec["names"]["device"], _workload_name(spec)
     if spec["requests"] is not None or spec["host_pages"] is None:
         return f"A run that is not as long as a number of host pages ({workload})"
@@ -104,7 +108,7 @@ def _workload_name(spec: Spec) -> str:
 
 
 def _command(specs: Sequence[Spec], out: Path) -> str:
-    """One command, broken into lines between options."""
+    """Return one command, broken into lines between options."""
     first = specs[0]
     options = [(option, value) for option, values in _dimensions(specs).items() for value in values]
     options.append(("--seeds", seed_text(spec["seed"] for spec in specs)))
@@ -124,7 +128,7 @@ def _command(specs: Sequence[Spec], out: Path) -> str:
 
 
 def _dimensions(specs: Sequence[Spec]) -> dict[str, list[str]]:
-    """The values of every repeatable option in order of first appearance."""
+    """Return the values of every repeatable option in order of first appearance."""
     named: dict[str, dict[str, None]] = {"--device": {}, "--workload": {}, "--agent": {}, "--policy": {}}
     for spec in specs:
         named["--device"][spec["names"]["device"]] = None
@@ -137,7 +141,7 @@ def _dimensions(specs: Sequence[Spec]) -> dict[str, list[str]]:
 
 
 def _is_product(specs: Sequence[Spec]) -> bool:
-    """Whether the runs are all combinations of their devices, workloads, policies, agents and seeds."""
+    """Tell whether the runs are all combinations of their devices, workloads, policies, agents and seeds."""
     found = _dimensions(specs)
     policies = len(found["--policy"]) + len(found["--agent"])
     seeds = len({spec["seed"] for spec in specs})

@@ -1,4 +1,4 @@
-"""Figures of results: intervals per task, latency percentiles, performance profiles, who is likely better.
+"""Figures of results: intervals per task, latency percentiles, performance profiles, improvement.
 
 Every function returns a figure, which `ssdgym.experiments.report.style` writes as PNG, SVG or PDF.
 """
@@ -15,18 +15,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.analysis.comparison import (
-    WRITE_AMPLIFICATION,
-    Group,
-    advantage,
-    groups_of,
-    measured,
-    policies_of,
-    profiles,
-    summarize,
-)
+from ssdgym.experiments.analysis.comparison import WRITE_AMPLIFICATION, advantage, profiles, summarize
 from ssdgym.experiments.analysis.statistics import Estimate
-from ssdgym.experiments.report.style import PALETTE as PALETTE  # `trace_figures` takes its colours from here
+from ssdgym.experiments.analysis.tasks import TaskGroup, groups_of, measured, policies_of
 from ssdgym.experiments.report.style import (
     color_of,
     dashes_of,
@@ -49,11 +40,11 @@ _UNITS = {WRITE_AMPLIFICATION: ("write amplification (flash pages / host pages)"
 def interval_figure(
     results: Sequence[Result], metric: str = WRITE_AMPLIFICATION, learned: Sequence[str] = ()
 ) -> Figure:
-    """One panel per group of tasks: every policy's interquartile mean over seeds with its 95 % interval.
+    """Draw a panel per group of tasks: every policy's interquartile mean over seeds with its 95 % interval.
 
     Args:
         results: of one or several tasks.
-        metric: nested names joined by ``/``; tasks without it have no panel.
+        metric: nested names joined by `/`; tasks without it have no panel.
         learned: policies drawn with a larger, open marker.
 
     Raises:
@@ -64,24 +55,17 @@ def interval_figure(
     if not groups:
         raise SsdgymError(f"no task has the metric {metric} in all of its results: choose another one")
     label, scale = _unit(metric)
-    columns = min(len(groups), PANELS_PER_ROW)
-    rows = math.ceil(len(groups) / columns)
-    height = rows * (0.75 + 0.24 * len(policies)) + 0.3
-    figure = Figure(figsize=(1.6 + 2.6 * max(columns, 2), height), layout="constrained")
-    panels = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
-    for axes, group in zip(panels, groups, strict=False):
+    figure, panels = _panels(groups, (1.6, 2.6), (0.3, 0.75 + 0.24 * len(policies)))
+    for axes, group in zip(panels, groups, strict=True):
         for index, policy in enumerate(policies):
             if policy in policies_of(group.results):
                 found = summarize(group.results, policy, metric)
                 _draw_interval(axes, index, found, scale, index, policy in learned)
-        axes.set_title(_short_title(group, groups))
         axes.set_yticks(range(len(policies)), policies)
         axes.xaxis.set_major_locator(MaxNLocator(4))
         axes.grid(axis="x")
         axes.margins(x=0.1)
     panels[0].set_ylim(len(policies) - 0.5, -0.5)
-    for axes in panels[len(groups) :]:
-        axes.remove()
     figure.supxlabel(label, fontsize="medium")
     return figure
 
@@ -90,10 +74,11 @@ def interval_figure(
 def latency_figure(
     results: Sequence[Result], operation: str = "write", learned: Sequence[str] = ()
 ) -> Figure:
-    """Latency percentiles per policy with 95 % intervals, one panel per task, on a logarithmic axis.
+    """Draw latency percentiles per policy with 95 % intervals, one panel per task, on a logarithmic axis.
 
     Args:
-        operation: ``read`` or ``write``.
+        results: of one or several tasks.
+        operation: `read` or `write`.
         learned: policies drawn with a heavier line.
 
     Raises:
@@ -103,22 +88,16 @@ def latency_figure(
     groups = [group for group in groups if len(group.tasks) == 1]
     if not groups:
         raise SsdgymError(f"no result has {operation} latencies: run with event-driven timing")
-    columns = min(len(groups), PANELS_PER_ROW)
-    rows = math.ceil(len(groups) / columns)
-    figure = Figure(figsize=(1.0 + 3.0 * max(columns, 2), 2.9 * rows + 0.4), layout="constrained")
-    panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    figure, panels = _panels(groups, (1.0, 3.0), (0.4, 2.9), share_x=True)
     policies = policies_of(results)
-    for number, (axes, group) in enumerate(zip(panels, groups, strict=False)):
+    for number, (axes, group) in enumerate(zip(panels, groups, strict=True)):
         for index, policy in enumerate(policies):
             _draw_percentiles(axes, group.results, operation, policy, index, policy in learned)
-        axes.set_title(_short_title(group, groups))
         axes.set_xticks(range(len(PERCENTILES)), PERCENTILES, fontsize="small")
         axes.tick_params(labelbottom=True)
-        if number + columns >= len(groups):
+        if number + PANELS_PER_ROW >= len(groups):
             axes.set_xlabel("percentile of requests")
         axes.grid(axis="y", which="both")
-    for axes in panels[len(groups) :]:
-        axes.remove()
     panels[0].set_yscale("log")
     label_decades(panels[0].yaxis, *panels[0].get_ylim())
     figure.supylabel(f"{operation} latency (µs)", fontsize="medium")
@@ -130,10 +109,10 @@ def latency_figure(
 def profile_figure(
     results: Sequence[Result], metric: str = WRITE_AMPLIFICATION, learned: Sequence[str] = ()
 ) -> Figure:
-    """Performance profiles: the share of runs that stay below a multiple of the best on their task.
+    """Draw performance profiles: the share of runs that stay below a multiple of the best on their task.
 
     Args:
-        results: as of one `ssdgym.experiments.analysis.comparison.Group`.
+        results: as of one `ssdgym.experiments.analysis.tasks.TaskGroup`.
         metric: a positive one, less being better.
         learned: policies drawn with a heavier line.
 
@@ -172,10 +151,10 @@ def profile_figure(
 def improvement_figure(
     results: Sequence[Result], reference: str, metric: str = WRITE_AMPLIFICATION
 ) -> Figure:
-    """How likely a run of ``reference`` is better than a run of each other policy, with 95 % intervals.
+    """Draw how likely a run of `reference` is better than one of each other policy, with 95 % intervals.
 
     Args:
-        results: as of one `ssdgym.experiments.analysis.comparison.Group`.
+        results: as of one `ssdgym.experiments.analysis.tasks.TaskGroup`.
         reference: one of its policies.
         metric: one in which less is better.
 
@@ -200,7 +179,12 @@ def improvement_figure(
 
 
 def write_amplification_figure(results: Sequence[Result], path: Path, learned: Sequence[str] = ()) -> Path:
-    """Write :func:`interval_figure` of write amplification to ``path`` and return it.
+    """Write `interval_figure` of write amplification and return the path.
+
+    Args:
+        results: of one or several tasks.
+        path: a PNG, SVG or PDF by its ending.
+        learned: policies drawn with a larger, open marker.
 
     Raises:
         SsdgymError: there are no results, or the file cannot be written.
@@ -208,8 +192,34 @@ def write_amplification_figure(results: Sequence[Result], path: Path, learned: S
     return save_figure(interval_figure(results, WRITE_AMPLIFICATION, learned), path)
 
 
+def _panels(
+    groups: Sequence[TaskGroup],
+    width: tuple[float, float],
+    height: tuple[float, float],
+    share_x: bool = False,
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure with one panel for each group, with its title.
+
+    Args:
+        groups: in order.
+        width: of the margin and of each column, in inches.
+        height: of the margin and of each row, in inches.
+        share_x: whether all panels have one horizontal axis; the vertical one they share.
+    """
+    columns = min(len(groups), PANELS_PER_ROW)
+    rows = math.ceil(len(groups) / columns)
+    size = width[0] + width[1] * max(columns, 2), rows * height[1] + height[0]
+    figure = Figure(figsize=size, layout="constrained")
+    panels = figure.subplots(rows, columns, sharex=share_x, sharey=True, squeeze=False).ravel()
+    for axes in panels[len(groups) :]:
+        axes.remove()
+    for axes, group in zip(panels, groups, strict=False):
+        axes.set_title(_short_title(group, groups))
+    return figure, list(panels[: len(groups)])
+
+
 def has_latencies(results: Sequence[Result], operation: str) -> bool:
-    """Whether there is a task on which every result has latencies of that operation."""
+    """Return whether there is a task on which every result has latencies of that operation."""
     return any(_measures(group.results, operation) for group in groups_of(results) if len(group.tasks) == 1)
 
 
@@ -217,7 +227,7 @@ def _measures(results: Sequence[Result], operation: str) -> bool:
     return measured(results, f"{operation}_latency_ns/p50")
 
 
-def _comparable(results: Sequence[Result]) -> list[Group]:
+def _comparable(results: Sequence[Result]) -> list[TaskGroup]:
     groups = [group for group in groups_of(results) if group.results]
     if not groups:
         raise SsdgymError("a figure needs at least one result, and there are none that can be compared")
@@ -225,7 +235,7 @@ def _comparable(results: Sequence[Result]) -> list[Group]:
 
 
 def _unit(metric: str) -> tuple[str, float]:
-    """The axis label of a metric, and what its numbers are divided by to be in its unit."""
+    """Return the axis label of a metric, and what its numbers are divided by to be in its unit."""
     if metric in _UNITS:
         return _UNITS[metric]
     name, _, part = metric.partition("/")
@@ -258,10 +268,10 @@ def _spread(found: Estimate, scale: float) -> list[list[float]]:
 def _draw_percentiles(
     axes: Axes, results: Sequence[Result], operation: str, policy: str, index: int, heavy: bool
 ) -> None:
-    mine = [result for result in results if result.policy == policy]
+    own = [result for result in results if result.policy == policy]
     names = [f"{operation}_latency_ns/{percentile}" for percentile in PERCENTILES]
-    present = [i for i, name in enumerate(names) if mine and all(r.measured(name) for r in mine)]
-    found = [summarize(mine, policy, names[position]) for position in present]
+    present = [i for i, name in enumerate(names) if own and all(r.measured(name) for r in own)]
+    found = [summarize(own, policy, names[position]) for position in present]
     spreads = [_spread(one, 1_000.0) for one in found]
     exact = not found or any(math.isnan(one.low) for one in found)
     axes.errorbar(
@@ -278,8 +288,8 @@ def _draw_percentiles(
     )
 
 
-def _short_title(group: Group, groups: Sequence[Group]) -> str:
-    """The workload, and beneath it of the device and the FTL options what differs between the panels."""
+def _short_title(group: TaskGroup, groups: Sequence[TaskGroup]) -> str:
+    """Return the workload and, beneath it, the device and FTL options that differ between the panels."""
     if len(group.tasks) > 1:
         return group.title
     device, ftl, workload = group.tasks[0]

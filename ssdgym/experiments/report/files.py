@@ -1,17 +1,17 @@
-"""Everything a set of results is turned into: data, tables, figures."""
+"""Write what results are turned into: data, tables, figures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from matplotlib.figure import Figure
 
 from ssdgym.experiments.analysis.comparison import WRITE_AMPLIFICATION as WA
-from ssdgym.experiments.analysis.comparison import Group, best_heuristic, groups_of, measured, policies_of
+from ssdgym.experiments.analysis.comparison import best_heuristic
 from ssdgym.experiments.analysis.summary import describe
+from ssdgym.experiments.analysis.tasks import TaskGroup, groups_of, measured, policies_of
 from ssdgym.experiments.report.figures import (
     has_latencies,
     improvement_figure,
@@ -22,12 +22,12 @@ from ssdgym.experiments.report.figures import (
 from ssdgym.experiments.report.style import FORMATS, save_figure
 from ssdgym.experiments.report.tables import latex_table, markdown_table, verdicts
 from ssdgym.experiments.results import Result, write_results
-from ssdgym.files import write_atomically
+from ssdgym.files import write_bytes
 
 
 @dataclass(frozen=True)
 class ReportFigure:
-    """A figure with what it is called as a file, its title, and a sentence that says what it shows."""
+    """A figure with the name of its file, its title, and a caption on what it shows."""
 
     name: str
     title: str
@@ -36,7 +36,7 @@ class ReportFigure:
 
 
 def write_report(results: Sequence[Result], folder: Path, learned: Sequence[str] = ()) -> list[Path]:
-    """Write ``results.parquet``, ``results.csv``, tables and figures into ``folder``.
+    """Write `results.parquet`, `results.csv`, tables and figures into `folder`.
 
     Args:
         results: of a whole grid.
@@ -55,7 +55,15 @@ def write_report(results: Sequence[Result], folder: Path, learned: Sequence[str]
 
 
 def write_tables(results: Sequence[Result], folder: Path, learned: Sequence[str] = ()) -> list[Path]:
-    """Write ``results.md``, with verdicts on the ``learned`` policies, and ``results.tex`` into ``folder``.
+    """Write `results.md`, with verdicts on the learned policies, and `results.tex`.
+
+    Args:
+        results: of a whole grid.
+        folder: an existing one.
+        learned: the policies that learned.
+
+    Returns:
+        The two paths.
 
     Raises:
         SsdgymError: the folder cannot be written.
@@ -63,8 +71,8 @@ def write_tables(results: Sequence[Result], folder: Path, learned: Sequence[str]
     markdown, latex = folder / "results.md", folder / "results.tex"
     remarks = [*verdicts(results, learned), *left_out(results)]
     text = "\n".join([markdown_table(results), *(f"- {line}" for line in remarks), ""])
-    write_text(markdown, text)
-    write_text(latex, latex_table(results))
+    write_bytes(markdown, text.encode())
+    write_bytes(latex, latex_table(results).encode())
     return [markdown, latex]
 
 
@@ -75,7 +83,17 @@ def write_figures(
     reference: str | None = None,
     formats: Sequence[str] = FORMATS,
 ) -> list[Path]:
-    """Write every figure of :func:`report_figures` into ``folder`` in each of the formats.
+    """Write every figure of `report_figures`.
+
+    Args:
+        results: of a whole grid.
+        folder: an existing one.
+        learned: the policies that learned, which the figures single out.
+        reference: the policy that the others are compared with; by default the best.
+        formats: endings of files, of those that `style.FORMATS` has.
+
+    Returns:
+        The paths.
 
     Raises:
         SsdgymError: the folder cannot be written.
@@ -88,19 +106,19 @@ def write_figures(
 
 
 def left_out(results: Sequence[Result]) -> list[str]:
-    """One sentence for everything that tables and figures leave out, so that comparisons are fair."""
+    """Return one sentence for everything that tables and figures leave out, so that comparisons are fair."""
     return list(dict.fromkeys(sentence for group in groups_of(results) for sentence in group.left_out))
 
 
-def whole(results: Sequence[Result]) -> Group:
-    """All results that can be compared with each other, over all tasks."""
+def whole(results: Sequence[Result]) -> TaskGroup:
+    """Return all results that can be compared with each other, over all tasks."""
     return groups_of(results)[-1]
 
 
 def report_figures(
     results: Sequence[Result], learned: Sequence[str] = (), reference: str | None = None
 ) -> Iterator[ReportFigure]:
-    """The figures that make sense for these results, in the order of a report.
+    """Yield the figures that make sense for these results, in the order of a report.
 
     Args:
         results: of a whole grid.
@@ -149,36 +167,23 @@ def report_figures(
         )
 
 
-def makes_profiles(group: Group) -> bool:
-    """Whether a performance profile of the group says anything: several policies, several runs of each."""
+def makes_profiles(group: TaskGroup) -> bool:
+    """Return whether a performance profile means anything: several policies, several runs of each."""
     return len(policies_of(group.results)) > 1 and len(group.seeds) * len(group.tasks) > 1 and positive(group)
 
 
-def makes_improvement(group: Group) -> bool:
-    """Whether a probability of improvement does: several policies, several seeds of each."""
+def makes_improvement(group: TaskGroup) -> bool:
+    """Return whether a probability of improvement does: several policies, several seeds of each."""
     return len(policies_of(group.results)) > 1 and len(group.seeds) > 1 and positive(group)
 
 
-def positive(group: Group) -> bool:
-    """Whether ratios of write amplification exist; a run that wrote nothing has none."""
+def positive(group: TaskGroup) -> bool:
+    """Return whether ratios of write amplification exist; a run that wrote nothing has none."""
     return measured(group.results, WA) and all(result.metric(WA) > 0 for result in group.results)
 
 
-def best_policy(group: Group) -> str:
-    """The policy with the lowest geometric mean of write amplification over the tasks."""
+def best_policy(group: TaskGroup) -> str:
+    """Return the policy with the lowest geometric mean of write amplification over the tasks."""
     best = best_heuristic(group.results, ours=())
     assert best is not None, "a group that can be compared has a policy"
     return best
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file in UTF-8, whole or not at all.
-
-    Raises:
-        SsdgymError: the file cannot be written.
-    """
-    write_atomically(path, lambda file: _write(file, text))
-
-
-def _write(file: IO[bytes], text: str) -> None:
-    file.write(text.encode("utf-8"))

@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
-from importlib import resources
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
-from jinja2 import Environment, StrictUndefined, Template
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.analysis.comparison import policies_of
+from ssdgym.experiments.analysis.comparison import Advantage, advantage
+from ssdgym.experiments.analysis.statistics import Estimate
+from ssdgym.experiments.analysis.summary import ABSENT, COLUMNS, Entry, PolicyRow, Section, sections
+from ssdgym.experiments.analysis.tasks import policies_of, task_title
 from ssdgym.experiments.report.commands import repetition, seed_text, specs_of
 from ssdgym.experiments.report.files import (
+    best_policy,
     left_out,
+    makes_improvement,
     positive,
     report_figures,
     whole,
-    write_text,
 )
-from ssdgym.experiments.report.html_tables import html_tables
 from ssdgym.experiments.report.style import inline_svg
 from ssdgym.experiments.report.tables import verdicts
 from ssdgym.experiments.results import Result
+from ssdgym.files import write_bytes
 
 TEMPLATE = "report.html.j2"
+_LENGTH_TITLES = {
+    "host_pages": "host pages per run",
+    "requests": "requests per run",
+    "warmup": "host pages before, not measured",
+    "preconditioning": "preconditioning",
+}
 
 
 def write_html_report(
@@ -42,11 +52,11 @@ def write_html_report(
         results: of a whole grid, or of what there is of it.
         path: of the file, which is written whole or not at all.
         folder: where the results lie, for the commands that repeat them.
-        learned: the policies that learned; by default those of :func:`learned_of`.
+        learned: the policies that learned; by default those of `learned_of`.
         reference: the policy that the others are compared with; by default the best.
 
     Returns:
-        ``path``.
+        `path`.
 
     Raises:
         SsdgymError: there are no results, a policy is none of theirs, or the file cannot be written.
@@ -58,38 +68,37 @@ def write_html_report(
             known = ", ".join(policies_of(results))
             raise SsdgymError(f"{folder}: has no results of the policy {policy!r}; choose from {known}")
     page = _page(results, folder, learned_of(results) if learned is None else learned, reference)
-    write_text(path, _template().render(page))
+    write_bytes(path, _template().render(page).encode())
     return path
 
 
 def learned_of(results: Sequence[Result]) -> list[str]:
-    """The policies that were trained for something or are the file of an agent."""
+    """Return the policies that were trained for something or are the file of an agent."""
     agents = {spec["names"]["policy"] for spec in specs_of(results) if spec["agent"]}
     return policies_of([result for result in results if result.objective or result.policy in agents])
 
 
 def _template() -> Template:
-    environment = Environment(
+    return Environment(
+        loader=PackageLoader(__package__, "."),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-    )
-    source = resources.files("ssdgym.experiments.report").joinpath(TEMPLATE).read_text(encoding="utf-8")
-    return environment.from_string(source)
+    ).get_template(TEMPLATE)
 
 
 def _page(
     results: Sequence[Result], folder: Path, learned: Sequence[str], reference: str | None
 ) -> dict[str, Any]:
-    """Everything the template shows."""
+    """Return everything that the template shows."""
     return {
         "title": folder.resolve().name,
         "facts": list(_facts(results)),
         "remarks": [*_remarks(results), *left_out(results)],
         "verdicts": verdicts(results, learned),
-        "tables": list(html_tables(results, reference)),
+        "tables": list(_tables(results, reference)),
         "learned": learned,
         "figures": [
             (found, inline_svg(found.figure, found.name))
@@ -107,46 +116,34 @@ def _page(
 
 
 def _facts(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
-    """What was run, and with what."""
+    """Yield what was run, and with what."""
     seeds = seed_text(result.seed for result in results)
     yield "results", f"{len(results):,}"
     yield "policies", ", ".join(policies_of(results))
-    yield "workloads", ", ".join(_each(result.workload for result in results))
-    yield "devices", ", ".join(_each(result.device for result in results))
-    yield "FTL options", "; ".join(ftl or "the device's own" for ftl in _each(r.ftl for r in results))
+    yield "workloads", _listed(result.workload for result in results)
+    yield "devices", _listed(result.device for result in results)
+    yield "FTL options", "; ".join(dict.fromkeys(result.ftl or "the device's own" for result in results))
     yield "seeds", f"{len({result.seed for result in results})} ({seeds})"
-    yield from _lengths(results).items()
-    yield "ssdgym", ", ".join(_each(result.version for result in results))
-    yield "engine hash", ", ".join(_each(result.engine_hash for result in results)) or "unknown"
-
-
-def _lengths(results: Sequence[Result]) -> dict[str, str]:
-    """How long the runs were and what went before them, as far as the results say it."""
-    titles = {
-        "host_pages": "host pages per run",
-        "requests": "requests per run",
-        "warmup": "host pages before, not measured",
-        "preconditioning": "preconditioning",
-    }
     specs = specs_of(results)
-    found = {
-        title: _each(_number(spec[name]) for spec in specs if spec[name] is not None)
-        for name, title in titles.items()
-    }
-    return {title: ", ".join(values) for title, values in found.items() if values}
+    for name, title in _LENGTH_TITLES.items():
+        values = _listed(
+            f"{spec[name]:,}" if isinstance(spec[name], int) else spec[name]
+            for spec in specs
+            if spec[name] is not None
+        )
+        if values:
+            yield title, values
+    yield "ssdgym", _listed(result.version for result in results)
+    yield "engine hash", _listed(result.engine_hash for result in results) or "unknown"
 
 
-def _number(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _each(values: Any) -> list[str]:
-    """Every value once, in order of first appearance."""
-    return list(dict.fromkeys(values))
+def _listed(values: Iterable[str]) -> str:
+    """Return every value once, in order of first appearance."""
+    return ", ".join(dict.fromkeys(values))
 
 
 def _remarks(results: Sequence[Result]) -> Iterator[str]:
-    """What a reader has to know before trusting a number, and why a figure is not there."""
+    """Yield what a reader has to know before trusting a number, and why a figure is not there."""
     group = whole(results)
     if len({(result.version, result.engine_hash) for result in results}) > 1:
         yield "The results come from different versions of ssdgym or its engine, whose numbers may differ."
@@ -161,8 +158,114 @@ def _remarks(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _configurations(results: Sequence[Result], part: str) -> list[tuple[str, str]]:
-    """The names and configurations, as YAML, of the devices or workloads, as far as the results have them."""
+    """Return the names and configurations, as YAML, of the devices or workloads that results describe."""
     found = {
         (spec["names"][part], yaml.safe_dump(spec[part], sort_keys=False)): None for spec in specs_of(results)
     }
     return list(found)
+
+
+@dataclass(frozen=True)
+class _HtmlTable:
+    """A sortable table; the first entry of a row names the row."""
+
+    title: str
+    caption: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[Entry, ...], ...]
+
+
+def _tables(results: Sequence[Result], reference: str | None) -> Iterator[_HtmlTable]:
+    """Yield tables over several tasks together, of each task by itself, and of all policies against one."""
+    found = sections(results)
+    for section in found:
+        if len(section.group.tasks) > 1:
+            rows = [(Entry(row.policy), *_numbers(row)) for row in section.rows]
+            yield _without_gaps(_sentence(section.title), section.caption, ("policy", *_headings()), rows)
+    single = [section for section in found if len(section.group.tasks) == 1]
+    if single:
+        yield _task_table(single)
+    group = whole(results)
+    if makes_improvement(group):
+        against = reference or best_policy(group)
+        others = [policy for policy in policies_of(group.results) if policy != against]
+        found_advantages = [advantage(group.results, against, policy) for policy in others]
+        yield _advantage_table(found_advantages, f"{group.title}, {len(group.seeds)} seeds")
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _headings() -> Iterator[str]:
+    for column in COLUMNS:
+        for part in column.parts:
+            yield f"{column.heading.replace(' (', f' {part} (') if part else column.heading}"
+
+
+def _numbers(row: PolicyRow) -> Iterator[Entry]:
+    for entries in row.entries:
+        yield from entries
+
+
+def _task_table(found: Sequence[Section]) -> _HtmlTable:
+    """Return a row per task and policy; the device and the FTL have columns only if there are several."""
+    tasks = [section.group.tasks[0] for section in found]
+    names = {2: "workload", 0: "device", 1: "FTL options"}
+    shown = [part for part in names if part == 2 or len({task[part] for task in tasks}) > 1]
+    rows = [
+        (
+            Entry(row.policy),
+            *(Entry(task[part]) for part in shown),
+            Entry(str(len(section.group.seeds)), number=len(section.group.seeds)),
+            *_numbers(row),
+        )
+        for section, task in zip(found, tasks, strict=True)
+        for row in section.rows
+    ]
+    headings = ("policy", *(names[part] for part in shown), "seeds", *_headings())
+    title = "Each task" if len(found) > 1 else _sentence(task_title(tasks[0]))
+    return _without_gaps(title, found[0].caption, headings, rows)
+
+
+def _without_gaps(
+    title: str, caption: str, headings: Sequence[str], rows: Sequence[tuple[Entry, ...]]
+) -> _HtmlTable:
+    """Return the table without the columns of which nothing was measured anywhere."""
+    shown = [i for i in range(len(headings)) if any(row[i].text != ABSENT for row in rows)]
+    return _HtmlTable(
+        title,
+        caption,
+        tuple(headings[i] for i in shown),
+        tuple(tuple(row[i] for i in shown) for row in rows),
+    )
+
+
+def _advantage_table(found: Sequence[Advantage], what: str) -> _HtmlTable:
+    ours = found[0].ours
+    rows = tuple(
+        (
+            Entry(one.theirs),
+            _share(one.difference, "{:+.1%}"),
+            _share(one.improvement, "{:.0%}"),
+            Entry("better" if one.beats else "worse" if one.loses else "undecided"),
+        )
+        for one in found
+    )
+    headings = (
+        "policy",
+        f"WA of {ours} relative to it",
+        f"a run of {ours} is better",
+        f"{ours} is, on average",
+    )
+    caption = (
+        f"{what}. Differences are paired by task and seed, geometric means over the tasks; probabilities are "
+        "means over the tasks; in brackets 95 % intervals. Better and worse are said only where the interval "
+        "of the difference excludes zero."
+    )
+    return _HtmlTable(f"{ours} against the others", _sentence(caption), headings, rows)
+
+
+def _share(found: Estimate, form: str) -> Entry:
+    low, high = form.format(found.low), form.format(found.high)
+    return Entry(form.format(found.value), f"[{low}, {high}]", found.value)

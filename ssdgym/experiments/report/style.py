@@ -1,4 +1,4 @@
-"""The one style of all figures, and files of them that are the same, byte for byte, every time.
+"""The one style of all figures; the same figure gives the same file, byte for byte.
 
 Drawn without a display, in the colour-blind-safe palette of Okabe and Ito, "Color Universal Design", 2008.
 """
@@ -53,30 +53,34 @@ FORMATS = tuple(_METADATA)
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Everything inside is drawn in the style of ssdgym, whatever the user has set; also a decorator."""
+    """Draw in the style of ssdgym inside, whatever the user has set; also a decorator."""
     with matplotlib.style.context(["default", _STYLE]):
         yield
 
 
 def color_of(index: int) -> str:
-    """The colour of the ``index``-th policy."""
+    """Return the colour of the `index`-th policy."""
     return PALETTE[index % len(PALETTE)]
 
 
 def marker_of(index: int) -> str:
-    """The marker of the ``index``-th policy."""
+    """Return the marker of the `index`-th policy."""
     return MARKERS[index % len(MARKERS)]
 
 
 def dashes_of(index: int) -> str:
-    """The line style of the ``index``-th policy."""
+    """Return the line style of the `index`-th policy."""
     return DASHES[index // len(PALETTE) % len(DASHES)]
 
 
 def save_figure(figure: Figure, path: Path) -> Path:
-    """Write a figure as PNG, SVG or PDF, by the ending of ``path``, whole or not at all.
+    """Write a figure, whole or not at all, and return its path.
 
     The same figure gives the same bytes, with the same version of matplotlib.
+
+    Args:
+        figure: what to write.
+        path: a PNG, SVG or PDF by its ending.
 
     Raises:
         SsdgymError: the ending is another one, or the file cannot be written.
@@ -104,7 +108,7 @@ def _write(figure: Figure, file: IO[bytes], file_format: str, transparent: bool 
 
 
 def inline_svg(figure: Figure, name: str) -> str:
-    """The figure as an SVG element for an HTML page: transparent, with the page's text colour for black.
+    """Return a figure as an SVG element for an HTML page: transparent, with the text colour for black.
 
     Args:
         figure: of any size; in the page it shrinks and grows within limits, so that its text can be read.
@@ -122,13 +126,25 @@ def inline_svg(figure: Figure, name: str) -> str:
 
 
 def label_decades(axis: Axis, low: float, high: float) -> None:
-    """Label a logarithmic axis from ``low`` to ``high`` in digits, and between the decades if it is short."""
+    """Label a logarithmic axis in digits, and between the decades if it is short.
+
+    Args:
+        axis: which.
+        low: its lower end.
+        high: its upper end.
+    """
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0) if high < 100 * low else (1.0,)))
     axis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     axis.set_minor_locator(NullLocator())
 
 
 def legend_below(figure: Figure, axes: Axes, columns: int = 4) -> None:
-    """Put the legend of ``axes`` beneath the whole figure, where it hides nothing."""
+    """Put the legend beneath the whole figure, where it hides nothing.
+
+    Args:
+        figure: gets the legend.
+        axes: has the lines and their labels.
+        columns: at most so many entries side by side.
+    """
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, ncols=min(len(labels), columns), loc="outside lower center", frameon=False)

@@ -9,21 +9,19 @@ from rich.console import Group as Renderables
 from rich.table import Table
 from rich.text import Text
 
-from ssdgym.experiments.analysis.comparison import (
-    WRITE_AMPLIFICATION,
-    advantage,
-    best_heuristic,
-    groups_of,
-    measured,
-    policies_of,
-    verdict,
-)
+from ssdgym.experiments.analysis.comparison import WRITE_AMPLIFICATION, advantage, best_heuristic, verdict
 from ssdgym.experiments.analysis.summary import COLUMNS, Section, sections
+from ssdgym.experiments.analysis.tasks import groups_of, measured, policies_of
 from ssdgym.experiments.results import Result
 
 
 def rich_tables(results: Sequence[Result], learned: Sequence[str] = ()) -> Renderables:
-    """Tables for the terminal, one per section; the rows of ``learned`` policies stand out in bold."""
+    """Return tables for the terminal, one per section.
+
+    Args:
+        results: of a whole grid.
+        learned: policies whose rows are in bold.
+    """
     return Renderables(*(_rich_table(section, learned) for section in sections(results)))
 
 
@@ -48,7 +46,7 @@ def _rich_table(section: Section, learned: Sequence[str]) -> Table:
 
 
 def markdown_table(results: Sequence[Result]) -> str:
-    """The same tables as Markdown, each with a heading and what its numbers are."""
+    """Return the same tables as Markdown, each with a heading and a caption."""
     heading = _markdown_row(["policy", *(column.title for column in COLUMNS)])
     rule = _markdown_row(["---", *("---:" for _ in COLUMNS)])
     blocks = []
@@ -63,7 +61,7 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 
 def latex_table(results: Sequence[Result]) -> str:
-    r"""The same tables as LaTeX, one ``table`` per section; they need ``\usepackage{booktabs}``."""
+    r"""Return the same tables as LaTeX, one `table` per section; they need `\usepackage{booktabs}`."""
     return "\n\n".join("\n".join(_latex_lines(section)) for section in sections(results)) + "\n"
 
 
@@ -104,12 +102,17 @@ _LATEX = str.maketrans(
 
 
 def latex_escaped(text: str) -> str:
-    """``text`` with everything that LaTeX would take for a command written out."""
+    """Return a text with everything that LaTeX would take for a command written out."""
     return text.translate(_LATEX)
 
 
 def verdicts(results: Sequence[Result], learned: Sequence[str]) -> list[str]:
-    """For every learned policy and group of tasks, one sentence against the best heuristic there."""
+    """Return a sentence for every learned policy and group of tasks, against the best heuristic there.
+
+    Args:
+        results: of a whole grid.
+        learned: the policies that learned.
+    """
     sentences = []
     for group in groups_of(results):
         if not measured(group.results, WRITE_AMPLIFICATION):

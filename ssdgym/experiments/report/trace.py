@@ -1,4 +1,4 @@
-"""A figure of what is in a trace: where and when, how large, how far apart, how uneven.
+"""A figure of a trace: times and addresses, request sizes, gaps between arrivals, skew of writes.
 
 In the style of `ssdgym.experiments.report.figures`.
 """
@@ -31,15 +31,16 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def trace_figure(summary: RecordSummary, source: RecordSource, title: str, path: Path) -> Path:
-    """Four panels: requests over time and address, their sizes, the gaps between them, the skew of writes.
+    """Draw four panels: requests over time and address, their sizes, the gaps between them, the skew.
 
     Args:
         summary: of the records of `source`.
         source: a fresh one; is used up.
         title: printed above.
+        path: a PNG, SVG or PDF by its ending; written whole or not at all.
 
     Returns:
-        ``path``, a PNG, SVG or PDF by its ending, written whole or not at all.
+        `path`.
 
     Raises:
         SsdgymError: the ending is another one, or the file cannot be written.
@@ -123,7 +124,7 @@ def _draw_gaps(axes: Axes, summary: RecordSummary) -> None:
     axes.set_ylabel("gaps of at most this length")
     axes.set_title("Times between arrivals; those of 0 lie left of the axis", fontsize=10)
     if not summary.max_gap_ns:
-        _say(axes, "all requests arrive at the same time")
+        _write_text(axes, "all requests arrive at the same time")
         return
     gaps = summary.gaps
     _draw_shares(axes, Distribution(gaps.values, gaps.counts), None, PALETTE[2], scale=1e-9)
@@ -149,7 +150,7 @@ def _draw_skew(axes: Axes, summary: RecordSummary) -> None:
     axes.set_ylabel("page writes that go to them")
     axes.set_title("Skew of writes", fontsize=10)
     if not len(summary.skew.writes):
-        _say(axes, "nothing is written")
+        _write_text(axes, "nothing is written")
         return
     pages, writes = summary.skew.curve()
     points = np.unique(np.linspace(0, len(pages) - 1, min(len(pages), _CURVE_POINTS)).astype(np.int64))
@@ -162,5 +163,5 @@ def _draw_skew(axes: Axes, summary: RecordSummary) -> None:
     axes.grid(alpha=0.3)
 
 
-def _say(axes: Axes, text: str) -> None:
+def _write_text(axes: Axes, text: str) -> None:
     axes.text(0.5, 0.5, text, ha="center", va="center", transform=axes.transAxes, fontsize=9)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ssdgym.experiments.analysis.comparison import HELD_OUT
+from ssdgym.experiments.analysis.tasks import HELD_OUT
 from ssdgym.experiments.runs.run_spec import RunSpec
 
 LEARNED = "learned"

@@ -10,12 +10,11 @@ from ssdgym.experiments.analysis.comparison import (
     WRITE_AMPLIFICATION,
     advantage,
     best_heuristic,
-    groups_of,
     profiles,
     ratios_to_best,
-    score_matrix,
     verdict,
 )
+from ssdgym.experiments.analysis.tasks import groups_of, score_matrix
 from tests.experiments.synthetic import grid, result
 
 

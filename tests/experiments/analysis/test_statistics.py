@@ -249,5 +249,5 @@ def test_bootstrap__does_not_depend_on_how_many_replicates_fit_into_memory(
         return stratified_bootstrap(scores), probability_of_improvement(scores, scores + 0.1), profile.low[0]
 
     at_once = found()
-    monkeypatch.setattr("ssdgym.experiments.analysis.resampling._SCORES_AT_A_TIME", 101)
+    monkeypatch.setattr("ssdgym.experiments.analysis.statistics._SCORES_AT_A_TIME", 101)
     assert found() == at_once

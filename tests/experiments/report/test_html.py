@@ -90,12 +90,12 @@ def test_report__has_the_numbers_and_intervals_of_the_other_tables(tmp_path: Pat
     results = real_grid()
     text = report_of(results, tmp_path)
     shown = [
-        (cell.text, cell.interval)
+        (entry.text, entry.note)
         for section in sections(results)
         for row in section.rows
-        for cells in row.cells
-        for cell in cells
-        if cell.estimate is not None
+        for entries in row.entries
+        for entry in entries
+        if entry.number is not None
     ]
     assert len(shown) == 3 * 3 * 6
     for value, interval in shown:
