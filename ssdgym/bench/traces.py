@@ -15,10 +15,10 @@ from ssdgym.workloads import READ, WRITE
 from ssdgym.workloads.records.record import RECORD, Records, Volumes
 from ssdgym.workloads.records.replay import play
 from ssdgym.workloads.records.survey import survey
-from ssdgym.workloads.traces.bad_lines import BadLines
 from ssdgym.workloads.traces.cache import StoredTrace, stored
-from ssdgym.workloads.traces.convert import writable_format
-from ssdgym.workloads.traces.formats.base import VolumeNumbers
+from ssdgym.workloads.traces.parsing.bad_lines import BadLines
+from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
+from ssdgym.workloads.traces.writing.convert import writable_format
 
 LINES = 1_000_000
 _SPACE_BYTES = 4 << 30

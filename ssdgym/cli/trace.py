@@ -101,7 +101,7 @@ def convert(
 ) -> None:
     """Write a trace, or a synthetic trace, as a trace file of another format.
 
-    What the format cannot hold is refused. Nothing is lost in silence.
+    What the format cannot hold is refused. Nothing is lost in silence: columns that are not kept are named.
 
     Examples:
 
@@ -110,8 +110,8 @@ def convert(
         ssdgym trace convert synthetic:hm_0 hm_0.csv.zst --to alibaba --round-times
     """
     from ssdgym.cli.trace_tables import TOP_VOLUMES
-    from ssdgym.workloads.traces.convert import convert as write_trace
-    from ssdgym.workloads.traces.convert import writable_format
+    from ssdgym.workloads.traces.writing.convert import convert as write_trace
+    from ssdgym.workloads.traces.writing.convert import writable_format
 
     target = writable_format(to)
     config = _recorded(source, transform, trace_format, skip_bad)
@@ -119,7 +119,10 @@ def convert(
     with _counting(config, quiet=False) as announce:
         written = write_trace(config.records(seed), out, target, round_times=round_times, announce=announce)
     print(f"{out}: {written.requests:,} requests in the format {target.name}")
-    _tell_skipped(config)
+    _print_left_out(config)
+    if target.constants:
+        constants = ", ".join(f"{name} {text}" for name, text in target.constants.items())
+        print(f"the same for every request of the new file: {constants}")
     if written.rounded:
         tick_ns = target.tick_ns
         print(f"{written.rounded:,} times were rounded down to the clock of the format, {tick_ns} ns")
@@ -131,11 +134,17 @@ def convert(
         )
 
 
-def _tell_skipped(config: PlayedConfig) -> None:
-    """Say how many bad lines were left out."""
+def _print_left_out(config: PlayedConfig) -> None:
+    """Print what the trace tells of its requests and records do not hold, and how many bad lines it has."""
     from ssdgym.workloads.traces.loading import TraceConfig, load_trace
+    from ssdgym.workloads.traces.registry import formats
 
-    skipped = load_trace(config).skipped_lines if isinstance(config, TraceConfig) else 0
+    if not isinstance(config, TraceConfig):
+        return
+    trace = load_trace(config)
+    left_out = ", ".join(["the time of the first request", *formats()[trace.format].unread])
+    print(f"not in the new file: {left_out}")
+    skipped = trace.skipped_lines
     if skipped:
         print(f"{skipped:,} bad line{'s were' if skipped > 1 else ' was'} left out")
 

@@ -12,12 +12,14 @@ from ssdgym.requests import (
     WRITE,
 )
 
-# Imported for the kinds of workload that they register.
+# Imported for the kinds of workload, and the trace formats, that they register.
 from ssdgym.workloads import patterns, tenants  # noqa: F401
 from ssdgym.workloads.base import RequestStream, WorkloadConfig
 from ssdgym.workloads.kinds import workload_kind
 from ssdgym.workloads.load import load_workload
 from ssdgym.workloads.stream import footprint_pages, open_workload
+from ssdgym.workloads.traces import formats  # noqa: F401
+from ssdgym.workloads.traces.registry import register_format
 
 __all__ = [
     "FLUSH",
@@ -34,5 +36,6 @@ __all__ = [
     "footprint_pages",
     "load_workload",
     "open_workload",
+    "register_format",
     "workload_kind",
 ]

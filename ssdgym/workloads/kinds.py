@@ -38,13 +38,7 @@ def workload_kind(model: type[KindT]) -> type[KindT]:
         SsdgymError: another model has that kind.
     """
     name = model.model_fields["kind"].default
-    known = _KINDS.registered(name)
-    # A cell of a notebook that is run again defines the same model anew.
-    is_same = known is not None and (known.__module__, known.__qualname__) == (
-        model.__module__,
-        model.__qualname__,
-    )
-    _KINDS.register(name, model, replace=is_same)
+    _KINDS.register(name, model, origin=f"{model.__module__}.{model.__qualname__}")
     return model
 
 

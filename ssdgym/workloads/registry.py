@@ -22,26 +22,27 @@ class Registry(Generic[ThingT]):
         self._what = what
         self._group = group
         self._things: dict[str, ThingT] = {}
+        self._origins: dict[str, str] = {}
         self._is_complete = False
 
-    def register(self, name: str, thing: ThingT, *, replace: bool = False) -> None:
+    def register(self, name: str, thing: ThingT, *, origin: str) -> None:
         """Make a thing known by a name.
 
         Args:
             name: by which it is looked up.
             thing: what is registered.
-            replace: take the place of another thing of that name.
+            origin: where it is defined; what is defined there again, as in a notebook, takes its place.
 
         Raises:
-            SsdgymError: another thing has the name.
+            SsdgymError: a thing from elsewhere has the name.
         """
-        if not replace and self._things.get(name, thing) is not thing:
+        if self._origins.setdefault(name, origin) != origin:
             raise SsdgymError(f"the {self._what} {name} is registered already; choose another name.")
         self._things[name] = thing
 
-    def registered(self, name: str) -> ThingT | None:
-        """Return the thing of that name, if there is one already; entry points are not loaded for it."""
-        return self._things.get(name)
+    def origin(self, name: str) -> str:
+        """Return where the thing of that name is defined; empty without such a thing."""
+        return self._origins.get(name, "")
 
     def by_name(self) -> dict[str, ThingT]:
         """Return all things, sorted by name."""

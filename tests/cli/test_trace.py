@@ -172,7 +172,11 @@ def test_info__of_real_traces(
 def test_convert__prints_the_file_and_its_requests(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = trace.parent / "new" / "out.csv.zst"
     assert main(["trace", "convert", str(trace), str(out), "--to", "msr"]) == 0
-    assert capsys.readouterr().out == f"{out}: 5 requests in the format msr\n"
+    assert capsys.readouterr().out.splitlines() == [
+        f"{out}: 5 requests in the format msr",
+        "not in the new file: the time of the first request, response",
+        "the same for every request of the new file: response 0",
+    ]
     before, after = info(capsys, trace), info(capsys, out)
     assert {**after, "source": ""} == {**before, "source": ""}
 
@@ -186,6 +190,7 @@ def test_convert__carries_out_transforms_rounds_times_and_says_what_changed(
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
         f"{out}: 3 requests in the format tencent",
+        "not in the new file: the time of the first request, response",
         "2 times were rounded down to the clock of the format, 1000000000 ns",
         "volumes have other names in the new file: hm_0 is 0",
     ]
@@ -198,6 +203,15 @@ def test_convert__says_how_many_bad_lines_were_left_out(
     out = trace.parent / "out.csv"
     assert main(["trace", "convert", str(trace), str(out), "--to", "msr", "--skip-bad", "3"]) == 0
     assert "1 bad line was left out" in capsys.readouterr().out.splitlines()
+
+
+def test_convert__of_a_synthetic_trace_leaves_nothing_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.fio"
+    arguments = ["trace", "convert", "synthetic:hm_0", str(out), "--to", "fio_v3", "--round-times"]
+    assert main([*arguments, "--transform", "head(requests=3)"]) == 0
+    assert "not in the new file" not in capsys.readouterr().out
 
 
 SYNTHETIC = """\

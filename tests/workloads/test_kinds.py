@@ -12,7 +12,7 @@ import pytest
 
 from ssdgym.config.loading import Config
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads import load_workload, open_workload, workload_kind
+from ssdgym.workloads import kinds, load_workload, open_workload, workload_kind
 from ssdgym.workloads.addresses import IntArray
 from ssdgym.workloads.kinds import OfAnyKind
 from ssdgym.workloads.patterns.base import AccessConfig
@@ -49,7 +49,7 @@ class EveryOther:
 '''
 
 USE = """
-from ssdgym.workloads import load_workload, open_workload
+from ssdgym.workloads import kinds, load_workload, open_workload
 
 alone = {"kind": "every_other", "first": 1, "interarrival_ns": 10}
 part = {"kind": "every_other", "first": 1}
@@ -80,7 +80,6 @@ class _Same:
         return np.full(len(sizes), 7)
 
 
-@workload_kind
 class SamePageConfig(AccessConfig):
     kind: Literal["same_page"] = "same_page"
 
@@ -88,7 +87,15 @@ class SamePageConfig(AccessConfig):
         return _Same()
 
 
-def test_decorator__adds_a_kind_to_fields_of_models_defined_before() -> None:
+@pytest.fixture
+def same_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kind that is there for one test."""
+    monkeypatch.setattr(kinds._KINDS, "_things", dict(kinds._KINDS._things))
+    monkeypatch.setattr(kinds._KINDS, "_origins", dict(kinds._KINDS._origins))
+    workload_kind(SamePageConfig)
+
+
+def test_decorator__adds_a_kind_to_fields_of_models_defined_before(same_page: None) -> None:
     part = {"weight": 1, "workload": {"kind": "same_page"}}
     mixed = load_workload({"kind": "mixed", "components": [part]})
     assert isinstance(mixed, MixedConfig)
@@ -98,11 +105,10 @@ def test_decorator__adds_a_kind_to_fields_of_models_defined_before() -> None:
     assert MixedConfig.model_validate_json(mixed.model_dump_json()) == mixed
 
 
-def test_decorator__defined_anew_in_the_same_place_takes_the_place() -> None:
+def test_decorator__defined_anew_in_the_same_place_takes_the_place(same_page: None) -> None:
     again = type("SamePageConfig", (SamePageConfig,), {"__module__": __name__})
     assert workload_kind(again) is again
     assert type(load_workload({"kind": "same_page"})) is again
-    workload_kind(SamePageConfig)
 
 
 def test_decorator__a_kind_of_another_model__refused() -> None:

@@ -19,8 +19,10 @@ from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, file_hash
 from ssdgym.workloads.chunks import CHUNK
 from ssdgym.workloads.records.record import NO_RECORDS, RECORD, Records, Volumes
-from ssdgym.workloads.traces.bad_lines import BadLines
-from ssdgym.workloads.traces.formats.base import TraceFormat, VolumeNumbers
+from ssdgym.workloads.traces.format import TraceFormat
+from ssdgym.workloads.traces.parsing.bad_lines import BadLines
+from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
+from ssdgym.workloads.traces.registry import source_hash
 
 _RECORDS = "records.bin"
 _FACTS = "facts.json"
@@ -95,7 +97,7 @@ def stored(
     Raises:
         SsdgymError: the file cannot be parsed, has no request, or the cache cannot be written.
     """
-    key = _key(content_hash, trace_format.name, skip_bad)
+    key = _key(content_hash, trace_format, skip_bad)
     folder = (cache or cache_folder() / "traces") / key
     if folder.exists():
         known = _open(folder)
@@ -121,11 +123,12 @@ def stored(
     return trace
 
 
-def _key(content_hash: str, format_name: str, skip_bad: int) -> str:
+def _key(content_hash: str, trace_format: TraceFormat, skip_bad: int) -> str:
     """Name of a parsed trace: all that it depends on, the code that parses it included."""
-    digest = hashlib.sha256(f"{content_hash} {format_name} {skip_bad} {pa.__version__}".encode())
+    code = f"{trace_format.name} {source_hash(trace_format)} {pa.__version__}"
+    digest = hashlib.sha256(f"{content_hash} {skip_bad} {code}".encode())
     package = Path(__file__).parent
-    others = [package.parent / "requests.py", package.parent / "records" / "record.py"]
+    others = [package.parents[1] / "requests.py", package.parent / "records" / "record.py"]
     for source in [*sorted(package.glob("**/*.py")), *others]:
         digest.update(source.read_bytes())
     return digest.hexdigest()[:32]

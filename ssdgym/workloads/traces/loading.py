@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, NonNegativeInt
+from pydantic import Field, NonNegativeInt, PlainValidator
+from pydantic_core import PydanticKnownError
 
 from ssdgym.errors import SsdgymError
 from ssdgym.files import file_hash
@@ -14,27 +15,21 @@ from ssdgym.workloads.kinds import workload_kind
 from ssdgym.workloads.records.played import PlayedConfig
 from ssdgym.workloads.traces.cache import StoredRecords, StoredTrace, stored
 from ssdgym.workloads.traces.files import find_trace
-from ssdgym.workloads.traces.formats.registry import format_of
+from ssdgym.workloads.traces.registry import format_names, format_of
 
 Stamp = tuple[int, ...]
 
-FormatName = Literal[
-    "auto",
-    "alibaba",
-    "blkparse",
-    "cloudphysics",
-    "disksim",
-    "fio_v2",
-    "fio_v3",
-    "mqsim",
-    "msr",
-    "msr_no_size",
-    "spc",
-    "ssdsim",
-    "systor17",
-    "tencent",
-    "vscsi",
-]
+
+def _known_format(name: Any) -> Any:
+    """Refuse what is no name of a format, as pydantic refuses what is none of some literals."""
+    names = format_names()
+    if name not in names:
+        *others, last = (repr(known) for known in names)
+        raise PydanticKnownError("literal_error", {"expected": f"{', '.join(others)} or {last}"})
+    return name
+
+
+FormatName = Annotated[str, PlainValidator(_known_format)]
 
 
 @workload_kind
@@ -87,7 +82,7 @@ def load_trace(config: TraceConfig) -> StoredTrace:
     """
     path = find_trace(config.path)
     known = _load(path, file_stamp(path), config.format, config.skip_bad)
-    if not known.folder.exists():  # somebody has emptied the cache meanwhile
+    if not known.folder.exists():  # the cache has been emptied meanwhile
         _load.cache_clear()
         known = _load(path, file_stamp(path), config.format, config.skip_bad)
     return known

@@ -15,9 +15,9 @@ from ssdgym.errors import SsdgymError
 from ssdgym.files import file_hash
 from ssdgym.workloads import READ, WRITE
 from ssdgym.workloads.records.record import RECORD, Records
-from ssdgym.workloads.traces.bad_lines import BadLines
 from ssdgym.workloads.traces.cache import StoredTrace, stored
-from ssdgym.workloads.traces.formats.base import VolumeNumbers
+from ssdgym.workloads.traces.parsing.bad_lines import BadLines
+from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
 
 
 class LinesOfThree:

@@ -18,9 +18,10 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads.traces.bad_lines import BadLines
-from ssdgym.workloads.traces.formats.base import TraceFormat, VolumeNumbers
-from ssdgym.workloads.traces.formats.registry import format_of, recognise
+from ssdgym.workloads.traces.format import TraceFormat
+from ssdgym.workloads.traces.parsing.bad_lines import BadLines
+from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
+from ssdgym.workloads.traces.registry import format_of, recognise
 from tests.reference.traces import FLUSH, LONGEST_LINE_BYTES, READ, TRIM, WRITE, Record, Refused, read
 from tests.workloads.traces.fuzzing import FORMATS, MAGICS, PACKERS, damaged_files, members, valid_file
 

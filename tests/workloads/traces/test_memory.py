@@ -15,7 +15,7 @@ import pytest
 from ssdgym.engine.core.kernel import compile_cache_folder
 from ssdgym.workloads import READ, WRITE
 from ssdgym.workloads.records.record import RECORD, Records, Volumes
-from ssdgym.workloads.traces.convert import writable_format
+from ssdgym.workloads.traces.writing.convert import writable_format
 
 LINES = 20_000_000
 _BLOCK = 500_000

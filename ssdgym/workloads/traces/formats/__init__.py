@@ -1,1 +1,7 @@
-"""Trace formats: what the bytes of each mean, one file per format."""
+"""Trace formats, one file for each or for a family; importing this package registers them."""
+
+import importlib
+import pkgutil
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")

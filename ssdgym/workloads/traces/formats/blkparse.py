@@ -15,12 +15,13 @@ import numpy as np
 
 from ssdgym.requests import FLUSH, READ, TRIM, WRITE
 from ssdgym.workloads.records.record import Records
-from ssdgym.workloads.traces.bad_lines import BadLines
 from ssdgym.workloads.traces.files import line_blocks
-from ssdgym.workloads.traces.formats.base import VolumeNumbers
-from ssdgym.workloads.traces.formats.fields import Malformed, decimal_time_ns, whole
-from ssdgym.workloads.traces.formats.log_lines import BLANK, DIGITS, Row, Rows, read_rows
-from ssdgym.workloads.traces.formats.requests import SECTOR_BYTES, UNKNOWN_OP, Lines, RecordMaker
+from ssdgym.workloads.traces.parsing.bad_lines import BadLines
+from ssdgym.workloads.traces.parsing.fields import Malformed, decimal_time_ns, whole
+from ssdgym.workloads.traces.parsing.lines import SECTOR_BYTES, UNKNOWN_OP, Lines, RecordMaker
+from ssdgym.workloads.traces.parsing.log_lines import BLANK, DIGITS, Row, Rows, read_rows
+from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
+from ssdgym.workloads.traces.registry import register_format
 
 _EVENT = rf"^[ \t]*(?P<volume>[0-9]+,[0-9]+){BLANK}[0-9]+{BLANK}[0-9]+{BLANK}"
 _USUAL = (
@@ -48,6 +49,8 @@ class BlkparseFormat:
     """The text format; see `TraceFormat`."""
 
     name = "blkparse"
+    is_binary = False
+    unread = ("CPU", "sequence number", "process", "events other than issued requests")
 
     def matches(self, start: bytes) -> int:
         """See `TraceFormat`."""
@@ -106,3 +109,5 @@ def _issued(
 
 
 BLKPARSE = BlkparseFormat()
+
+register_format(BLKPARSE)

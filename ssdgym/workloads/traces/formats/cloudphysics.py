@@ -4,9 +4,10 @@ A header, then one request a line: version, time in s, SCSI operation code in he
 first block of 512 bytes.
 """
 
-from ssdgym.workloads.traces.formats.delimited_writing import WritableDelimitedFormat
-from ssdgym.workloads.traces.formats.ops import SCSI_CODES, scsi_op
-from ssdgym.workloads.traces.formats.requests import SECTOR_BYTES
+from ssdgym.workloads.traces.parsing.lines import SECTOR_BYTES
+from ssdgym.workloads.traces.parsing.ops import SCSI_CODES, scsi_op
+from ssdgym.workloads.traces.registry import register_format
+from ssdgym.workloads.traces.writing.delimited import WritableDelimitedFormat
 
 CLOUDPHYSICS = WritableDelimitedFormat(
     name="cloudphysics",
@@ -20,3 +21,5 @@ CLOUDPHYSICS = WritableDelimitedFormat(
     constants={"version": "1"},
     header=b"version,time,op,size,lbn",
 )
+
+register_format(CLOUDPHYSICS)

@@ -6,9 +6,10 @@ offset and length in bytes, time in us.
 """
 
 from ssdgym.requests import READ, WRITE
-from ssdgym.workloads.traces.formats.delimited_writing import WritableDelimitedFormat
-from ssdgym.workloads.traces.formats.ops import R_W, ZERO_READS, named
-from ssdgym.workloads.traces.formats.requests import SECTOR_BYTES
+from ssdgym.workloads.traces.parsing.lines import SECTOR_BYTES
+from ssdgym.workloads.traces.parsing.ops import R_W, ZERO_READS, named
+from ssdgym.workloads.traces.registry import register_format
+from ssdgym.workloads.traces.writing.delimited import WritableDelimitedFormat
 
 TENCENT = WritableDelimitedFormat(
     name="tencent",
@@ -33,3 +34,6 @@ ALIBABA = WritableDelimitedFormat(
     volume_columns=("device",),
     op_texts={READ: "R", WRITE: "W"},
 )
+
+register_format(TENCENT)
+register_format(ALIBABA)

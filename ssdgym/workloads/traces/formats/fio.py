@@ -7,24 +7,25 @@ fio takes no notice of less than 100 us. add, open and close are no requests; sy
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, ClassVar
 
 import numpy as np
 
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import FLUSH, READ, TRIM, WRITE
 from ssdgym.workloads.records.record import Records, Volumes
-from ssdgym.workloads.traces.bad_lines import BadLines
 from ssdgym.workloads.traces.files import line_blocks
-from ssdgym.workloads.traces.formats.base import VolumeNumbers
-from ssdgym.workloads.traces.formats.delimited import behind_header
-from ssdgym.workloads.traces.formats.fields import Malformed, content, text_of, whole
-from ssdgym.workloads.traces.formats.log_lines import BLANK, DIGITS, Row, Rows, read_rows
-from ssdgym.workloads.traces.formats.requests import UNKNOWN_OP, Lines, RecordMaker
-from ssdgym.workloads.traces.formats.writing import Limits, Values, texts_of, values, volume_texts
+from ssdgym.workloads.traces.parsing.bad_lines import BadLines
+from ssdgym.workloads.traces.parsing.delimited import behind_header
+from ssdgym.workloads.traces.parsing.fields import Malformed, content, text_of, whole
+from ssdgym.workloads.traces.parsing.lines import UNKNOWN_OP, Lines, RecordMaker
+from ssdgym.workloads.traces.parsing.log_lines import BLANK, DIGITS, Row, Rows, read_rows
+from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
+from ssdgym.workloads.traces.registry import register_format
+from ssdgym.workloads.traces.writing.values import Limits, Values, texts_of, values, volume_texts
 
 _OPS = {"read": READ, "write": WRITE, "trim": TRIM, "sync": FLUSH, "datasync": FLUSH}
 _TEXTS = {READ: "read", WRITE: "write", TRIM: "trim", FLUSH: "sync"}
@@ -38,6 +39,9 @@ class FioFormat:
     """One version of the log; see `TraceFormat`."""
 
     version: int
+    is_binary: ClassVar[bool] = False
+    unread: ClassVar[tuple[str, ...]] = ()
+    constants: ClassVar[Mapping[str, str]] = {}
 
     @property
     def name(self) -> str:
@@ -173,3 +177,6 @@ def _written(block: Values, names: np.ndarray) -> np.ndarray:
 
 FIO_V2 = FioFormat(2)
 FIO_V3 = FioFormat(3)
+
+register_format(FIO_V2)
+register_format(FIO_V3)

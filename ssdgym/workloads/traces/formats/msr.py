@@ -5,9 +5,10 @@ bytes, response time (100 ns).
 """
 
 from ssdgym.requests import READ, WRITE
-from ssdgym.workloads.traces.formats.delimited import DelimitedFormat
-from ssdgym.workloads.traces.formats.delimited_writing import WritableDelimitedFormat
-from ssdgym.workloads.traces.formats.ops import READ_WRITE, named
+from ssdgym.workloads.traces.parsing.delimited import DelimitedFormat
+from ssdgym.workloads.traces.parsing.ops import READ_WRITE, named
+from ssdgym.workloads.traces.registry import register_format
+from ssdgym.workloads.traces.writing.delimited import WritableDelimitedFormat
 
 MSR = WritableDelimitedFormat(
     name="msr",
@@ -34,3 +35,6 @@ MSR_NO_SIZE = DelimitedFormat(
     size_unit=1,
     fixed_size=4096,
 )
+
+register_format(MSR)
+register_format(MSR_NO_SIZE)

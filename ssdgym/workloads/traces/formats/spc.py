@@ -5,9 +5,10 @@ time in s; optional fields may follow.
 """
 
 from ssdgym.requests import READ, WRITE
-from ssdgym.workloads.traces.formats.delimited_writing import WritableDelimitedFormat
-from ssdgym.workloads.traces.formats.ops import R_W, named
-from ssdgym.workloads.traces.formats.requests import SECTOR_BYTES
+from ssdgym.workloads.traces.parsing.lines import SECTOR_BYTES
+from ssdgym.workloads.traces.parsing.ops import R_W, named
+from ssdgym.workloads.traces.registry import register_format
+from ssdgym.workloads.traces.writing.delimited import WritableDelimitedFormat
 
 SPC = WritableDelimitedFormat(
     name="spc",
@@ -21,3 +22,5 @@ SPC = WritableDelimitedFormat(
     has_more=True,
     op_texts={READ: "r", WRITE: "w"},
 )
+
+register_format(SPC)

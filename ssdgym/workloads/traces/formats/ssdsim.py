@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 
 from ssdgym.requests import READ, WRITE
-from ssdgym.workloads.traces.formats.delimited_writing import WritableDelimitedFormat
-from ssdgym.workloads.traces.formats.ops import ZERO_WRITES, flag_op, named
-from ssdgym.workloads.traces.formats.requests import SECTOR_BYTES
+from ssdgym.workloads.traces.parsing.lines import SECTOR_BYTES
+from ssdgym.workloads.traces.parsing.ops import ZERO_WRITES, flag_op, named
+from ssdgym.workloads.traces.registry import register_format
+from ssdgym.workloads.traces.writing.delimited import WritableDelimitedFormat
 
 _TEXTS = {READ: "1", WRITE: "0"}
 _COLUMNS = ("time", "device", "offset", "size", "op")
@@ -49,3 +50,6 @@ DISKSIM = WritableDelimitedFormat(
     # Without a decimal point it would be an SSDsim trace in other units.
     sniffed=_has_decimal_time,
 )
+
+register_format(SSDSIM, aliases=("mqsim",))
+register_format(DISKSIM)

@@ -4,8 +4,9 @@ A header, then one request a line: time and response time in s, R or W, LUN, off
 """
 
 from ssdgym.requests import READ, WRITE
-from ssdgym.workloads.traces.formats.delimited_writing import WritableDelimitedFormat
-from ssdgym.workloads.traces.formats.ops import R_W, named
+from ssdgym.workloads.traces.parsing.ops import R_W, named
+from ssdgym.workloads.traces.registry import register_format
+from ssdgym.workloads.traces.writing.delimited import WritableDelimitedFormat
 
 SYSTOR17 = WritableDelimitedFormat(
     name="systor17",
@@ -20,3 +21,5 @@ SYSTOR17 = WritableDelimitedFormat(
     constants={"response": "0"},
     header=b"Timestamp,Response,IOType,LUN,Offset,Size",
 )
+
+register_format(SYSTOR17)

@@ -6,7 +6,7 @@ Little endian, without a header. The high byte of each record's version tells th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
@@ -14,18 +14,19 @@ import numpy as np
 
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads.records.record import Records, Volumes
-from ssdgym.workloads.traces.bad_lines import BadLines
-from ssdgym.workloads.traces.formats.base import VolumeNumbers
-from ssdgym.workloads.traces.formats.ops import SCSI, SCSI_CODES
-from ssdgym.workloads.traces.formats.requests import (
+from ssdgym.workloads.traces.parsing.bad_lines import BadLines
+from ssdgym.workloads.traces.parsing.lines import (
     SECTOR_BYTES,
     TEN_YEARS_NS,
     UNKNOWN_OP,
     Lines,
     RecordMaker,
 )
-from ssdgym.workloads.traces.formats.writing import Limits, texts_of, values
+from ssdgym.workloads.traces.parsing.ops import SCSI, SCSI_CODES
+from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
+from ssdgym.workloads.traces.registry import register_format
 from ssdgym.workloads.traces.unpacking import unpacked
+from ssdgym.workloads.traces.writing.values import Limits, texts_of, values
 
 #: The layouts by version.
 LAYOUTS = {
@@ -61,7 +62,9 @@ class VscsiFormat:
     """The binary format; see `TraceFormat`."""
 
     name = "vscsi"
-
+    is_binary = True
+    unread = ("serial", "segments", "version", "response")
+    constants: Mapping[str, str] = {"segments": "0", "version": "1"}
     tick_ns = 1000
 
     def write(self, file: IO[bytes], blocks: Iterable[Records], volumes: Volumes) -> None:
@@ -156,3 +159,5 @@ def _lines(records: np.ndarray, version: int, first: int) -> Lines:
 
 
 VSCSI = VscsiFormat()
+
+register_format(VSCSI)

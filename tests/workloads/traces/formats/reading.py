@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads.traces.bad_lines import BadLines
-from ssdgym.workloads.traces.formats.base import VolumeNumbers
-from ssdgym.workloads.traces.formats.registry import format_of
+from ssdgym.workloads.traces.parsing.bad_lines import BadLines
+from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
+from ssdgym.workloads.traces.registry import format_of
 
 #: Time in ns, offset and size in bytes, name of the volume, operation.
 Row = tuple[int, int, int, str, int]

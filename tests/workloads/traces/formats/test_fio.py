@@ -9,7 +9,7 @@ import pytest
 
 from ssdgym.workloads import FLUSH, READ, TRIM, WRITE
 from ssdgym.workloads.records.record import RECORD, Volumes
-from ssdgym.workloads.traces.convert import writable_format
+from ssdgym.workloads.traces.writing.convert import writable_format
 from tests.workloads.traces.formats.reading import failure, read, write_lines
 
 V2, V3 = "fio version 2 iolog", "fio version 3 iolog"

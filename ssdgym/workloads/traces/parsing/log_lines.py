@@ -4,29 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ssdgym.workloads.traces.formats.fields import Malformed
-from ssdgym.workloads.traces.formats.requests import BadLine, IntArray, Lines, WholeArray
+from ssdgym.workloads.traces.parsing.fields import Malformed
+from ssdgym.workloads.traces.parsing.lines import BadLine, IntArray, Lines, Row, WholeArray
 
 #: A blank, and digits of a number that surely fits 64 bits, in such expressions.
 BLANK = r"[ \t]+"
 DIGITS = r"[0-9]{1,18}"
-
-
-class Row(NamedTuple):
-    """What one line says: an action on a range of a volume. Numbers are as the line has them."""
-
-    time: int
-    action: str
-    offset: int
-    size: int
-    volume: str
 
 
 @dataclass(frozen=True)
@@ -36,7 +25,7 @@ class Rows:
     Attributes:
         number: line numbers.
         time, offset, size: as in `Row`.
-        action, volume: the different texts, and the index of each row's.
+        action, volume: the different texts, and the index of each row's; the action is what becomes an op.
         malformed: lines of no known shape.
     """
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +14,9 @@ import pyarrow.csv
 
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads.records.record import Records
-from ssdgym.workloads.traces.bad_lines import BadLines
 from ssdgym.workloads.traces.files import BYTE_ORDER_MARK, count_lines, line_blocks
-from ssdgym.workloads.traces.formats.base import VolumeNumbers
-from ssdgym.workloads.traces.formats.fields import (
+from ssdgym.workloads.traces.parsing.bad_lines import BadLines
+from ssdgym.workloads.traces.parsing.fields import (
     Malformed,
     content,
     decimal_time_ns,
@@ -24,10 +24,8 @@ from ssdgym.workloads.traces.formats.fields import (
     text_of,
     whole,
 )
-from ssdgym.workloads.traces.formats.requests import UNKNOWN_OP, BadLine, IntArray, Lines, RecordMaker
-
-#: One line, read by hand: time in ns, op text, offset, size, volume.
-_Row = tuple[int, str, int, int, str]
+from ssdgym.workloads.traces.parsing.lines import UNKNOWN_OP, BadLine, IntArray, Lines, RecordMaker, Row
+from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class DelimitedFormat:
         size_unit: bytes per unit of ``size``.
         volume_columns: together, joined by ``_``, they name the volume; none: there is one, called ``0``.
         fixed_size: size of every request, for a format that has no ``size``.
-        separator: ``,`` or a blank; in place of a blank there may be several, and tabs.
+        separator: one character, `,`, `;` or a blank; in place of a blank there may be several, and tabs.
         header: the first line, if the format has one; it is recognised in any case.
         has_more: further columns may follow.
         sniffed: what else the first lines must be like to be recognised.
@@ -64,6 +62,15 @@ class DelimitedFormat:
     header: bytes | None = None
     has_more: bool = False
     sniffed: Callable[[bytes], bool] = lambda start: True
+
+    is_binary: ClassVar[bool] = False
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """See `TraceFormat`."""
+        read = {"time", "op", "offset", "size", *self.volume_columns}
+        more = ("further columns",) if self.has_more else ()
+        return (*(name for name in self.columns if name not in read), *more)
 
     @property
     def tick_ns(self) -> int:
@@ -94,10 +101,10 @@ class DelimitedFormat:
 
     def _fits(self, line: bytes) -> bool:
         try:
-            _, op, *_ = self._row(line.removesuffix(b"\r"))
+            row = self._row(line.removesuffix(b"\r"))
         except Malformed:
             return False
-        return self.op_of(op.lower()) != UNKNOWN_OP
+        return self.op_of(row.op.lower()) != UNKNOWN_OP
 
     def _lines(self, first_line: int, block: bytes) -> Lines:
         # On decimals with an exponent far below zero pyarrow reads beyond its tables, and the process dies.
@@ -114,8 +121,9 @@ class DelimitedFormat:
     def _table(self, block: bytes) -> pa.Table:
         if self.separator == " ":
             block = _with_single_blanks(block)
-        if self.has_more and block.count(b",") != (len(self.columns) - 1) * count_lines(block):
-            kept = rb"(?m)^([^,\n]*(?:,[^,\n]*){%d}),[^\n]*$" % (len(self.columns) - 1)
+        mark, marks = self.separator.encode(), len(self.columns) - 1
+        if self.has_more and block.count(mark) != marks * count_lines(block):
+            kept = rb"(?m)^([^%b\n]*(?:%b[^%b\n]*){%d})%b[^\n]*$" % (mark, mark, mark, marks, mark)
             block = re.sub(kept, rb"\1", block)
         text = pa.dictionary(pa.int32(), pa.string())
         time = pa.decimal128(38, self.time_decimals) if self.time_decimals else pa.int64()
@@ -175,7 +183,7 @@ class DelimitedFormat:
         return np.array([self.op_of(text.lower()) for text in texts], np.uint8)
 
     def _by_hand(self, first_line: int, block: bytes) -> Lines:
-        rows: list[_Row] = []
+        rows: list[Row] = []
         numbers: list[int] = []
         malformed: list[BadLine] = []
         for number, line in enumerate(block.split(b"\n")[:-1], first_line):
@@ -201,14 +209,14 @@ class DelimitedFormat:
             malformed=malformed,
         )
 
-    def _row(self, line: bytes) -> _Row:
+    def _row(self, line: bytes) -> Row:
         if b"\0" in line:
             raise Malformed("holds a NUL")
-        if self.separator == ",":
-            fields = [field.strip(b" \t") for field in line.split(b",")]
-        else:
+        if self.separator == " ":
             fields = line.replace(b"\t", b" ").split(b" ")
             fields = [field for field in fields if field]
+        else:
+            fields = [field.strip(b" \t") for field in line.split(self.separator.encode())]
         wanted = len(self.columns)
         if len(fields) != wanted and not (self.has_more and len(fields) > wanted):
             plural = "" if len(fields) == 1 else "s"
@@ -219,7 +227,7 @@ class DelimitedFormat:
         offset = whole(named["offset"], "offset")
         size = whole(named["size"], "size") if self.fixed_size is None else self.fixed_size
         names = [text_of(named[column], column) for column in self.volume_columns]
-        return time_ns, op, offset, size, "_".join(names) if names else "0"
+        return Row(time_ns, op, offset, size, "_".join(names) if names else "0")
 
     def _time_ns(self, field: bytes) -> int:
         """Return the time in whole ns, rounded down."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import FLUSH, OP_NAMES
 from ssdgym.workloads.records.record import Records, Volumes
-from ssdgym.workloads.traces.formats.requests import TEN_YEARS_NS
+from ssdgym.workloads.traces.parsing.lines import TEN_YEARS_NS
 
 IntArray = npt.NDArray[np.int64]
 

@@ -8,12 +8,13 @@ from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from ssdgym.workloads.records.record import Records, Volumes
-from ssdgym.workloads.traces.formats.delimited import DelimitedFormat
-from ssdgym.workloads.traces.formats.requests import IntArray
-from ssdgym.workloads.traces.formats.writing import Limits, Values, texts_of, values, volume_texts
+from ssdgym.workloads.traces.parsing.delimited import DelimitedFormat
+from ssdgym.workloads.traces.parsing.lines import IntArray
+from ssdgym.workloads.traces.writing.values import Limits, Values, texts_of, values, volume_texts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +80,13 @@ def _host_and_disk(name: str) -> tuple[str, str]:
 
 
 def _decimals(ticks: IntArray, places: int) -> pa.Array:
-    """Return whole numbers as decimals, the last digits behind the point."""
-    words = np.stack([ticks, ticks >> 63], axis=1)
-    return pa.Array.from_buffers(pa.decimal128(38, places), len(ticks), [None, pa.py_buffer(words.tobytes())])
+    """Return the text of whole numbers whose last `places` digits are behind the point.
+
+    The decimals of pyarrow would be written with an exponent, as in 0E-9, where they are small.
+    """
+    whole, fraction = np.divmod(np.abs(ticks), 10**places)
+    sign = pa.array(np.where(ticks < 0, "-", ""))
+    digits = pc.utf8_lpad(pc.cast(pa.array(fraction), pa.string()), places, "0")
+    return pc.binary_join_element_wise(
+        pc.binary_join_element_wise(sign, pc.cast(pa.array(whole), pa.string()), ""), digits, "."
+    )

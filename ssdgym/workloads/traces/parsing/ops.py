@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from ssdgym.requests import FLUSH, READ, TRIM, WRITE
-from ssdgym.workloads.traces.formats.requests import UNKNOWN_OP
+from ssdgym.workloads.traces.parsing.lines import UNKNOWN_OP
 
 READ_WRITE = {"read": READ, "write": WRITE}
 R_W = {"r": READ, "w": WRITE}

@@ -10,9 +10,9 @@ from ssdgym.errors import SsdgymError
 from ssdgym.workloads import READ, TRIM, WRITE
 from ssdgym.workloads.records.record import Records, Volumes
 from ssdgym.workloads.traces.cache import StoredTrace
-from ssdgym.workloads.traces.convert import WRITABLE, Conversion, convert, writable_format
-from ssdgym.workloads.traces.formats.registry import FORMATS
 from ssdgym.workloads.traces.loading import TraceConfig, load_trace
+from ssdgym.workloads.traces.registry import formats
+from ssdgym.workloads.traces.writing.convert import Conversion, convert, writable_format, writable_names
 from tests.workloads.records.sources import PAGE, ArraySource, make_records
 
 SECOND = 10**9
@@ -24,6 +24,7 @@ PLAIN = make_records(
 )
 MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
 
+WRITABLE = writable_names()
 each_format = pytest.mark.parametrize("name", WRITABLE)
 
 
@@ -138,8 +139,20 @@ def test_a_format_that_cannot_be_written__is_refused_with_those_that_can(name: s
 
 
 def test_all_formats_but_two_can_be_written() -> None:
-    assert set(FORMATS) - set(WRITABLE) == {"blkparse", "msr_no_size"}
+    assert set(formats()) - set(WRITABLE) == {"blkparse", "msr_no_size"}
 
 
 def test_another_name_for_a_format__does_as_well() -> None:
     assert writable_format("mqsim") is writable_format("ssdsim")
+
+
+@pytest.mark.parametrize(("name", "column"), [("spc", 4), ("systor17", 0), ("cloudphysics", 1)])
+def test_decimal_times__have_no_exponent(name: str, column: int, tmp_path: Path) -> None:
+    records = make_records(
+        [(time, 0, PAGE, 0, WRITE) for time in (0, 1, 999, 12 * SECOND + 5, -(SECOND + 1))]
+    )
+    write(records, tmp_path / "out", name)
+    lines = (tmp_path / "out").read_text().splitlines()[-5:]
+    times = [line.split(",")[column] for line in lines]
+    assert times == ["0.000000000", "0.000000001", "0.000000999", "12.000000005", "-1.000000001"]
+    assert read(tmp_path / "out", name) == records.tolist()

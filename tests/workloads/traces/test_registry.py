@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import WRITE
-from ssdgym.workloads.traces.formats.registry import ALIASES, FORMATS, format_of, recognise
 from ssdgym.workloads.traces.loading import TraceConfig
+from ssdgym.workloads.traces.registry import format_names, format_of, formats, recognise
 from tests.workloads.traces.formats.reading import failure, read, write_lines
 
 
-def test_the_configuration_knows_every_format() -> None:
-    names = get_args(TraceConfig.model_fields["format"].annotation)
-    assert set(names) == {"auto", *FORMATS, *ALIASES}
+def test_the_configuration_knows_every_format(tmp_path: Path) -> None:
+    assert {"auto", "mqsim", *formats()} == set(format_names())
+    for name in format_names():
+        assert TraceConfig(path=tmp_path, format=name).format == name
 
 
 def test_a_named_format_is_not_recognised_but_believed(tmp_path: Path) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ssdgym.requests import FLUSH
 from ssdgym.workloads.records.record import LARGEST_END_BYTES, LARGEST_SIZE_BYTES, RECORD, Records
-from ssdgym.workloads.traces.bad_lines import BadLines
-from ssdgym.workloads.traces.formats.base import VolumeNumbers
+from ssdgym.workloads.traces.parsing.bad_lines import BadLines
+from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
 
 #: The op of a line that names none of the format's.
 UNKNOWN_OP = 255
@@ -26,6 +27,16 @@ WholeArray = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 BadLine = tuple[int, str]
 #: Which rows are wrong, shape (rows,), and why, with {} for the value; and the values.
 _Check = tuple[npt.NDArray[np.bool_], str, npt.NDArray[np.generic]]
+
+
+class Row(NamedTuple):
+    """What one line says, numbers as the line has them, or the time in ns."""
+
+    time: int
+    op: str
+    offset: int
+    size: int
+    volume: str
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,11 @@ import numpy as np
 from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
 from ssdgym.workloads.records.record import Records, RecordSource
-from ssdgym.workloads.traces.bad_lines import BadLines
-from ssdgym.workloads.traces.formats.base import VolumeNumbers, WritableFormat
-from ssdgym.workloads.traces.formats.registry import ALIASES, FORMATS
+from ssdgym.workloads.traces.format import WritableFormat
+from ssdgym.workloads.traces.parsing.bad_lines import BadLines
+from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
+from ssdgym.workloads.traces.registry import format_called, formats
 from ssdgym.workloads.traces.unpacking import zstd
-
-#: Names of the formats that can be written.
-WRITABLE = tuple(name for name, known in FORMATS.items() if hasattr(known, "write"))
 
 
 @dataclass(frozen=True)
@@ -40,16 +38,21 @@ class Conversion:
     renamed: dict[str, str]
 
 
+def writable_names() -> list[str]:
+    """Return the names of the formats that can be written."""
+    return [name for name, known in formats().items() if hasattr(known, "write")]
+
+
 def writable_format(name: str) -> WritableFormat:
     """Return the format of that name.
 
     Raises:
         SsdgymError: there is none, or it can only be read.
     """
-    found = FORMATS.get(ALIASES.get(name, name))
-    if found is None or found.name not in WRITABLE:
+    found = format_called(name)
+    if found is None or found.name not in writable_names():
         problem = "is no trace format" if found is None else "can be read but not written"
-        raise SsdgymError(f"the format '{name}' {problem}; write one of {', '.join(WRITABLE)}.")
+        raise SsdgymError(f"the format '{name}' {problem}; write one of {', '.join(writable_names())}.")
     return cast(WritableFormat, found)
 
 

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import FLUSH, READ, TRIM, WRITE
 from ssdgym.workloads.records.record import RECORD, Records, Volumes
-from ssdgym.workloads.traces.bad_lines import BadLines
-from ssdgym.workloads.traces.convert import WRITABLE, writable_format
-from ssdgym.workloads.traces.formats.base import VolumeNumbers
+from ssdgym.workloads.traces.parsing.bad_lines import BadLines
+from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
+from ssdgym.workloads.traces.writing.convert import writable_format, writable_names
 
 YEAR_NS = 365 * 86_400 * 10**9
+WRITABLE = writable_names()
 OPS = dict.fromkeys(WRITABLE, (READ, WRITE)) | dict.fromkeys(
     ("cloudphysics", "vscsi", "fio_v2", "fio_v3"), (READ, WRITE, TRIM, FLUSH)
 )
