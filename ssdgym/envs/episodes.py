@@ -12,29 +12,21 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, with_ftl
-from ssdgym.engine.core import status as codes
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
-from ssdgym.engine.entries import first_invalid_action, loop_addresses, observe_batch, step_batch
-from ssdgym.engine.erase.features import CANDIDATE_COLUMNS, CONTEXT_COLUMNS, View
+from ssdgym.envs.batch import CHUNK, Batch
 from ssdgym.envs.rewards import Reward
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import Policy, get_policy, new_choice
+from ssdgym.policy import Policy, get_policy
 from ssdgym.policy.names import parse_policy
-from ssdgym.requests import REQUEST
 from ssdgym.simulator import Recording, Simulator
-from ssdgym.simulator.build import make_state
-from ssdgym.simulator.metrics import metrics_of
-from ssdgym.simulator.simulator import failure, is_whole, reset_metrics, start_input
-from ssdgym.simulator.snapshot import copy_device, restore_device
+from ssdgym.simulator.simulator import is_whole
+from ssdgym.simulator.snapshot import copy_device
 from ssdgym.workloads.base import RequestStream
 from ssdgym.workloads.load import load_workload
 from ssdgym.workloads.records.played import PlayedConfig
 from ssdgym.workloads.stream import open_workload
 
 DEFAULT_PROPOSERS = ("greedy", "cost_benefit", "fifo", "windowed_greedy", "d_choices", "random")
-#: Requests of a device's input held at a time.
-_ROW = 2048
 #: Host pages of an episode are fewer than this.
 _LONGEST_EPISODE = 2**62
 #: Most candidates when all erase sets of a plane are listed.
@@ -78,22 +70,17 @@ class Episodes:
         _check_workloads(self.workloads)
         self.policies = [get_policy(name) for name in options.proposers]
         _check_proposers(self.policies, pool)
-        self._addresses = self._locate_policies()
-        self._parameters = np.stack([policy.vector for policy in self.policies])
-        self._choice = new_choice()
-        self.every = options.candidates == "all"
-        self.candidates = _places(pool) if self.every else int(options.candidates)
+        list_all = options.candidates == "all"
+        self.candidates = _places(pool) if list_all else int(options.candidates)
         timed = any(device.ftl.timing == "event" for device in pool)
         kept = min(4 * options.horizon, Recording.latencies)
         recording = Recording(kept, 1024) if timed else Recording(1, 1)
-        self.state: State = make_state(self.devices, [0] * count, recording)
-        self._loops = loop_addresses(self.state)
+        self.batch = Batch(
+            self.devices, self.policies, self.candidates, list_all, options.most_blocks, recording
+        )
+        self.state, self.view, self.status = self.batch.state, self.batch.view, self.batch.status
         self.reward = Reward(self.devices, options.objective)
         self._check_pace()
-        self.view = _buffers(count, self.candidates, len(self.policies))
-        self.status = np.zeros(count, np.int64)
-        self._requests = np.zeros((count, _ROW), REQUEST)
-        self._counts = np.zeros(count, np.int64)
         self._actions = np.full(count, -1, np.int64)
         self._streams: list[RequestStream | None] = [None] * count
         #: Seed that repeats the episode of each device.
@@ -118,18 +105,6 @@ class Episodes:
                 "all arrive at once; set ftl.queue_depth (a closed loop) or the workload's interarrival_ns."
             )
 
-    def _locate_policies(self) -> np.ndarray:
-        """Addresses of the proposers' machine code in this process, shape (n,) int64."""
-        return np.array([policy.address for policy in self.policies], np.int64)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_addresses", "_loops")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._addresses = self._locate_policies()  # elsewhere in another process
-        self._loops = loop_addresses(self.state)
-
     # -- episodes
 
     def start(self, which: Sequence[int], seeds: Sequence[int]) -> None:
@@ -146,8 +121,7 @@ class Episodes:
 
     def _restore(self, i: int, seed: int) -> None:
         number = self._draw_workload(seed)
-        restore_device(self.state, i, self._aged_device(i, number))
-        self.state.params["seed"][i] = seed % 2**64
+        self.batch.place(i, self._aged_device(i, number), seed)
         device = self.devices[i]
         self._streams[i] = open_workload(
             self.workloads[number],
@@ -158,9 +132,7 @@ class Episodes:
         self.seeds[i] = seed
         self._settling[i] = self.options.settling > 0
         self.over[i] = False
-        self._set_horizon(i, self.options.settling or self.options.horizon)
-        self._counts[i] = 0
-        start_input(self.state, i)
+        self.batch.set_horizon(i, self.options.settling or self.options.horizon)
         self.reward.start(self.state, i)
 
     def _draw_workload(self, seed: int) -> int:
@@ -178,10 +150,6 @@ class Episodes:
             sim.age(self.workloads[number], seed=self.options.ageing_seed)
             self._aged[key] = copy_device(sim.state, 0)
         return self._aged[key]
-
-    def _set_horizon(self, i: int, host_pages: int) -> None:
-        control = self.state.control[i, 0]
-        control["horizon"] = control["admitted_pages"] + host_pages
 
     # -- stepping
 
@@ -204,7 +172,7 @@ class Episodes:
                 f"give one for each of the {len(self.status)} environments."
             )
         self._actions[:] = actions
-        i = first_invalid_action(self.view.mask, self._actions)
+        i = self.batch.first_invalid(self._actions)
         if i >= 0:
             allowed = np.flatnonzero(self.view.mask[i]).tolist()
             raise SsdgymError(
@@ -228,29 +196,9 @@ class Episodes:
     def _run(self, which: np.ndarray, actions: np.ndarray) -> None:
         """Advance devices to their next decision or to the end of their episode."""
         while True:
-            others = step_batch(
-                self.state,
-                which,
-                actions,
-                self._requests,
-                self._counts,
-                self._loops,
-                self.every,
-                self.options.most_blocks,
-                self._addresses,
-                self._parameters,
-                self._choice,
-                self.view,
-                self.status,
-            )
-            if not others:
+            if not self.batch.step(which, actions):
                 return
-            status = self.status[which]
-            if (status < 0).any():
-                i = int(which[np.argmax(status < 0)])
-                raise failure(int(self.status[i]), self.devices[i], "the agent's")
-            ended = which[status == codes.HORIZON]
-            hungry = which[status == codes.INPUT_ENDED]
+            hungry, ended = self.batch.stopped(which)
             which = np.concatenate([hungry, ended[[self._end_settling(i) for i in ended]]])
             if not len(which):
                 return
@@ -264,8 +212,8 @@ class Episodes:
             self.over[i] = True
             return False
         self._settling[i] = False
-        reset_metrics(self.state, i)
-        self._set_horizon(i, self.options.horizon)
+        self.batch.reset_metrics(i)
+        self.batch.set_horizon(i, self.options.horizon)
         self.reward.start(self.state, i)
         return True
 
@@ -273,44 +221,23 @@ class Episodes:
         """The next chunk of a device's workload."""
         stream = self._streams[i]
         assert stream is not None, "an episode has been started"
-        chunk = stream.next(_ROW)
+        chunk = stream.next(CHUNK)
         if not len(chunk):
             raise SsdgymError(
                 f"workload {self.options.workload!r} ended before the episode's {self.options.horizon} host "
                 "pages were written; give it more requests or loops, or shorten the horizon."
             )
-        self._requests[i, : len(chunk)] = chunk
-        self._counts[i] = len(chunk)
-        start_input(self.state, i)
+        self.batch.feed(i, chunk)
 
     # -- looking
 
     def metrics(self, i: int) -> dict[str, Any]:
         """The metrics of device ``i`` since its measured part began."""
-        return metrics_of(self.state, i, self.devices[i])
+        return self.batch.metrics(i)
 
     def observe_again(self) -> None:
         """Write the view anew. Observing is pure, so this changes nothing."""
-        observe_batch(
-            self.state,
-            self._all,
-            self.every,
-            self.options.most_blocks,
-            self._addresses,
-            self._parameters,
-            self._choice,
-            self.view,
-        )
-
-
-def _buffers(count: int, candidates: int, proposers: int) -> View:
-    return View(
-        sets=np.zeros((count, candidates, MAX_PAIRS), ERASE_PAIR),
-        features=np.zeros((count, candidates, CANDIDATE_COLUMNS), np.float32),
-        mask=np.zeros((count, candidates), np.int8),
-        context=np.zeros((count, CONTEXT_COLUMNS), np.float32),
-        proposed=np.full((count, proposers), -1, np.int32),
-    )
+        self.batch.observe()
 
 
 def _places(devices: list[DeviceConfig]) -> int:

@@ -1,0 +1,183 @@
+"""Devices of one FTL family, stepped together in one compiled call.
+
+No other module of the environments calls the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.core.family import State
+from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
+from ssdgym.engine.core.status import HORIZON, INPUT_ENDED
+from ssdgym.engine.entries import first_invalid_action, loop_addresses, observe_batch, step_batch
+from ssdgym.engine.erase.features import CANDIDATE_COLUMNS, CONTEXT_COLUMNS, View
+from ssdgym.errors import SsdgymError
+from ssdgym.policy import Policy, new_choice
+from ssdgym.requests import REQUEST
+from ssdgym.simulator import Recording
+from ssdgym.simulator.build import make_state
+from ssdgym.simulator.metrics import metrics_of
+from ssdgym.simulator.simulator import failure, reset_metrics, start_input
+from ssdgym.simulator.snapshot import restore_device
+
+#: Requests of a device's input held at a time.
+CHUNK = 2048
+
+
+class Batch:
+    """Devices whose ERASE decisions are taken outside; those of one family share a state.
+
+    Args:
+        devices: their configurations.
+        proposers: policies whose picks are always among the candidates.
+        candidates: how many a decision has at most.
+        list_all: list all erase sets of a plane at fixed places, in place of a selection.
+        most_blocks: most blocks of a candidate that no proposer picked.
+        recording: how many latencies each device keeps.
+
+    Attributes:
+        state: the devices.
+        view: the observations, the device as first axis; written again by every call.
+        status: int64 (n,), why each device stopped: a decision, `HORIZON`, `INPUT_ENDED`, or an error.
+    """
+
+    def __init__(
+        self,
+        devices: Sequence[DeviceConfig],
+        proposers: Sequence[Policy],
+        candidates: int,
+        list_all: bool,
+        most_blocks: int,
+        recording: Recording,
+    ) -> None:
+        count = len(devices)
+        self.devices = devices
+        self.state: State = make_state(devices, [0] * count, recording)
+        self.view = _buffers(count, candidates, len(proposers))
+        self.status = np.zeros(count, np.int64)
+        self._proposers = proposers
+        self._list_all = list_all
+        self._most_blocks = most_blocks
+        self._parameters = np.stack([policy.vector for policy in proposers])
+        self._choice = new_choice()
+        self._requests = np.zeros((count, CHUNK), REQUEST)
+        self._counts = np.zeros(count, np.int64)
+        self._all = np.arange(count)
+        self._locate()
+
+    def _locate(self) -> None:
+        """Look up the machine code, which is elsewhere in every process."""
+        self._addresses = np.array([policy.address for policy in self._proposers], np.int64)
+        self._loops = loop_addresses(self.state)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the addresses of machine code behind."""
+        return {name: value for name, value in vars(self).items() if name not in ("_addresses", "_loops")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the attributes in this process."""
+        vars(self).update(state)
+        self._locate()
+
+    # -- all devices
+
+    def step(self, which: np.ndarray, actions: np.ndarray) -> int:
+        """Carry out decisions and run to the next ones.
+
+        Args:
+            which: int64 (m,), devices.
+            actions: int64 (n,), chosen candidate of every device; -1 leaves its decision due.
+
+        Returns:
+            How many devices of `which` do not wait for a decision now.
+        """
+        return step_batch(
+            self.state,
+            which,
+            actions,
+            self._requests,
+            self._counts,
+            self._loops,
+            self._list_all,
+            self._most_blocks,
+            self._addresses,
+            self._parameters,
+            self._choice,
+            self.view,
+            self.status,
+        )
+
+    def observe(self) -> None:
+        """Write the view again. Observing is pure, so this changes nothing."""
+        observe_batch(
+            self.state,
+            self._all,
+            self._list_all,
+            self._most_blocks,
+            self._addresses,
+            self._parameters,
+            self._choice,
+            self.view,
+        )
+
+    def first_invalid(self, actions: np.ndarray) -> int:
+        """Return the first device whose action (of int64 (n,)) is no valid candidate, or -1."""
+        return first_invalid_action(self.view.mask, actions)
+
+    def stopped(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return which of some devices need input, and which have reached their horizon.
+
+        Raises:
+            SsdgymError: one of them has failed.
+        """
+        status = self.status[which]
+        if (status < 0).any():
+            i = int(which[np.argmax(status < 0)])
+            raise self._failure(i)
+        return which[status == INPUT_ENDED], which[status == HORIZON]
+
+    def _failure(self, i: int) -> SsdgymError:
+        return failure(int(self.status[i]), self.devices[i], "the agent's")
+
+    # -- one device
+
+    def place(self, i: int, saved: State, seed: int) -> None:
+        """Make device `i` the saved one, without input, with draws of its own."""
+        restore_device(self.state, i, saved)
+        self.state.params["seed"][i] = seed % 2**64
+        self._counts[i] = 0
+        start_input(self.state, i)
+
+    def feed(self, i: int, requests: np.ndarray) -> None:
+        """Make `requests`, at most `CHUNK` of them, the input of device `i`."""
+        self._requests[i, : len(requests)] = requests
+        self._counts[i] = len(requests)
+        start_input(self.state, i)
+
+    def set_horizon(self, i: int, host_pages: int) -> None:
+        """Stop device `i` once so many more host pages have been admitted."""
+        control = self.state.control[i, 0]
+        control["horizon"] = control["admitted_pages"] + host_pages
+
+    def reset_metrics(self, i: int) -> None:
+        """Count anew in device `i`."""
+        reset_metrics(self.state, i)
+
+    def metrics(self, i: int) -> dict[str, Any]:
+        """Return the metrics of device `i` since they were reset."""
+        return metrics_of(self.state, i, self.devices[i])
+
+
+def _buffers(count: int, candidates: int, proposers: int) -> View:
+    return View(
+        sets=np.zeros((count, candidates, MAX_PAIRS), ERASE_PAIR),
+        features=np.zeros((count, candidates, CANDIDATE_COLUMNS), np.float32),
+        mask=np.zeros((count, candidates), np.int8),
+        context=np.zeros((count, CONTEXT_COLUMNS), np.float32),
+        proposed=np.full((count, proposers), -1, np.int32),
+    )
