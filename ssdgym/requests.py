@@ -14,9 +14,9 @@ PARTIAL_HEAD, PARTIAL_TAIL = 1, 2
 #: merged with others. FTLs that map whole pages program every write at once and take no notice.
 SYNC = 4
 
-#: One host request. ``arrival_ns`` counts from the start of the workload, ``lpn`` is the first logical
-#: page, ``pages`` how many follow each other, ``op`` one of READ, WRITE, TRIM, FLUSH (a flush has
-#: ``pages == 0``), ``flags`` a set of PARTIAL_HEAD, PARTIAL_TAIL and SYNC.
+#: One host request. `arrival_ns` counts from the start of the workload, `lpn` is the first logical
+#: page, `pages` how many follow each other, `op` one of READ, WRITE, TRIM, FLUSH (a flush has
+#: `pages == 0`), `flags` a set of PARTIAL_HEAD, PARTIAL_TAIL and SYNC.
 REQUEST = np.dtype(
     [("arrival_ns", "i8"), ("lpn", "i4"), ("pages", "i4"), ("op", "u1"), ("flags", "u1")], align=True
 )

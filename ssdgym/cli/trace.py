@@ -1,4 +1,4 @@
-"""``ssdgym trace info | convert``: what is in a trace, and the same in another format."""
+"""`ssdgym trace info | convert`: what is in a trace, and the same in another format."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def convert(
 
 
 def _print_left_out(config: PlayedConfig) -> None:
-    """Print what the trace tells of its requests and records do not hold, and how many bad lines it has."""
+    """Print what the trace tells of its requests that records do not hold, and its number of bad lines."""
     from ssdgym.workloads.traces.loading import TraceConfig, load_trace
     from ssdgym.workloads.traces.registry import formats
 
@@ -150,7 +150,7 @@ def _print_left_out(config: PlayedConfig) -> None:
 
 
 def _check_out(out: Path, config: PlayedConfig, overwrite: bool) -> None:
-    """Refuse a place that must not, or cannot, be written to, before the work."""
+    """Raise if the file must not, or cannot, be written, before the work."""
     from ssdgym.files import writable_folder
     from ssdgym.workloads.traces.files import find_trace
     from ssdgym.workloads.traces.loading import TraceConfig
@@ -179,14 +179,14 @@ def _recorded(
 
 @contextmanager
 def _counting(config: PlayedConfig, *, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A progress bar that is told how many requests are done; it turns while a file is being parsed."""
+    """Show a progress bar of requests; it has no total while a file is being parsed."""
     with progress_bar("requests", quiet=quiet) as bar:
         total = _known_requests(config)
         yield lambda done: advance_to(bar, done, total)
 
 
 def _known_requests(config: PlayedConfig) -> int | None:
-    """How many requests there will be, where that is known beforehand."""
+    """Return the number of requests, where it is known beforehand."""
     from ssdgym.workloads.traces.loading import TraceConfig, load_trace
 
     return None if config.transforms or not isinstance(config, TraceConfig) else load_trace(config).requests

@@ -1,4 +1,4 @@
-"""Tables of ``ssdgym trace info``."""
+"""Tables of `ssdgym trace info`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PERCENTILES = ("mean", "p50", "p90", "p99", "max")
 
 
 def facts_table(facts: dict[str, Any]) -> Table:
-    """What `ssdgym.workloads.records.facts.trace_facts` returns, but for the histograms."""
+    """Return what `ssdgym.workloads.records.facts.trace_facts` returns, but for the histograms."""
     table = _table("measure", "value")
     for rows in (_request_rows, _byte_rows, _order_rows, _skew_rows, _volume_rows):
         for name, value in rows(facts):
@@ -28,7 +28,7 @@ def facts_table(facts: dict[str, Any]) -> Table:
 
 
 def distribution_table(facts: dict[str, Any]) -> Table:
-    """Means and percentiles of request sizes and of the times between arrivals."""
+    """Return means and percentiles of request sizes and of the times between arrivals."""
     table = _table("distribution", *_PERCENTILES)
     for name, key in (("read size (KiB)", "read_sizes_bytes"), ("write size (KiB)", "write_sizes_bytes")):
         if facts[key]["mean"] is not None:
@@ -42,7 +42,7 @@ def distribution_table(facts: dict[str, Any]) -> Table:
 
 
 def size_table(summary: RecordSummary) -> Table:
-    """How many requests have which size, by powers of two."""
+    """Return how many requests have which size, by powers of two."""
     reads, writes = _octaves(summary.read_sizes), _octaves(summary.write_sizes)
     table = _table("request size", "reads", "writes")
     for first, below in sorted(reads.keys() | writes.keys()):
@@ -52,7 +52,7 @@ def size_table(summary: RecordSummary) -> Table:
 
 
 def comparison_table(compared: Sequence[Deviation]) -> Table:
-    """What a synthetic trace generates beside what is published of the trace."""
+    """Return what a synthetic trace generates beside what is published of the trace."""
     table = _table("column", "generated", "published", "deviation")
     for item in compared:
         table.add_row(item.column, _number(item.generated), _number(item.published), f"{item.percent:+.2f} %")

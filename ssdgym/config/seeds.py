@@ -4,12 +4,12 @@ from __future__ import annotations
 
 #: Seeds are kept in files as 64-bit integers.
 LAST_SEED = 2**63 - 1
-#: Of one range: more is a typing error.
+#: Largest range; a larger one is a typing error.
 MOST_SEEDS = 1_000_000
 
 
 def read_seeds(text: str) -> tuple[int, ...]:
-    """Seeds from ``5``, ``1,2,9`` or a range ``100-109`` with both ends.
+    """Return the seeds written as `5`, `1,2,9` or as a range `100-109` with both ends.
 
     Raises:
         ValueError: the text is none of these, a range is too long, or a seed is named twice.

@@ -23,14 +23,22 @@ class Picker(Protocol):
 
 
 def align(pages: IntArray, sizes: IntArray, footprint: int) -> IntArray:
-    """Move requests down to a multiple of their size, and below the end of the footprint."""
+    """Move requests down to a multiple of their size, and below the end of the footprint.
+
+    Args:
+        pages: first pages, shape (n,).
+        sizes: numbers of pages, shape (n,).
+        footprint: number of pages of the footprint.
+    """
     return np.minimum(pages - pages % sizes, footprint - sizes)
 
 
 def split_at_end(requests: Requests, limit: int) -> Requests:
     """Take pages modulo `limit`; a request that crosses a multiple of it becomes several.
 
-    `requests` has the fields of REQUEST, of any integer width.
+    Args:
+        requests: with the fields of REQUEST, of any integer width.
+        limit: number of pages.
     """
     first = requests["lpn"].astype(np.int64)
     end = first + requests["pages"]
@@ -45,7 +53,7 @@ def split_at_end(requests: Requests, limit: int) -> Requests:
 
 
 def _shorten(parts: Requests, pieces: IntArray, limit: int) -> None:
-    """Cut copies of a request so that together they cover what the request did, once."""
+    """Cut copies of a request so that together they cover, once, the pages of the request."""
     last = np.cumsum(pieces) - 1
     number = np.arange(len(parts)) - np.repeat(last - pieces + 1, pieces)
     is_first, is_last = number == 0, np.zeros(len(parts), bool)

@@ -31,7 +31,8 @@ class RequestStream(Protocol):
     """
 
     @property
-    def report(self) -> dict[str, int]: ...
+    def report(self) -> dict[str, int]:
+        """Facts about the workload as a whole."""
 
     def next(self, max_requests: int) -> Requests:
         """Return the next 1 to `max_requests` requests, shape (n,), dtype REQUEST; empty at the end.
@@ -85,7 +86,16 @@ class WorkloadConfig(Config):
 
     @abstractmethod
     def open(self, logical_pages: int, page_size: int, seed: int) -> RequestStream:
-        """Start the workload from its first request; see `ssdgym.workloads.stream.open_workload`."""
+        """Start the workload from its first request; see `ssdgym.workloads.stream.open_workload`.
+
+        Args:
+            logical_pages: size of the logical space.
+            page_size: bytes per page.
+            seed: not negative.
+
+        Raises:
+            SsdgymError: the workload does not fit the device, or its trace cannot be read.
+        """
 
 
 def seeds_of(seed: int) -> np.random.SeedSequence:

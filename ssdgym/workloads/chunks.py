@@ -29,14 +29,15 @@ class Source(Protocol):
 
 
 class ChunkedStream:
-    """Hands out the requests of a source in the portions that are asked for.
-
-    Args:
-        source: where they come from.
-        report: makes the report; picklable, and called only if it is asked for, as it may take a while.
-    """
+    """A stream that hands out the requests of a source in portions of any size."""
 
     def __init__(self, source: Source, report: Callable[[], dict[str, int]]) -> None:
+        """Start with the first request of a source.
+
+        Args:
+            source: makes the requests.
+            report: makes the report; picklable, and called on demand only, as it may take a while.
+        """
         self._make_report = report
         self._source = source
         self._chunk = NO_REQUESTS
@@ -44,7 +45,7 @@ class ChunkedStream:
 
     @property
     def report(self) -> dict[str, int]:
-        """Facts about the workload as a whole, such as ``footprint_pages``."""
+        """Facts about the workload as a whole, such as `footprint_pages`."""
         return self._make_report()
 
     def next(self, max_requests: int) -> Requests:

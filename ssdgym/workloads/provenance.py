@@ -10,7 +10,7 @@ _NOTES = ("sources", "assumed")
 
 
 class NotedConfig(WorkloadConfig):
-    """A configuration that says of its values where they were published, or why they are assumed."""
+    """Base of workloads whose values are either published somewhere, or assumed for a reason."""
 
     sources: dict[str, str] = Field(
         default_factory=dict, description="Where values were published, by name of the field."
@@ -26,7 +26,7 @@ class NotedConfig(WorkloadConfig):
 
     @classmethod
     def noted_names(cls) -> list[str]:
-        """What there can be a note on."""
+        """Return the names that a note may be on."""
         return [name for name in cls.model_fields if name not in ("kind", *_NOTES)]
 
     @model_validator(mode="after")

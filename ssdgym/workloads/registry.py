@@ -11,14 +11,15 @@ ThingT = TypeVar("ThingT")
 
 
 class Registry(Generic[ThingT]):
-    """Things by name.
-
-    Args:
-        what: what a thing is called in errors.
-        group: entry points of installed packages; loading one has to register its things.
-    """
+    """Things by name."""
 
     def __init__(self, what: str, group: str) -> None:
+        """Start without any thing.
+
+        Args:
+            what: name of the things in errors.
+            group: entry points of installed packages; loading one has to register its things.
+        """
         self._what = what
         self._group = group
         self._things: dict[str, ThingT] = {}

@@ -128,7 +128,7 @@ def _report(tenants: list[_Tenant]) -> dict[str, int]:
 
 
 class _Tenant:
-    """A stream, moved to where its part of the logical space starts, and what is known of its future."""
+    """A stream, moved to where its part of the logical space starts, and the requests known from it."""
 
     def __init__(self, stream: RequestStream, first_page: int) -> None:
         self.stream = stream
@@ -137,7 +137,7 @@ class _Tenant:
         self._has_ended = False
 
     def look_ahead(self) -> bool:
-        """Make sure that a request is known; False if none is left."""
+        """Take requests until one is known; return False if none is left."""
         if not len(self._known) and not self._has_ended:
             self._known = self.stream.next(CHUNK).copy()
             self._known["lpn"][self._known["op"] != FLUSH] += self._first_page
@@ -150,16 +150,17 @@ class _Tenant:
         return int(self._known["arrival_ns"][-1])
 
     def take(self, until_ns: int, *, inclusive: bool) -> Requests:
-        """Return, once, the known requests that arrive before `until_ns`, or then at the latest."""
+        """Return, once, the known requests that arrive before `until_ns`; inclusive: or at that time."""
         count = int(np.searchsorted(self._known["arrival_ns"], until_ns, "right" if inclusive else "left"))
         taken, self._known = self._known[:count], self._known[count:]
         return taken
 
 
 class Merged:
-    """A source of the requests of several tenants, by arrival; of equals, the first tenant's go first."""
+    """A source of the requests of several tenants, by arrival; of equal ones, the first tenant goes first."""
 
     def __init__(self, tenants: list[_Tenant]) -> None:
+        """Start with the first request of each tenant."""
         self._tenants = tenants
 
     def chunk(self) -> Requests:

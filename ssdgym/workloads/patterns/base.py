@@ -29,7 +29,7 @@ from ssdgym.workloads.patterns.pacing import PacedConfig
 
 
 def as_size_weights(value: Any) -> Any:
-    """Let a plain number stand for the distribution that has only that size."""
+    """Turn a plain number into the distribution that has only that size."""
     return value if isinstance(value, dict) else {value: 1.0}
 
 
@@ -115,13 +115,23 @@ class AccessConfig(RegionConfig):
 
 
 class Accesses:
-    """An endless source of accesses with one pattern; every ``arrival_ns`` is 0.
+    """An endless source of accesses with one pattern; every `arrival_ns` is 0.
 
     Pages, operations and sizes are drawn from a generator each: two workloads that differ only in
     their read share ask for the same pages.
     """
 
     def __init__(self, config: AccessConfig, logical_pages: int, seed: np.random.SeedSequence) -> None:
+        """Start with the first access.
+
+        Args:
+            config: the pattern.
+            logical_pages: size of the logical space.
+            seed: of all draws.
+
+        Raises:
+            SsdgymError: the pattern does not fit the logical space.
+        """
         pages, ops, sizes = (np.random.Generator(np.random.PCG64(child)) for child in seed.spawn(3))
         self._first, self._footprint = config.footprint_range(logical_pages)
         self._sizes = SizeDraw(config.request_pages, sizes)
@@ -141,7 +151,7 @@ class Accesses:
 
 
 class _OpDraw:
-    """Draws READ, TRIM and WRITE by their shares."""
+    """Draw READ, TRIM and WRITE by their shares."""
 
     def __init__(self, config: AccessConfig, rng: np.random.Generator) -> None:
         self._read = config.read_fraction
@@ -158,15 +168,22 @@ class _OpDraw:
 
 
 class SizeDraw:
-    """Draws sizes by their weights."""
+    """Sizes drawn by their weights."""
 
     def __init__(self, weights: Mapping[int, float], rng: np.random.Generator) -> None:
+        """Prepare the draws.
+
+        Args:
+            weights: weight of each size.
+            rng: draws for these sizes alone.
+        """
         self._sizes = np.array(sorted(weights), np.int32)
         cumulative = np.cumsum([weights[size] for size in self._sizes.tolist()])
         self._distribution = cumulative / cumulative[-1]
         self._rng = rng
 
     def draw(self, count: int) -> IntArray:
+        """Return `count` sizes, shape (count,)."""
         if len(self._sizes) == 1:
             return np.repeat(self._sizes, count)
         return self._sizes[np.searchsorted(self._distribution, self._rng.random(count), side="right")]

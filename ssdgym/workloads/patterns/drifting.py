@@ -32,9 +32,16 @@ class DriftingConfig(TwoClassConfig):
 
 
 class DriftingPicker:
-    """Hot and cold pages as in `hot_cold`, counted from an origin that moves as pages are asked for."""
+    """Hot and cold pages as in `hot_cold`, counted from an origin that moves as pages are accessed."""
 
     def __init__(self, config: DriftingConfig, footprint: int, rng: np.random.Generator) -> None:
+        """Prepare the draws.
+
+        Args:
+            config: the pattern.
+            footprint: number of pages to choose from.
+            rng: draws for this picker alone.
+        """
         self._classes = TwoClasses(config, footprint, rng)
         self._footprint = footprint
         self._shift_every_pages = config.shift_every_pages

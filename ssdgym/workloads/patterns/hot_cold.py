@@ -38,6 +38,13 @@ class HotColdPicker:
     """A share of the requests falls on the first pages of the footprint, the rest on the others."""
 
     def __init__(self, config: HotColdConfig, footprint: int, rng: np.random.Generator) -> None:
+        """Prepare the draws.
+
+        Args:
+            config: the pattern.
+            footprint: number of pages to choose from.
+            rng: draws for this picker alone.
+        """
         self._classes = TwoClasses(config, footprint, rng)
         self._footprint = footprint
 
@@ -47,9 +54,19 @@ class HotColdPicker:
 
 
 class TwoClasses:
-    """Draws hot pages from ``0..hot_pages-1`` and cold ones from the rest, uniformly in each class."""
+    """Pages drawn from `0..hot_pages-1` (hot) and from the rest (cold), uniformly in each class."""
 
     def __init__(self, config: TwoClassConfig, footprint: int, rng: np.random.Generator) -> None:
+        """Prepare the draws.
+
+        Args:
+            config: the pattern.
+            footprint: number of pages to choose from.
+            rng: draws for this picker alone.
+
+        Raises:
+            SsdgymError: a class has no page.
+        """
         self.hot_pages = round(config.hot_fraction * footprint)
         if not 0 < self.hot_pages < footprint:
             raise SsdgymError(
@@ -61,7 +78,7 @@ class TwoClasses:
         self._rng = rng
 
     def draw(self, count: int) -> IntArray:
-        """Return `count` page numbers."""
+        """Return `count` page numbers, shape (count,)."""
         is_hot = self._rng.random(count) < self._hot_access
         low = np.where(is_hot, 0, self.hot_pages)
         high = np.where(is_hot, self.hot_pages, self._footprint)

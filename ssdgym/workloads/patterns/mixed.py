@@ -60,6 +60,16 @@ class MixedAccesses:
     """An endless source whose every request comes from one component, drawn by weight."""
 
     def __init__(self, config: MixedConfig, logical_pages: int, seed: np.random.SeedSequence) -> None:
+        """Start with the first access.
+
+        Args:
+            config: the components.
+            logical_pages: size of the logical space.
+            seed: of all draws.
+
+        Raises:
+            SsdgymError: a component does not fit the logical space.
+        """
         own, *children = seed.spawn(1 + len(config.components))
         self._rng = np.random.Generator(np.random.PCG64(own))
         self._components = [

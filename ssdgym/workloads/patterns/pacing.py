@@ -104,9 +104,16 @@ class PacedConfig(WorkloadConfig):
 
 
 class Paced:
-    """Gives the accesses of a source their arrival times, ends them, and adds flushes."""
+    """Accesses of a source with arrival times, an end, and flushes."""
 
     def __init__(self, source: Source, config: PacedConfig, seed: np.random.SeedSequence) -> None:
+        """Start with the first access of a source.
+
+        Args:
+            source: makes accesses without arrival times.
+            config: the pace.
+            seed: of the arrival times.
+        """
         self._source = source
         self._left = config.requests
         self._clock = _clock(config, np.random.Generator(np.random.PCG64(seed)))

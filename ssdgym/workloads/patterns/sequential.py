@@ -26,6 +26,7 @@ class SequentialPicker:
     """Each request starts where the last one ended; one that reaches over the end is split there."""
 
     def __init__(self, footprint: int) -> None:
+        """Start at the first page of a footprint of so many pages."""
         self._footprint = footprint
         self._position = 0
 

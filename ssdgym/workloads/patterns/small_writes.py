@@ -96,7 +96,7 @@ class SmallWritesConfig(RegionConfig, NotedConfig):
 
 
 class SmallWrites:
-    """An endless source of small and large accesses; every ``arrival_ns`` is 0.
+    """An endless source of small and large accesses; every `arrival_ns` is 0.
 
     Operations, kinds, sizes, places, alignments and synchrony are drawn from a generator each: two
     workloads that differ in one of them are alike in the others.
@@ -105,6 +105,17 @@ class SmallWrites:
     def __init__(
         self, config: SmallWritesConfig, logical_pages: int, page_size: int, seed: np.random.SeedSequence
     ) -> None:
+        """Start with the first access.
+
+        Args:
+            config: the shares and sizes.
+            logical_pages: size of the logical space.
+            page_size: bytes per page of the device.
+            seed: of all draws.
+
+        Raises:
+            SsdgymError: the largest request does not fit into the footprint.
+        """
         ops, kinds, small, large, self._places, offsets, sync = (
             np.random.Generator(np.random.PCG64(child)) for child in seed.spawn(7)
         )
@@ -175,7 +186,7 @@ def _footprint_range(config: SmallWritesConfig, logical_pages: int, page_size: i
 
 
 class _Places:
-    """Places ``0..count-1`` by Zipf's law, the ranks spread over them at random."""
+    """Places `0..count-1` by Zipf's law, the ranks spread over them at random."""
 
     def __init__(self, count: int, config: SmallWritesConfig) -> None:
         self._distribution = zipf_distribution(count, config.theta)
@@ -186,7 +197,7 @@ class _Places:
 
 
 class _Coin:
-    """Comes down True with a given probability."""
+    """Draws that are True with a given probability."""
 
     def __init__(self, share: float, rng: np.random.Generator) -> None:
         self._share = share

@@ -26,6 +26,12 @@ class UniformPicker:
     """Every page of the footprint with the same probability."""
 
     def __init__(self, footprint: int, rng: np.random.Generator) -> None:
+        """Prepare the draws.
+
+        Args:
+            footprint: number of pages to choose from.
+            rng: draws for this picker alone.
+        """
         self._footprint = footprint
         self._rng = rng
 

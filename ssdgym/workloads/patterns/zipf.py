@@ -1,4 +1,4 @@
-"""Zipf's law: the page of rank k with probability proportional to ``k ** -theta``."""
+"""Zipf's law: the page of rank k with probability proportional to `k ** -theta`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ssdgym.workloads.patterns.base import AccessConfig
 
 @workload_kind
 class ZipfConfig(AccessConfig):
-    """The page of rank k is asked for in proportion to ``k ** -theta``."""
+    """The page of rank k is accessed in proportion to `k ** -theta`."""
 
     kind: Literal["zipf"] = "zipf"
     theta: float = Field(0.99, ge=0, le=10, description="Exponent; 0 is uniform, 1 and more is allowed.")
@@ -36,6 +36,13 @@ class ZipfPicker:
     """Draws ranks by inverting the distribution function, for any exponent."""
 
     def __init__(self, config: ZipfConfig, footprint: int, rng: np.random.Generator) -> None:
+        """Prepare the draws.
+
+        Args:
+            config: the pattern.
+            footprint: number of pages to choose from.
+            rng: draws for this picker alone.
+        """
         self._distribution = zipf_distribution(footprint, config.theta)
         self._page_of_rank = scrambled_pages(footprint, config.layout_seed) if config.scrambled else None
         self._footprint = footprint
@@ -50,7 +57,12 @@ class ZipfPicker:
 
 @lru_cache(maxsize=8)
 def scrambled_pages(pages: int, layout_seed: int) -> npt.NDArray[np.int32]:
-    """Return which page has which rank, shape (pages,): read-only, as it is shared between callers."""
+    """Return which page has which rank, shape (pages,): read-only, as it is shared between callers.
+
+    Args:
+        pages: how many.
+        layout_seed: of the permutation.
+    """
     page_of_rank = np.arange(pages, dtype=np.int32)
     np.random.default_rng(layout_seed).shuffle(page_of_rank)
     page_of_rank.flags.writeable = False
@@ -59,9 +71,14 @@ def scrambled_pages(pages: int, layout_seed: int) -> npt.NDArray[np.int32]:
 
 @lru_cache(maxsize=8)
 def zipf_distribution(pages: int, theta: float) -> npt.NDArray[np.float64]:
-    """Return the distribution function over ranks ``1..pages``, shape (pages,); its last value is 1.
+    """Return the distribution function over ranks 1 to `pages`, shape (pages,); its last value is 1.
 
-    The table is shared between callers and therefore read-only.
+    Args:
+        pages: how many.
+        theta: exponent.
+
+    Returns:
+        A table that is shared between callers and therefore read-only.
     """
     distribution = np.cumsum(np.arange(1, pages + 1, dtype=np.float64) ** -theta)
     distribution /= distribution[-1]

@@ -37,7 +37,7 @@ def summarize(source: RecordSource, announce: Callable[[int], None] = lambda req
 
 
 class _Counting:
-    """All that is counted in one pass."""
+    """All counts of one pass."""
 
     def __init__(self, volumes: Volumes) -> None:
         self.requests = 0

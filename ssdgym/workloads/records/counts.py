@@ -19,6 +19,7 @@ class KeyCounts:
     """Counts per number; the memory grows with the different numbers, not with those counted."""
 
     def __init__(self) -> None:
+        """Start with no number."""
         self._keys = np.zeros(0, np.int64)
         self._counts = np.zeros(0, np.int64)
         self._pending: list[tuple[IntArray, IntArray]] = []
@@ -44,13 +45,13 @@ class KeyCounts:
         return self._keys, self._counts
 
     def keep(self, is_kept: Callable[[IntArray], BoolArray]) -> None:
-        """Forget the numbers for which `is_kept` says no."""
+        """Forget the numbers for which `is_kept` is False."""
         keys, counts = self.items()
         kept = is_kept(keys)
         self._keys, self._counts = keys[kept], counts[kept]
 
     def merge(self) -> None:
-        """Sort the latest numbers in."""
+        """Sort the latest numbers into the others."""
         if not self._pending:
             return
         keys = np.concatenate([self._keys, *(keys for keys, _ in self._pending)])
@@ -89,7 +90,7 @@ class Distribution:
 
     @property
     def mean(self) -> float | None:
-        """Their mean; none if none was seen."""
+        """Their mean; `None` if none was seen."""
         return float(self.values.astype(float) @ self.counts) / self.total if self.total else None
 
     def percentile(self, percent: float) -> int | None:
@@ -100,7 +101,7 @@ class Distribution:
         return int(self.values[np.searchsorted(np.cumsum(self.counts), rank)])
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures for JSON."""
+        """Return the figures for JSON."""
         return {
             "mean": self.mean,
             **{f"p{percent}": self.percentile(percent) for percent in (50, 90, 99)},
@@ -132,6 +133,7 @@ class LogHistogram:
     _PER_OCTAVE = 128
 
     def __init__(self) -> None:
+        """Start with no time."""
         self._counts = np.zeros(57 * self._PER_OCTAVE, np.int64)
         self.sum = 0
         self.max = 0

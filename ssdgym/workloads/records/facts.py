@@ -28,7 +28,7 @@ class Deviation:
         return 100 * (self.generated - self.published) / self.published
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures for JSON."""
+        """Return the figures for JSON."""
         return {**asdict(self), "deviation_percent": self.percent}
 
 

@@ -29,7 +29,12 @@ _LARGEST_TABLE = 1 << 24
 
 
 def volume_pages(volumes: Volumes, page_size: int) -> int:
-    """Return how many pages all volumes reach over together, touched or not."""
+    """Return how many pages all volumes reach over together, touched or not.
+
+    Args:
+        volumes: lie one after the other.
+        page_size: bytes per page.
+    """
     return sum(_pages_of_each(volumes, page_size))
 
 
@@ -39,6 +44,10 @@ def _pages_of_each(volumes: Volumes, page_size: int) -> list[int]:
 
 def volume_starts(volumes: Volumes, page_size: int) -> IntArray:
     """Return the first page of each volume when they lie one after the other, shape (volumes,).
+
+    Args:
+        volumes: in this order.
+        page_size: bytes per page.
 
     Raises:
         SsdgymError: together they have more pages than can be numbered.
@@ -54,11 +63,15 @@ def volume_starts(volumes: Volumes, page_size: int) -> IntArray:
 
 
 def to_pages(records: Records, page_size: int, starts: IntArray) -> Requests:
-    """Return the pages of `page_size` bytes that each record touches, dtype WIDE_REQUEST, shape (m,).
+    """Return the pages that each record touches, dtype WIDE_REQUEST, shape (m,).
 
-    `starts` holds the first page of each volume. A write that covers its first or last page only in
-    part is flagged so. A trim frees only the pages that it covers whole; one that covers none is left
-    out, and nothing else is.
+    A write that covers its first or last page only in part is flagged so. A trim frees only the pages that it
+    covers whole; one that covers none is left out, and nothing else is.
+
+    Args:
+        records: shape (n,).
+        page_size: bytes per page.
+        starts: first page of each volume, shape (volumes,).
     """
     offset, op = records["offset_bytes"], records["op"]
     end = offset + records["size_bytes"]
@@ -86,6 +99,12 @@ class Compact:
     """
 
     def __init__(self, start: IntArray, end: IntArray) -> None:
+        """Number the pages of separate ranges in order.
+
+        Args:
+            start: first page of each range, shape (ranges,).
+            end: page behind the last of each range, shape (ranges,).
+        """
         self._start, self._end = start, end
         self._shift = np.cumsum(end - start) - end
         # Looking a page up is several times quicker than searching its range, where a table is not too large.

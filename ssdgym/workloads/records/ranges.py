@@ -17,12 +17,18 @@ class RangeSet:
     """
 
     def __init__(self) -> None:
+        """Start with no range."""
         self._merged = _nothing()
         self._pending: list[tuple[IntArray, IntArray]] = []
         self._pending_ranges = 0
 
     def add(self, start: IntArray, end: IntArray) -> None:
-        """Add the ranges ``start[i]..end[i]-1``, shape (n,); empty ones are allowed."""
+        """Add the ranges `start[i]..end[i]-1`; empty ones are allowed.
+
+        Args:
+            start: shape (n,).
+            end: shape (n,).
+        """
         start, end = _union(start[start < end], end[start < end])
         self._pending.append((start, end))
         self._pending_ranges += len(start)

@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-#: One request. ``time_ns`` counts from the first request of the file and may fall, even below 0, where
-#: the file does; ``volume`` is an index into `Volumes.names`; ``op`` one of READ, WRITE, TRIM, FLUSH.
+#: One request. `time_ns` counts from the first request of the file and may fall, even below 0, where
+#: the file does; `volume` is an index into `Volumes.names`; `op` one of READ, WRITE, TRIM, FLUSH.
 #: A flush has no bytes.
 RECORD = np.dtype(
     [("time_ns", "i8"), ("offset_bytes", "i8"), ("size_bytes", "i4"), ("volume", "u2"), ("op", "u1")],
@@ -45,7 +45,7 @@ class RecordSource(Protocol):
     """Records on their way to a device; a cursor that can be copied and pickled at any point.
 
     Attributes:
-        volumes: what the records' ``volume`` refers to.
+        volumes: what the field `volume` of the records refers to.
     """
 
     volumes: Volumes

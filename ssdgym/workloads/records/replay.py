@@ -44,7 +44,13 @@ def play(
 
 
 def report_on(known: Survey, addresses: str, logical_pages: int) -> dict[str, int]:
-    """Return the facts about records that are played on a device; see `RequestStream`."""
+    """Return the facts about records that are played on a device; see `RequestStream`.
+
+    Args:
+        known: the records.
+        addresses: `compact` or `fold`.
+        logical_pages: of the device.
+    """
     is_folded = addresses == "fold"
     return {
         "requests": known.records,
@@ -74,10 +80,16 @@ class Loops:
     """A source that plays requests `loops` times, or for ever.
 
     Each time starts one mean time between arrivals after the last request of the time before. Times that
-    would go beyond 2**62 ns stay there; no device takes so late a request, unless it heeds no times at all.
+    would go beyond 2**62 ns stay there; no device takes so late a request, unless it ignores all times.
     """
 
     def __init__(self, fresh: _Played, loops: int | None) -> None:
+        """Start with the first request.
+
+        Args:
+            fresh: what is played, from its first request on.
+            loops: how often; `None`: for ever.
+        """
         self._fresh = fresh
         self._now = copy.deepcopy(fresh)
         self._left = loops

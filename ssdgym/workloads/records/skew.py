@@ -25,12 +25,18 @@ class PageWrites:
     """
 
     def __init__(self, most_pages: int = MOST_PAGES) -> None:
+        """Start with no write; `most_pages` is the largest number of pages that are counted one by one."""
         self._most_pages = most_pages
         self._counts = KeyCounts()
         self._halvings = 0
 
     def add(self, first: IntArray, pages: IntArray) -> None:
-        """Count a write of each of the pages ``first[i]..first[i] + pages[i] - 1``, shape (n,)."""
+        """Count a write of each of the pages `first[i]..first[i] + pages[i] - 1`.
+
+        Args:
+            first: shape (n,).
+            pages: shape (n,).
+        """
         for numbers in _expanded(first, pages):
             self._counts.add(numbers[self._is_sampled(numbers)] if self._halvings else numbers)
             self._thin()
@@ -66,7 +72,7 @@ class Skew:
     def share_of_top(self, page_share: float) -> float | None:
         """Return the share of all page writes that go to the most written `page_share` of written pages.
 
-        Part of a page counts in part. None if nothing is written.
+        Part of a page counts in part. `None` if nothing is written.
         """
         if not len(self.writes):
             return None
@@ -79,7 +85,7 @@ class Skew:
         return np.linspace(0, 1, len(total)), total / total[-1]
 
     def as_dict(self) -> dict[str, float | None]:
-        """The figures for JSON."""
+        """Return the figures for JSON."""
         return {
             "top_1_percent_share": self.share_of_top(0.01),
             "top_10_percent_share": self.share_of_top(0.1),
@@ -90,7 +96,7 @@ class Skew:
 
     @property
     def written_once(self) -> float | None:
-        """Share of the written pages that are written only once; none if nothing is written."""
+        """Share of the written pages that are written only once; `None` if nothing is written."""
         return float(np.count_nonzero(self.writes == 1) / len(self.writes)) if len(self.writes) else None
 
 

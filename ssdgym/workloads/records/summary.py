@@ -60,17 +60,17 @@ class RecordSummary:
 
     @property
     def overwrite_factor(self) -> float | None:
-        """Bytes written over different bytes written (at `UNIT_BYTES`); none if nothing is written."""
+        """Bytes written over different bytes written (at `UNIT_BYTES`); `None` if nothing is written."""
         return self.bytes_written / self.unique_bytes_written if self.unique_bytes_written else None
 
     @property
     def sequential_share(self) -> float | None:
-        """Share of the requests other than flushes that are sequential; none if there is no such request."""
+        """Share of the requests other than flushes that are sequential; `None` if there is none of those."""
         with_bytes = self.requests - self.flushes
         return self.sequential / with_bytes if with_bytes else None
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures for JSON; times of gaps in ns, sizes in bytes."""
+        """Return the figures for JSON; times of gaps in ns, sizes in bytes."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         plain = {name: value for name, value in values.items() if isinstance(value, int)}
         return plain | {

@@ -37,7 +37,7 @@ class Survey:
 
     @cached_property
     def compact(self) -> Compact:
-        """What numbers the pages touched from 0 on in address order."""
+        """A numbering of the pages touched, from 0 on in address order."""
         return Compact(*self.ranges)
 
     @property
@@ -47,12 +47,13 @@ class Survey:
 
 
 class Arrivals:
-    """Makes times that count from the first record and never fall.
+    """Times that count from the first record and never fall.
 
-    A record that is earlier than one before it takes its time.
+    A record that is earlier than one before it takes the time of that one.
     """
 
     def __init__(self) -> None:
+        """Start before the first record."""
         self.latest_ns = 0
         self.out_of_order = 0
         self._first_ns: int | None = None
@@ -69,7 +70,12 @@ class Arrivals:
 
 
 def survey(source: RecordSource, page_size: int) -> Survey:
-    """Look at all records of a source, in memory that grows with the ranges touched only."""
+    """Read all records of a source, in memory that grows only with the ranges touched.
+
+    Args:
+        source: is used up.
+        page_size: bytes per page.
+    """
     starts = volume_starts(source.volumes, page_size)
     touched = RangeSet()
     arrivals = Arrivals()

@@ -23,14 +23,15 @@ class Transform(Protocol):
     """One change. Its state is in plain attributes, so that a source can be copied and pickled.
 
     Attributes:
-        volumes: what the records' ``volume`` refers to afterwards.
-        is_finished: nothing more will come out.
+        volumes: what the field `volume` of the records refers to afterwards.
+        is_finished: whether no more records will come out.
     """
 
     volumes: Volumes
 
     @property
-    def is_finished(self) -> bool: ...
+    def is_finished(self) -> bool:
+        """Whether no more records will come out."""
 
     def __call__(self, records: Records) -> Records:
         """Return what becomes of the records of a chunk, shape (m,); may change them in place."""
@@ -69,7 +70,7 @@ class VolumesConfig(TransformBase):
 
 
 class OnlyConfig(TransformBase):
-    """Keep the requests of some operations only; ``only(ops=write)`` makes a trace write-only."""
+    """Keep the requests of some operations only; `only(ops=write)` makes a trace write-only."""
 
     kind: Literal["only"] = "only"
     ops: Annotated[
@@ -132,6 +133,15 @@ class Transformed:
     """A source whose records have gone through transforms; see `RecordSource`."""
 
     def __init__(self, source: RecordSource, configs: Sequence[TransformConfig]) -> None:
+        """Start with the first record.
+
+        Args:
+            source: the records before.
+            configs: the transforms, in this order.
+
+        Raises:
+            SsdgymError: a transform does not fit the volumes.
+        """
         self._source = source
         self._transforms: list[Transform] = []
         self.volumes = source.volumes
@@ -256,7 +266,7 @@ _CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
 def parse_transform(text: str) -> TransformConfig:
-    """Return the transform written as ``kind(field=value, ...)``, values as in YAML.
+    """Return the transform written as `kind(field=value, ...)`, values as in YAML.
 
     Raises:
         SsdgymError: it is not written so, or is no transform.

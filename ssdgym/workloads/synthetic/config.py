@@ -106,7 +106,7 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
 
     @classmethod
     def noted_names(cls) -> list[str]:
-        """The fields that need a source or an assumption."""
+        """Return the names of the quantities, each of which needs a source or an assumption."""
         names = []
         for name in cls.model_fields:
             if name in ("reads", "writes"):
@@ -213,6 +213,15 @@ class SyntheticTrace:
     """
 
     def __init__(self, config: SyntheticTraceConfig, seed: int) -> None:
+        """Start with the first record.
+
+        Args:
+            config: the statistics.
+            seed: not negative.
+
+        Raises:
+            SsdgymError: no skew and no scan make the unique bytes come out.
+        """
         order, arrivals, reads, writes = seeds_of(seed).spawn(4)
         space, extent = int(config.address_space_bytes), int(config.extent_bytes)
         self.volumes = Volumes((config.name,), (space,))

@@ -12,14 +12,15 @@ IntArray = npt.NDArray[np.int64]
 
 
 class Arrivals:
-    """A Poisson process that starts with an arrival at 0.
-
-    Args:
-        mean_ns: mean gap between two arrivals.
-        rng: draws for these gaps alone.
-    """
+    """A Poisson process that starts with an arrival at 0."""
 
     def __init__(self, mean_ns: float, rng: np.random.Generator) -> None:
+        """Start at 0.
+
+        Args:
+            mean_ns: mean gap between two arrivals.
+            rng: draws for these gaps alone.
+        """
         self._mean_ns = mean_ns
         self._rng = rng
         self._next_ns = 0
@@ -34,15 +35,7 @@ class Arrivals:
 
 
 class Accesses:
-    """Places and sizes of the reads, or of the writes.
-
-    Args:
-        fitted: how they are drawn.
-        layout: from the rank of an extent to its number.
-        extent_bytes: size of an extent.
-        space_bytes: size of the volume.
-        seed: of all their draws.
-    """
+    """Places and sizes of the reads, or of the writes."""
 
     def __init__(
         self,
@@ -52,6 +45,15 @@ class Accesses:
         space_bytes: int,
         seed: np.random.SeedSequence,
     ) -> None:
+        """Prepare the draws.
+
+        Args:
+            fitted: how places and sizes are drawn.
+            layout: from the rank of an extent to its number.
+            extent_bytes: size of an extent.
+            space_bytes: size of the volume.
+            seed: of all draws.
+        """
         self._sizes, self._ranks, self._scan_share = fitted.sizes, fitted.ranks, fitted.scan_share
         self._layout = layout
         self._extent_bytes = extent_bytes

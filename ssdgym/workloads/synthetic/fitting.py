@@ -63,6 +63,12 @@ def expected_unique_bytes(law: PowerLaw, extent_bytes: int, requests: float, mea
 
     A request to an extent touches each of its pages with the probability mean size / extent size, as its
     place is one of those aligned to its own size, each as likely.
+
+    Args:
+        law: which extent a request goes to.
+        extent_bytes: size of an extent.
+        requests: how many.
+        mean_bytes: mean size of a request.
     """
     counts, probability = law.bins()
     hit = np.minimum(probability * (mean_bytes / extent_bytes), 1 - 1e-12)

@@ -20,6 +20,12 @@ class Layout:
     """
 
     def __init__(self, extents: int, seed: int) -> None:
+        """Choose a permutation.
+
+        Args:
+            extents: how many numbers are permuted.
+            seed: which permutation.
+        """
         bits = max((extents - 1).bit_length(), 1)
         words = np.random.SeedSequence(seed).generate_state(2 * _ROUNDS, np.uint64)
         self._extents = np.uint64(extents)

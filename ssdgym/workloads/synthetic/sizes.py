@@ -37,10 +37,16 @@ class Sizes:
 
 
 def sizes_with_mean(mean_bytes: float, smallest: int, largest: int, decay: float) -> Sizes:
-    """Return powers of two with a given mean, their shares as near to ``size ** -decay`` as can be.
+    """Return powers of two with a given mean, their shares as near to `size ** -decay` as can be.
 
-    Nearest by relative entropy, so that the shares are ``size ** -decay * exp(tilt * size)``: the maximum of
+    Nearest by relative entropy, so that the shares are `size ** -decay * exp(tilt * size)`: the maximum of
     entropy if `decay` is 0 (Jaynes, Physical Review 106, 1957).
+
+    Args:
+        mean_bytes: mean of the sizes.
+        smallest: bytes, a power of two.
+        largest: bytes, a power of two.
+        decay: exponent of the shares before they are tilted.
     """
     sizes = smallest << np.arange((largest // smallest).bit_length())
     relative = sizes / smallest
@@ -55,7 +61,13 @@ def sizes_with_mean(mean_bytes: float, smallest: int, largest: int, decay: float
 
 
 def bisect(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a monotone `function` is 0, or the end of `low..high` that is nearer to it."""
+    """Return where a monotone function is 0, or the end of the range that is nearer to it.
+
+    Args:
+        function: rises or falls.
+        low: start of the range.
+        high: end of the range.
+    """
     rises = function(high) >= function(low)
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2

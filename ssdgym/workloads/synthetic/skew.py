@@ -18,7 +18,7 @@ _NEARLY_ONE = 1e-9
 
 @dataclass(frozen=True)
 class PowerLaw:
-    """Ranks 0..ranks-1; the weight of rank k is the integral of ``x ** -theta`` from k + 1 to k + 2.
+    """Ranks 0..ranks-1; the weight of rank k is the integral of `x ** -theta` from k + 1 to k + 2.
 
     The distribution function has a closed form and a closed inverse, so that a draw costs the same for
     any number of ranks.

@@ -33,11 +33,11 @@ class StoredTrace:
     """A parsed trace on disk.
 
     Attributes:
-        folder: where its records lie.
+        folder: the folder of its records.
         format: name of the file's format.
         requests: number of records.
         skipped_lines: bad lines left out.
-        volumes: what the records' ``volume`` refers to.
+        volumes: what the field `volume` of the records refers to.
     """
 
     folder: Path
@@ -51,9 +51,16 @@ class StoredTrace:
         return StoredRecords(self)
 
     def records(self, first: int, count: int) -> Records:
-        """Return a copy of up to `count` records, shape (n,).
+        """Return a copy of records, shape (n,).
 
-        The file is mapped anew each time: a process that plays a long trace holds little of it.
+        The file is mapped again each time: a process that plays a long trace holds little of it.
+
+        Args:
+            first: number of the first one, from 0.
+            count: how many, fewer at the end.
+
+        Raises:
+            SsdgymError: the cached trace was changed or removed.
         """
         count = min(count, self.requests - first)
         if count <= 0:
@@ -71,6 +78,7 @@ class StoredRecords:
     """A cursor over a parsed trace; see `ssdgym.workloads.records.record.RecordSource`."""
 
     def __init__(self, trace: StoredTrace) -> None:
+        """Start with the first record of a trace."""
         self.volumes = trace.volumes
         self._trace = trace
         self._position = 0
@@ -124,7 +132,7 @@ def stored(
 
 
 def _key(content_hash: str, trace_format: TraceFormat, skip_bad: int) -> str:
-    """Name of a parsed trace: all that it depends on, the code that parses it included."""
+    """Return the name of a parsed trace: a hash of all that it depends on, the parsing code included."""
     code = f"{trace_format.name} {source_hash(trace_format)} {pa.__version__}"
     digest = hashlib.sha256(f"{content_hash} {skip_bad} {code}".encode())
     package = Path(__file__).parent
@@ -178,7 +186,7 @@ def _farthest(ends: Any, block: Records, volumes: int) -> Any:
 
 
 def _put_in_place(partial: Path, folder: Path) -> None:
-    """Rename; another process that was faster has made the same."""
+    """Rename the folder; where another process was faster, its equal one stays."""
     try:
         partial.rename(folder)
     except OSError:
@@ -189,7 +197,7 @@ def _put_in_place(partial: Path, folder: Path) -> None:
 
 
 def _open(folder: Path) -> StoredTrace | None:
-    """Return the trace in a folder, or None if anything about it is not as it was written."""
+    """Return the trace in a folder, or None if anything about it differs from what was written."""
     try:
         checksum, _, text = (folder / _FACTS).read_text(encoding="utf-8").partition("\n")
         if hashlib.sha256(text.encode()).hexdigest() != checksum:

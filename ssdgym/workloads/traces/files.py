@@ -21,7 +21,7 @@ _LONGEST_LINE_BYTES = 1 << 16
 
 
 def find_trace(path: Path) -> Path:
-    """Return where the trace is: as given, or in the folder named by SSDGYM_TRACES.
+    """Return the path of a trace file: as given, or in the folder named by SSDGYM_TRACES.
 
     Raises:
         SsdgymError: it is in neither place.
@@ -36,7 +36,11 @@ def find_trace(path: Path) -> Path:
 
 
 def trace_called(name: str, folder: Path) -> Path | None:
-    """Return the file in a folder whose name is `name`, whole or up to the first dot; None without one.
+    """Return the file of a name in a folder; None without one.
+
+    Args:
+        name: whole name of the file, or its part up to the first dot.
+        folder: where to look.
 
     Raises:
         SsdgymError: the folder cannot be read, or has several such files.
@@ -95,7 +99,11 @@ def count_lines(block: bytes) -> int:
 
 
 def first_bytes(path: Path, count: int) -> bytes:
-    """Return up to `count` bytes from the start of the unpacked file.
+    """Return the first bytes of the unpacked file.
+
+    Args:
+        path: the file.
+        count: how many, fewer of a short file.
 
     Raises:
         SsdgymError: the file cannot be read or unpacked.

@@ -35,6 +35,11 @@ class TraceFormat(Protocol):
     def read(self, path: Path, bad: BadLines, volumes: VolumeNumbers) -> Iterator[Records]:
         """Yield the requests of a file in its order, block by block.
 
+        Args:
+            path: the file.
+            bad: counts bad lines.
+            volumes: numbers the volumes.
+
         Raises:
             SsdgymError: the file cannot be read, or has more bad lines than `bad` allows.
         """
@@ -55,6 +60,11 @@ class WritableFormat(TraceFormat, Protocol):
         """Write requests so that reading them again gives the same.
 
         Volumes keep their number, and their name where the format has names.
+
+        Args:
+            file: is written to.
+            blocks: the requests, in order.
+            volumes: what the field `volume` of the requests refers to.
 
         Raises:
             SsdgymError: the format cannot hold a request (a time between two ticks of its clock, an offset

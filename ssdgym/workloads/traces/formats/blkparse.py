@@ -1,7 +1,7 @@
 """The default text of blkparse (blktrace): what the kernel issued to the driver (action D).
 
 An event line: major,minor device numbers, CPU, sequence number, time in s, process, action, RWBS flags, then
-``sector + sectors`` where there are any, and the process's name. Other events and the summary at the end are
+`sector + sectors` where there are any, and the process's name. Other events and the summary at the end are
 no requests.
 """
 

@@ -1,6 +1,6 @@
-"""I/O logs of fio, versions 2 and 3 (``write_iolog``).
+"""I/O logs of fio, versions 2 and 3 (`write_iolog`).
 
-The first line names the version. Then ``file action`` or ``file action offset length``, in bytes; in
+The first line names the version. Then `file action` or `file action offset length`, in bytes; in
 version 3 a time in us goes before. In version 2 time passes by the action wait, whose offset is a time in us;
 fio takes no notice of less than 100 us. add, open and close are no requests; sync and datasync are flushes.
 """
@@ -19,8 +19,8 @@ from ssdgym.requests import FLUSH, READ, TRIM, WRITE
 from ssdgym.workloads.records.record import Records, Volumes
 from ssdgym.workloads.traces.files import line_blocks
 from ssdgym.workloads.traces.parsing.bad_lines import BadLines
-from ssdgym.workloads.traces.parsing.delimited import behind_header
 from ssdgym.workloads.traces.parsing.fields import Malformed, content, text_of, whole
+from ssdgym.workloads.traces.parsing.header import behind_header
 from ssdgym.workloads.traces.parsing.lines import UNKNOWN_OP, Lines, RecordMaker
 from ssdgym.workloads.traces.parsing.log_lines import BLANK, DIGITS, Row, Rows, read_rows
 from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
@@ -170,7 +170,7 @@ def _lines(rows: Rows) -> Lines:
 
 
 def _written(block: Values, names: np.ndarray) -> np.ndarray:
-    """Return ``file action offset length`` of each request; fio wants the numbers of a flush, too."""
+    """Return `file action offset length` of each request; fio wants the numbers of a flush, too."""
     ranges = " " + block.offset.astype(str).astype(object) + " " + block.size.astype(str).astype(object)
     return names[block.volume] + " " + texts_of(block.op, _TEXTS) + ranges
 

@@ -16,13 +16,24 @@ class BadLines:
     """
 
     def __init__(self, path: Path, allowed: int, unit: str = "line") -> None:
+        """Start with no bad line.
+
+        Args:
+            path: the file.
+            allowed: how many bad lines are left out before giving up.
+            unit: what they are called.
+        """
         self._path = path
         self.count = 0
         self._allowed = allowed
         self.unit = unit
 
     def add(self, line: int, reason: str) -> None:
-        """Leave out line number `line` (from 1).
+        """Leave a bad line out.
+
+        Args:
+            line: its number, from 1.
+            reason: why it is bad.
 
         Raises:
             SsdgymError: there are now more bad lines than allowed.

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from ssdgym.errors import SsdgymError
 from ssdgym.workloads.records.record import Records
 from ssdgym.workloads.traces.files import BYTE_ORDER_MARK, count_lines, line_blocks
 from ssdgym.workloads.traces.parsing.bad_lines import BadLines
@@ -24,6 +23,7 @@ from ssdgym.workloads.traces.parsing.fields import (
     text_of,
     whole,
 )
+from ssdgym.workloads.traces.parsing.header import behind_header
 from ssdgym.workloads.traces.parsing.lines import UNKNOWN_OP, BadLine, IntArray, Lines, RecordMaker, Row
 from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
 
@@ -34,15 +34,15 @@ class DelimitedFormat:
 
     Attributes:
         name: what the configuration calls it.
-        columns: names of all columns. ``time``, ``op``, ``offset`` and ``size`` are read, and those of
-            ``volume_columns``.
+        columns: names of all columns. `time`, `op`, `offset` and `size` are read, and those of
+            `volume_columns`.
         op_of: what the op column says, by its text in lower case: READ, WRITE, TRIM, FLUSH or UNKNOWN_OP.
-        time_unit_ns: nanoseconds per unit of ``time``.
-        time_decimals: decimals that a nanosecond takes in that unit; 0: ``time`` holds whole numbers.
-        offset_unit: bytes per unit of ``offset``.
-        size_unit: bytes per unit of ``size``.
-        volume_columns: together, joined by ``_``, they name the volume; none: there is one, called ``0``.
-        fixed_size: size of every request, for a format that has no ``size``.
+        time_unit_ns: nanoseconds per unit of `time`.
+        time_decimals: decimals that a nanosecond takes in that unit; 0: `time` holds whole numbers.
+        offset_unit: bytes per unit of `offset`.
+        size_unit: bytes per unit of `size`.
+        volume_columns: together, joined by `_`, they name the volume; none: there is one, called `0`.
+        fixed_size: size of every request, for a format that has no `size`.
         separator: one character, `,`, `;` or a blank; in place of a blank there may be several, and tabs.
         header: the first line, if the format has one; it is recognised in any case.
         has_more: further columns may follow.
@@ -236,29 +236,8 @@ class DelimitedFormat:
         return decimal_time_ns(field, self.time_unit_ns)
 
 
-def behind_header(
-    path: Path, name: str, header: bytes, first_line: int, block: bytes
-) -> tuple[int, bytes, bool]:
-    """Return what follows the header, which is the first line with anything on it; whether it was there.
-
-    Raises:
-        SsdgymError: another line is the first.
-    """
-    while block:
-        line, _, block = block.partition(b"\n")
-        if content(line):
-            if content(line).lower() != header.lower():
-                raise SsdgymError(
-                    f"{path}: line {first_line} is not the header '{header.decode()}' of the format {name}; "
-                    "add it or name another format."
-                )
-            return first_line + 1, block, True
-        first_line += 1
-    return first_line, b"", False
-
-
 def _is_doubtful(block: bytes) -> bool:
-    """Does the block hold what pyarrow takes in a way of its own?
+    """Return whether the block holds what pyarrow reads in a way of its own.
 
     That is NULs, hexadecimal numbers, CRs alone, and a byte order mark, which it would pass over.
     """

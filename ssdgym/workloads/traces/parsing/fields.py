@@ -21,7 +21,15 @@ def content(line: bytes) -> bytes:
 
 
 def text_of(field: bytes, name: str) -> str:
-    """Return a field that is read as text."""
+    """Return a field that is read as text.
+
+    Args:
+        field: its bytes.
+        name: what errors call it.
+
+    Raises:
+        Malformed: it is no text.
+    """
     try:
         text = field.decode()
     except UnicodeDecodeError:
@@ -32,12 +40,20 @@ def text_of(field: bytes, name: str) -> str:
 
 
 def is_proper(text: str) -> bool:
-    """Can the text be a name?"""
+    """Return whether the text can be a name."""
     return text != "" and text.isprintable()
 
 
 def whole(field: bytes, name: str) -> int:
-    """Return a field that is a whole number of 64 bits."""
+    """Return a field that is a whole number of 64 bits.
+
+    Args:
+        field: its bytes.
+        name: what errors call it.
+
+    Raises:
+        Malformed: it is no such number.
+    """
     text = field.decode("ascii", "replace")
     if not _WHOLE.fullmatch(text):
         raise Malformed(f"has {shown(field)} as its {name}, which is not a whole number")
@@ -49,7 +65,15 @@ def whole(field: bytes, name: str) -> int:
 
 
 def decimal(field: bytes, name: str) -> Decimal:
-    """Return a field that is a decimal number of less than 2**63."""
+    """Return a field that is a decimal number of less than 2**63.
+
+    Args:
+        field: its bytes.
+        name: what errors call it.
+
+    Raises:
+        Malformed: it is no such number.
+    """
     text = field.decode("ascii", "replace")
     if not _DECIMAL.fullmatch(text):
         raise Malformed(f"has {shown(field)} as its {name}, which is not a number")
@@ -60,7 +84,15 @@ def decimal(field: bytes, name: str) -> Decimal:
 
 
 def decimal_time_ns(field: bytes, unit_ns: int) -> int:
-    """Return a decimal time in whole nanoseconds, rounded down."""
+    """Return a decimal time in whole nanoseconds, rounded down.
+
+    Args:
+        field: its bytes.
+        unit_ns: nanoseconds per unit.
+
+    Raises:
+        Malformed: it is no decimal number.
+    """
     value = _EXACT.multiply(decimal(field, "time"), Decimal(unit_ns))
     return int(value.to_integral_value(context=_EXACT))
 

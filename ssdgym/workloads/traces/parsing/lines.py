@@ -45,7 +45,7 @@ class Lines:
 
     Attributes:
         number: line numbers.
-        time: in ticks of ``tick_ns`` nanoseconds.
+        time: in ticks of `tick_ns` nanoseconds.
         tick_ns: length of a tick.
         op: READ, WRITE, TRIM, FLUSH or UNKNOWN_OP.
         op_text: how the lines name it: the different texts, and the index of each row's.
@@ -72,6 +72,15 @@ class RecordMaker:
     def __init__(
         self, name: str, offset_unit: int, size_unit: int, bad: BadLines, volumes: VolumeNumbers
     ) -> None:
+        """Start before the first block.
+
+        Args:
+            name: of the format.
+            offset_unit: bytes per unit of offsets.
+            size_unit: bytes per unit of sizes.
+            bad: counts bad lines.
+            volumes: numbers the volumes.
+        """
         self._name = name
         self._offset_unit = offset_unit
         self._size_unit = size_unit
@@ -80,7 +89,7 @@ class RecordMaker:
         self._base_ns: int | None = None
 
     def records(self, lines: Lines) -> Records:
-        """Return the records of a block, and enter its bad lines into the book.
+        """Return the records of a block, and count its bad lines.
 
         Raises:
             SsdgymError: there are more bad lines than allowed, or too many volumes.

@@ -38,7 +38,12 @@ class Rows:
     malformed: list[BadLine]
 
     def lines(self, tick_ns: int, op: npt.NDArray[np.uint8]) -> Lines:
-        """Return them as request lines, with what their actions mean."""
+        """Return the rows as request lines.
+
+        Args:
+            tick_ns: length of a tick of their times.
+            op: what the action of each means, shape (rows,).
+        """
         return Lines(
             self.number,
             self.time,

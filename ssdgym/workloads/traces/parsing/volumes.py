@@ -16,6 +16,7 @@ class VolumeNumbers:
     """Numbers the volumes of a file in the order in which they first appear."""
 
     def __init__(self, path: Path) -> None:
+        """Start with no volume of a file."""
         self._path = path
         self._numbers: dict[str, int] = {}
 

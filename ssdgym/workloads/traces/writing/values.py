@@ -48,7 +48,11 @@ class Values:
 
 
 def values(blocks: Iterable[Records], limits: Limits) -> Iterator[Values]:
-    """Yield the requests in a format's units; times count from the first request.
+    """Yield the requests in the units of a format; times count from the first request.
+
+    Args:
+        blocks: the requests.
+        limits: what the format can hold.
 
     Raises:
         SsdgymError: the format cannot hold one of them.
@@ -139,6 +143,11 @@ def volume_texts(volumes: Volumes, refused: str, *, numbers: bool) -> list[str]:
 
 
 def texts_of(codes: npt.NDArray[np.integer], texts: Mapping[int, str | int]) -> npt.NDArray[np.object_]:
-    """Return the text (number) of each code, shape (n,)."""
+    """Return the text (number) of each code, shape (n,).
+
+    Args:
+        codes: shape (n,).
+        texts: by code.
+    """
     table = np.array([texts.get(code, "") for code in range(max(texts) + 1)], object)
     return table[codes]
