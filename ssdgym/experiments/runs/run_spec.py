@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ssdgym.config.fields import with_changes
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
@@ -81,14 +82,7 @@ def ftl_changes(ftl: FtlOptions) -> dict[str, Any] | None:
     Returns:
         Nested mappings; `None` without any option.
     """
-    changes: dict[str, Any] = {}
-    for name, value in ftl:
-        *outer, last = name.split(".")
-        inner = changes
-        for part in outer:
-            inner = inner.setdefault(part, {})
-        inner[last] = value
-    return changes or None
+    return with_changes({}, dict(ftl)) or None
 
 
 def ftl_label(ftl: FtlOptions) -> str:

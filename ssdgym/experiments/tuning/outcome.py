@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from ssdgym.experiments.results import Result, write_results
 from ssdgym.experiments.tuning.config import SweepConfig
+from ssdgym.experiments.tuning.folder import trial_folder
 from ssdgym.experiments.tuning.plan import Trial
 from ssdgym.experiments.tuning.trial import ALL, TrialReport, last_report
 from ssdgym.files import writable_folder, write_bytes
@@ -160,16 +161,6 @@ class SweepOutcome:
             for outcome in [*self.ranked, *failed]
         ]
         return ["trial", *names, f"{self.sweep.metric} [95 %]", "state"], lines
-
-
-def trial_folder(folder: Path, number: int) -> Path:
-    """Return the folder of a trial.
-
-    Args:
-        folder: that of its sweep.
-        number: of the trial.
-    """
-    return folder / "trials" / f"{number:04d}"
 
 
 def outcome_of(trial: Trial, metric: str, folder: Path, error: str) -> TrialOutcome:

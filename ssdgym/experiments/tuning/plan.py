@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ssdgym.config.fields import dotted, with_changes
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.evaluate import check_runs
 from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes, ftl_label
@@ -17,8 +18,6 @@ from ssdgym.experiments.tuning.config import (
     Parameters,
     PolicyBaseConfig,
     SweepConfig,
-    dotted,
-    with_changes,
 )
 
 if TYPE_CHECKING:

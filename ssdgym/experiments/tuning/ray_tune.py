@@ -7,7 +7,6 @@ repeated.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from collections.abc import Callable, Iterator
@@ -16,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-import ssdgym
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.tuning.config import AshaConfig, SweepConfig
-from ssdgym.experiments.tuning.outcome import SweepOutcome, outcome_of, trial_folder
+from ssdgym.experiments.tuning.folder import begin, require_same_sweep, trial_folder
+from ssdgym.experiments.tuning.outcome import SweepOutcome, outcome_of
 from ssdgym.experiments.tuning.plan import Trial, plan_trial, plan_trials
 from ssdgym.experiments.tuning.trial import ALL, TrialReport, run_trial
 from ssdgym.files import writable_folder, write_bytes
@@ -46,7 +45,6 @@ except ModuleNotFoundError as error:
         f"a sweep needs the package {error.name}: install it with pip install 'ssdgym[tune]'"
     ) from error
 
-SWEEP_RECORD = "sweep.json"
 _RAY_FOLDER = "ray"
 #: Trials pass reports, not arrays; this is the least that Ray takes.
 _OBJECT_STORE_BYTES = 80 << 20
@@ -107,9 +105,9 @@ def run_sweep(
     trials = plan_trials(sweep)
     folder = folder.resolve()
     if resume:
-        _require_same_sweep(sweep, folder)
+        require_same_sweep(sweep, folder)
     else:
-        _claim(sweep, folder)
+        begin(sweep, folder)
     with _cluster(sweep, address):
         grid = _tuner(sweep, folder, trials, watch).fit()
     try:
@@ -154,7 +152,7 @@ def _run_trial(config: dict[str, Any], sweep: dict[str, Any], folder: str) -> No
 
 def _tuner(sweep: SweepConfig, folder: Path, trials: list[Trial], watch: Watcher | None) -> tune.Tuner:
     trainable = tune.with_resources(
-        tune.with_parameters(_run_trial, sweep=_record(sweep)["sweep"], folder=str(folder)),
+        tune.with_parameters(_run_trial, sweep=sweep.model_dump(mode="json"), folder=str(folder)),
         {"cpu": sweep.cpus_per_trial},
     )
     _Watch.watcher, _Watch.mode, _Watch.trials = watch, sweep.mode, len(trials)
@@ -244,58 +242,6 @@ def _cluster(sweep: SweepConfig, address: str | None) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
-
-
-def _record(sweep: SweepConfig) -> dict[str, Any]:
-    """Return all that must be equal for a sweep to go on."""
-    from ssdgym.engine.core.kernel import engine_hash
-
-    return {
-        "sweep": sweep.model_dump(mode="json", exclude={"sizes", "description"}),
-        "version": ssdgym.__version__,
-        "engine_hash": engine_hash(),
-    }
-
-
-def _claim(sweep: SweepConfig, folder: Path) -> None:
-    """Begin a sweep in a folder that holds none."""
-    writable_folder(folder)
-    path = folder / SWEEP_RECORD
-    if path.exists():
-        raise SsdgymError(
-            f"{folder}: already holds a sweep; go on with it by --resume {folder}, or choose another folder"
-        )
-    if any(folder.iterdir()):
-        raise SsdgymError(f"{folder}: holds other files; choose a new or an empty folder with --out")
-    write_bytes(path, json.dumps(_record(sweep), indent=2).encode())
-
-
-def _require_same_sweep(sweep: SweepConfig, folder: Path) -> None:
-    path = folder / SWEEP_RECORD
-    try:
-        there = json.loads(path.read_text(encoding="utf-8"))
-        saved = {**there.pop("sweep"), **there}
-    except FileNotFoundError as error:
-        raise SsdgymError(
-            f"{folder}: holds no sweep to go on with; correct --resume or leave it out"
-        ) from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SsdgymError(
-            f"{path}: not the record of a sweep, or a damaged one; begin a new sweep"
-        ) from error
-    if any((folder / "trials").glob("*/trial.json")):
-        raise SsdgymError(
-            f"{folder}: holds a sweep of an earlier version of ssdgym, which kept its trials in another way; "
-            "resume it with that version, or begin it anew: leave --resume out and give --out another folder"
-        )
-    record = _record(sweep)
-    for name, value in {**record.pop("sweep"), **record}.items():
-        if saved.get(name) != value:
-            raise SsdgymError(
-                f"{folder}: holds a sweep with another {name}; resume it as it was begun, or choose another "
-                "folder with --out"
-            )
-    writable_folder(folder)
 
 
 def _sentence(error: BaseException) -> str:

@@ -1,0 +1,45 @@
+"""Nested fields by their dotted names: `gc.free_blocks` is the field `free_blocks` of `gc`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ssdgym.errors import SsdgymError
+
+
+def with_changes(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace nested fields by their dotted names.
+
+    Args:
+        fields: nested mappings; they are left as they are.
+        changes: by dotted names; `{"ppo.gamma": 0.9}` leaves the rest of `ppo`.
+
+    Returns:
+        The changed fields.
+
+    Raises:
+        SsdgymError: a name leads through something that has no fields.
+    """
+    changed = dict(fields)
+    for name, value in changes.items():
+        first, dot, rest = name.partition(".")
+        if not dot:
+            changed[first] = value
+            continue
+        inner = changed.get(first, {})
+        if not isinstance(inner, Mapping):
+            raise SsdgymError(f"field {name} does not exist, since {first} has no fields.")
+        changed[first] = with_changes(inner, {rest: value})
+    return changed
+
+
+def dotted(fields: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """Return nested fields as pairs of a dotted name and its value, in order of the names."""
+    pairs: list[tuple[str, Any]] = []
+    for name, value in fields.items():
+        if isinstance(value, Mapping):
+            pairs += [(f"{name}.{inner}", leaf) for inner, leaf in dotted(value)]
+        else:
+            pairs.append((name, value))
+    return tuple(sorted(pairs))
