@@ -1,0 +1,78 @@
+"""Claims of every kind about a made-up figure, and results whose answer is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ssdgym.experiments.papers.checks import CheckedClaim, check_claims
+from ssdgym.experiments.papers.config import FigureConfig
+from ssdgym.experiments.papers.samples import Place, Sample
+from ssdgym.experiments.results import Result
+
+VALUES: dict[str, dict[str, Any]] = {
+    "change": {"change": -0.6},
+    "limit": {"limit": -0.6},
+    "unchanged": {"within": 0.02},
+    "direction": {"direction": "falls"},
+    "range": {"low": -0.8, "high": -0.4},
+    "value": {"value": 100.0},
+    "trend": {"direction": "falls"},
+    "at_most": {"value": 200.0},
+    "extreme": {"which": "lowest", "workloads": ("b",)},
+    "resembles": {"metric": "moves", "rather_than": "rounds"},
+}
+
+
+def claim(kind: str, **fields: Any) -> dict[str, Any]:
+    against = {} if kind in ("value", "trend", "at_most") else {"against": "small"}
+    own = {"kind": kind, "said": "it falls", "source": "section 1", "series": "big"}
+    return {**own, **against, **VALUES[kind], **fields}
+
+
+def figure(*claims: dict[str, Any], **fields: Any) -> FigureConfig:
+    return FigureConfig(
+        **{
+            "paper": "a paper",
+            "figure": "1",
+            "title": "erases",
+            "devices": ("small", "big"),
+            "workloads": ("a", "b"),
+            "series": "device",
+            "panels": ({"metric": "erases", "unit": "blocks", "claims": claims},),
+            "scales": {"smoke": {"seeds": 1}},
+            **fields,
+        }
+    )
+
+
+def check(samples: list[Sample], *claims: dict[str, Any], **fields: Any) -> list[CheckedClaim]:
+    one = figure(*claims, **fields)
+    return check_claims(one, one.panels[0], samples)
+
+
+def samples(erases: dict[tuple[str, ...], list[int | None]]) -> list[Sample]:
+    """Samples from erases by (device, workload) or (device, workload, variant), one for each seed."""
+    return [
+        Sample(
+            Place(place[0], place[1], place[2] if len(place) > 2 else ""),
+            Result(place[0], "", place[1], "greedy", seed, metrics={"erases": value}),
+        )
+        for place, values in erases.items()
+        for seed, value in enumerate(values)
+    ]
+
+
+MEASURED = samples(
+    {
+        ("small", "a"): [100, 200],
+        ("big", "a"): [50, 100],
+        ("small", "b"): [1000, 1000],
+        ("big", "b"): [200, 200],
+    }
+)
+VARIANTS = {"axis": "layers", "variants": {"1": {}, "2": {}, "4": {}}}
+
+
+def along(*means: int) -> list[Sample]:
+    """One series over the three variants, on both workloads."""
+    return samples({("big", name, v): [m, m] for name in "ab" for v, m in zip("124", means, strict=True)})

@@ -1,0 +1,59 @@
+"""Kinds of diagrams: bars, and one that a test adds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isnan
+from pathlib import Path
+
+import pytest
+from matplotlib.axes import Axes
+
+from ssdgym.experiments.analysis.statistics import Estimate
+from ssdgym.experiments.papers.diagrams import KINDS
+from ssdgym.experiments.papers.diagrams.bars import Bars
+from ssdgym.experiments.papers.diagrams.base import Diagram, Row
+from ssdgym.experiments.papers.picture import diagrams_of, draw
+from ssdgym.experiments.papers.report import (
+    markdown,
+)
+from ssdgym.experiments.papers.samples import Place, Sample
+from tests.experiments.papers.made import SMALL, measured, tiny_figure
+
+
+def test_another_kind_of_diagram_is_one_class(
+    traces: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A panel names it; its table and its picture stand beside those of the bars."""
+    monkeypatch.setitem(KINDS, "dots", Bars)  # so that it is forgotten afterwards
+
+    class Dots(Diagram):
+        kind = "dots"
+        name_columns = ("seed",)
+        number_columns = ("erases",)
+        rows = [Row(("1",), [Estimate(3.0, 2.0, 4.0)])]
+        width = 3.0
+
+        def draw(self, axes: Axes, is_last: bool) -> None:
+            axes.plot([1], [3.0], "o", label=f"last: {is_last}")
+
+    panel = {"metric": "erases", "unit": "blocks"}
+    figure = tiny_figure(panels=({"name": "a", **panel}, {"name": "b", "diagram": "dots", **panel}))
+    diagrams = diagrams_of(figure, measured(figure, SMALL, traces))
+    assert [type(diagram) for diagram in diagrams] == [Bars, Dots]
+    text = markdown(figure, ("smoke", SMALL), [(diagram, []) for diagram in diagrams], [])
+    assert "\n| seed | erases |\n|---|---:|\n| 1 | 3.000 [2.000, 4.000] |\n" in text
+    assert draw(figure, diagrams, tmp_path / "figure.png").stat().st_size > 5000
+
+
+def test_the_mean_is_over_all_traces_or_not_at_all(traces: Path) -> None:
+    figure = tiny_figure(workloads=("made", "other"))
+    made = measured(tiny_figure(), SMALL, traces)
+    other = [Sample(one.place._replace(workload="other"), one.result) for one in made]
+    bars = Bars(figure, figure.panels[0], [*made, *other])
+    assert bars.groups[-1] == ("mean", "")
+    alone = bars.estimates[Place("greedy", "made", "")].value
+    assert bars.estimates[Place("greedy", "mean", "")].value == pytest.approx(alone)
+    lacking = [Sample(one.place, replace(one.result, metrics={})) for one in other]
+    bars = Bars(figure, figure.panels[0], [*made, *lacking])
+    assert isnan(bars.estimates[Place("greedy", "mean", "")].value)
