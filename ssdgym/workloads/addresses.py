@@ -13,7 +13,7 @@ IntArray = npt.NDArray[np.integer]
 
 
 class Picker(Protocol):
-    """Chooses pages of a footprint; draws from a generator of its own."""
+    """A choice of pages of a footprint, drawn from a generator of its own."""
 
     def __call__(self, sizes: IntArray) -> IntArray:
         """Return the first page of requests of `sizes` pages, shape (n,), counted from the footprint's start.

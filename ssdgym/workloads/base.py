@@ -1,4 +1,4 @@
-"""What every workload is: a checked model that opens as a stream of requests."""
+"""Base of all workloads: a checked model that opens as a stream of requests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RequestStream(Protocol):
         report: facts about the workload as a whole: `footprint_pages`, and for traces and synthetic traces
             `requests`, `trace_pages`, `out_of_order`, `trims_below_a_page` and `skipped_lines`;
             for tenants how many `tenants`, and the sums over them, but for the first two of these.
-            To know them may take a look at all of a trace.
+            Computing them may read all of a trace.
     """
 
     @property
@@ -42,7 +42,7 @@ class RequestStream(Protocol):
 
 
 class WorkloadConfig(Config):
-    """Base of all workloads: what the host asks of the device, and when.
+    """Base of all workloads: the requests of a host, and when they arrive.
 
     Attributes:
         kind: name of the model, by which a mapping is read as it.
@@ -62,7 +62,7 @@ class WorkloadConfig(Config):
 
     @abstractmethod
     def never_writes(self) -> bool:
-        """Return whether the configuration alone tells that no page is written; that of a trace does not."""
+        """Return whether no page is written, as far as the configuration shows; that of a trace does not."""
 
     def writes_nothing(self) -> bool:
         """Return whether no page is written at all, so that no number of host pages is ever reached.

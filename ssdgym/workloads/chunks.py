@@ -14,7 +14,7 @@ import numpy as np
 from ssdgym.requests import REQUEST, Requests
 
 #: Requests drawn at a time. Large enough to hide numpy's cost per call, small enough that the first
-#: request after a reset does not wait for many that may never be asked for.
+#: request after a reset does not wait for many that may never be taken.
 CHUNK = 4096
 
 NO_REQUESTS: Requests = np.zeros(0, REQUEST)
@@ -22,7 +22,7 @@ NO_REQUESTS.flags.writeable = False
 
 
 class Source(Protocol):
-    """Makes a workload piece by piece; the pieces do not depend on who asks for how much."""
+    """A workload made piece by piece; the pieces do not depend on the portions that are taken."""
 
     def chunk(self) -> Requests:
         """Return the next requests, shape (n,); an empty array at the end and ever after."""

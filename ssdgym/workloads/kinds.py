@@ -1,4 +1,4 @@
-"""The kinds of workload there are, and fields that hold one of any kind.
+"""Registry of the kinds of workload, and fields that hold one of any kind.
 
 A kind is a model that derives from `WorkloadConfig`, with a field `kind` whose only value is its name:
 

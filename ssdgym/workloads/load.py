@@ -1,4 +1,4 @@
-"""Workloads by name, file or mapping: what the host asks of the device, and when."""
+"""Load a workload by name, from a file, a trace or a mapping."""
 
 from __future__ import annotations
 

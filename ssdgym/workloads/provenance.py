@@ -1,4 +1,4 @@
-"""Where the values of a workload are from: published, or assumed for a reason."""
+"""Provenance of the values of a workload: published, or assumed for a reason."""
 
 from __future__ import annotations
 

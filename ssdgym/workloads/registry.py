@@ -1,4 +1,4 @@
-"""Things that register themselves by name: those of ssdgym, and those of installed packages."""
+"""Registry of things by name: those of ssdgym, and those of installed packages."""
 
 from __future__ import annotations
 

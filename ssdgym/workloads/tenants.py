@@ -1,4 +1,4 @@
-"""Several workloads side by side on one device."""
+"""Tenants: several workloads side by side on one device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patterns of access: what is accessed, without the time; each pattern is a file beside this one.
+"""Patterns of access, without their time; each pattern is a file beside this one.
 
 A pattern is a model with its fields, and a picker that chooses the pages:
 
@@ -118,7 +118,7 @@ class Accesses:
     """An endless source of accesses with one pattern; every `arrival_ns` is 0.
 
     Pages, operations and sizes are drawn from a generator each: two workloads that differ only in
-    their read share ask for the same pages.
+    their read share access the same pages.
     """
 
     def __init__(self, config: AccessConfig, logical_pages: int, seed: np.random.SeedSequence) -> None:

@@ -1,4 +1,4 @@
-"""A hot set that moves."""
+"""Drifting: a hot set that moves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class DriftingConfig(TwoClassConfig):
     hot_fraction: InnerShare = Field(0.1, description="Share of the footprint's pages that are hot.")
     hot_access: Share = Field(0.9, description="Share of the requests that go to the hot pages.")
     shift_every_pages: Number = Field(
-        description="Pages asked for (read, written or trimmed) between two moves of the hot set."
+        description="Pages accessed (read, written or trimmed) between two moves of the hot set."
     )
     shift_pages: Number = Field(description="Pages by which the hot set moves each time.")
 
@@ -46,12 +46,12 @@ class DriftingPicker:
         self._footprint = footprint
         self._shift_every_pages = config.shift_every_pages
         self._shift_pages = config.shift_pages
-        self._pages_asked = 0
+        self._pages_accessed = 0
 
     def __call__(self, sizes: IntArray) -> IntArray:
         """See `ssdgym.workloads.addresses.Picker`."""
-        asked = self._pages_asked + np.cumsum(sizes, dtype=np.int64)
-        self._pages_asked = int(asked[-1])
-        origin = (asked - sizes) // self._shift_every_pages * self._shift_pages
+        accessed = self._pages_accessed + np.cumsum(sizes, dtype=np.int64)
+        self._pages_accessed = int(accessed[-1])
+        origin = (accessed - sizes) // self._shift_every_pages * self._shift_pages
         pages = (self._classes.draw(len(sizes)) + origin) % self._footprint
         return align(pages, sizes, self._footprint)

@@ -1,4 +1,4 @@
-"""Two classes of pages, one asked for more often than the other."""
+"""Hot and cold pages: two classes, one accessed more often than the other."""
 
 from __future__ import annotations
 

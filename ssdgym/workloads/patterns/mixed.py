@@ -1,4 +1,4 @@
-"""Several patterns of access at once."""
+"""Mixed access: several patterns at once."""
 
 from __future__ import annotations
 

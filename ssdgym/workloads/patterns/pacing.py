@@ -1,4 +1,4 @@
-"""When requests arrive, how many there are, and the flushes between them."""
+"""Pace of generated workloads: arrival times, number of requests, and flushes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Page after page, over and over."""
+"""Sequential access: page after page, over and over."""
 
 from __future__ import annotations
 

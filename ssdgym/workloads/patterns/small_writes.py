@@ -34,10 +34,10 @@ class SmallWritesConfig(RegionConfig, NotedConfig):
     """Writes smaller than a flash page mixed with large ones (Kim et al., DAC 2017, sections 2 and 5).
 
     Sizes and addresses are in bytes and do not depend on the page size of the device; where they cover
-    its pages in part, the requests say so. Both kinds of request follow Zipf's law, the small ones over
-    the subpages of their part of the footprint, the large ones over all its full pages. Reads are sized
-    and placed as the writes are. A request that reaches over the end of the footprint is split there and
-    goes on at its start.
+    its pages in part, the requests are flagged so. Both kinds of request follow Zipf's law, the small ones
+    over the subpages of their part of the footprint, the large ones over all its full pages. Reads are
+    sized and placed as the writes are. A request that reaches over the end of the footprint is split there
+    and goes on at its start.
     """
 
     kind: Literal["small_writes"] = "small_writes"
@@ -208,7 +208,7 @@ class _Coin:
 
 
 class _Offsets:
-    """Subpages between the start of a full page and the start of a request: 0 with a given probability."""
+    """Subpages from the start of a full page to the start of a request: 0 with a given probability."""
 
     def __init__(self, aligned_fraction: float, units_per_page: int, rng: np.random.Generator) -> None:
         self._is_aligned = _Coin(aligned_fraction, rng)

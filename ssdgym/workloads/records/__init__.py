@@ -1,1 +1,1 @@
-"""Requests by byte and volume, as traces and synthetic traces have them, and the way to logical pages."""
+"""Records: requests by byte and volume, as traces have them, and their conversion to logical pages."""

@@ -24,7 +24,7 @@ def summarize(source: RecordSource, announce: Callable[[int], None] = lambda req
 
     Args:
         source: is used up.
-        announce: is told, now and then, how many requests have been counted.
+        announce: called now and then with the number of requests counted.
 
     Raises:
         SsdgymError: the volumes reach so far that their pages cannot be numbered.

@@ -1,4 +1,4 @@
-"""How often each of many whole numbers occurs, and what follows from it: percentiles and histograms."""
+"""Counts of whole numbers, with percentiles and histograms."""
 
 from __future__ import annotations
 

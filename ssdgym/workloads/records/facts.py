@@ -1,4 +1,4 @@
-"""The facts of `ssdgym trace info`: what is in records, beside what is published of them."""
+"""Facts about records for `ssdgym trace info`, beside what is published of them."""
 
 from __future__ import annotations
 

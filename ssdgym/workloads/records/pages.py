@@ -1,4 +1,4 @@
-"""From bytes and volumes to logical pages."""
+"""Convert bytes and volumes to logical pages."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def to_pages(records: Records, page_size: int, starts: IntArray) -> Requests:
 
 
 class Compact:
-    """Numbers the pages of ranges from 0 on: pages between the ranges have no number.
+    """A numbering of the pages of ranges from 0 on; pages between the ranges have no number.
 
     All pages of a request must lie in one range; it stays in one piece.
     """

@@ -147,7 +147,7 @@ class PlayedConfig(WorkloadConfig):
 def _surveyed(
     kind: type[PlayedConfig], text: str, stamp: tuple[int, ...], seed: int, page_size: int
 ) -> Survey:
-    """Survey once per process and content; a reset opens its workload anew every time."""
+    """Survey once per process and content; a reset opens its workload again every time."""
     config = kind.model_validate_json(text)
     known = survey(config.records(seed), page_size)
     if not known.requests:

@@ -1,4 +1,4 @@
-"""Which addresses have been touched: a union of ranges, gathered piece by piece."""
+"""A union of ranges of addresses, gathered piece by piece."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record: one request by byte and volume, before any device gives it pages."""
+"""Records: requests by byte and volume, before they have pages of a device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How unevenly writes are spread over the pages."""
+"""Skew: how unevenly writes are spread over the pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is in a trace: counts, bytes, footprint, and how sizes, arrivals and writes are distributed."""
+"""Summary of a trace: counts, bytes, footprint, and distributions of sizes, arrivals and writes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class RecordSummary:
 
     Attributes:
         requests, reads, writes, trims, flushes: numbers of requests.
-        bytes_read, bytes_written, bytes_trimmed: bytes asked for.
+        bytes_read, bytes_written, bytes_trimmed: sums of the sizes.
         unique_bytes_read, unique_bytes_written: different bytes, where a page of `UNIT_BYTES` that a request
             touches counts whole.
         unique_bytes: the same for reads and writes together.

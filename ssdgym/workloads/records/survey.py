@@ -1,4 +1,4 @@
-"""What has to be known of records before they can be played: one look at all of them."""
+"""Survey of all records, from which they can be played."""
 
 from __future__ import annotations
 

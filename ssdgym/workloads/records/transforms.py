@@ -1,4 +1,4 @@
-"""Changes to records on their way: their models, and what becomes of the records of a chunk."""
+"""Transforms: changes to records before they are played, each with its model."""
 
 from __future__ import annotations
 

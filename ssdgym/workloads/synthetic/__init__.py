@@ -1,7 +1,7 @@
 """Synthetic traces: requests drawn so that they have the published statistics of a trace that cannot be had.
 
 Of the reads and of the writes, tables give the requests, the bytes and the unique bytes. The model adds
-as little as it can, and every configuration says what of it is assumed:
+as little as it can, and every configuration names what of it is assumed:
 
 - **Order.** Reads and writes follow each other at random; their numbers come out exactly.
 - **Sizes.** Powers of two, in the shares nearest to `size ** -size_decay` that have the mean of the

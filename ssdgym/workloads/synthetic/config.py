@@ -1,4 +1,4 @@
-"""Synthetic traces: what is known and assumed of a trace, and the records drawn from that."""
+"""Model of a synthetic trace, and the records drawn from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solve for what makes the reads, or the writes, of a synthetic trace come out as published."""
+"""Solve for the skew and the sizes with which a synthetic trace comes out as published."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def expected_unique_bytes(law: PowerLaw, extent_bytes: int, requests: float, mea
     return float(counts @ -np.expm1(requests * np.log1p(-hit))) * extent_bytes
 
 
-# Resets open their workload anew every time.
+# Resets open their workload again every time.
 @lru_cache(maxsize=128)
 def fit(
     operation: OperationConfig,

@@ -1,4 +1,4 @@
-"""Where the ranks lie: a permutation of the extents, without a table."""
+"""Layout of the ranks: a permutation of the extents, without a table."""
 
 from __future__ import annotations
 

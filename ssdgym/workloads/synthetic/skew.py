@@ -1,4 +1,4 @@
-"""Which rank a request goes to: a bounded power law, without a table."""
+"""Ranks drawn by a bounded power law, without a table."""
 
 from __future__ import annotations
 

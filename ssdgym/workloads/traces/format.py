@@ -1,4 +1,4 @@
-"""What every trace format offers."""
+"""Interface of trace formats."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TraceFormat(Protocol):
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """What files of the format tell of a request that records do not hold."""
+        """Names of the values of a request that the file holds and records do not."""
 
     def matches(self, start: bytes) -> int:
         """Return how many lines (records) of the first bytes of a file fit this format; 0: it is another.

@@ -1,4 +1,4 @@
-"""Traces: the model of one, and its parsed records."""
+"""Model of a trace, and its parsed records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The trace formats there are, and which of them a file is in.
+"""Registry of the trace formats, and recognition of the format of a file.
 
 Formats of installed packages are found by entry points of the group `ssdgym.trace_formats`, which name a
 module that calls `register_format`.

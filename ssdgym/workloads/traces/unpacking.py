@@ -1,4 +1,4 @@
-"""The bytes of a file, unpacked on the way: gz, bz2, xz and zst, told by their first bytes."""
+"""Read the unpacked bytes of a file: gz, bz2, xz and zst, recognised by their first bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ else:
 
 _PLAIN = "plain"
 _PIECE_BYTES = 1 << 20
-#: More than this many bytes out of one in is no trace but a bomb, once it is worth asking.
+#: A file that unpacks to more than so many bytes per byte is refused, above the size that matters.
 _LARGEST_RATIO = 500
 _RATIO_MATTERS_BYTES = 64 << 20
 

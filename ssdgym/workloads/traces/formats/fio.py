@@ -107,7 +107,7 @@ class FioFormat:
             file.write(("\n".join(lines) + "\n").encode())
 
     def _opening(self, names: list[str]) -> bytes:
-        """Return the header, and what fio wants to be told of each file before it is used."""
+        """Return the header, and the actions that fio needs for each file before it is used."""
         time = "0 " if self.version == 3 else ""
         actions = [f"{time}{name} {action}" for name in names for action in ("add", "open")]
         return "\n".join([self.header.decode(), *actions, ""]).encode()

@@ -1,6 +1,6 @@
 """CloudPhysics virtual-disk traces as binary records (Waldspurger et al.: SHARDS, FAST 2015).
 
-Little endian, without a header. The high byte of each record's version tells the layout of the file:
+Little endian, without a header. The high byte of each record's version is that of the layout:
 1 for 32 bytes, 2 for 40. Sizes are in bytes, addresses in blocks of 512 bytes, times in us.
 """
 
@@ -132,7 +132,7 @@ def _whole(data: bytes, version: int) -> np.ndarray:
 def _lines(records: np.ndarray, version: int, first: int) -> Lines:
     numbers = first + np.arange(len(records))
     is_other = records["version"] >> 8 != version
-    # Anything beyond 63 bits is out of range whatever it is.
+    # Anything beyond 63 bits is out of range.
     is_late = records["time"] >= 2**63
     malformed = [
         (int(numbers[row]), f"has version {records['version'][row]}, unlike the first record")

@@ -1,1 +1,1 @@
-"""What trace formats are read with: lines, fields, operations, and records made of them."""
+"""Parsing of trace files: lines, fields, operations, and records made of them."""

@@ -1,4 +1,4 @@
-"""The book of what could not be read."""
+"""Count the lines that cannot be read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ssdgym.errors import SsdgymError
 
 
 class BadLines:
-    """Counts the bad lines of a file and gives up when there are too many.
+    """Count of the bad lines of a file, with an error when there are too many.
 
     Attributes:
         count: bad lines left out so far.

@@ -1,4 +1,4 @@
-"""Formats whose lines have fixed columns: parsed by pyarrow, and line by line where it has doubts."""
+"""Formats whose lines have fixed columns: parsed by pyarrow, or line by line where that is not safe."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class DelimitedFormat:
         name: what the configuration calls it.
         columns: names of all columns. `time`, `op`, `offset` and `size` are read, and those of
             `volume_columns`.
-        op_of: what the op column says, by its text in lower case: READ, WRITE, TRIM, FLUSH or UNKNOWN_OP.
+        op_of: the operation by the text of its column in lower case: READ, WRITE, TRIM, FLUSH or UNKNOWN_OP.
         time_unit_ns: nanoseconds per unit of `time`.
         time_decimals: decimals that a nanosecond takes in that unit; 0: `time` holds whole numbers.
         offset_unit: bytes per unit of `offset`.
@@ -115,7 +115,7 @@ class DelimitedFormat:
                 if table.num_rows == count_lines(block) and self._names_are_proper(table):
                     return self._of_table(table, first_line)
             except (pa.ArrowInvalid, OverflowError):
-                pass  # whatever pyarrow does not like is looked at line by line
+                pass  # blocks that pyarrow refuses are read line by line
         return self._by_hand(first_line, block)
 
     def _table(self, block: bytes) -> pa.Table:

@@ -1,4 +1,4 @@
-"""The values that lines of text hold, as every text format has them."""
+"""Values in lines of text, the same for every text format."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _EXACT = Context(prec=100, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
 class Malformed(Exception):
-    """Why a line cannot be read; never leaves the formats."""
+    """The reason why a line cannot be read; caught within the formats."""
 
 
 def content(line: bytes) -> bytes:
@@ -78,7 +78,7 @@ def decimal(field: bytes, name: str) -> Decimal:
     if not _DECIMAL.fullmatch(text):
         raise Malformed(f"has {shown(field)} as its {name}, which is not a number")
     number = Decimal(text)
-    if number.copy_abs() >= 2**63:  # unlike abs, whatever the exponent
+    if number.copy_abs() >= 2**63:  # unlike abs, for any exponent
         raise Malformed(f"has {shown(field)} as its {name}, which is beyond 64 bits")
     return number
 

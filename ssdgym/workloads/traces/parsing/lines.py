@@ -1,4 +1,4 @@
-"""From the values on well-formed lines to records: ranges, units, and the first request's time as zero."""
+"""Make records from the values on lines: check ranges, convert units, count times from the first request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _Check = tuple[npt.NDArray[np.bool_], str, npt.NDArray[np.generic]]
 
 
 class Row(NamedTuple):
-    """What one line says, numbers as the line has them, or the time in ns."""
+    """The values of one line: numbers as the line has them, or the time in ns."""
 
     time: int
     op: str
@@ -67,7 +67,7 @@ class Lines:
 
 
 class RecordMaker:
-    """Makes the records of a file, block by block."""
+    """Conversion of the lines of a file to records, block by block."""
 
     def __init__(
         self, name: str, offset_unit: int, size_unit: int, bad: BadLines, volumes: VolumeNumbers
@@ -111,7 +111,7 @@ class RecordMaker:
     def _checks(self, lines: Lines) -> list[_Check]:
         is_flush = lines.op == FLUSH
         largest = LARGEST_SIZE_BYTES // self._size_unit
-        # Where the size is wrong, it says so, and the end does not matter.
+        # A wrong size is reported as such; the end does not matter then.
         size = np.clip(lines.size, 0, largest) * self._size_unit
         farthest = (LARGEST_END_BYTES - size) // self._offset_unit
         texts, index = lines.op_text

@@ -1,4 +1,4 @@
-"""Logs whose lines have many shapes: the usual ones by regular expressions over all lines at once."""
+"""Logs whose lines have many shapes: parse the usual ones by regular expressions over all lines at once."""
 
 from __future__ import annotations
 

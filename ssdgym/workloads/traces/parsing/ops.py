@@ -1,4 +1,4 @@
-"""How formats name operations."""
+"""Names of operations in trace formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The volumes of a file, numbered as they appear."""
+"""Number the volumes of a file as they appear."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ssdgym.workloads.records.record import MOST_VOLUMES
 
 
 class VolumeNumbers:
-    """Numbers the volumes of a file in the order in which they first appear."""
+    """Numbers of the volumes of a file, in the order in which they first appear."""
 
     def __init__(self, path: Path) -> None:
         """Start with no volume of a file."""

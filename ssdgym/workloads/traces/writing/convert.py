@@ -64,7 +64,7 @@ def convert(
     round_times: bool = False,
     announce: Callable[[int], None] = lambda requests: None,
 ) -> Conversion:
-    """Write a fresh source to a trace file, whole or not at all, packed as its name says (gz, bz2, xz, zst).
+    """Write a fresh source to a trace file, whole or not at all, packed by its ending (gz, bz2, xz, zst).
 
     The new file is read back before it takes its place.
 
@@ -73,7 +73,7 @@ def convert(
         out: replaced if it exists.
         target: the format.
         round_times: round times down to the clock of the format, counted from the first request.
-        announce: is told, now and then, how many requests have been written.
+        announce: called now and then with the number of requests written.
 
     Raises:
         SsdgymError: the format cannot hold a request, the source has none, or the file cannot be written.
@@ -113,7 +113,7 @@ def _read_back(path: Path, out: Path, target: WritableFormat, requests: int) -> 
 
 
 class _Blocks:
-    """The chunks of a source, on their way: counted, timed from the first request, rounded."""
+    """The chunks of a source: counted, timed from the first request, rounded."""
 
     def __init__(self, source: RecordSource, tick_ns: int, announce: Callable[[int], None]) -> None:
         self._source = source

@@ -1,4 +1,4 @@
-"""What writing a trace takes whatever the format: values in its units, or a sentence why not."""
+"""Convert records to the units of a format, or raise an error that names what does not fit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Limits:
         tick_ns: its clock.
         offset_unit, size_unit: in bytes.
         ops: the operations it has.
-        has_volumes: it can tell volumes apart.
+        has_volumes: it has a column for volumes.
     """
 
     name: str
