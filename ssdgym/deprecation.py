@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from functools import wraps
 from importlib import import_module
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 
 def warn_renamed(old: str, new: str, stacklevel: int = 2) -> None:
@@ -18,6 +22,26 @@ def warn_renamed(old: str, new: str, stacklevel: int = 2) -> None:
     """
     message = f"{old} is now called {new}; the old name will stop working in the next version"
     warnings.warn(message, FutureWarning, stacklevel + 1)
+
+
+def old_arguments(**new_names: str) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
+    """Return a decorator that accepts the old names of keyword arguments.
+
+    Args:
+        new_names: the present name of each old one.
+    """
+
+    def decorate(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        @wraps(function)
+        def renamed(*arguments: Parameters.args, **named: Parameters.kwargs) -> Result:
+            for old in new_names.keys() & named.keys():
+                warn_renamed(f"argument {old} of {function.__qualname__}", new_names[old])
+                named[new_names[old]] = named.pop(old)
+            return function(*arguments, **named)
+
+        return renamed
+
+    return decorate
 
 
 def old_names(module: str, new_names: Mapping[str, str]) -> Callable[[str], Any]:

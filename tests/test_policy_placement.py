@@ -275,7 +275,7 @@ def test_no_policy__the_device_as_it_is() -> None:
 def test_age__by_its_own_policy__changes_neither_erase_unit_nor_placement() -> None:
     sim = Simulator(layered(), policy="speedupgc")
     before = sim.device
-    assert sim.age(cache=False).host_pages > 0
+    assert sim.precondition(cache=False).host_pages > 0
     assert sim.device is before
     assert sim.policy is not None
     assert sim.policy.label == "speedupgc"

@@ -174,7 +174,7 @@ def _event_driven_at(over_provisioning: float) -> Callable[[], int]:
 
 
 def _runs(device: DeviceConfig, read_fraction: float) -> Callable[[], int]:
-    """Play the same uniform requests again and again on a device that was filled and aged before."""
+    """Play the same uniform requests again and again on a device that was filled and overwritten before."""
     simulator = Simulator(device, policy="greedy", recording=Recording(latencies=1 << 10))
     requests = _uniform(device.host_pages, read_fraction)
     simulator.run(_fill(device.host_pages))

@@ -147,7 +147,7 @@ class Episodes:
         key = (i % self._kinds, number)
         if key not in self._aged:
             sim = Simulator(device, policy=None, recording=Recording(1, 1))
-            sim.age(self.workloads[number], seed=self.options.ageing_seed)
+            sim.precondition(self.workloads[number], seed=self.options.ageing_seed)
             self._aged[key] = copy_device(sim.state, 0)
         return self._aged[key]
 

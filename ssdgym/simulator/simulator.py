@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from ssdgym.config.device import DeviceConfig, FtlConfig
 from ssdgym.config.loading import Source
+from ssdgym.deprecation import old_arguments, warn_renamed
 from ssdgym.engine.core import status as codes
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS, PARAMS
@@ -20,9 +21,17 @@ from ssdgym.engine.erase.view import policy_arrays
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, device_for, get_policy, new_choice
 from ssdgym.requests import FLUSH, REQUEST, WRITE
-from ssdgym.simulator.ageing import Ageing, AgeingReport, cache_key, fill, load_aged, overwrite, save_aged
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.metrics import metrics_of
+from ssdgym.simulator.preconditioning import (
+    Preconditioning,
+    PreconditioningReport,
+    cache_key,
+    fill,
+    load_preconditioned,
+    overwrite,
+    save_preconditioned,
+)
 from ssdgym.simulator.snapshot import copy_device, restore_device, same_device
 from ssdgym.workloads.base import RequestStream, WorkloadConfig
 from ssdgym.workloads.load import load_workload
@@ -103,12 +112,13 @@ class Simulator:
 
     # -- running
 
+    @old_arguments(settle="warmup")
     def run(
         self,
         workload: Source | WorkloadConfig | np.ndarray | Iterator[np.ndarray],
         *,
         host_pages: int | None = None,
-        settle: int = 0,
+        warmup: int = 0,
         seed: int = 0,
         progress: Callable[[int], None] | None = None,
     ) -> dict[str, Any]:
@@ -120,14 +130,14 @@ class Simulator:
                 array, or an iterator of them. An endless one needs ``host_pages``. Times of a named one count
                 from now, those of arrays from the making of the device.
             host_pages: stop after so many host pages.
-            settle: host pages before them that are not measured, so that the policy's own steady state is.
+            warmup: host pages before them that are not measured, so that the policy's own steady state is.
             seed: of the workload's draws.
             progress: called now and then with the host pages written so far by this call.
         """
         chunks = self._chunks(workload, host_pages, seed)
         self.feed(_EMPTY)
-        if settle:
-            self.proceed(chunks, settle)
+        if warmup:
+            self.proceed(chunks, warmup)
             self.reset_metrics()
         self.proceed(chunks, host_pages, progress)
         return self.metrics()
@@ -183,40 +193,56 @@ class Simulator:
         )
         return _until_empty(stream, self.now_ns)
 
-    def age(
+    @old_arguments(ageing="settings")
+    def precondition(
         self,
         workload: Source | WorkloadConfig | None = None,
         *,
         seed: int = 0,
-        ageing: Ageing | None = None,
+        settings: Preconditioning | None = None,
         cache: bool = True,
-    ) -> AgeingReport:
-        """Fill this new device and overwrite it until GC is steady (:mod:`ssdgym.simulator.ageing`); resets
-        the metrics.
+    ) -> PreconditioningReport:
+        """Fill this new device and overwrite it until garbage collection is steady; reset the metrics.
 
-        No simulated time passes. The aged state depends on the device, the workload (default uniform writes),
-        the seed and the ageing's own policy, not on the policy of this simulator; it is kept on disk unless
-        ``cache`` is false.
+        No simulated time passes. The steady state depends on the device, the workload, the seed and the
+        policy of the settings, not on the policy of this simulator.
+
+        Args:
+            workload: whose writes overwrite the device; uniform writes by default.
+            seed: of the workload's draws.
+            settings: under which policy, and when the device counts as steady.
+            cache: keep the result on disk, and take it from there.
+
+        Returns:
+            What was written, and whether the device has become steady.
+
+        Raises:
+            SsdgymError: the device is in use, or the policy of the settings would run another device.
         """
-        self._require_new("age")
-        ageing = ageing or Ageing()
-        if get_policy(ageing.policy).device(self.device) != self.device:
+        self._require_new("precondition")
+        settings = settings or Preconditioning()
+        if get_policy(settings.policy).device(self.device) != self.device:
             raise SsdgymError(
-                f"device {self.device.name} cannot be aged under {ageing.policy}, which would run it another "
-                "way; age it under a policy that takes it as it is, such as greedy."
+                f"device {self.device.name} cannot be preconditioned under {settings.policy}, which would "
+                "run it another way; precondition it under a policy that takes it as it is, such as greedy."
             )
         config = load_workload("uniform" if workload is None else workload)
-        key = cache_key(self, config, seed, ageing)
-        report = load_aged(self.state, 0, key) if cache else None
+        key = cache_key(self, config, seed, settings)
+        report = load_preconditioned(self.state, 0, key) if cache else None
         if report is None:
-            with self._in_no_time(get_policy(ageing.policy), seed):
+            with self._in_no_time(get_policy(settings.policy), seed):
                 fill(self)
-                report = overwrite(self, config, seed, ageing)
+                report = overwrite(self, config, seed, settings)
             self.reset_metrics()
             if cache:
-                save_aged(self.state, 0, key, report)
+                save_preconditioned(self.state, 0, key, report)
         self.feed(_EMPTY)
         return report
+
+    def age(self, *arguments: Any, **named: Any) -> PreconditioningReport:
+        """Do what `precondition` does, under its old name."""
+        warn_renamed("Simulator.age", "Simulator.precondition")
+        return self.precondition(*arguments, **named)
 
     def fill(self) -> None:
         """Write every logical page of this new device once, in order, in no time; resets the metrics."""

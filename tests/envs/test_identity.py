@@ -76,8 +76,8 @@ def arguments(ftl: str, policy: str, **changes: Any) -> dict[str, Any]:
 
 def compiled_run(ftl: str, policy: str, seed: int = SEED) -> Simulator:
     sim = Simulator(config(ftl), policy=policy, seed=seed)
-    sim.age(WORKLOAD)
-    sim.run(WORKLOAD, host_pages=HORIZON, settle=SETTLING, seed=seed)
+    sim.precondition(WORKLOAD)
+    sim.run(WORKLOAD, host_pages=HORIZON, warmup=SETTLING, seed=seed)
     assert sim.metrics()["gc_invocations"] > 50
     return sim
 
@@ -146,8 +146,8 @@ def test_vector__devices_of_different_geometry__each_as_alone(ftl: str) -> None:
     assert differences(mixed[1], 0, compiled_run(ftl, "greedy").state, 0) == []
     for i, alone in ((0, others[0]), (2, others[1])):
         sim = Simulator(alone, policy="greedy", seed=SEED + (5, 0, 9)[i])
-        sim.age(WORKLOAD)
-        sim.run(WORKLOAD, host_pages=HORIZON, settle=SETTLING, seed=SEED + (5, 0, 9)[i])
+        sim.precondition(WORKLOAD)
+        sim.run(WORKLOAD, host_pages=HORIZON, warmup=SETTLING, seed=SEED + (5, 0, 9)[i])
         assert differences(mixed[i], 0, sim.state, 0) == []
 
 

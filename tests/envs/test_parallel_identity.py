@@ -51,8 +51,8 @@ def arguments(policy: str, devices: DeviceConfig | list[DeviceConfig]) -> dict[s
 def compiled_run(policy: str, on: DeviceConfig, seed: int = SEED) -> Simulator:
     sim = Simulator(on, policy=policy, seed=seed)
     assert sim.device == on
-    sim.age(WORKLOAD)
-    sim.run(WORKLOAD, host_pages=HORIZON, settle=SETTLING, seed=seed)
+    sim.precondition(WORKLOAD)
+    sim.run(WORKLOAD, host_pages=HORIZON, warmup=SETTLING, seed=seed)
     return sim
 
 

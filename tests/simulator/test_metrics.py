@@ -197,7 +197,7 @@ def test_requests__those_finished_since_the_reset(timing: str) -> None:
     requests = np.zeros(4, REQUEST)
     requests["pages"], requests["op"] = 40, WRITE
     sim = Simulator(full_device(ftl={"timing": timing}))
-    metrics = sim.run(requests, settle=50, host_pages=80)
+    metrics = sim.run(requests, warmup=50, host_pages=80)
     assert metrics["host_pages_written"] == 80
     assert metrics["requests"] == 2
     if timing == "event":

@@ -72,9 +72,9 @@ def test_flush__of_any_size__is_one_request_and_takes_no_time() -> None:
     assert sim.run(requests_of((0, 2**31 - 1, 2**31 - 1, FLUSH, 0), (0, 0, -5, FLUSH, 0)))["requests"] == 2
 
 
-def test_settling__ends_in_mid_request__every_request_counted_and_kept() -> None:
+def test_warmup__ends_in_mid_request__every_request_counted_and_kept() -> None:
     sim = Simulator(device(ftl=EVENT))
-    metrics = sim.run(big_writes(200, sim.logical_pages), host_pages=1001, settle=1003)
+    metrics = sim.run(big_writes(200, sim.logical_pages), host_pages=1001, warmup=1003)
     latency = metrics["write_latency_ns"]
     assert latency["exact"]
     assert latency["count"] == metrics["requests"]
@@ -114,8 +114,8 @@ def _free_slots(sim: Simulator) -> int:
 # -- states ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("verb", ["age", "fill"])
-def test_age_and_fill__a_device_in_use__refused_as_it_is(verb: str) -> None:
+@pytest.mark.parametrize("verb", ["precondition", "fill"])
+def test_precondition_and_fill__a_device_in_use__refused_as_it_is(verb: str) -> None:
     """Either would pass no time over commands that are under way."""
     sim = Simulator(device(ftl={**EVENT, "queue_depth": 8, "gc": {"free_blocks": 2}}))
     sim.run("uniform", host_pages=500)

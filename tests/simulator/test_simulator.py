@@ -104,6 +104,13 @@ def test_run__horizon__exactly_so_many_host_pages_and_on_from_there() -> None:
     assert sim.run(random_writes(3, sim.logical_pages))["host_pages_written"] == 103
 
 
+def test_run__settle__is_the_old_name_of_warmup() -> None:
+    requests = random_writes(900, device().host_pages)
+    with pytest.warns(FutureWarning, match="argument settle of Simulator.run is now called warmup"):
+        metrics = Simulator(device()).run(requests, settle=600, host_pages=300)
+    assert metrics == Simulator(device()).run(requests, warmup=600, host_pages=300)
+
+
 @pytest.mark.parametrize("timing", ["none", "event"])
 def test_run__an_array_whole_or_in_pieces__the_same_device(timing: str) -> None:
     requests = mixed_requests(2000, full_device().host_pages)
@@ -124,13 +131,13 @@ def test_run__progress__is_told_the_host_pages_written() -> None:
     assert told == [40, 100, 100]
 
 
-def test_run__settling__is_not_measured_but_happens() -> None:
+def test_run__warmup__is_not_measured_but_happens() -> None:
     requests = random_writes(900, device().host_pages)
-    settled, plain = Simulator(device()), Simulator(device())
-    metrics = settled.run(requests, settle=600, host_pages=300)
+    warmed, plain = Simulator(device()), Simulator(device())
+    metrics = warmed.run(requests, warmup=600, host_pages=300)
     plain.run(requests)
     assert metrics["host_pages_written"] == 300
-    assert settled.state.logical.tobytes() == plain.state.logical.tobytes()
+    assert warmed.state.logical.tobytes() == plain.state.logical.tobytes()
 
 
 # -- decisions -----------------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
     _precondition(simulator, workload, run)
     stream = _open(run, simulator.logical_pages, simulator.device.geometry.page_size_bytes)
     metrics = simulator.run(
-        _chunks(stream, run.requests), host_pages=run.host_pages, settle=run.warmup, progress=progress
+        _chunks(stream, run.requests), host_pages=run.host_pages, warmup=run.warmup, progress=progress
     )
     return result_of(run, metrics, time.perf_counter() - started)
 
@@ -113,7 +113,7 @@ def _open(run: RunSpec, logical_pages: int, page_size: int) -> RequestStream:
 
 def _precondition(simulator: Simulator, workload: WorkloadConfig, run: RunSpec) -> None:
     """Prepare the device in no simulated time."""
-    from ssdgym.simulator.ageing import write_until_collecting
+    from ssdgym.simulator.preconditioning import write_until_collecting
 
     match run.preconditioning:
         case "fill":
@@ -121,7 +121,9 @@ def _precondition(simulator: Simulator, workload: WorkloadConfig, run: RunSpec) 
         case "until_gc":
             write_until_collecting(simulator, run.seed)
         case "uniform" | "workload":
-            simulator.age(workload if run.preconditioning == "workload" else None, seed=PRECONDITIONING_SEED)
+            simulator.precondition(
+                workload if run.preconditioning == "workload" else None, seed=PRECONDITIONING_SEED
+            )
 
 
 def _repeated(simulator: Simulator, workload: WorkloadConfig, seed: int) -> dict[str, Any]:

@@ -23,8 +23,8 @@ class ZipfConfig(AccessConfig):
     scrambled: bool = Field(True, description="Ranks are spread over the footprint at random; else in order.")
     layout_seed: NonNegativeInt = Field(
         0,
-        description="Seed of that spread. It is no part of the stream's seed: a device aged by this workload"
-        " meets the same hot pages under other draws.",
+        description="Seed of that spread. It is no part of the stream's seed: a device preconditioned by this"
+        " workload meets the same hot pages under other draws.",
     )
 
     def picker(self, footprint: int, rng: np.random.Generator) -> ZipfPicker:

@@ -20,7 +20,7 @@ from ssdgym.experiments.papers.report import (
 from ssdgym.experiments.papers.samples import Place
 from ssdgym.experiments.runs.run import run_policy
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.ageing import write_until_collecting
+from ssdgym.simulator.preconditioning import write_until_collecting
 from ssdgym.workloads.traces.loading import TraceConfig
 from tests.experiments.papers.made import PAGES, SMALL, runs_of, tiny_figure
 

@@ -1,8 +1,7 @@
-"""Ageing: fill a device and overwrite it until garbage collection is steady, once, and keep the result on
-disk.
+"""Preconditioning: fill a device and overwrite it until garbage collection is steady, and keep it on disk.
 
-The aged state is made by one named policy whatever policy is measured afterwards, so that ageing favours
-none.
+The steady state is made under one named policy whatever policy is measured afterwards, so that
+preconditioning favours none.
 """
 
 from __future__ import annotations
@@ -33,18 +32,17 @@ from ssdgym.workloads.stream import open_workload
 if TYPE_CHECKING:
     from ssdgym.simulator.simulator import Simulator
 
-#: Fields a device keeps for itself when it takes over an aged state, and those that a reset has cleared
-#: anyway.
+#: Arrays that a device keeps for itself when it takes over a preconditioned state, and those that are empty.
 _OWN = ("params",)
 _CLEARED = ("latency", "histogram", "tail", "channel", "transaction", "slot", "event", "ready")
-#: Fields of the run record that belong to the device's queues, whose size is no part of an aged state.
+#: Fields of the control record that belong to the device's queues, whose sizes are its own.
 _QUEUES = ("slot", "free_slot", "free_transaction", "free_transactions", "ready_head", "ready_count")
 _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
-class Ageing:
-    """How a device is aged: filled in order, then overwritten in windows of half its logical space.
+class Preconditioning:
+    """Filling a device in order, and overwriting it in windows of half its logical space until it is steady.
 
     It is steady once the write amplification of two windows in a row differs by less than ``tolerance``,
     after at least ``least_overwrites`` and at most ``most_overwrites`` times the logical space.
@@ -57,8 +55,14 @@ class Ageing:
 
 
 @dataclass(frozen=True)
-class AgeingReport:
-    """What ageing did: host pages written, the last window's write amplification, whether it was steady."""
+class PreconditioningReport:
+    """What preconditioning did.
+
+    Attributes:
+        host_pages: written after the device was full.
+        write_amplification: of the last window.
+        steady: whether it had stopped changing.
+    """
 
     host_pages: int
     write_amplification: float
@@ -126,11 +130,13 @@ def _writes_of(lpn: np.ndarray) -> np.ndarray:
     return requests
 
 
-def overwrite(sim: Simulator, workload: WorkloadConfig, seed: int, ageing: Ageing) -> AgeingReport:
+def overwrite(
+    sim: Simulator, workload: WorkloadConfig, seed: int, settings: Preconditioning
+) -> PreconditioningReport:
     """Overwrite until steady, with the writes of a workload that goes round if it ends."""
     window = max(sim.logical_pages // 2, 1)
-    least = int(ageing.least_overwrites * sim.logical_pages)
-    most = int(ageing.most_overwrites * sim.logical_pages)
+    least = int(settings.least_overwrites * sim.logical_pages)
+    most = int(settings.most_overwrites * sim.logical_pages)
     stream = _endless_writes(sim, workload, seed)
     sim.feed(np.zeros(0, REQUEST))
     written, before = 0, 0.0
@@ -139,10 +145,10 @@ def overwrite(sim: Simulator, workload: WorkloadConfig, seed: int, ageing: Agein
         sim.proceed(stream, window)
         written += window
         now = sim.metrics()["write_amplification"]
-        steady = abs(now - before) < ageing.tolerance * before
+        steady = abs(now - before) < settings.tolerance * before
         if (steady and written >= least) or written >= most:
             sim.run(np.zeros(0, REQUEST))  # what is left of the last write's garbage collection
-            return AgeingReport(written, now, steady)
+            return PreconditioningReport(written, now, steady)
         before = now
 
 
@@ -161,13 +167,15 @@ def _endless_writes(sim: Simulator, workload: WorkloadConfig, seed: int) -> Any:
             writes = chunk[chunk["op"] == WRITE]
             barren = 0 if len(writes) else barren + 1
             if barren > 64:
-                raise SsdgymError(f"workload {workload.kind} writes next to nothing and cannot age a device.")
+                raise SsdgymError(
+                    f"workload {workload.kind} writes next to nothing and cannot precondition a device."
+                )
             writes["arrival_ns"] = 0
             yield writes
 
 
-def cache_key(sim: Simulator, workload: WorkloadConfig | None, seed: int, ageing: Ageing) -> str:
-    """Name of the aged state on disk: all that it depends on, the engine's sources included."""
+def cache_key(sim: Simulator, workload: WorkloadConfig | None, seed: int, settings: Preconditioning) -> str:
+    """Name of the preconditioned device on disk: all that it depends on, the engine's sources included."""
     device = sim.device.model_dump(
         mode="json", exclude={"name", "description", "assumed", "timing", "energy"}
     )
@@ -182,15 +190,15 @@ def cache_key(sim: Simulator, workload: WorkloadConfig | None, seed: int, ageing
         "tables": [table_fields(sim.device), table_sizes(sim.device)] if tables else [],
         "workload": None if workload is None else workload.model_dump(mode="json"),
         "seed": seed,
-        "ageing": vars(ageing),
-        "sources": _sources_hash(ageing.policy),
+        "settings": vars(settings),
+        "sources": _sources_hash(settings.policy),
         "traces": [] if workload is None else workload.trace_hashes(),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def _sources_hash(policy: str) -> str:
-    """Hash of the code an aged state is made by: engine, workloads, ageing, and the policy that aged it."""
+    """Hash the code that makes the steady state: engine, workloads, this module and its policy."""
     package = Path(__file__).parents[1]
     code = get_policy(policy).function.__code__
     sources = [Path(__file__), *package.glob("workloads/**/*.py"), *package.glob("config/*.py")]
@@ -201,12 +209,19 @@ def _sources_hash(policy: str) -> str:
 
 
 def _path(key: str) -> Path:
-    return cache_folder() / "aged" / f"{key}.npz"
+    return cache_folder() / "preconditioned" / f"{key}.npz"
 
 
-def load_aged(state: State, i: int, key: str) -> AgeingReport | None:
-    """Take over an aged state from disk; None if there is none, or if its checksum does not fit (it is then
-    removed).
+def load_preconditioned(state: State, i: int, key: str) -> PreconditioningReport | None:
+    """Take over a preconditioned device from disk.
+
+    Args:
+        state: the batch.
+        i: the device of it.
+        key: name of the state on disk.
+
+    Returns:
+        What made it; None if there is none, or if its checksum does not fit (it is then removed).
     """
     path = _path(key)
     try:
@@ -231,11 +246,11 @@ def load_aged(state: State, i: int, key: str) -> AgeingReport | None:
         getattr(state, name)[i, : array.shape[0]] = array
     for name, value in own.items():
         control[name] = value
-    return AgeingReport(int(report[0]), float(report[1]), bool(report[2]))
+    return PreconditioningReport(int(report[0]), float(report[1]), bool(report[2]))
 
 
-def save_aged(state: State, i: int, key: str, report: AgeingReport) -> None:
-    """Keep an aged state on disk; where that cannot be done, warn."""
+def save_preconditioned(state: State, i: int, key: str, report: PreconditioningReport) -> None:
+    """Keep a preconditioned device on disk; where that cannot be done, warn."""
     arrays = {
         name: array[i] for name, array in state._asdict().items() if name not in _OWN and name not in _CLEARED
     }
@@ -247,7 +262,9 @@ def save_aged(state: State, i: int, key: str, report: AgeingReport) -> None:
         write_atomically(path, lambda file: np.savez(file, **arrays))
     except (OSError, SsdgymError) as error:
         warnings.warn(
-            f"the aged device is not kept and will be aged anew: {error}", RuntimeWarning, stacklevel=3
+            f"the preconditioned device is not kept and will be made anew: {error}",
+            RuntimeWarning,
+            stacklevel=3,
         )
 
 

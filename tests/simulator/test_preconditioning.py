@@ -1,4 +1,4 @@
-"""Ageing: steady at the end, the same however it was obtained, kept on disk where that is possible."""
+"""Preconditioning: steady at the end, the same however it was obtained, kept on disk where possible."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ssdgym.engine.page.audit import FAULTS, first_fault
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.ageing import Ageing, cache_key, write_until_collecting
+from ssdgym.simulator.preconditioning import Preconditioning, cache_key, write_until_collecting
 from tests.engine.devices import device, differences, full_device, mixed_requests, random_writes
 
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """No aged state yet; policies are compiled beforehand, into the usual folder."""
+    """No preconditioned device yet; policies are compiled beforehand, into the usual folder."""
     for name in ("greedy", "fifo", "random"):
         assert get_policy(name).address
     monkeypatch.setenv("SSDGYM_CACHE_DIR", str(tmp_path / "cache"))
@@ -27,18 +27,18 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def kept(cache: Path) -> list[Path]:
-    return sorted((cache / "aged").glob("*"))
+    return sorted((cache / "preconditioned").glob("*"))
 
 
-def aged(ftl: dict[str, Any] | None = None, *, cache: bool = True, **arguments: Any) -> Simulator:
+def steady(ftl: dict[str, Any] | None = None, *, cache: bool = True, **arguments: Any) -> Simulator:
     sim = Simulator(full_device({"planes_per_die": 2}, ftl), **arguments)
-    sim.age("zipf80", cache=cache)
+    sim.precondition("zipf80", cache=cache)
     return sim
 
 
-def test_age__full__steady_and_ready_to_be_measured() -> None:
+def test_precondition__full__steady_and_ready_to_be_measured() -> None:
     sim = Simulator(full_device())
-    report = sim.age("uniform")
+    report = sim.precondition("uniform")
     metrics = sim.metrics()
     assert report.steady
     assert report.host_pages >= 2 * sim.logical_pages
@@ -49,8 +49,10 @@ def test_age__full__steady_and_ready_to_be_measured() -> None:
     assert report.write_amplification == pytest.approx(measured, rel=0.1)
 
 
-def test_age__not_steady_in_time__says_so() -> None:
-    report = Simulator(full_device()).age("uniform", ageing=Ageing(tolerance=0, most_overwrites=3))
+def test_precondition__not_steady_in_time__says_so() -> None:
+    report = Simulator(full_device()).precondition(
+        "uniform", settings=Preconditioning(tolerance=0, most_overwrites=3)
+    )
     assert not report.steady
     assert report.host_pages >= 3 * full_device().host_pages
 
@@ -65,8 +67,8 @@ def test_age__not_steady_in_time__says_so() -> None:
     ],
     ids=lambda ftl: "-".join(ftl.values()),
 )
-def test_age__from_the_cache_or_anew__the_same_device(ftl: dict[str, Any], cache: Path) -> None:
-    anew, first, second = aged(ftl, cache=False), aged(ftl), aged(ftl)
+def test_precondition__from_the_cache_or_anew__the_same_device(ftl: dict[str, Any], cache: Path) -> None:
+    anew, first, second = steady(ftl, cache=False), steady(ftl), steady(ftl)
     assert len(kept(cache)) == 1
     for sim in (first, second):
         assert sim.same_as(anew)
@@ -92,47 +94,47 @@ def test_age__from_the_cache_or_anew__the_same_device(ftl: dict[str, Any], cache
         "open loop, closed loop",
     ],
 )
-def test_age__kept_by_a_device_with_other_timing__the_same_as_anew(
+def test_precondition__kept_by_a_device_with_other_timing__the_same_as_anew(
     saved: dict[str, Any], loaded: dict[str, Any], allocation: str, cache: Path
 ) -> None:
-    """Ageing takes no time, so one aged state serves them all."""
+    """Preconditioning takes no time, so one steady state serves them all."""
     shared = {"allocation": allocation}
-    aged({**saved, **shared})
-    from_cache, anew = aged({**loaded, **shared}), aged({**loaded, **shared}, cache=False)
+    steady({**saved, **shared})
+    from_cache, anew = steady({**loaded, **shared}), steady({**loaded, **shared}, cache=False)
     assert len(kept(cache)) == 1
     assert from_cache.same_as(anew)
     requests = mixed_requests(500, anew.logical_pages)
     assert from_cache.run(requests) == anew.run(requests)
 
 
-def test_age__whatever_the_policy_and_seed_of_the_simulator__the_same_state(cache: Path) -> None:
-    first = aged(policy="greedy", seed=1)
-    second = aged(policy="random", seed=2)
+def test_precondition__whatever_the_policy_and_seed_of_the_simulator__the_same_state(cache: Path) -> None:
+    first = steady(policy="greedy", seed=1)
+    second = steady(policy="random", seed=2)
     assert len(kept(cache)) == 1
-    assert differences(first.state, 0, second.state, 0) == ["geometry.seed"]
+    assert differences(first.state, 0, second.state, 0) == ["params.seed"]
 
 
-def test_age__by_a_policy_that_draws__does_not_depend_on_the_seed_of_the_simulator() -> None:
+def test_precondition__by_a_policy_that_draws__does_not_depend_on_the_seed_of_the_simulator() -> None:
     sims = [Simulator(full_device(), seed=seed) for seed in (1, 2)]
     for sim in sims:
-        sim.age("uniform", ageing=Ageing(policy="random"), cache=False)
-    assert differences(sims[0].state, 0, sims[1].state, 0) == ["geometry.seed"]
+        sim.precondition("uniform", settings=Preconditioning(policy="random"), cache=False)
+    assert differences(sims[0].state, 0, sims[1].state, 0) == ["params.seed"]
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda: Simulator(device(logical_pages=150)).age("uniform"),
-        lambda: Simulator(device(ftl={"placement": "single"})).age("uniform"),
-        lambda: Simulator(device(ftl={"gc": {"free_blocks": 3}})).age("uniform"),
-        lambda: Simulator(device()).age("zipf80"),
-        lambda: Simulator(device()).age("uniform", seed=1),
-        lambda: Simulator(device()).age("uniform", ageing=Ageing(policy="fifo")),
+        lambda: Simulator(device(logical_pages=150)).precondition("uniform"),
+        lambda: Simulator(device(ftl={"placement": "single"})).precondition("uniform"),
+        lambda: Simulator(device(ftl={"gc": {"free_blocks": 3}})).precondition("uniform"),
+        lambda: Simulator(device()).precondition("zipf80"),
+        lambda: Simulator(device()).precondition("uniform", seed=1),
+        lambda: Simulator(device()).precondition("uniform", settings=Preconditioning(policy="fifo")),
     ],
-    ids=["capacity", "placement", "threshold", "workload", "seed", "policy of the ageing"],
+    ids=["capacity", "placement", "threshold", "workload", "seed", "policy of the settings"],
 )
-def test_cache__what_the_aged_state_depends_on__is_part_of_its_name(change: Any, cache: Path) -> None:
-    Simulator(device()).age("uniform")
+def test_cache__what_the_steady_state_depends_on__is_part_of_its_name(change: Any, cache: Path) -> None:
+    Simulator(device()).precondition("uniform")
     change()
     assert len(kept(cache)) == 2
 
@@ -162,34 +164,47 @@ def _other_content(path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [_cut, _empty, _flip, _other_content])
 def test_cache__damaged_file__noticed_and_made_anew(damage: Any, cache: Path) -> None:
-    first = aged()
+    first = steady()
     (path,) = kept(cache)
     sound = path.read_bytes()
     damage(path)
     assert path.read_bytes() != sound
-    second = aged()
+    second = steady()
     assert second.same_as(first)
-    assert aged().same_as(first)
+    assert steady().same_as(first)
     with np.load(kept(cache)[0]) as archive:
         assert "checksum" in archive.files
 
 
 def test_cache__folder_that_cannot_be_written__warns_and_goes_on(cache: Path) -> None:
     cache.write_text("a file where the folder should be")
-    with pytest.warns(RuntimeWarning, match="the aged device is not kept and will be aged anew"):
-        sim = aged()
-    assert sim.same_as(aged(cache=False))
+    with pytest.warns(RuntimeWarning, match="the preconditioned device is not kept and will be made anew"):
+        sim = steady()
+    assert sim.same_as(steady(cache=False))
 
 
 def test_cache__not_wanted__nothing_is_written(cache: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        aged(cache=False)
+        steady(cache=False)
     assert kept(cache) == []
 
 
-def test_age__then_advance__has_no_input_left() -> None:
-    sim = aged()
+def test_age_and_its_ageing__are_the_old_names_of_precondition_and_its_settings() -> None:
+    sim = Simulator(full_device())
+    with pytest.warns(FutureWarning) as caught:
+        sim.age("uniform", ageing=Preconditioning(policy="fifo"))
+    assert [str(warning.message).partition(";")[0] for warning in caught] == [
+        "Simulator.age is now called Simulator.precondition",
+        "argument ageing of Simulator.precondition is now called settings",
+    ]
+    anew = Simulator(full_device())
+    anew.precondition("uniform", settings=Preconditioning(policy="fifo"))
+    assert sim.same_as(anew)
+
+
+def test_precondition__then_advance__has_no_input_left() -> None:
+    sim = steady()
     before = sim.snapshot()
     sim.advance()
     assert sim.metrics()["host_pages_written"] == 0
@@ -204,12 +219,12 @@ def test_until_gc__planes_without_logical_pages__refused_and_no_hang() -> None:
 
 
 def test_cache_key__what_best_sets_and_placements_depend_on__is_part_of_it() -> None:
-    """A device that scatters pages by hotness and benefit ages differently with other times or thresholds."""
+    """A device that scatters pages by hotness and benefit has other steady states with other times."""
     fields = {"erase_unit": "sub_block_run", "isolation": "software"}
     geometry = {"sub_blocks_per_block": 4}
     ftl = {"placement": "hot_to_victims"}
     keys = {
-        cache_key(Simulator(changed), None, 0, Ageing())
+        cache_key(Simulator(changed), None, 0, Preconditioning())
         for changed in (
             device(geometry, ftl, **fields),
             device(geometry, {**ftl, "hotness": {"thresholds": [3, 5]}}, **fields),
