@@ -180,7 +180,7 @@ def test_device__of_whole_blocks__as_each_policy_runs_it(
     assert (sim.device.erase_unit, sim.device.isolation) == (erase_unit, isolation)
     assert sim.device.ftl.placement == placement
     assert sim.device == device_for(config, None, policy)
-    assert sim.device.host_pages == config.host_pages
+    assert sim.device.logical_pages == config.logical_pages
     others: Any = {"erase_unit": ..., "isolation": ..., "ftl": {"placement"}}
     assert sim.device.model_dump(exclude=others) == config.model_dump(exclude=others)
 

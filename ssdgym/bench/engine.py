@@ -144,7 +144,7 @@ def _device(timing: str, over_provisioning: float = 0.07, **geometry: int) -> De
         {
             "name": "bench",
             "geometry": {"pages_per_block": 64, "page_size_bytes": 4096, **geometry},
-            "over_provisioning": over_provisioning,
+            "capacity": {"over_provisioning": over_provisioning},
             "timing": {
                 "read_ns": 50_000,
                 "program_ns": 600_000,
@@ -176,8 +176,8 @@ def _event_driven_at(over_provisioning: float) -> Callable[[], int]:
 def _runs(device: DeviceConfig, read_fraction: float) -> Callable[[], int]:
     """Play the same uniform requests again and again on a device that was filled and overwritten before."""
     simulator = Simulator(device, policy="greedy", recording=Recording(latencies=1 << 10))
-    requests = _uniform(device.host_pages, read_fraction)
-    simulator.run(_fill(device.host_pages))
+    requests = _uniform(device.logical_pages, read_fraction)
+    simulator.run(_fill(device.logical_pages))
     simulator.run(requests)
 
     def play() -> int:

@@ -116,7 +116,7 @@ def _page_writes(device: DeviceConfig, host_pages: int, count: int) -> list[np.n
     """So many chunks of skewed writes of single pages."""
     stream = open_workload(
         load_workload(WORKLOAD),
-        logical_pages=device.host_pages,
+        logical_pages=device.logical_pages,
         page_size=device.geometry.page_size_bytes,
         seed=0,
     )

@@ -11,10 +11,12 @@ from ssdgym.config.ftl import MAX_PAGES, FtlConfig, GcConfig, HotnessConfig
 from ssdgym.config.geometry import EnergyConfig, GeometryConfig, TimingConfig
 from ssdgym.config.loading import Config, Source, load_config
 from ssdgym.config.placements import STREAMS, SUB_BLOCK_PLACEMENTS, Placement
+from ssdgym.deprecation import warn_renamed
 from ssdgym.errors import SsdgymError
 
 __all__ = [
     "MAX_PAGES",
+    "CapacityConfig",
     "DeviceConfig",
     "EnergyConfig",
     "FtlConfig",
@@ -28,14 +30,42 @@ __all__ = [
 ]
 
 
+class CapacityConfig(Config):
+    """How much of its flash a device offers the host: as a number of pages, or by its over-provisioning."""
+
+    logical_pages: PositiveInt | None = None
+    over_provisioning: float | None = Field(None, gt=0, description="(physical - logical) / logical")
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> CapacityConfig:
+        if (self.over_provisioning is None) == (self.logical_pages is None):
+            raise ValueError("must give exactly one of over_provisioning and logical_pages")
+        return self
+
+    def pages_of(self, physical_pages: int) -> int:
+        """Return the logical pages of a device.
+
+        Args:
+            physical_pages: every physical page counts, whether it holds data or isolates.
+        """
+        if self.logical_pages is not None:
+            return self.logical_pages
+        assert self.over_provisioning is not None  # the validator has seen to it
+        return int(physical_pages / (1 + self.over_provisioning))
+
+
 class DeviceConfig(Config):
-    """A device. Over-provisioning is (physical - logical) / logical."""
+    """A device: its flash, what erases may take of it, and the FTL that runs on it."""
+
+    old_fields = {
+        "logical_pages": "capacity.logical_pages",
+        "over_provisioning": "capacity.over_provisioning",
+    }
 
     name: str
     description: str = ""
     geometry: GeometryConfig
-    over_provisioning: float | None = Field(None, gt=0, description="(physical - logical) / logical")
-    logical_pages: PositiveInt | None = None
+    capacity: CapacityConfig
     erase_unit: Literal["block", "sub_block_run", "sub_block_set"] = Field(
         "block",
         description="what one erase may take of a block: all, a run of sub-blocks, or any set of them",
@@ -108,23 +138,21 @@ class DeviceConfig(Config):
         return self
 
     @model_validator(mode="after")
-    def _one_capacity(self) -> DeviceConfig:
-        if (self.over_provisioning is None) == (self.logical_pages is None):
-            raise ValueError("the device must give exactly one of over_provisioning and logical_pages")
+    def _capacity_fits(self) -> DeviceConfig:
         physical, usable = self.geometry.physical_pages, self.usable.physical_pages
-        if self.logical_pages is not None and self.logical_pages >= physical:
+        if self.capacity.logical_pages is not None and self.logical_pages >= physical:
             raise ValueError(
                 f"logical_pages = {self.logical_pages} must be below the {physical} physical pages"
             )
-        if self.host_pages == 0:
+        if self.logical_pages == 0:
             raise ValueError(
-                f"over_provisioning = {self.over_provisioning} leaves no logical page "
+                f"over_provisioning = {self.capacity.over_provisioning} leaves no logical page "
                 f"of the {physical} physical ones"
             )
-        if self.host_pages >= usable:
+        if self.logical_pages >= usable:
             raise ValueError(
                 f"isolation hardware leaves {usable} of {physical} physical pages, too few for the "
-                f"{self.host_pages} logical ones; raise over_provisioning or lower logical_pages"
+                f"{self.logical_pages} logical ones; raise over_provisioning or lower logical_pages"
             )
         return self
 
@@ -142,17 +170,20 @@ class DeviceConfig(Config):
         )
 
     @property
+    def logical_pages(self) -> int:
+        """Pages that the host can address, however the capacity was given."""
+        return self.capacity.pages_of(self.geometry.physical_pages)
+
+    @property
     def host_pages(self) -> int:
-        """Logical pages of the device; over-provisioning counts every physical page, data or isolation."""
-        if self.logical_pages is not None:
-            return self.logical_pages
-        assert self.over_provisioning is not None  # the validator has seen to it
-        return int(self.geometry.physical_pages / (1 + self.over_provisioning))
+        """The old name of `logical_pages`."""
+        warn_renamed("DeviceConfig.host_pages", "logical_pages")
+        return self.logical_pages
 
     @property
     def spare_ratio(self) -> float:
         """Over-provisioning, however the capacity was given."""
-        return (self.geometry.physical_pages - self.host_pages) / self.host_pages
+        return (self.geometry.physical_pages - self.logical_pages) / self.logical_pages
 
     @property
     def transfer_ns(self) -> int:
@@ -183,8 +214,7 @@ class DeviceConfig(Config):
             f"device {self.name} cannot be made to hold {logical_pages} pages",
             name=f"{self.name}[{size}]",
             geometry=geometry.model_copy(update={"blocks_per_plane": blocks}),
-            logical_pages=logical_pages,
-            over_provisioning=None,
+            capacity=CapacityConfig(logical_pages=logical_pages),
         )
 
 

@@ -108,8 +108,8 @@ class ExperimentConfig(Config):
     )
     vary: dict[str, Annotated[tuple[Scalar, ...], Field(min_length=1), EachOnce]] = Field(
         default_factory=dict,
-        description="Dotted field of the device (over_provisioning, geometry.pages_per_block) or of its FTL"
-        " (ftl.gc.free_blocks) and the values it takes; of several, every combination.",
+        description="Dotted field of the device (capacity.over_provisioning, geometry.pages_per_block) or of"
+        " its FTL (ftl.gc.free_blocks) and the values it takes; of several, every combination.",
     )
     host_pages: PositiveInt | None = Field(None, description="Length of a run in pages written by the host.")
     requests: PositiveInt | None = Field(None, description="Length of a run in requests.")

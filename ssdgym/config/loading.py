@@ -25,7 +25,8 @@ class Config(BaseModel):
     """Base of every configuration model: immutable, and unknown fields are errors.
 
     Attributes:
-        old_fields: former names of fields with the present ones; they are accepted with a warning.
+        old_fields: former names of fields with the present ones, dotted where a field has moved into a part;
+            they are accepted with a warning.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -36,10 +37,17 @@ class Config(BaseModel):
     def _accept_old_fields(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
-        renamed = {old: new for old, new in cls.old_fields.items() if old in data and new not in data}
+        renamed = {
+            old: new
+            for old, new in cls.old_fields.items()
+            if old in data and new.partition(".")[0] not in data
+        }
+        fields = {name: value for name, value in data.items() if name not in renamed}
         for old, new in renamed.items():
             warn_renamed(f"field {old}", new)
-        return {renamed.get(name, name): value for name, value in data.items()} if renamed else data
+            outer, _, inner = new.rpartition(".")
+            (fields.setdefault(outer, {}) if outer else fields)[inner] = data[old]
+        return fields
 
 
 def load_config(

@@ -125,7 +125,7 @@ class Episodes:
         device = self.devices[i]
         self._streams[i] = open_workload(
             self.workloads[number],
-            logical_pages=device.host_pages,
+            logical_pages=device.logical_pages,
             page_size=device.geometry.page_size_bytes,
             seed=seed,
         )

@@ -109,8 +109,8 @@ def whole_blocks_kept(device: DeviceConfig) -> int:
 def check_reachable(device: DeviceConfig, thresholds: Thresholds) -> None:
     """Refuse a device whose GC could not reach its threshold once it is full."""
     planes = device.geometry.planes
-    most = math.ceil(device.host_pages / planes)
-    fits = device.host_pages < planes * thresholds.valid_limit
+    most = math.ceil(device.logical_pages / planes)
+    fits = device.logical_pages < planes * thresholds.valid_limit
     if device.ftl.allocation == "static":
         fits = most <= thresholds.valid_limit
     if not fits:
@@ -131,7 +131,7 @@ def params_record(device: DeviceConfig, seed: int) -> np.ndarray:
     record = np.zeros(1, PARAMS)
     values: dict[str, int] = {
         "seed": seed % 2**64,
-        "logical_pages": device.host_pages,
+        "logical_pages": device.logical_pages,
         "channels": geometry.channels,
         "dies": geometry.dies,
         "leaf_bits": _leaf_bits(device),
@@ -226,7 +226,7 @@ def make_state(devices: Sequence[DeviceConfig], seeds: Sequence[int], recording:
     state = _allocate(
         devices,
         dict(
-            logical_pages=max(device.host_pages for device in devices),
+            logical_pages=max(device.logical_pages for device in devices),
             pages=largest("physical_pages"),
             sub_blocks=max(
                 d.geometry.planes * d.geometry.blocks_per_plane * d.geometry.sub_blocks_per_block

@@ -50,7 +50,7 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
         "tail_latency_ns": tail_latency_ns(state, i),
         **_energy(counters, device),
         "wear": _wear(state, i, device),
-        "logical_pages": device.host_pages,
+        "logical_pages": device.logical_pages,
         "isolation_pages": device.geometry.physical_pages - device.usable.physical_pages,
         "policy_memory_bytes": table_bytes(device, state),
     }

@@ -94,9 +94,9 @@ def write_until_collecting(sim: Simulator, seed: int) -> int:
     """
     sim._require_new("warm up")
     device = sim.device
-    if device.ftl.allocation == "static" and device.host_pages < device.geometry.planes:
+    if device.ftl.allocation == "static" and device.logical_pages < device.geometry.planes:
         raise SsdgymError(
-            f"device {device.name}: its {device.host_pages} logical pages leave some of its "
+            f"device {device.name}: its {device.logical_pages} logical pages leave some of its "
             f"{device.geometry.planes} planes without any, which never collect; give it more or set "
             "ftl.allocation to dynamic."
         )

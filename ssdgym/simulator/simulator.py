@@ -103,7 +103,7 @@ class Simulator:
     @property
     def logical_pages(self) -> int:
         """Pages the host sees."""
-        return self.device.host_pages
+        return self.device.logical_pages
 
     @property
     def now_ns(self) -> int:

@@ -11,6 +11,7 @@ import pytest
 from ssdgym.bench import policies as bench_policies
 from ssdgym.bench.policies import PolicyRate, Spread, measure_policies
 from ssdgym.cli import main
+from ssdgym.config.device import CapacityConfig
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from tests.engine.devices import device
@@ -86,7 +87,7 @@ def test_warm_up__of_a_device_that_never_collects__refused(monkeypatch: pytest.M
     monkeypatch.setattr(bench_policies, "_MOST_WINDOWS", 3)
     with pytest.raises(SsdgymError, match="has collected nothing after 0 overwrites"):
         measure_policies(
-            ["gsm"], device=DEVICE.model_copy(update={"logical_pages": 100, "over_provisioning": None})
+            ["gsm"], device=DEVICE.model_copy(update={"capacity": CapacityConfig(logical_pages=100)})
         )
 
 

@@ -20,7 +20,7 @@ from tests.engine.devices import device, writes
 PLAIN: dict[str, Any] = {
     "name": "plain",
     "geometry": {"blocks_per_plane": 16, "pages_per_block": 8, "page_size_bytes": 4096},
-    "over_provisioning": 0.6,
+    "capacity": {"over_provisioning": 0.6},
     "timing": {"read_ns": 50, "program_ns": 600, "erase_ns": 3000, "transfer_ns_per_byte": 0.01},
     "ftl": {"gc": {"free_blocks": 2}},
 }
@@ -60,9 +60,9 @@ def refusal(source: Any) -> str:
         ("geometry.page_size_bytes", "big", "must be a whole number"),
         ("geometry.sub_blocks_per_block", 65, "must be less than or equal to 64, not 65"),
         ("geometry.colour", 1, "is unknown; remove it or correct its spelling"),
-        ("over_provisioning", 0, "must be greater than 0, not 0"),
-        ("over_provisioning", -0.1, "must be greater than 0, not -0.1"),
-        ("over_provisioning", float("nan"), "must be a finite number"),
+        ("capacity.over_provisioning", 0, "must be greater than 0, not 0"),
+        ("capacity.over_provisioning", -0.1, "must be greater than 0, not -0.1"),
+        ("capacity.over_provisioning", float("nan"), "must be a finite number"),
         ("erase_unit", "page", "must be 'block', 'sub_block_run' or 'sub_block_set', not 'page'"),
         ("timing.read_ns", -1, "must be greater than or equal to 0, not -1"),
         ("timing.program_ns", 0.5, "must be a whole number"),
@@ -132,14 +132,19 @@ def test_field__out_of_range__named_with_its_bound_and_value(field: str, value: 
             0.1,
             "field ftl.gc gives barrier_fraction without the threshold free_fraction",
         ),
-        ("logical_pages", 100, "the device must give exactly one of over_provisioning and logical_pages"),
         (
-            "over_provisioning",
-            None,
-            "the device must give exactly one of over_provisioning and logical_pages",
+            "capacity.logical_pages",
+            100,
+            "field capacity must give exactly one of over_provisioning and logical_pages",
         ),
         (
-            "over_provisioning",
+            "capacity.over_provisioning",
+            None,
+            "field capacity must give exactly one of over_provisioning and logical_pages",
+        ),
+        ("capacity", None, "field capacity is missing"),
+        (
+            "capacity.over_provisioning",
             1000.0,
             "over_provisioning = 1000.0 leaves no logical page of the 128 physical ones",
         ),
@@ -151,7 +156,7 @@ def test_fields__that_contradict_each_other__named(field: str, value: Any, reaso
 
 def test_logical_pages__all_physical_ones_or_more__refused() -> None:
     for pages in (128, 1000):
-        description = {**changed("over_provisioning", None), "logical_pages": pages}
+        description = changed("capacity", {"logical_pages": pages})
         assert f"logical_pages = {pages} must be below the 128 physical pages" in refusal(description)
 
 
@@ -218,7 +223,7 @@ def placed(placement: str, **hotness: Any) -> dict[str, Any]:
             "isolation_layers = 1 leaves no data page of sub-blocks of 1 layer (geometry.layers_per_block",
         ),
         (
-            layered(isolation="hardware", over_provisioning=0.3),
+            layered(isolation="hardware", capacity={"over_provisioning": 0.3}),
             "isolation hardware leaves 9216 of 12288 physical pages, too few for the 9452 logical ones",
         ),
         (
@@ -247,8 +252,10 @@ def test_sub_blocks__what_does_not_fit__named(description: dict[str, Any], reaso
 
 def test_sub_blocks__at_the_limits__fit() -> None:
     for description in (
-        layered(isolation="hardware", isolation_layers=3, over_provisioning=4.0),
-        layered(GEOMETRY_OF_64, isolation="hardware", isolation_layers=1, over_provisioning=1.1),
+        layered(isolation="hardware", isolation_layers=3, capacity={"over_provisioning": 4.0}),
+        layered(
+            GEOMETRY_OF_64, isolation="hardware", isolation_layers=1, capacity={"over_provisioning": 1.1}
+        ),
         layered({"blocks_per_plane": 72}, **placed("hotness_groups")),
         layered({"blocks_per_plane": 8}, **placed("hotness_groups", thresholds=[1, 8, 15])),
         layered({"layers_per_block": None}),
@@ -262,21 +269,23 @@ def test_usable__without_the_layers_of_hardware_isolation() -> None:
         config = load_device(layered(isolation=isolation))
         assert config.usable is config.geometry
     full = {"pages_per_block": 768, "layers_per_block": 64, "sub_blocks_per_block": 16}
-    config = load_device(layered(full, isolation="hardware", over_provisioning=1.0))
+    config = load_device(layered(full, isolation="hardware", capacity={"over_provisioning": 1.0}))
     assert config.usable.pages_per_block == 576, "36 of 48 pages of each sub-block"
     assert config.usable.layers_per_block == 48
-    two = load_device(layered(full, isolation="hardware", isolation_layers=2, over_provisioning=1.1))
+    two = load_device(
+        layered(full, isolation="hardware", isolation_layers=2, capacity={"over_provisioning": 1.1})
+    )
     assert two.usable.pages_per_block == 384
     same = {"pages_per_block", "layers_per_block"}
     assert config.usable.model_dump(exclude=same) == config.geometry.model_dump(exclude=same)
 
 
-def test_host_pages__count_every_physical_page_whatever_the_isolation() -> None:
-    pages = {load_device(layered(isolation=kind)).host_pages for kind in ("none", "software", "hardware")}
+def test_logical_pages__count_every_physical_page_whatever_the_isolation() -> None:
+    pages = {load_device(layered(isolation=kind)).logical_pages for kind in ("none", "software", "hardware")}
     assert pages == {int(2 * 96 * 64 / 1.6)}
     hardware = load_device(layered(isolation="hardware"))
     sized = hardware.sized_to(1000)
-    assert sized.host_pages == 1000
+    assert sized.logical_pages == 1000
     assert sized.geometry.physical_pages == 13 * 2 * 64, "12 blocks of each plane hold less than 1,600"
     assert sized.usable.physical_pages == 13 * 2 * 48
 
@@ -389,11 +398,28 @@ def test_ippbe_mlc__is_a_drive_of_4_gib() -> None:
 
 def test_over_provisioning__is_spare_pages_per_logical_page() -> None:
     config = load_device(PLAIN)
-    assert config.host_pages == 80
+    assert config.logical_pages == 80
     assert config.spare_ratio == pytest.approx(48 / 80)
-    by_pages = load_device({**changed("over_provisioning", None), "logical_pages": 80})
-    assert by_pages.host_pages == 80
+    by_pages = load_device(changed("capacity", {"logical_pages": 80}))
+    assert by_pages.logical_pages == 80
     assert by_pages.spare_ratio == config.spare_ratio
+
+
+@pytest.mark.parametrize("field", ["over_provisioning", "logical_pages"])
+def test_capacity__given_by_a_field_of_the_device__is_accepted_with_a_warning(field: str) -> None:
+    """As in device files and results of version 0.1."""
+    capacity = {"over_provisioning": 0.6} if field == "over_provisioning" else {"logical_pages": 80}
+    for unused in ({}, {"over_provisioning": None, "logical_pages": None}):
+        with pytest.warns(FutureWarning, match=f"field {field} is now called capacity.{field}"):
+            old = load_device({**changed("capacity", None), **unused, **capacity})
+        assert old == load_device(changed("capacity", capacity))
+    with pytest.raises(SsdgymError, match=f"field {field} is unknown"):
+        load_device({**PLAIN, **capacity})
+
+
+def test_host_pages__is_the_old_name_of_logical_pages() -> None:
+    with pytest.warns(FutureWarning, match=r"DeviceConfig.host_pages is now called logical_pages"):
+        assert load_device(PLAIN).host_pages == 80
 
 
 @given(st.integers(1, 10**7), st.sampled_from(available("devices")))
@@ -402,11 +428,11 @@ def test_sized_to__holds_the_pages_and_keeps_the_over_provisioning(pages: int, n
     """With as few blocks as possible: one row of blocks less, one in every plane, would be under it."""
     config = load_device(name)
     sized = config.sized_to(pages)
-    assert sized.host_pages == pages
+    assert sized.logical_pages == pages
     row = sized.geometry.planes * sized.geometry.pages_per_block
     assert sized.spare_ratio >= config.spare_ratio * (1 - 1e-9)
     assert (sized.geometry.physical_pages - row - pages) / pages < config.spare_ratio
-    changed_fields = {"name", "geometry", "logical_pages", "over_provisioning"}
+    changed_fields = {"name", "geometry", "capacity"}
     assert sized.model_dump(exclude=changed_fields) == config.model_dump(exclude=changed_fields)
 
 

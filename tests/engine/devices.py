@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.config.device import DeviceConfig
+from ssdgym.config.device import CapacityConfig, DeviceConfig
 from ssdgym.engine.core.family import State
 from ssdgym.requests import READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator.build import thresholds_of
@@ -32,7 +32,14 @@ RECORDINGS = ("latency", "tail")
 def device(
     geometry: dict[str, Any] | None = None, ftl: dict[str, Any] | None = None, **fields: Any
 ) -> DeviceConfig:
-    """Two planes of 16 blocks of 8 pages, at 60 % over-provisioning unless ``logical_pages`` is given."""
+    """Two planes of 16 blocks of 8 pages, at 60 % over-provisioning.
+
+    Args:
+        geometry: other fields of the geometry.
+        ftl: other fields of the FTL.
+        fields: other fields of the device; `logical_pages` and `over_provisioning` stand for the capacity.
+    """
+    capacity = {name: fields.pop(name) for name in CapacityConfig.model_fields if name in fields}
     description: dict[str, Any] = {
         "name": "small",
         "geometry": {
@@ -45,10 +52,9 @@ def device(
         "timing": {"read_ns": 50, "program_ns": 600, "erase_ns": 3000, "transfer_ns_per_byte": 0.01},
         "energy": {"read_uj": 2.0, "program_uj": 10.0, "erase_uj": 20.0},
         "ftl": {"timing": "none", "gc": {"free_blocks": 2}, **(ftl or {})},
+        "capacity": capacity or {"over_provisioning": 0.6},
         **fields,
     }
-    if description.get("logical_pages") is None:
-        description.setdefault("over_provisioning", 0.6)
     return DeviceConfig.model_validate(description)
 
 

@@ -70,7 +70,7 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
                 "layers_per_block": c.sub_blocks_per_block * layers,
                 "page_size_bytes": 1,
             },
-            "logical_pages": c.logical_pages,
+            "capacity": {"logical_pages": c.logical_pages},
             "erase_unit": c.erase_unit,
             "isolation": c.isolation,
             "isolation_layers": ISOLATION_LAYERS,

@@ -241,7 +241,7 @@ def devices(draw: st.DrawFn) -> DeviceConfig:
     unit = draw(st.sampled_from(["block", "sub_block_run", "sub_block_set"][: 3 if sub_blocks > 1 else 1]))
     isolation = draw(st.sampled_from(["none", "software"])) if unit != "block" else "none"
     full = full_device(geometry, ftl, erase_unit=unit, isolation=isolation)
-    pages = max(int(full.host_pages * draw(st.sampled_from([1.0, 0.8]))), 1)
+    pages = max(int(full.logical_pages * draw(st.sampled_from([1.0, 0.8]))), 1)
     return device(geometry, ftl, erase_unit=unit, isolation=isolation, logical_pages=pages)
 
 

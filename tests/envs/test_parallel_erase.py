@@ -279,7 +279,7 @@ def devices(draw: st.DrawFn) -> dict[str, Any]:
         ),
     }
     full = full_device(geometry, ftl, **fields)
-    pages = max(int(full.host_pages * draw(st.sampled_from([1.0, 0.8]))), 1)
+    pages = max(int(full.logical_pages * draw(st.sampled_from([1.0, 0.8]))), 1)
     return {"geometry": geometry, "ftl": ftl, **fields, "logical_pages": pages}
 
 

@@ -85,6 +85,6 @@ def test_threshold__background_gc__counts_like_a_barrier() -> None:
 @pytest.mark.parametrize("allocation", ["static", "dynamic"])
 def test_full_device__one_page_more__refused(allocation: str) -> None:
     ftl = {"allocation": allocation}
-    most = full_device(ftl=ftl).host_pages
+    most = full_device(ftl=ftl).logical_pages
     with pytest.raises(SsdgymError, match="cannot be reached"):
         Simulator(device(ftl=ftl, logical_pages=most + 1))

@@ -54,7 +54,7 @@ def test_precondition__not_steady_in_time__says_so() -> None:
         "uniform", settings=Preconditioning(tolerance=0, most_overwrites=3)
     )
     assert not report.steady
-    assert report.host_pages >= 3 * full_device().host_pages
+    assert report.host_pages >= 3 * full_device().logical_pages
 
 
 @pytest.mark.parametrize(

@@ -263,7 +263,7 @@ def test_decision_outside__as_input_ends__goes_on_as_one_inside(count: int) -> N
         {"channels": 1, "planes_per_die": 1, "blocks_per_plane": 9, "pages_per_block": 4},
         {"timing": "event", "placement": "single", "gc": gc},
     )
-    requests = random_writes(count + 2, config.host_pages)
+    requests = random_writes(count + 2, config.logical_pages)
     requests["arrival_ns"] = np.arange(count + 2) * 10**6
     requests["arrival_ns"][-2:] = requests["arrival_ns"][-3] + (1, 2)
     requests["op"][-2:] = READ, TRIM

@@ -105,7 +105,7 @@ def test_run__horizon__exactly_so_many_host_pages_and_on_from_there() -> None:
 
 
 def test_run__settle__is_the_old_name_of_warmup() -> None:
-    requests = random_writes(900, device().host_pages)
+    requests = random_writes(900, device().logical_pages)
     with pytest.warns(FutureWarning, match="argument settle of Simulator.run is now called warmup"):
         metrics = Simulator(device()).run(requests, settle=600, host_pages=300)
     assert metrics == Simulator(device()).run(requests, warmup=600, host_pages=300)
@@ -113,7 +113,7 @@ def test_run__settle__is_the_old_name_of_warmup() -> None:
 
 @pytest.mark.parametrize("timing", ["none", "event"])
 def test_run__an_array_whole_or_in_pieces__the_same_device(timing: str) -> None:
-    requests = mixed_requests(2000, full_device().host_pages)
+    requests = mixed_requests(2000, full_device().logical_pages)
     whole, pieces = (Simulator(full_device(ftl={"timing": timing})) for _ in range(2))
     whole.run(requests)
     pieces.run(iter(np.array_split(requests, 7)))
@@ -132,7 +132,7 @@ def test_run__progress__is_told_the_host_pages_written() -> None:
 
 
 def test_run__warmup__is_not_measured_but_happens() -> None:
-    requests = random_writes(900, device().host_pages)
+    requests = random_writes(900, device().logical_pages)
     warmed, plain = Simulator(device()), Simulator(device())
     metrics = warmed.run(requests, warmup=600, host_pages=300)
     plain.run(requests)
@@ -230,7 +230,7 @@ def test_policy__plain_python__does_what_its_compiled_twin_does(policy: str, tim
     compiled = get_policy(policy)
     plain = Policy(compiled.name, compiled.function, "twin", compiled=False, parameters=compiled.parameters)
     config = full_device({"sub_blocks_per_block": 2}, {"timing": timing})
-    requests = mixed_requests(500, config.host_pages)
+    requests = mixed_requests(500, config.logical_pages)
     twins = [Simulator(config, policy=p, seed=3) for p in (compiled, plain)]
     for sim in twins:
         sim.run(requests)
@@ -241,7 +241,7 @@ def test_policy__plain_python__does_what_its_compiled_twin_does(policy: str, tim
 def test_policy__names_no_victim__is_an_error() -> None:
     lazy = Policy("lazy", lambda *_: 0, "a test", compiled=False)
     with pytest.raises(SsdgymError) as caught:
-        Simulator(device(), policy=lazy).run(random_writes(900, device().host_pages))
+        Simulator(device(), policy=lazy).run(random_writes(900, device().logical_pages))
     assert "needs a victim, and the policy lazy named no erase set" in sentence(caught)
 
 

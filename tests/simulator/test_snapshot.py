@@ -57,7 +57,7 @@ def test_snapshot__is_independent_of_the_device() -> None:
 def test_snapshot__at_a_decision__which_another_simulator_takes(timing: str) -> None:
     """The decision waits in the state; the simulator that restores it takes it by its own policy."""
     config = full_device(ftl={"timing": timing})
-    requests = random_writes(600, config.host_pages)
+    requests = random_writes(600, config.logical_pages)
     plain = Simulator(config, policy="greedy")
     plain.run(requests)
     asking = Simulator(config, policy=None)

@@ -6,7 +6,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ssdgym.config.device import DeviceConfig, load_device
+from ssdgym.config.device import CapacityConfig, DeviceConfig, load_device
 from ssdgym.config.loading import available, load_config, parse_mapping
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.papers.config import FigureConfig, ScaleConfig
@@ -182,7 +182,7 @@ def _device(
         label = f"{device}({', '.join(f'{name}={value}' for name, value in changes.items())})"
         model = with_fields(model, changes, label, f"variants.{variant}")
     if (spare := figure.over_provisioning.get(workload)) is not None:
-        model = model.model_copy(update={"over_provisioning": spare, "logical_pages": None})
+        model = model.model_copy(update={"capacity": CapacityConfig(over_provisioning=spare)})
     if figure.fit == "address_space":
         pages = volume_pages(config.records().volumes, model.geometry.page_size_bytes)
         model = model.sized_to(pages).model_copy(update={"name": model.name})

@@ -10,6 +10,7 @@ from typing import Any
 
 from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.config.experiment import FTL_PREFIX, ExperimentConfig, FtlOptions
+from ssdgym.deprecation import warn_renamed
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.run_spec import RunSpec, source_name
 from ssdgym.workloads.base import WorkloadConfig
@@ -114,6 +115,11 @@ def with_fields(device: DeviceConfig, changes: dict[str, Any], label: str, where
     """
     data = device.model_dump(exclude_unset=True)
     data["name"] = label
+    for old in DeviceConfig.old_fields.keys() & changes.keys():
+        warn_renamed(f"field {old}", DeviceConfig.old_fields[old])
+    changes = {DeviceConfig.old_fields.get(name, name): value for name, value in changes.items()}
+    if any(name.startswith("capacity.") for name in changes):
+        data["capacity"] = {}  # given either way, and the changes say which
     for name, value in changes.items():
         *outer, last = name.split(".")
         inner = data
@@ -122,10 +128,6 @@ def with_fields(device: DeviceConfig, changes: dict[str, Any], label: str, where
             if not isinstance(inner, dict):
                 raise SsdgymError(f"{where}: a device has no field {name}; correct its spelling")
         inner[last] = value
-        # The logical space is given either way, and varying it replaces the way the device has it.
-        for one, other in (("over_provisioning", "logical_pages"), ("logical_pages", "over_provisioning")):
-            if name == one and other not in changes:
-                data.pop(other, None)
     return load_device(data, f"{where}, {label}")
 
 

@@ -99,7 +99,7 @@ def _workload_facts(run: RunSpec) -> dict[str, int]:
     from ssdgym.config.device import load_device
 
     device = load_device(run.device)
-    return _open(run, device.host_pages, device.geometry.page_size_bytes).report
+    return _open(run, device.logical_pages, device.geometry.page_size_bytes).report
 
 
 def _open(run: RunSpec, logical_pages: int, page_size: int) -> RequestStream:

@@ -63,7 +63,7 @@ def test_runs__devices_are_fitted_and_named_as_before(traces: Path) -> None:
     # A trace draws nothing: another seed would only be a copy.
     assert [(run.policy, run.seed) for run in runs] == [("greedy", 1), ("fifo", 1)]
     for run in runs:
-        assert (run.device.name, run.device.host_pages, run.workload_name) == ("tiny", 800, "made")
+        assert (run.device.name, run.device.logical_pages, run.workload_name) == ("tiny", 800, "made")
         assert run.device.spare_ratio == pytest.approx(1.0, abs=0.05)
         assert run.workload.addresses == "fold"
 

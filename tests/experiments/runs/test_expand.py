@@ -44,20 +44,26 @@ def test_order__seeds_run_fastest_and_devices_slowest() -> None:
 
 
 def test_vary__take_every_combination_of_device_and_ftl_fields() -> None:
-    found = runs(vary={"over_provisioning": [0.1, 0.2], "ftl.gc.free_blocks": [2, 3]})
+    found = runs(vary={"capacity.over_provisioning": [0.1, 0.2], "ftl.gc.free_blocks": [2, 3]})
     assert [(run.device_name, dict(run.ftl)["gc.free_blocks"]) for run in found] == [
-        ("tiny(over_provisioning=0.1)", 2),
-        ("tiny(over_provisioning=0.1)", 3),
-        ("tiny(over_provisioning=0.2)", 2),
-        ("tiny(over_provisioning=0.2)", 3),
+        ("tiny(capacity.over_provisioning=0.1)", 2),
+        ("tiny(capacity.over_provisioning=0.1)", 3),
+        ("tiny(capacity.over_provisioning=0.2)", 2),
+        ("tiny(capacity.over_provisioning=0.2)", 3),
     ]
-    assert found[0].device.over_provisioning == 0.1
+    assert found[0].device.capacity.over_provisioning == 0.1
+
+
+def test_vary__over_provisioning_is_the_old_name_of_a_field_of_the_capacity() -> None:
+    with pytest.warns(FutureWarning, match="field over_provisioning is now called capacity.over_prov"):
+        (run,) = runs(vary={"over_provisioning": [0.1]})
+    assert run.device.capacity.over_provisioning == 0.1
 
 
 def test_vary__a_number_of_logical_pages_replaces_the_over_provisioning() -> None:
-    (run,) = runs(vary={"logical_pages": [700], "geometry.blocks_per_plane": [40]})
-    assert run.device.host_pages == 700 and run.device.geometry.blocks_per_plane == 40
-    assert run.device_name == "tiny(logical_pages=700, geometry.blocks_per_plane=40)"
+    (run,) = runs(vary={"capacity.logical_pages": [700], "geometry.blocks_per_plane": [40]})
+    assert run.device.logical_pages == 700 and run.device.geometry.blocks_per_plane == 40
+    assert run.device_name == "tiny(capacity.logical_pages=700, geometry.blocks_per_plane=40)"
 
 
 @pytest.mark.parametrize(
