@@ -181,7 +181,7 @@ def digest(state: State, i: int) -> str:
     """Hash of the values of a device."""
     result = hashlib.sha256()
     for name, array in state._asdict().items():
-        if name == "run":
+        if name == "control":
             fields = [field for field in array.dtype.names if field not in INPUT_FIELDS]
             result.update(b"".join(array[field][i].tobytes() for field in fields))
         elif name not in RECORDINGS:
