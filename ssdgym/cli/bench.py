@@ -1,4 +1,4 @@
-"""``ssdgym bench``: how fast the engine and the environments are on this machine."""
+"""`ssdgym bench`: how fast the engine and the environments are on this machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ssdgym.cli.console import compile_note, console, print_json, progress_note
+from ssdgym.cli.console import compile_note, print_json, print_table, progress_note
 from ssdgym.cli.options import AsJson
 from ssdgym.errors import SsdgymError
 
@@ -81,50 +81,47 @@ def bench(
     if as_json:
         print_json([measurement.as_dict() for measurement in found])
     else:
-        _print_table(found)
+        _print_measurements(found)
 
 
-def _print_table(found: Sequence[Measurement]) -> None:
-    from rich import box
-    from rich.table import Table
+def _print_measurements(found: Sequence[Measurement]) -> None:
+    print_table(
+        ["measurement"],
+        ["median", "low", "high", "expected", "", "yardstick", "ratio"],
+        (_measurement_row(item) for item in found),
+    )
 
-    table = Table("measurement", box=box.SIMPLE_HEAD)
-    for heading in ("median", "low", "high", "expected", "", "yardstick", "ratio"):
-        table.add_column(heading, justify="right")
-    for item in found:
-        digits = 2 if item.unit == "s" else 0
-        table.add_row(
-            item.name,
-            f"{item.value:,.{digits}f} {item.unit}",
-            f"{item.low:,.{digits}f}",
-            f"{item.high:,.{digits}f}",
-            "" if item.expected is None else f"{item.expected:,.{digits}f}",
-            {True: "[green]reached[/]", False: "[yellow]missed[/]", None: ""}[item.reached],
-            "" if item.yardstick is None else f"{item.yardstick:,.0f}",
-            "" if item.ratio is None else f"{item.ratio:.2g}",
-        )
-    console().print(table)
+
+def _measurement_row(item: Measurement) -> list[str]:
+    digits = 2 if item.unit == "s" else 0
+    return [
+        item.name,
+        f"{item.value:,.{digits}f} {item.unit}",
+        f"{item.low:,.{digits}f}",
+        f"{item.high:,.{digits}f}",
+        "" if item.expected is None else f"{item.expected:,.{digits}f}",
+        {True: "[green]reached[/]", False: "[yellow]missed[/]", None: ""}[item.reached],
+        "" if item.yardstick is None else f"{item.yardstick:,.0f}",
+        "" if item.ratio is None else f"{item.ratio:.2g}",
+    ]
 
 
 def _print_rates(found: Sequence[PolicyRate]) -> None:
-    from rich import box
-    from rich.table import Table
-
-    table = Table("policy", "timing", box=box.SIMPLE_HEAD)
-    for heading in ("host pages/s", "low to high", "of baseline's", "low to high", "WA", "GC rounds"):
-        table.add_column(heading, justify="right")
-    for item in found:
-        table.add_row(
+    rows = (
+        [
             item.policy,
             item.timing,
             *_spread(item.rate, ",.0f"),
             *_spread(item.ratio, ".3f"),
             f"{item.write_amplification:.3f}",
             f"{item.gc_invocations:,}",
-        )
-    console().print(table)
+        ]
+        for item in found
+    )
+    headings = ["host pages/s", "low to high", "of baseline's", "low to high", "WA", "GC rounds"]
+    print_table(["policy", "timing"], headings, rows)
 
 
 def _spread(spread: Spread, digits: str) -> tuple[str, str]:
-    """The median, and the smallest and largest."""
+    """Return the median, and the smallest and largest."""
     return f"{spread.median:{digits}}", f"{spread.low:{digits}} to {spread.high:{digits}}"

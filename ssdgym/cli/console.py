@@ -1,19 +1,25 @@
-"""What commands print: results and JSON on stdout, progress on stderr."""
+"""Print results and JSON on stdout, progress on stderr."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.table import Table
 
 #: What a table needs to keep its numbers on one line; used where there is no terminal to ask.
 PLAIN_WIDTH = 120
+
+
+class Advance(Protocol):
+    """Moves a progress bar."""
+
+    def __call__(self, done: float, total: float | None, rate: str | None = None) -> None: ...
 
 
 def print_json(data: Any) -> None:
@@ -22,19 +28,48 @@ def print_json(data: Any) -> None:
 
 
 def console() -> Console:
-    """A rich console on stdout that does not fold tables into 80 columns where nobody reads along."""
+    """Return a console on stdout that does not fold tables into 80 columns where there is no terminal."""
     from rich.console import Console
 
     return Console() if sys.stdout.isatty() else Console(width=PLAIN_WIDTH)
 
 
+def print_table(left: Sequence[str], right: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table; markup in square brackets counts.
+
+    Args:
+        left: headings of the columns with words.
+        right: headings of the columns with numbers, which follow those.
+        rows: a text for every column.
+    """
+    console().print(table_of(left, right, rows))
+
+
+def table_of(
+    left: Sequence[str], right: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None
+) -> Table:
+    """Return the table that `print_table` prints, with a title if there is one."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(*left, title=title, box=box.SIMPLE_HEAD)
+    for heading in right:
+        table.add_column(heading, justify="right")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
 @contextmanager
-def progress_bar(unit: str, *, quiet: bool) -> Iterator[Progress]:
-    """A bar on stderr with rate and remaining time, absent when ``quiet`` or when stderr is no terminal.
+def progress_bar(unit: str, *, quiet: bool) -> Iterator[Advance]:
+    """Show a bar on stderr with rate and remaining time inside, unless stderr is no terminal.
 
     Args:
         unit: what is counted, in the plural.
-        quiet: whether the output is for a machine.
+        quiet: whether the output is for a machine; there is no bar then, either.
+
+    Yields:
+        What moves the bar, called with how much is done, of how much, and a text in place of the rate.
     """
     from rich.console import Console
     from rich.progress import (
@@ -58,18 +93,18 @@ def progress_bar(unit: str, *, quiet: bool) -> Iterator[Progress]:
     hidden = quiet or not sys.stderr.isatty()
     with Progress(*columns, console=Console(stderr=True), disable=hidden, transient=True) as bar:
         bar.add_task(unit, total=None, rate="")
-        yield bar
 
+        def advance(done: float, total: float | None, rate: str | None = None) -> None:
+            task = bar.tasks[0]
+            if rate is None:
+                rate = f"{task.speed:,.1f} {unit}/s" if task.speed else ""
+            bar.update(task.id, completed=done, total=total, rate=rate)
 
-def advance_to(bar: Progress, done: int, total: int | None) -> None:
-    """Move the bar of :func:`progress_bar` to ``done`` of ``total`` and refresh its rate."""
-    task = bar.tasks[0]
-    rate = f"{task.speed:,.1f} {task.description}/s" if task.speed else ""
-    bar.update(task.id, completed=done, total=total, rate=rate)
+        yield advance
 
 
 def compile_note(*, quiet: bool) -> None:
-    """Say why the first run takes long, where the compiled engine is not in the cache yet."""
+    """Say why the first run takes long if the compiled engine is not in the cache yet."""
     from ssdgym.engine.core.kernel import compile_cache_folder
 
     if not any(compile_cache_folder().rglob("*.nbc")):
@@ -77,6 +112,6 @@ def compile_note(*, quiet: bool) -> None:
 
 
 def progress_note(text: str, *, quiet: bool) -> None:
-    """Say on stderr what comes next, unless the output is for a machine."""
+    """Print a text on stderr, unless `quiet`: the output is for a machine."""
     if not quiet:
         print(text, file=sys.stderr)

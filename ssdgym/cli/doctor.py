@@ -1,18 +1,40 @@
-"""``ssdgym doctor``: is this machine fit to run ssdgym?"""
+"""`ssdgym doctor`: check the machine and the installation, each check independent of the others."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import importlib
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from ssdgym.cli.console import console, print_json
+from ssdgym.cli.console import print_json, print_table
 from ssdgym.cli.options import AsJson
+from ssdgym.errors import SsdgymError
+from ssdgym.files import writable_folder
 
 if TYPE_CHECKING:
-    from ssdgym.cli.checks import Finding
+    from packaging.specifiers import SpecifierSet
 
 _SIGNS = {"ok": "[green]ok[/]", "note": "[yellow]note[/]", "failed": "[bold red]failed[/]"}
+
+Status = Literal["ok", "note", "failed"]
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The outcome of one check; a *note* is something to know that stops nothing."""
+
+    check: str
+    status: Status
+    message: str
 
 
 def doctor(as_json: AsJson = False) -> None:
@@ -26,22 +48,147 @@ def doctor(as_json: AsJson = False) -> None:
 
         ssdgym doctor --json
     """
-    from ssdgym.cli.checks import check_all
-
-    findings = check_all()
+    results = check_all()
     if as_json:
-        print_json([vars(finding) for finding in findings])
+        print_json([vars(result) for result in results])
     else:
-        _print_table(findings)
-    if any(finding.status == "failed" for finding in findings):
+        rows = ([result.check, _SIGNS[result.status], result.message] for result in results)
+        print_table(["check", "", "what was found"], [], rows)
+    if any(result.status == "failed" for result in results):
         raise typer.Exit(1)
 
 
-def _print_table(findings: list[Finding]) -> None:
-    from rich import box
-    from rich.table import Table
+def check_all() -> list[CheckResult]:
+    """Run every check, in the order in which problems are best looked at."""
+    return [result for check in _CHECKS for result in check()]
 
-    table = Table("check", "", "what was found", box=box.SIMPLE_HEAD)
-    for finding in findings:
-        table.add_row(finding.check, _SIGNS[finding.status], finding.message)
-    console().print(table)
+
+def _python() -> Iterator[CheckResult]:
+    """Compare the version of Python with those that the package is made for."""
+    prefix = "Programming Language :: Python :: 3."
+    classifiers = metadata.metadata("ssdgym").get_all("Classifier") or []
+    tested = [int(text.removeprefix(prefix)) for text in classifiers if text.startswith(prefix)]
+    fits = sys.version_info[1] in tested
+    note = "" if fits else f"; tested are 3.{min(tested)} to 3.{max(tested)}"
+    yield CheckResult("python", "ok" if fits else "note", platform.python_version() + note)
+
+
+def _packages() -> Iterator[CheckResult]:
+    """Compare what is installed with what the package, and learned agents, require."""
+    from packaging.requirements import Requirement
+
+    for requirement in map(Requirement, metadata.requires("ssdgym") or []):
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+            yield _package(requirement.name, requirement.specifier, optional=False)
+        elif requirement.marker.evaluate({"extra": "agents"}):
+            yield _package(requirement.name, requirement.specifier, optional=True)
+
+
+def _package(name: str, required: SpecifierSet, *, optional: bool) -> CheckResult:
+    try:
+        version = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        if optional:
+            return CheckResult(
+                name, "note", "not installed; learned agents need pip install 'ssdgym[agents]'"
+            )
+        return CheckResult(name, "failed", "not installed; pip install ssdgym brings it")
+    if required.contains(version, prereleases=True):
+        return CheckResult(name, "ok", version)
+    return CheckResult(name, "note", f"{version}; required is {required}")
+
+
+def _cache() -> Iterator[CheckResult]:
+    from ssdgym.engine.core.kernel import compile_cache_folder
+
+    folder = compile_cache_folder()
+    try:
+        writable_folder(folder)
+    except SsdgymError as error:
+        message = f"{error}, or set SSDGYM_CACHE_DIR: without it every process compiles the engine anew"
+        yield CheckResult("compile cache", "failed", message)
+        return
+    entries = sum(1 for _ in folder.glob("**/*.nbc"))
+    yield CheckResult("compile cache", "ok", f"{folder} ({entries} compiled functions)")
+
+
+def _compiler() -> Iterator[CheckResult]:
+    """Compile and run a kernel of a few lines; the engine's own may take a minute."""
+    from ssdgym.engine.core.kernel import kernel
+
+    started = time.perf_counter()
+    total = kernel(_sum_of_squares)(1_000)
+    seconds = time.perf_counter() - started
+    if total != _sum_of_squares(1_000):
+        yield CheckResult("compiler", "failed", f"a compiled function returned {total}: reinstall numba")
+    else:
+        yield CheckResult("compiler", "ok", f"compiled and ran a function in {seconds:.2f} s")
+
+
+def _sum_of_squares(n: int) -> int:
+    total = 0
+    for i in range(n):
+        total += i * i
+    return total
+
+
+def _memory() -> Iterator[CheckResult]:
+    free_bytes = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    all_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    enough = all_bytes >= 2 << 30
+    message = f"{free_bytes / 2**30:.1f} of {all_bytes / 2**30:.1f} GiB unused"
+    yield CheckResult(
+        "memory", "ok" if enough else "note", message + ("" if enough else "; 2 GiB are advisable")
+    )
+
+
+def _cores() -> Iterator[CheckResult]:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    load = os.getloadavg()[0]
+    busy = f"; load average {load:.1f}: measurements of speed will be off" if load > cores / 2 else ""
+    yield CheckResult("cores", "note" if busy else "ok", f"{cores} usable{busy}")
+
+
+def _torch_threads() -> Iterator[CheckResult]:
+    try:
+        torch = importlib.import_module("torch")
+    except ModuleNotFoundError:
+        return
+    yield CheckResult("torch threads", "ok", f"{torch.get_num_threads()}; training sets its own number")
+
+
+def _traces() -> Iterator[CheckResult]:
+    folder = os.environ.get("SSDGYM_TRACES")
+    if not folder:
+        message = "SSDGYM_TRACES is not set; traces are found by their full paths only"
+        yield CheckResult("traces", "note", message)
+    elif not Path(folder).is_dir():
+        yield CheckResult(
+            "traces", "failed", f"SSDGYM_TRACES names {folder}, which is not a folder; correct it"
+        )
+    else:
+        yield CheckResult("traces", "ok", f"{folder} ({sum(1 for _ in Path(folder).iterdir())} files)")
+
+
+def _environments() -> Iterator[CheckResult]:
+    import gymnasium
+
+    importlib.import_module("ssdgym.envs")
+    ours = sorted(name for name in gymnasium.registry if name.startswith("ssdgym/"))
+    if ours:
+        yield CheckResult("environments", "ok", ", ".join(ours))
+    else:
+        yield CheckResult("environments", "failed", "none is registered with Gymnasium: reinstall ssdgym")
+
+
+_CHECKS: tuple[Callable[[], Iterator[CheckResult]], ...] = (
+    _python,
+    _packages,
+    _cache,
+    _compiler,
+    _memory,
+    _cores,
+    _torch_threads,
+    _traces,
+    _environments,
+)

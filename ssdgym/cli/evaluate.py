@@ -1,4 +1,4 @@
-"""``ssdgym evaluate``: a grid of policies and agents, with intervals; it goes on where it was interrupted."""
+"""`ssdgym evaluate`: a grid of policies and agents, with intervals; it can be interrupted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ssdgym.cli.console import (
-    advance_to,
     compile_note,
     console,
     print_json,
@@ -21,10 +20,9 @@ from ssdgym.config.preconditioning import Preconditioning
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
-    from ssdgym.config.experiment import ExperimentConfig
     from ssdgym.experiments.results import Result
+    from ssdgym.experiments.runs.config import ExperimentConfig
     from ssdgym.experiments.runs.grid import Failure, Grid, Report, Runner
-    from ssdgym.experiments.runs.run_spec import RunSpec
     from ssdgym.experiments.runs.store import Store
 
 #: Exit code where a run failed.
@@ -132,8 +130,8 @@ def evaluate(
 
 
 def _changed(experiment: str | None, changes: dict[str, Any]) -> ExperimentConfig:
-    """The experiment with what the command line replaces."""
-    from ssdgym.config.experiment import load_experiment
+    """Return the experiment with what the command line replaces."""
+    from ssdgym.experiments.runs.config import load_experiment
 
     own = DEFAULTS if experiment is None else load_experiment(experiment).model_dump(exclude_unset=True)
     if "host_pages" in changes:
@@ -142,6 +140,12 @@ def _changed(experiment: str | None, changes: dict[str, Any]) -> ExperimentConfi
 
 
 def runner_of(workers: int, address: str | None) -> Runner:
+    """Return what carries out jobs.
+
+    Args:
+        workers: number of processes.
+        address: of a Ray cluster, `local` for a new one on this machine; `None`: without Ray.
+    """
     if address is not None:
         from ssdgym.experiments.runs.ray_runner import run_on_ray
 
@@ -152,21 +156,32 @@ def runner_of(workers: int, address: str | None) -> Runner:
 
 
 def run_stored(grid: Grid, store: Store, folder: Path, runner: Runner, *, quiet: bool) -> Report:
-    """Run with a progress bar; say what is there already, and after Ctrl-C how to go on."""
+    """Carry out a grid with a progress bar; report what is there already, and after Ctrl-C how to go on.
+
+    Args:
+        grid: what to run.
+        store: of `folder`, for what is finished.
+        folder: of the results.
+        runner: carries the jobs out.
+        quiet: whether the output is for a machine.
+
+    Raises:
+        SsdgymError: the store cannot be written.
+    """
     from ssdgym.experiments.runs.grid import run_grid
 
-    _tell_stored(grid, store, quiet=quiet)
+    _note_stored(grid, store, quiet=quiet)
     compile_note(quiet=quiet)
     done = 0
 
-    def advance(finished: int, total: int) -> None:
+    def follow(finished: int, total: int) -> None:
         nonlocal done
         done = finished
-        advance_to(bar, finished, total)
+        advance(finished, total)
 
     try:
-        with progress_bar("runs", quiet=quiet) as bar:
-            return run_grid(grid, store, runner, advance)
+        with progress_bar("runs", quiet=quiet) as advance:
+            return run_grid(grid, store, runner, follow)
     except KeyboardInterrupt:
         progress_note(
             f"interrupted: {done} of {len(grid.runs)} runs are finished and kept in {folder}; the same "
@@ -176,7 +191,7 @@ def run_stored(grid: Grid, store: Store, folder: Path, runner: Runner, *, quiet:
         raise
 
 
-def _tell_stored(grid: Grid, store: Store, *, quiet: bool) -> None:
+def _note_stored(grid: Grid, store: Store, *, quiet: bool) -> None:
     finished = store.finished(grid.keys)
     if finished:
         done = sum(key in finished for key in grid.keys)
@@ -193,7 +208,7 @@ def _tell_stored(grid: Grid, store: Store, *, quiet: bool) -> None:
 
 
 def _finish(found: Report, learned: Sequence[str], folder: Path, *, as_json: bool) -> None:
-    """Report a complete grid; of another write what there is, and say what is missing."""
+    """Report a complete grid; of another one write what there is, and name what is missing."""
     from ssdgym.experiments.runs.grid import write_grid, write_timings
 
     if not found.failures:
@@ -232,17 +247,6 @@ def _names(failure: Failure) -> dict[str, Any]:
     }
 
 
-def run_runs(runs: Sequence[RunSpec], workers: int, *, quiet: bool) -> list[Result]:
-    """Evaluate with a progress bar, and keep nothing."""
-    from ssdgym.experiments.runs.evaluate import check_runs, run_all
-
-    check_runs(runs)
-    compile_note(quiet=quiet)
-    with progress_bar("runs", quiet=quiet) as bar:
-        advance_to(bar, 0, len(runs))
-        return run_all(runs, workers, lambda done, total: advance_to(bar, done, total))
-
-
 def report(
     results: Sequence[Result],
     learned: Sequence[str],
@@ -251,7 +255,7 @@ def report(
     as_json: bool,
     others: Sequence[Path] = (),
 ) -> None:
-    """Write results, table and figures into ``out``; print the table, the verdicts and the paths.
+    """Write results, table and figures; print the table, the verdicts and the paths.
 
     Args:
         results: of a whole grid.

@@ -1,4 +1,4 @@
-"""``ssdgym replay`` and ``ssdgym validate``: run stored results again and compare them exactly."""
+"""`ssdgym replay` and `ssdgym validate`: run stored results again and compare them exactly."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ssdgym.cli.console import advance_to, compile_note, console, print_json, progress_bar, progress_note
+from ssdgym.cli.console import compile_note, print_json, print_table, progress_bar, progress_note
 from ssdgym.cli.options import AsJson
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.table import Table
+    from collections.abc import Iterable, Sequence
 
     from ssdgym.experiments.results import Result
     from ssdgym.experiments.runs.replay import Replay
 
 #: Exit code where a result does not reproduce.
 DIFFERENT = 1
+_SHOWN = ("policy", "workload", "device", "ftl", "seed")
 
 Results = Annotated[
     Path, typer.Argument(help="File of results (.parquet or .csv), or a folder with one.", show_default=False)
@@ -92,9 +91,9 @@ def validate(
     if as_json:
         print_json({"file": str(path), "replayed": [_as_dict(one) for one in found]})
     else:
-        console().print(_table(found))
+        _print_all(found)
         print(f"{len(found) - len(failed)} of {len(found)} results reproduce, out of {len(stored)} in {path}")
-        _tell_code(found)
+        _note_code(found)
     if failed:
         raise typer.Exit(DIFFERENT)
 
@@ -105,26 +104,20 @@ def _replayed(
     from ssdgym.experiments.runs.replay import replay as replay_rows
 
     compile_note(quiet=quiet)
-    with progress_bar("runs", quiet=quiet) as bar:
-        advance_to(bar, 0, len(rows))
-        return replay_rows(stored, rows, str(path), workers, lambda done, total: advance_to(bar, done, total))
+    with progress_bar("runs", quiet=quiet) as advance:
+        advance(0, len(rows))
+        return replay_rows(stored, rows, str(path), workers, advance)
 
 
 def _print_one(found: Replay) -> None:
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
     stored = found.stored
     print(f"row {found.row}: {stored.policy} on {stored.workload} ({stored.device}), seed {stored.seed}")
     if found.differences:
-        table = Table("column", box=box.SIMPLE_HEAD)
-        for heading in ("stored", "replayed"):
-            table.add_column(heading, justify="right")
-        for one in found.differences:
-            table.add_row(*(escape(_text(value)) for value in (one.column, one.stored, one.measured)))
-        console().print(table)
-    _tell_code([found])
+        rows = (
+            [_text(value) for value in (one.column, one.stored, one.measured)] for one in found.differences
+        )
+        _print_escaped(["column"], ["stored", "replayed"], rows)
+    _note_code([found])
     metrics = sum(name.startswith("metrics/") for name in stored.as_row())
     if found.reproduces:
         print(f"reproduces: all {metrics} metrics are the same")
@@ -132,7 +125,7 @@ def _print_one(found: Replay) -> None:
         print(f"does not reproduce: {len(found.differences)} columns differ")
 
 
-def _tell_code(found: Sequence[Replay]) -> None:
+def _note_code(found: Sequence[Replay]) -> None:
     """Say where results are of another version or engine than this one."""
     for other in dict.fromkeys(other for one in found for other in one.other_code):
         name = {"version": "ssdgym", "engine_hash": "engine"}[other.column]
@@ -141,20 +134,20 @@ def _tell_code(found: Sequence[Replay]) -> None:
         )
 
 
-def _table(found: Sequence[Replay]) -> Table:
-    from rich import box
+def _print_all(found: Sequence[Replay]) -> None:
+    rows = (
+        [str(one.row), *(str(getattr(one.stored, name)) for name in _SHOWN), _outcome(one)] for one in found
+    )
+    _print_escaped(["row", "policy", "workload", "device", "FTL", "seed", "verdict"], [], rows)
+
+
+def _print_escaped(left: Sequence[str], right: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table("row", "policy", "workload", "device", "FTL", "seed", "verdict", box=box.SIMPLE_HEAD)
-    for one in found:
-        stored = one.stored
-        names = (stored.policy, stored.workload, stored.device, stored.ftl, stored.seed)
-        table.add_row(*(escape(str(cell)) for cell in (one.row, *names, _verdict(one))))
-    return table
+    print_table(left, right, (list(map(escape, row)) for row in rows))
 
 
-def _verdict(found: Replay) -> str:
+def _outcome(found: Replay) -> str:
     if found.reproduces:
         return "reproduces"
     if found.error is not None:

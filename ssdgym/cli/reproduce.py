@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ssdgym.cli.console import console, print_json, progress_note
+from ssdgym.cli.console import console, print_json, progress_note, table_of
 from ssdgym.cli.evaluate import run_stored, runner_of
 from ssdgym.cli.options import AsJson
 from ssdgym.errors import SsdgymError
@@ -153,15 +153,10 @@ def _report(
 
 
 def _table(figure: FigureConfig, diagram: Diagram) -> Table:
-    from rich import box
-    from rich.table import Table
-
     panel = diagram.panel
+    rows = (
+        [*row.names, *("-" if isnan(one.value) else f"{one.value:.3f}" for one in row.estimates)]
+        for row in diagram.rows
+    )
     title = f"{figure.number_of(panel)}  {panel.metric} ({diagram.unit})"
-    table = Table(*diagram.name_columns, title=title, box=box.SIMPLE_HEAD)
-    for name in diagram.number_columns:
-        table.add_column(name, justify="right")
-    for row in diagram.rows:
-        values = (estimate.value for estimate in row.estimates)
-        table.add_row(*row.names, *("-" if isnan(value) else f"{value:.3f}" for value in values))
-    return table
+    return table_of(diagram.name_columns, diagram.number_columns, rows, title)

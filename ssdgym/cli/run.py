@@ -1,4 +1,4 @@
-"""``ssdgym run``: one policy on one device and one workload."""
+"""`ssdgym run`: one policy on one device and one workload."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ssdgym.cli.console import advance_to, compile_note, console, print_json, progress_bar
+from ssdgym.cli.console import compile_note, print_json, print_table, progress_bar
 from ssdgym.cli.options import (
     PRECONDITIONING_HELP,
     Addresses,
@@ -29,8 +29,6 @@ from ssdgym.config.preconditioning import Preconditioning
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ssdgym.config.device import DeviceConfig
     from ssdgym.experiments.results import Result
     from ssdgym.workloads.base import WorkloadConfig
@@ -160,14 +158,14 @@ def run(
     if out is not None:
         writable_folder(out)
     compile_note(quiet=as_json)
-    with progress_bar("pages", quiet=as_json) as bar:
-        result = run_policy(spec, lambda done: advance_to(bar, done, host_pages))
+    with progress_bar("pages", quiet=as_json) as advance:
+        result = run_policy(spec, lambda done: advance(done, host_pages))
     paths = write_results([result], out / "run") if out is not None else ()
     if as_json:
         print_json(result.as_dict() | {"files": [str(path) for path in paths]})
         return
     print(f"{result.policy} on {result.device}, {result.workload}, seed {result.seed}")
-    console().print(_metrics_table(result))
+    _print_metrics(result)
     if result.assumed:
         print(f"Assumed of this workload, not published: {result.assumed}")
     for path in paths:
@@ -220,18 +218,10 @@ def _threshold(value: float | None) -> dict[str, Any]:
     return {"gc.free_blocks": int(value)}
 
 
-def _metrics_table(result: Result) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table("metric", box=box.SIMPLE_HEAD)
-    table.add_column("value", justify="right")
-    for name, value in result.as_row().items():
-        metric = name.removeprefix("metrics/")
-        if metric != name and result.measured(metric):
-            table.add_row(metric, _number(value))
-    table.add_row("wall_seconds", f"{result.wall_seconds:.2f}")
-    return table
+def _print_metrics(result: Result) -> None:
+    flat = {name.partition("metrics/")[2]: value for name, value in result.as_row().items()}
+    rows = [[name, _number(value)] for name, value in flat.items() if result.measured(name)]
+    print_table(["metric"], ["value"], [*rows, ["wall_seconds", f"{result.wall_seconds:.2f}"]])
 
 
 def _number(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""`ssdgym tune`: run a sweep over the settings of an agent or a heuristic."""
+"""`ssdgym tune`: a sweep over settings of an agent or a heuristic."""
 
 from __future__ import annotations
 
@@ -84,22 +84,22 @@ def tune(
 
 @contextmanager
 def _progress(*, quiet: bool) -> Iterator[Callable[[SweepProgress], None]]:
-    """A bar; where stderr is no terminal, a line whenever a trial has ended."""
+    """Show a bar; where stderr is no terminal, print a line whenever a trial has ended."""
     lines = not quiet and not sys.stderr.isatty()
-    told = -1
-    with progress_bar("trials", quiet=quiet) as bar:
+    noted = -1
+    with progress_bar("trials", quiet=quiet) as advance:
 
         def watch(progress: SweepProgress) -> None:
-            nonlocal told
+            nonlocal noted
             text = f"{progress.running} running"
             if progress.failed:
                 text += f", {progress.failed} failed"
             if progress.best is not None:
                 text += f", best {progress.best:.6g}"
-            bar.update(bar.tasks[0].id, completed=progress.share, total=progress.trials, rate=text)
-            if lines and progress.done != told:
+            advance(progress.share, progress.trials, text)
+            if lines and progress.done != noted:
                 progress_note(f"{progress.done} of {progress.trials} trials done, {text}", quiet=False)
-                told = progress.done
+                noted = progress.done
 
         yield watch
 

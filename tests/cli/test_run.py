@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -114,7 +115,7 @@ def test_interrupt__exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ssdgym.cli.checks.check_all", interrupted)
+    monkeypatch.setattr(import_module("ssdgym.cli.doctor"), "check_all", interrupted)
     assert main(["doctor"]) == INTERRUPTED
 
 

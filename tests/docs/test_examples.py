@@ -14,8 +14,8 @@ import yaml
 
 from ssdgym.cli import main
 from ssdgym.config.device import load_device
-from ssdgym.config.experiment import ExperimentConfig
 from ssdgym.config.loading import load_config
+from ssdgym.experiments.runs.config import ExperimentConfig
 from ssdgym.workloads.load import load_workload
 from tests.docs.pages import PAGES, ROOT, blocks_of_all_pages
 

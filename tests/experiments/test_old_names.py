@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ssdgym.config.experiment import load_experiment
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.report.commands import specs_of
 from ssdgym.experiments.results import read_results, write_results
+from ssdgym.experiments.runs.config import load_experiment
 from ssdgym.experiments.runs.replay import replay
 from ssdgym.experiments.runs.run_spec import RunSpec
 from ssdgym.experiments.runs.store import Store

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ssdgym.config.experiment import load_experiment
 from ssdgym.errors import SsdgymError
+from ssdgym.experiments.runs.config import load_experiment
 from ssdgym.experiments.runs.evaluate import check_runs
 from ssdgym.experiments.runs.expand import CLOSED_LOOP_DEPTH, agent_labels, expand
 from ssdgym.experiments.runs.run_spec import RunSpec, ftl_label

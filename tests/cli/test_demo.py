@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ssdgym.experiments.runs.demo import HEURISTICS, LEARNED, Demo
+from ssdgym.cli.demo import HEURISTICS, LEARNED, Demo
 from ssdgym.experiments.runs.evaluate import check_runs
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ssdgym.cli.console import advance_to, console, print_json, progress_bar
+from ssdgym.cli.console import console, print_json, progress_bar
 from ssdgym.cli.options import AsJson, Seed, SkipBad, TraceFormat, Transforms, recorded_options
 from ssdgym.errors import SsdgymError
 
@@ -51,7 +51,7 @@ def info(
 
         ssdgym trace info synthetic:hm_0
     """
-    from ssdgym.cli.trace_tables import comparison_table, distribution_table, facts_table, size_table
+    from ssdgym.cli.trace.tables import comparison_table, distribution_table, facts_table, size_table
     from ssdgym.experiments.report.style import check_figure_name
     from ssdgym.files import writable_folder
     from ssdgym.workloads.records.counting import summarize
@@ -109,7 +109,7 @@ def convert(
 
         ssdgym trace convert synthetic:hm_0 hm_0.csv.zst --to alibaba --round-times
     """
-    from ssdgym.cli.trace_tables import TOP_VOLUMES
+    from ssdgym.cli.trace.tables import TOP_VOLUMES
     from ssdgym.workloads.traces.writing.convert import convert as write_trace
     from ssdgym.workloads.traces.writing.convert import writable_format
 
@@ -180,9 +180,9 @@ def _recorded(
 @contextmanager
 def _counting(config: PlayedConfig, *, quiet: bool) -> Iterator[Callable[[int], None]]:
     """Show a progress bar of requests; it has no total while a file is being parsed."""
-    with progress_bar("requests", quiet=quiet) as bar:
+    with progress_bar("requests", quiet=quiet) as advance:
         total = _known_requests(config)
-        yield lambda done: advance_to(bar, done, total)
+        yield lambda done: advance(done, total)
 
 
 def _known_requests(config: PlayedConfig) -> int | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ssdgym.cli.console import table_of
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -18,8 +20,8 @@ _PERCENTILES = ("mean", "p50", "p90", "p99", "max")
 
 
 def facts_table(facts: dict[str, Any]) -> Table:
-    """Return what `ssdgym.workloads.records.facts.trace_facts` returns, but for the histograms."""
-    table = _table("measure", "value")
+    """Return a table of what `ssdgym.workloads.records.facts.trace_facts` knows, but for the histograms."""
+    table = table_of(["measure"], ["value"], ())
     for rows in (_request_rows, _byte_rows, _order_rows, _skew_rows, _volume_rows):
         for name, value in rows(facts):
             table.add_row(name, value)
@@ -29,7 +31,7 @@ def facts_table(facts: dict[str, Any]) -> Table:
 
 def distribution_table(facts: dict[str, Any]) -> Table:
     """Return means and percentiles of request sizes and of the times between arrivals."""
-    table = _table("distribution", *_PERCENTILES)
+    table = table_of(["distribution"], _PERCENTILES, ())
     for name, key in (("read size (KiB)", "read_sizes_bytes"), ("write size (KiB)", "write_sizes_bytes")):
         if facts[key]["mean"] is not None:
             table.add_row(name, *(f"{facts[key][column] / 1024:,.1f}" for column in _PERCENTILES))
@@ -44,19 +46,24 @@ def distribution_table(facts: dict[str, Any]) -> Table:
 def size_table(summary: RecordSummary) -> Table:
     """Return how many requests have which size, by powers of two."""
     reads, writes = _octaves(summary.read_sizes), _octaves(summary.write_sizes)
-    table = _table("request size", "reads", "writes")
-    for first, below in sorted(reads.keys() | writes.keys()):
-        bin_name = f"{_size(first)} to below {_size(below)}"
-        table.add_row(bin_name, *(f"{counts.get((first, below), 0):,}" for counts in (reads, writes)))
-    return table
+    rows = (
+        [
+            f"{_size(low)} to below {_size(high)}",
+            f"{reads.get((low, high), 0):,}",
+            f"{writes.get((low, high), 0):,}",
+        ]
+        for low, high in sorted(reads.keys() | writes.keys())
+    )
+    return table_of(["request size"], ["reads", "writes"], rows)
 
 
 def comparison_table(compared: Sequence[Deviation]) -> Table:
     """Return what a synthetic trace generates beside what is published of the trace."""
-    table = _table("column", "generated", "published", "deviation")
-    for item in compared:
-        table.add_row(item.column, _number(item.generated), _number(item.published), f"{item.percent:+.2f} %")
-    return table
+    rows = (
+        [item.column, _number(item.generated), _number(item.published), f"{item.percent:+.2f} %"]
+        for item in compared
+    )
+    return table_of(["column"], ["generated", "published", "deviation"], rows)
 
 
 def _request_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -141,13 +148,3 @@ def _percent(share: float | None) -> str:
 
 def _number(value: float) -> str:
     return f"{value:,.4g}" if isinstance(value, float) and abs(value) < 1000 else f"{value:,.0f}"
-
-
-def _table(first: str, *others: str) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(first, box=box.SIMPLE_HEAD)
-    for heading in others:
-        table.add_column(heading, justify="right")
-    return table

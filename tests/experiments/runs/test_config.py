@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from ssdgym.config.experiment import ExperimentConfig, load_experiment
 from ssdgym.config.loading import available
 from ssdgym.config.seeds import read_seeds
 from ssdgym.errors import SsdgymError
+from ssdgym.experiments.runs.config import ExperimentConfig, load_experiment
 
 
 def experiment(**changes: Any) -> ExperimentConfig:
