@@ -74,6 +74,10 @@ class WorkloadConfig(Config):
 
     def assumptions(self) -> tuple[str, ...]:
         """Return the fields that no source gives, sorted; results made with the workload name them."""
+        return tuple(sorted({name for part in self.parts() for name in part.assumptions()}))
+
+    def parts(self) -> tuple[WorkloadConfig, ...]:
+        """Return the workloads that this one is made of."""
         return ()
 
     def trace_hashes(self) -> list[str]:
@@ -82,6 +86,10 @@ class WorkloadConfig(Config):
         Raises:
             SsdgymError: one is missing.
         """
+        return [digest for part in self.parts() for digest in part.trace_hashes()]
+
+    def code_hashes(self) -> list[str]:
+        """Return a hash of each source outside of ssdgym that the requests depend on, beside its model's."""
         return []
 
     @abstractmethod

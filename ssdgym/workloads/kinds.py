@@ -21,7 +21,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from ssdgym.deprecation import warn_renamed
 from ssdgym.workloads.base import WorkloadConfig
-from ssdgym.workloads.registry import Registry
+from ssdgym.workloads.registry import Registry, caller
 
 KindT = TypeVar("KindT", bound=WorkloadConfig)
 
@@ -38,8 +38,14 @@ def workload_kind(model: type[KindT]) -> type[KindT]:
         SsdgymError: another model has that kind.
     """
     name = model.model_fields["kind"].default
-    _KINDS.register(name, model, origin=f"{model.__module__}.{model.__qualname__}")
+    _KINDS.register(name, model, caller())
     return model
+
+
+def code_hashes(config: WorkloadConfig) -> list[str]:
+    """Return a hash of each source outside of ssdgym that the requests of a workload depend on."""
+    hashes = {digest for part in config.parts() for digest in code_hashes(part)}
+    return sorted({*hashes, *config.code_hashes(), *_KINDS.code_hashes(config.kind)})
 
 
 def adapter_of(base: type[Any], but: str | None = None) -> TypeAdapter[Any]:

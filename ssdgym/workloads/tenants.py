@@ -61,25 +61,20 @@ class TenantsConfig(WorkloadConfig):
     @property
     def is_endless(self) -> bool:
         """See `WorkloadConfig`."""
-        return any(tenant.workload.is_endless for tenant in self.tenants)
+        return any(part.is_endless for part in self.parts())
 
     def never_writes(self) -> bool:
         """See `WorkloadConfig`."""
-        return all(tenant.workload.never_writes() for tenant in self.tenants)
+        return all(part.never_writes() for part in self.parts())
 
     def writes_nothing(self) -> bool:
         """See `WorkloadConfig`; beside tenants that go on for ever, the writes of the others do not count."""
-        workloads = [tenant.workload for tenant in self.tenants]
-        endless = [workload for workload in workloads if workload.is_endless]
-        return all(workload.writes_nothing() for workload in endless or workloads)
+        endless = [part for part in self.parts() if part.is_endless]
+        return all(part.writes_nothing() for part in endless or self.parts())
 
-    def assumptions(self) -> tuple[str, ...]:
+    def parts(self) -> tuple[WorkloadConfig, ...]:
         """See `WorkloadConfig`."""
-        return tuple(sorted({name for tenant in self.tenants for name in tenant.workload.assumptions()}))
-
-    def trace_hashes(self) -> list[str]:
-        """See `WorkloadConfig`."""
-        return [digest for tenant in self.tenants for digest in tenant.workload.trace_hashes()]
+        return tuple(tenant.workload for tenant in self.tenants)
 
     def open(self, logical_pages: int, page_size: int, seed: int) -> ChunkedStream:
         """Start every tenant on its own part of the logical space, with a seed of its own.

@@ -12,6 +12,7 @@ import pytest
 
 from ssdgym.config.loading import Config
 from ssdgym.errors import SsdgymError
+from ssdgym.files import file_hash
 from ssdgym.workloads import kinds, load_workload, open_workload, workload_kind
 from ssdgym.workloads.addresses import IntArray
 from ssdgym.workloads.kinds import OfAnyKind
@@ -91,7 +92,6 @@ class SamePageConfig(AccessConfig):
 def same_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kind that is there for one test."""
     monkeypatch.setattr(kinds._KINDS, "_things", dict(kinds._KINDS._things))
-    monkeypatch.setattr(kinds._KINDS, "_origins", dict(kinds._KINDS._origins))
     workload_kind(SamePageConfig)
 
 
@@ -106,9 +106,11 @@ def test_decorator__adds_a_kind_to_fields_of_models_defined_before(same_page: No
 
 
 def test_decorator__defined_anew_in_the_same_place_takes_the_place(same_page: None) -> None:
-    again = type("SamePageConfig", (SamePageConfig,), {"__module__": __name__})
-    assert workload_kind(again) is again
-    assert type(load_workload({"kind": "same_page"})) is again
+    class Again(SamePageConfig):
+        """The same page, again."""
+
+    assert workload_kind(Again) is Again
+    assert type(load_workload({"kind": "same_page"})) is Again
 
 
 def test_decorator__a_kind_of_another_model__refused() -> None:
@@ -117,6 +119,18 @@ def test_decorator__a_kind_of_another_model__refused() -> None:
         @workload_kind
         class ZipfConfig(AccessConfig):
             kind: Literal["zipf"] = "zipf"
+
+
+def test_code_hashes__name_the_sources_outside_of_ssdgym(same_page: None) -> None:
+    here = [file_hash(Path(__file__))]
+    part = {"kind": "same_page", "interarrival_ns": 10}
+    for source in (
+        part,
+        {"kind": "mixed", "components": [{"weight": 1, "workload": {"kind": "same_page"}}]},
+        {"kind": "tenants", "tenants": [{"workload": part}, {"workload": part}]},
+    ):
+        assert kinds.code_hashes(load_workload(source)) == here
+    assert kinds.code_hashes(load_workload("tenants")) == []
 
 
 def test_any_kind__of_a_base_model_takes_only_what_derives_from_it() -> None:

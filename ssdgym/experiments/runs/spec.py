@@ -96,10 +96,13 @@ def run_key(spec: Spec) -> str:
     """Return a hash of all that the metrics of a run depend on: its spec but for mere names, and the code.
 
     Two devices that differ only in what they are called have the same key. The code is the version of ssdgym,
-    the engine (numba included), the workloads and the simulator, and the policy's or the agents' sources.
+    the engine (numba included), the workloads and the simulator, and the policy's, the agents' or
+    a workload's own sources.
     """
     from ssdgym.engine.core.kernel import engine_hash
     from ssdgym.policy import device_for, get_policy
+    from ssdgym.workloads.kinds import code_hashes
+    from ssdgym.workloads.load import load_workload
 
     parts = {name: value for name, value in spec.items() if name not in _NAMES}
     device = device_for(parts["device"], ftl_changes(_ftl(spec)), spec["policy"])
@@ -109,7 +112,8 @@ def run_key(spec: Spec) -> str:
         parts["policy"] = get_policy(spec["policy"]).composition
     else:
         parts["agent"] = {name: value for name, value in spec["agent"].items() if name != "path"}
-    parts["code"] = [ssdgym.__version__, engine_hash(), _code_hash(spec["policy"])]
+    workload = code_hashes(load_workload(spec["workload"]))
+    parts["code"] = [ssdgym.__version__, engine_hash(), _code_hash(spec["policy"]), *workload]
     return hashlib.sha256(spec_text(parts).encode()).hexdigest()
 
 

@@ -39,9 +39,13 @@ class MixedConfig(PacedConfig):
     kind: Literal["mixed"] = "mixed"
     components: tuple[ComponentConfig, ...] = Field(min_length=1, description="The patterns.")
 
+    def parts(self) -> tuple[AccessConfig, ...]:
+        """See `WorkloadConfig`."""
+        return tuple(component.workload for component in self.components)
+
     def never_writes(self) -> bool:
         """See `WorkloadConfig`."""
-        return all(part.workload.never_writes() for part in self.components)
+        return all(part.never_writes() for part in self.parts())
 
     def source(self, logical_pages: int, page_size: int, seed: np.random.SeedSequence) -> MixedAccesses:
         """See `PacedConfig`."""
@@ -50,7 +54,7 @@ class MixedConfig(PacedConfig):
     def footprint_pages(self, logical_pages: int, page_size: int) -> int:
         """See `PacedConfig`; where components overlap, pages count once."""
         covered, end = 0, 0
-        for first, pages in sorted(part.workload.footprint_range(logical_pages) for part in self.components):
+        for first, pages in sorted(part.footprint_range(logical_pages) for part in self.parts()):
             covered += max(first + pages - max(first, end), 0)
             end = max(end, first + pages)
         return covered

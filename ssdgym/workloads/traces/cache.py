@@ -22,7 +22,7 @@ from ssdgym.workloads.records.record import NO_RECORDS, RECORD, Records, Volumes
 from ssdgym.workloads.traces.format import TraceFormat
 from ssdgym.workloads.traces.parsing.bad_lines import BadLines
 from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
-from ssdgym.workloads.traces.registry import source_hash
+from ssdgym.workloads.traces.registry import format_code_hashes
 
 _RECORDS = "records.bin"
 _FACTS = "facts.json"
@@ -133,7 +133,7 @@ def stored(
 
 def _key(content_hash: str, trace_format: TraceFormat, skip_bad: int) -> str:
     """Return the name of a parsed trace: a hash of all that it depends on, the parsing code included."""
-    code = f"{trace_format.name} {source_hash(trace_format)} {pa.__version__}"
+    code = f"{trace_format.name} {format_code_hashes(trace_format.name)} {pa.__version__}"
     digest = hashlib.sha256(f"{content_hash} {skip_bad} {code}".encode())
     package = Path(__file__).parent
     others = [package.parents[1] / "requests.py", package.parent / "records" / "record.py"]

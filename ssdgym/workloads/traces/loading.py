@@ -15,7 +15,7 @@ from ssdgym.workloads.kinds import workload_kind
 from ssdgym.workloads.records.played import PlayedConfig
 from ssdgym.workloads.traces.cache import StoredRecords, StoredTrace, stored
 from ssdgym.workloads.traces.files import find_trace
-from ssdgym.workloads.traces.registry import format_names, format_of
+from ssdgym.workloads.traces.registry import format_code_hashes, format_names, format_of
 
 Stamp = tuple[int, ...]
 
@@ -70,6 +70,10 @@ class TraceConfig(PlayedConfig):
     def trace_hashes(self) -> list[str]:
         """See `WorkloadConfig`."""
         return [trace_hash(self)]
+
+    def code_hashes(self) -> list[str]:
+        """See `WorkloadConfig`."""
+        return format_code_hashes(load_trace(self).format)
 
 
 def load_trace(config: TraceConfig) -> StoredTrace:

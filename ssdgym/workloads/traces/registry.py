@@ -6,13 +6,10 @@ module that calls `register_format`.
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 from pathlib import Path
 
 from ssdgym.errors import SsdgymError
-from ssdgym.files import file_hash, is_file
-from ssdgym.workloads.registry import Registry
+from ssdgym.workloads.registry import Registry, caller
 from ssdgym.workloads.traces.files import first_bytes, without_mark
 from ssdgym.workloads.traces.format import TraceFormat
 
@@ -33,11 +30,9 @@ def register_format(known: TraceFormat, *, aliases: tuple[str, ...] = ()) -> Non
         aliases: other names for it.
 
     Raises:
-        SsdgymError: a format registered by another file has the name.
+        SsdgymError: a format registered by another module has the name.
     """
-    frame = inspect.currentframe()
-    assert frame is not None and frame.f_back is not None
-    _FORMATS.register(known.name, known, origin=frame.f_back.f_code.co_filename)
+    _FORMATS.register(known.name, known, caller())
     _ALIASES.update(dict.fromkeys(aliases, known.name))
 
 
@@ -56,11 +51,9 @@ def format_called(name: str) -> TraceFormat | None:
     return formats().get(_ALIASES.get(name, name))
 
 
-def source_hash(known: TraceFormat) -> str:
-    """Return the hash of the file that registered a format, or of its name where there is no such file."""
-    origin = _FORMATS.origin(known.name)
-    path = Path(origin)
-    return file_hash(path) if is_file(path) else hashlib.sha256(origin.encode()).hexdigest()
+def format_code_hashes(name: str) -> list[str]:
+    """Return the hashes of the code outside of ssdgym that registered a format."""
+    return _FORMATS.code_hashes(name)
 
 
 def format_of(path: Path, name: str) -> TraceFormat:
