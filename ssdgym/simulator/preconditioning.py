@@ -27,6 +27,7 @@ from ssdgym.requests import REQUEST, WRITE
 from ssdgym.simulator.snapshot import content
 from ssdgym.simulator.tables import table_fields, table_sizes
 from ssdgym.workloads.base import WorkloadConfig
+from ssdgym.workloads.kinds import code_hashes
 from ssdgym.workloads.stream import open_workload
 
 if TYPE_CHECKING:
@@ -193,6 +194,7 @@ def cache_key(sim: Simulator, workload: WorkloadConfig | None, seed: int, settin
         "settings": vars(settings),
         "sources": _sources_hash(settings.policy),
         "traces": [] if workload is None else workload.trace_hashes(),
+        "code": [] if workload is None else code_hashes(workload),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
