@@ -10,7 +10,7 @@ from ssdgym.config.device import CapacityConfig, DeviceConfig, load_device
 from ssdgym.config.loading import available, load_config, parse_mapping
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.papers.config import FigureConfig, ScaleConfig
-from ssdgym.experiments.papers.diagrams import KINDS
+from ssdgym.experiments.papers.diagrams import DIAGRAM_KINDS
 from ssdgym.experiments.papers.samples import Place, Point
 from ssdgym.experiments.runs.expand import with_fields
 from ssdgym.experiments.runs.run_spec import RunSpec
@@ -68,8 +68,8 @@ def _load(paper: str, name: str) -> FigureConfig:
     where = f"configs/{folder}/{name}.yaml (or {_COMMON}.yaml)"
     figure = load_config(FigureConfig, {**shared, **own, _DEPARTURES: departures}, folder, where)
     for panel in figure.panels:
-        if panel.diagram not in KINDS:
-            known = ", ".join(KINDS)
+        if panel.diagram not in DIAGRAM_KINDS:
+            known = ", ".join(DIAGRAM_KINDS)
             raise SsdgymError(f"{where}: there is no diagram '{panel.diagram}': choose one of {known}")
     return figure
 

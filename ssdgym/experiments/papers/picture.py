@@ -8,7 +8,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from ssdgym.experiments.papers.config import FigureConfig
-from ssdgym.experiments.papers.diagrams import KINDS
+from ssdgym.experiments.papers.diagrams import DIAGRAM_KINDS
 from ssdgym.experiments.papers.diagrams.base import Diagram
 from ssdgym.experiments.papers.samples import Sample
 from ssdgym.experiments.report.style import legend_below, save_figure, styled
@@ -21,7 +21,7 @@ def diagrams_of(figure: FigureConfig, samples: Sequence[Sample]) -> list[Diagram
         figure: which.
         samples: its results.
     """
-    return [KINDS[panel.diagram](figure, panel, samples) for panel in figure.panels]
+    return [DIAGRAM_KINDS[panel.diagram](figure, panel, samples) for panel in figure.panels]
 
 
 @styled()

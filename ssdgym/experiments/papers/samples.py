@@ -35,9 +35,9 @@ class Sample:
 
 
 #: Numbers by seed.
-Scores = dict[int, float]
+BySeed = dict[int, float]
 #: The values of one metric at each place.
-Values = dict[Place, Scores]
+Values = dict[Place, BySeed]
 
 
 def values_of(samples: Sequence[Sample], metric: str, per_unit: float = 1.0) -> Values:

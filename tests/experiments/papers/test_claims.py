@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ssdgym.experiments.analysis.statistics import Estimate
-from ssdgym.experiments.papers.claims import KINDS
+from ssdgym.experiments.papers.claims import CLAIM_KINDS
 from ssdgym.experiments.papers.claims.base import Compared, Verdict
 from tests.experiments.papers.claimed import VALUES, VARIANTS, claim, figure
 
@@ -22,7 +22,7 @@ def judge(fields: dict[str, Any], *measured: tuple[float, float, float]) -> Verd
 
 
 def test_every_kind_is_registered_by_its_module() -> None:
-    kinds = {str(kind.model_json_schema()["properties"]["kind"]["const"]) for kind in KINDS}
+    kinds = {str(kind.model_json_schema()["properties"]["kind"]["const"]) for kind in CLAIM_KINDS}
     assert kinds == set(VALUES)
 
 

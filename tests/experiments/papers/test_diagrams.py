@@ -10,7 +10,7 @@ import pytest
 from matplotlib.axes import Axes
 
 from ssdgym.experiments.analysis.statistics import Estimate
-from ssdgym.experiments.papers.diagrams import KINDS
+from ssdgym.experiments.papers.diagrams import DIAGRAM_KINDS
 from ssdgym.experiments.papers.diagrams.bars import Bars
 from ssdgym.experiments.papers.diagrams.base import Diagram, Row
 from ssdgym.experiments.papers.picture import diagrams_of, draw
@@ -25,7 +25,7 @@ def test_another_kind_of_diagram_is_one_class(
     traces: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A panel names it; its table and its picture stand beside those of the bars."""
-    monkeypatch.setitem(KINDS, "dots", Bars)  # so that it is forgotten afterwards
+    monkeypatch.setitem(DIAGRAM_KINDS, "dots", Bars)  # so that it is forgotten afterwards
 
     class Dots(Diagram):
         kind = "dots"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from ssdgym.experiments.papers.claims.base import KINDS, Claim
+from ssdgym.experiments.papers.claims.base import CLAIM_KINDS, Claim
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")
@@ -22,4 +22,4 @@ if TYPE_CHECKING:
     AnyClaim = Claim
 else:
     #: A claim of any kind, as YAML files give it.
-    AnyClaim = Annotated[functools.reduce(operator.or_, KINDS), Field(discriminator="kind")]
+    AnyClaim = Annotated[functools.reduce(operator.or_, CLAIM_KINDS), Field(discriminator="kind")]

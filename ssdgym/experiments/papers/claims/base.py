@@ -11,10 +11,10 @@ from pydantic import BeforeValidator, Field
 
 from ssdgym.config.loading import Config
 from ssdgym.experiments.analysis.statistics import Estimate, stratified_bootstrap
-from ssdgym.experiments.papers.samples import Place, Scores, Values
+from ssdgym.experiments.papers.samples import BySeed, Place, Values
 
 #: The registered kinds of claims.
-KINDS: list[type[Claim]] = []
+CLAIM_KINDS: list[type[Claim]] = []
 
 Verdict = Literal[
     "holds within a factor two",
@@ -82,7 +82,7 @@ class Claim(Config):
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
         """Register the class if it is a kind of claim."""
         if "kind" in cls.model_fields:
-            KINDS.append(cls)
+            CLAIM_KINDS.append(cls)
 
     @property
     def others(self) -> Texts:
@@ -113,7 +113,7 @@ class Claim(Config):
             variants: all of the figure.
         """
 
-    def columns(self, values: Sequence[Values], places: Sequence[Place]) -> list[Scores]:
+    def columns(self, values: Sequence[Values], places: Sequence[Place]) -> list[BySeed]:
         """Return the comparisons on one workload; what cannot be compared is left out.
 
         Args:
@@ -125,7 +125,7 @@ class Claim(Config):
         pairs = [(place, place._replace(series=other)) for place in places for other in self.others]
         return [scores for pair in pairs if (scores := self._compare(values, *pair))]
 
-    def _compare(self, values: Sequence[Values], place: Place, base: Place) -> Scores | None:
+    def _compare(self, values: Sequence[Values], place: Place, base: Place) -> BySeed | None:
         return changes(values[0], place, base)
 
     def measure(self, compared: Compared) -> tuple[Estimate, ...]:
@@ -155,7 +155,7 @@ class Claim(Config):
         return with_interval(measured[0], self.style)
 
 
-def changes(values: Values, place: Place, base: Place) -> Scores | None:
+def changes(values: Values, place: Place, base: Place) -> BySeed | None:
     """Return the changes from `base` to `place` by seed; `None` where there is nothing to compare with.
 
     Args:

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ssdgym.experiments.analysis.statistics import Estimate
 from ssdgym.experiments.papers.claims.base import Claim, Others, Texts, changes
-from ssdgym.experiments.papers.samples import Place, Scores, Values
+from ssdgym.experiments.papers.samples import BySeed, Place, Values
 
 
 class ResemblesClaim(Claim):
@@ -30,7 +30,7 @@ class ResemblesClaim(Claim):
     def _side(self) -> float:
         return -1.0
 
-    def _compare(self, values: Sequence[Values], place: Place, base: Place) -> Scores | None:
+    def _compare(self, values: Sequence[Values], place: Place, base: Place) -> BySeed | None:
         """Return how far the metric's change is from that of the one, less how far from the other's."""
         own, one, other = (changes(metric, place, base) for metric in values)
         if own is None or one is None or other is None:

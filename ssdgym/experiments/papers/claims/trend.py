@@ -19,7 +19,7 @@ from ssdgym.experiments.papers.claims.base import (
     changes,
     side_of,
 )
-from ssdgym.experiments.papers.samples import Place, Scores, Values, relative
+from ssdgym.experiments.papers.samples import BySeed, Place, Values, relative
 
 
 class TrendClaim(Claim):
@@ -41,7 +41,7 @@ class TrendClaim(Claim):
         if len(self.variants or variants) < 2:
             raise ValueError(f"claims a trend in {where}, which needs at least two variants")
 
-    def columns(self, values: Sequence[Values], places: Sequence[Place]) -> list[Scores]:
+    def columns(self, values: Sequence[Values], places: Sequence[Place]) -> list[BySeed]:
         """Return the changes from the first variant to each of the others: of all of them or of none."""
         own = relative(values[0], self.against) if self.against else values[0]
         found = [changes(own, place, places[0]) for place in places[1:]]

@@ -6,9 +6,9 @@ A new kind is a subclass of `Diagram` in a module of this package; a panel names
 import importlib
 import pkgutil
 
-from ssdgym.experiments.papers.diagrams.base import KINDS
+from ssdgym.experiments.papers.diagrams.base import DIAGRAM_KINDS
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")
 
-__all__ = ["KINDS"]
+__all__ = ["DIAGRAM_KINDS"]

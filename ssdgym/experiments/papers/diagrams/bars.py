@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from ssdgym.experiments.analysis.statistics import Estimate, stratified_bootstrap
 from ssdgym.experiments.papers.config import FigureConfig, PanelConfig
 from ssdgym.experiments.papers.diagrams.base import Diagram, Row
-from ssdgym.experiments.papers.samples import Place, Sample, Scores, relative, values_of, workloads_of
+from ssdgym.experiments.papers.samples import BySeed, Place, Sample, relative, values_of, workloads_of
 from ssdgym.experiments.report.style import color_of
 
 #: The group of the means over all traces.
@@ -99,7 +99,7 @@ class Bars(Diagram):
             axes.axvline(edge - 0.5, color="0.8", linewidth=0.6)
 
 
-def _mean(columns: Sequence[Scores]) -> Estimate:
+def _mean(columns: Sequence[BySeed]) -> Estimate:
     """Return the mean over workloads and seeds; of nothing where one of them lacks all seeds."""
     seeds = sorted(set.intersection(*(set(scores) for scores in columns)))
     if not seeds:

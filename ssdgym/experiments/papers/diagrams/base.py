@@ -13,7 +13,7 @@ from ssdgym.experiments.papers.config import FigureConfig, PanelConfig
 from ssdgym.experiments.papers.samples import Sample
 
 #: The registered kinds of diagrams by the name that panels give.
-KINDS: dict[str, type[Diagram]] = {}
+DIAGRAM_KINDS: dict[str, type[Diagram]] = {}
 
 
 class Row(NamedTuple):
@@ -47,7 +47,7 @@ class Diagram(ABC):
 
     def __init_subclass__(cls) -> None:
         """Register the class."""
-        KINDS[cls.kind] = cls
+        DIAGRAM_KINDS[cls.kind] = cls
 
     def __init__(self, figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -> None:
         """Keep the figure and the panel; a subclass computes its numbers."""
