@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, TypeVar, Union
 
-from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, TypeAdapter
+from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
 from pydantic_core import CoreSchema, core_schema
 
 from ssdgym.deprecation import warn_renamed
@@ -93,3 +93,9 @@ class OfAnyKind:
         return core_schema.no_info_plain_validator_function(
             lambda value: adapter_of(source, self.but).validate_python(value)
         )
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Return the JSON schema: an object with a kind, as the kinds may grow."""
+        return {"type": "object", "properties": {"kind": {"type": "string"}}, "required": ["kind"]}

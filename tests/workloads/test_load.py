@@ -41,6 +41,11 @@ def test_every_field_is_described(model: type[Config]) -> None:
     assert undescribed == []
 
 
+@pytest.mark.parametrize("model", ALL_MODELS, ids=lambda model: model.__name__)
+def test_every_model_has_a_json_schema(model: type[Config]) -> None:
+    assert model.model_json_schema()["type"] == "object"
+
+
 def test_a_workload_survives_json() -> None:
     mixed = load_workload("mixed")
     assert isinstance(mixed, MixedConfig)
