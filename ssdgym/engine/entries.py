@@ -6,22 +6,23 @@ reaches them by address, so that they are not compiled into it again.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import typeof, types
 
+from ssdgym.engine.core.family import State
 from ssdgym.engine.core.kernel import address_of, entry, function_at, inlined
-from ssdgym.engine.core.status import ERASE_DECISION, HORIZON, NO_DECISION, OK
+from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, ILLEGAL_ANSWER, NO_DECISION, OK
+from ssdgym.engine.decisions import ERASE, PAIRS_TYPE, RULES_TYPE, decision_code
 from ssdgym.engine.erase.candidate_table import pairs_of
 from ssdgym.engine.erase.candidates import Proposers
 from ssdgym.engine.erase.features import View, observe_plane
-from ssdgym.engine.erase.view import PAIRS_TYPE, PARAMETERS_TYPE
-from ssdgym.engine.page.collecting import Decider
 from ssdgym.engine.page.event_loop import advance_timed
 from ssdgym.engine.page.gc_round import start_round
-from ssdgym.engine.page.state import ARRAYS, device_of
+from ssdgym.engine.page.state import ARRAYS
 from ssdgym.engine.page.untimed_loop import advance_untimed
+from ssdgym.engine.page.view import deciding
 from ssdgym.engine.speedupgc.best_sets import refresh
 from ssdgym.engine.speedupgc.groups import refresh_groups
 from ssdgym.requests import REQUEST
@@ -32,9 +33,8 @@ _SIGNATURE = types.int64(
     types.int64,
     typeof(np.zeros(1, REQUEST)),
     types.boolean,
-    types.boolean,
+    RULES_TYPE,
     types.int64,
-    PARAMETERS_TYPE,
     PAIRS_TYPE,
 )
 _loop_at = function_at(types.FunctionType(_SIGNATURE))
@@ -51,46 +51,52 @@ def _prepare_view(dev, status):
 
 
 @entry
-def _untimed_loop(state, i, requests, last, external, address, parameters, choice):
-    dev = device_of(state, i)
+def _untimed_loop(state, i, requests, last, rules, external, pairs):
+    dev = deciding(state, i, rules, external, pairs)
     if dev.control[0].decision_plane >= 0:
-        return ERASE_DECISION
-    decider = Decider(external, address, parameters, choice)
-    return _prepare_view(dev, advance_untimed(dev, requests, decider))
+        return decision_code(dev)
+    return _prepare_view(dev, advance_untimed(dev, requests))
 
 
 @entry
-def _timed_loop(state, i, requests, last, external, address, parameters, choice):
-    dev = device_of(state, i)
+def _timed_loop(state, i, requests, last, rules, external, pairs):
+    dev = deciding(state, i, rules, external, pairs)
     if dev.control[0].decision_plane >= 0:
-        return ERASE_DECISION
-    decider = Decider(external, address, parameters, choice)
-    return _prepare_view(dev, advance_timed(dev, requests, last, decider))
+        return decision_code(dev)
+    return _prepare_view(dev, advance_timed(dev, requests, last))
 
 
 _LOOPS = (_untimed_loop, _timed_loop)
 
 
 def advance(
-    state: Any,
+    state: State,
     i: int,
     requests: np.ndarray,
     last: bool,
-    external: bool,
-    address: int,
-    parameters: np.ndarray,
-    choice: np.ndarray,
+    rules: np.ndarray,
+    external: int,
+    pairs: np.ndarray,
 ) -> int:
-    """Run device ``i`` until a decision taken outside is due, its input ends, or its horizon is reached.
+    """Run a device until a decision taken outside is due, its input ends, or its horizon is reached.
 
-    ``requests`` (m,) REQUEST is the present chunk of input, of which ``run.cursor`` requests are done;
-    ``last`` says that no more follows. Returns ERASE_DECISION, INPUT_ENDED, HORIZON, or a negative error.
+    Args:
+        state: the batch.
+        i: number of the device in it.
+        requests: (m,) REQUEST, the present chunk of input, of which `control.cursor` requests are done.
+        last: whether no more input follows.
+        rules: (kinds,) RULE, who takes the decisions that are not taken outside.
+        external: the set of kinds taken outside, bit `1 << kind`.
+        pairs: (MAX_PAIRS,) ERASE_PAIR, scratch.
+
+    Returns:
+        INPUT_ENDED, HORIZON, FIRST_DECISION + the kind of the decision due, or a negative error.
     """
     loop = _LOOPS[state.params["timed"][i, 0]]
-    return int(loop(state, i, requests, last, external, address, parameters, choice))
+    return int(loop(state, i, requests, last, rules, external, pairs))
 
 
-def loop_addresses(state: Any) -> np.ndarray:
+def loop_addresses(state: State) -> np.ndarray:
     """Addresses of the loops a batch needs, shape (2,) int64: untimed, in time; 0 for one it does not
     need.
     """
@@ -102,23 +108,42 @@ def loop_addresses(state: Any) -> np.ndarray:
 
 
 @inlined
-def _apply(dev, pairs, count):
-    control = dev.control[0]
-    if control.decision_plane < 0:
-        return NO_DECISION
-    status = start_round(dev, np.int64(control.decision_plane), pairs, count)
+def _settled(dev, status):
+    """After a decision: nothing is asked any more, and what asked goes on."""
     if status == OK:
+        control = dev.control[0]
         control.decision_plane = -1
         control.resumes = dev.params[0].timed
     return status
 
 
+@inlined
+def _erase(dev, pairs, count):
+    control = dev.control[0]
+    if control.decision_plane < 0 or control.decision_kind != ERASE:
+        return NO_DECISION
+    return _settled(dev, start_round(dev, np.int64(control.decision_plane), pairs, count))
+
+
 @entry
-def apply(state, i, pairs, count):
+def apply(state, i, rules, pairs, count):
     """Carry out an ERASE decision, the first ``count`` of ``pairs`` (MAX_PAIRS,): OK, or a negative error
     with the device as it was.
     """
-    return _apply(device_of(state, i), pairs, np.int64(count))
+    return _erase(deciding(state, i, rules, 0, pairs), pairs, np.int64(count))
+
+
+@entry
+def answer(state, i, rules, pairs, choice):
+    """Answer any other decision by the number of a choice: OK, or an error with the device as it was."""
+    dev = deciding(state, i, rules, 0, pairs)
+    control = dev.control[0]
+    if control.decision_plane < 0 or control.decision_kind == ERASE:
+        return NO_DECISION
+    if choice < 0 or choice >= dev.params[0].streams:
+        return ILLEGAL_ANSWER
+    control.answer = choice
+    return _settled(dev, OK)
 
 
 @inlined
@@ -131,17 +156,32 @@ def _observe_one(dev, every, proposers, buffers, i):
     observe_plane(dev, plane, every, proposers, view)
 
 
+class Question(NamedTuple):
+    """What the devices of a batch are asked, and by whom else decisions are taken."""
+
+    rules: Any  # (kinds,) RULE of the decisions that are not taken outside
+    external: Any  # int64: set of the kinds taken outside
+    proposers: Any  # (n,) RULE: victim rules whose picks are always among the candidates
+    every: Any  # bool: list all erase sets at fixed places
+    most_blocks: Any  # int64: most blocks of the sets that fill the table up
+    pairs: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch
+
+
+@inlined
+def _proposers_of(question):
+    return Proposers(question.proposers, question.pairs, question.most_blocks)
+
+
 @entry
-def observe_batch(state, which, every, most_blocks, addresses, parameters, choice, buffers):
+def observe_batch(state, which, question, buffers):
     """Describe the decisions the devices of ``which`` wait for; at the horizon, one in the plane written
     last.
 
-    ``every``, ``most_blocks``: list all sets, or fill up with sets of so many blocks. ``buffers`` is a
-    :class:`View` whose arrays have the device as a first axis.
+    ``buffers`` is a :class:`View` whose arrays have the device as a first axis.
     """
-    proposers = Proposers(addresses, parameters, choice, most_blocks)
     for k in range(which.shape[0]):
-        _observe_one(device_of(state, which[k]), every, proposers, buffers, which[k])
+        dev = deciding(state, which[k], question.rules, question.external, question.pairs)
+        _observe_one(dev, question.every, _proposers_of(question), buffers, which[k])
 
 
 @entry
@@ -153,45 +193,38 @@ def first_invalid_action(mask, actions):
     return -1
 
 
+class Input(NamedTuple):
+    """The requests of a batch."""
+
+    requests: Any  # (n, m) REQUEST
+    counts: Any  # (n,) int64: how many of each device's are there
+    loops: Any  # (2,) int64, of `loop_addresses`
+
+
 @entry
-def step_batch(
-    state,
-    which,
-    actions,
-    requests,
-    counts,
-    loops,
-    every,
-    most_blocks,
-    addresses,
-    parameters,
-    choice,
-    buffers,
-    status,
-):
+def step_batch(state, which, actions, feed, question, buffers, status):
     """One step of many devices that take their ERASE decisions outside.
 
     For each device ``i`` of ``which``: if a decision is due, carry out ``actions[i]`` (-1: leave it due)
-    among ``buffers.sets[i]``; advance, by ``loops`` of :func:`loop_addresses`, through ``requests[i,
-    :counts[i]]``; observe if a decision is due or the horizon is reached. ``status[i]`` is what ``advance``
-    or ``apply`` returned; the result is how many of the devices do not wait for a decision now.
+    among ``buffers.sets[i]``; advance through its input, `feed`; observe if a decision is due or the horizon
+    is reached. ``status[i]`` is what ``advance`` or ``apply`` returned; the result is how many of the devices
+    do not wait for a decision now.
     """
     others = 0
-    proposers = Proposers(addresses, parameters, choice, most_blocks)
+    proposers = _proposers_of(question)
     for k in range(which.shape[0]):
         i = which[k]
-        dev = device_of(state, i)
+        dev = deciding(state, i, question.rules, question.external, question.pairs)
         status[i] = OK
         if actions[i] >= 0 and dev.control[0].decision_plane >= 0:
             chosen = buffers.sets[i, actions[i]]
-            status[i] = _apply(dev, chosen, pairs_of(chosen))
+            status[i] = _erase(dev, chosen, pairs_of(chosen))
         if status[i] == OK:
-            loop = _loop_at(loops[np.int64(dev.params[0].timed)])
-            status[i] = loop(
-                state, i, requests[i, : counts[i]], False, True, addresses[0], parameters[0], choice
-            )
-        if status[i] == ERASE_DECISION or status[i] == HORIZON:
-            _observe_one(dev, every, proposers, buffers, i)
-        if status[i] != ERASE_DECISION:
+            loop = _loop_at(feed.loops[np.int64(dev.params[0].timed)])
+            requests = feed.requests[i, : feed.counts[i]]
+            status[i] = loop(state, i, requests, False, question.rules, question.external, question.pairs)
+        if status[i] >= FIRST_DECISION or status[i] == HORIZON:
+            _observe_one(dev, question.every, proposers, buffers, i)
+        if status[i] < FIRST_DECISION:
             others += 1
     return others

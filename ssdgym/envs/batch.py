@@ -14,7 +14,15 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED
-from ssdgym.engine.entries import first_invalid_action, loop_addresses, observe_batch, step_batch
+from ssdgym.engine.decisions import ERASE
+from ssdgym.engine.entries import (
+    Input,
+    Question,
+    first_invalid_action,
+    loop_addresses,
+    observe_batch,
+    step_batch,
+)
 from ssdgym.engine.erase.features import CANDIDATE_COLUMNS, CONTEXT_COLUMNS, View
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, new_choice
@@ -63,8 +71,6 @@ class Batch:
         self._proposers = proposers
         self._list_all = list_all
         self._most_blocks = most_blocks
-        self._parameters = np.stack([policy.vector for policy in proposers])
-        self._choice = new_choice()
         self._requests = np.zeros((count, CHUNK), REQUEST)
         self._counts = np.zeros(count, np.int64)
         self._all = np.arange(count)
@@ -72,12 +78,19 @@ class Batch:
 
     def _locate(self) -> None:
         """Look up the machine code, which is elsewhere in every process."""
-        self._addresses = np.array([policy.address for policy in self._proposers], np.int64)
-        self._loops = loop_addresses(self.state)
+        self._question = Question(
+            rules=self._proposers[0].rules,
+            external=1 << ERASE,
+            proposers=np.stack([policy.rules[ERASE] for policy in self._proposers]),
+            every=self._list_all,
+            most_blocks=self._most_blocks,
+            pairs=new_choice(),
+        )
+        self._input = Input(self._requests, self._counts, loop_addresses(self.state))
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the addresses of machine code behind."""
-        return {name: value for name, value in vars(self).items() if name not in ("_addresses", "_loops")}
+        return {name: value for name, value in vars(self).items() if name not in ("_question", "_input")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the attributes in this process."""
@@ -96,34 +109,11 @@ class Batch:
         Returns:
             How many devices of `which` do not wait for a decision now.
         """
-        return step_batch(
-            self.state,
-            which,
-            actions,
-            self._requests,
-            self._counts,
-            self._loops,
-            self._list_all,
-            self._most_blocks,
-            self._addresses,
-            self._parameters,
-            self._choice,
-            self.view,
-            self.status,
-        )
+        return step_batch(self.state, which, actions, self._input, self._question, self.view, self.status)
 
     def observe(self) -> None:
         """Write the view again. Observing is pure, so this changes nothing."""
-        observe_batch(
-            self.state,
-            self._all,
-            self._list_all,
-            self._most_blocks,
-            self._addresses,
-            self._parameters,
-            self._choice,
-            self.view,
-        )
+        observe_batch(self.state, self._all, self._question, self.view)
 
     def first_invalid(self, actions: np.ndarray) -> int:
         """Return the first device whose action (of int64 (n,)) is no valid candidate, or -1."""

@@ -10,14 +10,13 @@ from typing import Any, Literal
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig, changed_device
-from ssdgym.engine.core.kernel import compiled_address
+from ssdgym.engine.core.handle import rule_address
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
-from ssdgym.engine.erase.view import POLICY_SIGNATURE
+from ssdgym.engine.decisions import ERASE, ERASE_SHAPE, MAX_PARAMETERS, no_rules
+from ssdgym.engine.page.view import VIEW_TYPE
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import label_of, parse_policy
 
-#: Most parameters of a policy.
-MAX_PARAMETERS = 8
 EraseUnit = Literal["block", "sub_block_run", "sub_block_set"]
 Isolation = Literal["none", "software", "hardware"]
 MultiPlane = Literal["none", "strict", "relaxed"]
@@ -33,7 +32,7 @@ class Policy:
     """A victim rule with its parameters set, and what it asks of the device.
 
     ``function(dev, plane, parameters, choice)`` looks at one device
-    (:class:`ssdgym.engine.layout.PolicyView`), writes an erase set of ``plane`` to ``choice`` and returns the
+    (`ssdgym.engine.page.view.PolicyView`), writes an erase set of ``plane`` to ``choice`` and returns the
     number of pairs (0: no victim).
 
     Attributes:
@@ -155,7 +154,7 @@ class Policy:
     @cached_property
     def _machine_code(self) -> tuple[int, Any]:
         try:
-            return _compile(self.function)
+            return _compile(self.function, tuple(self.parameters))
         except ValueError as error:
             raise SsdgymError(
                 f"policy {self.name} cannot be compiled: {error}; correct it, or register it with "
@@ -169,6 +168,15 @@ class Policy:
             raise SsdgymError(f"policy {self.name} is plain Python and cannot run inside the engine.")
         return self._machine_code[0]
 
+    @property
+    def rules(self) -> np.ndarray:
+        """The rules for the engine, shape (kinds,) RULE; compiles at first use."""
+        rules = no_rules()
+        if self.compiled:
+            rules[ERASE]["choose"] = self.address
+            rules[ERASE]["parameters"] = self.vector
+        return rules
+
     def __reduce__(self) -> tuple[Any, ...]:
         from ssdgym.policy.registry import get_policy
 
@@ -176,6 +184,6 @@ class Policy:
 
 
 @cache
-def _compile(function: Callable[..., int]) -> tuple[int, Any]:
+def _compile(function: Callable[..., int], names: tuple[str, ...]) -> tuple[int, Any]:
     """Address of a policy's machine code, compiled once in a process."""
-    return compiled_address(function, POLICY_SIGNATURE)
+    return rule_address(function, ERASE_SHAPE, VIEW_TYPE, names=names)

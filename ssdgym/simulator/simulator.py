@@ -16,8 +16,9 @@ from ssdgym.deprecation import old_arguments, warn_renamed
 from ssdgym.engine.core import status as codes
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS, PARAMS
+from ssdgym.engine.decisions import ERASE, no_rules
 from ssdgym.engine.entries import advance, apply
-from ssdgym.engine.erase.view import policy_arrays
+from ssdgym.engine.page.view import view_arrays
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, device_for, get_policy, new_choice
 from ssdgym.requests import FLUSH, REQUEST, WRITE
@@ -61,6 +62,7 @@ _REASONS = {
     "erase fewer together",
     codes.NO_DECISION: "waits for no decision now; call advance first",
     codes.OUT_OF_TIME: "has come to a time too far in the future to be counted; let requests arrive earlier",
+    codes.ILLEGAL_ANSWER: "has no such stream: the placement of {policy} named one outside the device's",
     codes.STUCK: "has come to a standstill with requests outstanding, which is a fault of ssdgym; please "
     "report it",
 }
@@ -285,7 +287,7 @@ class Simulator:
     def _decide_in_python(self, policy: Policy) -> None:
         plane = int(self.state.control["decision_plane"][0, 0])
         choice = self._choice.view(np.recarray)
-        pairs = policy.function(policy_arrays(self.state, 0), plane, policy.vector, choice)
+        pairs = policy.function(view_arrays(self.state, 0), plane, policy.vector, choice)
         if not isinstance(pairs, (int, np.integer)) or not 1 <= pairs <= MAX_PAIRS:
             self._fail(codes.NO_VICTIM)
         self._apply(self._choice, int(pairs))
@@ -321,9 +323,8 @@ class Simulator:
         ``last`` false more input is to follow, and the device stops the moment the input ends.
         """
         inside = self.policy is not None and self.policy.compiled
-        address = self.policy.address if self.policy is not None and inside else 0
-        vector = self.policy.vector if self.policy is not None else np.zeros(1)
-        kind = advance(self.state, 0, self._input, last, not inside, address, vector, self._choice)
+        external = 0 if inside else 1 << ERASE
+        kind = advance(self.state, 0, self._input, last, self._rules, external, self._choice)
         if kind < 0:
             self._fail(kind)
         return int(kind)
@@ -356,8 +357,12 @@ class Simulator:
             choice[k]["block"], choice[k]["mask"] = number, chosen
         self._apply(choice, len(pairs))
 
+    @property
+    def _rules(self) -> np.ndarray:
+        return no_rules() if self.policy is None else self.policy.rules
+
     def _apply(self, choice: np.ndarray, pairs: int) -> None:
-        status = apply(self.state, 0, choice, pairs)
+        status = apply(self.state, 0, self._rules, choice, pairs)
         if status < 0:
             self._fail(status)
 

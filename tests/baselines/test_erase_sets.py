@@ -11,7 +11,7 @@ import pytest
 
 from ssdgym.engine.core.records import INDEXED
 from ssdgym.engine.core.status import ERASE_DECISION
-from ssdgym.engine.erase.view import policy_arrays
+from ssdgym.engine.page.view import view_arrays
 from ssdgym.policy import device_for, get_policy, new_choice
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.devices import device, random_writes
@@ -87,7 +87,7 @@ def decisions(policy: str, gc: dict[str, Any], seed: int) -> Iterator[tuple[Plan
     choice = new_choice()
     while sim.advance() == ERASE_DECISION:
         plane = Plane(sim)
-        assert rule.function(policy_arrays(sim.state, 0), plane.number, rule.vector, choice) == 1
+        assert rule.function(view_arrays(sim.state, 0), plane.number, rule.vector, choice) == 1
         block, mask = int(choice[0]["block"]), int(choice[0]["mask"])
         yield plane, (block, tuple(s for s in range(S) if mask >> s & 1))
         sim.apply(block, mask)

@@ -15,7 +15,7 @@ import pytest
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.records import INDEXED, POOLED
 from ssdgym.engine.core.status import ERASE_DECISION
-from ssdgym.engine.erase.view import policy_arrays
+from ssdgym.engine.page.view import view_arrays
 from ssdgym.policy import device_for, get_policy, new_choice
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.devices import device, random_writes
@@ -188,7 +188,7 @@ class Planes:
 def pick(sim: Simulator, policy: str, plane: int) -> list[Pair]:
     """What a policy chooses."""
     rule, choice = get_policy(policy), new_choice().view(np.recarray)
-    count = int(rule.function(policy_arrays(sim.state, 0), plane, rule.vector, choice))
+    count = int(rule.function(view_arrays(sim.state, 0), plane, rule.vector, choice))
     pairs = [(int(pair["block"]), int(pair["mask"])) for pair in choice[:count]]
     return [(block, tuple(s for s in range(S) if mask >> s & 1)) for block, mask in pairs]
 

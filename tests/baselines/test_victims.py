@@ -9,7 +9,7 @@ import pytest
 
 from ssdgym.engine.core.records import INDEXED
 from ssdgym.engine.core.status import ERASE_DECISION
-from ssdgym.engine.erase.view import policy_arrays
+from ssdgym.engine.page.view import view_arrays
 from ssdgym.policy import get_policy, new_choice
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.devices import full_device, mixed_requests
@@ -84,7 +84,7 @@ def picks(policy: str, seed: int = 0) -> list[tuple[Plane, int]]:
     choice = new_choice()
     while sim.advance() == ERASE_DECISION:
         plane = Plane(sim)
-        assert chosen.function(policy_arrays(sim.state, 0), plane.number, chosen.vector, choice) == 1
+        assert chosen.function(view_arrays(sim.state, 0), plane.number, chosen.vector, choice) == 1
         assert choice[0]["mask"] == 0b11, "whole blocks"
         pick = int(choice[0]["block"])
         found.append((plane, pick))

@@ -8,6 +8,7 @@ from ssdgym.engine.blocks.lists import enter_index, join_pool, leave_index, leav
 from ssdgym.engine.core.bits import has, quotient, remainder
 from ssdgym.engine.core.kernel import inlined, prefetch
 from ssdgym.engine.core.records import HARDWARE, INDEXED, MAX_STREAMS, OPEN, SUB_BLOCK
+from ssdgym.engine.decisions import CLOSED, ERASED, OPENED, block_event
 from ssdgym.engine.flash.sub_blocks import beside
 from ssdgym.engine.speedupgc.groups import ANYTHING, INVALIDATED, reclassify
 
@@ -131,6 +132,7 @@ def _open(dev, plane, stream):
         leave_index(dev, block)
     record.status |= OPEN
     record.stream = stream
+    block_event(dev, OPENED, plane, block)
     return _begin_sub_block(dev, block, _first_writable(dev, block, 0))
 
 
@@ -146,6 +148,7 @@ def _advance_sub_block(dev, clock, sub):
         record.status &= ~OPEN
         record.closed_at = clock
         enter_index(dev, block)
+        block_event(dev, CLOSED, np.int64(record.plane), block)
     return _begin_sub_block(dev, block, following)
 
 
@@ -245,6 +248,7 @@ def erase(dev, block, mask):
     if params.disturbs and params.isolation != HARDWARE:
         _disturb(dev, block, beside(params, mask))
     record = dev.block[block]
+    block_event(dev, ERASED, np.int64(record.plane), block)
     freed = 0
     for s in range(params.sub_blocks):
         if has(mask, s):

@@ -41,17 +41,18 @@ class Arrays:
 
     Attributes:
         state: class of a batch; its arrays have the device as first axis.
-        device: class of one device of a batch; the same fields without that axis.
-        device_of: kernel (state, i) -> device `i` of a batch as views; nothing is copied.
+        device: class of one device of a batch: the same fields without that axis, and `decider`, who takes
+            its decisions.
+        device_of: kernel (state, i, decider) -> device `i` of a batch as views; nothing is copied.
     """
 
     def __init__(self, name: str, module: str, **arrays: Array) -> None:
         self._arrays = arrays
         self.state = namedtuple(f"{name}State", arrays, module=module)  # type: ignore[misc]
-        self.device = namedtuple(f"{name}Device", arrays, module=module)  # type: ignore[misc]
-        rows = ", ".join(f"state.{field}[i]" for field in arrays)
+        self.device = namedtuple(f"{name}Device", (*arrays, "decider"), module=module)  # type: ignore[misc]
+        rows = ", ".join((*(f"state.{field}[i]" for field in arrays), "decider"))
         namespace: dict[str, Any] = {"Device": self.device}
-        exec(f"def device_of(state, i):\n    return Device({rows})\n", namespace)
+        exec(f"def device_of(state, i, decider):\n    return Device({rows})\n", namespace)
         self.device_of = inlined(namespace["device_of"])
 
     def allocate(self, devices: int, sizes: Sizes) -> State:

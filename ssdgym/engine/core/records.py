@@ -16,7 +16,7 @@ WHOLE_BLOCK, SUB_BLOCK_RUN, SUB_BLOCK_SET = 0, 1, 2
 #: What keeps an erase from its neighbours.
 NO_ISOLATION, SOFTWARE, HARDWARE = 0, 1, 2
 #: Where pages go.
-IN_STREAMS, HOT_TO_VICTIMS, HOTNESS_GROUPS, HOT_COLD = 0, 1, 2, 3
+IN_STREAMS, HOT_TO_VICTIMS, HOTNESS_GROUPS, HOT_COLD, BY_RULE = 0, 1, 2, 3, 4
 #: When a host write is bound to its die: by its logical page, when it is queued, when a die is idle.
 STATIC, DYNAMIC, LATE = 0, 1, 2
 #: Which planes of a die may take part in one erase: no others, those with the same block number, all.
@@ -38,6 +38,7 @@ PARAMS = np.dtype(
         ("pages_per_sub_block", "i4"),
         ("streams", "i4"),
         ("gc_stream", "i4"),
+        ("relocation_streams", "i4"),  # streams that the pages of one victim can go to
         ("low_free", "i8"),  # GC starts when free_pages < low_free ...
         ("low_pool", "i8"),  # ... or pool_pages < low_pool
         ("stop_free", "i8"),  # and goes on while free_pages < stop_free ...
@@ -68,7 +69,15 @@ PARAMS = np.dtype(
         ("isolation", "u1"),  # NO_ISOLATION, SOFTWARE or HARDWARE
         ("disturbs", "u1"),  # checked: an erase spoils the sub-blocks next to it
         ("must_gain", "u1"),  # GC repeats rounds until a level is reached, so each of them has to win pages
-        ("placement", "u1"),  # IN_STREAMS, HOT_TO_VICTIMS, HOTNESS_GROUPS or HOT_COLD
+        ("victim_page", "i8"),  # bytes at which the memory of the victim rule begins, by array ...
+        ("victim_block", "i8"),
+        ("victim_stream", "i8"),
+        ("victim_device", "i8"),
+        ("place_page", "i8"),  # ... and that of the placement rule
+        ("place_block", "i8"),
+        ("place_stream", "i8"),
+        ("place_device", "i8"),
+        ("placement", "u1"),  # IN_STREAMS, HOT_TO_VICTIMS, HOTNESS_GROUPS, HOT_COLD or BY_RULE
         ("reads_first", "u1"),  # host reads go before foreground GC
         ("timed", "u1"),
     ],
@@ -90,7 +99,10 @@ CONTROL = np.dtype(
         ("outstanding", "i8"),  # requests
         ("outstanding_writes", "i8"),  # requests
         ("resumes", "i4"),  # a decision was taken outside: what asked for it goes on before anything else
-        ("decision_plane", "i4"),  # plane that waits for an ERASE decision from outside, or -1
+        ("decision_plane", "i4"),  # plane of the decision that is due outside, or -1
+        ("decision_kind", "i4"),  # of the last decision asked for outside
+        ("decision_subject", "i8"),  # what it is about: a logical page, or the page it is relocated from
+        ("answer", "i4"),  # given from outside and not used yet, or -1
         ("gc_plane", "i4"),  # untimed: plane in foreground GC, or -1
         ("host_plane", "i4"),  # plane of the last host program
         ("die_cursor", "i4"),

@@ -1,6 +1,9 @@
 """What a call of the engine comes back with: why it has stopped, or, below 0, why it refuses or gives up."""
 
-OK, INPUT_ENDED, HORIZON, ERASE_DECISION = 0, 1, 2, 3
+OK, INPUT_ENDED, HORIZON = 0, 1, 2
+#: From here on: this number plus the kind of the decision that is due outside.
+FIRST_DECISION = 3
+ERASE_DECISION, PLACE_DECISION, RELOCATE_DECISION = 3, 4, 5
 OUT_OF_SPACE, NO_VICTIM, NO_DECISION = -1, -2, -3
 #: Against an erase set: one of its blocks, a mask, what it gains, how its pairs go together, where their
 #: pages would have to go.
@@ -9,3 +12,5 @@ ILLEGAL_BLOCK, ILLEGAL_MASK, NOTHING_TO_GAIN, ILLEGAL_PAIRS, NO_ROOM_TO_MOVE = -
 STUCK = -9
 #: The next event or arrival is later than the event tree can count.
 OUT_OF_TIME = -10
+#: Against the answer to any other decision.
+ILLEGAL_ANSWER = -11

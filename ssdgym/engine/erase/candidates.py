@@ -13,19 +13,19 @@ from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import SUB_BLOCK_RUN, WHOLE_BLOCK
 from ssdgym.engine.core.rng import PROPOSAL_STREAM
 from ssdgym.engine.core.status import OK
+from ssdgym.engine.decisions import erase_set_by
 from ssdgym.engine.erase.candidate_table import add_set, position_of
 from ssdgym.engine.erase.legality import check_erase_set
 from ssdgym.engine.erase.together import fill_up_together
 from ssdgym.engine.erase.victims import random_eligible
-from ssdgym.engine.erase.view import policy_at, policy_view
 from ssdgym.engine.speedupgc.best_sets import best_set
+from ssdgym.engine.speedupgc.records import set_view
 
 
 class Proposers(NamedTuple):
     """The policies whose picks are always among the candidates."""
 
-    addresses: Any  # (n,) int64
-    parameters: Any  # (n, MAX_PARAMETERS) float64
+    rules: Any  # (n,) RULE
     choice: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch
     most_blocks: Any  # int64: most blocks of the sets that fill the table up
 
@@ -43,7 +43,7 @@ def _add_block(dev, sets, count, block, scratch):
     params = dev.params[0]
     count = _add_mask(sets, count, block, full_mask(params.sub_blocks), scratch)
     if params.erase_unit != WHOLE_BLOCK:
-        count = _add_mask(sets, count, block, best_set(policy_view(dev), block), scratch)
+        count = _add_mask(sets, count, block, best_set(set_view(dev), block), scratch)
     return count
 
 
@@ -55,10 +55,9 @@ def propose(dev, plane, proposers, sets, proposed):
     """
     count = 0
     choice = proposers.choice
-    view = policy_view(dev)
-    for k in range(proposers.addresses.shape[0]):
+    for k in range(proposers.rules.shape[0]):
         proposed[k] = -1
-        pairs = policy_at(proposers.addresses[k])(view, plane, proposers.parameters[k], choice)
+        pairs = erase_set_by(proposers.rules[k], dev.decider.victim_view, plane, choice)
         if check_erase_set(dev, plane, choice, pairs) == OK:
             after = add_set(sets, count, choice, pairs)
             proposed[k] = count if after > count else position_of(sets, count, choice, pairs)

@@ -14,7 +14,7 @@ from ssdgym.engine.speedupgc.audit import check_groups, check_trees
 @entry
 def count_lost(state, i):
     """Mapped logical pages whose physical page does not hold their newest version."""
-    dev = device_of(state, i)
+    dev = device_of(state, i, 0)
     params = dev.params[0]
     lost = 0
     for lpn in range(params.logical_pages):
@@ -204,7 +204,7 @@ def _check_counts(dev, number):
 @entry
 def first_fault(state, i):
     """Number of the first invariant (of ``FAULTS``) that device ``i`` breaks, 0 if it breaks none. Slow."""
-    dev = device_of(state, i)
+    dev = device_of(state, i, 0)
     params = dev.params[0]
     for plane in range(params.planes):
         for block in range(plane * params.blocks, (plane + 1) * params.blocks):

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from ssdgym.engine.core.kernel import inlined
-from ssdgym.engine.core.status import ERASE_DECISION, NO_VICTIM
-from ssdgym.engine.erase.view import policy_at, policy_view
+from ssdgym.engine.core.status import NO_VICTIM
+from ssdgym.engine.decisions import ERASE, ask_outside, decision_code, erase_set_by, is_external
 from ssdgym.engine.page.gc_round import start_round
 from ssdgym.engine.speedupgc.best_sets import refresh
 from ssdgym.engine.speedupgc.groups import refresh_groups
-
-
-class Decider(NamedTuple):
-    """Who takes decisions: the caller (``external``), or the policy at an address."""
-
-    external: Any  # bool
-    address: Any  # int64
-    parameters: Any  # (MAX_PARAMETERS,) float64 of the policy
-    choice: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch that the policy writes its erase set to
 
 
 @inlined
@@ -28,15 +17,15 @@ def gc_needed(params, plane):
 
 
 @inlined
-def choose_victim(dev, plane_number, decider):
-    """Get the decision a plane needs: ask outside, or let the policy decide and start the round."""
-    control = dev.control[0]
+def choose_victim(dev, plane_number):
+    """Get the decision a plane needs: ask outside, or let the victim rule decide; then start the round."""
     refresh(dev, plane_number)
     refresh_groups(dev, plane_number)
-    if decider.external:
-        control.decision_plane = plane_number
-        return ERASE_DECISION
-    pairs = policy_at(decider.address)(policy_view(dev), plane_number, decider.parameters, decider.choice)
+    if is_external(dev, ERASE):
+        ask_outside(dev, ERASE, plane_number, 0)
+        return decision_code(dev)
+    decider = dev.decider
+    pairs = erase_set_by(decider.rules[ERASE], decider.victim_view, plane_number, decider.pairs)
     if pairs < 1:
         return NO_VICTIM
-    return start_round(dev, plane_number, decider.choice, pairs)
+    return start_round(dev, plane_number, decider.pairs, pairs)

@@ -178,7 +178,7 @@ def _ending(params, control, requests, last):
 
 
 @merged
-def advance_timed(dev, requests, last, decider):
+def advance_timed(dev, requests, last):
     """Run until input or horizon ends and nothing is outstanding, or until a decision is due outside.
 
     With ``last`` false, the end of ``requests`` stops the device at once: more input is to come.
@@ -191,7 +191,7 @@ def advance_timed(dev, requests, last, decider):
         if status != OK:
             return status
         if control.ready_count > 0:
-            status = dispatch(dev, np.int64(dev.ready[control.ready_head]), decider)
+            status = dispatch(dev, np.int64(dev.ready[control.ready_head]))
             if status != OK:
                 return status
             take_ready(dev)

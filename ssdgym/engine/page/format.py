@@ -60,7 +60,7 @@ def _format_queues(dev):
 @entry
 def format_device(state, i):
     """Turn device ``i``, zeroed arrays but for its geometry, into an empty device."""
-    dev = device_of(state, i)
+    dev = device_of(state, i, 0)
     params = dev.params[0]
     control = dev.control[0]
     for lpn in range(params.logical_pages):
@@ -75,6 +75,7 @@ def format_device(state, i):
     _format_queues(dev)
     control.horizon = _NO_HORIZON
     control.decision_plane = -1
+    control.answer = -1
     control.gc_plane = -1
     control.slot = -1
     control.write_head = -1

@@ -24,11 +24,20 @@ from ssdgym.engine.blocks.manager import (
 )
 from ssdgym.engine.core.bits import has, quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, merged, prefetch
-from ssdgym.engine.core.records import HOT_COLD, HOTNESS_GROUPS, MAX_PAIRS, POOLED
+from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOTNESS_GROUPS, MAX_PAIRS, POOLED
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
+from ssdgym.engine.decisions import (
+    COLLECTED,
+    RELOCATE,
+    RELOCATED,
+    block_event,
+    is_external,
+    page_event,
+    status_of,
+)
 from ssdgym.engine.erase.legality import check_erase_set, gc_unfinished
 from ssdgym.engine.flash.sub_blocks import neighbours_of, valid_in
-from ssdgym.engine.page.placement import place_relocated, relocated_stream
+from ssdgym.engine.page.placement import place_relocated, relocated_stream, rule_of_relocated
 from ssdgym.engine.speedupgc.groups import withdraw
 
 
@@ -47,6 +56,7 @@ def _start_pair(dev, leader, k, block, mask):
     pair = dev.round_pairs[leader * MAX_PAIRS + k]
     pair.block = block
     pair.mask = mask
+    block_event(dev, COLLECTED, number, block)
     plane = dev.plane[number]
     if plane.round_leader < 0:
         plane.round_leader = leader
@@ -152,12 +162,17 @@ def _next_of_planes(dev, leader):
 
 @inlined
 def move_page(dev, plane_number, ppn):
-    """Relocate one valid page within its plane; returns where to, or OUT_OF_SPACE."""
+    """Relocate one valid page within its plane; returns where to, OUT_OF_SPACE, or what `status_of` takes."""
     params = dev.params[0]
     lpn = np.int64(dev.physical[ppn].lpn)
+    stream = np.int64(0)
+    if params.placement != HOTNESS_GROUPS:
+        stream = relocated_stream(dev, plane_number, lpn, ppn)
+        if stream < 0:
+            return stream
     check_page(dev, lpn, ppn)
     version = np.int64(dev.physical[ppn].version)
-    target = np.int64(place_relocated(dev, plane_number, ppn, lpn, version))
+    target = np.int64(place_relocated(dev, plane_number, stream, ppn, lpn, version))
     if target < 0:
         return np.int64(OUT_OF_SPACE)
     dev.logical[lpn].ppn = target
@@ -165,14 +180,16 @@ def move_page(dev, plane_number, ppn):
     dev.sub_block[sub].invalid += 1
     dev.block[block_of(params, sub)].invalid += 1
     dev.counters[0].relocated_pages += 1
+    page_event(dev, RELOCATED, plane_number, lpn, ppn, target)
     return target
 
 
 @inlined
 def _move_next(dev, number, ppn):
-    """Move the next page of a plane."""
+    """Move the next page of a plane; returns as :func:`move_page`."""
     target = move_page(dev, number, ppn)
-    dev.plane[number].round_page += 1
+    if target >= 0:
+        dev.plane[number].round_page += 1
     return target
 
 
@@ -182,8 +199,10 @@ def _may_join(dev, number, ppn, page, row):
     params = dev.params[0]
     if ppn < 0 or _page_in_block(params, ppn) != page or params.placement == HOTNESS_GROUPS:
         return False
-    stream = relocated_stream(dev, np.int64(dev.physical[ppn].lpn))
-    return row_of(dev, number, stream) == row
+    if is_external(dev, RELOCATE):  # each page has a question of its own
+        return False
+    stream = rule_of_relocated(dev, number, np.int64(dev.physical[ppn].lpn), ppn)
+    return stream >= 0 and row_of(dev, number, stream) == row
 
 
 @kernel
@@ -199,7 +218,7 @@ def _join_moves(dev, leader, first, page, row):
         ppn = _next_of_plane(dev, number)
         if _may_join(dev, number, ppn, page, row):
             if _move_next(dev, number, ppn) < 0:
-                return OUT_OF_SPACE
+                return np.int64(OUT_OF_SPACE)
             dev.counters[0].joined_moves += 1
             pages += 1
     return pages
@@ -207,18 +226,18 @@ def _join_moves(dev, leader, first, page, row):
 
 @inlined
 def move_command(dev, leader):
-    """Carry out the next move of a round: how many pages it moves, 0 if none is left, or OUT_OF_SPACE."""
+    """Carry out the next move of a round; returns its pages, 0 if none is left, or what `status_of` takes."""
     params = dev.params[0]
     several = dev.plane[leader].round_planes > 1
     ppn = _next_of_planes(dev, leader) if several else _next_of_plane(dev, leader)
     if ppn < 0:
-        return 0
+        return np.int64(0)
     number = np.int64(plane_of(params, ppn)) if several else leader
     target = _move_next(dev, number, ppn)
     if target < 0:
-        return OUT_OF_SPACE
+        return target
     if not several:
-        return 1
+        return np.int64(1)
     return _join_moves(dev, leader, number, _page_in_block(params, ppn), _page_in_block(params, target))
 
 
@@ -312,24 +331,25 @@ def _empty_pair(dev, leader, k):
 
 
 @inlined
-def _page_by_page(params, planes):
+def _page_by_page(dev, planes):
     """Do pages of one sub-block go to several places, or does it count which are moved together?"""
-    return planes > 1 or params.placement in (HOTNESS_GROUPS, HOT_COLD)
+    if is_external(dev, RELOCATE) or dev.decider.hooks & RELOCATED:
+        return True
+    return planes > 1 or dev.params[0].placement in (HOTNESS_GROUPS, HOT_COLD, BY_RULE)
 
 
 @merged
 def run_round(dev, leader):
-    """Carry the round that a plane leads to its end in one go; returns OK or OUT_OF_SPACE."""
-    params = dev.params[0]
-    if _page_by_page(params, dev.plane[leader].round_planes):
-        pages = 1
+    """Carry the round that a plane leads to its end in one go; returns OK, an error, or the decision due."""
+    if _page_by_page(dev, dev.plane[leader].round_planes):
+        pages = np.int64(1)
         while pages > 0:
             pages = move_command(dev, leader)
         if pages < 0:
-            return OUT_OF_SPACE
+            return status_of(dev, pages)
     else:
         for k in range(dev.plane[leader].round_count):
             if _empty_pair(dev, leader, k) != OK:
-                return OUT_OF_SPACE
+                return np.int64(OUT_OF_SPACE)
     finish_round(dev, leader)
-    return OK
+    return np.int64(OK)

@@ -7,27 +7,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.manager import check_page, count_invalid, invalidate
+from ssdgym.engine.blocks.manager import check_page, count_invalid, invalidate, plane_of
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, merged
+from ssdgym.engine.decisions import TRIMMED, WRITTEN, page_event
 from ssdgym.engine.page.placement import place_host, prefetch_host
 from ssdgym.engine.speedupgc.groups import ANYTHING
 
 
 @merged
-def host_program(dev, plane, lpn, version):
+def host_program(dev, plane, stream, lpn, version):
     """Program a host page with the version it was admitted with; returns its page number, -1 when out of
     space.
     """
     control = dev.control[0]
     prefetch_host(dev, plane)
     logical = dev.logical[lpn]
+    old = np.int64(-1)
     newest = version > logical.version
     if newest:
-        if logical.ppn >= 0:
-            invalidate(dev, control.clock, np.int64(logical.ppn))
+        old = np.int64(logical.ppn)
+        if old >= 0:
+            invalidate(dev, control.clock, old)
         dev.plane[plane].valid += 1
-    ppn = place_host(dev, plane, lpn, version, newest)
+    ppn = np.int64(place_host(dev, plane, stream, lpn, version, newest))
     if ppn < 0:
         return -1
     if newest:
@@ -38,6 +41,7 @@ def host_program(dev, plane, lpn, version):
     control.clock += 1
     dev.counters[0].host_pages_written += 1
     control.host_plane = plane
+    page_event(dev, WRITTEN, plane, lpn, old, ppn)
     return ppn
 
 
@@ -52,9 +56,11 @@ def host_trim(dev, lpn):
     """Forget a logical page, and whatever versions of it are on their way."""
     control = dev.control[0]
     logical = dev.logical[lpn]
-    if logical.ppn >= 0:
-        invalidate(dev, control.clock, np.int64(logical.ppn))
+    old = np.int64(logical.ppn)
+    if old >= 0:
+        invalidate(dev, control.clock, old)
         logical.ppn = -1
+        page_event(dev, TRIMMED, plane_of(dev.params[0], old), lpn, old, np.int64(-1))
     logical.version += dev.promised[lpn] + 1
     dev.promised[lpn] = 0
     dev.counters[0].host_pages_trimmed += 1
@@ -96,9 +102,7 @@ def pass_plane(dev, plane):
 
 @kernel
 def bind_die(dev):
-    """Dynamic allocation (late, where no time passes): the die that should be idle first; the cursor moves
-    behind it.
-    """
+    """Return the die that should be idle first: dynamic allocation (and late, where no time passes)."""
     params = dev.params[0]
     control = dev.control[0]
     best = np.int64(control.die_cursor)
@@ -108,8 +112,13 @@ def bind_die(dev):
         time = max(dev.die[die].estimate_ns, control.now)
         if time < best_time:
             best, best_time = die, time
-    control.die_cursor = remainder(best + 1, params.dies)
     return best
+
+
+@inlined
+def pass_die(dev, die_number):
+    """Move the die cursor behind the die that has been bound."""
+    dev.control[0].die_cursor = remainder(die_number + 1, dev.params[0].dies)
 
 
 @kernel

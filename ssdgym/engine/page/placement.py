@@ -12,8 +12,9 @@ from ssdgym.engine.blocks.lists import enter_index, leave_pool
 from ssdgym.engine.blocks.manager import note_program, prefetch_block, program
 from ssdgym.engine.core.bits import full_mask
 from ssdgym.engine.core.kernel import inlined, kernel, merged
-from ssdgym.engine.core.records import HOT_COLD, HOTNESS_GROUPS, IN_STREAMS, INDEXED
+from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOT_TO_VICTIMS, HOTNESS_GROUPS, INDEXED
 from ssdgym.engine.core.rng import HOST_PLACEMENT_STREAM, RELOCATION_STREAM, below, draw
+from ssdgym.engine.decisions import PLACE, RELOCATE, ask_outside, is_external, stream_by_rule
 from ssdgym.engine.speedupgc.best_sets import best_target, first_writable, mark_dirty, refresh
 from ssdgym.engine.speedupgc.groups import PROGRAMMED, first_of, reclassify
 from ssdgym.engine.speedupgc.hotness import count_update, hotness_group
@@ -168,43 +169,57 @@ def _place_host_by_hotness(dev, plane, lpn, version, valid):
 
 
 @inlined
-def host_stream(dev, lpn):
-    """The stream of a page of the host, where that is known before it is written."""
-    params = dev.params[0]
-    if params.placement == HOT_COLD and hotness_group(dev, lpn) > 0:
-        return HOT_STREAM
-    return HOST_STREAM
+def _stream_of_hotness(dev, lpn):
+    return HOT_STREAM if hotness_group(dev, lpn) > 0 else HOST_STREAM
 
 
 @inlined
-def relocated_stream(dev, lpn):
-    """The stream of a relocated page, where pages go to streams."""
-    params = dev.params[0]
-    if params.placement == HOT_COLD:
-        return host_stream(dev, lpn)
-    return np.int64(params.gc_stream)
+def rule_of_host(dev, plane, lpn):
+    """Return the stream the device's own placement has for a host page; changes nothing."""
+    placement = dev.params[0].placement
+    if placement == BY_RULE:
+        return stream_by_rule(dev, plane, lpn, np.int64(-1))
+    return np.int64(_stream_of_hotness(dev, lpn) if placement == HOT_COLD else HOST_STREAM)
 
 
 @inlined
-def _place_hot_or_cold(dev, plane, lpn, version):
-    stream = host_stream(dev, lpn)
-    dev.counters[0].hot_pages_written += stream == HOT_STREAM
-    count_update(dev, lpn)
-    return program(dev, plane, stream, lpn, version, False)
+def rule_of_relocated(dev, plane, lpn, source):
+    """Return the stream the device's own placement has for a relocated page; changes nothing."""
+    placement = dev.params[0].placement
+    if placement == BY_RULE:
+        return stream_by_rule(dev, plane, lpn, source)
+    return np.int64(_stream_of_hotness(dev, lpn) if placement == HOT_COLD else dev.params[0].gc_stream)
+
+
+@inlined
+def host_stream(dev, plane, lpn):
+    """Decide the stream of a host page that is programmed next; below 0 see :func:`status_of`."""
+    if is_external(dev, PLACE):
+        return ask_outside(dev, PLACE, plane, lpn)
+    return rule_of_host(dev, plane, lpn)
+
+
+@inlined
+def relocated_stream(dev, plane, lpn, source):
+    """Decide the stream of a page that is relocated next; below 0 see :func:`status_of`."""
+    if is_external(dev, RELOCATE):
+        return ask_outside(dev, RELOCATE, plane, source)
+    return rule_of_relocated(dev, plane, lpn, source)
 
 
 @merged
-def place_host(dev, plane, lpn, version, valid):
+def place_host(dev, plane, stream, lpn, version, valid):
     """Program a page of the host in a plane; returns its number, -1 when out of space.
 
     A page that is not ``valid`` is dead at birth; its block is reclassified by who counts it as invalid.
     """
     params = dev.params[0]
-    if params.placement == IN_STREAMS:
-        return program(dev, plane, HOST_STREAM, lpn, version, False)
     if params.placement == HOT_COLD:
-        return _place_hot_or_cold(dev, plane, lpn, version)
-    return _place_host_by_hotness(dev, plane, lpn, version, valid)
+        dev.counters[0].hot_pages_written += stream == HOT_STREAM
+        count_update(dev, lpn)
+    elif params.placement in (HOT_TO_VICTIMS, HOTNESS_GROUPS):
+        return _place_host_by_hotness(dev, plane, lpn, version, valid)
+    return program(dev, plane, stream, lpn, version, False)
 
 
 @merged
@@ -220,10 +235,9 @@ def _place_relocated_by_hotness(dev, plane, source, lpn, version):
 
 
 @merged
-def place_relocated(dev, plane, source, lpn, version):
+def place_relocated(dev, plane, stream, source, lpn, version):
     """Program the copy of a page that is at ``source``; returns its number, -1 when out of space."""
     params = dev.params[0]
     if params.placement == HOTNESS_GROUPS:
         return _place_relocated_by_hotness(dev, plane, source, lpn, version)
-    stream = relocated_stream(dev, lpn)
     return program(dev, plane, stream, lpn, version, True)

@@ -10,6 +10,7 @@ from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, merged
 from ssdgym.engine.core.records import DYNAMIC, LATE, STATIC
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
+from ssdgym.engine.decisions import PLACE, is_external, status_of
 from ssdgym.engine.page.collecting import choose_victim, gc_needed
 from ssdgym.engine.page.gc_round import finish_round, move_command
 from ssdgym.engine.page.mapping import (
@@ -19,10 +20,11 @@ from ssdgym.engine.page.mapping import (
     has_room,
     host_program,
     host_read,
+    pass_die,
     pass_plane,
     plane_from_cursor,
 )
-from ssdgym.engine.page.placement import host_stream
+from ssdgym.engine.page.placement import host_stream, rule_of_host
 from ssdgym.engine.time.commands import (
     ERASE_SET,
     IDLE,
@@ -70,6 +72,7 @@ def queue_write(dev, transaction):
         return
     if params.allocation == DYNAMIC:
         die_number = bind_die(dev)
+        pass_die(dev, die_number)
     else:
         die_number = remainder(dev.transaction[transaction].lpn, params.dies)
     push_write(dev, dev.die[die_number], transaction)
@@ -116,13 +119,13 @@ def _redirect_write(dev, die_number):
 
 
 @merged
-def _program(dev, plane_number, lpn, version):
+def _program(dev, plane_number, stream, lpn, version):
     """The FTL's part of a write command, and the question whether GC is needed now."""
     params = dev.params[0]
     behind = version - dev.logical[lpn].version
     if behind > 0:
         dev.promised[lpn] -= behind
-    ppn = host_program(dev, plane_number, lpn, version)
+    ppn = host_program(dev, plane_number, stream, lpn, version)
     plane = dev.plane[plane_number]
     if ppn >= 0 and gc_needed(params, plane):
         plane.collecting = 1
@@ -131,8 +134,8 @@ def _program(dev, plane_number, lpn, version):
 
 
 @kernel
-def _program_joined(dev, plane_number, lpn, version):
-    return _program(dev, plane_number, lpn, version)
+def _program_joined(dev, plane_number, stream, lpn, version):
+    return _program(dev, plane_number, stream, lpn, version)
 
 
 @inlined
@@ -198,7 +201,10 @@ def _can_join(dev, plane, members, lpn, row):
         return False
     if params.allocation != STATIC and not has_room(dev, plane):
         return False
-    return row_of(dev, plane, host_stream(dev, lpn)) == row
+    if is_external(dev, PLACE):  # each page has a question of its own
+        return False
+    stream = rule_of_host(dev, plane, lpn)
+    return stream >= 0 and row_of(dev, plane, stream) == row
 
 
 @inlined
@@ -232,7 +238,8 @@ def _join_writes(dev, die_number, plane, row, first):
         if joined < 0:
             return pages
         _take_write(dev, die_number)
-        if _program_joined(dev, joined, lpn, np.int64(dev.transaction[number].version)) < 0:
+        stream = rule_of_host(dev, joined, lpn)
+        if _program_joined(dev, joined, stream, lpn, np.int64(dev.transaction[number].version)) < 0:
             return -1
         dev.counters[0].joined_writes += 1
         members |= _bit_of(params, joined)
@@ -247,44 +254,47 @@ def _start_write(dev, die_number):
     plane = _plane_of_write(dev, die_number, _next_write(dev, die_number))
     if plane < 0:
         _redirect_write(dev, die_number)
-        return _LOOK_AGAIN
+        return np.int64(_LOOK_AGAIN)
+    lpn = np.int64(dev.transaction[_next_write(dev, die_number)].lpn)
+    stream = host_stream(dev, plane, lpn)
+    if stream < 0:
+        return status_of(dev, stream)
     if params.allocation != STATIC:
         pass_plane(dev, plane)
     number = _take_write(dev, die_number)
-    lpn = np.int64(dev.transaction[number].lpn)
-    ppn = _program(dev, plane, lpn, np.int64(dev.transaction[number].version))
+    ppn = _program(dev, plane, stream, lpn, np.int64(dev.transaction[number].version))
     pages = np.int64(1)
     if params.multi_plane_writes and ppn >= 0:
         pages = _join_writes(dev, die_number, plane, remainder(ppn, params.pages_per_block), number)
     if ppn < 0 or pages < 0:
-        return OUT_OF_SPACE
+        return np.int64(OUT_OF_SPACE)
     start_command(dev, die_number, WRITE_PAGE, number, pages)
-    return OK
+    return np.int64(OK)
 
 
 @merged
-def _gc_command(dev, plane_number, decider):
+def _gc_command(dev, plane_number):
     """The next command of the round that runs on a plane; if none does, one starts (or its victim is asked
     for).
     """
     params = dev.params[0]
     die_number = remainder(plane_number, params.dies)
     if dev.plane[plane_number].round_leader < 0:
-        status = choose_victim(dev, plane_number, decider)
+        status = choose_victim(dev, plane_number)
         if status != OK:
             return status
     leader = np.int64(dev.plane[plane_number].round_leader)
     pages = move_command(dev, leader)
     if pages < 0:
-        return OUT_OF_SPACE
+        return status_of(dev, pages)
     if pages > 0:
         charge(dev, die_number, move_duration(params, pages))
         start_command(dev, die_number, MOVE_PAGE, -1, pages)
-        return OK
+        return np.int64(OK)
     finish_round(dev, leader)
     charge(dev, die_number, params.erase_ns)
     start_command(dev, die_number, ERASE_SET, -1, 0)
-    return OK
+    return np.int64(OK)
 
 
 @inlined
@@ -330,10 +340,10 @@ def _plane_to_collect(dev, die_number):
 
 
 @merged
-def _dispatch_once(dev, die_number, decider):
+def _dispatch_once(dev, die_number):
     plane = _plane_to_collect(dev, die_number)
     if plane >= 0:
-        return _gc_command(dev, plane, decider)
+        return _gc_command(dev, plane)
     if dev.die[die_number].read_head >= 0:
         return _start_read(dev, die_number)
     if _has_write(dev, die_number):
@@ -358,9 +368,9 @@ def offer_write(dev):
 
 
 @merged
-def dispatch(dev, die_number, decider):
+def dispatch(dev, die_number):
     """Start what an idle die should do next, if anything; OK, a decision that is due, or an error."""
     while True:
-        status = _dispatch_once(dev, die_number, decider)
+        status = _dispatch_once(dev, die_number)
         if status != _LOOK_AGAIN:
             return status

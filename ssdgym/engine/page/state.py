@@ -48,6 +48,11 @@ ARRAYS = Arrays(
     heap=Array(HEAP, ("heap",)),  # planes x groups x 2 (limit + 1): blocks of a group by rank
     group_bits=Array(np.uint64, ("group_bits",)),  # planes x groups x 2 words: writable blocks of a group
     hotness=Array(np.uint64, ("hotness",)),  # 16 counters of 4 bits each
+    # Memory of the rules: the victim rule's records, then the placement rule's.
+    page_memory=Array(np.uint8, ("page_memory",)),
+    block_memory=Array(np.uint8, ("block_memory",)),
+    stream_memory=Array(np.uint8, ("stream_memory",)),
+    memory=Array(np.uint8, ("memory",)),
     die=Array(DIE, ("dies",)),
     channel=Array(CHANNEL, ("channels",)),
     transaction=Array(TRANSACTION, ("window",)),

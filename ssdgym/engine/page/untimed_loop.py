@@ -9,6 +9,7 @@ from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, merged, prefetch
 from ssdgym.engine.core.records import STATIC
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, OUT_OF_SPACE
+from ssdgym.engine.decisions import status_of
 from ssdgym.engine.erase.legality import gc_unfinished
 from ssdgym.engine.page.collecting import choose_victim, gc_needed
 from ssdgym.engine.page.gc_round import run_round
@@ -19,8 +20,10 @@ from ssdgym.engine.page.mapping import (
     host_program,
     host_read,
     host_trim,
+    pass_die,
     pass_plane,
 )
+from ssdgym.engine.page.placement import host_stream
 from ssdgym.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, WRITE
 
 #: Requests in advance of which memory is asked for.
@@ -28,15 +31,23 @@ _AHEAD = 2
 
 
 @inlined
-def _plane_for(dev, lpn):
+def _place_for(dev, lpn):
+    """Return the plane a page goes to and the die that is bound (-1: by its number); no cursor moves."""
     params = dev.params[0]
     if params.allocation == STATIC:
-        return remainder(lpn, params.planes)
-    plane = bind_plane(dev, bind_die(dev))
-    if plane < 0:
-        return emptiest_plane(dev)
-    pass_plane(dev, plane)
-    return plane
+        return remainder(lpn, params.planes), np.int64(-1)
+    die_number = np.int64(bind_die(dev))
+    plane = bind_plane(dev, die_number)
+    return (plane if plane >= 0 else np.int64(emptiest_plane(dev))), die_number
+
+
+@inlined
+def _pass(dev, plane, die_number):
+    """Move the cursors behind the die that is bound, and behind the plane if it is one of that die's."""
+    if die_number >= 0:
+        pass_die(dev, die_number)
+        if remainder(plane, dev.params[0].dies) == die_number:
+            pass_plane(dev, plane)
 
 
 @inlined
@@ -50,17 +61,21 @@ def is_partial(request, offset):
 def _write_page(dev, lpn, partial):
     params = dev.params[0]
     control = dev.control[0]
+    plane, die_number = _place_for(dev, lpn)
+    stream = host_stream(dev, plane, lpn)
+    if stream < 0:
+        return status_of(dev, stream)
+    _pass(dev, plane, die_number)
     if partial and dev.logical[lpn].ppn >= 0:
         host_read(dev, lpn)
         dev.counters[0].rmw_reads += 1
-    plane = _plane_for(dev, lpn)
     control.admitted_pages += 1
-    if host_program(dev, plane, lpn, dev.logical[lpn].version + 1) < 0:
-        return OUT_OF_SPACE
+    if host_program(dev, plane, stream, lpn, dev.logical[lpn].version + 1) < 0:
+        return np.int64(OUT_OF_SPACE)
     if gc_needed(params, dev.plane[plane]):
         control.gc_plane = plane
         dev.counters[0].gc_episodes += 1
-    return OK
+    return np.int64(OK)
 
 
 @inlined
@@ -77,30 +92,31 @@ def _do_page(dev, request):
     """Carry out the next page of a request."""
     control = dev.control[0]
     lpn = np.int64(request.lpn) + control.offset
-    partial = is_partial(request, control.offset)
-    control.offset += 1
+    status = np.int64(OK)
     if request.op == WRITE:
-        return _write_page(dev, lpn, partial)
-    if request.op == READ:
+        status = _write_page(dev, lpn, is_partial(request, control.offset))
+    elif request.op == READ:
         _read_page(dev, lpn)
     else:
         host_trim(dev, lpn)
-    return OK
+    if status == OK:
+        control.offset += 1
+    return status
 
 
 @merged
-def _collect(dev, decider):
+def _collect(dev):
     """One round of foreground GC, or the decision it needs."""
     params = dev.params[0]
     control = dev.control[0]
     number = np.int64(control.gc_plane)
     plane = dev.plane[number]
     if plane.round_leader < 0:
-        status = choose_victim(dev, number, decider)
+        status = choose_victim(dev, number)
         if status != OK:
             return status
     status = run_round(dev, number)
-    if not gc_unfinished(params, plane):
+    if status == OK and not gc_unfinished(params, plane):
         control.gc_plane = -1
     return status
 
@@ -114,7 +130,7 @@ def _prefetch_pages(dev, soon, later):
 
 
 @merged
-def advance_untimed(dev, requests, decider):
+def advance_untimed(dev, requests):
     """Run until input or horizon ends, or until a decision is due that is taken outside."""
     params = dev.params[0]
     control = dev.control[0]
@@ -122,7 +138,7 @@ def advance_untimed(dev, requests, decider):
         if control.admitted_pages >= control.horizon:
             return HORIZON
         if control.gc_plane >= 0:
-            status = _collect(dev, decider)
+            status = _collect(dev)
             if status != OK:
                 return status
             continue
@@ -131,7 +147,7 @@ def advance_untimed(dev, requests, decider):
         request = requests[control.cursor]
         if params.groups > 0 and control.cursor + 2 * _AHEAD < requests.shape[0]:
             _prefetch_pages(dev, requests[control.cursor + _AHEAD], requests[control.cursor + 2 * _AHEAD])
-        status = OK
+        status = np.int64(OK)
         if request.op != FLUSH:
             status = _do_page(dev, request)
         if request.op == FLUSH or control.offset == request.pages:

@@ -1,0 +1,208 @@
+"""Rules called by address: a device is passed to them as one pointer, and its fields are loaded when used.
+
+A rule is compiled for a handle of the family's view, for its parameters by name, and for the records of its
+own memory, all of which are pointers to the engine. So one compile of the engine serves every rule.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.core import cgutils
+from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_global, signature
+from numba.extending import (
+    infer_getattr,
+    intrinsic,
+    lower_builtin,
+    lower_getattr_generic,
+    models,
+    register_model,
+)
+from numba.np.arrayobj import make_array, populate_array
+from numba.np.numpy_support import from_dtype
+
+from ssdgym.engine.core.kernel import compiled_address
+
+#: The parameters of a rule, as the engine passes them.
+PARAMETERS = types.voidptr
+#: Fields of a view that hold a rule's memory as bytes, and the part of `Memory` that says what is in them.
+MEMORY_FIELDS = {
+    "page_memory": "page",
+    "block_memory": "block",
+    "stream_memory": "stream",
+    "memory": "device",
+}
+#: Old names of a view's fields.
+_ALIASES = {"geometry": "params", "run": "control"}
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Records a rule keeps, part of the state of every device it runs on.
+
+    Attributes:
+        page: dtype of a record per logical page; `None` for none, as for the others.
+        block: dtype of a record per block.
+        stream: dtype of a record per plane and stream.
+        device: dtype of one record.
+    """
+
+    page: np.dtype | None = None
+    block: np.dtype | None = None
+    stream: np.dtype | None = None
+    device: np.dtype | None = None
+
+
+class Handle(types.Type):
+    """A pointer to a view (a NamedTuple of arrays), for a rule with this memory."""
+
+    def __init__(self, view: Any, memory: Memory) -> None:
+        self.view, self.memory = view, memory
+        # The fields are in the name, which is what numba tells types, and files of its cache, apart by.
+        records = [str(getattr(memory, part)) for part in MEMORY_FIELDS.values()]
+        super().__init__(f"Handle({view}, {', '.join(records)})")
+
+    def resolve(self, name: str) -> tuple[int, Any]:
+        """Return the place of a field in the view, and its type for this rule."""
+        if name in _ALIASES:
+            warnings.warn(
+                f"the field {name} of a policy's view is called {_ALIASES[name]} now; the old name goes with "
+                "the next version",
+                FutureWarning,
+                stacklevel=2,
+            )
+            name = _ALIASES[name]
+        place = self.view.fields.index(name)
+        record = getattr(self.memory, MEMORY_FIELDS[name]) if name in MEMORY_FIELDS else None
+        if record is None:
+            return place, self.view.types[place]
+        return place, types.Array(from_dtype(record), 1, "C")
+
+
+class Parameters(types.Type):
+    """A pointer to a rule's parameters: float64, by name or by number."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        super().__init__(f"Parameters({', '.join(names)})")
+
+
+register_model(Handle)(models.OpaqueModel)
+register_model(Parameters)(models.OpaqueModel)
+
+
+@infer_getattr
+class _HandleFields(AttributeTemplate):
+    key = Handle
+
+    def generic_resolve(self, handle: Handle, name: str) -> Any:
+        if name in _ALIASES or name in handle.view.fields:
+            return handle.resolve(name)[1]
+        return None
+
+
+@lower_getattr_generic(Handle)
+def _load_field(context: Any, builder: Any, handle: Handle, pointer: Any, name: str) -> Any:
+    place, wanted = handle.resolve(name)
+    view = builder.bitcast(pointer, context.get_value_type(handle.view).as_pointer())
+    stored = handle.view.types[place]
+    value = builder.load(cgutils.gep_inbounds(builder, view, 0, place))
+    if wanted == stored:
+        return value
+    # The bytes of the rule's memory as records: the same place in memory, other items.
+    raw = make_array(stored)(context, builder, value)
+    size = context.get_constant(types.intp, wanted.dtype.size)
+    count = builder.udiv(cgutils.unpack_tuple(builder, raw.shape)[0], size)
+    records = make_array(wanted)(context, builder)
+    data = builder.bitcast(raw.data, context.get_data_type(wanted.dtype).as_pointer())
+    populate_array(records, data=data, shape=[count], strides=[size], itemsize=size, meminfo=None)
+    return records._getvalue()
+
+
+@infer_getattr
+class _ParameterNames(AttributeTemplate):
+    key = Parameters
+
+    def generic_resolve(self, parameters: Parameters, name: str) -> Any:
+        return types.float64 if name in parameters.names else None
+
+
+def _load_parameter(context: Any, builder: Any, pointer: Any, place: Any) -> Any:
+    values = builder.bitcast(pointer, context.get_value_type(types.float64).as_pointer())
+    return builder.load(builder.gep(values, [place]))
+
+
+@lower_getattr_generic(Parameters)
+def _load_parameter_by_name(
+    context: Any, builder: Any, parameters: Parameters, pointer: Any, name: str
+) -> Any:
+    place = context.get_constant(types.intp, parameters.names.index(name))
+    return _load_parameter(context, builder, pointer, place)
+
+
+@infer_global(operator.getitem)
+class _ParameterNumbers(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        if isinstance(args[0], Parameters) and isinstance(args[1], types.Integer):
+            return signature(types.float64, args[0], types.intp)
+        return None
+
+
+@lower_builtin(operator.getitem, Parameters, types.intp)
+def _load_parameter_by_number(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return _load_parameter(context, builder, *args)
+
+
+@intrinsic
+def handle_of(typing_context, view):
+    """Store a view and return its address, which is good until the calling entry returns."""
+
+    def build(context, builder, sig, args):
+        stored = cgutils.alloca_once_value(builder, args[0])
+        return builder.ptrtoint(stored, context.get_value_type(types.int64))
+
+    return types.int64(view), build
+
+
+@intrinsic
+def pointer_to(typing_context, array, place):
+    """Point to an item of an array of parameters. The place is not checked."""
+
+    def build(context, builder, sig, args):
+        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        return builder.bitcast(builder.gep(data, [args[1]]), cgutils.voidptr_t)
+
+    return PARAMETERS(array, types.int64), build
+
+
+def rule_address(
+    function: Callable[..., Any],
+    shape: Any,
+    view: Any,
+    memory: Memory | None = None,
+    names: tuple[str, ...] = (),
+) -> tuple[int, Any]:
+    """Compile a rule or one of its hooks for what it asks for.
+
+    Args:
+        function: to compile.
+        shape: its signature as the engine calls it, handle and parameters being int64 and `PARAMETERS`.
+        view: numba's type of the family's view.
+        memory: records the rule keeps.
+        names: of its parameters.
+
+    Returns:
+        The address of the code, and an object to keep alive as long as it is used.
+
+    Raises:
+        ValueError: with numba's reason, if it cannot be compiled so.
+    """
+    own = {0: Handle(view, memory or Memory()), shape.args.index(PARAMETERS): Parameters(names)}
+    arguments = [own.get(place, argument) for place, argument in enumerate(shape.args)]
+    return compiled_address(function, shape.return_type(*arguments))

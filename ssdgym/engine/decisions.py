@@ -1,0 +1,182 @@
+"""Decisions: their kinds, who takes them, and the rules that are called by address.
+
+A decision is asked for before anything has moved. It is taken outside where its kind is in the bit set
+`external`, else by a rule. Choosing is pure: the same question has the same answer however often it is asked.
+What a rule learns it learns in hooks, which are called for what happens to pages and blocks and write to the
+rule's memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import typeof, types
+
+from ssdgym.engine.core.handle import PARAMETERS, pointer_to
+from ssdgym.engine.core.kernel import function_at, inlined
+from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
+from ssdgym.engine.core.status import FIRST_DECISION, ILLEGAL_ANSWER
+
+#: Kinds of decisions: an erase set of a plane; the stream of a host page; that of a relocated page; the
+#: region a flushed or collected page goes to; a merge plan; how many steps of background GC to take.
+ERASE, PLACE, RELOCATE, REGION, MERGE, IDLE = range(6)
+KINDS = ("ERASE", "PLACE", "RELOCATE", "REGION", "MERGE", "IDLE")
+#: Most parameters of a rule.
+MAX_PARAMETERS = 64
+#: Answer of :func:`ask` where the decision has to be taken outside first.
+WAIT = -1000
+
+#: What a rule can hook: its bit, by the name of the event.
+EVENTS = {
+    "written": 1,  # a page of the host has been programmed
+    "relocated": 2,  # a page has been moved by garbage collection
+    "trimmed": 4,
+    "opened": 8,  # a block has been opened for a stream
+    "closed": 16,  # an open block is full
+    "collected": 32,  # a block has become a victim, before its pages are moved
+    "erased": 64,  # a block is about to be erased
+}
+WRITTEN, RELOCATED, TRIMMED, OPENED, CLOSED, COLLECTED, ERASED = EVENTS.values()
+
+#: A rule: addresses of its function and of its hooks (0: none), the events it hooks, its parameters.
+RULE = np.dtype(
+    [
+        ("choose", "i8"),
+        *((event, "i8") for event in EVENTS),
+        ("hooks", "i8"),
+        ("parameters", "f8", (MAX_PARAMETERS,)),
+    ]
+)
+PAIRS_TYPE = typeof(np.zeros(MAX_PAIRS, ERASE_PAIR))
+RULES_TYPE = typeof(np.zeros(1, RULE))
+
+_VIEW, _PLANE, _PAGE, _BLOCK = types.int64, types.int64, types.int64, types.int64
+#: (view, plane, parameters, erase set to fill) -> number of pairs filled, 0 for none.
+ERASE_SHAPE = types.int64(_VIEW, _PLANE, PARAMETERS, PAIRS_TYPE)
+#: (view, plane, logical page, page it is relocated from or -1, parameters) -> stream.
+PLACE_SHAPE = types.int64(_VIEW, _PLANE, types.int64, _PAGE, PARAMETERS)
+#: Hook (view, plane, logical page, the page that held it or -1, the page that holds it or -1, parameters).
+PAGE_EVENT = types.void(_VIEW, _PLANE, types.int64, _PAGE, _PAGE, PARAMETERS)
+#: Hook (view, plane, block, parameters).
+BLOCK_EVENT = types.void(_VIEW, _PLANE, _BLOCK, PARAMETERS)
+#: What a rule's function, and each of its hooks, is called with.
+SHAPES = {
+    "erase": ERASE_SHAPE,
+    "place": PLACE_SHAPE,
+    **dict.fromkeys(("written", "relocated", "trimmed"), PAGE_EVENT),
+    **dict.fromkeys(("opened", "closed", "collected", "erased"), BLOCK_EVENT),
+}
+
+_erase_rule_at = function_at(types.FunctionType(ERASE_SHAPE))
+_place_rule_at = function_at(types.FunctionType(PLACE_SHAPE))
+_page_event_at = function_at(types.FunctionType(PAGE_EVENT))
+_block_event_at = function_at(types.FunctionType(BLOCK_EVENT))
+
+
+class Decider(NamedTuple):
+    """Who takes the decisions of a device, for as long as a call of the engine lasts."""
+
+    external: Any  # int64: bit 1 << kind for every kind that is taken outside
+    rules: Any  # (kinds,) RULE
+    pairs: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch that victim rules write erase sets to
+    hooks: Any  # int64: events that some rule hooks
+    victim_view: Any  # int64: handle of what the victim rule sees
+    place_view: Any  # int64: handle of what the placement rule sees
+
+
+def no_rules() -> np.ndarray:
+    """Make the rules of a device whose decisions are all taken outside, shape (kinds,) RULE."""
+    return np.zeros(len(KINDS), RULE)
+
+
+@inlined
+def is_external(dev, kind):
+    """Return whether decisions of a kind are taken outside."""
+    return dev.decider.external & (1 << kind) != 0
+
+
+@inlined
+def ask_outside(dev, kind, plane, subject):
+    """Return the answer given from outside, or WAIT after noting what is asked."""
+    control = dev.control[0]
+    answer = np.int64(control.answer)
+    control.answer = -1
+    if answer < 0:
+        control.decision_kind = kind
+        control.decision_plane = plane
+        control.decision_subject = subject
+        return np.int64(WAIT)
+    return answer
+
+
+@inlined
+def erase_set_by(rule, view, plane, pairs):
+    """Let a victim rule write an erase set; returns the number of its pairs."""
+    return _erase_rule_at(rule.choose)(view, plane, pointer_to(rule.parameters, 0), pairs)
+
+
+@inlined
+def stream_by_rule(dev, plane, lpn, source):
+    """Return the stream that the placement rule has for a page, or ILLEGAL_ANSWER if there is no such one."""
+    rule = dev.decider.rules[PLACE]
+    stream = _place_rule_at(rule.choose)(
+        dev.decider.place_view, plane, lpn, source, pointer_to(rule.parameters, 0)
+    )
+    return stream if 0 <= stream < dev.params[0].streams else np.int64(ILLEGAL_ANSWER)
+
+
+@inlined
+def decision_code(dev):
+    """Return the status of a device that waits for a decision."""
+    return np.int64(FIRST_DECISION) + np.int64(dev.control[0].decision_kind)
+
+
+@inlined
+def status_of(dev, code):
+    """Return the status for what was returned in place of an answer: a decision that is due, or an error."""
+    return decision_code(dev) if code == WAIT else np.int64(code)
+
+
+@inlined
+def _page_event(decider, event, plane, lpn, old_page, page):
+    for kind in (ERASE, PLACE):
+        rule = decider.rules[kind]
+        view = decider.victim_view if kind == ERASE else decider.place_view
+        if rule.hooks & event:
+            address = rule.written
+            if event == RELOCATED:
+                address = rule.relocated
+            elif event == TRIMMED:
+                address = rule.trimmed
+            _page_event_at(address)(view, plane, lpn, old_page, page, pointer_to(rule.parameters, 0))
+
+
+@inlined
+def page_event(dev, event, plane, lpn, old_page, page):
+    """Call the hooks of what has happened to a logical page: WRITTEN, RELOCATED or TRIMMED."""
+    if dev.decider.hooks & event:
+        _page_event(dev.decider, event, plane, lpn, old_page, page)
+
+
+@inlined
+def _block_event(decider, event, plane, block):
+    for kind in (ERASE, PLACE):
+        rule = decider.rules[kind]
+        view = decider.victim_view if kind == ERASE else decider.place_view
+        if rule.hooks & event:
+            address = rule.opened
+            if event == CLOSED:
+                address = rule.closed
+            elif event == COLLECTED:
+                address = rule.collected
+            elif event == ERASED:
+                address = rule.erased
+            _block_event_at(address)(view, plane, block, pointer_to(rule.parameters, 0))
+
+
+@inlined
+def block_event(dev, event, plane, block):
+    """Call the hooks of what happens to a block: OPENED, CLOSED, COLLECTED or ERASED."""
+    if dev.decider.hooks & event:
+        _block_event(dev.decider, event, plane, block)

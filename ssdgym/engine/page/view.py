@@ -1,0 +1,108 @@
+"""What rules see of a device of the page family."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import typeof
+
+from ssdgym.engine.core.family import State
+from ssdgym.engine.core.handle import MEMORY_FIELDS, Memory, handle_of
+from ssdgym.engine.core.kernel import inlined
+from ssdgym.engine.core.records import BY_RULE
+from ssdgym.engine.decisions import ERASE, PLACE, Decider
+from ssdgym.engine.page.state import ARRAYS, device_of
+
+
+class PolicyView(NamedTuple):
+    """What a rule sees of a device; the memory is its own."""
+
+    params: Any  # (1,) PARAMS
+    control: Any  # (1,) CONTROL
+    counters: Any  # (1,) COUNTERS
+    plane: Any
+    block: Any
+    sub_block: Any
+    bucket: Any
+    logical: Any
+    physical: Any
+    best: Any
+    tree: Any
+    group_size: Any
+    heap: Any
+    hotness: Any
+    page_memory: Any  # a record per logical page, as the rule declares it; bytes to the engine
+    block_memory: Any  # a record per block
+    stream_memory: Any  # a record per plane and stream: number plane * streams + stream
+    memory: Any  # one record
+
+
+@inlined
+def _view(dev, page, block, stream, device):
+    """Return the view of a rule whose memory begins at these bytes; nothing is copied."""
+    return PolicyView(
+        dev.params,
+        dev.control,
+        dev.counters,
+        dev.plane,
+        dev.block,
+        dev.sub_block,
+        dev.bucket,
+        dev.logical,
+        dev.physical,
+        dev.best,
+        dev.tree,
+        dev.group_size,
+        dev.heap,
+        dev.hotness,
+        dev.page_memory[page:],
+        dev.block_memory[block:],
+        dev.stream_memory[stream:],
+        dev.memory[device:],
+    )
+
+
+@inlined
+def deciding(state, i, rules, external, pairs):
+    """Return device `i` of a batch with who takes its decisions; good for one call of the engine."""
+    bare = device_of(state, i, 0)
+    params = bare.params[0]
+    victim = _view(bare, params.victim_page, params.victim_block, params.victim_stream, params.victim_device)
+    view = handle_of(victim)
+    place_view = view
+    if params.placement == BY_RULE:
+        place = _view(bare, params.place_page, params.place_block, params.place_stream, params.place_device)
+        place_view = handle_of(place)
+    hooks = rules[ERASE].hooks | rules[PLACE].hooks
+    return device_of(state, i, Decider(external, rules, pairs, hooks, view, place_view))
+
+
+def view_arrays(state: State, i: int, memory: Memory | None = None, role: str = "victim") -> PolicyView:
+    """Give a plain-Python rule its view of a device; records have attributes (`view.block[b].invalid`).
+
+    Args:
+        state: the batch.
+        i: number of the device in it.
+        memory: records the rule keeps.
+        role: whose memory it is, `victim` or `place`.
+
+    Returns:
+        The view: record arrays that share memory with the device.
+    """
+    memory = memory or Memory()
+    arrays = {}
+    for name in PolicyView._fields:
+        array = getattr(state, name)[i]
+        part = MEMORY_FIELDS.get(name)
+        record = None if part is None else getattr(memory, part)
+        if record is not None:
+            array = array[int(state.params[f"{role}_{part}"][i, 0]) :]
+            array = array[: len(array) // record.itemsize * record.itemsize].view(record)
+        arrays[name] = array.view(np.recarray)
+    return PolicyView(**arrays)
+
+
+_SAMPLE = ARRAYS.sample()
+#: numba's type of the view, for compiling rules.
+VIEW_TYPE = typeof(PolicyView(*(getattr(_SAMPLE, name)[0] for name in PolicyView._fields)))
