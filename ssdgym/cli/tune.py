@@ -21,7 +21,7 @@ from ssdgym.cli.options import AsJson
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
-    from ssdgym.experiments.tuning.outcome import SweepOutcome, TrialOutcome
+    from ssdgym.experiments.tuning.outcome import SweepOutcome
     from ssdgym.experiments.tuning.ray_tune import SweepProgress
 
 #: Exit code where a trial failed.
@@ -132,12 +132,8 @@ def _as_dict(outcome: SweepOutcome) -> dict[str, Any]:
     agent = outcome.best_agent
     return {
         "trials": outcome.rows(),
-        "best": _best(outcome.best),
+        "best": outcome.best.trial.number if outcome.best else None,
         "agent": str(agent) if agent else None,
         "command": outcome.command,
         "files": [str(path) for path in outcome.files],
     }
-
-
-def _best(best: TrialOutcome | None) -> int | None:
-    return None if best is None else best.trial.number

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ssdgym.experiments.papers.claims.base import Verdict
+from ssdgym.experiments.papers.report import claim_lines
 from ssdgym.experiments.papers.samples import Place, Sample
 from ssdgym.experiments.results import Result
 from tests.experiments.papers.claimed import MEASURED, VARIANTS, along, check, claim, samples
@@ -17,35 +18,35 @@ from tests.experiments.papers.claimed import MEASURED, VARIANTS, along, check, c
     ("statistic", "expected"), [("mean", -0.65), ("maximum", -0.8), ("each", -0.5), ("median", -0.65)]
 )
 def test_changes_are_paired_by_seed_and_summed_up_as_claimed(statistic: str, expected: float) -> None:
-    (finding,) = check(MEASURED, claim("change", statistic=statistic))
-    assert finding.per_workload == {"a": -0.5, "b": -0.8}
-    assert finding.measured[0].value == pytest.approx(expected)
-    assert finding.workloads == ("a", "b")
+    (checked,) = check(MEASURED, claim("change", statistic=statistic))
+    assert checked.per_workload == {"a": -0.5, "b": -0.8}
+    assert checked.measured[0].value == pytest.approx(expected)
+    assert checked.workloads == ("a", "b")
 
 
 def test_a_claim_can_be_about_some_workloads() -> None:
-    (finding,) = check(MEASURED, claim("change", workloads=("b",)))
-    assert finding.measured[0].value == pytest.approx(-0.8)
-    assert finding.as_dict()["workloads"] == ["b"]
-    assert finding.claimed == 1
+    (checked,) = check(MEASURED, claim("change", workloads=("b",)))
+    assert checked.measured[0].value == pytest.approx(-0.8)
+    assert checked.as_dict()["workloads"] == ["b"]
+    assert checked.claimed == 1
 
 
 def test_against_several_series_the_mean_counts() -> None:
     third = samples({("huge", "a"): [100, 200], ("huge", "b"): [250, 250]})
     devices = {"devices": ("small", "big", "huge")}
-    (finding,) = check([*MEASURED, *third], claim("change", against=("small", "huge")), **devices)
-    assert finding.measured[0].value == pytest.approx(np.mean([-0.5, -0.8, -0.5, -0.2]))
+    (checked,) = check([*MEASURED, *third], claim("change", against=("small", "huge")), **devices)
+    assert checked.measured[0].value == pytest.approx(np.mean([-0.5, -0.8, -0.5, -0.2]))
 
 
 def test_of_most_workloads_the_median_counts() -> None:
     third = samples({("small", "c"): [100, 100], ("big", "c"): [200, 200]})
-    (finding,) = check([*MEASURED, *third], claim("direction", statistic="median"), workloads=tuple("abc"))
-    assert finding.measured[0].value == pytest.approx(-0.5)
+    (checked,) = check([*MEASURED, *third], claim("direction", statistic="median"), workloads=tuple("abc"))
+    assert checked.measured[0].value == pytest.approx(-0.5)
 
 
 def test_a_bound_is_one_for_every_workload() -> None:
-    (finding,) = check(MEASURED, claim("at_most", value=200))
-    assert (finding.measured[0].value, finding.verdict) == (200.0, "holds")
+    (checked,) = check(MEASURED, claim("at_most", value=200))
+    assert (checked.measured[0].value, checked.verdict) == (200.0, "holds")
     assert check(MEASURED, claim("at_most", value=199))[0].verdict == "does not hold"
     (nothing,) = check(samples({("big", "a"): [0, 0]}), claim("at_most", value=0))
     assert (nothing.verdict, nothing.measured_text) == ("holds", "0.000 [0.000, 0.000], on 1 of 2 traces")
@@ -67,11 +68,11 @@ def test_an_extreme_is_measured_by_its_distance_from_the_rest(
 ) -> None:
     third = samples({("small", "c"): [100, 100], ("big", "c"): [40, 40]})
     # Changes of a, b and c: -0.5, -0.8 and -0.6; their erases: 75, 200 and 40.
-    (finding,) = check([*MEASURED, *third], claim("extreme", **fields), workloads=tuple("abc"))
-    assert finding.measured[0].value == pytest.approx(distance)
-    assert finding.verdict == expected
-    assert finding.workloads == ("a", "b", "c")
-    assert finding.measured_text.endswith("from the nearest of the others")
+    (checked,) = check([*MEASURED, *third], claim("extreme", **fields), workloads=tuple("abc"))
+    assert checked.measured[0].value == pytest.approx(distance)
+    assert checked.verdict == expected
+    assert checked.workloads == ("a", "b", "c")
+    assert checked.measured_text.endswith("from the nearest of the others")
 
 
 def test_an_extreme_is_not_measured_without_those_it_names_or_without_others() -> None:
@@ -95,10 +96,10 @@ def test_a_metric_resembles_the_one_whose_changes_are_nearer(
         sample("small", erases=100, moves=100, rounds=100),
         sample("big", erases=50, moves=moves, rounds=rounds),
     ]
-    (finding,) = check(both, claim("resembles"))
-    assert finding.measured[0].value == pytest.approx(distance)
-    assert finding.verdict == expected
-    assert finding.measured_text == f"{distance:+.1%} (one seed, no interval) of distance, on 1 of 2 traces"
+    (checked,) = check(both, claim("resembles"))
+    assert checked.measured[0].value == pytest.approx(distance)
+    assert checked.verdict == expected
+    assert checked.measured_text == f"{distance:+.1%} (one seed, no interval) of distance, on 1 of 2 traces"
     assert check([both[0], sample("big", erases=50, moves=45)], claim("resembles"))[0].measured == ()
 
 
@@ -109,22 +110,22 @@ def test_a_trend_can_be_one_over_another_series() -> None:
     )
     both = [*along(100, 150, 200), *other]
     assert check(both, claim("trend"), **VARIANTS)[0].verdict == "does not hold"
-    (finding,) = check(both, claim("trend", against="small"), **VARIANTS)
-    assert finding.measured[0].value == pytest.approx(-0.5)
-    assert finding.verdict == "direction holds"
+    (checked,) = check(both, claim("trend", against="small"), **VARIANTS)
+    assert checked.measured[0].value == pytest.approx(-0.5)
+    assert checked.verdict == "direction holds"
 
 
 def test_a_range_shows_the_smallest_change_and_the_largest() -> None:
-    (finding,) = check(MEASURED, claim("range"))
-    assert [estimate.value for estimate in finding.measured] == pytest.approx([-0.8, -0.5])
-    assert (finding.verdict, finding.measured_text) == ("holds", "-80.0% to -50.0%")
+    (checked,) = check(MEASURED, claim("range"))
+    assert [estimate.value for estimate in checked.measured] == pytest.approx([-0.8, -0.5])
+    assert (checked.verdict, checked.measured_text) == ("holds", "-80.0% to -50.0%")
 
 
 def test_a_value_is_the_mean_over_workloads() -> None:
-    (finding,) = check(MEASURED, claim("value", value=275, beyond=75))
-    assert finding.measured[0].value == pytest.approx((75 + 200) / 2)
-    assert finding.verdict == "does not hold"
-    assert finding.measured_text.endswith("0.3 times the paper's beyond 75")
+    (checked,) = check(MEASURED, claim("value", value=275, beyond=75))
+    assert checked.measured[0].value == pytest.approx((75 + 200) / 2)
+    assert checked.verdict == "does not hold"
+    assert checked.measured_text.endswith("0.3 times the paper's beyond 75")
 
 
 @pytest.mark.parametrize(
@@ -139,9 +140,9 @@ def test_a_value_is_the_mean_over_workloads() -> None:
 def test_a_trend_goes_from_the_first_variant_to_the_last(
     means: tuple[int, ...], direction: str, expected: Verdict, change: float
 ) -> None:
-    (finding,) = check(along(*means), claim("trend", direction=direction), **VARIANTS)
-    assert finding.verdict == expected
-    assert finding.measured[0].value == pytest.approx(change)
+    (checked,) = check(along(*means), claim("trend", direction=direction), **VARIANTS)
+    assert checked.verdict == expected
+    assert checked.measured[0].value == pytest.approx(change)
 
 
 def test_a_claim_can_be_about_some_variants() -> None:
@@ -156,10 +157,31 @@ def test_a_claim_can_be_about_some_variants() -> None:
 def test_where_nothing_can_be_compared_a_workload_is_left_out_and_that_is_said() -> None:
     nothing = samples({("small", "a"): [0, 1], ("big", "a"): [1, 1]})
     rest = [sample for sample in MEASURED if sample.place.workload == "b"]
-    (finding,) = check([*nothing, *rest], claim("change"))
-    assert finding.workloads == ("b",)
-    assert finding.measured_text.endswith("], on 1 of 2 traces")
+    (checked,) = check([*nothing, *rest], claim("change"))
+    assert checked.workloads == ("b",)
+    assert checked.measured_text.endswith("], on 1 of 2 traces")
     lacking = samples({("small", "a"): [100, 100], ("big", "a"): [50, None]})
     assert check([*lacking, *rest], claim("change"))[0].workloads == ("b",)
     (none,) = check(nothing, claim("change"))
     assert (none.verdict, none.measured, none.measured_text) == ("not measured", (), "nothing")
+
+
+@pytest.mark.parametrize(
+    ("kind", "paper", "here"),
+    [
+        ("change", "-60.0%", "-65.0% [-65.0%, -65.0%] | holds within a factor two"),
+        ("limit", "at least -60.0%", "-65.0% [-65.0%, -65.0%] | holds"),
+        ("unchanged", "within 2.0%", "-65.0% [-65.0%, -65.0%] | does not hold"),
+        ("direction", "lower", "-65.0% [-65.0%, -65.0%] | direction holds"),
+        ("range", "-80.0% to -40.0%", "-80.0% to -50.0% | holds"),
+        ("value", "100", "137.500 [125.000, 150.000], 1.4 times the paper's | holds within a factor two"),
+        ("at_most", "at most 200", "200.000 [200.000, 200.000] | holds"),
+        ("extreme", "lowest", "-30.0% [-30.0%, -30.0%] from the nearest of the others | holds"),
+    ],
+)
+def test_line__says_what_the_paper_claims_what_was_measured_and_the_verdict(
+    kind: str, paper: str, here: str
+) -> None:
+    assert claim_lines("1", check(MEASURED, claim(kind))) == [
+        f"figure 1: it falls (section 1) | paper {paper} | here {here}"
+    ]
