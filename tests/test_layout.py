@@ -54,7 +54,7 @@ def _module_name(path: Path) -> str:
 
 
 def _imports(path: Path) -> Iterator[str]:
-    """Everything ``path`` imports, wherever in the file, by its full dotted name."""
+    """Everything `path` imports, wherever in the file, by its full dotted name."""
     package = _module_name(path) if path.name == "__init__.py" else _module_name(path).rpartition(".")[0]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -66,7 +66,7 @@ def _imports(path: Path) -> Iterator[str]:
 
 
 def _layer(name: str) -> int | None:
-    """The layer of a module or of a name in it; ``None`` for the package itself and its version."""
+    """The layer of a module or of a name in it; `None` for the package itself and its version."""
     for height, prefixes in enumerate(LAYERS):
         if any(_within(name, prefix) for prefix in prefixes):
             return height

@@ -56,11 +56,11 @@ class Measurement:
         value: the median over the repeats.
         low: the smallest of them.
         high: the largest.
-        unit: of ``value``; per second, or seconds.
-        expected: what ssdgym is built to reach on two cores of a server, in the same unit; ``None``: no
+        unit: of `value`; per second, or seconds.
+        expected: what ssdgym is built to reach on two cores of a server, in the same unit; `None`: no
             promise.
-        yardstick: the rate of the memory touches alone, or of what ``name`` says, measured in between the
-            repeats; ``None`` for times.
+        yardstick: the rate of the memory touches alone, or of what `name` says, measured in between the
+            repeats; `None` for times.
     """
 
     name: str
@@ -132,7 +132,7 @@ def _measure_rate(
 
 
 def _rate(measured: Callable[[], int]) -> float:
-    """Operations per second; ``measured`` returns how many it did."""
+    """Operations per second; `measured` returns how many it did."""
     started = time.perf_counter()
     operations = measured()
     return operations / (time.perf_counter() - started)
@@ -214,7 +214,7 @@ def _yardstick() -> Callable[[], int]:
 
 @entry
 def _touch_memory(logical, physical, requests):  # type: ignore[no-untyped-def]
-    """The memory touches of one host write per request, without any decision."""
+    """Touch the memory of one host write per request, without any decision."""
     ppn = 0
     for k in range(requests.shape[0]):
         lpn = requests[k].lpn

@@ -54,7 +54,7 @@ class PolicyRate(NamedTuple):
 
     Attributes:
         policy: its label.
-        timing: ``none``, counting only, or ``event``.
+        timing: `none`, counting only, or `event`.
         rate: host pages/s.
         ratio: of the rate to the reference's in the same repeat.
         write_amplification: of the measured writes; the work of collection differs with it.
@@ -132,7 +132,7 @@ def _taken(draw: Callable[[int], np.ndarray], count: int) -> np.ndarray:
 
 
 def _warmed_up(device: DeviceConfig, policy: Policy) -> Simulator:
-    """A full device that collects garbage, untimed until now."""
+    """Return a full device that collects garbage, untimed until now."""
     simulator = Simulator(device, policy=policy, recording=Recording(latencies=1 << 10))
     _set_timing(simulator, "none")
     pages = simulator.logical_pages

@@ -1,8 +1,8 @@
-"""The command line: ``ssdgym run | evaluate | replay | validate | report | train | tune | trace | ...``.
+"""The command line: `ssdgym run | evaluate | replay | validate | report | train | tune | trace | ...`.
 
-Exit codes: 0 done, 1 something failed that was to be told (a check of ``doctor``, a run of ``evaluate``, a
-trial of ``tune``, a result that does not reproduce), 2 wrong input (one sentence on stderr), 130 interrupted.
-Commands import what they need when they run, so that ``ssdgym --help`` answers at once.
+Exit codes: 0 done, 1 something failed that was to be told (a check of `doctor`, a run of `evaluate`, a
+trial of `tune`, a result that does not reproduce), 2 wrong input (one sentence on stderr), 130 interrupted.
+Commands import what they need when they run, so that `ssdgym --help` answers at once.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """A compiled SSD and flash-translation-layer simulator as Gymnasium environments."""
+    """Run a compiled SSD and flash-translation-layer simulator, with Gymnasium environments."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -19,11 +19,12 @@ PLAIN_WIDTH = 120
 class Advance(Protocol):
     """Moves a progress bar."""
 
-    def __call__(self, done: float, total: float | None, rate: str | None = None) -> None: ...
+    def __call__(self, done: float, total: float | None, rate: str | None = None) -> None:
+        """Show what is done of the total, and how fast."""
 
 
 def print_json(data: Any) -> None:
-    """Print one JSON document; numbers that JSON does not have are an error, not ``NaN``."""
+    """Print one JSON document; numbers that JSON does not have are an error, not `NaN`."""
     print(json.dumps(data, indent=2, allow_nan=False))
 
 

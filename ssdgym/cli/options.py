@@ -53,12 +53,12 @@ FtlOptions = tuple[tuple[str, Any], ...]
 
 
 def parse_ftl(options: list[str] | None, **named: Any) -> FtlOptions:
-    """FTL options from ``KEY=VALUE`` texts and from options with a name of their own.
+    """FTL options from `KEY=VALUE` texts and from options with a name of their own.
 
-    Values are read as YAML scalars, so ``0.05`` is a number and ``none`` a word.
+    Values are read as YAML scalars, so `0.05` is a number and `none` a word.
 
     Raises:
-        SsdgymError: a text is not ``KEY=VALUE``, or a key is given twice.
+        SsdgymError: a text is not `KEY=VALUE`, or a key is given twice.
     """
     found: dict[str, Any] = {key: value for key, value in named.items() if value is not None}
     for option in options or ():
@@ -84,7 +84,7 @@ def recorded_options(
     loops: int | None = None,
     addresses: str | None = None,
 ) -> WorkloadConfig:
-    """The workload with what these options say of traces and synthetic traces.
+    """Return the workload with what these options set of traces and synthetic traces.
 
     Transforms go behind those that the workload has already.
 
@@ -136,7 +136,7 @@ def with_tenants(name: str, workload: WorkloadConfig, others: list[str]) -> Work
 
 
 def parse_seeds(text: str) -> list[int]:
-    """Seeds from ``5``, ``1,2,9`` or a range ``100-109`` with both ends.
+    """Seeds from `5`, `1,2,9` or a range `100-109` with both ends.
 
     Raises:
         SsdgymError: the text is none of these, or names a seed twice.

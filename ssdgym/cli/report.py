@@ -1,4 +1,4 @@
-"""``ssdgym report``: results as one HTML file, and as figures and tables for a paper."""
+"""`ssdgym report`: results as one HTML file, and as figures and tables for a paper."""
 
 from __future__ import annotations
 

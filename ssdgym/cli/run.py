@@ -208,7 +208,7 @@ def _sized(
 
 
 def _threshold(value: float | None) -> dict[str, Any]:
-    """A threshold below 1 is a share of the plane's pages; from 1 on it counts blocks."""
+    """Return the threshold's field: below 1 a share of the plane's pages, from 1 on a number of blocks."""
     if value is None:
         return {}
     if value < 1:

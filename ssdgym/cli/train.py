@@ -1,4 +1,4 @@
-"""``ssdgym train``: train an agent, or go on with one."""
+"""`ssdgym train`: train an agent, or go on with one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def train(
 
 
 def learning() -> tuple[Any, Any, Any]:
-    """What needs the packages of the extra ``agents``."""
+    """Import what needs the packages of the extra `agents`."""
     try:
         from ssdgym.agents.config import TrainConfig
         from ssdgym.agents.train import train as learn
@@ -83,7 +83,7 @@ def _changed(
     device: str | None,
     workload: str | None,
 ) -> dict[str, Any]:
-    """The settings with what the command line replaces."""
+    """Return the settings with what the command line replaces."""
     top = {"algorithm": algorithm, "total_decisions": decisions, "seed": seed}
     inner = {"device": device, "workload": workload}
     settings.update({name: value for name, value in top.items() if value is not None})

@@ -1,1 +1,1 @@
-"""Typed models of everything under ``configs/``, and how they are read."""
+"""Typed models of everything under `configs/`, and how they are read."""

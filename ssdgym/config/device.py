@@ -241,9 +241,9 @@ def _check_groups(blocks_per_plane: int, hotness: HotnessConfig) -> None:
 
 
 def load_device(source: Source, where: str | None = None) -> DeviceConfig:
-    """A device by name (``configs/devices``), YAML path, mapping or ready model.
+    """Return a device by name (`configs/devices`), YAML path, mapping or ready model.
 
-    Errors of a mapping start with ``where``, by default the name that it gives the device.
+    Errors of a mapping start with `where`, by default the name that it gives the device.
     """
     if where is None and isinstance(source, dict) and isinstance(source.get("name"), str):
         where = f"device {source['name']}"
@@ -251,10 +251,10 @@ def load_device(source: Source, where: str | None = None) -> DeviceConfig:
 
 
 def changed_device(device: DeviceConfig, where: str | None = None, **changes: Any) -> DeviceConfig:
-    """The device with other values in some fields, checked as a whole.
+    """Return the device with other values in some fields, checked as a whole.
 
     Raises:
-        SsdgymError: they do not fit each other; the sentence starts with ``where``, by default the device's
+        SsdgymError: they do not fit each other; the sentence starts with `where`, by default the device's
             name.
     """
     fields = {name: getattr(device, name) for name in device.model_fields_set}
@@ -262,9 +262,9 @@ def changed_device(device: DeviceConfig, where: str | None = None, **changes: An
 
 
 def with_ftl(device: DeviceConfig, changes: FtlConfig | dict[str, Any] | None) -> DeviceConfig:
-    """The device with another FTL, or with some fields of its own FTL changed.
+    """Return the device with another FTL, or with some fields of its own FTL changed.
 
-    A nested mapping changes fields of a part: ``{"gc": {"free_blocks": 8}}`` replaces the threshold and keeps
+    A nested mapping changes fields of a part: `{"gc": {"free_blocks": 8}}` replaces the threshold and keeps
     the mode.
     """
     if changes is None:

@@ -56,9 +56,9 @@ def load_config(
     """Return `source` as a checked `model`.
 
     Args:
-        model: a pydantic model, or a ``TypeAdapter`` of a union of models told apart by ``kind``.
-        source: a name in ``configs/<folder>``, the path of a YAML file, a mapping or a ready model.
-        folder: ``"devices"``, ``"workloads"`` and so on.
+        model: a pydantic model, or a `TypeAdapter` of a union of models told apart by `kind`.
+        source: a name in `configs/<folder>`, the path of a YAML file, a mapping or a ready model.
+        folder: `"devices"`, `"workloads"` and so on.
         where: what to call a mapping or a ready model in errors.
 
     Raises:
@@ -73,7 +73,7 @@ def load_config(
 
 
 def available(folder: str) -> list[str]:
-    """Return the names that ``configs/<folder>`` offers, sorted."""
+    """Return the names that `configs/<folder>` offers, sorted."""
     names = (Path(entry.name) for entry in resources.files(_PACKAGE).joinpath(folder).iterdir())
     return sorted(name.stem for name in names if name.suffix in _YAML_SUFFIXES)
 
@@ -93,7 +93,7 @@ def _read(source: Source, folder: str, where: str | None) -> tuple[str, Any]:
 
 
 def read_named(name: str, folder: str) -> tuple[str, Any]:
-    """Return what to call a configuration of ``configs/<folder>`` in errors, and its data as written."""
+    """Return what to call a configuration of `configs/<folder>` in errors, and its data as written."""
     names = available(folder)
     if name not in names:
         near = difflib.get_close_matches(name, names, n=3)

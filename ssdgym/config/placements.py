@@ -1,4 +1,4 @@
-"""The placements: where an FTL puts pages. A policy's name may end in one, as in ``greedy+sep_gc``."""
+"""The placements: where an FTL puts pages. A policy's name may end in one, as in `greedy+sep_gc`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A result: what one policy did on one device, workload and seed; and files full of them.
 
-A file holds one row per result. The metrics are flattened into columns, nested names joined by ``/``
-(``metrics/read_latency_ns/p99``); a metric that a run did not have is an empty cell.
+A file holds one row per result. The metrics are flattened into columns, nested names joined by `/`
+(`metrics/read_latency_ns/p99`); a metric that a run did not have is an empty cell.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ _FILE_NAMES = ("results.parquet", "results.csv", "run.parquet", "run.csv")
 
 @dataclass(frozen=True)
 class Result:
-    """One finished run. Two results are equal when they say the same was found by the same policy, device,
-    workload and seed: neither the wall-clock time nor the description of the run counts.
+    """One finished run.
+
+    Two results are equal when they hold the same metrics of the same policy, device, workload and seed:
+    neither the wall-clock time nor the description of the run counts.
 
     Attributes:
         device: name or path of the device configuration.
-        ftl: what was asked of the FTL, e.g. ``placement=sep_gc``; empty for the device's own choice.
+        ftl: what was asked of the FTL, e.g. `placement=sep_gc`; empty for the device's own choice.
         workload: name or path of the workload.
         policy: the victim policy, or the label of a learned agent.
         seed: of the workload and of all random choices.
@@ -42,7 +44,7 @@ class Result:
         assumed: fields of the workload that stand on an assumption, not on a source; empty without any.
         version: of ssdgym.
         engine_hash: of the engine's sources and compiler; equal hashes promise equal bits.
-        metrics: numbers by name, possibly nested, units in the names. ``None`` and NaN entries (a latency
+        metrics: numbers by name, possibly nested, units in the names. `None` and NaN entries (a latency
             where nothing was read) are left out.
         spec: all that the run depended on but the code, as JSON, so that it can be run again from this alone
             (`ssdgym.experiments.runs.spec`); empty where nobody has said.
@@ -75,7 +77,7 @@ class Result:
         return self.spec
 
     def metric(self, name: str) -> float:
-        """The metric of that name, nested names joined by ``/`` (``read_latency_ns/p99``).
+        """Return the metric of that name, nested names joined by `/` (`read_latency_ns/p99`).
 
         Raises:
             SsdgymError: this result has no such metric.
@@ -93,13 +95,13 @@ class Result:
     def measured(self, name: str) -> bool:
         """Whether the metric is there and stands on at least one observation.
 
-        A summary of latencies says in ``count`` how many requests it is about; of none it says nothing.
+        A summary of latencies says in `count` how many requests it is about; of none it says nothing.
         """
         flat = _flat(self.metrics)
         return name in flat and flat.get(f"{name.rpartition('/')[0]}/count", 1) != 0
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields in order, the metrics nested, ready for JSON."""
+        """Return the fields in order, the metrics nested, ready for JSON."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
     def as_row(self) -> dict[str, Any]:
@@ -109,7 +111,7 @@ class Result:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Result:
-        """The result that :meth:`as_row` flattened; empty cells are metrics it did not have."""
+        """Return the result that `as_row` flattened; empty cells are metrics it did not have."""
         metrics = {
             name.removeprefix(_PREFIX): value
             for name, value in row.items()
@@ -132,7 +134,7 @@ _OLD_COLUMNS = {"cell": "spec"}
 
 
 def write_results(results: Sequence[Result], stem: Path) -> tuple[Path, Path]:
-    """Write ``stem.parquet`` and ``stem.csv``, each whole or not at all; return the two paths.
+    """Write `stem.parquet` and `stem.csv`, each whole or not at all; return the two paths.
 
     Raises:
         SsdgymError: the folder cannot be written.
@@ -145,7 +147,7 @@ def write_results(results: Sequence[Result], stem: Path) -> tuple[Path, Path]:
 
 
 def read_results(path: Path) -> list[Result]:
-    """Read what :func:`write_results` wrote, from either of its files.
+    """Read what `write_results` wrote, from either of its files.
 
     Raises:
         SsdgymError: the file is missing, of another kind, or damaged.
@@ -169,7 +171,7 @@ def read_results(path: Path) -> list[Result]:
 
 
 def find_results(source: Path) -> Path:
-    """The file of results in a folder, or the file itself.
+    """Return the file of results in a folder, or the file itself.
 
     Raises:
         SsdgymError: there is none.
@@ -198,7 +200,7 @@ def _flat(metrics: Mapping[str, Any]) -> dict[str, int | float]:
 
 
 def _number(name: str, value: Any) -> int | float:
-    """``value`` as Python's own number, so that NumPy's do not leak into files and JSON."""
+    """`value` as Python's own number, so that NumPy's do not leak into files and JSON."""
     plain = value.item() if hasattr(value, "item") else value
     if not isinstance(plain, int | float):
         raise SsdgymError(f"the metric {name!r} must be a number, not {type(value).__name__}")

@@ -1,4 +1,4 @@
-"""``ssdgym report``: files where they are asked for, and one sentence for what is no result."""
+"""`ssdgym report`: files where they are asked for, and one sentence for what is no result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ssdgym trace``: what is in a trace, and the same trace in another format."""
+"""`ssdgym trace`: what is in a trace, and the same trace in another format."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def info(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
-    """Return what ``ssdgym trace info --json`` prints."""
+    """Return what `ssdgym trace info --json` prints."""
     assert main(["trace", "info", *map(str, arguments), "--json"]) == 0
     return json.loads(capsys.readouterr().out)
 
@@ -245,7 +245,7 @@ def test_info__of_a_synthetic_trace_stands_beside_what_is_published(
 
 
 def run_json(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
-    """Return what ``ssdgym run --json`` prints on a small device that only counts."""
+    """Return what `ssdgym run --json` prints on a small device that only counts."""
     small = ["--device", "tiny", "--timing", "none", "--json"]
     assert main(["run", *map(str, arguments), *small]) == 0
     return json.loads(capsys.readouterr().out)

@@ -1,4 +1,4 @@
-"""``ssdgym tune``: errors before any work, a sweep to its end, and one that is killed on the way."""
+"""`ssdgym tune`: errors before any work, a sweep to its end, and one that is killed on the way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of ``configs/experiments``: a grid of devices, FTLs, workloads, policies and seeds."""
+"""Models of `configs/experiments`: a grid of devices, FTLs, workloads, policies and seeds."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _leaves(options: dict[Any, Any], prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def _overlapping(name: str, others: dict[str, Any]) -> str | None:
-    """The one among the others that is the field of that name, a part of it or what it is a part of."""
+    """Return the one of the others that is the field of that name, a part of it, or has it as a part."""
     for other in others:
         if other == name or other.startswith(f"{name}.") or name.startswith(f"{other}."):
             return other
@@ -170,7 +170,7 @@ class ExperimentConfig(Config):
 
 
 def load_experiment(source: Source) -> ExperimentConfig:
-    """An experiment by name (``configs/experiments``), YAML path, mapping or ready model.
+    """Return an experiment by name (`configs/experiments`), YAML path, mapping or ready model.
 
     Raises:
         SsdgymError: as `ssdgym.config.loading.load_config`.

@@ -42,7 +42,7 @@ class Demo:
     ftl: tuple[tuple[str, str | int], ...] = (("placement", "sep_gc"), ("queue_depth", 8))
 
     def runs(self, agent: Path, objective: str) -> list[RunSpec]:
-        """The grid: the agent, every heuristic and the tuned one on every workload and seed."""
+        """Return the grid: the agent, every heuristic and the tuned one on every workload and seed."""
         return [
             RunSpec(
                 device=self.device,

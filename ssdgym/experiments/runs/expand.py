@@ -21,7 +21,7 @@ CLOSED_LOOP_DEPTH = 32
 
 
 def closed_loop(options: FtlOptions, workload: WorkloadConfig) -> FtlOptions:
-    """The options with a queue depth, where otherwise every request would arrive at the same instant.
+    """Return the options with a queue depth, without which every request arrives at the same instant.
 
     A generated workload without a pace has all arrivals at zero. Played as an open loop its latencies would
     only say how long it is.
@@ -34,7 +34,7 @@ def closed_loop(options: FtlOptions, workload: WorkloadConfig) -> FtlOptions:
 
 
 def expand(config: ExperimentConfig) -> list[RunSpec]:
-    """The runs of an experiment, in the order of its results.
+    """Return the runs of an experiment, in the order of its results.
 
     From the slowest to the fastest: device, varied device fields, FTL, varied FTL fields, workload, agents
     before policies, seed.
@@ -108,10 +108,10 @@ def _in_brackets(changes: dict[str, Any]) -> str:
 
 
 def with_fields(device: DeviceConfig, changes: dict[str, Any], label: str, where: str) -> DeviceConfig:
-    """The device, called ``label``, with other values in fields given by their dotted names.
+    """Return the device, called `label`, with other values in fields given by their dotted names.
 
     Raises:
-        SsdgymError: there is no such field, or the values do not fit; the sentence starts with ``where``.
+        SsdgymError: there is no such field, or the values do not fit; the sentence starts with `where`.
     """
     data = device.model_dump(exclude_unset=True)
     data["name"] = label
@@ -144,7 +144,7 @@ def _ftls(config: ExperimentConfig) -> Iterator[FtlOptions]:
 
 
 def _objective(agent: Path | None) -> str:
-    """What an agent was trained for, by its own account."""
+    """Return what an agent was trained for, by its card."""
     if agent is None:
         return ""
     try:

@@ -164,14 +164,14 @@ def _sentence(error: Exception) -> str:
 
 
 def _details(error: Exception) -> str:
-    """What is kept of an error: of one that was not foreseen, where it happened, too."""
+    """Return what is kept of an error; of an unforeseen one, also where it happened."""
     if isinstance(error, SsdgymError):
         return _sentence(error)
     return "".join(traceback.format_exception(type(error), error, error.__traceback__))
 
 
 def write_grid(results: Sequence[Result], folder: Path) -> list[Path]:
-    """Write ``results.parquet``, ``results.csv`` and, apart from them, ``timings.csv``.
+    """Write `results.parquet`, `results.csv` and, apart from them, `timings.csv`.
 
     The first two depend on nothing but the grid and the code; wall-clock times are in the third.
 
@@ -183,7 +183,7 @@ def write_grid(results: Sequence[Result], folder: Path) -> list[Path]:
 
 
 def write_timings(results: Sequence[Result], folder: Path) -> Path:
-    """Write how long every run took, in seconds of wall-clock time, to ``timings.csv``.
+    """Write how long every run took, in seconds of wall-clock time, to `timings.csv`.
 
     Raises:
         SsdgymError: it cannot be written.

@@ -29,7 +29,7 @@ def run_on_ray(jobs: Jobs, address: str | None, workers: int) -> Generator[Outco
 
     Args:
         jobs: what to run.
-        address: of a running cluster, as ``ray.init`` takes it; ``None`` starts one on this machine, or
+        address: of a running cluster, as `ray.init` takes it; `None` starts one on this machine, or
             uses the one that this process is connected to.
         workers: CPUs of a cluster that is started here.
 
@@ -48,7 +48,7 @@ def run_on_ray(jobs: Jobs, address: str | None, workers: int) -> Generator[Outco
 
 @contextmanager
 def _cluster(ray: Any, address: str | None, workers: int) -> Iterator[None]:
-    """A connection that is given up afterwards if it was made here."""
+    """Connect to Ray, and disconnect afterwards if the connection was made here."""
     if ray.is_initialized():
         yield
         return

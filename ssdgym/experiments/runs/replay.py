@@ -27,7 +27,7 @@ _NOT_COMPARED = (*_CODE, "spec")
 
 @dataclass(frozen=True)
 class Difference:
-    """A column in which a stored result and its repetition are not the same; ``None``: one has it not."""
+    """A column in which a stored result and its repetition are not the same; `None`: one has it not."""
 
     column: str
     stored: Any
@@ -42,7 +42,7 @@ class Replay:
         row: of the file, the first being 1.
         stored: as the file has it.
         measured: as it was found now.
-        error: why it could not be run again, in place of ``measured``.
+        error: why it could not be run again, in place of `measured`.
     """
 
     row: int
@@ -83,12 +83,12 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def choose(results: Sequence[Result], row: int | None, where: Iterable[str], source: str) -> int:
-    """The number of the one result that is meant, the first being 1.
+    """Return the number of the one result that is meant, the first being 1.
 
     Args:
         results: of the file.
-        row: its number; ``None`` for the only one that fits ``where``.
-        where: texts such as ``policy=greedy`` or ``policy=greedy,seed=100``; all must hold.
+        row: its number; `None` for the only one that fits `where`.
+        where: texts such as `policy=greedy` or `policy=greedy,seed=100`; all must hold.
         source: names the file in errors.
 
     Raises:

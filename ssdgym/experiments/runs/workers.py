@@ -93,7 +93,7 @@ def _drain(
 
 @contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """A pool whose processes are ended at once when its block is left early: nobody wants what they do."""
+    """Open a pool of processes; terminate them if its block is left early."""
     others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(
         workers, mp_context=multiprocessing.get_context("spawn"), initializer=_prepare_worker
@@ -119,7 +119,7 @@ def _prepare_worker() -> None:
 
 
 def _end_with_parent() -> None:
-    """A killed parent closes no queue, so that its workers would wait for work for ever."""
+    """End with the parent: one that is killed closes no queue, and its workers would wait for ever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -183,7 +183,7 @@ class SweepConfig(Config):
     def parameters(self) -> list[Parameters]:
         """Return the swept fields of every trial, in order.
 
-        They depend on the space, on ``trials`` and on ``seed`` alone; more trials leave those before them as
+        They depend on the space, on `trials` and on `seed` alone; more trials leave those before them as
         they are.
         """
         grids = [[(name, value) for value in field.grid] for name, field in self.space.items() if field.grid]

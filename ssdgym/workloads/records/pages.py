@@ -99,7 +99,7 @@ class Compact:
     """
 
     def __init__(self, start: IntArray, end: IntArray) -> None:
-        """Number the pages of separate ranges in order.
+        """Give the pages of separate ranges numbers, in order.
 
         Args:
             start: first page of each range, shape (ranges,).

@@ -17,7 +17,7 @@ from ssdgym.experiments.runs.run_spec import RunSpec
 
 
 class Greedy:
-    """Stands for a network: plays the pick of ``greedy``, which the environment's info names."""
+    """Stands for a network: plays the pick of `greedy`, which the environment's info names."""
 
     environment: VectorEnv | None
     card = SimpleNamespace(

@@ -21,7 +21,7 @@ from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
 
 
 class LinesOfThree:
-    """A format for these tests: blocks of up to two lines ``time volume size``."""
+    """A format for these tests: blocks of up to two lines `time volume size`."""
 
     name = "three"
 
