@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ssdgym.config.device import DeviceConfig, FtlConfig, with_ftl
+from ssdgym.config.device import DeviceConfig, PageFtl, with_ftl
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import (
     PLACEMENTS,
@@ -280,7 +280,7 @@ def test_ftl_placement__other_than_the_policy_s__refused() -> None:
         Simulator, layered(), policy="gsm", ftl={"placement": "somewhere"}
     )
     # A whole FTL is that of a device, which a policy adapts.
-    whole = FtlConfig(placement="sep_gc", timing="none")
+    whole = PageFtl(placement="sep_gc", timing="none")
     assert Simulator(layered(), policy="baseline", ftl=whole).device.ftl.placement == "single"
 
 

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from pydantic import Field, PositiveInt, model_validator
 
-from ssdgym.config.ftl import MAX_PAGES, FtlConfig, GcConfig, HotnessConfig
-from ssdgym.config.geometry import EnergyConfig, GeometryConfig, TimingConfig
+from ssdgym.config.ftl import AnyFtl, FtlConfig, GcConfig, HotnessConfig, PageFtl
+from ssdgym.config.geometry import MAX_PAGES, EnergyConfig, GeometryConfig, TimingConfig
 from ssdgym.config.loading import Config, Source, load_config
-from ssdgym.config.placements import STREAMS, SUB_BLOCK_PLACEMENTS, Placement
+from ssdgym.config.placements import Placement
 from ssdgym.deprecation import warn_renamed
 from ssdgym.errors import SsdgymError
 
@@ -23,6 +23,7 @@ __all__ = [
     "GcConfig",
     "GeometryConfig",
     "HotnessConfig",
+    "PageFtl",
     "Placement",
     "TimingConfig",
     "load_device",
@@ -91,14 +92,14 @@ class DeviceConfig(Config):
     )
     timing: TimingConfig
     energy: EnergyConfig = EnergyConfig()
-    ftl: FtlConfig = FtlConfig()
+    ftl: AnyFtl = PageFtl()
     assumed: dict[str, str] = Field(
         default_factory=dict, description="values no published source gives, each with the reason for it"
     )
 
     @model_validator(mode="after")
     def _sub_blocks_fit(self) -> DeviceConfig:
-        """Erase unit, isolation and placement against the geometry."""
+        """Erase unit and isolation against the geometry."""
         geometry = self.geometry
         for field in ("erase_unit", "isolation"):
             value = getattr(self, field)
@@ -106,35 +107,27 @@ class DeviceConfig(Config):
                 raise ValueError(f"{field} {value} needs geometry.sub_blocks_per_block above 1")
         if self.isolation == "hardware":
             _check_isolation(geometry, self.isolation_layers)
-        placement = self.ftl.placement
-        if placement in SUB_BLOCK_PLACEMENTS and self.erase_unit == "block":
-            raise ValueError(
-                f"ftl.placement {placement} needs an erase_unit of sub-blocks (sub_block_run or "
-                "sub_block_set), not block"
-            )
+        return self
+
+    @model_validator(mode="after")
+    def _ftl_fits(self) -> DeviceConfig:
+        self.ftl.check_device(self.geometry, self.erase_unit, self.multi_plane)
+        return self
+
+    @model_validator(mode="after")
+    def _isolation_has_a_use(self) -> DeviceConfig:
         if self.isolation != "none" and self.erase_unit == "block":
             raise ValueError(
                 f"isolation {self.isolation} protects sub-blocks from each other and needs an erase_unit "
                 "of sub-blocks (sub_block_run or sub_block_set), not block"
             )
-        if placement == "hotness_groups":
-            _check_groups(geometry.blocks_per_plane, self.ftl.hotness)
         return self
 
     @model_validator(mode="after")
     def _planes_fit(self) -> DeviceConfig:
-        """Commands of several planes against the geometry, and writes that use them against both."""
+        """Commands of several planes against the geometry."""
         if self.multi_plane != "none" and self.geometry.planes_per_die == 1:
             raise ValueError(f"multi_plane {self.multi_plane} needs geometry.planes_per_die above 1")
-        if not self.ftl.multi_plane_writes:
-            return self
-        if self.multi_plane == "none":
-            raise ValueError("ftl.multi_plane_writes needs multi_plane strict or relaxed, not none")
-        if self.ftl.placement not in STREAMS:
-            raise ValueError(
-                f"ftl.multi_plane_writes needs an ftl.placement in streams ({', '.join(STREAMS)}), not "
-                f"{self.ftl.placement}"
-            )
         return self
 
     @model_validator(mode="after")
@@ -186,6 +179,11 @@ class DeviceConfig(Config):
         return (self.geometry.physical_pages - self.logical_pages) / self.logical_pages
 
     @property
+    def host_unit_bytes(self) -> int:
+        """Size of what a logical page number addresses."""
+        return self.ftl.host_unit_bytes(self.geometry)
+
+    @property
     def transfer_ns(self) -> int:
         """Time of one page on the channel, ns."""
         return round(self.timing.transfer_ns_per_byte * self.geometry.page_size_bytes)
@@ -229,17 +227,6 @@ def _check_isolation(geometry: GeometryConfig, isolation_layers: int) -> None:
         )
 
 
-def _check_groups(blocks_per_plane: int, hotness: HotnessConfig) -> None:
-    """Block groups must hold so many blocks that a block moved by a full one finds room in another."""
-    groups, least = hotness.groups, 2 * hotness.groups - 3
-    if hotness.group_limit(blocks_per_plane) < least:
-        raise ValueError(
-            f"geometry.blocks_per_plane = {blocks_per_plane} is too small for ftl.placement hotness_groups "
-            f"with the {groups} groups of ftl.hotness.thresholds: it needs at least "
-            f"{(least + 1) * (groups - 1)}"
-        )
-
-
 def load_device(source: Source, where: str | None = None) -> DeviceConfig:
     """Return a device by name (`configs/devices`), YAML path, mapping or ready model.
 
@@ -275,21 +262,4 @@ def with_ftl(device: DeviceConfig, changes: FtlConfig | dict[str, Any] | None) -
         raise SsdgymError(
             f"device {device.name}: ftl must be a mapping of fields to values, not {changes!r:.60}."
         )
-    fields = device.ftl.model_dump(exclude_unset=True)
-    for key, value in changes.items():
-        if key == "gc" and isinstance(value, dict):
-            fields["gc"] = _merge_gc(device.ftl.gc, value)
-        elif key == "hotness" and isinstance(value, dict):
-            fields["hotness"] = {**device.ftl.hotness.model_dump(exclude_unset=True), **value}
-        else:
-            fields[key] = value
-    return changed_device(device, ftl=fields)
-
-
-def _merge_gc(gc: GcConfig, changes: dict[str, Any]) -> dict[str, Any]:
-    fields = gc.model_dump(exclude_none=True)
-    if "free_blocks" in changes or "free_fraction" in changes:
-        # A new threshold comes with its own unit, and the old barrier does not belong to it.
-        for key in ("free_blocks", "free_fraction", "barrier_blocks", "barrier_fraction"):
-            fields.pop(key, None)
-    return {**fields, **changes}
+    return changed_device(device, ftl=device.ftl.with_changes(changes))

@@ -1,19 +1,116 @@
-"""The flash translation layer: when it collects garbage, and where it puts pages."""
+"""The flash translation layer: what every family has, and the page-mapping family.
+
+A family is told apart by its `mapping`. Those of installed code are added by `register_ftl`.
+"""
 
 from __future__ import annotations
 
-import itertools
-from typing import Literal
+from itertools import pairwise
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, GetCoreSchemaHandler, ValidationError, model_validator
+from pydantic_core import CoreSchema, core_schema
 
+from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
 from ssdgym.config.loading import Config
-from ssdgym.config.placements import STREAMS, Placement
+from ssdgym.config.placements import STREAMS, SUB_BLOCK_PLACEMENTS, Placement
+from ssdgym.errors import SsdgymError
 
-#: Page numbers are 32-bit.
-MAX_PAGES = 2**31 - 1
 #: A counter of the hotness table has 4 bits.
 MAX_DEGREE = 15
+
+
+class FtlConfig(Config):
+    """The base of every family's model: how the host drives the FTL, and how writes find their die.
+
+    Attributes:
+        mapping: name of the family.
+    """
+
+    mapping: str
+    # late: by state, as SSDsim does (Hu et al., ICS 2011); dynamic: by queue, as Park et al. (IEEE CAL 2010).
+    allocation: Literal["static", "dynamic", "late"] = Field(
+        "static",
+        description="static: plane by logical page; dynamic: a write is bound, when it is queued, to the die "
+        "that should be idle first; late: writes wait in one queue, and a die takes one when it is idle "
+        "(without time as dynamic)",
+    )
+    timing: Literal["none", "event"] = Field("event", description="count only, or simulate time")
+    queue_depth: int = Field(
+        0,
+        ge=0,
+        le=MAX_PAGES,
+        description="closed loop with so many requests outstanding; 0: open loop by arrival times",
+    )
+    window_pages: int = Field(
+        16384, ge=1, le=MAX_PAGES, description="page transactions the controller holds; further requests wait"
+    )
+
+    def check_device(self, geometry: GeometryConfig, erase_unit: str, multi_plane: str) -> None:
+        """Raise if the FTL does not fit the device.
+
+        Args:
+            geometry: of the device.
+            erase_unit: what one erase may take of a block.
+            multi_plane: commands that planes of a die share.
+
+        Raises:
+            ValueError: naming the field that does not fit.
+        """
+
+    def host_unit_bytes(self, geometry: GeometryConfig) -> int:
+        """Return the size of what a logical page number addresses."""
+        return geometry.page_size_bytes
+
+    def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields with other values; those of another family keep what all families have."""
+        if changes.get("mapping", self.mapping) == self.mapping:
+            return super().with_changes(changes)
+        return self.model_dump(exclude_unset=True, include=set(FtlConfig.model_fields)) | changes
+
+
+_FAMILIES: dict[str, type[FtlConfig]] = {}
+
+
+def register_ftl(mapping: str, model: type[FtlConfig]) -> None:
+    """Let configurations with `ftl: {mapping: ...}` be read as a model of their own.
+
+    Args:
+        mapping: name of the family.
+        model: the configuration of its FTL; its field `mapping` has no other value.
+
+    Raises:
+        SsdgymError: another model has that name.
+    """
+    if _FAMILIES.setdefault(mapping, model).__qualname__ != model.__qualname__:
+        raise SsdgymError(f"the FTL mapping {mapping} is registered already; choose another name.")
+    _FAMILIES[mapping] = model
+
+
+class _OfItsFamily:
+    """Annotation of a field that holds the FTL of any family; without a mapping it is of the page family."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(_read)
+
+
+def _read(value: Any) -> FtlConfig:
+    """Return a mapping, or a ready model, as the model of its family."""
+    mapping = value.get("mapping", "page") if isinstance(value, dict) else getattr(value, "mapping", "page")
+    model = _FAMILIES.get(mapping) if isinstance(mapping, str) else None
+    if model is None:
+        known = " or ".join(f"'{name}'" for name in sorted(_FAMILIES))
+        error: Any = {
+            "type": "literal_error",
+            "loc": ("mapping",),
+            "input": mapping,
+            "ctx": {"expected": known},
+        }
+        raise ValidationError.from_exception_data("ftl", [error])
+    return model.model_validate(value)
+
+
+AnyFtl = Annotated[FtlConfig, _OfItsFamily()]
 
 
 class GcConfig(Config):
@@ -58,6 +155,14 @@ class GcConfig(Config):
                 raise ValueError(f"barrier_{unit} = {barrier} must not be below free_{unit} = {threshold}")
         return self
 
+    def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields with other values; a new threshold comes with its own unit and barrier."""
+        fields = self.model_dump(exclude_unset=True)
+        if "free_blocks" in changes or "free_fraction" in changes:
+            for name in ("free_blocks", "free_fraction", "barrier_blocks", "barrier_fraction"):
+                fields.pop(name, None)
+        return {**fields, **changes}
+
 
 class HotnessConfig(Config):
     """Which pages are hot: a table of counters found by hashes, and the degrees that part the hotness groups.
@@ -86,7 +191,7 @@ class HotnessConfig(Config):
         given = self.thresholds
         if len(given) < 2:
             raise ValueError(f"thresholds = {list(given)} must name at least 2 degrees, one for each group")
-        if given[0] < 1 or given[-1] > MAX_DEGREE or any(a >= b for a, b in itertools.pairwise(given)):
+        if given[0] < 1 or given[-1] > MAX_DEGREE or any(a >= b for a, b in pairwise(given)):
             raise ValueError(
                 f"thresholds = {list(given)} must rise strictly from at least 1 to at most {MAX_DEGREE}"
             )
@@ -107,8 +212,8 @@ class HotnessConfig(Config):
         return self.counters if self.decay_period is None else self.decay_period
 
 
-class FtlConfig(Config):
-    """The flash translation layer and how the host drives it."""
+class PageFtl(FtlConfig):
+    """An FTL that maps every page by itself."""
 
     mapping: Literal["page"] = "page"
     placement: Placement = Field(
@@ -119,33 +224,16 @@ class FtlConfig(Config):
         "group of their hotness",
     )
     hotness: HotnessConfig = HotnessConfig()
-    # late: by state, as SSDsim does (Hu et al., ICS 2011); dynamic: by queue, as Park et al. (IEEE CAL 2010).
-    allocation: Literal["static", "dynamic", "late"] = Field(
-        "static",
-        description="static: plane by logical page; dynamic: a write is bound, when it is queued, to the die "
-        "that should be idle first; late: writes wait in one queue, and a die takes one when it is idle "
-        "(without time as dynamic)",
-    )
     # Shin, Electronics Letters 2018.
     multi_plane_writes: bool = Field(
         False,
         description="waiting writes are programmed together in planes of one die; needs multi_plane; "
         "without time nothing waits, and it changes nothing",
     )
-    timing: Literal["none", "event"] = Field("event", description="count only, or simulate time")
-    queue_depth: int = Field(
-        0,
-        ge=0,
-        le=MAX_PAGES,
-        description="closed loop with so many requests outstanding; 0: open loop by arrival times",
-    )
-    window_pages: int = Field(
-        16384, ge=1, le=MAX_PAGES, description="page transactions the controller holds; further requests wait"
-    )
     gc: GcConfig = GcConfig(free_fraction=0.02)
 
     @model_validator(mode="after")
-    def _background_needs_time(self) -> FtlConfig:
+    def _background_needs_time(self) -> PageFtl:
         if self.timing == "none" and self.gc.background_fraction is not None:
             raise ValueError("timing none has no idle time for gc.background_fraction; use timing event")
         return self
@@ -154,3 +242,47 @@ class FtlConfig(Config):
     def streams(self) -> int:
         """Write streams of a plane."""
         return STREAMS.get(self.placement, 1)
+
+    def check_device(self, geometry: GeometryConfig, erase_unit: str, multi_plane: str) -> None:
+        """Raise if the placement needs other erases, more blocks, or commands of several planes."""
+        if self.placement in SUB_BLOCK_PLACEMENTS and erase_unit == "block":
+            raise ValueError(
+                f"ftl.placement {self.placement} needs an erase_unit of sub-blocks (sub_block_run or "
+                "sub_block_set), not block"
+            )
+        if self.placement == "hotness_groups":
+            _check_groups(geometry.blocks_per_plane, self.hotness)
+        if not self.multi_plane_writes:
+            return
+        if multi_plane == "none":
+            raise ValueError("ftl.multi_plane_writes needs multi_plane strict or relaxed, not none")
+        if self.placement not in STREAMS:
+            raise ValueError(
+                f"ftl.multi_plane_writes needs an ftl.placement in streams ({', '.join(STREAMS)}), not "
+                f"{self.placement}"
+            )
+
+
+def page_ftl(ftl: FtlConfig) -> PageFtl:
+    """Return an FTL of the page family as what it is.
+
+    Raises:
+        SsdgymError: it is of another family.
+    """
+    if not isinstance(ftl, PageFtl):
+        raise SsdgymError(f"ftl.mapping {ftl.mapping} has no part in what is of mapping page.")
+    return ftl
+
+
+def _check_groups(blocks_per_plane: int, hotness: HotnessConfig) -> None:
+    """Raise if block groups are so small that a block moved by a full one finds no room in another."""
+    groups, least = hotness.groups, 2 * hotness.groups - 3
+    if hotness.group_limit(blocks_per_plane) < least:
+        raise ValueError(
+            f"geometry.blocks_per_plane = {blocks_per_plane} is too small for ftl.placement hotness_groups "
+            f"with the {groups} groups of ftl.hotness.thresholds: it needs at least "
+            f"{(least + 1) * (groups - 1)}"
+        )
+
+
+register_ftl("page", PageFtl)

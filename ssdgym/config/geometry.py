@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field, PositiveInt, model_validator
 
-from ssdgym.config.ftl import MAX_PAGES
 from ssdgym.config.loading import Config
+
+#: Page numbers are 32-bit.
+MAX_PAGES = 2**31 - 1
 
 
 class GeometryConfig(Config):

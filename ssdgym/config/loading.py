@@ -49,6 +49,20 @@ class Config(BaseModel):
             (fields.setdefault(outer, {}) if outer else fields)[inner] = data[old]
         return fields
 
+    def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields that were set, with other values in some of them.
+
+        Args:
+            changes: new values by name; a mapping changes fields of a part.
+        """
+        fields = self.model_dump(exclude_unset=True)
+        for name, value in changes.items():
+            part = getattr(self, name, None)
+            if isinstance(part, Config) and isinstance(value, dict):
+                value = part.with_changes(value)
+            fields[name] = value
+        return fields
+
 
 def load_config(
     model: type[ModelT] | TypeAdapter[ModelT], source: Source, folder: str, where: str | None = None

@@ -291,7 +291,11 @@ def _check_proposers(policies: list[Policy], devices: list[DeviceConfig]) -> Non
             for field, has, asks in (
                 ("erase_unit", device.erase_unit, wanted.erase_unit),
                 ("multi_plane", device.multi_plane, wanted.multi_plane),
-                ("ftl.placement", device.ftl.placement, wanted.ftl.placement),
+                (
+                    "ftl.placement",
+                    getattr(device.ftl, "placement", None),
+                    getattr(wanted.ftl, "placement", None),
+                ),
             ):
                 if has != asks:
                     raise SsdgymError(

@@ -128,7 +128,7 @@ class Policy:
             changes |= {"erase_unit": self.erase_unit, "isolation": self.isolation}
         if self.multi_plane is not None and self.multi_plane != device.multi_plane:
             changes["multi_plane"] = self.multi_plane
-        if self.placement is not None and self.placement != device.ftl.placement:
+        if self.placement is not None and self.placement != getattr(device.ftl, "placement", None):
             changes["ftl"] = device.ftl.model_copy(update={"placement": self.placement})
         if not changes:
             return device

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
+from ssdgym.config.ftl import page_ftl
 from ssdgym.engine.core.family import Sizes, State
 from ssdgym.engine.core.records import (
     DYNAMIC,
@@ -76,14 +77,15 @@ class Thresholds:
 
 def thresholds_of(device: DeviceConfig) -> Thresholds:
     """Translate the GC configuration to pages of a plane."""
-    geometry, gc = device.usable, device.ftl.gc
+    geometry, ftl = device.usable, page_ftl(device.ftl)
+    gc = ftl.gc
     floor = FLOOR_BLOCKS * geometry.pages_per_block
     low_free = _pages(gc.free_fraction, geometry.plane_pages)
     low_pool = (gc.free_blocks or 0) * geometry.pages_per_block
     stop_free = max(low_free, _pages(gc.barrier_fraction, geometry.plane_pages))
     stop_pool = max(low_pool, (gc.barrier_blocks or 0) * geometry.pages_per_block)
     background_free = _pages(gc.background_fraction, geometry.plane_pages)
-    open_pages = device.ftl.streams * geometry.pages_per_block
+    open_pages = ftl.streams * geometry.pages_per_block
     kept = max(stop_free, background_free, stop_pool, floor)
     barrier = gc.mode == "barrier"
     return Thresholds(
@@ -102,8 +104,8 @@ def _pages(fraction: float | None, plane_pages: int) -> int:
 
 def whole_blocks_kept(device: DeviceConfig) -> int:
     """Return the blocks per plane that hold no data, however large it is: its pool and its open blocks."""
-    gc = device.ftl.gc
-    return max(FLOOR_BLOCKS, gc.free_blocks or 0, gc.barrier_blocks or 0) + device.ftl.streams
+    ftl = page_ftl(device.ftl)
+    return max(FLOOR_BLOCKS, ftl.gc.free_blocks or 0, ftl.gc.barrier_blocks or 0) + ftl.streams
 
 
 def check_reachable(device: DeviceConfig, thresholds: Thresholds) -> None:
@@ -117,7 +119,7 @@ def check_reachable(device: DeviceConfig, thresholds: Thresholds) -> None:
         raise SsdgymError(
             f"device {device.name}: the GC threshold (field ftl.gc) cannot be reached once the device "
             f"is full: a plane then holds {most} valid pages, and with the threshold and "
-            f"{device.ftl.streams} open blocks it has room for {max(thresholds.valid_limit, 0)}; "
+            f"{page_ftl(device.ftl).streams} open blocks it has room for {max(thresholds.valid_limit, 0)}; "
             "lower the threshold or raise over_provisioning."
         )
 
@@ -127,7 +129,7 @@ def params_record(device: DeviceConfig, seed: int) -> np.ndarray:
     thresholds = thresholds_of(device)
     check_reachable(device, thresholds)
     _check_times(device)
-    geometry, ftl = device.usable, device.ftl
+    geometry, ftl = device.usable, page_ftl(device.ftl)
     record = np.zeros(1, PARAMS)
     values: dict[str, int] = {
         "seed": seed % 2**64,

@@ -181,7 +181,7 @@ def cache_key(sim: Simulator, workload: WorkloadConfig | None, seed: int, settin
         mode="json", exclude={"name", "description", "assumed", "timing", "energy"}
     )
     asked = ["placement", "allocation", "gc", "mapping"]
-    if sim.device.ftl.placement not in ("single", "sep_gc"):
+    if getattr(sim.device.ftl, "placement", None) not in ("single", "sep_gc"):
         asked.append("hotness")
     device["ftl"] = {key: device["ftl"][key] for key in asked}
     tables = sim.device.erase_unit != "block"

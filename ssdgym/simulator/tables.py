@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ssdgym.config.device import DeviceConfig
+from ssdgym.config.ftl import page_ftl
 from ssdgym.engine.core.family import State
 from ssdgym.engine.speedupgc.groups import words_of
 from ssdgym.engine.speedupgc.hotness import PER_WORD
@@ -22,22 +23,22 @@ def _leaves(device: DeviceConfig) -> int:
 
 
 def _groups(device: DeviceConfig) -> int:
-    return device.ftl.hotness.groups if device.ftl.placement == "hotness_groups" else 0
+    return page_ftl(device.ftl).hotness.groups if page_ftl(device.ftl).placement == "hotness_groups" else 0
 
 
 def group_limit(device: DeviceConfig) -> int:
     """Most blocks of a group; 0 without groups."""
-    return device.ftl.hotness.group_limit(device.usable.blocks_per_plane) if _groups(device) else 0
+    return page_ftl(device.ftl).hotness.group_limit(device.usable.blocks_per_plane) if _groups(device) else 0
 
 
 def _hashes(device: DeviceConfig) -> int:
-    by_hotness = device.ftl.placement in ("hot_cold", "hot_to_victims", "hotness_groups")
-    return device.ftl.hotness.hashes if by_hotness else 0
+    by_hotness = page_ftl(device.ftl).placement in ("hot_cold", "hot_to_victims", "hotness_groups")
+    return page_ftl(device.ftl).hotness.hashes if by_hotness else 0
 
 
 def table_fields(device: DeviceConfig) -> dict[str, int]:
     """The fields of the engine's geometry that these tables need."""
-    hotness = device.ftl.hotness
+    hotness = page_ftl(device.ftl).hotness
     copy_cost, erase_cost = _costs(device)
     return {
         "copy_cost": copy_cost,
@@ -55,7 +56,7 @@ def table_fields(device: DeviceConfig) -> dict[str, int]:
 def _costs(device: DeviceConfig) -> tuple[int, int]:
     """What a move and an erase cost in a benefit: their times, or pages where the device has no times."""
     timing, pages = device.timing, device.usable.pages_per_block
-    transfers = 0 if device.ftl.gc.copyback else 2 * device.transfer_ns
+    transfers = 0 if page_ftl(device.ftl).gc.copyback else 2 * device.transfer_ns
     copy = timing.read_ns + timing.program_ns + transfers
     if copy == 0 and timing.erase_ns == 0:
         return 1, pages // device.usable.sub_blocks_per_block
@@ -79,10 +80,10 @@ def table_sizes(device: DeviceConfig) -> dict[str, int]:
     """Lengths of the engine's arrays for these tables, 0 for those that the device has not."""
     geometry, leaves, groups = device.usable, _leaves(device), _groups(device)
     all_groups = geometry.planes * groups
-    counters = _hashes(device) * device.ftl.hotness.counters
+    counters = _hashes(device) * page_ftl(device.ftl).hotness.counters
     return {
         "best": geometry.planes * geometry.blocks_per_plane if leaves or groups else 0,
-        "tree": geometry.planes * leaves * (4 if device.ftl.placement == "hot_to_victims" else 2),
+        "tree": geometry.planes * leaves * (4 if page_ftl(device.ftl).placement == "hot_to_victims" else 2),
         "groups": all_groups,
         "heap": all_groups * 2 * (group_limit(device) + 1),
         "group_bits": all_groups * 2 * sum(words_of(geometry.blocks_per_plane)),

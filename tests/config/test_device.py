@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, with_ftl
+from ssdgym.config.device import DeviceConfig, PageFtl, load_device, with_ftl
 from ssdgym.config.loading import available
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Recording, Simulator
@@ -309,7 +309,7 @@ def test_streams__a_second_one_for_relocated_pages_or_for_hot_ones(placement: st
 
 
 def test_hotness__halved_after_as_many_writes_as_counters_unless_told() -> None:
-    assert FtlConfig().hotness.period == FtlConfig().hotness.counters == 65536
+    assert PageFtl().hotness.period == PageFtl().hotness.counters == 65536
     assert load_device(layered(**placed("single", counters=512))).ftl.hotness.period == 512
     hotness = load_device(layered(**placed("single", decay_period=100, thresholds=[1, 15]))).ftl.hotness
     assert (hotness.period, hotness.groups) == (100, 2)
@@ -457,7 +457,7 @@ def test_with_ftl__nothing__is_the_device_itself(config: DeviceConfig) -> None:
 
 
 def test_with_ftl__a_model__replaces_all(config: DeviceConfig) -> None:
-    ftl = FtlConfig()
+    ftl = PageFtl()
     assert with_ftl(config, ftl).ftl is ftl
 
 
@@ -495,7 +495,7 @@ def test_with_ftl__hotness_fields__change_only_those() -> None:
 
 
 def test_with_ftl__a_placement_the_device_cannot_have__refused(config: DeviceConfig) -> None:
-    for changes in ({"placement": "hotness_groups"}, FtlConfig(placement="hotness_groups")):
+    for changes in ({"placement": "hotness_groups"}, PageFtl(placement="hotness_groups")):
         with pytest.raises(SsdgymError, match="hotness_groups needs an erase_unit of sub-blocks"):
             with_ftl(config, changes)
 
