@@ -84,7 +84,7 @@ class Measurement:
         return self.value <= self.expected if self.unit == "s" else self.value >= self.expected
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Return everything, ready for JSON."""
         return vars(self) | {"ratio": self.ratio, "reached": self.reached}
 
 
@@ -119,7 +119,7 @@ def _measure_rate(
     yardstick: Callable[[], int],
     repeats: int,
 ) -> Measurement:
-    """Median rate and the yardstick's, taken turn by turn, so that both meet the machine in one state."""
+    """Measure a rate and the yardstick's in turns, so that both meet the machine in one state."""
     measured()
     yardstick()
     rates, touches = [], []
@@ -132,14 +132,14 @@ def _measure_rate(
 
 
 def _rate(measured: Callable[[], int]) -> float:
-    """Operations per second; `measured` returns how many it did."""
+    """Return operations per second; `measured` returns how many it did."""
     started = time.perf_counter()
     operations = measured()
     return operations / (time.perf_counter() - started)
 
 
 def _device(timing: str, over_provisioning: float = 0.07, **geometry: int) -> DeviceConfig:
-    """Blocks of 64 pages; at 7 % over-provisioning the setting of the published comparisons."""
+    """Return a device of blocks of 64 pages; 7 % over-provisioning is that of published comparisons."""
     return load_device(
         {
             "name": "bench",
@@ -276,7 +276,7 @@ def _vector_steps(**arguments: Any) -> Callable[[], int]:
 
 
 def _starts(repeats: int, tell: Callable[[str], None]) -> list[Measurement]:
-    """From the start of Python to the first step of an environment, with an empty and with a full cache."""
+    """Measure the time to the first step of an environment, with an empty and with a full cache."""
     with tempfile.TemporaryDirectory(prefix="ssdgym-bench-") as cache:
         tell("the cold compile, about a minute")
         cold = _seconds_to_first_step(cache)

@@ -69,7 +69,7 @@ class PolicyRate(NamedTuple):
     gc_invocations: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Return everything, ready for JSON."""
         return self._asdict() | {"rate": self.rate._asdict(), "ratio": self.ratio._asdict()}
 
 
@@ -113,7 +113,7 @@ def _closed_loop(device: DeviceConfig) -> DeviceConfig:
 
 
 def _page_writes(device: DeviceConfig, host_pages: int, count: int) -> list[np.ndarray]:
-    """So many chunks of skewed writes of single pages."""
+    """Return so many chunks of skewed writes of single pages."""
     stream = open_workload(
         load_workload(WORKLOAD),
         logical_pages=device.logical_pages,
@@ -124,7 +124,7 @@ def _page_writes(device: DeviceConfig, host_pages: int, count: int) -> list[np.n
 
 
 def _taken(draw: Callable[[int], np.ndarray], count: int) -> np.ndarray:
-    """So many requests of a workload that gives as many at a time as it likes."""
+    """Return so many requests of a workload that gives fewer at a time than it is asked for."""
     parts = [draw(count)]
     while (missing := count - sum(map(len, parts))) > 0:
         parts.append(draw(missing))
@@ -160,7 +160,7 @@ def _writes_of(pages: np.ndarray) -> np.ndarray:
 
 
 def _carry_out(simulator: Simulator, requests: np.ndarray) -> float:
-    """Wall time of these requests, s."""
+    """Carry out requests and return the wall time, s."""
     started = time.perf_counter()
     simulator.proceed(iter([requests]))
     return time.perf_counter() - started
@@ -169,7 +169,7 @@ def _carry_out(simulator: Simulator, requests: np.ndarray) -> float:
 def _measure(
     reference: Simulator, simulator: Simulator, timing: Timing, chunks: Sequence[np.ndarray]
 ) -> PolicyRate:
-    """Let both carry out the same chunks in turns; the first one counts for nothing."""
+    """Carry out the same chunks on both in turns; the first one does not count."""
     seconds = []
     for number, chunk in enumerate(chunks):
         for each in (reference, simulator):

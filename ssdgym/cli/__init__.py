@@ -1,7 +1,7 @@
 """The command line: `ssdgym run | evaluate | replay | validate | report | train | tune | trace | ...`.
 
-Exit codes: 0 done, 1 something failed that was to be told (a check of `doctor`, a run of `evaluate`, a
-trial of `tune`, a result that does not reproduce), 2 wrong input (one sentence on stderr), 130 interrupted.
+Exit codes: 0 done, 1 something failed and was reported (a check of `doctor`, a run of `evaluate`, a trial of
+`tune`, a result that does not reproduce), 2 wrong input (one sentence on stderr), 130 interrupted.
 Commands import what they need when they run, so that `ssdgym --help` answers at once.
 """
 

@@ -17,10 +17,10 @@ PLAIN_WIDTH = 120
 
 
 class Advance(Protocol):
-    """Moves a progress bar."""
+    """The type of a function that moves a progress bar."""
 
     def __call__(self, done: float, total: float | None, rate: str | None = None) -> None:
-        """Show what is done of the total, and how fast."""
+        """Show that so much is done of so much, and a text in place of the rate."""
 
 
 def print_json(data: Any) -> None:
@@ -49,7 +49,14 @@ def print_table(left: Sequence[str], right: Sequence[str], rows: Iterable[Sequen
 def table_of(
     left: Sequence[str], right: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None
 ) -> Table:
-    """Return the table that `print_table` prints, with a title if there is one."""
+    """Return the table that `print_table` prints.
+
+    Args:
+        left: headings of the columns with words.
+        right: headings of the columns with numbers, which follow those.
+        rows: a text for every column.
+        title: printed above.
+    """
     from rich import box
     from rich.table import Table
 
@@ -113,6 +120,11 @@ def compile_note(*, quiet: bool) -> None:
 
 
 def progress_note(text: str, *, quiet: bool) -> None:
-    """Print a text on stderr, unless `quiet`: the output is for a machine."""
+    """Print a note on stderr.
+
+    Args:
+        text: the note.
+        quiet: whether the output is for a machine; nothing is printed then.
+    """
     if not quiet:
         print(text, file=sys.stderr)

@@ -22,7 +22,7 @@ from ssdgym.errors import SsdgymError
 if TYPE_CHECKING:
     from ssdgym.experiments.results import Result
     from ssdgym.experiments.runs.config import ExperimentConfig
-    from ssdgym.experiments.runs.grid import Failure, Grid, Report, Runner
+    from ssdgym.experiments.runs.grid import Failure, Grid, GridReport, Runner
     from ssdgym.experiments.runs.store import Store
 
 #: Exit code where a run failed.
@@ -155,7 +155,7 @@ def runner_of(workers: int, address: str | None) -> Runner:
     return lambda jobs: run_locally(jobs, workers)
 
 
-def run_stored(grid: Grid, store: Store, folder: Path, runner: Runner, *, quiet: bool) -> Report:
+def run_stored(grid: Grid, store: Store, folder: Path, runner: Runner, *, quiet: bool) -> GridReport:
     """Carry out a grid with a progress bar; report what is there already, and after Ctrl-C how to go on.
 
     Args:
@@ -207,7 +207,7 @@ def _note_stored(grid: Grid, store: Store, *, quiet: bool) -> None:
         )
 
 
-def _finish(found: Report, learned: Sequence[str], folder: Path, *, as_json: bool) -> None:
+def _finish(found: GridReport, learned: Sequence[str], folder: Path, *, as_json: bool) -> None:
     """Report a complete grid; of another one write what there is, and name what is missing."""
     from ssdgym.experiments.runs.grid import write_grid, write_timings
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what their text means."""
+"""Options that several commands share, and how their texts are read."""
 
 from __future__ import annotations
 
@@ -53,9 +53,16 @@ FtlOptions = tuple[tuple[str, Any], ...]
 
 
 def parse_ftl(options: list[str] | None, **named: Any) -> FtlOptions:
-    """FTL options from `KEY=VALUE` texts and from options with a name of their own.
+    """Read FTL options from `KEY=VALUE` texts and from options with a name of their own.
 
     Values are read as YAML scalars, so `0.05` is a number and `none` a word.
+
+    Args:
+        options: the texts.
+        named: other options by name; `None` for one that was not given.
+
+    Returns:
+        Pairs of a dotted name and a value, in order of the names.
 
     Raises:
         SsdgymError: a text is not `KEY=VALUE`, or a key is given twice.
@@ -84,9 +91,15 @@ def recorded_options(
     loops: int | None = None,
     addresses: str | None = None,
 ) -> WorkloadConfig:
-    """Return the workload with what these options set of traces and synthetic traces.
+    """Return a workload with what these options say of traces and synthetic traces.
 
-    Transforms go behind those that the workload has already.
+    Args:
+        source: a workload.
+        transforms: texts such as `head(requests=10)`; they go behind those that the workload has already.
+        trace_format: of a trace file.
+        skip_bad: so many bad lines of a trace may be left out.
+        loops: how often it is played.
+        addresses: `compact` or `fold`.
 
     Raises:
         SsdgymError: there is no such workload, or an option does not fit it.
@@ -123,7 +136,12 @@ def recorded_options(
 
 
 def with_tenants(name: str, workload: WorkloadConfig, others: list[str]) -> WorkloadConfig:
-    """Several workloads on one device, each in an equal part of its logical space.
+    """Return several workloads on one device, each in an equal part of its logical space.
+
+    Args:
+        name: of the first one.
+        workload: the first one.
+        others: names of the others.
 
     Raises:
         SsdgymError: there is no such workload, or it cannot share a device.
@@ -136,7 +154,7 @@ def with_tenants(name: str, workload: WorkloadConfig, others: list[str]) -> Work
 
 
 def parse_seeds(text: str) -> list[int]:
-    """Seeds from `5`, `1,2,9` or a range `100-109` with both ends.
+    """Read seeds from `5`, `1,2,9` or a range `100-109` with both ends.
 
     Raises:
         SsdgymError: the text is none of these, or names a seed twice.

@@ -208,7 +208,7 @@ def _sized(
 
 
 def _threshold(value: float | None) -> dict[str, Any]:
-    """Return the threshold's field: below 1 a share of the plane's pages, from 1 on a number of blocks."""
+    """Return the option that a threshold sets: below 1 a share of the pages of a plane, else blocks."""
     if value is None:
         return {}
     if value < 1:
@@ -219,8 +219,8 @@ def _threshold(value: float | None) -> dict[str, Any]:
 
 
 def _print_metrics(result: Result) -> None:
-    flat = {name.partition("metrics/")[2]: value for name, value in result.as_row().items()}
-    rows = [[name, _number(value)] for name, value in flat.items() if result.measured(name)]
+    row = {name.removeprefix("metrics/"): value for name, value in result.as_row().items()}
+    rows = [[name, _number(value)] for name, value in row.items() if result.measured(name)]
     print_table(["metric"], ["value"], [*rows, ["wall_seconds", f"{result.wall_seconds:.2f}"]])
 
 

@@ -1,4 +1,4 @@
-"""A result: what one policy did on one device, workload and seed; and files full of them.
+"""Results: what one policy did on one device, workload and seed; and their files.
 
 A file holds one row per result. The metrics are flattened into columns, nested names joined by `/`
 (`metrics/read_latency_ns/p99`); a metric that a run did not have is an empty cell.
@@ -31,8 +31,8 @@ _FILE_NAMES = ("results.parquet", "results.csv", "run.parquet", "run.csv")
 class Result:
     """One finished run.
 
-    Two results are equal when they hold the same metrics of the same policy, device, workload and seed:
-    neither the wall-clock time nor the description of the run counts.
+    Two results are equal when the same policy, device, workload and seed have the same metrics: neither the
+    wall-clock time nor the description of the run counts.
 
     Attributes:
         device: name or path of the device configuration.
@@ -40,14 +40,14 @@ class Result:
         workload: name or path of the workload.
         policy: the victim policy, or the label of a learned agent.
         seed: of the workload and of all random choices.
-        objective: what a learned agent was trained for; empty where nobody learned anything.
+        objective: what a learned agent was trained for; empty for a policy.
         assumed: fields of the workload that stand on an assumption, not on a source; empty without any.
         version: of ssdgym.
         engine_hash: of the engine's sources and compiler; equal hashes promise equal bits.
         metrics: numbers by name, possibly nested, units in the names. `None` and NaN entries (a latency
             where nothing was read) are left out.
         spec: all that the run depended on but the code, as JSON, so that it can be run again from this alone
-            (`ssdgym.experiments.runs.spec`); empty where nobody has said.
+            (`ssdgym.experiments.runs.spec`); empty where it is not known.
         wall_seconds: how long the run took; not part of what it found, and not in files of results.
     """
 
@@ -65,6 +65,7 @@ class Result:
     wall_seconds: float = field(default=0.0, compare=False)
 
     def __post_init__(self) -> None:
+        """Leave out metrics without a value."""
         object.__setattr__(self, "metrics", _nested(_flat(self.metrics)))
         # One name for a synthetic trace, so that results of before are compared with new ones.
         if isinstance(self.workload, str):
@@ -77,7 +78,7 @@ class Result:
         return self.spec
 
     def metric(self, name: str) -> float:
-        """Return the metric of that name, nested names joined by `/` (`read_latency_ns/p99`).
+        """Return the metric of that name, nested names joined by `/`, such as `read_latency_ns/p99`.
 
         Raises:
             SsdgymError: this result has no such metric.
@@ -93,9 +94,9 @@ class Result:
         return float(value)
 
     def measured(self, name: str) -> bool:
-        """Whether the metric is there and stands on at least one observation.
+        """Return whether the metric is there and stands on at least one observation.
 
-        A summary of latencies says in `count` how many requests it is about; of none it says nothing.
+        A summary of latencies has in `count` the number of its requests, which may be none.
         """
         flat = _flat(self.metrics)
         return name in flat and flat.get(f"{name.rpartition('/')[0]}/count", 1) != 0
@@ -105,7 +106,7 @@ class Result:
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
     def as_row(self) -> dict[str, Any]:
-        """One flat row: the fields in order, then the metrics by their joined names."""
+        """Return one flat row: the fields in order, then the metrics by their joined names."""
         row = {name: getattr(self, name) for name in _IDENTITY}
         return row | {_PREFIX + name: value for name, value in _flat(self.metrics).items()}
 
@@ -134,7 +135,14 @@ _OLD_COLUMNS = {"cell": "spec"}
 
 
 def write_results(results: Sequence[Result], stem: Path) -> tuple[Path, Path]:
-    """Write `stem.parquet` and `stem.csv`, each whole or not at all; return the two paths.
+    """Write results as Parquet and as CSV, each whole or not at all.
+
+    Args:
+        results: what to write.
+        stem: path without its ending.
+
+    Returns:
+        The paths of the two files.
 
     Raises:
         SsdgymError: the folder cannot be written.
@@ -200,7 +208,7 @@ def _flat(metrics: Mapping[str, Any]) -> dict[str, int | float]:
 
 
 def _number(name: str, value: Any) -> int | float:
-    """`value` as Python's own number, so that NumPy's do not leak into files and JSON."""
+    """Return a number as Python's own, so that NumPy's do not leak into files and JSON."""
     plain = value.item() if hasattr(value, "item") else value
     if not isinstance(plain, int | float):
         raise SsdgymError(f"the metric {name!r} must be a number, not {type(value).__name__}")
@@ -219,7 +227,7 @@ def _nested(flat: Mapping[str, int | float]) -> dict[str, Any]:
 
 
 def _table_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
-    """Rows that all have all columns, in order of first appearance."""
+    """Return rows that all have all columns, in order of first appearance."""
     rows = [result.as_row() for result in results]
     columns = list(dict.fromkeys([*_IDENTITY, *(name for row in rows for name in row)]))
     return [{name: row.get(name) for name in columns} for row in rows]

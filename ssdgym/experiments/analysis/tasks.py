@@ -101,12 +101,22 @@ def task_title(task: Task) -> str:
 
 
 def on_task(results: Sequence[Result], task: Task) -> list[Result]:
-    """Return the results of one task."""
+    """Return the results of one task.
+
+    Args:
+        results: of one or several tasks.
+        task: which.
+    """
     return [result for result in results if task_of(result) == task]
 
 
 def measured(results: Sequence[Result], metric: str) -> bool:
-    """Return whether there are results and all have the metric; write amplification needs writes."""
+    """Return whether there are results and all have the metric; write amplification needs writes.
+
+    Args:
+        results: of any tasks.
+        metric: nested names joined by `/`.
+    """
     return bool(results) and all(result.measured(metric) for result in results)
 
 

@@ -219,7 +219,12 @@ def _panels(
 
 
 def has_latencies(results: Sequence[Result], operation: str) -> bool:
-    """Return whether there is a task on which every result has latencies of that operation."""
+    """Return whether there is a task on which every result has latencies.
+
+    Args:
+        results: of one or several tasks.
+        operation: `read` or `write`.
+    """
     return any(_measures(group.results, operation) for group in groups_of(results) if len(group.tasks) == 1)
 
 

@@ -46,7 +46,7 @@ def _named(value: Any) -> Any:
 
 
 def _flat(options: Any) -> Any:
-    """FTL options with dotted names for nested ones, in order of the names."""
+    """Return FTL options with dotted names for nested ones, in order of the names."""
     if not isinstance(options, dict):
         return options
     flat: dict[str, Any] = {}
@@ -70,7 +70,7 @@ def _leaves(options: dict[Any, Any], prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def _overlapping(name: str, others: dict[str, Any]) -> str | None:
-    """Return the one of the others that is the field of that name, a part of it, or has it as a part."""
+    """Return the one of the others that is the field of that name, a part of it or what has it as a part."""
     for other in others:
         if other == name or other.startswith(f"{name}.") or name.startswith(f"{other}."):
             return other
@@ -128,7 +128,7 @@ class ExperimentConfig(Config):
     )
 
     @model_validator(mode="after")
-    def _somebody_decides(self) -> ExperimentConfig:
+    def _has_deciders(self) -> ExperimentConfig:
         if not self.policies and not self.agents:
             raise ValueError("the experiment must name at least one of policies and agents")
         if self.host_pages is not None and self.requests is not None:
@@ -162,7 +162,7 @@ class ExperimentConfig(Config):
 
     @property
     def run_count(self) -> int:
-        """How many runs there are."""
+        """The number of runs."""
         varied = math.prod(len(values) for values in self.vary.values())
         deciders = len(self.policies) + len(self.agents)
         tasks = len(self.devices) * len(self.ftls) * len(self.workloads)
@@ -170,7 +170,7 @@ class ExperimentConfig(Config):
 
 
 def load_experiment(source: Source) -> ExperimentConfig:
-    """Return an experiment by name (`configs/experiments`), YAML path, mapping or ready model.
+    """Load an experiment by name (`configs/experiments`), YAML path, mapping or ready model.
 
     Raises:
         SsdgymError: as `ssdgym.config.loading.load_config`.

@@ -1,4 +1,4 @@
-"""From an experiment's configuration to its runs."""
+"""Expand the configuration of an experiment to its runs."""
 
 from __future__ import annotations
 
@@ -21,10 +21,14 @@ CLOSED_LOOP_DEPTH = 32
 
 
 def closed_loop(options: FtlOptions, workload: WorkloadConfig) -> FtlOptions:
-    """Return the options with a queue depth, without which every request arrives at the same instant.
+    """Return the options with a queue depth, where otherwise all requests would arrive at the same instant.
 
     A generated workload without a pace has all arrivals at zero. Played as an open loop its latencies would
-    only say how long it is.
+    only depend on its length.
+
+    Args:
+        options: of the FTL.
+        workload: what is played.
     """
     paced = getattr(workload, "interarrival_ns", None) != 0
     given = dict(options)
@@ -70,7 +74,7 @@ def expand(config: ExperimentConfig) -> list[RunSpec]:
 
 
 def agent_labels(paths: Sequence[Path]) -> dict[str, Path]:
-    """Names for agents in tables: the file's, with the folder's in front where the file's says nothing.
+    """Return names for agents in tables: the file's, after the folder's where the file is called `agent`.
 
     Raises:
         SsdgymError: a file does not exist, or two would have the same name.
@@ -108,10 +112,16 @@ def _in_brackets(changes: dict[str, Any]) -> str:
 
 
 def with_fields(device: DeviceConfig, changes: dict[str, Any], label: str, where: str) -> DeviceConfig:
-    """Return the device, called `label`, with other values in fields given by their dotted names.
+    """Return a device with other values in some fields.
+
+    Args:
+        device: which.
+        changes: values by dotted names of fields.
+        label: the new name of the device.
+        where: begins the sentences of errors.
 
     Raises:
-        SsdgymError: there is no such field, or the values do not fit; the sentence starts with `where`.
+        SsdgymError: there is no such field, or the values do not fit.
     """
     data = device.model_dump(exclude_unset=True)
     data["name"] = label
@@ -144,7 +154,7 @@ def _ftls(config: ExperimentConfig) -> Iterator[FtlOptions]:
 
 
 def _objective(agent: Path | None) -> str:
-    """Return what an agent was trained for, by its card."""
+    """Return what an agent was trained for, as its card has it."""
     if agent is None:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""Run a grid so that it can be interrupted at any moment and goes on where it was."""
+"""Run a grid that can be interrupted at any moment and goes on from there."""
 
 from __future__ import annotations
 
@@ -34,13 +34,14 @@ class Failure:
 
     Attributes:
         run: which.
-        sentence: why.
+        sentence: the error.
     """
 
     run: RunSpec
     sentence: str
 
     def __str__(self) -> str:
+        """Return a sentence on what failed, and why."""
         run = self.run
         return f"{run.policy} on {run.workload_name} ({run.device_name}, seed {run.seed}): {self.sentence}"
 
@@ -83,8 +84,8 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Report:
-    """What came of a grid.
+class GridReport:
+    """The outcome of a grid.
 
     Attributes:
         results: of all finished runs, in the order of the grid.
@@ -95,7 +96,7 @@ class Report:
     failures: list[Failure]
 
 
-def run_grid(grid: Grid, store: Store, runner: Runner, progress: Progress | None = None) -> Report:
+def run_grid(grid: Grid, store: Store, runner: Runner, progress: Progress | None = None) -> GridReport:
     """Run what the store does not hold yet; keep every job as it ends.
 
     Args:
@@ -112,18 +113,18 @@ def run_grid(grid: Grid, store: Store, runner: Runner, progress: Progress | None
     waiting = [job for job in grid.jobs if any(grid.keys[index] not in finished for index in job)]
     errors: dict[str, str] = {}
 
-    def tell() -> None:
+    def report() -> None:
         if progress:
             known = finished.keys() | errors.keys()
             progress(sum(key in known for key in grid.keys), len(grid.keys))
 
-    tell()
+    report()
     if waiting:
         jobs = [[grid.runs[index] for index in job] for job in waiting]
         with closing(runner(jobs)) as outcomes:
             for outcome in outcomes:
                 _keep(grid, waiting[outcome.job], outcome, store, finished, errors)
-                tell()
+                report()
     return _report(grid, finished, errors)
 
 
@@ -147,8 +148,8 @@ def _keep(
     finished.update(zip(keys, found, strict=True))
 
 
-def _report(grid: Grid, finished: dict[str, Finished], errors: dict[str, str]) -> Report:
-    report = Report([], [])
+def _report(grid: Grid, finished: dict[str, Finished], errors: dict[str, str]) -> GridReport:
+    report = GridReport([], [])
     for run, key, spec in zip(grid.runs, grid.keys, grid.specs, strict=True):
         if key in errors:
             report.failures.append(Failure(run, errors[key]))
@@ -164,7 +165,7 @@ def _sentence(error: Exception) -> str:
 
 
 def _details(error: Exception) -> str:
-    """Return what is kept of an error; of an unforeseen one, also where it happened."""
+    """Return what is kept of an error: of an unforeseen one its traceback, too."""
     if isinstance(error, SsdgymError):
         return _sentence(error)
     return "".join(traceback.format_exception(type(error), error, error.__traceback__))
@@ -175,6 +176,13 @@ def write_grid(results: Sequence[Result], folder: Path) -> list[Path]:
 
     The first two depend on nothing but the grid and the code; wall-clock times are in the third.
 
+    Args:
+        results: of the grid.
+        folder: an existing one.
+
+    Returns:
+        The paths.
+
     Raises:
         SsdgymError: a file cannot be written.
     """
@@ -184,6 +192,13 @@ def write_grid(results: Sequence[Result], folder: Path) -> list[Path]:
 
 def write_timings(results: Sequence[Result], folder: Path) -> Path:
     """Write how long every run took, in seconds of wall-clock time, to `timings.csv`.
+
+    Args:
+        results: of the grid.
+        folder: an existing one.
+
+    Returns:
+        The path.
 
     Raises:
         SsdgymError: it cannot be written.

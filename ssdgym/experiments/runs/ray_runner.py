@@ -48,7 +48,7 @@ def run_on_ray(jobs: Jobs, address: str | None, workers: int) -> Generator[Outco
 
 @contextmanager
 def _cluster(ray: Any, address: str | None, workers: int) -> Iterator[None]:
-    """Connect to Ray, and disconnect afterwards if the connection was made here."""
+    """Connect to a cluster, and disconnect afterwards unless there was a connection before."""
     if ray.is_initialized():
         yield
         return
@@ -75,7 +75,7 @@ def _cluster(ray: Any, address: str | None, workers: int) -> Iterator[None]:
 
 
 def _check_reachable(address: str) -> None:
-    """Ray itself would try for many minutes to reach a host that nobody answers at."""
+    """Raise if a host does not answer; Ray itself would try for many minutes."""
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdecimal():
         return

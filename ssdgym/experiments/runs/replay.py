@@ -27,7 +27,7 @@ _NOT_COMPARED = (*_CODE, "spec")
 
 @dataclass(frozen=True)
 class Difference:
-    """A column in which a stored result and its repetition are not the same; `None`: one has it not."""
+    """A column in which a stored result and its repetition differ; `None` where one lacks it."""
 
     column: str
     stored: Any
@@ -52,7 +52,7 @@ class Replay:
 
     @property
     def differences(self) -> list[Difference]:
-        """The columns that are not the same, exactly; those about the code do not count."""
+        """The columns that are not exactly the same; those about the code do not count."""
         if self.measured is None:
             return []
         ours, theirs = self.stored.as_row(), self.measured.as_row()
@@ -65,7 +65,7 @@ class Replay:
 
     @property
     def reproduces(self) -> bool:
-        """The result was run again, and everything is the same."""
+        """Whether the result was run again and everything is the same."""
         return self.measured is not None and not self.differences
 
     @property
@@ -136,7 +136,16 @@ def _conditions(where: Iterable[str]) -> dict[str, str]:
 
 
 def sample(results: Sequence[Result], size: int, seed: int) -> list[int]:
-    """Numbers of results drawn without replacement, in order, the first being 1; all if there are fewer."""
+    """Draw results without replacement.
+
+    Args:
+        results: of a file.
+        size: how many; all if there are fewer.
+        seed: of the draw.
+
+    Returns:
+        Their numbers in order, the first being 1.
+    """
     return sorted(random.Random(seed).sample(range(1, len(results) + 1), min(size, len(results))))
 
 

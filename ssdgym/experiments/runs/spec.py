@@ -182,7 +182,7 @@ def _agent(path: Path, seeds: Sequence[int]) -> dict[str, Any]:
 
 
 def _code_hash(policy: str | None) -> str:
-    """Hash of the Python sources beside the engine that a run with this policy, or with an agent, goes by."""
+    """Return a hash of the sources beside the engine that a run with this policy, or an agent, depends on."""
     from ssdgym.policy import get_policy
 
     folders = ("workloads", "simulator")

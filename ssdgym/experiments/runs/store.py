@@ -43,7 +43,7 @@ _PUT = "INSERT OR REPLACE INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 @dataclass(frozen=True)
 class Finished:
-    """What a finished run found, and how long that took."""
+    """What a finished run has found, and how long that took in seconds."""
 
     metrics: dict[str, Any]
     wall_seconds: float
@@ -61,13 +61,14 @@ class Store:
     """
 
     def __init__(self, folder: Path) -> None:
+        """Open the database, or make it."""
         self.path = folder / STORE_NAME
         check_folder(folder)
         writable_folder(folder)
-        with self._told():
+        with self._sentences():
             self._database = sqlite3.connect(self.path, isolation_level=None, timeout=1.0)
         try:
-            with self._told():
+            with self._sentences():
                 self._open()
         except BaseException:
             self.close()
@@ -97,14 +98,14 @@ class Store:
         run("COMMIT")
 
     def finished(self, keys: Iterable[str]) -> dict[str, Finished]:
-        """Those of these runs that are finished.
+        """Return those of these runs that are finished, by key.
 
         Raises:
             SsdgymError: the database is damaged.
         """
         wanted = set(keys)
         found = {}
-        with self._told():
+        with self._sentences():
             rows = self._database.execute("SELECT key, metrics, wall_seconds FROM run WHERE state = 'done'")
             for key, metrics, wall_seconds in rows:
                 if key in wanted:
@@ -134,7 +135,11 @@ class Store:
         )
 
     def keep_error(self, runs: Sequence[tuple[str, str]], error: str) -> None:
-        """Note that runs, given as key and spec, have failed; they count as not run.
+        """Note that runs have failed; they count as not run.
+
+        Args:
+            runs: key and spec of each.
+            error: what happened.
 
         Raises:
             SsdgymError: that cannot be written.
@@ -144,7 +149,7 @@ class Store:
     def _put(self, rows: list[tuple[Any, ...]]) -> None:
         from ssdgym.engine.core.kernel import engine_hash
 
-        with self._told():
+        with self._sentences():
             self._database.execute("BEGIN")
             try:
                 self._database.executemany(_PUT, [(*row, ssdgym.__version__, engine_hash()) for row in rows])
@@ -155,12 +160,12 @@ class Store:
                 raise
 
     def others(self, keys: Iterable[str]) -> tuple[int, int]:
-        """How many finished runs are not among these: of this version and engine, and of another one."""
+        """Return how many finished runs are not among these: of this version and engine, and of others."""
         from ssdgym.engine.core.kernel import engine_hash
 
         wanted = set(keys)
         ours = foreign = 0
-        with self._told():
+        with self._sentences():
             rows = self._database.execute("SELECT key, version, engine_hash FROM run WHERE state = 'done'")
             for key, version, engine in rows:
                 if key not in wanted:
@@ -169,20 +174,22 @@ class Store:
         return ours, foreign
 
     def close(self) -> None:
-        """Let go of the database; another process may have it."""
+        """Close the database, so that another process can open it."""
         self._database.close()
 
     def __enter__(self) -> Store:
+        """Return the store."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Close the database."""
         self.close()
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """SQLite's errors as sentences."""
+    def _sentences(self) -> Iterator[None]:
+        """Turn SQLite's errors into sentences."""
         try:
             yield
         except sqlite3.Error as error:
@@ -190,7 +197,7 @@ class Store:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder with files of something else, so that they are neither replaced nor mixed with ours.
+    """Raise for a folder with files of something else, so that they are neither replaced nor mixed.
 
     Raises:
         SsdgymError: it holds files and no store, or is no folder.

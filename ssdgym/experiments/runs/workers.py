@@ -49,7 +49,7 @@ def _run_here(number: int, runs: list[RunSpec]) -> Outcome:
 
 
 def _run_in_processes(jobs: Jobs, workers: int) -> Generator[Outcome, None, None]:
-    """When a process dies, so does its pool: the jobs under way are then tried again, each on its own."""
+    """Run jobs in a pool; when a process dies, the pool dies, and the jobs under way are run one by one."""
     waiting = deque(range(len(jobs)))
     while waiting:
         with _pool(workers) as pool:
@@ -93,7 +93,7 @@ def _drain(
 
 @contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Open a pool of processes; terminate them if its block is left early."""
+    """Return a pool whose processes are terminated if its block is left early."""
     others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(
         workers, mp_context=multiprocessing.get_context("spawn"), initializer=_prepare_worker
@@ -111,7 +111,7 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _prepare_worker() -> None:
-    """One thread per worker; Ctrl-C is the parent's business, and its end is the worker's."""
+    """Use one thread, ignore SIGINT (the parent handles it), and exit when the parent does."""
     for variable in _ONE_THREAD:
         os.environ[variable] = "1"
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -119,7 +119,7 @@ def _prepare_worker() -> None:
 
 
 def _end_with_parent() -> None:
-    """End with the parent: one that is killed closes no queue, and its workers would wait for ever."""
+    """Exit with the parent: a killed one closes no queue, so that workers would wait for ever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

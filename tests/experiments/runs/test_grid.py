@@ -12,7 +12,7 @@ import pytest
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.evaluate import run_all
-from ssdgym.experiments.runs.grid import Grid, Report, run_grid, write_grid
+from ssdgym.experiments.runs.grid import Grid, GridReport, run_grid, write_grid
 from ssdgym.experiments.runs.jobs import Jobs, Outcome
 from ssdgym.experiments.runs.run_spec import RunSpec
 from ssdgym.experiments.runs.store import Store
@@ -43,7 +43,7 @@ class Counting:
                 yield Outcome(number, outcome.results, outcome.error)
 
 
-def run(runs: list[RunSpec], folder: Path, runner: Counting) -> Report:
+def run(runs: list[RunSpec], folder: Path, runner: Counting) -> GridReport:
     with Store(folder) as store:
         return run_grid(Grid.of(runs), store, runner)
 
