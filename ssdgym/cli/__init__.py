@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -69,8 +70,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: in place of those the process was started with.
     """
-    words = [_present_option(word) for word in (sys.argv[1:] if arguments is None else arguments)]
+    usual, warnings.formatwarning = warnings.formatwarning, _one_line
     try:
+        words = [_present_option(word) for word in (sys.argv[1:] if arguments is None else arguments)]
         status = app(args=words, prog_name="ssdgym", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
@@ -84,6 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         _discard_output()
         return _refuse("no space is left on the device that is written to; free some")
+    finally:
+        warnings.formatwarning = usual
     return status if isinstance(status, int) else 0
 
 
@@ -94,6 +98,11 @@ def _present_option(word: str) -> str:
         return word
     warn_renamed(option, OLD_OPTIONS[option], stacklevel=4)
     return OLD_OPTIONS[option] + equals + value
+
+
+def _one_line(message: Warning | str, *_: object, **__: object) -> str:
+    """Format a warning as an error is printed, without the place in the code that it comes from."""
+    return f"ssdgym: {' '.join(str(message).split())}\n"
 
 
 def _discard_output() -> None:

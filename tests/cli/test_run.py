@@ -186,6 +186,14 @@ def test_ftl__reads_numbers_and_words_and_sorts_by_name() -> None:
     assert found == (("gc.free_fraction", 0.05), ("placement", "sep_gc"), ("timing", "none"))
 
 
+def test_warning__is_one_line_without_a_place_in_the_code() -> None:
+    command = [sys.executable, "-m", "ssdgym", "run", "--settle", "3", "--device", "nothing"]
+    found = subprocess.run(command, capture_output=True, text=True)
+    warning, error = found.stderr.splitlines()
+    assert warning.startswith("ssdgym: --settle is now called --warmup; ")
+    assert error.startswith("ssdgym: there is no device named 'nothing'")
+
+
 def test_settle__is_the_old_name_of_warmup(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["run", "--device", "tiny", "--workload", "uniform", "--host-pages", "300", "--json"]
     assert main([*arguments, "--warmup", "100"]) == 0
