@@ -189,18 +189,19 @@ def _sized(
     whole = device_for(model, ftl_changes(options), policy)  # what is wrong whatever the size is said first
     pages = footprint_pages(workload, model.geometry.page_size_bytes, seed)
     # On a small device the blocks that it keeps free or open are more than its over-provisioning.
+    reason = ""
     for more_blocks in range(whole_blocks_kept(whole) + 2):
         try:
             sized = model.sized_to(pages, more_blocks)
             shrunk = device_for(sized, ftl_changes(options), policy)
         except SsdgymError as error:
-            reason = str(error).removesuffix(".")
-            raise SsdgymError(
-                f"{label}: the trace touches {pages} pages, and {reason}; give --no-size-to-trace"
-            ) from error
+            reason = reason or str(error).removesuffix(".")
+            continue
         with suppress(SsdgymError):
             check_reachable(shrunk, thresholds_of(shrunk))
             return sized
+    if reason:
+        raise SsdgymError(f"{label}: the trace touches {pages} pages, and {reason}; give --no-size-to-trace")
     raise SsdgymError(
         f"{label}: the trace touches {pages} pages, and the device {device} shrunk to them has "
         "no room for its GC threshold; give --no-size-to-trace or another --gc-threshold"

@@ -69,6 +69,18 @@ def test_trace__too_small_for_block_groups__says_what_to_do(
     assert "give --no-size-to-trace" in text
 
 
+def test_trace__two_blocks_short_of_its_block_groups__gets_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = tmp_path / "large.csv"
+    trace.write_text(f"0,h,0,Write,0,{107_515 * 16384},1\n")
+    arguments = ["--workload", str(trace), "--policy", "speedupgc", "--timing", "none", "--json"]
+    assert main(["run", "--device", "speedupgc-64l-small", *arguments]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["device"] == "speedupgc-64l-small[107515 pages + 2 blocks per plane]"
+    assert result["metrics"]["host_pages_written"] == 107_515
+
+
 @pytest.mark.parametrize("allocation", ["static", "dynamic"])
 @pytest.mark.parametrize("policy", ["greedy", "greedy+sep_gc"])
 @pytest.mark.parametrize("pages", [1, 50, 64, 200])
