@@ -19,14 +19,15 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from numpy.typing import NDArray
 
+from ssdgym.bench.requests import page_writes, take
 from ssdgym.bench.traces import make_trace, parsing, playing, reading_csv
 from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.engine.core.kernel import entry
 from ssdgym.errors import SsdgymError
+from ssdgym.requests import Requests
 from ssdgym.simulator import Recording, Simulator
-from ssdgym.workloads import REQUEST, WRITE, open_workload
+from ssdgym.workloads import open_workload
 from ssdgym.workloads.patterns.uniform import UniformConfig
 
 ENVIRONMENT = "ssdgym/EraseVictim-v0"
@@ -98,17 +99,17 @@ def measure_all(
         start: also measure the cold compile and the warm start, in processes of their own.
         announce: called with the name of what is measured next.
     """
-    tell = announce or (lambda name: None)
+    announce_next = announce or (lambda name: None)
     found = []
     for name, unit, expected, prepare in _RATES:
-        tell(name)
+        announce_next(name)
         found.append(_measure_rate(name, unit, expected, prepare(), _yardstick(), repeats))
-    tell(_PARSING)
+    announce_next(_PARSING)
     trace = make_trace()
     found.append(_measure_rate(_PARSING, "lines/s", None, parsing(trace), reading_csv(trace), repeats))
-    tell(_PLAYING)
+    announce_next(_PLAYING)
     found.append(_measure_rate(_PLAYING, "requests/s", None, playing(trace), _yardstick(), repeats))
-    return found + (_starts(repeats, tell) if start else [])
+    return found + (_starts(repeats, announce_next) if start else [])
 
 
 def _measure_rate(
@@ -177,7 +178,7 @@ def _runs(device: DeviceConfig, read_fraction: float) -> Callable[[], int]:
     """Play the same uniform requests again and again on a device that was filled and overwritten before."""
     simulator = Simulator(device, policy="greedy", recording=Recording(latencies=1 << 10))
     requests = _uniform(device.logical_pages, read_fraction)
-    simulator.run(_fill(device.logical_pages))
+    simulator.run(page_writes(np.arange(device.logical_pages)))
     simulator.run(requests)
 
     def play() -> int:
@@ -188,21 +189,9 @@ def _runs(device: DeviceConfig, read_fraction: float) -> Callable[[], int]:
     return play
 
 
-def _uniform(logical_pages: int, read_fraction: float) -> NDArray[np.void]:
+def _uniform(logical_pages: int, read_fraction: float) -> Requests:
     config = UniformConfig(requests=_REQUESTS, read_fraction=read_fraction)
-    stream = open_workload(config, logical_pages=logical_pages, page_size=4096, seed=0)
-    chunks = [stream.next(_REQUESTS)]
-    while len(chunks[-1]):
-        chunks.append(stream.next(_REQUESTS))
-    return np.concatenate(chunks)
-
-
-def _fill(logical_pages: int) -> NDArray[np.void]:
-    requests = np.zeros(logical_pages, REQUEST)
-    requests["lpn"] = np.arange(logical_pages)
-    requests["pages"] = 1
-    requests["op"] = WRITE
-    return requests
+    return take(open_workload(config, logical_pages=logical_pages, page_size=4096, seed=0), _REQUESTS)
 
 
 def _yardstick() -> Callable[[], int]:
@@ -275,12 +264,12 @@ def _vector_steps(**arguments: Any) -> Callable[[], int]:
     return play
 
 
-def _starts(repeats: int, tell: Callable[[str], None]) -> list[Measurement]:
+def _starts(repeats: int, announce_next: Callable[[str], None]) -> list[Measurement]:
     """Measure the time to the first step of an environment, with an empty and with a full cache."""
     with tempfile.TemporaryDirectory(prefix="ssdgym-bench-") as cache:
-        tell("the cold compile, about a minute")
+        announce_next("the cold compile, about a minute")
         cold = _seconds_to_first_step(cache)
-        tell("the warm start")
+        announce_next("the warm start")
         warm = [_seconds_to_first_step(cache) for _ in range(repeats)]
     return [
         Measurement("cold compile, to the first step", cold, cold, cold, "s", 90.0),

@@ -15,13 +15,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ssdgym.bench.requests import page_writes, take
 from ssdgym.config.device import DeviceConfig, load_device, with_ftl
 from ssdgym.config.loading import Source
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, device_for, get_policy
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.build import check_reachable, thresholds_of
-from ssdgym.workloads import REQUEST, WRITE, open_workload
+from ssdgym.workloads import open_workload
 from ssdgym.workloads.load import load_workload
 
 REFERENCE = "baseline"
@@ -120,15 +121,7 @@ def _page_writes(device: DeviceConfig, host_pages: int, count: int) -> list[np.n
         page_size=device.geometry.page_size_bytes,
         seed=0,
     )
-    return [_taken(stream.next, host_pages) for _ in range(count)]
-
-
-def _taken(draw: Callable[[int], np.ndarray], count: int) -> np.ndarray:
-    """Return so many requests of a workload that gives fewer at a time than it is asked for."""
-    parts = [draw(count)]
-    while (missing := count - sum(map(len, parts))) > 0:
-        parts.append(draw(missing))
-    return np.concatenate(parts)
+    return [take(stream, host_pages) for _ in range(count)]
 
 
 def _warmed_up(device: DeviceConfig, policy: Policy) -> Simulator:
@@ -137,10 +130,10 @@ def _warmed_up(device: DeviceConfig, policy: Policy) -> Simulator:
     _set_timing(simulator, "none")
     pages = simulator.logical_pages
     for first in range(0, pages, _CHUNK):
-        _carry_out(simulator, _writes_of(np.arange(first, min(first + _CHUNK, pages))))
+        _carry_out(simulator, page_writes(np.arange(first, min(first + _CHUNK, pages))))
     rng = np.random.default_rng(0)
     for _ in range(_MOST_WINDOWS):
-        _carry_out(simulator, _writes_of(rng.integers(0, pages, max(1, pages // _WINDOWS))))
+        _carry_out(simulator, page_writes(rng.integers(0, pages, max(1, pages // _WINDOWS))))
         if simulator.state.counters["gc_invocations"][0, 0]:
             return simulator
     raise SsdgymError(
@@ -151,12 +144,6 @@ def _warmed_up(device: DeviceConfig, policy: Policy) -> Simulator:
 
 def _set_timing(simulator: Simulator, timing: Timing) -> None:
     simulator.state.params["timed"] = timing == "event"
-
-
-def _writes_of(pages: np.ndarray) -> np.ndarray:
-    requests = np.zeros(len(pages), REQUEST)
-    requests["lpn"], requests["pages"], requests["op"] = pages, 1, WRITE
-    return requests
 
 
 def _carry_out(simulator: Simulator, requests: np.ndarray) -> float:

@@ -9,6 +9,7 @@ import typer
 
 from ssdgym.config.seeds import LAST_SEED, read_seeds
 from ssdgym.errors import SsdgymError
+from ssdgym.experiments.runs.run_spec import FtlOptions
 
 if TYPE_CHECKING:
     from ssdgym.workloads.base import WorkloadConfig
@@ -46,10 +47,6 @@ Addresses = Annotated[
 SkipBad = Annotated[
     int | None, typer.Option("--skip-bad", min=0, help="Bad lines of a trace left out before giving up.")
 ]
-
-
-#: Pairs of a name, dotted for nested ones, and its value, in order of the names.
-FtlOptions = tuple[tuple[str, Any], ...]
 
 
 def parse_ftl(options: list[str] | None, **named: Any) -> FtlOptions:

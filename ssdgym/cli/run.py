@@ -15,7 +15,6 @@ from ssdgym.cli.options import (
     AsJson,
     Device,
     Ftl,
-    FtlOptions,
     Seed,
     SkipBad,
     TraceFormat,
@@ -31,6 +30,7 @@ from ssdgym.errors import SsdgymError
 if TYPE_CHECKING:
     from ssdgym.config.device import DeviceConfig
     from ssdgym.experiments.results import Result
+    from ssdgym.experiments.runs.run_spec import FtlOptions
     from ssdgym.workloads.base import WorkloadConfig
 
 #: Length of a run of a generated workload that does not end by itself.

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -134,29 +135,26 @@ def test_wrong_experiments__are_refused_before_anything_runs(
     ],
 )
 def test_wrong_options__are_refused_before_anything_runs(
-    grid: Path, tmp_path: Path, options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    grid: Path, tmp_path: Path, options: list[str], said: str, refusal: Callable[..., str]
 ) -> None:
-    assert main(command(grid, tmp_path / "out", *options)) == WRONG_INPUT
-    assert said in capsys.readouterr().err
+    assert said in refusal(*command(grid, tmp_path / "out", *options))
     assert not (tmp_path / "out").exists()
 
 
 def test_evaluate__a_folder_of_something_else_is_left_alone(
-    grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    grid: Path, tmp_path: Path, refusal: Callable[..., str]
 ) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "diary.txt").write_text("")
-    assert main(command(grid, tmp_path / "out")) == WRONG_INPUT
-    assert "holds diary.txt and no runs.sqlite" in capsys.readouterr().err
+    assert "holds diary.txt and no runs.sqlite" in refusal(*command(grid, tmp_path / "out"))
 
 
 def test_evaluate__a_damaged_store_is_one_sentence(
-    grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    grid: Path, tmp_path: Path, refusal: Callable[..., str]
 ) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / STORE_NAME).write_bytes(b"garbage" * 1000)
-    assert main(command(grid, tmp_path / "out")) == WRONG_INPUT
-    assert "runs.sqlite: is damaged" in capsys.readouterr().err
+    assert "runs.sqlite: is damaged" in refusal(*command(grid, tmp_path / "out"))
 
 
 def test_evaluate__a_full_disk_loses_nothing_that_is_finished(
@@ -245,11 +243,10 @@ def test_help__has_examples(verb: str, capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.parametrize("verb", ["replay", "validate"])
 def test_replay__of_a_damaged_file_is_one_sentence(
-    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    verb: str, tmp_path: Path, refusal: Callable[..., str]
 ) -> None:
     (tmp_path / "results.parquet").write_bytes(b"garbage")
-    assert main([verb, str(tmp_path)]) == WRONG_INPUT
-    assert "not a readable Parquet file" in capsys.readouterr().err
+    assert "not a readable Parquet file" in refusal(verb, str(tmp_path))
     assert main([verb, str(tmp_path / "missing")]) == WRONG_INPUT
 
 

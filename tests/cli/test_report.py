@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from ssdgym.cli import WRONG_INPUT, main
+from ssdgym.cli import main
 from ssdgym.experiments.results import write_results
 from tests.experiments.synthetic import grid
 
@@ -18,13 +19,6 @@ def folder(tmp_path: Path) -> Path:
     path.mkdir()
     write_results(grid({"greedy": 0.0, "fifo": 0.5}, seeds=2), path / "results")
     return path
-
-
-def refusal(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    assert main(["report", *arguments]) == WRONG_INPUT
-    output = capsys.readouterr()
-    assert output.out == "" and output.err.count("\n") == 1
-    return output.err
 
 
 def test_report__help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,39 +55,35 @@ def test_report__figures_and_tables_for_a_paper(
 
 @pytest.mark.parametrize("arguments", [["--reference", "gredy"], ["--learned", "gredy"]])
 def test_report__a_policy_that_is_not_there_is_refused(
-    folder: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
+    folder: Path, arguments: list[str], refusal: Callable[..., str]
 ) -> None:
-    said = refusal([str(folder), *arguments], capsys)
+    said = refusal("report", str(folder), *arguments)
     assert "no results of the policy 'gredy'; choose from greedy, fifo" in said
     assert not (folder / "report.html").exists()
 
 
-def test_report__a_folder_without_results_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert f"{tmp_path}: holds no results.parquet" in refusal([str(tmp_path)], capsys)
-    assert "no such results file" in refusal([str(tmp_path / "missing.parquet")], capsys)
+def test_report__a_folder_without_results_is_refused(tmp_path: Path, refusal: Callable[..., str]) -> None:
+    assert f"{tmp_path}: holds no results.parquet" in refusal("report", str(tmp_path))
+    assert "no such results file" in refusal("report", str(tmp_path / "missing.parquet"))
 
 
-def test_report__a_file_without_a_single_result_is_refused(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_report__a_file_without_a_single_result_is_refused(folder: Path, refusal: Callable[..., str]) -> None:
     write_results([], folder / "results")
-    assert f"{folder}: there are no results to report" in refusal([str(folder)], capsys)
+    assert f"{folder}: there are no results to report" in refusal("report", str(folder))
 
 
-def test_report__damaged_results_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_report__damaged_results_are_refused(folder: Path, refusal: Callable[..., str]) -> None:
     file = folder / "results.parquet"
     file.write_bytes(file.read_bytes()[:-100])
-    assert "results.parquet: not a readable Parquet file" in refusal([str(folder)], capsys)
+    assert "results.parquet: not a readable Parquet file" in refusal("report", str(folder))
 
 
 def test_report__a_place_that_cannot_be_written_is_refused(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path, refusal: Callable[..., str]
 ) -> None:
     (tmp_path / "taken").write_text("")
     inside = str(tmp_path / "taken" / "report.html")
-    assert "taken: cannot be written to" in refusal([str(folder), "--out", inside], capsys)
-    assert "give --out a name that ends in .html" in refusal([str(folder), "--out", str(folder)], capsys)
+    assert "taken: cannot be written to" in refusal("report", str(folder), "--out", inside)
+    assert "give --out a name that ends in .html" in refusal("report", str(folder), "--out", str(folder))
     store = folder / "runs.sqlite"
-    assert "ends in .html" in refusal([str(folder), "--out", str(store)], capsys)
+    assert "ends in .html" in refusal("report", str(folder), "--out", str(store))

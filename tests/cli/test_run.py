@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
@@ -96,11 +97,12 @@ def test_wrong_input__is_one_sentence_on_stderr_and_exit_code_2(
 
 @pytest.mark.parametrize("command", ["run", "evaluate", "train", "demo"])
 def test_wrong_input__an_unwritable_folder_is_refused_before_any_work(
-    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: str, tmp_path: Path, refusal: Callable[..., str]
 ) -> None:
     (tmp_path / "taken").write_text("")
-    assert main([command, "--out", str(tmp_path / "taken" / "results")]) == WRONG_INPUT
-    assert "taken/results: cannot be written" in capsys.readouterr().err
+    assert "taken/results: cannot be written" in refusal(
+        command, "--out", str(tmp_path / "taken" / "results")
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,20 +34,6 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def info(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
-    """Return what `ssdgym trace info --json` prints."""
-    assert main(["trace", "info", *map(str, arguments), "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
-
-
-def refusal(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    """Return the one sentence with which a command refuses its input."""
-    assert main(["trace", *map(str, arguments)]) == WRONG_INPUT
-    output = capsys.readouterr()
-    assert output.err.count("\n") == 1 and output.out == ""
-    return output.err
-
-
 @pytest.mark.parametrize("command", ["info", "convert"])
 def test_help__has_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["trace", command, "--help"]) == 0
@@ -55,8 +41,8 @@ def test_help__has_examples(command: str, capsys: pytest.CaptureFixture[str]) ->
     assert "Examples" in text and text.count(f"ssdgym trace {command}") >= 2
 
 
-def test_info__json_has_the_figures_of_the_file(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = info(capsys, trace)
+def test_info__json_has_the_figures_of_the_file(trace: Path, printed: Callable[..., Any]) -> None:
+    found = printed("trace", "info", trace)
     assert found["format"] == "msr" and found["skipped_lines"] == 0
     assert (found["requests"], found["reads"], found["writes"]) == (5, 2, 3)
     assert (found["bytes_read"], found["bytes_written"]) == (69632, 12800)
@@ -80,29 +66,33 @@ def test_info__text_gives_gib_and_shares(trace: Path, capsys: pytest.CaptureFixt
     assert "64 KiB to below 128 KiB 1 0" in lines
 
 
-def test_info__takes_transforms_in_order(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    changed = info(capsys, trace, "--transform", "only(ops=write)", "--transform", "head(requests=2)")
+def test_info__takes_transforms_in_order(trace: Path, printed: Callable[..., Any]) -> None:
+    changed = printed(
+        "trace", "info", trace, "--transform", "only(ops=write)", "--transform", "head(requests=2)"
+    )
     assert (changed["requests"], changed["bytes_written"], changed["duration_s"]) == (2, 12288, 2.0)
 
 
-def test_info__of_a_yaml_file(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_info__of_a_yaml_file(trace: Path, tmp_path: Path, printed: Callable[..., Any]) -> None:
     path = tmp_path / "workload.yaml"
     path.write_text(f"kind: trace\npath: {trace}\ntransforms: [{{kind: volumes, keep: hm_1}}]\n")
-    assert info(capsys, path)["volumes"] == {"hm_1": 1}
+    assert printed("trace", "info", path)["volumes"] == {"hm_1": 1}
 
 
 def test_info__of_a_name_in_the_folder_of_traces(
-    trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    trace: Path, monkeypatch: pytest.MonkeyPatch, printed: Callable[..., Any]
 ) -> None:
     monkeypatch.setenv("SSDGYM_TRACES", str(trace.parent))
-    assert info(capsys, "trace:made")["requests"] == 5
+    assert printed("trace", "info", "trace:made")["requests"] == 5
 
 
-def test_info__counts_the_bad_lines_that_it_may_skip(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_info__counts_the_bad_lines_that_it_may_skip(
+    trace: Path, refusal: Callable[..., str], printed: Callable[..., Any]
+) -> None:
     with trace.open("a") as file:
         file.write(",,\n")
-    assert "line 6" in refusal(capsys, "info", trace)
-    assert info(capsys, trace, "--skip-bad", 1)["skipped_lines"] == 1
+    assert "line 6" in refusal("trace", "info", trace)
+    assert printed("trace", "info", trace, "--skip-bad", 1)["skipped_lines"] == 1
 
 
 def test_info__draws_and_names_the_picture(
@@ -114,12 +104,12 @@ def test_info__draws_and_names_the_picture(
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_info__refuses_what_is_no_trace(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_info__refuses_what_is_no_trace(trace: Path, refusal: Callable[..., str]) -> None:
     assert "zipf99: is a generated workload of the kind zipf, not a trace; give" in refusal(
-        capsys, "info", "zipf99"
+        "trace", "info", "zipf99"
     )
-    assert "missing.csv" in refusal(capsys, "info", trace.parent / "missing.csv")
-    said = refusal(capsys, "info", trace, "--transform", "only(ops=trim)")
+    assert "missing.csv" in refusal("trace", "info", trace.parent / "missing.csv")
+    said = refusal("trace", "info", trace, "--transform", "only(ops=trim)")
     assert "no request is left after the transforms" in said
 
 
@@ -156,12 +146,12 @@ def test_info__of_real_traces(
     written_gib: float | None,
     unique_gib: float | None,
     gib_decimals: int,
-    capsys: pytest.CaptureFixture[str],
+    printed: Callable[..., Any],
 ) -> None:
     path = Path(os.environ["SSDGYM_TRACES"]) / name
     if not path.is_file():
         pytest.skip(f"there is no {name} in SSDGYM_TRACES")
-    found = info(capsys, path, "--skip-bad", 1 if name == "msr-prn_0-nosize.csv.gz" else 0)
+    found = printed("trace", "info", path, "--skip-bad", 1 if name == "msr-prn_0-nosize.csv.gz" else 0)
     assert found["requests"] == requests
     assert round(100 * found["writes"] / requests, decimals) == writes_percent
     for column, published in (("bytes_written", written_gib), ("unique_bytes_written", unique_gib)):
@@ -169,7 +159,9 @@ def test_info__of_real_traces(
             assert round(found[column] / GIB, gib_decimals) == published
 
 
-def test_convert__prints_the_file_and_its_requests(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_convert__prints_the_file_and_its_requests(
+    trace: Path, printed: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     out = trace.parent / "new" / "out.csv.zst"
     assert main(["trace", "convert", str(trace), str(out), "--to", "msr"]) == 0
     assert capsys.readouterr().out.splitlines() == [
@@ -177,7 +169,7 @@ def test_convert__prints_the_file_and_its_requests(trace: Path, capsys: pytest.C
         "not in the new file: the time of the first request, response",
         "the same for every request of the new file: response 0",
     ]
-    before, after = info(capsys, trace), info(capsys, out)
+    before, after = printed("trace", "info", trace), printed("trace", "info", out)
     assert {**after, "source": ""} == {**before, "source": ""}
 
 
@@ -227,13 +219,13 @@ assumed:
 
 
 def test_info__of_a_synthetic_trace_stands_beside_what_is_published(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, printed: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "small.yaml"
     sourced = ("reads.requests", "reads.bytes", "writes.unique_bytes")
     assumed = [name for name in SyntheticTraceConfig.noted_names() if name not in sourced]
     path.write_text(SYNTHETIC + "".join(f"  {name}: made up\n" for name in assumed))
-    found = info(capsys, path)
+    found = printed("trace", "info", path)
     columns = {row["column"]: row for row in found["published"]}
     assert set(columns) == {"reads", "bytes_read", "unique_bytes_written"}
     assert columns["reads"]["generated"] == columns["reads"]["published"] == 20_000
@@ -244,24 +236,21 @@ def test_info__of_a_synthetic_trace_stands_beside_what_is_published(
     assert "deviation" in text and "made up" in text
 
 
-def run_json(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
-    """Return what `ssdgym run --json` prints on a small device that only counts."""
-    small = ["--device", "tiny", "--timing", "none", "--json"]
-    assert main(["run", *map(str, arguments), *small]) == 0
-    return json.loads(capsys.readouterr().out)
+#: A small device that only counts.
+SMALL = ("--device", "tiny", "--timing", "none")
 
 
-def test_run__tells_what_was_left_out_of_a_trace(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run__tells_what_was_left_out_of_a_trace(trace: Path, printed: Callable[..., Any]) -> None:
     trace.write_text(trace.read_text() + "what is this\n")
     options = ["--skip-bad", 1, "--transform", "only(ops=write)", "--addresses", "fold", "--loops", 2]
-    found = run_json(capsys, "--workload", trace, *options)
+    found = printed("run", *SMALL, "--workload", trace, *options)
     assert found["metrics"]["workload"]["skipped_lines"] == 1
     assert found["metrics"]["workload"]["requests"] == 3
     assert found["metrics"]["requests"] == 6
 
 
-def test_run__tenants_have_a_part_of_the_device_each(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = run_json(capsys, "--workload", trace, "--addresses", "fold", "--tenant", trace)
+def test_run__tenants_have_a_part_of_the_device_each(trace: Path, printed: Callable[..., Any]) -> None:
+    found = printed("run", *SMALL, "--workload", trace, "--addresses", "fold", "--tenant", trace)
     assert found["workload"] == f"{trace} + {trace}"
     assert found["metrics"]["workload"]["tenants"] == 2
     assert found["metrics"]["requests"] == 10
@@ -287,33 +276,31 @@ def test_run__refuses_what_does_not_fit_the_workload(
     assert message in capsys.readouterr().err
 
 
-def test_convert__refuses_to_replace_files(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_convert__refuses_to_replace_files(
+    trace: Path, refusal: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
     text = trace.read_text()
-    said = refusal(capsys, "convert", trace, trace, "--to", "msr", "--overwrite")
+    said = refusal("trace", "convert", trace, trace, "--to", "msr", "--overwrite")
     assert "is the trace that is read" in said
     taken = trace.parent / "taken.csv"
     taken.write_text("kept")
-    assert "give --overwrite" in refusal(capsys, "convert", trace, taken, "--to", "msr")
+    assert "give --overwrite" in refusal("trace", "convert", trace, taken, "--to", "msr")
     assert (trace.read_text(), taken.read_text()) == (text, "kept")
     assert main(["trace", "convert", str(trace), str(taken), "--to", "msr", "--overwrite"]) == 0
     assert capsys.readouterr().out.startswith(f"{taken}: 5 requests")
 
 
-def test_convert__refuses_what_the_format_cannot_hold(
-    trace: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_convert__refuses_what_the_format_cannot_hold(trace: Path, refusal: Callable[..., str]) -> None:
     out = trace.parent / "out.csv"
-    assert "volume" in refusal(capsys, "convert", trace, out, "--to", "vscsi")
-    said = refusal(capsys, "convert", trace, out, "--to", "tencent", "--transform", "scale_time(factor=0.3)")
+    assert "volume" in refusal("trace", "convert", trace, out, "--to", "vscsi")
+    said = refusal("trace", "convert", trace, out, "--to", "tencent", "--transform", "scale_time(factor=0.3)")
     assert "request 2" in said
-    assert "write one of alibaba" in refusal(capsys, "convert", trace, out, "--to", "blkparse")
+    assert "write one of alibaba" in refusal("trace", "convert", trace, out, "--to", "blkparse")
     assert not out.exists()
 
 
-def test_info__of_a_synthetic_trace_names_assumptions(
-    trace: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    found = info(capsys, "synthetic:hm_0", "--transform", "head(requests=1000)")
+def test_info__of_a_synthetic_trace_names_assumptions(trace: Path, printed: Callable[..., Any]) -> None:
+    found = printed("trace", "info", "synthetic:hm_0", "--transform", "head(requests=1000)")
     assert found["format"] == "synthetic" and found["requests"] == 1000
     assert found["published"] == []  # the published figures are of the whole trace
     assert found["assumed"]

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -94,20 +94,18 @@ def test_wrong_input__is_one_sentence_and_exit_code_2(
 
 
 def test_wrong_input__field_of_the_space_that_does_not_exist(
-    write_sweep: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    write_sweep: Any, tmp_path: Path, refusal: Callable[..., str]
 ) -> None:
     path = write_sweep(space={"ppo.lerning_rate": {"grid": [0.1]}}, trials=1)
-    assert main(["tune", path, "--out", str(tmp_path / "out")]) == WRONG_INPUT
-    assert "field ppo.lerning_rate is unknown" in capsys.readouterr().err
+    assert "field ppo.lerning_rate is unknown" in refusal("tune", path, "--out", str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
 
 
 def test_wrong_input__folder_with_a_sweep__says_how_to_go_on(
-    write_sweep: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    write_sweep: Any, tmp_path: Path, refusal: Callable[..., str]
 ) -> None:
     (tmp_path / "sweep.json").write_text("{}")
-    assert main(["tune", write_sweep(), "--out", str(tmp_path)]) == WRONG_INPUT
-    assert f"go on with it by --resume {tmp_path}" in capsys.readouterr().err
+    assert f"go on with it by --resume {tmp_path}" in refusal("tune", write_sweep(), "--out", str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -119,21 +117,19 @@ def test_wrong_input__folder_with_a_sweep__says_how_to_go_on(
     ],
 )
 def test_wrong_input__resume_of_another_sweep(
-    content: str, said: str, write_sweep: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    content: str, said: str, write_sweep: Any, tmp_path: Path, refusal: Callable[..., str]
 ) -> None:
     (tmp_path / "sweep.json").write_text(content)
-    assert main(["tune", write_sweep(), "--resume", str(tmp_path)]) == WRONG_INPUT
-    assert said in capsys.readouterr().err
+    assert said in refusal("tune", write_sweep(), "--resume", str(tmp_path))
 
 
 def test_wrong_input__resume_of_a_sweep_of_an_earlier_version(
-    write_sweep: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    write_sweep: Any, tmp_path: Path, refusal: Callable[..., str]
 ) -> None:
     (tmp_path / "trials/0000").mkdir(parents=True)
     (tmp_path / "trials/0000/trial.json").write_text("{}")
     (tmp_path / "sweep.json").write_text('{"sweep": {}}')
-    assert main(["tune", write_sweep(), "--resume", str(tmp_path)]) == WRONG_INPUT
-    assert "begin it anew: leave --resume out" in capsys.readouterr().err
+    assert "begin it anew: leave --resume out" in refusal("tune", write_sweep(), "--resume", str(tmp_path))
 
 
 def test_ray__missing__says_what_to_install() -> None:

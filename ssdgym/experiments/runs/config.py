@@ -20,8 +20,6 @@ MOST_RUNS = 10_000_000
 FTL_PREFIX = "ftl."
 
 Scalar = bool | int | float | str | None
-#: Dotted names of FTL options and their values, in order of the names.
-FtlOptions = tuple[tuple[str, Any], ...]
 
 
 def _as_seeds(value: Any) -> Any:

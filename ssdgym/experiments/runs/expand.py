@@ -11,8 +11,8 @@ from typing import Any
 from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.deprecation import warn_renamed
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.runs.config import FTL_PREFIX, ExperimentConfig, FtlOptions
-from ssdgym.experiments.runs.run_spec import RunSpec, source_name
+from ssdgym.experiments.runs.config import FTL_PREFIX, ExperimentConfig
+from ssdgym.experiments.runs.run_spec import FtlOptions, RunSpec, source_name
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.load import load_workload
 
