@@ -1,34 +1,38 @@
 """Cost-benefit cleaning: the space a block gives back against its cost, weighted by its age."""
 
-from ssdgym.policy import blocks_of, eligible, victim_policy, whole_block
+import math
+
+from ssdgym.policy import blocks_of, choose_block, eligible, victim_policy
 
 
 @victim_policy(
     "cost_benefit",
     source="Kawaguchi, Nishioka and Motoda, USENIX 1995",
     parameters={"exponent": 1.0, "since_close": 0},
-    least={"exponent": 0},
+    minimum={"exponent": 0},
 )
-def cost_benefit(dev, plane, parameters, choice):
+def cost_benefit(view, plane, parameters, choice):
     """Choose the eligible block with the largest `age**exponent * invalid / (2 * valid)`.
 
     The age is `clock - invalidated_at + 1` host pages, or `clock - closed_at + 1` if `since_close` is not 0.
     A block without a valid page comes before all others; of equals, the lowest number.
     """
-    clock = dev.control[0].clock
+    clock, exponent = view.control[0].clock, parameters[0]
     best = -1
     best_score = -1.0
-    for block in blocks_of(dev, plane):
-        if not eligible(dev, block):
+    for block in blocks_of(view, plane):
+        if not eligible(view, block):
             continue
-        record = dev.block[block]
+        record = view.block[block]
         since = record.closed_at if parameters[1] != 0.0 else record.invalidated_at
         age = float(clock - since + 1)
-        if parameters[0] != 1.0:
-            age = age ** parameters[0]
+        if exponent == 0.5:
+            age = math.sqrt(age)  # a few times as fast as a power
+        elif exponent != 1.0:
+            age = age**exponent
         valid = record.written - record.invalid
         score = age * record.invalid / (2.0 * valid) if valid > 0 else float("inf")
         if score > best_score:
             best = block
             best_score = score
-    return whole_block(dev, choice, best)
+    return choose_block(view, choice, best)

@@ -1,24 +1,22 @@
 """d-choices: the best of d random blocks."""
 
-from ssdgym.policy import POLICY_STREAM, random_eligible, victim_policy, whole_block
-
-DRAWS_PER_CHOICE = 65
+from ssdgym.policy import DRAWS_PER_CHOICE, POLICY_STREAM, choose_block, random_eligible, victim_policy
 
 
 @victim_policy(
     "d_choices",
     source="Van Houdt, SIGMETRICS 2013, but drawn from the blocks with an invalid page",
     parameters={"d": 10},
-    least={"d": 1},
+    minimum={"d": 1},
 )
-def d_choices(dev, plane, parameters, choice):
+def d_choices(view, plane, parameters, choice):
     """Choose, of `d` uniform eligible blocks, the one with most invalid pages, the first drawn of equals.
 
     Choice `j` uses the draws `65 j + (0..64)` as `random` does.
     """
-    best = random_eligible(dev, plane, POLICY_STREAM, 0)
+    best = random_eligible(view, plane, POLICY_STREAM, 0)
     for j in range(1, int(parameters[0])):
-        block = random_eligible(dev, plane, POLICY_STREAM, DRAWS_PER_CHOICE * j)
-        if block >= 0 and dev.block[block].invalid > dev.block[best].invalid:
+        block = random_eligible(view, plane, POLICY_STREAM, DRAWS_PER_CHOICE * j)
+        if block >= 0 and view.block[block].invalid > view.block[best].invalid:
             best = block
-    return whole_block(dev, choice, best)
+    return choose_block(view, choice, best)

@@ -9,10 +9,10 @@ from ssdgym.policy import choose_best_set, victim_policy
     erase_unit="sub_block_run",
     isolation="software",
 )
-def gsm(dev, plane, parameters, choice):
+def gsm(view, plane, parameters, choice):
     """Choose the best set of the plane: the run of sub-blocks of the highest recycle benefit.
 
     The benefit counts the moves of its neighbours. If the run is not legal because it gains no pages, choose
     the whole block with most invalid pages.
     """
-    return choose_best_set(dev, plane, choice)
+    return choose_best_set(view, plane, choice)

@@ -2,17 +2,20 @@
 
 import numpy as np
 
-from ssdgym.engine.core.records import MAX_PAIRS, SINGLE_PLANE, STRICT, SUB_BLOCK_SET
 from ssdgym.policy import (
+    MAX_PAIRS,
+    SINGLE_PLANE,
+    STRICT,
+    SUB_BLOCK_SET,
+    choose_block,
     eligible,
     kernel,
     legal_set,
     most_invalid_block,
-    named_policy,
     next_by_invalid,
+    policy_alias,
     siblings_of,
     victim_policy,
-    whole_block,
     whole_mask,
 )
 
@@ -21,71 +24,71 @@ _NO_UNIT = np.int64(-1)
 
 
 @kernel
-def _most_invalid_unit_of(dev, block):
+def _most_invalid_unit_of(view, block):
     """The sub-block of a block with most invalid pages, the lowest of equals; the block itself where it is
     the unit.
     """
-    params = dev.params[0]
+    params = view.params[0]
     first = np.int64(block) * params.sub_blocks
     best = first
     if params.erase_unit == SUB_BLOCK_SET:
         for unit in range(first, first + params.sub_blocks):
-            if dev.sub_block[unit].invalid > dev.sub_block[best].invalid:
+            if view.sub_block[unit].invalid > view.sub_block[best].invalid:
                 best = unit
     return best
 
 
 @kernel
-def _next_sub_block(dev, plane, after):
+def _next_sub_block(view, plane, after):
     """The sub-block behind ``after`` (-1: the first of all) in the order of invalid pages, at least one; -1
     without one. Of equals the lower block comes first, then the lower sub-block.
     """
-    params = dev.params[0]
+    params = view.params[0]
     limit = np.int64(params.pages_per_sub_block) + 1
     if after >= 0:
-        limit = np.int64(dev.sub_block[after].invalid)
+        limit = np.int64(view.sub_block[after].invalid)
     best, most = _NO_UNIT, np.int64(0)
     for block in range(plane * params.blocks, (plane + 1) * params.blocks):
         # A sub-block has no more invalid pages than its block.
-        if not eligible(dev, block) or dev.block[block].invalid <= most:
+        if not eligible(view, block) or view.block[block].invalid <= most:
             continue
         for unit in range(block * params.sub_blocks, (block + 1) * params.sub_blocks):
-            invalid = np.int64(dev.sub_block[unit].invalid)
+            invalid = np.int64(view.sub_block[unit].invalid)
             if most < invalid and (invalid < limit or (invalid == limit and unit > after)):
                 best, most = np.int64(unit), invalid
     return best
 
 
 @kernel
-def _next_unit(dev, plane, after):
+def _next_unit(view, plane, after):
     """The unit behind ``after`` in the order of invalid pages, as a number of its (first) sub-block."""
-    params = dev.params[0]
+    params = view.params[0]
     if params.erase_unit == SUB_BLOCK_SET:
-        return _next_sub_block(dev, plane, after)
+        return _next_sub_block(view, plane, after)
     if after < 0:
-        block = np.int64(most_invalid_block(dev, plane))
+        block = np.int64(most_invalid_block(view, plane))
     else:
-        block = np.int64(next_by_invalid(dev, plane, after // np.int64(params.sub_blocks)))
+        block = np.int64(next_by_invalid(view, plane, after // np.int64(params.sub_blocks)))
     return block * params.sub_blocks if block >= 0 else _NO_UNIT
 
 
 @kernel
-def _set_pair(dev, choice, k, unit):
-    params = dev.params[0]
+def _set_pair(view, choice, k, unit):
+    params = view.params[0]
     choice[k].block = unit // np.int64(params.sub_blocks)
-    choice[k].mask = whole_mask(dev)
+    choice[k].mask = whole_mask(view)
     if params.erase_unit == SUB_BLOCK_SET:
         choice[k].mask = np.uint64(1) << np.uint64(unit % np.int64(params.sub_blocks))
 
 
 @kernel
-def _is_light(dev, unit, tau):
+def _is_light(view, unit, tau):
     """Has a unit fewer than ``tau`` of its pages valid?"""
-    params = dev.params[0]
+    params = view.params[0]
     if params.erase_unit == SUB_BLOCK_SET:
-        sub_block = dev.sub_block[unit]
+        sub_block = view.sub_block[unit]
         return sub_block.written - sub_block.invalid < tau * params.pages_per_sub_block
-    block = dev.block[unit // np.int64(params.sub_blocks)]
+    block = view.block[unit // np.int64(params.sub_blocks)]
     return block.written - block.invalid < tau * params.pages_per_block
 
 
@@ -98,35 +101,40 @@ def _is_chosen(choice, count, block):
 
 
 @kernel
-def _add_units(dev, leader, plane, parameters, choice, count, after):
+def _add_units(view, leader, plane, parameters, choice, count, after):
     """Add up to ``limit`` units of a plane to the choice, those behind ``after``; returns how many there are.
 
     A plane that leads has its first one in the choice already.
     """
     wanted = np.int64(parameters[0]) if plane != leader else np.int64(parameters[0]) - 1
-    unit = _next_unit(dev, plane, after)
+    unit = _next_unit(view, plane, after)
     while wanted > 0 and count < MAX_PAIRS and unit >= 0:
-        if not _is_chosen(choice, count, unit // np.int64(dev.params[0].sub_blocks)):
-            _set_pair(dev, choice, count, unit)
-            if not _is_light(dev, unit, parameters[1]) or not legal_set(dev, leader, choice, count + 1):
+        if not _is_chosen(choice, count, unit // np.int64(view.params[0].sub_blocks)):
+            _set_pair(view, choice, count, unit)
+            if not _is_light(view, unit, parameters[1]) or not legal_set(view, leader, choice, count + 1):
                 return count
             count += 1
             wanted -= 1
-        unit = _next_unit(dev, plane, unit)
+        unit = _next_unit(view, plane, unit)
     return count
 
 
 @kernel
-def _add_partners(dev, leader, plane, parameters, choice, count, led):
+def _add_partners(view, leader, plane, parameters, choice, count, led):
     """Add of a sibling the blocks with the numbers of the ``led`` ones of the plane that leads."""
-    params = dev.params[0]
+    params = view.params[0]
     wanted = np.int64(parameters[0])
     for k in range(led):
         block = np.int64(choice[k].block) + (plane - leader) * params.blocks
-        unit = _most_invalid_unit_of(dev, block)
-        if wanted > 0 and count < MAX_PAIRS and eligible(dev, block) and _is_light(dev, unit, parameters[1]):
-            _set_pair(dev, choice, count, unit)
-            if legal_set(dev, leader, choice, count + 1):
+        unit = _most_invalid_unit_of(view, block)
+        if (
+            wanted > 0
+            and count < MAX_PAIRS
+            and eligible(view, block)
+            and _is_light(view, unit, parameters[1])
+        ):
+            _set_pair(view, choice, count, unit)
+            if legal_set(view, leader, choice, count + 1):
                 count += 1
                 wanted -= 1
     return count
@@ -136,10 +144,10 @@ def _add_partners(dev, leader, plane, parameters, choice, count, led):
     "ippbe",
     source=f"{_THESIS}, sections 4.5 and 6.1",
     parameters={"limit": 2, "tau": 0.25},
-    least={"limit": 1, "tau": 0.0},
-    most={"limit": MAX_PAIRS},
+    minimum={"limit": 1, "tau": 0.0},
+    maximum={"limit": MAX_PAIRS},
 )
-def ippbe(dev, plane, parameters, choice):
+def ippbe(view, plane, parameters, choice):
     """Choose up to `limit` units of the plane, the further ones with fewer than `tau` of their pages valid.
 
     A unit is a block or, with `erase_unit: sub_block_set`, a sub-block. A unit without an invalid page never
@@ -159,38 +167,38 @@ def ippbe(dev, plane, parameters, choice):
     There are at most 8 pairs in all. The thesis gives neither value nor unit of its threshold; it calls 40 %
     too much.
     """
-    params = dev.params[0]
-    first = _next_unit(dev, plane, _NO_UNIT)
+    params = view.params[0]
+    first = _next_unit(view, plane, _NO_UNIT)
     if first < 0:
         return 0
-    _set_pair(dev, choice, 0, first)
-    if not legal_set(dev, plane, choice, 1):
-        return whole_block(dev, choice, most_invalid_block(dev, plane))
-    count = _add_units(dev, plane, plane, parameters, choice, np.int64(1), first)
+    _set_pair(view, choice, 0, first)
+    if not legal_set(view, plane, choice, 1):
+        return choose_block(view, choice, most_invalid_block(view, plane))
+    count = _add_units(view, plane, plane, parameters, choice, np.int64(1), first)
     led = count
     if params.multi_plane == SINGLE_PLANE:
         return count
-    for sibling in siblings_of(dev, plane):
+    for sibling in siblings_of(view, plane):
         if params.multi_plane == STRICT:
-            count = _add_partners(dev, plane, sibling, parameters, choice, count, led)
+            count = _add_partners(view, plane, sibling, parameters, choice, count, led)
         else:
-            count = _add_units(dev, plane, sibling, parameters, choice, count, _NO_UNIT)
+            count = _add_units(view, plane, sibling, parameters, choice, count, _NO_UNIT)
     return count
 
 
-named_policy(
+policy_alias(
     "ippbe_subblock", "ippbe", source=f"{_THESIS}, section 6.1 and figure 19", erase_unit="sub_block_set"
 )
-named_policy(
+policy_alias(
     "ippbe_multiplane", "ippbe", source=f"{_THESIS}, section 6.1 and figure 19", multi_plane="relaxed"
 )
-named_policy(
+policy_alias(
     "ippbe_multiplane_strict",
     "ippbe",
     source=f"{_THESIS}, section 6.1, with the block addresses of section 2.2",
     multi_plane="strict",
 )
-named_policy(
+policy_alias(
     "ippbe_subblock_multiplane",
     "ippbe",
     source=f"{_THESIS}, section 6.1 and figure 19",

@@ -1,7 +1,14 @@
 """Parallel garbage collection: the planes of a die collect blocks of the same number together."""
 
-from ssdgym.engine.core.records import MAX_PAIRS
-from ssdgym.policy import legal_set, most_invalid_block, siblings_of, victim_policy, whole_block, whole_mask
+from ssdgym.policy import (
+    MAX_PAIRS,
+    choose_block,
+    legal_set,
+    most_invalid_block,
+    siblings_of,
+    victim_policy,
+    whole_mask,
+)
 
 
 @victim_policy(
@@ -9,20 +16,20 @@ from ssdgym.policy import legal_set, most_invalid_block, siblings_of, victim_pol
     source="Shahidi et al., SC 2016; as compared with in IPPBE, section 3.1",
     multi_plane="strict",
 )
-def parallel_gc(dev, plane, parameters, choice):
+def parallel_gc(view, plane, parameters, choice):
     """Choose the block with most invalid pages and the blocks of the same number of its siblings.
 
     The siblings come in rising order; each of their blocks is added if the set stays legal with it, however
     many valid pages it has.
     """
-    params = dev.params[0]
-    block = most_invalid_block(dev, plane)
+    params = view.params[0]
+    block = most_invalid_block(view, plane)
     if block < 0:
         return 0
-    count = whole_block(dev, choice, block)
-    for sibling in siblings_of(dev, plane):
+    count = choose_block(view, choice, block)
+    for sibling in siblings_of(view, plane):
         if count < MAX_PAIRS:
             choice[count].block = block + (sibling - plane) * params.blocks
-            choice[count].mask = whole_mask(dev)
-            count += legal_set(dev, plane, choice, count + 1)
+            choice[count].mask = whole_mask(view)
+            count += legal_set(view, plane, choice, count + 1)
     return count

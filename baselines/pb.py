@@ -9,10 +9,10 @@ from ssdgym.policy import choose_best_set, victim_policy
     erase_unit="sub_block_set",
     isolation="hardware",
 )
-def pb(dev, plane, parameters, choice):
+def pb(view, plane, parameters, choice):
     """Choose the best set of the plane: of one block, the sub-blocks with most invalid pages.
 
     As many as give the highest recycle benefit. If they are not legal because they gain no pages, choose the
     whole block with most invalid pages.
     """
-    return choose_best_set(dev, plane, choice)
+    return choose_best_set(view, plane, choice)

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from functools import wraps
 from importlib import import_module
+from operator import attrgetter
 from typing import Any, ParamSpec, TypeVar
 
 Parameters = ParamSpec("Parameters")
@@ -44,12 +45,15 @@ def old_arguments(**new_names: str) -> Callable[[Callable[Parameters, Result]], 
     return decorate
 
 
-def old_names(module: str, new_names: Mapping[str, str]) -> Callable[[str], Any]:
+def old_names(
+    module: str, new_names: Mapping[str, str], old_objects: Mapping[str, str] | None = None
+) -> Callable[[str], Any]:
     """Return a `__getattr__` that serves the old names of a module.
 
     Args:
         module: dotted name of the module that had the old names.
         new_names: for each old name the full dotted path of the new one.
+        old_objects: full dotted paths of objects to serve in place of new ones that are used differently.
 
     Returns:
         The function to assign to `__getattr__` in the module.
@@ -60,7 +64,27 @@ def old_names(module: str, new_names: Mapping[str, str]) -> Callable[[str], Any]
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         new = new_names[name]
         warn_renamed(f"{module}.{name}", new)
-        home, _, attribute = new.rpartition(".")
+        home, _, attribute = (old_objects or {}).get(name, new).rpartition(".")
         return getattr(import_module(home), attribute)
+
+    return __getattr__
+
+
+def old_attributes(owner: str, new_names: Mapping[str, str]) -> Callable[[Any, str], Any]:
+    """Return a `__getattr__` that serves the old names of a class's attributes.
+
+    Args:
+        owner: name of the class, for the warning.
+        new_names: for each old name the new one, dotted where an attribute has moved into another.
+
+    Returns:
+        The function to assign to `__getattr__` in the class.
+    """
+
+    def __getattr__(self: Any, name: str) -> Any:
+        if name not in new_names:
+            raise AttributeError(f"{owner!r} object has no attribute {name!r}")
+        warn_renamed(f"{owner}.{name}", f"{owner}.{new_names[name]}")
+        return attrgetter(new_names[name])(self)
 
     return __getattr__

@@ -23,7 +23,6 @@ from ssdgym.cli.options import (
     recorded_options,
     with_tenants,
 )
-from ssdgym.config.placements import Placement
 from ssdgym.config.preconditioning import Preconditioning
 from ssdgym.errors import SsdgymError
 
@@ -70,7 +69,7 @@ def run(
     requests: Annotated[int | None, typer.Option(min=1, help="Stop after so many requests.")] = None,
     host_pages: Annotated[int | None, typer.Option(min=1, help="Stop after so many host pages.")] = None,
     placement: Annotated[
-        Placement | None,
+        str | None,
         typer.Option(help="Where host and GC writes go. Default: as the policy or else the device says."),
     ] = None,
     allocation: Annotated[

@@ -10,7 +10,6 @@ from pydantic import Field, PositiveInt, model_validator
 from ssdgym.config.ftl import AnyFtl, FtlConfig, GcConfig, HotnessConfig, PageFtl
 from ssdgym.config.geometry import MAX_PAGES, EnergyConfig, GeometryConfig, TimingConfig
 from ssdgym.config.loading import Config, Source, load_config
-from ssdgym.config.placements import Placement
 from ssdgym.deprecation import warn_renamed
 from ssdgym.errors import SsdgymError
 
@@ -24,7 +23,6 @@ __all__ = [
     "GeometryConfig",
     "HotnessConfig",
     "PageFtl",
-    "Placement",
     "TimingConfig",
     "load_device",
     "with_ftl",

@@ -13,9 +13,12 @@ from pydantic_core import CoreSchema, core_schema
 
 from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
 from ssdgym.config.loading import Config
-from ssdgym.config.placements import STREAMS, SUB_BLOCK_PLACEMENTS, Placement
 from ssdgym.errors import SsdgymError
 
+#: Write streams of a plane for the placements that the engine has code for and that put pages in streams.
+STREAMS = {"single": 1, "sep_gc": 2, "hot_cold": 2}
+#: Placements of the engine that scatter pages to sub-blocks that would be erased next.
+SUB_BLOCK_PLACEMENTS = ("hot_to_victims", "hotness_groups")
 #: A counter of the hotness table has 4 bits.
 MAX_DEGREE = 15
 
@@ -216,12 +219,10 @@ class PageFtl(FtlConfig):
     """An FTL that maps every page by itself."""
 
     mapping: Literal["page"] = "page"
-    placement: Placement = Field(
+    placement: str = Field(
         "sep_gc",
-        description="single: one write stream; sep_gc: relocated pages in a stream of their own; "
-        "hot_cold: hot pages, the host's and relocated ones, in a stream of their own; hot_to_victims: hot "
-        "host pages to the sub-blocks that would be erased next; hotness_groups: hot pages to blocks of the "
-        "group of their hotness",
+        min_length=1,
+        description="where pages are written: a placement by name, with its parameters",
     )
     hotness: HotnessConfig = HotnessConfig()
     # Shin, Electronics Letters 2018.

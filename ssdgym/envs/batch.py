@@ -14,7 +14,7 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED
-from ssdgym.engine.decisions import ERASE
+from ssdgym.engine.decisions import ERASE, no_rules
 from ssdgym.engine.entries import (
     Input,
     Question,
@@ -79,9 +79,9 @@ class Batch:
     def _locate(self) -> None:
         """Look up the machine code, which is elsewhere in every process."""
         self._question = Question(
-            rules=self._proposers[0].rules,
+            rules=no_rules(),
             external=1 << ERASE,
-            proposers=np.stack([policy.rules[ERASE] for policy in self._proposers]),
+            proposers=np.stack([policy.victim.record for policy in self._proposers]),
             every=self._list_all,
             most_blocks=self._most_blocks,
             pairs=new_choice(),

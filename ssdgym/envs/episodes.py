@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, with_ftl
+from ssdgym.config.device import DeviceConfig, FtlConfig
 from ssdgym.engine.core.family import State
 from ssdgym.envs.batch import CHUNK, Batch
 from ssdgym.envs.rewards import Reward
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import Policy, get_policy
-from ssdgym.policy.names import parse_policy
+from ssdgym.policy import Policy, device_for, get_policy
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.simulator import is_whole
 from ssdgym.simulator.snapshot import copy_device
@@ -63,7 +62,7 @@ class Episodes:
         self.options = options
         sources = options.device if isinstance(options.device, (list, tuple)) else [options.device]
         _check_counts(sources, count)
-        pool = [with_ftl(load_device(source), options.ftl) for source in sources]
+        pool = [device_for(source, options.ftl) for source in sources]
         self.devices = [pool[i % len(pool)] for i in range(count)]
         several = isinstance(options.workload, (list, tuple))
         self.workloads = [load_workload(w) for w in (options.workload if several else [options.workload])]
@@ -287,7 +286,7 @@ def _check_proposers(policies: list[Policy], devices: list[DeviceConfig]) -> Non
     """Refuse a proposer whose sets the device cannot erase, or that counts on another placement."""
     for policy in policies:
         for device in devices:
-            wanted = policy.device(device)
+            wanted = policy.adapt(device)
             for field, has, asks in (
                 ("erase_unit", device.erase_unit, wanted.erase_unit),
                 ("multi_plane", device.multi_plane, wanted.multi_plane),
@@ -307,8 +306,7 @@ def _check_proposers(policies: list[Policy], devices: list[DeviceConfig]) -> Non
 
 def _proposer_instead(policy: Policy, device: DeviceConfig) -> str:
     """The policy's rule alone, where that takes the device as it is."""
-    written = parse_policy(policy.composition)
-    rule = get_policy(written.name).with_parameters(written.parameters)
+    rule = Policy(policy.victim)
     fits = rule.erase_unit in (None, device.erase_unit) and rule.multi_plane in (None, device.multi_plane)
     return rule.label if fits else "another proposer"
 

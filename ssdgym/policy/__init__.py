@@ -1,72 +1,101 @@
 """Policies: what one is, how it is registered, how it is looked up.
 
-A policy is a victim rule and, where its name says so, a placement: ``greedy`` leaves the device's placement
-as it is, ``gsm+hotness_groups`` brings its own. A victim rule is one decorated function. Written in the
-subset of Python that numba compiles it runs inside the engine at full speed; with ``compiled=False`` it is
-plain Python, called at every decision::
+A policy is a victim rule and, where its name says so, a placement: `greedy` leaves the device's placement as
+it is, `gsm+hotness_groups` brings its own. A victim rule is one decorated function. Written in the subset of
+Python that numba compiles it runs inside the engine at full speed; with `compiled=False` it is plain Python,
+called at every decision::
 
-    from ssdgym.policy import victim_policy, whole_block, eligible, blocks_of
+    from ssdgym.policy import victim_policy, choose_block, eligible, blocks_of
 
     @victim_policy("youngest", source="an example")
-    def youngest(dev, plane, parameters, choice):
+    def youngest(view, plane, parameters, choice):
         best, best_time = -1, -1
-        for block in blocks_of(dev, plane):
-            if eligible(dev, block) and dev.block[block].closed_at > best_time:
-                best, best_time = block, dev.block[block].closed_at
-        return whole_block(dev, choice, best)
+        for block in blocks_of(view, plane):
+            if eligible(view, block) and view.block[block].closed_at > best_time:
+                best, best_time = block, view.block[block].closed_at
+        return choose_block(view, choice, best)
 
 A composition can have a name of its own::
 
-    named_policy("tidy", "youngest+sep_gc", source="an example")
+    policy_alias("tidy", "youngest+sep_gc", source="an example")
 
-Packages of policies are found by the entry point group ``ssdgym.policies``.
+Packages of policies are found by the entry point group `ssdgym.policies`. All that a rule needs is in this
+module.
 """
 
+from ssdgym.deprecation import old_names
 from ssdgym.engine.blocks.lists import most_invalid_block, next_by_invalid
 from ssdgym.engine.core.kernel import kernel
-from ssdgym.engine.core.rng import POLICY_STREAM
+from ssdgym.engine.core.records import (
+    MAX_PAIRS,
+    RELAXED,
+    SINGLE_PLANE,
+    STRICT,
+    SUB_BLOCK_RUN,
+    SUB_BLOCK_SET,
+    WHOLE_BLOCK,
+)
+from ssdgym.engine.core.rng import DRAWS_PER_CHOICE, POLICY_STREAM
+from ssdgym.engine.decisions import MAX_PARAMETERS
 from ssdgym.engine.erase.legality import legal_set
 from ssdgym.engine.erase.victims import (
     blocks_of,
     choose_best_set,
+    choose_block,
     eligible,
     random_eligible,
     siblings_of,
-    whole_block,
     whole_mask,
 )
-from ssdgym.policy.names import PLACEMENTS
-from ssdgym.policy.policy import MAX_PARAMETERS, Policy, new_choice
-from ssdgym.policy.registry import (
-    ENTRY_POINT_GROUP,
-    available_policies,
-    device_for,
-    get_policy,
-    named_policy,
-    victim_policy,
-)
+from ssdgym.policy.lookup import available_placements, available_policies, device_for, get_policy, rules_for
+from ssdgym.policy.policy import Policy
+from ssdgym.policy.registry import ENTRY_POINT_GROUP, built_in_placement, policy_alias, victim_policy
+from ssdgym.policy.rules import PlacementRule, VictimRule, new_choice
 
 __all__ = [
+    "DRAWS_PER_CHOICE",
     "ENTRY_POINT_GROUP",
+    "MAX_PAIRS",
     "MAX_PARAMETERS",
-    "PLACEMENTS",
     "POLICY_STREAM",
+    "RELAXED",
+    "SINGLE_PLANE",
+    "STRICT",
+    "SUB_BLOCK_RUN",
+    "SUB_BLOCK_SET",
+    "WHOLE_BLOCK",
+    "PlacementRule",
     "Policy",
+    "VictimRule",
+    "available_placements",
     "available_policies",
     "blocks_of",
+    "built_in_placement",
     "choose_best_set",
+    "choose_block",
     "device_for",
     "eligible",
     "get_policy",
     "kernel",
     "legal_set",
     "most_invalid_block",
-    "named_policy",
     "new_choice",
     "next_by_invalid",
+    "policy_alias",
     "random_eligible",
+    "rules_for",
     "siblings_of",
     "victim_policy",
-    "whole_block",
     "whole_mask",
 ]
+
+__getattr__ = old_names(
+    __name__,
+    {
+        "fullest_block": "ssdgym.policy.most_invalid_block",
+        "named_policy": "ssdgym.policy.policy_alias",
+        "next_fullest": "ssdgym.policy.next_by_invalid",
+        "whole_block": "ssdgym.policy.choose_block",
+    },
+    {name: f"ssdgym.policy.old_helpers.{name}" for name in ("fullest_block", "next_fullest")},
+)

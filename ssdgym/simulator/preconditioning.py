@@ -202,11 +202,11 @@ def cache_key(sim: Simulator, workload: WorkloadConfig | None, seed: int, settin
 def _sources_hash(policy: str) -> str:
     """Hash the code that makes the steady state: engine, workloads, this module and its policy."""
     package = Path(__file__).parents[1]
-    code = get_policy(policy).function.__code__
     sources = [Path(__file__), *package.glob("workloads/**/*.py"), *package.glob("config/*.py")]
     digest = hashlib.sha256(engine_hash().encode())
-    for source in [*sorted(sources), Path(code.co_filename)]:
-        digest.update(source.read_bytes() if source.is_file() else code.co_code)
+    for source in sorted(sources):
+        digest.update(source.read_bytes())
+    digest.update(get_policy(policy).source_digest().encode())
     return digest.hexdigest()
 
 

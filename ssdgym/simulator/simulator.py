@@ -16,11 +16,11 @@ from ssdgym.deprecation import old_arguments, warn_renamed
 from ssdgym.engine.core import status as codes
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS, PARAMS
-from ssdgym.engine.decisions import ERASE, no_rules
+from ssdgym.engine.decisions import ERASE
 from ssdgym.engine.entries import advance, apply
 from ssdgym.engine.page.view import view_arrays
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import Policy, device_for, get_policy, new_choice
+from ssdgym.policy import Policy, device_for, get_policy, new_choice, rules_for
 from ssdgym.requests import FLUSH, REQUEST, WRITE
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.metrics import metrics_of
@@ -76,7 +76,7 @@ class Simulator:
         ftl: another :class:`FtlConfig`, or a mapping of the fields to change (``{"placement": "single"}``).
         policy: by name (``"greedy"``, ``"d_choices(d=5)"``, ``"gsm+hotness_groups"``) or as
             :class:`~ssdgym.policy.Policy`; its placement and, where its rule needs another, its erase unit
-            become those of ``self.device`` (:meth:`ssdgym.policy.Policy.device`). ``None`` leaves every
+            become those of ``self.device`` (:meth:`ssdgym.policy.Policy.adapt`). ``None`` leaves every
             decision to the caller (:meth:`advance`, :meth:`apply`).
         seed: of the device's own randomness (random policies, proposals).
         recording: how many latencies are kept exactly.
@@ -223,7 +223,7 @@ class Simulator:
         """
         self._require_new("precondition")
         settings = settings or Preconditioning()
-        if get_policy(settings.policy).device(self.device) != self.device:
+        if get_policy(settings.policy).adapt(self.device) != self.device:
             raise SsdgymError(
                 f"device {self.device.name} cannot be preconditioned under {settings.policy}, which would "
                 "run it another way; precondition it under a policy that takes it as it is, such as greedy."
@@ -287,7 +287,7 @@ class Simulator:
     def _decide_in_python(self, policy: Policy) -> None:
         plane = int(self.state.control["decision_plane"][0, 0])
         choice = self._choice.view(np.recarray)
-        pairs = policy.function(view_arrays(self.state, 0), plane, policy.vector, choice)
+        pairs = policy.victim.function(view_arrays(self.state, 0), plane, policy.victim.vector, choice)
         if not isinstance(pairs, (int, np.integer)) or not 1 <= pairs <= MAX_PAIRS:
             self._fail(codes.NO_VICTIM)
         self._apply(self._choice, int(pairs))
@@ -322,7 +322,7 @@ class Simulator:
         Returns ``INPUT_ENDED``, ``HORIZON`` or ``ERASE_DECISION`` of :mod:`ssdgym.engine.core.status`. With
         ``last`` false more input is to follow, and the device stops the moment the input ends.
         """
-        inside = self.policy is not None and self.policy.compiled
+        inside = self.policy is not None and self.policy.victim.compiled
         external = 0 if inside else 1 << ERASE
         kind = advance(self.state, 0, self._input, last, self._rules, external, self._choice)
         if kind < 0:
@@ -359,7 +359,7 @@ class Simulator:
 
     @property
     def _rules(self) -> np.ndarray:
-        return no_rules() if self.policy is None else self.policy.rules
+        return rules_for(self.device, self.policy)
 
     def _apply(self, choice: np.ndarray, pairs: int) -> None:
         status = apply(self.state, 0, self._rules, choice, pairs)

@@ -78,7 +78,7 @@ class Plane:
 def decisions(policy: str, gc: dict[str, Any], seed: int) -> Iterator[tuple[Plane, Choice]]:
     """The decisions of a run, each with the plane as it was."""
     config = device(GEOMETRY, {"placement": "single", "gc": gc}, over_provisioning=1.5)
-    rule = get_policy(policy)
+    rule = get_policy(policy).victim
     sim = Simulator(device_for(config, None, policy), policy=None, recording=Recording(1, 1))
     # Whole extents are written, so that sub-blocks next to each other become invalid together.
     requests = random_writes(1000, sim.logical_pages - 16, seed)

@@ -179,7 +179,7 @@ class Planes:
         return chosen
 
     def expected(self, policy: str, ends: Counter[str]) -> list[Pair]:
-        rule = get_policy(policy)
+        rule = get_policy(policy).victim
         if rule.name == "parallel_gc":
             return self.parallel_gc()
         return self.ippbe(int(rule.parameters["limit"]), float(rule.parameters["tau"]), ends)
@@ -187,7 +187,7 @@ class Planes:
 
 def pick(sim: Simulator, policy: str, plane: int) -> list[Pair]:
     """What a policy chooses."""
-    rule, choice = get_policy(policy), new_choice().view(np.recarray)
+    rule, choice = get_policy(policy).victim, new_choice().view(np.recarray)
     count = int(rule.function(view_arrays(sim.state, 0), plane, rule.vector, choice))
     pairs = [(int(pair["block"]), int(pair["mask"])) for pair in choice[:count]]
     return [(block, tuple(s for s in range(S) if mask >> s & 1)) for block, mask in pairs]
@@ -347,10 +347,10 @@ def test_named__asks_the_device_for_what_it_erases(name: str, unit: Any, multi_p
     policy = get_policy(name)
     assert (policy.erase_unit, policy.multi_plane, policy.placement) == (unit, multi_plane, None)
     plain, of_other_kind = config(BARRIER), config(BARRIER, erase_unit="sub_block_run", multi_plane="strict")
-    assert policy.device(plain).erase_unit == (unit or "block")
-    assert policy.device(plain).multi_plane == (multi_plane or "none")
-    assert policy.device(of_other_kind).erase_unit == (unit or "sub_block_run")
-    assert policy.device(of_other_kind).multi_plane == (multi_plane or "strict")
+    assert policy.adapt(plain).erase_unit == (unit or "block")
+    assert policy.adapt(plain).multi_plane == (multi_plane or "none")
+    assert policy.adapt(of_other_kind).erase_unit == (unit or "sub_block_run")
+    assert policy.adapt(of_other_kind).multi_plane == (multi_plane or "strict")
 
 
 @pytest.mark.parametrize(

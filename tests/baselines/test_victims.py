@@ -76,7 +76,7 @@ RULES = {
 
 def picks(policy: str, seed: int = 0) -> list[tuple[Plane, int]]:
     """The decisions of a run, each with the plane as it was."""
-    chosen = get_policy(policy)
+    chosen = get_policy(policy).victim
     config = full_device({"planes_per_die": 2, "sub_blocks_per_block": 2})
     sim = Simulator(config, policy=None, seed=seed, recording=Recording(1, 1))
     sim.feed(mixed_requests(900, sim.logical_pages))

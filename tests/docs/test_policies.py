@@ -10,5 +10,5 @@ PAGE = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
 
 def test_page__names_every_composition() -> None:
     for name, policy in available_policies().items():
-        if policy.stands_for:
-            assert f"| `{name}` | `{policy.stands_for}` |" in PAGE
+        if policy.alias_of:
+            assert f"| `{name}` | `{policy.alias_of}` |" in PAGE

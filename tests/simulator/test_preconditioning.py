@@ -21,7 +21,7 @@ from tests.engine.devices import device, differences, full_device, mixed_request
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No preconditioned device yet; policies are compiled beforehand, into the usual folder."""
     for name in ("greedy", "fifo", "random"):
-        assert get_policy(name).address
+        assert get_policy(name).victim.address
     monkeypatch.setenv("SSDGYM_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from ssdgym.engine.core.status import ERASE_DECISION, HORIZON, INPUT_ENDED
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import Policy, get_policy
+from ssdgym.policy import Policy, VictimRule, get_policy
 from ssdgym.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Simulator
 from tests.engine.devices import (
@@ -228,7 +229,7 @@ def test_advance__what_it_returns() -> None:
 @pytest.mark.parametrize("policy", POLICIES)
 def test_policy__plain_python__does_what_its_compiled_twin_does(policy: str, timing: str) -> None:
     compiled = get_policy(policy)
-    plain = Policy(compiled.name, compiled.function, "twin", compiled=False, parameters=compiled.parameters)
+    plain = Policy(replace(compiled.victim, compiled=False))
     config = full_device({"sub_blocks_per_block": 2}, {"timing": timing})
     requests = mixed_requests(500, config.logical_pages)
     twins = [Simulator(config, policy=p, seed=3) for p in (compiled, plain)]
@@ -239,7 +240,7 @@ def test_policy__plain_python__does_what_its_compiled_twin_does(policy: str, tim
 
 
 def test_policy__names_no_victim__is_an_error() -> None:
-    lazy = Policy("lazy", lambda *_: 0, "a test", compiled=False)
+    lazy = Policy(VictimRule("lazy", lambda *_: 0, "a test", compiled=False))
     with pytest.raises(SsdgymError) as caught:
         Simulator(device(), policy=lazy).run(random_writes(900, device().logical_pages))
     assert "needs a victim, and the policy lazy named no erase set" in sentence(caught)

@@ -8,14 +8,14 @@ from ssdgym.engine.blocks.lists import most_invalid_block
 from ssdgym.engine.core.bits import full_mask, remainder
 from ssdgym.engine.core.kernel import helper, kernel, shared
 from ssdgym.engine.core.records import INDEXED
-from ssdgym.engine.core.rng import below, draw
+from ssdgym.engine.core.rng import DRAWS_PER_CHOICE, below, draw
 from ssdgym.engine.erase.legality import legal_set
 from ssdgym.engine.speedupgc.best_sets import best_of_plane
 from ssdgym.engine.speedupgc.groups import best_of_groups
 
 
 @helper
-def whole_block(dev, choice, block):
+def choose_block(dev, choice, block):
     """Choose a whole block (or nothing, for block -1); returns what a policy has to return."""
     if block < 0:
         return 0
@@ -55,15 +55,15 @@ def eligible(dev, block):
 
 @helper
 def random_eligible(dev, plane, stream, first_draw):
-    """A uniformly random eligible block of a plane, from 65 draws of a stream; -1 if there is none."""
+    """A uniformly random eligible block of a plane, from `DRAWS_PER_CHOICE` draws; -1 if there is none."""
     params = dev.params[0]
     decision = dev.control[0].rounds
     first = plane * params.blocks
-    for k in range(64):
+    for k in range(DRAWS_PER_CHOICE - 1):
         block = first + below(draw(params.seed, stream, decision, first_draw + k), params.blocks)
         if eligible(dev, block):
             return block
-    start = below(draw(params.seed, stream, decision, first_draw + 64), params.blocks)
+    start = below(draw(params.seed, stream, decision, first_draw + DRAWS_PER_CHOICE - 1), params.blocks)
     for k in range(params.blocks):
         block = first + (start + k) % params.blocks
         if eligible(dev, block):
@@ -89,4 +89,4 @@ def choose_best_set(dev, plane, choice):
         choice[0].mask = dev.best[block].mask
         if legal_set(dev, plane, choice, 1):
             return 1
-    return whole_block(dev, choice, most_invalid_block(dev, plane))
+    return choose_block(dev, choice, most_invalid_block(dev, plane))

@@ -188,11 +188,7 @@ def _code_hash(policy: str | None) -> str:
     folders = ("workloads", "simulator")
     if policy is None:
         return _sources_hash((*folders, "envs", "agents"))
-    code = get_policy(policy).function.__code__
-    source = Path(code.co_filename)
-    # A policy typed into a notebook or a prompt has no file.
-    own = file_hash(source) if source.is_file() else hashlib.sha256(code.co_code).hexdigest()
-    return f"{_sources_hash(folders)}-{own}"
+    return f"{_sources_hash(folders)}-{get_policy(policy).source_digest()}"
 
 
 @cache

@@ -14,14 +14,14 @@ import pytest
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import (
     MAX_PARAMETERS,
-    Policy,
+    VictimRule,
     available_policies,
     blocks_of,
+    choose_block,
     eligible,
     get_policy,
     registry,
     victim_policy,
-    whole_block,
 )
 from ssdgym.simulator import Simulator
 from tests.engine.devices import differences, full_device, random_writes
@@ -50,14 +50,6 @@ NAMED = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test registers is forgotten after it."""
-    available_policies()
-    for table in ("_RULES", "_NAMED"):
-        monkeypatch.setattr(registry, table, dict(getattr(registry, table)))
-
-
 def message(spec: Any) -> str:
     with pytest.raises(SsdgymError) as caught:
         get_policy(spec)
@@ -69,12 +61,14 @@ def message(spec: Any) -> str:
 def test_bundled__all_with_source_and_documentation() -> None:
     policies = available_policies().values()
     # Other tests of this process may have registered policies of their own.
-    bundled = [policy for policy in policies if policy.function.__module__.startswith("ssdgym.baselines.")]
+    bundled = [
+        policy for policy in policies if policy.victim.function.__module__.startswith("ssdgym.baselines.")
+    ]
     assert [policy.name for policy in bundled] == sorted(BUNDLED + NAMED)
     for policy in bundled:
-        assert policy.compiled
+        assert policy.victim.compiled
         assert policy.source
-        assert policy.function.__doc__
+        assert policy.victim.function.__doc__
 
 
 @pytest.mark.parametrize(
@@ -95,7 +89,8 @@ def test_bundled__all_with_source_and_documentation() -> None:
 def test_get__name_and_parameters(spec: str, name: str, parameters: dict[str, float]) -> None:
     policy = get_policy(spec)
     assert (policy.name, dict(policy.parameters)) == (name, parameters)
-    assert policy.vector.tolist() == [*parameters.values(), *[0.0] * (MAX_PARAMETERS - len(parameters))]
+    padding = [0.0] * (MAX_PARAMETERS - len(parameters))
+    assert policy.victim.vector.tolist() == [*parameters.values(), *padding]
 
 
 def test_get__a_policy__is_itself() -> None:
@@ -137,7 +132,7 @@ def test_label_and_pickle__give_the_same_policy(spec: str) -> None:
     policy = get_policy(spec)
     for copied in (get_policy(policy.label), pickle.loads(pickle.dumps(policy))):
         assert copied == policy
-        np.testing.assert_array_equal(copied.vector, policy.vector)
+        np.testing.assert_array_equal(copied.victim.vector, policy.victim.vector)
 
 
 def test_label__reads_as_it_is_written() -> None:
@@ -149,13 +144,13 @@ def test_label__reads_as_it_is_written() -> None:
 # -- policies of others --------------------------------------------------------------------------------------
 
 
-def last_block(dev, plane, parameters, choice):
+def last_block(view, plane, parameters, choice):
     """The eligible block with the highest number, from ``skip`` down."""
     best = -1
-    for block in blocks_of(dev, plane):
-        if eligible(dev, block) and block >= parameters[0]:
+    for block in blocks_of(view, plane):
+        if eligible(view, block) and block >= parameters[0]:
             best = block
-    return whole_block(dev, choice, best)
+    return choose_block(view, choice, best)
 
 
 @pytest.mark.parametrize("timing", ["none", "event"])
@@ -180,10 +175,10 @@ def test_decorator__returns_the_function_unchanged() -> None:
 
 def test_plain_python_policy__has_no_compiled_code() -> None:
     with pytest.raises(SsdgymError, match="policy plain is plain Python and cannot run inside the engine"):
-        _ = Policy("plain", last_block, "a test", compiled=False).address
+        _ = VictimRule("plain", last_block, "a test", compiled=False).address
 
 
-def elsewhere(dev, plane, parameters, choice):
+def elsewhere(view, plane, parameters, choice):
     return 0
 
 
@@ -197,13 +192,14 @@ elsewhere.__module__ = "os"
         ({"name": "9lives"}, last_block, "policy name '9lives' must start with a letter"),
         ({"name": "greedy"}, elsewhere, "policy greedy is registered already by"),
         (
-            {"name": "m", "parameters": dict.fromkeys("abcdefghi", 0)},
+            {"name": "m", "parameters": {f"p{k}": 0 for k in range(65)}},
             last_block,
-            "declares 9 parameters; at most 8",
+            "declares 65 parameters; at most 64",
         ),
-        ({"name": "few", "compiled": False}, lambda dev, plane: 0, "must take the four arguments"),
+        ({"name": "sep_gc"}, last_block, "policy sep_gc is registered already by the engine; choose another"),
+        ({"name": "few", "compiled": False}, lambda view, plane: 0, "must take the four arguments"),
     ],
-    ids=["a space", "a digit first", "taken", "too many parameters", "too few arguments"],
+    ids=["a space", "a digit first", "taken", "too many parameters", "a placement's", "too few arguments"],
 )
 def test_decorator__what_cannot_be_registered__refused(
     arguments: dict[str, Any], function: Any, expected: str
@@ -224,14 +220,14 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 PLUGIN = """
-from ssdgym.policy import blocks_of, eligible, victim_policy, whole_block
+from ssdgym.policy import blocks_of, eligible, victim_policy, choose_block
 
 
 @victim_policy("lowest", source="a plug-in", parameters={"from_block": 0})
-def lowest(dev, plane, parameters, choice):
-    for block in blocks_of(dev, plane):
-        if eligible(dev, block) and block >= parameters[0]:
-            return whole_block(dev, choice, block)
+def lowest(view, plane, parameters, choice):
+    for block in blocks_of(view, plane):
+        if eligible(view, block) and block >= parameters[0]:
+            return choose_block(view, choice, block)
     return 0
 """
 

@@ -10,28 +10,19 @@ import pytest
 from ssdgym.config.device import DeviceConfig, PageFtl, with_ftl
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import (
-    PLACEMENTS,
+    available_placements,
     available_policies,
+    choose_block,
     device_for,
     get_policy,
-    named_policy,
-    registry,
+    policy_alias,
     victim_policy,
-    whole_block,
 )
 from ssdgym.simulator import Simulator
 from tests.engine.devices import device
 
 #: 4 layers of 4 pages in each of 4 sub-blocks; as many blocks as the default groups need.
 LAYERED = {"blocks_per_plane": 80, "pages_per_block": 64, "layers_per_block": 16, "sub_blocks_per_block": 4}
-
-
-@pytest.fixture(autouse=True)
-def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test registers is forgotten after it."""
-    available_policies()
-    for table in ("_RULES", "_NAMED"):
-        monkeypatch.setattr(registry, table, dict(getattr(registry, table)))
 
 
 def layered(placement: str = "single", **fields: Any) -> DeviceConfig:
@@ -50,12 +41,20 @@ def refusal(action: Any, *arguments: Any, **named: Any) -> str:
 # -- names
 
 
+PLACEMENTS = ["hot_cold", "hot_to_victims", "hotness_groups", "sep_gc", "single"]
+
+
+def test_bundled_placements__all_with_their_source() -> None:
+    assert [name for name, rule in available_placements().items() if rule.source] == PLACEMENTS
+
+
 @pytest.mark.parametrize("placement", PLACEMENTS)
 @pytest.mark.parametrize("rule", ["greedy", "gsm", "d_choices(d=3)", "cost_benefit(exponent=1e+2)"])
 def test_composition__any_rule_with_any_placement__keeps_its_label(rule: str, placement: str) -> None:
     policy = get_policy(f" {rule} + {placement} ")
-    assert policy.placement == placement
+    assert policy.placement == available_placements()[placement]
     assert policy.label == f"{get_policy(rule).label}+{placement}" == policy.composition
+    assert get_policy(f"{placement}+{rule}") == policy
     assert policy.parameters == get_policy(rule).parameters
     for copied in (get_policy(policy.label), pickle.loads(pickle.dumps(policy))):
         assert copied == policy
@@ -73,8 +72,8 @@ def test_composition__any_rule_with_any_placement__keeps_its_label(rule: str, pl
 )
 def test_named__stands_for_its_composition_and_keeps_its_name(name: str, rule: str, placement: str) -> None:
     policy = get_policy(name)
-    assert policy.function is get_policy(rule).function
-    assert policy.placement == placement
+    assert policy.victim.function is get_policy(rule).victim.function
+    assert policy.placement == available_placements()[placement]
     assert policy.label == policy.name == name
     assert policy.composition == f"{rule}+{placement}"
     assert "SpeedupGC" in policy.source
@@ -88,10 +87,12 @@ def test_named__stands_for_its_composition_and_keeps_its_name(name: str, rule: s
         ("greedy+sepgc", "policy 'greedy+sepgc': placement sepgc does not exist; did you mean sep_gc?"),
         (
             "gsm+qqq",
-            "placement qqq does not exist; known: single, sep_gc, hot_cold, hot_to_victims, hotness_groups.",
+            "placement qqq does not exist; known: hot_cold, hot_to_victims, hotness_groups, sep_gc, single.",
         ),
         ("gsm+single+single", "policy 'gsm+single+single' names 2 placements; give one."),
-        ("greedy+sep_gc(d=1)", "is not of the form NAME"),
+        ("gsm+greedy+single", "policy 'gsm+greedy+single' names 2 victim rules; give one."),
+        (" sep_gc", "policy ' sep_gc' names no victim rule; add one, as in greedy+sep_gc."),
+        ("greedy+sep_gc(d=1)", "policy sep_gc has no parameter 'd'; it has: none."),
         ("greedy+", "is not of the form NAME"),
         ("+single", "is not of the form NAME"),
         ("gsn+single", "policy gsn does not exist; did you mean gsm?"),
@@ -110,19 +111,19 @@ def test_get__a_composition_that_makes_no_sense__refused(spec: str, expected: st
 
 
 def test_named__by_a_user__with_parameters_and_a_rule_that_comes_later() -> None:
-    named_policy("few", "d_choices(d=3)", source="a test")
+    policy_alias("few", "d_choices(d=3)", source="a test")
     few = get_policy("few")
     assert (few.label, few.composition, few.source) == ("few", "d_choices(d=3)", "a test")
-    assert few.vector[0] == 3
+    assert few.victim.vector[0] == 3
     placed = get_policy("few+sep_gc")
     assert (placed.label, placed.composition) == ("few+sep_gc", "d_choices(d=3)+sep_gc")
     assert pickle.loads(pickle.dumps(placed)) == placed
 
-    named_policy("early", "mine+sep_gc", source="a test")
+    policy_alias("early", "mine+sep_gc", source="a test")
     expected = "policy early stands for mine+sep_gc, and there is no victim rule mine; "
     assert expected in refusal(get_policy, "early")
-    victim_policy("mine", source="a test")(whole_block)
-    assert get_policy("early").function is whole_block
+    victim_policy("mine", source="a test")(choose_block)
+    assert get_policy("early").victim.function is choose_block
 
 
 @pytest.mark.parametrize(
@@ -135,25 +136,29 @@ def test_named__by_a_user__with_parameters_and_a_rule_that_comes_later() -> None
             "policy greedy is registered already; choose another name for fifo+single.",
         ),
         ("speedupgc", "fifo+single", "policy speedupgc is registered already; choose another name"),
-        ("fresh", "fifo+nowhere", "placement nowhere does not exist"),
         ("fresh", "fifo(", "is not of the form NAME"),
     ],
 )
 def test_named__what_cannot_be_registered__refused(name: str, composition: str, expected: str) -> None:
-    assert expected in refusal(named_policy, name, composition, source="a test")
+    assert expected in refusal(policy_alias, name, composition, source="a test")
 
 
 def test_named__a_second_time_the_same__is_no_error() -> None:
     for _ in range(2):
-        named_policy("again", "fifo+single", source="a test")
+        policy_alias("again", "fifo+single", source="a test")
     assert get_policy("again").composition == "fifo+single"
-    rule = refusal(lambda: victim_policy("again", source="a test")(whole_block))
+    rule = refusal(lambda: victim_policy("again", source="a test")(choose_block))
     assert rule == "policy again stands for fifo+single; choose another name."
 
 
 def test_named__for_a_name__refused() -> None:
-    named_policy("other", "speedupgc", source="a test")
+    policy_alias("other", "speedupgc", source="a test")
     assert "there is no victim rule speedupgc" in refusal(get_policy, "other")
+
+
+def test_named__with_a_placement_that_does_not_exist__refused_when_it_is_looked_up() -> None:
+    policy_alias("fresh", "fifo+nowhere", source="a test")
+    assert "placement nowhere does not exist" in refusal(get_policy, "fresh")
 
 
 # -- devices
@@ -197,7 +202,7 @@ def test_device__of_whole_blocks__as_each_policy_runs_it(
 )
 def test_device__isolation_is_kept_where_the_erase_unit_is(policy: str, expected: tuple[str, str]) -> None:
     config = layered(erase_unit="sub_block_run", isolation="none")
-    ran = get_policy(policy).device(config)
+    ran = get_policy(policy).adapt(config)
     assert (ran.erase_unit, ran.isolation) == expected
 
 
@@ -205,25 +210,25 @@ def test_device__isolation_is_kept_where_the_erase_unit_is(policy: str, expected
 def test_device__whose_erases_disturb__keeps_its_isolation_or_is_refused(isolation: str) -> None:
     """Without isolation an erase would spoil the pages beside it, and the run would lose them."""
     fields: dict[str, Any] = {"isolation": isolation, "erase_disturbs": True}
-    text = refusal(get_policy("ippbe_subblock").device, layered(erase_unit="sub_block_run", **fields))
+    text = refusal(get_policy("ippbe_subblock").adapt, layered(erase_unit="sub_block_run", **fields))
     assert text == (
         "policy ippbe_subblock erases sub-blocks without isolation, and device small has "
         f"isolation {isolation} because its erases disturb; set its erase_unit to sub_block_set, which keeps "
         "the isolation, or erase_disturbs to false."
     )
     kept = layered(erase_unit="sub_block_set", **fields)
-    assert get_policy("ippbe_subblock").device(kept) is kept
+    assert get_policy("ippbe_subblock").adapt(kept) is kept
     # Whole blocks need no isolation, and other isolation is isolation, too.
     unisolated = [layered(erase_unit="sub_block_run", **fields), layered(erase_disturbs=True)]
-    assert [get_policy("baseline").device(one).isolation for one in unisolated] == ["none", "none"]
-    assert get_policy("pb").device(layered(erase_unit="sub_block_run", **fields)).isolation == "hardware"
+    assert [get_policy("baseline").adapt(one).isolation for one in unisolated] == ["none", "none"]
+    assert get_policy("pb").adapt(layered(erase_unit="sub_block_run", **fields)).isolation == "hardware"
 
 
 def test_device__that_suits_the_policy__is_itself() -> None:
     config = layered(erase_unit="sub_block_run", isolation="software")
-    assert get_policy("gsm").device(config) is config
-    assert get_policy("gsm+single").device(config) is config
-    assert get_policy("greedy").device(config) is config
+    assert get_policy("gsm").adapt(config) is config
+    assert get_policy("gsm+single").adapt(config) is config
+    assert get_policy("greedy").adapt(config) is config
 
 
 @pytest.mark.parametrize(
@@ -276,9 +281,10 @@ def test_ftl_placement__goes_with_the_erase_unit_of_the_policy() -> None:
 def test_ftl_placement__other_than_the_policy_s__refused() -> None:
     text = refusal(Simulator, layered(), policy="speedupgc", ftl={"placement": "sep_gc"})
     assert "has the placement hotness_groups and cannot be given sep_gc, too; leave one of them out" in text
-    assert "device small: field ftl.placement must be 'single'" in refusal(
-        Simulator, layered(), policy="gsm", ftl={"placement": "somewhere"}
-    )
+    for policy in ("gsm", None):
+        assert "device small: ftl.placement somewhere does not exist; known: " in refusal(
+            Simulator, layered(), policy=policy, ftl={"placement": "somewhere"}
+        )
     # A whole FTL is that of a device, which a policy adapts.
     whole = PageFtl(placement="sep_gc", timing="none")
     assert Simulator(layered(), policy="baseline", ftl=whole).device.ftl.placement == "single"

@@ -1,0 +1,137 @@
+"""Look policies up by what they are written as, and prepare devices for them."""
+
+from __future__ import annotations
+
+import copyreg
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, with_ftl
+from ssdgym.config.loading import Source
+from ssdgym.engine.decisions import ERASE, no_rules
+from ssdgym.errors import SsdgymError
+from ssdgym.policy.names import WrittenPart, hint, label_of, parse_policy
+from ssdgym.policy.policy import Policy, with_rules
+from ssdgym.policy.registry import (
+    Alias,
+    placement_rule,
+    registered,
+    registered_policies,
+    registered_rules,
+)
+from ssdgym.policy.rules import PlacementRule, VictimRule
+
+
+def available_policies() -> dict[str, Policy]:
+    """Return all registered policies by name: victim rules, and compositions with a name of their own."""
+    return {name: get_policy(name) for name in registered_policies()}
+
+
+def available_placements() -> dict[str, PlacementRule]:
+    """Return all registered placements by name."""
+    return {name: placement_rule(name, "placement") for name in registered_rules(PlacementRule)}
+
+
+def get_policy(spec: str | Policy) -> Policy:
+    """Return a policy by what it is written as: `greedy`, `d_choices(d=5)`, `greedy+sep_gc`, `speedupgc`.
+
+    The parts may stand in any order: the kinds under which they are registered tell them apart.
+
+    Raises:
+        SsdgymError: there is no such policy, placement or parameter, or a kind of rule is given twice.
+    """
+    if isinstance(spec, Policy):
+        return spec
+    if not isinstance(spec, str):
+        raise SsdgymError(f"policy {spec!r} is neither a name nor a Policy.")
+    victim, placement = _by_kind(spec)
+    rule = registered(victim.name)
+    policy = Policy(rule) if isinstance(rule, VictimRule) else _composed(rule)
+    policy = policy.with_parameters(victim.parameters)
+    return policy if placement is None else policy.with_placement(label_of(*placement))
+
+
+def _by_kind(text: str) -> tuple[WrittenPart, WrittenPart | None]:
+    """Return the part of a policy that is a victim rule or an alias, and its placement if it has one."""
+    parts = parse_policy(text)
+    rules = [registered(part.name) for part in parts]
+    unknown = [part.name for part, rule in zip(parts, rules, strict=True) if rule is None]
+    placements = [part for part, rule in zip(parts, rules, strict=True) if isinstance(rule, PlacementRule)]
+    victims = [part for part, rule in zip(parts, rules, strict=True) if isinstance(rule, (VictimRule, Alias))]
+    if unknown and not victims:
+        raise SsdgymError(f"policy {unknown[0]} does not exist; {hint(unknown[0], registered_policies())}")
+    if unknown:
+        known = registered_rules(PlacementRule)
+        raise SsdgymError(
+            f"policy {text!r}: placement {unknown[0]} does not exist; {hint(unknown[0], known)}"
+        )
+    for kind, given in (("placements", placements), ("victim rules", victims)):
+        if len(given) > 1:
+            raise SsdgymError(f"policy {text!r} names {len(given)} {kind}; give one.")
+    if not victims:
+        raise SsdgymError(f"policy {text!r} names no victim rule; add one, as in greedy+{text.strip()}.")
+    return victims[0], placements[0] if placements else None
+
+
+def _composed(alias: Any) -> Policy:
+    """Return the policy that an alias stands for."""
+    rules = {part.name: registered(part.name) for part in parse_policy(alias.composition)}
+    if not any(isinstance(rule, VictimRule) for rule in rules.values()):
+        missing = next(name for name, rule in rules.items() if not isinstance(rule, PlacementRule))
+        raise SsdgymError(
+            f"policy {alias.name} stands for {alias.composition}, and there is no victim rule {missing}; "
+            f"{hint(missing, registered_rules(VictimRule))}"
+        )
+    return replace(get_policy(alias.composition), alias=alias)
+
+
+def device_for(
+    device: Source | DeviceConfig,
+    ftl: FtlConfig | dict[str, Any] | None = None,
+    policy: str | Policy | None = None,
+) -> DeviceConfig:
+    """Return the device as a policy runs it, with another FTL or some of its fields changed before.
+
+    Args:
+        device: by name, path, mapping or model.
+        ftl: another FTL, or a mapping of the fields to change.
+        policy: by what it is written as; `None` for decisions that are taken outside.
+
+    Raises:
+        SsdgymError: they do not fit each other, or `ftl` and the policy name different placements.
+    """
+    model = load_device(device)
+    chosen = None if policy is None else get_policy(policy)
+    if chosen and isinstance(ftl, dict) and isinstance(ftl.get("placement"), str):
+        # Applied with the policy's erase unit, without which the device may not be able to have it.
+        placement = placement_rule(ftl["placement"], f"device {model.name}: ftl.placement")
+        if placement != chosen.placement:
+            chosen = chosen.with_placement(placement)
+        ftl = {key: value for key, value in ftl.items() if key != "placement"}
+    model = with_ftl(model, ftl)
+    return chosen.adapt(model) if chosen else with_rules(model, None)
+
+
+def rules_for(device: DeviceConfig, policy: Policy | None) -> np.ndarray:
+    """Return who takes which decisions inside the engine; compiles at first use.
+
+    Args:
+        device: as the policy runs it.
+        policy: `None`, or one in plain Python, leaves the choice of victims outside.
+
+    Returns:
+        Shape (kinds,) RULE.
+    """
+    rules = no_rules()
+    if policy is not None and policy.victim.compiled:
+        rules[ERASE] = policy.victim.record
+    return rules
+
+
+def _pickled(policy: Policy) -> tuple[Any, ...]:
+    return get_policy, (policy.label,)
+
+
+copyreg.pickle(Policy, _pickled)

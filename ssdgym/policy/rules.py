@@ -1,0 +1,164 @@
+"""Rules: one function for each kind of decision, with its parameters set and what it needs to run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from typing import Any, ClassVar, Literal, TypeVar
+
+import numpy as np
+
+from ssdgym.engine.core.handle import rule_address
+from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
+from ssdgym.engine.decisions import MAX_PARAMETERS, RULE, SHAPES
+from ssdgym.engine.page.view import VIEW_TYPE
+from ssdgym.errors import SsdgymError
+from ssdgym.policy.names import label_of
+
+EraseUnit = Literal["block", "sub_block_run", "sub_block_set"]
+Isolation = Literal["none", "software", "hardware"]
+MultiPlane = Literal["none", "strict", "relaxed"]
+
+RuleT = TypeVar("RuleT", bound="Rule")
+
+
+def new_choice() -> np.ndarray:
+    """Return scratch for the erase set that a victim rule writes, shape (MAX_PAIRS,) of ERASE_PAIR."""
+    return np.zeros(MAX_PAIRS, ERASE_PAIR)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A function that takes one kind of decision, and its parameters.
+
+    Attributes:
+        name: by which it is looked up; unique over all kinds of rules.
+        function: the rule; `None` for one that is a part of the engine.
+        source: the paper or book it is from.
+        compiled: whether it runs inside the engine.
+        parameters: values by name, in the order in which they are declared.
+        minimum: the smallest values allowed.
+        maximum: the largest values allowed.
+    """
+
+    name: str
+    function: Callable[..., int] | None
+    source: str
+    compiled: bool = True
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    minimum: Mapping[str, float] = field(default_factory=dict)
+    maximum: Mapping[str, float] = field(default_factory=dict)
+
+    #: The decision, by the name that the engine has for the function's shape.
+    decision: ClassVar[str]
+    #: The arguments of the function, as errors name them.
+    arguments: ClassVar[tuple[str, ...]]
+
+    def with_parameters(self: RuleT, given: Mapping[str, float]) -> RuleT:
+        """Return the same rule with other parameters.
+
+        A parameter whose default is a whole number takes whole numbers only.
+
+        Raises:
+            SsdgymError: a name or value is wrong.
+        """
+        changed = {name: self._checked(name, value) for name, value in given.items()}
+        return replace(self, parameters={**self.parameters, **changed})
+
+    def _checked(self, key: str, value: float) -> float:
+        if key not in self.parameters:
+            known = ", ".join(self.parameters) or "none"
+            raise SsdgymError(f"policy {self.name} has no parameter {key!r}; it has: {known}.")
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
+            raise SsdgymError(f"parameter {key} of policy {self.name} must be a number, not {value!r}.")
+        whole = isinstance(self.parameters[key], int)
+        if whole and value != int(value):
+            raise SsdgymError(f"parameter {key} of policy {self.name} must be whole, not {value!r}.")
+        if value < self.minimum.get(key, -np.inf):
+            raise SsdgymError(
+                f"parameter {key} of policy {self.name} must be at least {self.minimum[key]}, not {value:g}."
+            )
+        if value > self.maximum.get(key, np.inf):
+            raise SsdgymError(
+                f"parameter {key} of policy {self.name} must be at most {self.maximum[key]}, not {value:g}."
+            )
+        return int(value) if whole else float(value)
+
+    @property
+    def label(self) -> str:
+        """The name with all parameters, as it is written in a policy."""
+        return label_of(self.name, self.parameters)
+
+    @cached_property
+    def vector(self) -> np.ndarray:
+        """The parameters for the engine, shape (MAX_PARAMETERS,) float64, in order of declaration."""
+        values = np.zeros(MAX_PARAMETERS)
+        values[: len(self.parameters)] = list(self.parameters.values())
+        return values
+
+    @property
+    def address(self) -> int:
+        """Address of the compiled function; compiles at first use."""
+        if not self.compiled:
+            raise SsdgymError(f"policy {self.name} is plain Python and cannot run inside the engine.")
+        assert self.function is not None, "the engine has the code of this rule"
+        try:
+            return _compile(self.function, self.decision, tuple(self.parameters))[0]
+        except ValueError as error:
+            raise SsdgymError(
+                f"policy {self.name} cannot be compiled: {error}; correct it, or register it with "
+                "compiled=False."
+            ) from error
+
+    @property
+    def record(self) -> np.ndarray:
+        """The rule for the engine, shape () RULE; compiles at first use."""
+        record = np.zeros((), RULE)
+        record["choose"] = self.address
+        record["parameters"] = self.vector
+        return record
+
+
+@dataclass(frozen=True)
+class VictimRule(Rule):
+    """A rule that chooses what is erased.
+
+    `function(view, plane, parameters, choice)` looks at one device, writes an erase set of `plane` to
+    `choice` and returns the number of pairs (0: no victim).
+
+    Attributes:
+        erase_unit: what the rule has one erase take; `None`: whole blocks, which every device can.
+        isolation: what keeps such erases from their neighbours, for devices of another erase unit.
+        multi_plane: which planes of a die take part in one erase; `None`: those the device says.
+    """
+
+    function: Callable[..., int]
+    erase_unit: EraseUnit | None = None
+    isolation: Isolation = "none"
+    multi_plane: MultiPlane | None = None
+
+    decision: ClassVar[str] = "erase"
+    arguments: ClassVar[tuple[str, ...]] = ("view", "plane", "parameters", "choice")
+
+
+@dataclass(frozen=True)
+class PlacementRule(Rule):
+    """A rule that chooses where pages are written.
+
+    Attributes:
+        streams: write streams of a plane, each with an open block of its own.
+        relocation_streams: how many of them relocated pages can go to.
+    """
+
+    streams: int = 1
+    relocation_streams: int = 1
+
+    decision: ClassVar[str] = "place"
+    arguments: ClassVar[tuple[str, ...]] = ("view", "plane", "lpn", "source", "parameters")
+
+
+@cache
+def _compile(function: Callable[..., int], shape: str, names: tuple[str, ...]) -> tuple[int, Any]:
+    """Return the address of a rule's machine code, compiled once in a process, and what keeps it alive."""
+    return rule_address(function, SHAPES[shape], VIEW_TYPE, names=names)

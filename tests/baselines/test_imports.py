@@ -1,0 +1,20 @@
+"""A policy is written with `ssdgym.policy` and nothing else of ssdgym."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+BASELINES = Path(__file__).parents[2] / "baselines"
+FILES = sorted(path for path in BASELINES.rglob("*.py") if path.name != "__init__.py")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_policies__import_ssdgym_policy_only(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or "."] if isinstance(node, ast.ImportFrom) else []
+        for name in names:
+            assert name == "ssdgym.policy" or not name.startswith(("ssdgym", ".")), name
