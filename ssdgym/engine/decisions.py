@@ -180,3 +180,32 @@ def block_event(dev, event, plane, block):
     """Call the hooks of what happens to a block: OPENED, CLOSED, COLLECTED or ERASED."""
     if dev.decider.hooks & event:
         _block_event(dev.decider, event, plane, block)
+
+
+class Question(NamedTuple):
+    """What the devices of a batch are asked, and by whom else decisions are taken."""
+
+    rules: Any  # (kinds,) RULE of the decisions that are not taken outside
+    external: Any  # int64: set of the kinds taken outside
+    proposers: Any  # (n,) RULE: victim rules whose picks are always among the candidates
+    every: Any  # bool: list all erase sets at fixed places
+    most_blocks: Any  # int64: most blocks of the sets that fill the table up
+    pairs: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch
+
+
+class Input(NamedTuple):
+    """The requests of a batch."""
+
+    requests: Any  # (n, m) REQUEST
+    counts: Any  # (n,) int64: how many of each device's are there
+    loops: Any  # (2,) int64, of `loop_addresses`
+
+
+class View(NamedTuple):
+    """Where the observation of one device goes; the caller provides the arrays."""
+
+    sets: Any  # (K, MAX_PAIRS) ERASE_PAIR: pairs of a set, then empty masks
+    features: Any  # (K, columns) float32
+    mask: Any  # (K,) int8
+    context: Any  # (columns,) float32
+    proposed: Any  # (proposers,) int32: index of each proposer's pick

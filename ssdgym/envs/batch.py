@@ -14,16 +14,14 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED
-from ssdgym.engine.decisions import ERASE, no_rules
+from ssdgym.engine.decisions import ERASE, Input, Question, View, no_rules
 from ssdgym.engine.entries import (
-    Input,
-    Question,
     first_invalid_action,
     loop_addresses,
     observe_batch,
     step_batch,
 )
-from ssdgym.engine.erase.features import CANDIDATE_COLUMNS, CONTEXT_COLUMNS, View
+from ssdgym.engine.erase.features import CANDIDATE_COLUMNS, CONTEXT_COLUMNS
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, new_choice
 from ssdgym.requests import REQUEST

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ssdgym.engine.blocks.lists import most_invalid_block, next_by_invalid
+from ssdgym.engine.blocks.index import most_invalid_block, next_by_invalid
 from ssdgym.engine.core.kernel import helper
 
 

@@ -33,8 +33,8 @@ from ssdgym.engine.core.records import (
     SUB_BLOCK_SET,
     WHOLE_BLOCK,
 )
-from ssdgym.engine.page.format import format_device
-from ssdgym.engine.page.state import ARRAYS
+from ssdgym.engine.entries import format_device
+from ssdgym.engine.page.family import PAGE
 from ssdgym.engine.time.latency import BINS
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator.tables import table_fields, table_sizes
@@ -208,7 +208,7 @@ def _allocate(devices: Sequence[DeviceConfig], sizes: Sizes) -> State:
     """Zeroed arrays, unless they are more than the machine has memory for."""
     names = ", ".join(dict.fromkeys(device.name for device in devices))
     try:
-        state = ARRAYS.allocate(len(devices), sizes)
+        state = PAGE.arrays.allocate(len(devices), sizes)
     except (MemoryError, ValueError):  # numpy's for more bytes than can be had, or than can be numbered
         raise SsdgymError(f"device {names}: {_too_large(sizes)}.") from None
     needed = sum(array.nbytes for array in state)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
-from ssdgym.engine.page.audit import count_lost
+from ssdgym.engine.entries import count_lost
 from ssdgym.engine.time.latency import bin_middles
 from ssdgym.requests import READ, WRITE
 from ssdgym.simulator.tables import table_bytes

@@ -290,7 +290,8 @@ class Simulator:
         pairs = policy.victim.function(view_arrays(self.state, 0), plane, policy.victim.vector, choice)
         if not isinstance(pairs, (int, np.integer)) or not 1 <= pairs <= MAX_PAIRS:
             self._fail(codes.NO_VICTIM)
-        self._apply(self._choice, int(pairs))
+        self._choice["mask"][int(pairs) :] = 0
+        self._apply(self._choice)
 
     def set_horizon(self, host_pages: int | None) -> None:
         """Stop admission once ``host_pages`` more host pages have been admitted (None: never)."""
@@ -350,19 +351,19 @@ class Simulator:
             self._fail(codes.ILLEGAL_PAIRS)
         choice = np.zeros(MAX_PAIRS, ERASE_PAIR)
         for k, (number, chosen) in enumerate(pairs):
-            if not is_whole(chosen) or not 0 <= chosen <= whole:
+            if not is_whole(chosen) or not 1 <= chosen <= whole:
                 self._fail(codes.ILLEGAL_MASK)
             if not is_whole(number) or not -(2**31) <= number < 2**31:
                 self._fail(codes.ILLEGAL_BLOCK)
             choice[k]["block"], choice[k]["mask"] = number, chosen
-        self._apply(choice, len(pairs))
+        self._apply(choice)
 
     @property
     def _rules(self) -> np.ndarray:
         return rules_for(self.device, self.policy)
 
-    def _apply(self, choice: np.ndarray, pairs: int) -> None:
-        status = apply(self.state, 0, self._rules, choice, pairs)
+    def _apply(self, choice: np.ndarray) -> None:
+        status = apply(self.state, 0, self._rules, choice, 0)
         if status < 0:
             self._fail(status)
 

@@ -14,7 +14,7 @@ from numba.core import config
 from numba.core.cpu import CPUTargetOptions
 
 from ssdgym.engine.core import kernel as door
-from ssdgym.engine.entries import _LOOPS
+from ssdgym.engine.page.family import PAGE
 
 
 def three() -> int:
@@ -24,7 +24,7 @@ def three() -> int:
 def test_kernel__compiled_without_reference_counting() -> None:
     """Passing a device between functions can cost thirty times the work otherwise."""
     assert hasattr(CPUTargetOptions, "_nrt"), f"numba {numba.__version__} has dropped the option _nrt"
-    assert all(loop.targetoptions["_nrt"] is False for loop in _LOOPS)
+    assert all(loop.targetoptions["_nrt"] is False for loop in PAGE.loops)
     assert door.kernel(three)() == 3
 
 

@@ -1,54 +1,24 @@
-"""Flash: programming, invalidating and erasing pages. Wear and reads are counted here, not by policies."""
+"""Blocks of a plane: which pages are written next, and what programs and erases change in them."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.lists import enter_index, join_pool, leave_index, leave_pool, raise_invalid
-from ssdgym.engine.core.bits import has, quotient, remainder
-from ssdgym.engine.core.kernel import inlined, prefetch
-from ssdgym.engine.core.records import HARDWARE, INDEXED, MAX_STREAMS, OPEN, SUB_BLOCK
-from ssdgym.engine.decisions import CLOSED, ERASED, OPENED, block_event
-from ssdgym.engine.flash.sub_blocks import beside
-from ssdgym.engine.speedupgc.groups import ANYTHING, INVALIDATED, reclassify
-
-#: Sub-blocks in a line of memory.
-_PER_LINE = 64 // SUB_BLOCK.itemsize
-
-
-@inlined
-def sub_block_of(params, ppn):
-    """Sub-block of a physical page, numbered through the whole device."""
-    return quotient(ppn, params.pages_per_sub_block)
-
-
-@inlined
-def block_of(params, sub):
-    """Block of a sub-block."""
-    if params.sub_blocks == 1:
-        return sub
-    return quotient(sub, params.sub_blocks)
-
-
-@inlined
-def plane_of(params, ppn):
-    """Plane of a physical page."""
-    return quotient(ppn, np.int64(params.blocks) * params.pages_per_block)
-
-
-@inlined
-def die_of(params, ppn):
-    """Die of a physical page."""
-    return remainder(plane_of(params, ppn), params.dies)
-
-
-@inlined
-def check_page(dev, lpn, ppn):
-    """One read of flash: does the page hold the newest version of the logical page?"""
-    dev.counters[0].flash_reads += 1
-    page = dev.physical[ppn]
-    if page.lpn != lpn or page.version != dev.logical[lpn].version:
-        dev.counters[0].lost_pages += 1
+from ssdgym.engine.blocks.books import ANYTHING, INVALIDATED, LISTED, WITHDRAWN, block_changed
+from ssdgym.engine.blocks.index import (
+    enter_index,
+    join_pool,
+    leave_index,
+    leave_pool,
+    lower_max_invalid,
+    raise_invalid,
+)
+from ssdgym.engine.core.bits import remainder
+from ssdgym.engine.core.kernel import inlined
+from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, OPEN, POOLED
+from ssdgym.engine.decisions import CLOSED, COLLECTED, ERASED, OPENED, block_event
+from ssdgym.engine.flash.addresses import block_of, sub_block_of
+from ssdgym.engine.flash.cells import count_written, erase_cells, invalidate_pages, program_page
 
 
 @inlined
@@ -58,35 +28,15 @@ def count_invalid(dev, ppn, change):
     """
     params = dev.params[0]
     sub = sub_block_of(params, ppn)
-    dev.sub_block[sub].invalid += 1
+    invalidate_pages(dev, sub, 1)
     block = block_of(params, sub)
     record = dev.block[block]
     if record.status & INDEXED:
         raise_invalid(dev, block)
-        reclassify(dev, block, change, sub - block * params.sub_blocks)
+        block_changed(dev, block, change, sub - block * params.sub_blocks)
     else:
         record.invalid += 1
     return block
-
-
-@inlined
-def prefetch_block(dev, block):
-    """What is kept about a block will be needed soon."""
-    params = dev.params[0]
-    prefetch(dev.block, block)
-    prefetch(dev.best, block)
-    base = block * params.sub_blocks
-    for s in range(0, params.sub_blocks, _PER_LINE):
-        prefetch(dev.sub_block, base + s)
-
-
-@inlined
-def prefetch_holder(dev, lpn):
-    """A logical page will be written soon: what is kept about the block that holds it will be needed."""
-    params = dev.params[0]
-    ppn = np.int64(dev.logical[lpn].ppn)
-    if ppn >= 0:
-        prefetch_block(dev, block_of(params, sub_block_of(params, ppn)))
 
 
 @inlined
@@ -204,11 +154,9 @@ def note_program(dev, block, relocated):
 @inlined
 def count_programs(dev, clock, plane, stream, sub, programs):
     """Account for ``programs`` pages just written to the open sub-block of (plane, stream)."""
-    params = dev.params[0]
-    sub_block = dev.sub_block[sub]
-    sub_block.written += programs
+    written = count_written(dev, sub, programs)
     dev.plane[plane].free_pages -= programs
-    if sub_block.written == params.pages_per_sub_block:
+    if written == dev.params[0].pages_per_sub_block:
         dev.open_sub_block[plane * MAX_STREAMS + stream] = _advance_sub_block(dev, clock, sub)
 
 
@@ -221,49 +169,68 @@ def program(dev, plane, stream, lpn, version, relocated):
     if sub < 0:
         return -1
     ppn = sub * params.pages_per_sub_block + dev.sub_block[sub].written
-    page = dev.physical[ppn]
-    page.lpn = lpn
-    page.version = version
+    program_page(dev, ppn, lpn, version)
     note_program(dev, block_of(params, sub), relocated)
     count_programs(dev, control.clock, plane, stream, sub, 1)
     return ppn
 
 
 @inlined
-def _disturb(dev, block, mask):
-    """Spoil every written page of the sub-blocks of ``mask``."""
+def scatter(dev, plane_number, sub, lpn, version, relocated):
+    """Program the next page of a sub-block of a pooled block; returns its number, -1 for no sub-block."""
+    if sub < 0:
+        return np.int64(-1)
     params = dev.params[0]
-    for s in range(params.sub_blocks):
-        if has(mask, s):
-            sub = block * params.sub_blocks + s
-            first = sub * params.pages_per_sub_block
-            for ppn in range(first, first + dev.sub_block[sub].written):
-                dev.physical[ppn].version = -1
+    ppn = sub * params.pages_per_sub_block + dev.sub_block[sub].written
+    program_page(dev, ppn, lpn, version)
+    count_written(dev, sub, 1)
+    block = sub // np.int64(params.sub_blocks)
+    record = dev.block[block]
+    record.written += 1
+    note_program(dev, block, relocated)
+    plane = dev.plane[plane_number]
+    plane.free_pages -= 1
+    plane.pool_pages -= 1
+    if record.status & INDEXED:
+        block_changed(dev, block, LISTED, 0)
+    else:
+        enter_index(dev, block)
+    if record.written == params.pages_per_block:
+        record.closed_at = dev.control[0].clock
+        leave_pool(dev, block)
+    return ppn
+
+
+@inlined
+def vacate(dev, block, sub, pages):
+    """Count pages of a victim's sub-block that have been relocated."""
+    invalidate_pages(dev, sub, pages)
+    dev.block[block].invalid += pages
+
+
+@inlined
+def withdraw_block(dev, block):
+    """Take a block that has become a victim out of index, pool and tables."""
+    leave_index(dev, block)
+    if dev.block[block].status & POOLED:
+        leave_pool(dev, block)
+    block_changed(dev, block, WITHDRAWN, 0)
+    lower_max_invalid(dev, np.int64(dev.block[block].plane))
+    block_event(dev, COLLECTED, np.int64(dev.block[block].plane), block)
 
 
 @inlined
 def erase(dev, block, mask):
-    """Erase the sub-blocks of ``mask``; the block joins the pool, and the index if written pages are left."""
-    params = dev.params[0]
-    if params.disturbs and params.isolation != HARDWARE:
-        _disturb(dev, block, beside(params, mask))
+    """Erase the sub-blocks of `mask`; the block joins the pool, and the index if written pages are left."""
     record = dev.block[block]
     block_event(dev, ERASED, np.int64(record.plane), block)
-    freed = 0
-    for s in range(params.sub_blocks):
-        if has(mask, s):
-            sub_block = dev.sub_block[block * params.sub_blocks + s]
-            freed += sub_block.written
-            record.invalid -= sub_block.invalid
-            sub_block.written = 0
-            sub_block.invalid = 0
-            sub_block.erases += 1
-            dev.counters[0].erased_sub_blocks += 1
-    record.written -= freed
+    written, invalid = erase_cells(dev, block, mask)
+    record.invalid -= invalid
+    record.written -= written
     record.relocated_run = 0
-    dev.plane[record.plane].free_pages += freed
+    dev.plane[record.plane].free_pages += written
     dev.counters[0].erases += 1
     join_pool(dev, block)
     if record.written > 0:
         enter_index(dev, block)
-    reclassify(dev, block, ANYTHING, 0)
+    block_changed(dev, block, ANYTHING, 0)

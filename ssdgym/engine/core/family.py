@@ -8,7 +8,7 @@ share one batch: geometry is data, and the arrays are as long as the largest dev
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -81,3 +81,39 @@ class Arrays:
     def state_type(self) -> Any:
         """numba's type of a batch."""
         return typeof(self.sample())
+
+
+@dataclass(frozen=True)
+class Family:
+    """An FTL family: its arrays, and the parts of the engine that are compiled for it alone.
+
+    Its versions of the verbs (:mod:`ssdgym.engine.verbs`) are added beside them.
+
+    Attributes:
+        name: the value of `ftl.mapping` in a device.
+        arrays: of a batch of its devices.
+        loops: the untimed loop and the one in time: entries called with (state, i, requests, last, rules,
+            external, pairs).
+        view_type: numba's type of what rules see.
+        view_arrays: (state, i, memory, role) -> the same for plain Python.
+        faults: what its audit can find, by number; 0 is none.
+    """
+
+    name: str
+    arrays: Arrays
+    loops: tuple[Any, Any]
+    view_type: Any = None
+    view_arrays: Callable[..., Any] | None = None
+    faults: tuple[str, ...] = ("none",)
+
+    def __post_init__(self) -> None:
+        """Let the entry points find the family by the class of its batches."""
+        _FAMILIES[self.arrays.state] = self
+
+
+_FAMILIES: dict[type, Family] = {}
+
+
+def family_of(state: State) -> Family:
+    """Return the family of a batch."""
+    return _FAMILIES[type(state)]

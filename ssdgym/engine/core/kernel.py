@@ -25,7 +25,7 @@ from llvmlite import ir
 from numba.core import cgutils, config
 from numba.core.cpu import CPUTargetOptions
 from numba.core.errors import NumbaError
-from numba.extending import intrinsic, register_jitable
+from numba.extending import intrinsic, overload, register_jitable
 
 from ssdgym.files import cache_folder
 
@@ -93,6 +93,34 @@ def merged(function: Callable) -> Any:
 def shared(function: Callable) -> Any:
     """Keep ``function`` plain Python for Python, and compile it into the kernels that call it."""
     return register_jitable(**_compiler_options())(function)
+
+
+def verb(stub: Callable) -> Any:
+    """Make a kernel of which every FTL family has a version of its own.
+
+    The class of the first argument (a NamedTuple) says at compile time which version is meant, so that the
+    code of one family never reaches another. Versions are added by `@stub.of(CLASS)`.
+
+    Args:
+        stub: names the verb, its arguments and what it does.
+
+    Returns:
+        The verb, to be called from kernels.
+    """
+    versions: dict[type, Callable] = {}
+
+    @overload(stub, strict=False, jit_options={**_compiler_options(), "forceinline": True})
+    def choose(first, *rest):
+        return versions.get(getattr(first, "instance_class", None))
+
+    def of(cls: type) -> Callable[[Callable], Callable]:
+        def add(version: Callable) -> Callable:
+            return versions.setdefault(cls, getattr(version, "py_func", version))
+
+        return add
+
+    stub.of = of  # type: ignore[attr-defined]
+    return stub
 
 
 def entry(function: Callable) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 #: Most write streams of a plane.
-MAX_STREAMS = 8
+MAX_STREAMS = 16
 #: Most (block, sub-block mask) pairs of one erase set.
 MAX_PAIRS = 8
 
@@ -198,6 +198,8 @@ DIE = np.dtype(
     [
         ("estimate_ns", "i8"),  # when the work queued to it should end
         ("started_ns", "i8"),  # when the present command started
+        ("transfer_ns", "i8"),  # of the present command on the channel
+        ("after_ns", "i8"),  # what it does after that
         ("read_head", "i4"),
         ("read_tail", "i4"),
         ("write_head", "i4"),

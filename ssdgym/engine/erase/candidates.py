@@ -4,8 +4,6 @@ repeats.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from ssdgym.engine.core.bits import full_mask
@@ -20,14 +18,6 @@ from ssdgym.engine.erase.together import fill_up_together
 from ssdgym.engine.erase.victims import random_eligible
 from ssdgym.engine.speedupgc.best_sets import best_set
 from ssdgym.engine.speedupgc.records import set_view
-
-
-class Proposers(NamedTuple):
-    """The policies whose picks are always among the candidates."""
-
-    rules: Any  # (n,) RULE
-    choice: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch
-    most_blocks: Any  # int64: most blocks of the sets that fill the table up
 
 
 @inlined
@@ -48,16 +38,16 @@ def _add_block(dev, sets, count, block, scratch):
 
 
 @inlined
-def propose(dev, plane, proposers, sets, proposed):
+def propose(dev, plane, question, sets, proposed):
     """Begin the table with the legal picks of the policies, equal ones once; returns how many there are.
 
     ``proposed[k]`` is where the pick of policy ``k`` stands (-1: none). Pure: the device stays as it is.
     """
     count = 0
-    choice = proposers.choice
-    for k in range(proposers.rules.shape[0]):
+    choice = question.pairs
+    for k in range(question.proposers.shape[0]):
         proposed[k] = -1
-        pairs = erase_set_by(proposers.rules[k], dev.decider.victim_view, plane, choice)
+        pairs = erase_set_by(question.proposers[k], dev.decider.victim_view, plane, choice)
         if check_erase_set(dev, plane, choice, pairs) == OK:
             after = add_set(sets, count, choice, pairs)
             proposed[k] = count if after > count else position_of(sets, count, choice, pairs)
@@ -94,14 +84,14 @@ def _fill_at_random(dev, plane, sets, count, scratch):
 
 
 @inlined
-def fill_up(dev, plane, sets, count, proposers):
+def fill_up(dev, plane, sets, count, question):
     """Fill the table up behind its first ``count`` sets: half of the places by rank, the rest at random,
     without repeats. Returns how many there are now.
     """
     wanted = count + (sets.shape[0] - count + 1) // 2
-    scratch = proposers.choice
-    if proposers.most_blocks > 1:
-        return fill_up_together(dev, plane, sets, count, wanted, scratch, proposers.most_blocks)
+    scratch = question.pairs
+    if question.most_blocks > 1:
+        return fill_up_together(dev, plane, sets, count, wanted, scratch, question.most_blocks)
     count = _fill_by_rank(dev, plane, sets, count, wanted, scratch)
     return _fill_at_random(dev, plane, sets, count, scratch)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import log2
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,16 +19,6 @@ from ssdgym.engine.flash.sub_blocks import neighbours_of, valid_in
 LOG_SCALE = 16.0
 CANDIDATE_COLUMNS = 12
 CONTEXT_COLUMNS = 9
-
-
-class View(NamedTuple):
-    """Where the observation of one device goes; the caller provides the arrays."""
-
-    sets: Any  # (K, MAX_PAIRS) ERASE_PAIR: pairs of a set, then empty masks
-    features: Any  # (K, CANDIDATE_COLUMNS) float32
-    mask: Any  # (K,) int8
-    context: Any  # (CONTEXT_COLUMNS,) float32
-    proposed: Any  # (proposers,) int32: index of each proposer's pick
 
 
 @inlined
@@ -130,20 +119,20 @@ def _describe_plane(dev, plane_number, context):
 
 
 @inlined
-def observe_plane(dev, plane, every, proposers, view):
+def observe_plane(dev, plane, question, view):
     """Describe the ERASE decision of a plane. Pure: the device stays as it is.
 
-    With ``every`` set the candidates are all erase sets at fixed places, else proposals. Where nothing may be
-    erased (which only an observation after the horizon can meet), candidate 0 stands in, so that the mask is
-    never empty.
+    With `every` set in the question the candidates are all erase sets at fixed places, else proposals. Where
+    nothing may be erased (which only an observation after the horizon can meet), candidate 0 stands in, so
+    that the mask is never empty.
     """
-    count = propose(dev, plane, proposers, view.sets, view.proposed)
-    if every:
+    count = propose(dev, plane, question, view.sets, view.proposed)
+    if question.every:
         _locate_proposed(dev, plane, view)
         _clear_pairs(view.sets, count)
         count = list_all(dev, plane, view.sets)
     else:
-        count = fill_up(dev, plane, view.sets, count, proposers)
+        count = fill_up(dev, plane, view.sets, count, question)
     view.features[:] = np.float32(0.0)
     view.mask[:] = 0
     for k in range(count):

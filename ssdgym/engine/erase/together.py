@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.lists import most_invalid_block, next_by_invalid
+from ssdgym.engine.blocks.index import most_invalid_block, next_by_invalid
 from ssdgym.engine.core.bits import full_mask
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import MAX_PAIRS, WHOLE_BLOCK

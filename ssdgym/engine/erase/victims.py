@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.lists import most_invalid_block
+from ssdgym.engine.blocks.index import most_invalid_block
 from ssdgym.engine.core.bits import full_mask, remainder
 from ssdgym.engine.core.kernel import helper, kernel, shared
 from ssdgym.engine.core.records import INDEXED

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.core.kernel import entry, inlined, kernel
+from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import HOT_TO_VICTIMS, HOTNESS_GROUPS, INDEXED, MAX_STREAMS, OPEN, POOLED
 from ssdgym.engine.page.gc_round import is_victim
-from ssdgym.engine.page.state import device_of
 from ssdgym.engine.speedupgc.audit import check_groups, check_trees
 
 
-@entry
-def count_lost(state, i):
-    """Mapped logical pages whose physical page does not hold their newest version."""
-    dev = device_of(state, i, 0)
+@inlined
+def count_lost_in(dev):
+    """Count mapped logical pages whose physical page does not hold their newest version."""
     params = dev.params[0]
     lost = 0
     for lpn in range(params.logical_pages):
@@ -29,7 +27,7 @@ def count_lost(state, i):
     return lost
 
 
-#: What :func:`first_fault` can find, by its number.
+#: What the audit can find, by its number.
 FAULTS = (
     "none",
     "a sub-block's invalid pages are miscounted",
@@ -201,10 +199,9 @@ def _check_counts(dev, number):
     return 0 if pooled == plane.pool_count else 9
 
 
-@entry
-def first_fault(state, i):
-    """Number of the first invariant (of ``FAULTS``) that device ``i`` breaks, 0 if it breaks none. Slow."""
-    dev = device_of(state, i, 0)
+@inlined
+def first_fault_of(dev):
+    """Return the number of the first invariant (of `FAULTS`) that the device breaks, 0 for none. Slow."""
     params = dev.params[0]
     for plane in range(params.planes):
         for block in range(plane * params.blocks, (plane + 1) * params.blocks):

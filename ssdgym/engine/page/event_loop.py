@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.manager import die_of
 from ssdgym.engine.core.kernel import inlined, merged
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, OUT_OF_TIME, STUCK
+from ssdgym.engine.flash.addresses import die_of
 from ssdgym.engine.page.mapping import host_trim
 from ssdgym.engine.page.scheduler import dispatch, offer_write, queue_read, queue_write, read_ended
 from ssdgym.engine.page.untimed_loop import is_partial

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.lists import join_pool
-from ssdgym.engine.core.kernel import entry, kernel
+from ssdgym.engine.blocks.index import join_pool
+from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import MAX_STREAMS
-from ssdgym.engine.page.state import device_of
 from ssdgym.engine.speedupgc.groups import form_groups
 from ssdgym.engine.speedupgc.records import group_view
 from ssdgym.engine.time.events import NO_EVENT
@@ -57,10 +56,9 @@ def _format_queues(dev):
         dev.event[node] = NO_EVENT
 
 
-@entry
-def format_device(state, i):
-    """Turn device ``i``, zeroed arrays but for its geometry, into an empty device."""
-    dev = device_of(state, i, 0)
+@inlined
+def format_page_device(dev):
+    """Turn zeroed arrays, but for the parameters, into an empty device."""
     params = dev.params[0]
     control = dev.control[0]
     for lpn in range(params.logical_pages):

@@ -10,35 +10,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.lists import leave_index, leave_pool, lower_max_invalid
 from ssdgym.engine.blocks.manager import (
-    block_of,
-    check_page,
     count_programs,
     erase,
     note_relocated,
-    plane_of,
     row_of,
-    sub_block_of,
+    vacate,
+    withdraw_block,
     writable_sub_block,
 )
 from ssdgym.engine.core.bits import has, quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, merged, prefetch
-from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOTNESS_GROUPS, MAX_PAIRS, POOLED
+from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOTNESS_GROUPS, MAX_PAIRS
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import (
-    COLLECTED,
     RELOCATE,
     RELOCATED,
-    block_event,
     is_external,
     page_event,
     status_of,
 )
 from ssdgym.engine.erase.legality import check_erase_set, gc_unfinished
+from ssdgym.engine.flash.addresses import block_of, plane_of, sub_block_of
+from ssdgym.engine.flash.cells import check_page, program_page
 from ssdgym.engine.flash.sub_blocks import neighbours_of, valid_in
 from ssdgym.engine.page.placement import place_relocated, relocated_stream, rule_of_relocated
-from ssdgym.engine.speedupgc.groups import withdraw
 
 
 @inlined
@@ -48,15 +44,10 @@ def _start_pair(dev, leader, k, block, mask):
     valid = valid_in(dev, block, mask)
     dev.counters[0].victim_valid_pages += valid
     dev.counters[0].max_victim_valid_pages = max(dev.counters[0].max_victim_valid_pages, valid)
-    leave_index(dev, block)
-    if dev.block[block].status & POOLED:
-        leave_pool(dev, block)
-    withdraw(dev, block)
-    lower_max_invalid(dev, number)
+    withdraw_block(dev, block)
     pair = dev.round_pairs[leader * MAX_PAIRS + k]
     pair.block = block
     pair.mask = mask
-    block_event(dev, COLLECTED, number, block)
     plane = dev.plane[number]
     if plane.round_leader < 0:
         plane.round_leader = leader
@@ -177,8 +168,7 @@ def move_page(dev, plane_number, ppn):
         return np.int64(OUT_OF_SPACE)
     dev.logical[lpn].ppn = target
     sub = sub_block_of(params, ppn)
-    dev.sub_block[sub].invalid += 1
-    dev.block[block_of(params, sub)].invalid += 1
+    vacate(dev, block_of(params, sub), sub, 1)
     dev.counters[0].relocated_pages += 1
     page_event(dev, RELOCATED, plane_number, lpn, ppn, target)
     return target
@@ -283,9 +273,7 @@ def _move_some(dev, first_page, end_page, sub, room):
             if version != logical.version:
                 wrong += 1
             logical.ppn = target + moved
-            copy = dev.physical[target + moved]
-            copy.lpn = lpn
-            copy.version = version
+            program_page(dev, target + moved, lpn, version)
             moved += 1
         ppn += 1
     dev.counters[0].flash_reads += moved
@@ -311,8 +299,7 @@ def _empty_sub_block(dev, plane_number, source):
         ppn, moved = _move_some(dev, ppn, end, sub, room)
         note_relocated(dev, block_of(params, sub), moved)
         count_programs(dev, control.clock, plane_number, params.gc_stream, sub, moved)
-        sub_block.invalid += moved
-        dev.block[block_of(params, source)].invalid += moved
+        vacate(dev, block_of(params, source), source, moved)
         left -= moved
     return OK
 

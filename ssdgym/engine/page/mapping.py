@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.manager import check_page, count_invalid, invalidate, plane_of
+from ssdgym.engine.blocks.books import ANYTHING
+from ssdgym.engine.blocks.manager import count_invalid, invalidate
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, merged
 from ssdgym.engine.decisions import TRIMMED, WRITTEN, page_event
+from ssdgym.engine.flash.addresses import plane_of
+from ssdgym.engine.flash.cells import check_page
 from ssdgym.engine.page.placement import place_host, prefetch_host
-from ssdgym.engine.speedupgc.groups import ANYTHING
 
 
 @merged

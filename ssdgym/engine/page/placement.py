@@ -8,53 +8,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.lists import enter_index, leave_pool
-from ssdgym.engine.blocks.manager import note_program, prefetch_block, program
+from ssdgym.engine.blocks.books import PROGRAMMED, block_changed, prefetch_block
+from ssdgym.engine.blocks.manager import program, scatter
 from ssdgym.engine.core.bits import full_mask
 from ssdgym.engine.core.kernel import inlined, kernel, merged
-from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOT_TO_VICTIMS, HOTNESS_GROUPS, INDEXED
+from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOT_TO_VICTIMS, HOTNESS_GROUPS
 from ssdgym.engine.core.rng import HOST_PLACEMENT_STREAM, RELOCATION_STREAM, below, draw
 from ssdgym.engine.decisions import PLACE, RELOCATE, ask_outside, is_external, stream_by_rule
-from ssdgym.engine.speedupgc.best_sets import best_target, first_writable, mark_dirty, refresh
-from ssdgym.engine.speedupgc.groups import PROGRAMMED, first_of, reclassify
+from ssdgym.engine.speedupgc.best_sets import best_target, first_writable, refresh
+from ssdgym.engine.speedupgc.groups import first_of
 from ssdgym.engine.speedupgc.hotness import count_update, hotness_group
 from ssdgym.engine.speedupgc.records import group_view, set_view
 
 HOST_STREAM, HOT_STREAM = 0, 1
 _TRIES = 64
 _LIKELY_TRIES = 2
-
-
-@inlined
-def _scatter(dev, plane_number, sub, lpn, version, relocated):
-    """Program the next page of a sub-block of a block in the pool; returns its number, -1 for no sub-
-    block.
-    """
-    params = dev.params[0]
-    control = dev.control[0]
-    if sub < 0:
-        return np.int64(-1)
-    sub_block = dev.sub_block[sub]
-    ppn = sub * params.pages_per_sub_block + sub_block.written
-    page = dev.physical[ppn]
-    page.lpn = lpn
-    page.version = version
-    sub_block.written += 1
-    block = sub // np.int64(params.sub_blocks)
-    record = dev.block[block]
-    record.written += 1
-    note_program(dev, block, relocated)
-    plane = dev.plane[plane_number]
-    plane.free_pages -= 1
-    plane.pool_pages -= 1
-    if record.status & INDEXED:
-        mark_dirty(dev, block)
-    else:
-        enter_index(dev, block)
-    if record.written == params.pages_per_block:
-        record.closed_at = control.clock
-        leave_pool(dev, block)
-    return ppn
 
 
 @inlined
@@ -142,10 +110,10 @@ def _scatter_by_hotness(dev, plane, group, stream, decision, first_draw, lpn, ve
         sub = _groups_sub_block(view, plane, group - 1)
     else:
         sub = _random_sub_block(view, plane, stream, decision, first_draw)
-    ppn = _scatter(dev, plane, sub, lpn, version, relocated)
+    ppn = scatter(dev, plane, sub, lpn, version, relocated)
     if ppn >= 0 and valid:
         block = sub // np.int64(params.sub_blocks)
-        reclassify(dev, block, PROGRAMMED, sub - block * params.sub_blocks)
+        block_changed(dev, block, PROGRAMMED, sub - block * params.sub_blocks)
     return ppn
 
 
@@ -164,7 +132,7 @@ def _place_host_by_hotness(dev, plane, lpn, version, valid):
         refresh(dev, plane)
         sub = _next_victims_sub_block(set_view(dev), plane)
         if sub >= 0:
-            return _scatter(dev, plane, sub, lpn, version, False)
+            return scatter(dev, plane, sub, lpn, version, False)
     return program(dev, plane, HOST_STREAM, lpn, version, False)
 
 

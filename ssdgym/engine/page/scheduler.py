@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.lists import most_invalid_block
-from ssdgym.engine.blocks.manager import die_of, prefetch_holder, row_of
-from ssdgym.engine.core.bits import quotient, remainder
-from ssdgym.engine.core.kernel import inlined, kernel, merged
+from ssdgym.engine.blocks.books import prefetch_holder
+from ssdgym.engine.blocks.index import most_invalid_block
+from ssdgym.engine.core.bits import remainder
+from ssdgym.engine.core.kernel import inlined, merged
 from ssdgym.engine.core.records import DYNAMIC, LATE, STATIC
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
-from ssdgym.engine.decisions import PLACE, is_external, status_of
-from ssdgym.engine.page.collecting import choose_victim, gc_needed
+from ssdgym.engine.decisions import status_of
+from ssdgym.engine.flash.addresses import die_of
+from ssdgym.engine.flash.times import erase_phases, move_phases, read_phases, write_phases
+from ssdgym.engine.page.collecting import choose_victim
 from ssdgym.engine.page.gc_round import finish_round, move_command
 from ssdgym.engine.page.mapping import (
     bind_die,
     bind_plane,
     emptiest_plane,
-    has_room,
-    host_program,
     host_read,
     pass_die,
     pass_plane,
-    plane_from_cursor,
 )
-from ssdgym.engine.page.placement import host_stream, rule_of_host
+from ssdgym.engine.page.placement import host_stream
+from ssdgym.engine.page.writes import join_writes, next_write, program, take_write
 from ssdgym.engine.time.commands import (
     ERASE_SET,
     IDLE,
@@ -32,10 +32,7 @@ from ssdgym.engine.time.commands import (
     READ_PAGE,
     WRITE_PAGE,
     charge,
-    move_duration,
-    read_duration,
     start_command,
-    write_duration,
 )
 from ssdgym.engine.time.events import make_ready
 from ssdgym.engine.time.transactions import pop_read, pop_write, push_read, push_write, transaction_done
@@ -56,7 +53,7 @@ def queue_read(dev, die_number, transaction):
     """Queue a page read to its die."""
     params = dev.params[0]
     push_read(dev, die_number, transaction)
-    charge(dev, die_number, read_duration(params))
+    charge(dev, die_number, read_phases(params))
     wake(dev, die_number)
 
 
@@ -76,7 +73,7 @@ def queue_write(dev, transaction):
     else:
         die_number = remainder(dev.transaction[transaction].lpn, params.dies)
     push_write(dev, dev.die[die_number], transaction)
-    charge(dev, die_number, write_duration(params))
+    charge(dev, die_number, write_phases(params, 1))
     wake(dev, die_number)
 
 
@@ -103,7 +100,7 @@ def _start_read(dev, die_number):
         queue_read(dev, holder, number)
         return _LOOK_AGAIN
     host_read(dev, lpn)
-    start_command(dev, die_number, READ_PAGE, number, 1)
+    start_command(dev, die_number, READ_PAGE, number, 1, read_phases(params))
     return OK
 
 
@@ -114,47 +111,8 @@ def _redirect_write(dev, die_number):
     number = pop_write(dev, dev.die[die_number])
     target = remainder(emptiest_plane(dev), params.dies)
     push_write(dev, dev.die[target], number)
-    charge(dev, target, write_duration(params))
+    charge(dev, target, write_phases(params, 1))
     wake(dev, target)
-
-
-@merged
-def _program(dev, plane_number, stream, lpn, version):
-    """The FTL's part of a write command, and the question whether GC is needed now."""
-    params = dev.params[0]
-    behind = version - dev.logical[lpn].version
-    if behind > 0:
-        dev.promised[lpn] -= behind
-    ppn = host_program(dev, plane_number, stream, lpn, version)
-    plane = dev.plane[plane_number]
-    if ppn >= 0 and gc_needed(params, plane):
-        plane.collecting = 1
-        dev.counters[0].gc_episodes += 1
-    return np.int64(ppn)
-
-
-@kernel
-def _program_joined(dev, plane_number, stream, lpn, version):
-    return _program(dev, plane_number, stream, lpn, version)
-
-
-@inlined
-def _next_write(dev, die_number):
-    """The write a die would start next, -1 if there is none."""
-    params = dev.params[0]
-    control = dev.control[0]
-    if params.allocation == LATE:
-        return np.int64(control.write_head)
-    return np.int64(dev.die[die_number].write_head)
-
-
-@inlined
-def _take_write(dev, die_number):
-    params = dev.params[0]
-    control = dev.control[0]
-    if params.allocation == LATE:
-        return pop_write(dev, control)
-    return pop_write(dev, dev.die[die_number])
 
 
 @inlined
@@ -172,7 +130,7 @@ def _plane_of_write(dev, die_number, number):
 def _has_write(dev, die_number):
     """Is there a write for the die? One that is bound late is not, where no plane has room for it."""
     params = dev.params[0]
-    if _next_write(dev, die_number) < 0:
+    if next_write(dev, die_number) < 0:
         return False
     return params.allocation != LATE or bind_plane(dev, die_number) >= 0
 
@@ -182,93 +140,33 @@ def _plane_in_the_way(dev, die_number):
     """The plane of the die's next write if a (background) round is running in it: the write has to wait; else
     -1.
     """
-    plane = _plane_of_write(dev, die_number, _next_write(dev, die_number))
+    plane = _plane_of_write(dev, die_number, next_write(dev, die_number))
     if plane >= 0 and dev.plane[plane].round_leader >= 0:
         return plane
     return np.int64(-1)
 
 
-@inlined
-def _bit_of(params, plane):
-    return np.uint64(1) << np.uint64(quotient(plane, params.dies))
-
-
-@inlined
-def _can_join(dev, plane, members, lpn, row):
-    """Can a write join a command in this plane?"""
-    params = dev.params[0]
-    if members & _bit_of(params, plane) or dev.plane[plane].round_leader >= 0:
-        return False
-    if params.allocation != STATIC and not has_room(dev, plane):
-        return False
-    if is_external(dev, PLACE):  # each page has a question of its own
-        return False
-    stream = rule_of_host(dev, plane, lpn)
-    return stream >= 0 and row_of(dev, plane, stream) == row
-
-
-@inlined
-def _joining_plane(dev, die_number, members, lpn, row):
-    """The plane in which a write joins a command, -1 if in none."""
-    params = dev.params[0]
-    if params.allocation == STATIC:
-        plane = remainder(lpn, params.planes)
-        return plane if _can_join(dev, plane, members, lpn, row) else np.int64(-1)
-    for k in range(params.planes_per_die):
-        plane = np.int64(plane_from_cursor(dev, die_number, k))
-        if _can_join(dev, plane, members, lpn, row):
-            return plane
-    return np.int64(-1)
-
-
-@kernel
-def _join_writes(dev, die_number, plane, row, first):
-    """Let the writes behind the first one join its command, each in a plane of its own; the pages of the
-    command, or a negative number when out of space.
-    """
-    params = dev.params[0]
-    members = _bit_of(params, plane)
-    last = first
-    for pages in range(1, params.planes_per_die):
-        number = _next_write(dev, die_number)
-        if number < 0:
-            return pages
-        lpn = np.int64(dev.transaction[number].lpn)
-        joined = _joining_plane(dev, die_number, members, lpn, row)
-        if joined < 0:
-            return pages
-        _take_write(dev, die_number)
-        stream = rule_of_host(dev, joined, lpn)
-        if _program_joined(dev, joined, stream, lpn, np.int64(dev.transaction[number].version)) < 0:
-            return -1
-        dev.counters[0].joined_writes += 1
-        members |= _bit_of(params, joined)
-        dev.transaction[last].next = number
-        last = number
-    return np.int64(params.planes_per_die)
-
-
 @merged
 def _start_write(dev, die_number):
     params = dev.params[0]
-    plane = _plane_of_write(dev, die_number, _next_write(dev, die_number))
+    plane = _plane_of_write(dev, die_number, next_write(dev, die_number))
     if plane < 0:
         _redirect_write(dev, die_number)
         return np.int64(_LOOK_AGAIN)
-    lpn = np.int64(dev.transaction[_next_write(dev, die_number)].lpn)
+    lpn = np.int64(dev.transaction[next_write(dev, die_number)].lpn)
     stream = host_stream(dev, plane, lpn)
     if stream < 0:
         return status_of(dev, stream)
     if params.allocation != STATIC:
         pass_plane(dev, plane)
-    number = _take_write(dev, die_number)
-    ppn = _program(dev, plane, stream, lpn, np.int64(dev.transaction[number].version))
+    number = take_write(dev, die_number)
+    ppn = program(dev, plane, stream, lpn, np.int64(dev.transaction[number].version))
     pages = np.int64(1)
     if params.multi_plane_writes and ppn >= 0:
-        pages = _join_writes(dev, die_number, plane, remainder(ppn, params.pages_per_block), number)
+        pages = join_writes(dev, die_number, plane, remainder(ppn, params.pages_per_block), number)
     if ppn < 0 or pages < 0:
         return np.int64(OUT_OF_SPACE)
-    start_command(dev, die_number, WRITE_PAGE, number, pages)
+    start_command(dev, die_number, WRITE_PAGE, number, pages, write_phases(params, pages))
     return np.int64(OK)
 
 
@@ -288,12 +186,14 @@ def _gc_command(dev, plane_number):
     if pages < 0:
         return status_of(dev, pages)
     if pages > 0:
-        charge(dev, die_number, move_duration(params, pages))
-        start_command(dev, die_number, MOVE_PAGE, -1, pages)
+        phases = move_phases(params, pages)
+        charge(dev, die_number, phases)
+        start_command(dev, die_number, MOVE_PAGE, -1, pages, phases)
         return np.int64(OK)
     finish_round(dev, leader)
-    charge(dev, die_number, params.erase_ns)
-    start_command(dev, die_number, ERASE_SET, -1, 0)
+    phases = erase_phases(params)
+    charge(dev, die_number, phases)
+    start_command(dev, die_number, ERASE_SET, -1, 0, phases)
     return np.int64(OK)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.manager import prefetch_holder
+from ssdgym.engine.blocks.books import prefetch_holder
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, merged, prefetch
 from ssdgym.engine.core.records import STATIC

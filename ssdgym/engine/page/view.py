@@ -64,15 +64,21 @@ def _view(dev, page, block, stream, device):
 
 
 @inlined
-def deciding(state, i, rules, external, pairs):
+def page_device(state, i):
+    """Return device `i` of a batch with nobody who takes decisions."""
+    return device_of(state, i, 0)
+
+
+@inlined
+def deciding_page_device(state, i, rules, external, pairs):
     """Return device `i` of a batch with who takes its decisions; good for one call of the engine."""
-    bare = device_of(state, i, 0)
-    params = bare.params[0]
-    victim = _view(bare, params.victim_page, params.victim_block, params.victim_stream, params.victim_device)
+    alone = device_of(state, i, 0)
+    params = alone.params[0]
+    victim = _view(alone, params.victim_page, params.victim_block, params.victim_stream, params.victim_device)
     view = handle_of(victim)
     place_view = view
     if params.placement == BY_RULE:
-        place = _view(bare, params.place_page, params.place_block, params.place_stream, params.place_device)
+        place = _view(alone, params.place_page, params.place_block, params.place_stream, params.place_device)
         place_view = handle_of(place)
     hooks = rules[ERASE].hooks | rules[PLACE].hooks
     return device_of(state, i, Decider(external, rules, pairs, hooks, view, place_view))

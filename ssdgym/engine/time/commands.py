@@ -7,6 +7,7 @@ import numpy as np
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.records import DYNAMIC
+from ssdgym.engine.flash.times import NO_PHASE, duration_of
 from ssdgym.engine.time.events import channel_is_free, make_ready, schedule, take_waiter, wait_for_channel
 
 IDLE, READ_PAGE, WRITE_PAGE, MOVE_PAGE, ERASE_SET = 0, 1, 2, 3, 4
@@ -15,32 +16,13 @@ _ARRAY, _TRANSFER = 0, 1
 
 
 @inlined
-def charge(dev, die_number, duration_ns):
-    """Dynamic allocation: add a command to the estimate of when the die will be idle."""
+def charge(dev, die_number, phases):
+    """Add a command to the estimate of when the die will be idle, which dynamic allocation goes by."""
     params = dev.params[0]
     control = dev.control[0]
     if params.allocation == DYNAMIC:
         die = dev.die[die_number]
-        die.estimate_ns = max(die.estimate_ns, control.now) + duration_ns
-
-
-@inlined
-def read_duration(params):
-    """Nominal time of a page read, ns."""
-    return params.read_ns + params.transfer_ns
-
-
-@inlined
-def write_duration(params):
-    """Nominal time of a page write, ns."""
-    return params.transfer_ns + params.program_ns
-
-
-@inlined
-def move_duration(params, pages):
-    """Nominal time of a relocation of pages of as many planes, ns; of one page that is t_copy."""
-    transfers_ns = 0 if params.copyback else 2 * pages * params.transfer_ns
-    return params.read_ns + transfers_ns + params.program_ns
+        die.estimate_ns = max(die.estimate_ns, control.now) + duration_of(phases)
 
 
 @inlined
@@ -49,15 +31,10 @@ def _grant_channel(dev, die_number):
     params = dev.params[0]
     control = dev.control[0]
     die = dev.die[die_number]
-    transfer_ns = params.transfer_ns * die.pages
-    if die.command == MOVE_PAGE:
-        transfer_ns *= 2
-    end = control.now + transfer_ns
-    dev.channel[remainder(die_number, params.channels)].free_at = end
-    if die.command != READ_PAGE:
-        end += params.program_ns
+    free_at = control.now + die.transfer_ns
+    dev.channel[remainder(die_number, params.channels)].free_at = free_at
     die.stage = _TRANSFER
-    schedule(dev, end, params.channels + die_number)
+    schedule(dev, free_at + die.after_ns, params.channels + die_number)
 
 
 @inlined
@@ -70,26 +47,23 @@ def _ask_for_channel(dev, die_number):
 
 
 @inlined
-def start_command(dev, die_number, command, transaction, pages):
-    """Start a command on an idle die, of pages of as many planes; ``transaction`` is -1 for GC."""
-    params = dev.params[0]
+def start_command(dev, die_number, command, transaction, pages, phases):
+    """Start a command on an idle die, of pages of as many planes; `transaction` is -1 for GC."""
     control = dev.control[0]
     die = dev.die[die_number]
     die.command = command
     die.transaction = transaction
     die.pages = pages
+    die.transfer_ns = phases.transfer_ns
+    die.after_ns = phases.after_ns
     die.started_ns = control.now
     die.stage = _ARRAY
-    if command == WRITE_PAGE:
+    if phases.array_ns == NO_PHASE:
         _ask_for_channel(dev, die_number)
-    elif command == ERASE_SET:
+        return
+    if phases.transfer_ns == NO_PHASE:
         die.stage = _TRANSFER
-        schedule(dev, control.now + params.erase_ns, params.channels + die_number)
-    elif command == MOVE_PAGE and params.copyback:
-        die.stage = _TRANSFER
-        schedule(dev, control.now + move_duration(params, pages), params.channels + die_number)
-    else:
-        schedule(dev, control.now + params.read_ns, params.channels + die_number)
+    schedule(dev, control.now + phases.array_ns, dev.params[0].channels + die_number)
 
 
 @inlined

@@ -11,11 +11,14 @@ import numpy as np
 
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined
+from ssdgym.engine.core.lists import queue_verbs
 
 #: The leaf of a resource without an event.
 NO_EVENT = np.int64(2**63 - 1)
 #: Later than any time.
 NEVER = np.int64(2**62)
+
+_push_waiter, _pop_waiter = queue_verbs("waiter_head", "waiter_tail", "next_waiter")
 
 
 @inlined
@@ -109,19 +112,12 @@ def wait_for_channel(dev, die_number):
     params = dev.params[0]
     number = remainder(die_number, params.channels)
     channel = dev.channel[number]
-    dev.die[die_number].next_waiter = -1
     if channel.waiter_head < 0:
-        channel.waiter_head = die_number
         schedule(dev, channel.free_at, number)
-    else:
-        dev.die[channel.waiter_tail].next_waiter = die_number
-    channel.waiter_tail = die_number
+    _push_waiter(dev.die, channel, die_number)
 
 
 @inlined
 def take_waiter(dev, channel_number):
     """Take the die at the head of a channel's queue."""
-    channel = dev.channel[channel_number]
-    die_number = np.int64(channel.waiter_head)
-    channel.waiter_head = dev.die[die_number].next_waiter
-    return die_number
+    return np.int64(_pop_waiter(dev.die, dev.channel[channel_number]))

@@ -5,8 +5,36 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.core.kernel import inlined
+from ssdgym.engine.core.lists import queue_verbs
 from ssdgym.engine.time.latency import record_latency
 from ssdgym.requests import READ, WRITE
+
+_push_read, _pop_read = queue_verbs("read_head", "read_tail", "next")
+_push_write, _pop_write = queue_verbs("write_head", "write_tail", "next")
+
+
+@inlined
+def push_read(dev, die_number, number):
+    """Append a transaction to a die's read queue."""
+    _push_read(dev.transaction, dev.die[die_number], number)
+
+
+@inlined
+def pop_read(dev, die_number):
+    """Take the head of a die's read queue."""
+    return np.int64(_pop_read(dev.transaction, dev.die[die_number]))
+
+
+@inlined
+def push_write(dev, queue, number):
+    """Append a transaction to a write queue: that of a die (its record), or the common one (`control`)."""
+    _push_write(dev.transaction, queue, number)
+
+
+@inlined
+def pop_write(dev, queue):
+    """Take the head of a write queue."""
+    return np.int64(_pop_write(dev.transaction, queue))
 
 
 @inlined
@@ -68,46 +96,6 @@ def transaction_done(dev, number):
     control.free_transaction = number
     control.free_transactions += 1
     page_done(dev, np.int64(transaction.slot))
-
-
-@inlined
-def push_read(dev, die_number, number):
-    """Append a transaction to a die's read queue."""
-    die = dev.die[die_number]
-    dev.transaction[number].next = -1
-    if die.read_head < 0:
-        die.read_head = number
-    else:
-        dev.transaction[die.read_tail].next = number
-    die.read_tail = number
-
-
-@inlined
-def pop_read(dev, die_number):
-    """Take the head of a die's read queue."""
-    die = dev.die[die_number]
-    number = np.int64(die.read_head)
-    die.read_head = dev.transaction[number].next
-    return number
-
-
-@inlined
-def push_write(dev, queue, number):
-    """Append a transaction to a write queue: that of a die (its record), or the common one (the run's)."""
-    dev.transaction[number].next = -1
-    if queue.write_head < 0:
-        queue.write_head = number
-    else:
-        dev.transaction[queue.write_tail].next = number
-    queue.write_tail = number
-
-
-@inlined
-def pop_write(dev, queue):
-    """Take the head of a write queue."""
-    number = np.int64(queue.write_head)
-    queue.write_head = dev.transaction[number].next
-    return number
 
 
 @inlined

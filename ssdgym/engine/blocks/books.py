@@ -1,0 +1,50 @@
+"""The one way in which a change of a block reaches the tables that are kept about blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.core.kernel import inlined, prefetch
+from ssdgym.engine.core.records import SUB_BLOCK
+from ssdgym.engine.flash.addresses import block_of, sub_block_of
+from ssdgym.engine.speedupgc.best_sets import mark_dirty
+from ssdgym.engine.speedupgc.groups import ANYTHING, INVALIDATED, PROGRAMMED, reclassify, withdraw
+
+__all__ = ["ANYTHING", "INVALIDATED", "LISTED", "PROGRAMMED", "WITHDRAWN", "block_changed"]
+
+#: What has happened to a block, besides ANYTHING, and PROGRAMMED or INVALIDATED for one page of a sub-block:
+#: its place in the index or its number of invalid pages has changed; it has become a victim.
+LISTED, WITHDRAWN = 3, 4
+#: Sub-blocks in a line of memory.
+_PER_LINE = 64 // SUB_BLOCK.itemsize
+
+
+@inlined
+def block_changed(dev, block, change, s):
+    """Bring the tables up to date after a change of a block (in its sub-block `s` where it is of a page)."""
+    if change == LISTED:
+        mark_dirty(dev, block)
+    elif change == WITHDRAWN:
+        withdraw(dev, block)
+    else:
+        reclassify(dev, block, change, s)
+
+
+@inlined
+def prefetch_block(dev, block):
+    """Ask for the memory of what is kept about a block."""
+    params = dev.params[0]
+    prefetch(dev.block, block)
+    prefetch(dev.best, block)
+    base = block * params.sub_blocks
+    for s in range(0, params.sub_blocks, _PER_LINE):
+        prefetch(dev.sub_block, base + s)
+
+
+@inlined
+def prefetch_holder(dev, lpn):
+    """Ask for the memory of what is kept about the block that holds a logical page."""
+    params = dev.params[0]
+    ppn = np.int64(dev.logical[lpn].ppn)
+    if ppn >= 0:
+        prefetch_block(dev, block_of(params, sub_block_of(params, ppn)))

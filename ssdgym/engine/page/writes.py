@@ -1,0 +1,114 @@
+"""Host writes as a die carries them out: the next one, its program, and those that join its command."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.blocks.manager import row_of
+from ssdgym.engine.core.bits import quotient, remainder
+from ssdgym.engine.core.kernel import inlined, kernel, merged
+from ssdgym.engine.core.records import LATE, STATIC
+from ssdgym.engine.decisions import PLACE, is_external
+from ssdgym.engine.page.collecting import gc_needed
+from ssdgym.engine.page.mapping import has_room, host_program, plane_from_cursor
+from ssdgym.engine.page.placement import rule_of_host
+from ssdgym.engine.time.transactions import pop_write
+
+
+@merged
+def program(dev, plane_number, stream, lpn, version):
+    """The FTL's part of a write command, and the question whether GC is needed now."""
+    params = dev.params[0]
+    behind = version - dev.logical[lpn].version
+    if behind > 0:
+        dev.promised[lpn] -= behind
+    ppn = host_program(dev, plane_number, stream, lpn, version)
+    plane = dev.plane[plane_number]
+    if ppn >= 0 and gc_needed(params, plane):
+        plane.collecting = 1
+        dev.counters[0].gc_episodes += 1
+    return np.int64(ppn)
+
+
+@kernel
+def _program_joined(dev, plane_number, stream, lpn, version):
+    return program(dev, plane_number, stream, lpn, version)
+
+
+@inlined
+def next_write(dev, die_number):
+    """The write a die would start next, -1 if there is none."""
+    params = dev.params[0]
+    control = dev.control[0]
+    if params.allocation == LATE:
+        return np.int64(control.write_head)
+    return np.int64(dev.die[die_number].write_head)
+
+
+@inlined
+def take_write(dev, die_number):
+    params = dev.params[0]
+    control = dev.control[0]
+    if params.allocation == LATE:
+        return pop_write(dev, control)
+    return pop_write(dev, dev.die[die_number])
+
+
+@inlined
+def _bit_of(params, plane):
+    return np.uint64(1) << np.uint64(quotient(plane, params.dies))
+
+
+@inlined
+def _can_join(dev, plane, members, lpn, row):
+    """Can a write join a command in this plane?"""
+    params = dev.params[0]
+    if members & _bit_of(params, plane) or dev.plane[plane].round_leader >= 0:
+        return False
+    if params.allocation != STATIC and not has_room(dev, plane):
+        return False
+    if is_external(dev, PLACE):  # each page has a question of its own
+        return False
+    stream = rule_of_host(dev, plane, lpn)
+    return stream >= 0 and row_of(dev, plane, stream) == row
+
+
+@inlined
+def _joining_plane(dev, die_number, members, lpn, row):
+    """The plane in which a write joins a command, -1 if in none."""
+    params = dev.params[0]
+    if params.allocation == STATIC:
+        plane = remainder(lpn, params.planes)
+        return plane if _can_join(dev, plane, members, lpn, row) else np.int64(-1)
+    for k in range(params.planes_per_die):
+        plane = np.int64(plane_from_cursor(dev, die_number, k))
+        if _can_join(dev, plane, members, lpn, row):
+            return plane
+    return np.int64(-1)
+
+
+@kernel
+def join_writes(dev, die_number, plane, row, first):
+    """Let the writes behind the first one join its command, each in a plane of its own; the pages of the
+    command, or a negative number when out of space.
+    """
+    params = dev.params[0]
+    members = _bit_of(params, plane)
+    last = first
+    for pages in range(1, params.planes_per_die):
+        number = next_write(dev, die_number)
+        if number < 0:
+            return pages
+        lpn = np.int64(dev.transaction[number].lpn)
+        joined = _joining_plane(dev, die_number, members, lpn, row)
+        if joined < 0:
+            return pages
+        take_write(dev, die_number)
+        stream = rule_of_host(dev, joined, lpn)
+        if _program_joined(dev, joined, stream, lpn, np.int64(dev.transaction[number].version)) < 0:
+            return -1
+        dev.counters[0].joined_writes += 1
+        members |= _bit_of(params, joined)
+        dev.transaction[last].next = number
+        last = number
+    return np.int64(params.planes_per_die)

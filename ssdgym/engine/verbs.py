@@ -1,0 +1,45 @@
+"""What every FTL family does in its own way; the entry points are written with these verbs only."""
+
+from __future__ import annotations
+
+from ssdgym.engine.core.kernel import verb
+
+
+@verb
+def deciding(state, i, rules, external, pairs):
+    """Return device `i` of a batch with who takes its decisions; good for one call of the engine."""
+
+
+@verb
+def bare(state, i):
+    """Return device `i` of a batch with nobody who takes decisions."""
+
+
+@verb
+def format_arrays(dev):
+    """Turn zeroed arrays, but for the parameters, into an empty device."""
+
+
+@verb
+def count_lost_pages(dev):
+    """Count mapped logical pages whose physical page does not hold their newest version."""
+
+
+@verb
+def find_fault(dev):
+    """Return the number of the first invariant that the device breaks, 0 for none."""
+
+
+@verb
+def settle_choice(dev, chosen, action):
+    """Carry out a decision: candidate `action`, an erase set in `chosen` where it is of that kind."""
+
+
+@verb
+def describe(dev, question, view):
+    """Write the candidates, the mask and the context of the decision that is due, or as if one were."""
+
+
+@verb
+def run_loop(state, address, i, requests, last, rules, external, pairs):
+    """Call a loop of the family, of :func:`ssdgym.engine.entries.loop_addresses`."""
