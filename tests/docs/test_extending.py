@@ -1,9 +1,13 @@
-"""The recipes work: their files make a package, and what they do with it runs and prints what it says."""
+"""The recipes work: their files make a package, and what they do with it runs and prints what it says.
+
+A recipe that changes ssdgym itself shows the change as a diff, which is applied to a copy.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from configparser import ConfigParser
@@ -33,6 +37,15 @@ def write_package(recipe: str, folder: Path) -> None:
             path.write_text(content, encoding="utf-8")
     (folder / "my_lab" / "__init__.py").touch()
     install(folder)
+
+
+def patch_a_copy(diffs: list[str], folder: Path) -> None:
+    """Copy ssdgym as it is installed into a folder that is looked through first, and change the copy."""
+    shutil.copytree(pages.ROOT / "ssdgym", folder / "ssdgym")
+    for name in ("agents", "baselines", "configs"):
+        shutil.copytree(pages.ROOT / name, folder / "ssdgym" / name)
+    for diff in diffs:
+        subprocess.run(["git", "apply", "--recount", "-"], cwd=folder, input=diff, text=True, check=True)
 
 
 def install(folder: Path) -> None:
@@ -69,9 +82,21 @@ def test_page__has_a_recipe_for_each_kind() -> None:
     assert len(RECIPES) <= 8
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.partition("\n")[0])
+def recipes() -> list[object]:
+    """Return every recipe as a parameter; one that changes the engine compiles it anew, and is slow."""
+    return [
+        pytest.param(
+            recipe, marks=pytest.mark.slow if "```diff" in recipe else (), id=recipe.partition("\n")[0]
+        )
+        for recipe in RECIPES
+    ]
+
+
+@pytest.mark.parametrize("recipe", recipes())
 def test_recipe__works(recipe: str, tmp_path: Path) -> None:
     write_package(recipe, tmp_path)
+    if diffs := [content for language, content in blocks(recipe) if language == "diff"]:
+        patch_a_copy(diffs, tmp_path)
     used = 0
     for language, content in blocks(recipe):
         if language == "python" and not FILE.match(content):
@@ -90,5 +115,8 @@ def test_recipe__works(recipe: str, tmp_path: Path) -> None:
 def test_recipe__touches_as_many_files_as_it_says(recipe: str) -> None:
     promised = re.search(r"^Touch (\d)", recipe, re.MULTILINE)
     assert promised is not None, "the recipe does not say how many files it touches"
-    files = [match[1] for _, content in blocks(recipe) if (match := FILE.match(content))]
-    assert len([name for name in files if name.endswith(".py")]) == int(promised[1])
+    written = {match[1] for _, content in blocks(recipe) if (match := FILE.match(content))}
+    changed = {
+        name for _, content in blocks(recipe) for name in re.findall(r"^\+\+\+ b/(\S+)", content, re.M)
+    }
+    assert len([name for name in written | changed if name.endswith(".py")]) == int(promised[1])
