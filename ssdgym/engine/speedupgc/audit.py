@@ -30,7 +30,7 @@ def _set_cost(view, block, mask):
 
 @inlined
 def _is_better(view, block, mask, other):
-    """Has set ``other`` of a block a higher benefit than ``mask``?"""
+    """Has set `other` of a block a higher benefit than `mask`?"""
     ours = invalid_in(view, block, mask) * _set_cost(view, block, other)
     return invalid_in(view, block, other) * _set_cost(view, block, mask) > ours
 
@@ -67,7 +67,7 @@ def _takes_part(view, tree, block):
 
 @kernel
 def _tree_is_right(view, plane, tree):
-    """Does the best of all blocks stand at the root?"""
+    """Return whether the best of all blocks is at the root."""
     params = view.params[0]
     winner = np.int64(-1)
     for block in range(plane * params.blocks, (plane + 1) * params.blocks):
@@ -78,9 +78,7 @@ def _tree_is_right(view, plane, tree):
 
 @kernel
 def check_trees(dev, plane):
-    """A fault number of :mod:`ssdgym.engine.page.audit`, 0 if there is none. Dirty blocks need not be right
-    yet.
-    """
+    """Return a fault number of `ssdgym.engine.page.audit`, 0 for none; dirty blocks may be out of date."""
     params = dev.params[0]
     view = set_view(dev)
     for block in range(plane * params.blocks, (plane + 1) * params.blocks):
@@ -98,8 +96,10 @@ def check_trees(dev, plane):
 
 @kernel
 def _heap_is_right(view, number, group, heap):
-    """Does every block of a heap know its place, and stand no nearer to the root than the entry above, and
-    its entry no farther from it than its rank?
+    """Return whether a heap is in order.
+
+    Every block of it has its place, is no nearer to the root than the entry above, and its entry is no
+    farther from the root than its rank.
     """
     params = view.params[0]
     base = heap_base(params, number, heap)
@@ -117,9 +117,7 @@ def _heap_is_right(view, number, group, heap):
 
 @kernel
 def check_groups(dev, plane):
-    """As :func:`check_trees`: sizes, the order of the groups, which of their blocks can be written to, and
-    their heaps.
-    """
+    """Do as `check_trees` for the groups: their sizes, their order, their writable blocks and their heaps."""
     params = dev.params[0]
     view = group_view(dev)
     first, end = plane * params.blocks, (plane + 1) * params.blocks

@@ -1,12 +1,12 @@
-"""The best erase set of every block, and the best of a plane: kept up to date by what has changed.
+"""The best erase set of every block, and the best of a plane, kept up to date by what has changed.
 
-The benefit of an erase set is the invalid pages it wins over the time that takes, a fraction ``gain /
-cost``; the cost is that of its moves, the valid pages to relocate, and of the erase. Blocks that have
-changed wait in the plane's dirty list until somebody asks; then their best sets are found anew and the trees
-of winners are repaired along their paths. A tree has a leaf per block; an inner node holds the better block
-of its two children, -1 for none. Each plane has two: over all blocks (the next victim), and over those that
-can be written to (for placements that write to the next victim). Where block groups are kept and ranked by
-benefit, they know the next victim and there are no trees.
+The benefit of an erase set is the invalid pages it wins over the time that takes, a fraction `gain / cost`;
+the cost is that of its moves, the valid pages to relocate, and of the erase. Updates are lazy: a changed
+block joins the plane's dirty list, and the next query computes its best set again and repairs the plane's
+tournament trees along its path. A tree has a leaf per block; an inner node holds the better block of its two
+children, -1 for none. Each plane has two: over all blocks (the next victim), and over those that can be
+written to (for placements that write to the next victim). Where block groups are kept and ranked by benefit,
+they hold the next victim and there are no trees.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _SIX = np.uint64(6)
 
 @inlined
 def moves_of(view, block, mask):
-    """Valid pages to move before a set is erased."""
+    """Count the valid pages to move before a set is erased."""
     params = view.params[0]
     return np.int64(valid_in(view, block, mask | neighbours_of(params, mask)))
 
 
 @inlined
 def cost_of(params, moves):
-    """What it costs to erase a set with so many moves."""
+    """Return the cost of erasing a set with so many moves."""
     return moves * params.copy_cost + params.erase_cost
 
 
@@ -45,12 +45,14 @@ def _valid_pages(view, sub):
 
 @inlined
 def _better_run(view, block, gain, moves_before):
-    """The run of the block that exceeds the benefit ``gain / cost`` most, by ``invalid * cost - gain * its
-    cost``, where the cost is that of ``moves_before``.
+    """Find the run of a block that exceeds the benefit `gain / cost` most.
 
-    Returns (first, last sub-block, its invalid pages, its moves, whether it exceeds it at all). Of equals the
-    shorter one, then the lower one. A run ``a..b`` exceeds by ``end(b) - start(a)`` with sums over the
-    sub-blocks before them, so one pass finds the best start for every end.
+    The excess is `invalid * cost - gain * its cost`, where `cost` is that of `moves_before`. A run `a..b`
+    exceeds by `end(b) - start(a)` with sums over the sub-blocks before them, so one pass finds the best start
+    for every end. Of equals, the shorter run is found, then the lower one.
+
+    Returns:
+        First and last sub-block, the invalid pages and moves of the run, and whether it exceeds the benefit.
     """
     params = view.params[0]
     base = np.int64(block) * params.sub_blocks
@@ -82,11 +84,13 @@ def _better_run(view, block, gain, moves_before):
 
 @inlined
 def _best_run(view, block, gain, moves):
-    """(mask, invalid pages, moves) of the best run of a block, from the invalid pages and moves of one of its
-    sets.
+    """Find the best run of a block, from the invalid pages and moves of one of its sets.
 
-    Each pass finds the run that exceeds the benefit of the one before most; where none does any more, the
-    last pass has broken the ties (Dinkelbach's method, exact in integers).
+    Each pass finds the run that exceeds the benefit of the one before most. The pass after which none does
+    has broken the ties (Dinkelbach's method, exact in integers).
+
+    Returns:
+        Mask, invalid pages, moves.
     """
     first, last, exceeds = 0, 0, True
     while exceeds:
@@ -96,7 +100,7 @@ def _best_run(view, block, gain, moves):
 
 @inlined
 def _next_by_invalid(view, block, taken):
-    """The sub-block with most invalid pages that is not taken, the lowest of equals; -1 if none has any."""
+    """Return the sub-block with most invalid pages that is not taken, the lowest of equals; -1 for none."""
     params = view.params[0]
     base = np.int64(block) * params.sub_blocks
     best, most = -1, 0
@@ -109,7 +113,7 @@ def _next_by_invalid(view, block, taken):
 
 @inlined
 def _cannot_gain(view, base, mask, s, gain, moves, best_gain, best_cost):
-    """Even if sub-block ``s`` and all after it cost no move: is the best benefit out of reach?"""
+    """Return whether the best benefit is out of reach even if sub-block `s` and all after it need no move."""
     params = view.params[0]
     left = params.sub_blocks - np.int64(count_bits(mask))
     most = gain + left * view.sub_block[base + s].invalid
@@ -118,8 +122,10 @@ def _cannot_gain(view, base, mask, s, gain, moves, best_gain, best_cost):
 
 @inlined
 def _best_prefix(view, block):
-    """(mask, invalid pages, moves) of the best beginning of a block's sub-blocks in falling order of
-    invalid pages.
+    """Find the best beginning of a block's sub-blocks in falling order of invalid pages.
+
+    Returns:
+        Mask, invalid pages, moves.
     """
     params = view.params[0]
     base = np.int64(block) * params.sub_blocks
@@ -143,9 +149,10 @@ def _best_prefix(view, block):
 
 @inlined
 def _find_best(view, block, guess):
-    """(mask, invalid pages, moves) of the best erase set of a block; zeros without an invalid page.
+    """Find the best erase set of a block, from any set of it: the nearer to the best, the sooner.
 
-    ``guess`` is any set of the block; the nearer to the best, the sooner that is found.
+    Returns:
+        Mask, invalid pages, moves; zeros without an invalid page.
     """
     params = view.params[0]
     if view.block[block].invalid == 0:
@@ -161,13 +168,13 @@ def _find_best(view, block, guess):
 
 @kernel
 def best_set(view, block):
-    """The mask of the best erase set of a block, 0 if it has no invalid page."""
+    """Return the mask of the best erase set of a block, 0 if it has no invalid page."""
     return _find_best(view, block, NONE)[0]
 
 
 @kernel
 def _full_and_invalid(view, block):
-    """Sub-blocks of a block that hold nothing but invalid pages."""
+    """Count the sub-blocks of a block that hold only invalid pages."""
     params = view.params[0]
     base = np.int64(block) * params.sub_blocks
     count = 0
@@ -179,7 +186,7 @@ def _full_and_invalid(view, block):
 
 @inlined
 def first_writable(view, block, mask):
-    """The lowest sub-block of ``mask`` with unwritten pages, as a global number; -1 if there is none."""
+    """Return the lowest sub-block of `mask` with unwritten pages, as a global number; -1 for none."""
     params = view.params[0]
     base = np.int64(block) * params.sub_blocks
     while mask != NONE:
@@ -192,7 +199,7 @@ def first_writable(view, block, mask):
 
 @inlined
 def _tie_of(mask):
-    """What is compared of best sets of equal benefit: of the set chosen first it is the smallest."""
+    """Return the number that orders best sets of equal benefit; that of the set chosen first is smallest."""
     if mask == NONE:
         return np.int64(0)
     return np.int64(count_bits(mask) << _SIX | lowest_bit(mask))
@@ -200,7 +207,7 @@ def _tie_of(mask):
 
 @inlined
 def _keep(view, block, found):
-    """Keep (mask, invalid pages, moves) of a block's best set, and what follows from it."""
+    """Keep mask, invalid pages and moves of a block's best set, and what follows from them."""
     params = view.params[0]
     best = view.best[block]
     best.mask, best.gain, best.moves = found
@@ -224,7 +231,7 @@ def find_first(view, block):
 
 @inlined
 def renew(view, block):
-    """Find a block's best set, its rank, and where it can be written, and keep them."""
+    """Find a block's best set and its rank, and whether it can be written, and keep them."""
     if view.block[block].status & INDEXED:
         _keep(view, block, _find_best(view, block, view.best[block].mask))
     else:
@@ -233,16 +240,16 @@ def renew(view, block):
 
 @inlined
 def _burdens(params, mask, s):
-    """Does a valid page in sub-block ``s`` make this set dearer?"""
+    """Return whether a valid page in sub-block `s` adds to the cost of the set."""
     return has(mask | neighbours_of(params, mask), s)
 
 
 @inlined
 def renew_after(view, block, s, programmed):
-    """The same after one page of sub-block ``s`` of an indexed block was programmed, or else became invalid.
+    """Do as `renew` after one page of sub-block `s` of an indexed block was programmed or became invalid.
 
-    A page that was programmed makes the sets that it burdens worse, so the best one stays unless it is one
-    of them. The benefit that the best set had is corrected in place of being counted again.
+    A page that was programmed makes the sets that it burdens worse, so the best one stays unless it is one of
+    them. The benefit of the best set is corrected, not counted again.
     """
     params = view.params[0]
     best = view.best[block]
@@ -265,7 +272,7 @@ def renew_after(view, block, s, programmed):
 
 @inlined
 def mark_dirty(dev, block):
-    """The block has changed: its place in the trees has to be looked at before they are used again."""
+    """Put a changed block on the dirty list, so that the next query updates its place in the trees."""
     params = dev.params[0]
     if params.tree_leaves > 0 and not dev.best[block].dirty:
         best = dev.best[block]
@@ -277,7 +284,7 @@ def mark_dirty(dev, block):
 
 @inlined
 def beats(view, tree, a, b):
-    """Is block ``a`` the better one? -1 is no block, and loses."""
+    """Return whether block `a` is better than `b`; -1 is no block, and loses."""
     if a < 0 or b < 0:
         return b < 0
     params = view.params[0]
@@ -293,6 +300,7 @@ def beats(view, tree, a, b):
 
 @inlined
 def root_of(params, plane, tree):
+    """Return the place in front of the root of a tree of a plane."""
     return (tree * np.int64(params.planes) + plane) * 2 * params.tree_leaves
 
 
@@ -339,13 +347,13 @@ def refresh(dev, plane):
 
 @inlined
 def best_of_plane(view, plane):
-    """The block with the best set of a plane whose trees are up to date; -1 if there is none."""
+    """Return the block with the best set of a plane whose trees are up to date; -1 for none."""
     params = view.params[0]
     return np.int64(view.tree[root_of(params, plane, VICTIMS) + 1])
 
 
 @inlined
 def best_target(view, plane):
-    """The block of the pool that is to be erased next, as far as is known now; -1 if there is none."""
+    """Return the block of the pool that would be erased next, by the trees; -1 for none."""
     params = view.params[0]
     return np.int64(view.tree[root_of(params, plane, TARGETS) + 1])

@@ -1,13 +1,13 @@
 """Block groups: the blocks of a plane sorted by rank into groups of limited size (SpeedupGC, Algorithm 1).
 
 Each group is a pair of binary heaps of blocks, one with the smallest rank at its root and one with the
-largest, and two sets of bits for the blocks of it that can be written to. A block knows its places in the
-heaps. Groups are counted from 0 here, and from 1 in ``docs/engine.md``.
+largest, and two sets of bits for its blocks that can be written to. Each block has its places in the heaps.
+Groups are counted from 0 here, and from 1 in `docs/engine.md`.
 
-The heaps are lazy. An entry holds the rank it is sorted by, which need not be the block's rank any more: in
-the heap of smallest ranks it may be too small, in that of largest ranks too large. So a block whose rank
-rises moves in one heap only, and one whose rank falls in the other; an entry that comes to a root sinks to
-where it belongs before it is believed.
+The heaps are lazy. An entry holds the rank it is sorted by, which may differ from the block's present rank:
+in the heap of smallest ranks it may be too small, in that of largest ranks too large. So a block whose rank
+rises moves in one heap only, and one whose rank falls in the other; an entry that reaches a root is sorted
+again, before it is used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _WORD = 64
 
 
 class Rank(NamedTuple):
-    """What a block is sorted by: the fields of HEAP, and -1 as the block where there is none."""
+    """The rank of a block: the fields of HEAP; the block is -1 for no rank."""
 
     gain: Any
     moves: Any
@@ -39,7 +39,7 @@ class Rank(NamedTuple):
 
 @shared
 def words_of(blocks):
-    """Words of a set of bits with one bit per block: (words, words that say which of those are not 0)."""
+    """Return the words of a set with one bit per block, and the words that mark which of those are not 0."""
     words = (blocks + _WORD - 1) // _WORD
     return words, (words + _WORD - 1) // _WORD
 
@@ -49,20 +49,20 @@ def words_of(blocks):
 
 @inlined
 def rank_of(view, block):
-    """The rank of a block."""
+    """Return the rank of a block."""
     best = view.best[block]
     return Rank(np.int64(best.rank_gain), np.int64(best.rank_moves), np.int64(best.rank_tie), np.int64(block))
 
 
 @inlined
 def exceeds(params, a, b):
-    """Is rank ``a`` above rank ``b``, however ties are broken?"""
+    """Return whether rank `a` is above rank `b`, ties left out."""
     return a.gain * cost_of(params, b.moves) > b.gain * cost_of(params, a.moves)
 
 
 @inlined
 def is_larger(params, a, b):
-    """Does rank ``a`` stand above ``b``? Of equals the one whose best set is chosen first."""
+    """Return whether rank `a` is above `b`; of equals, the one whose best set is chosen first is."""
     ours, theirs = a.gain * cost_of(params, b.moves), b.gain * cost_of(params, a.moves)
     if ours != theirs:
         return ours > theirs
@@ -71,19 +71,19 @@ def is_larger(params, a, b):
 
 @inlined
 def is_before(params, a, b, heap):
-    """Does rank ``a`` stand nearer to the root than ``b``?"""
+    """Return whether rank `a` belongs nearer to the root than `b`."""
     return is_larger(params, a, b) if heap == HIGH else is_larger(params, b, a)
 
 
 @inlined
 def heap_base(params, number, heap):
-    """Where a heap begins."""
+    """Return the place where a heap begins."""
     return (2 * np.int64(number) + heap) * (params.group_limit + 1)
 
 
 @inlined
 def entry_at(view, place):
-    """The rank an entry is sorted by."""
+    """Return the rank an entry is sorted by."""
     entry = view.heap[place]
     return Rank(np.int64(entry.gain), np.int64(entry.moves), np.int64(entry.tie), np.int64(entry.block))
 
@@ -100,7 +100,7 @@ def _put(view, base, place, rank, heap):
 
 @inlined
 def _rise(view, base, place, rank, heap):
-    """Let an entry rise from a free place of its heap; returns where it stops."""
+    """Let an entry rise from a free place of its heap; return where it stops."""
     params = view.params[0]
     while place > 0:
         parent = (place - 1) >> 1
@@ -114,7 +114,7 @@ def _rise(view, base, place, rank, heap):
 
 @inlined
 def _sink(view, base, size, place, rank, heap):
-    """Let an entry sink from a free place of its heap; returns where it stops."""
+    """Let an entry sink from a free place of its heap; return where it stops."""
     params = view.params[0]
     while True:
         child = 2 * place + 1
@@ -142,7 +142,7 @@ def _raise(view, number, place, rank, heap):
 
 @inlined
 def _advance(view, number, place, rank, heap):
-    """A block's rank has moved towards the root: so does its entry, unless it is nearer already."""
+    """Raise a block's entry after its rank has moved towards the root, unless it is nearer already."""
     params = view.params[0]
     base = heap_base(params, number, heap)
     if is_before(params, rank, entry_at(view, base + place), heap):
@@ -151,7 +151,7 @@ def _advance(view, number, place, rank, heap):
 
 @inlined
 def _remove_from_heap(view, number, place, heap):
-    """Fill the place of a block that leaves with the last one (``group_size`` is that without it already)."""
+    """Fill the place of a block that leaves with the last one; `group_size` no longer counts the block."""
     params = view.params[0]
     size = np.int64(view.group_size[number])
     if place < size:
@@ -165,8 +165,9 @@ def _remove_from_heap(view, number, place, heap):
 
 @inlined
 def _first_from(view, number, place, heap):
-    """The first rank of a heap, or of what stands below a place of it; the entries that come there are made
-    right.
+    """Return the first rank of a heap, or of the part below a place of it.
+
+    Entries that reach the place are corrected first.
     """
     params = view.params[0]
     base = heap_base(params, number, heap)
@@ -208,9 +209,7 @@ def _set_bit(view, number, kind, place, value):
 
 @inlined
 def writable_bit(view, plane, group, kind, block):
-    """Does a block stand among those of a group that can be written to (kind 0), or in their best set
-    (kind 1)?
-    """
+    """Return whether a block of a group can be written to (kind 0), or in its best set (kind 1)."""
     params = view.params[0]
     place = block - plane * params.blocks
     word = _bits_base(params, plane * params.groups + group, kind) + place // _WORD
@@ -257,7 +256,7 @@ def _join(view, plane, block, group):
 
 @inlined
 def _lowest_but(view, number, block):
-    """The smallest rank of a group, ``block`` left out."""
+    """Return the smallest rank of a group, `block` left out."""
     params = view.params[0]
     size = np.int64(view.group_size[number])
     none = Rank(np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
@@ -277,7 +276,7 @@ def _lowest_but(view, number, block):
 
 @inlined
 def _stands_above(view, plane, rank, group):
-    """Is a block's rank above the smallest one of a group (in which it does not count itself)?"""
+    """Return whether a block's rank is above the smallest one of a group, itself left out."""
     params = view.params[0]
     lowest = _lowest_but(view, plane * params.groups + group, rank.block)
     return lowest.block >= 0 and exceeds(params, rank, lowest)
@@ -285,7 +284,7 @@ def _stands_above(view, plane, rank, group):
 
 @inlined
 def _group_for(view, plane, rank):
-    """The highest group whose smallest rank is below that of a block (which does not count), else the first.
+    """Find the highest group whose smallest rank, the block left out, is below that of a block; else 0.
 
     Ranks rise from group to group, so the search starts where the block was; an empty group is passed over.
     """
@@ -312,7 +311,7 @@ def _has_room_below(view, plane, group):
 
 @inlined
 def _insert(view, plane, block, group):
-    """Add a block to a group; what is too much moves down, or up where all groups below are full."""
+    """Add a block to a group; move what is too much down, or up where all groups below are full."""
     params = view.params[0]
     first = plane * params.groups
     full = view.group_size[first + group] == params.group_limit
@@ -363,8 +362,9 @@ def _reclassify(view, block, change, s):
 
 @merged
 def reclassify(dev, block, change, s):
-    """A block (no victim) has changed, by one page of sub-block ``s`` unless ANYTHING has happened: find its
-    best set, its rank and its group anew.
+    """Find the best set, the rank and the group of a changed block that is no victim.
+
+    One page of sub-block `s` has changed, as `change` says, or ANYTHING has.
     """
     params = dev.params[0]
     if params.groups > 0:
@@ -379,7 +379,7 @@ def _withdraw(view, block):
 
 @merged
 def withdraw(dev, block):
-    """A block becomes a victim: it keeps its place in its group, but nothing is written to it."""
+    """Keep a block that becomes a victim in its group, and let nothing be written to it."""
     params = dev.params[0]
     if params.groups > 0:
         _withdraw(group_view(dev), np.int64(block))
@@ -387,7 +387,7 @@ def withdraw(dev, block):
 
 @kernel
 def form_groups(view, plane):
-    """Deal the blocks of an empty plane to its groups in turn: all ranks are the same."""
+    """Deal the blocks of an empty plane, whose ranks are all the same, to its groups in turn."""
     params = view.params[0]
     for place in range(params.blocks):
         block = np.int64(plane) * params.blocks + place
@@ -411,7 +411,7 @@ def _refresh_groups(view, plane):
 
 @merged
 def refresh_groups(dev, plane):
-    """Make sure of the largest rank of a plane whose ranks are benefits, for :func:`best_of_groups`."""
+    """Correct the largest rank of a plane whose ranks are benefits, for `best_of_groups`."""
     params = dev.params[0]
     if params.groups > 0 and params.tree_leaves == 0:
         _refresh_groups(group_view(dev), plane)
@@ -419,7 +419,7 @@ def refresh_groups(dev, plane):
 
 @inlined
 def best_of_groups(view, plane):
-    """The block with the best set of a plane whose groups are refreshed; -1 if there is none."""
+    """Return the block with the best set of a plane whose groups are refreshed; -1 for none."""
     params = view.params[0]
     winner = Rank(np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
     for group in range(params.groups):
@@ -436,9 +436,7 @@ def best_of_groups(view, plane):
 
 @inlined
 def first_of(view, plane, group, kind):
-    """The lowest block of a group that can be written to (kind 0), or in its best set (kind 1); -1 if
-    none.
-    """
+    """Return the lowest block of a group to be written to (kind 0), or in its best set (1); -1 for none."""
     params = view.params[0]
     base = _bits_base(params, plane * params.groups + group, kind)
     words, summary = words_of(np.int64(params.blocks))

@@ -18,7 +18,7 @@ _ONE = np.uint64(1)
 
 @inlined
 def _counter(params, row, hashed):
-    """Number of the counter of a page, given the hash of its number, in a row of the table."""
+    """Return the number of the counter of a page in a row of the table, from the hash of its number."""
     return row * params.counters + below(mix(hashed + GOLDEN * np.uint64(row + 1)), params.counters)
 
 
@@ -29,7 +29,7 @@ def _value(hotness, counter):
 
 @kernel
 def _degree(hotness, params, lpn):
-    """The smallest counter of a page."""
+    """Return the smallest counter of a page."""
     hashed = mix(GOLDEN * np.uint64(lpn + 1))
     degree = SATURATED
     for row in range(params.hashes):
@@ -39,7 +39,7 @@ def _degree(hotness, params, lpn):
 
 @kernel
 def _raise_counters(hotness, params, lpn):
-    """One more update of a page; returns its degree with it."""
+    """Count one more update of a page; return its degree with it."""
     hashed = mix(GOLDEN * np.uint64(lpn + 1))
     degree = SATURATED
     for row in range(params.hashes):
@@ -65,9 +65,10 @@ def _group_of(params, degree):
 
 @inlined
 def count_update(dev, lpn):
-    """A page of the host is written: its counters rise, and all decay when the period is over.
+    """Raise the counters of a page that the host writes, and halve all when the period is over.
 
-    Returns its hotness group, counted from 1; 0 for a cold page.
+    Returns:
+        The hotness group of the page, counted from 1; 0 for a cold page.
     """
     params = dev.params[0]
     control = dev.control[0]
@@ -82,6 +83,6 @@ def count_update(dev, lpn):
 
 @inlined
 def hotness_group(dev, lpn):
-    """The hotness group of a page as it is, counted from 1; 0 for a cold one."""
+    """Return the hotness group of a page, counted from 1; 0 for a cold one. Nothing is counted."""
     params = dev.params[0]
     return _group_of(params, _degree(dev.hotness, params, lpn))

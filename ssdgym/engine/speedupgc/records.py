@@ -36,12 +36,12 @@ HEAP = np.dtype(
         ("block", "i4"),
     ]
 )
-#: Values of ``writable``.
+#: Values of `writable`.
 WRITABLE, WRITABLE_BEST = 1, 2
 
 
 class SetView(NamedTuple):
-    """What the bookkeeping of best sets works on, as a :class:`PolicyView` is for policies."""
+    """What the bookkeeping of best sets works on, as a `PolicyView` is for policies."""
 
     params: Any
     plane: Any
@@ -65,7 +65,7 @@ class GroupView(NamedTuple):
 
 @inlined
 def set_view(dev):
-    """The part of a device that the bookkeeping of best sets works on; nothing is copied."""
+    """Return the part of a device that the books of best sets need; nothing is copied."""
     return SetView(
         dev.params,
         dev.plane,
@@ -78,5 +78,5 @@ def set_view(dev):
 
 @inlined
 def group_view(dev):
-    """The part of a device that the bookkeeping of block groups works on; nothing is copied."""
+    """Return the part of a device that the books of block groups need; nothing is copied."""
     return GroupView(dev.params, dev.block, dev.sub_block, dev.best, dev.group_size, dev.heap, dev.group_bits)
