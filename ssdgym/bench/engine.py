@@ -157,21 +157,8 @@ def _device(timing: str, over_provisioning: float = 0.07, **geometry: int) -> De
     )
 
 
-def _untimed() -> Callable[[], int]:
-    return _runs(_device("none", blocks_per_plane=1000), read_fraction=0.0)
-
-
-def _event_driven() -> Callable[[], int]:
-    return _event_driven_at(0.28)
-
-
-def _event_driven_full() -> Callable[[], int]:
-    return _event_driven_at(0.07)
-
-
-def _event_driven_at(over_provisioning: float) -> Callable[[], int]:
-    device = _device("event", over_provisioning, channels=2, chips_per_channel=2, blocks_per_plane=250)
-    return _runs(device, read_fraction=0.5)
+def _four_dies(over_provisioning: float) -> DeviceConfig:
+    return _device("event", over_provisioning, channels=2, chips_per_channel=2, blocks_per_plane=250)
 
 
 def _runs(device: DeviceConfig, read_fraction: float) -> Callable[[], int]:
@@ -235,19 +222,6 @@ def _single_environment() -> Callable[[], int]:
     return play
 
 
-def _vector_environment() -> Callable[[], int]:
-    return _vector_steps(
-        device=_device("none", 0.28, blocks_per_plane=64, pages_per_block=16),
-        workload="uniform",
-        candidates=8,
-        proposers=("greedy", "cost_benefit", "fifo"),
-    )
-
-
-def _default_vector_environment() -> Callable[[], int]:
-    return _vector_steps(ftl={"timing": "none"})
-
-
 def _vector_steps(**arguments: Any) -> Callable[[], int]:
     environments = gymnasium.make_vec(
         ENVIRONMENT, num_envs=VECTOR_DEVICES, vectorization_mode="vector_entry_point", **arguments
@@ -293,15 +267,40 @@ def _seconds_to_first_step(cache: str) -> float:
 
 #: Name, unit, what is expected, and what prepares the measurement.
 _RATES: tuple[tuple[str, str, float | None, Callable[[], Callable[[], int]]], ...] = (
-    ("untimed host writes, 1,000 blocks x 64 pages, 7 % spare", "host pages/s", 10e6, _untimed),
-    ("event-driven requests, 4 dies, half reads, 28 % spare", "requests/s", 4e6, _event_driven),
-    ("event-driven requests, 4 dies, half reads, 7 % spare", "requests/s", None, _event_driven_full),
+    (
+        "untimed host writes, 1,000 blocks x 64 pages, 7 % spare",
+        "host pages/s",
+        10e6,
+        lambda: _runs(_device("none", blocks_per_plane=1000), read_fraction=0.0),
+    ),
+    (
+        "event-driven requests, 4 dies, half reads, 28 % spare",
+        "requests/s",
+        4e6,
+        lambda: _runs(_four_dies(0.28), read_fraction=0.5),
+    ),
+    (
+        "event-driven requests, 4 dies, half reads, 7 % spare",
+        "requests/s",
+        None,
+        lambda: _runs(_four_dies(0.07), read_fraction=0.5),
+    ),
     ("single environment", "decisions/s", None, _single_environment),
     (
         f"{VECTOR_DEVICES} devices of 64 blocks x 16 pages, 8 candidates",
         "decisions/s",
         0.5e6,
-        _vector_environment,
+        lambda: _vector_steps(
+            device=_device("none", 0.28, blocks_per_plane=64, pages_per_block=16),
+            workload="uniform",
+            candidates=8,
+            proposers=("greedy", "cost_benefit", "fifo"),
+        ),
     ),
-    (f"{VECTOR_DEVICES} default devices, 16 candidates", "decisions/s", None, _default_vector_environment),
+    (
+        f"{VECTOR_DEVICES} default devices, 16 candidates",
+        "decisions/s",
+        None,
+        lambda: _vector_steps(ftl={"timing": "none"}),
+    ),
 )

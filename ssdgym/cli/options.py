@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ssdgym.config.fields import overlapping
 from ssdgym.config.seeds import LAST_SEED, read_seeds
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.run_spec import FtlOptions
@@ -71,11 +72,8 @@ def parse_ftl(options: list[str] | None, **named: Any) -> FtlOptions:
             raise SsdgymError(f"--ftl {option!r}: write it as KEY=VALUE, for example placement=sep_gc")
         if key in found:
             raise SsdgymError(f"--ftl {option!r}: {key} is already set to {found[key]!r}; give it once")
-        for other in found:
-            if other.startswith(f"{key}.") or key.startswith(f"{other}."):
-                raise SsdgymError(
-                    f"--ftl {option!r}: {other} is set, too; give either the whole or its fields"
-                )
+        if (other := overlapping(key, found)) is not None:
+            raise SsdgymError(f"--ftl {option!r}: {other} is set, too; give either the whole or its fields")
         found[key] = _scalar(option, text)
     return tuple(sorted(found.items()))
 

@@ -9,6 +9,7 @@ import typer
 
 from ssdgym.cli.console import print_json
 from ssdgym.cli.options import AsJson
+from ssdgym.config.fields import with_changes
 from ssdgym.errors import SsdgymError
 
 
@@ -47,10 +48,16 @@ def train(
     if resume and overwrite:
         raise SsdgymError("--resume goes on with the run that --overwrite would remove: give one of the two")
     learn, TrainConfig, load_config = learning()
-    settings = load_config(TrainConfig, config, "agents")
-    settings = load_config(
-        TrainConfig, _changed(settings.model_dump(), algorithm, decisions, seed, device, workload), "agents"
-    )
+    changes = {
+        "algorithm": algorithm,
+        "total_decisions": decisions,
+        "seed": seed,
+        "environment.kwargs.device": device,
+        "environment.kwargs.workload": workload,
+    }
+    given = {name: value for name, value in changes.items() if value is not None}
+    fields = load_config(TrainConfig, config, "agents").model_dump()
+    settings = load_config(TrainConfig, with_changes(fields, given), "agents")
     writable_folder(out)
     agent = learn(settings, out, out if resume else None, progress=not as_json, overwrite=overwrite)
     if as_json:
@@ -73,21 +80,3 @@ def learning() -> tuple[Any, Any, Any]:
     from ssdgym.config.loading import load_config
 
     return learn, TrainConfig, load_config
-
-
-def _changed(
-    settings: dict[str, Any],
-    algorithm: str | None,
-    decisions: int | None,
-    seed: int | None,
-    device: str | None,
-    workload: str | None,
-) -> dict[str, Any]:
-    """Return the settings with what the command line replaces."""
-    top = {"algorithm": algorithm, "total_decisions": decisions, "seed": seed}
-    inner = {"device": device, "workload": workload}
-    settings.update({name: value for name, value in top.items() if value is not None})
-    settings["environment"]["kwargs"].update(
-        {name: value for name, value in inner.items() if value is not None}
-    )
-    return settings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ssdgym.errors import SsdgymError
@@ -43,3 +43,16 @@ def dotted(fields: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
         else:
             pairs.append((name, value))
     return tuple(sorted(pairs))
+
+
+def overlapping(name: str, others: Iterable[str]) -> str | None:
+    """Return the first of the others that is the same field, a part of it or what has it as a part.
+
+    Args:
+        name: dotted name of a field.
+        others: dotted names; `None` is returned where all of them are different fields.
+    """
+    for other in others:
+        if other == name or other.startswith(f"{name}.") or name.startswith(f"{other}."):
+            return other
+    return None

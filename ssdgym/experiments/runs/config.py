@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
 from ssdgym.config.device import MAX_PAGES
+from ssdgym.config.fields import overlapping
 from ssdgym.config.loading import Config, Source, load_config
 from ssdgym.config.preconditioning import Preconditioning
 from ssdgym.config.seeds import LAST_SEED, read_seeds
@@ -49,7 +50,7 @@ def _flat(options: Any) -> Any:
         return options
     flat: dict[str, Any] = {}
     for name, value in _leaves(options, ""):
-        clash = _overlapping(name, flat)
+        clash = overlapping(name, flat)
         if clash is not None:
             raise ValueError(f"gives {name} and {clash}; give either the whole or its fields, each once")
         flat[name] = value
@@ -65,14 +66,6 @@ def _leaves(options: dict[Any, Any], prefix: str) -> Iterator[tuple[str, Any]]:
             raise ValueError(f"gives a list for {name}; give one value, or vary {FTL_PREFIX}{name}")
         else:
             yield name, value
-
-
-def _overlapping(name: str, others: dict[str, Any]) -> str | None:
-    """Return the one of the others that is the field of that name, a part of it or what has it as a part."""
-    for other in others:
-        if other == name or other.startswith(f"{name}.") or name.startswith(f"{other}."):
-            return other
-    return None
 
 
 Named = Annotated[Any, AfterValidator(_named)]
@@ -140,13 +133,13 @@ class ExperimentConfig(Config):
             varied["queue_depth"] = None
         for number, ftl in enumerate(self.ftls):
             for name in ftl:
-                if _overlapping(name, varied) is not None:
+                if overlapping(name, varied) is not None:
                     raise ValueError(
                         f"sets {name} in ftls.{number} and once more in vary or queue_depth; set it once"
                     )
         names: dict[str, Any] = {}
         for name in self.vary:
-            clash = _overlapping(name, names)
+            clash = overlapping(name, names)
             if clash is not None or (name == f"{FTL_PREFIX}queue_depth" and self.queue_depth is not None):
                 raise ValueError(f"varies {name}, which {clash or 'queue_depth'} sets, too; set it once")
             names[name] = None

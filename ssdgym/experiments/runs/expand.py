@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ssdgym.config.device import DeviceConfig, load_device
+from ssdgym.config.fields import with_changes
 from ssdgym.deprecation import warn_renamed
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.config import FTL_PREFIX, ExperimentConfig
@@ -123,21 +124,17 @@ def with_fields(device: DeviceConfig, changes: dict[str, Any], label: str, where
     Raises:
         SsdgymError: there is no such field, or the values do not fit.
     """
-    data = device.model_dump(exclude_unset=True)
-    data["name"] = label
+    data = {**device.model_dump(exclude_unset=True), "name": label}
     for old in DeviceConfig.old_fields.keys() & changes.keys():
         warn_renamed(f"field {old}", DeviceConfig.old_fields[old])
     changes = {DeviceConfig.old_fields.get(name, name): value for name, value in changes.items()}
     if any(name.startswith("capacity.") for name in changes):
         data["capacity"] = {}  # given either way, and the changes say which
     for name, value in changes.items():
-        *outer, last = name.split(".")
-        inner = data
-        for part in outer:
-            inner = inner.setdefault(part, {})
-            if not isinstance(inner, dict):
-                raise SsdgymError(f"{where}: a device has no field {name}; correct its spelling")
-        inner[last] = value
+        try:
+            data = with_changes(data, {name: value})
+        except SsdgymError:
+            raise SsdgymError(f"{where}: a device has no field {name}; correct its spelling") from None
     return load_device(data, f"{where}, {label}")
 
 
