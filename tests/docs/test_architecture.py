@@ -20,7 +20,7 @@ def test_rooms__are_those_of_the_engine() -> None:
     named = set(re.findall(r"^\| `(\w+)(?:/|\.py)` \|", section("Rooms of the engine"), re.MULTILINE))
     rooms = {path.name for path in ENGINE.iterdir() if (path / "__init__.py").exists()}
     files = {path.stem for path in ENGINE.glob("*.py")} - {"__init__"}
-    assert named <= rooms | files
+    assert named == rooms | files
 
 
 def test_contract__names_entries() -> None:
