@@ -1,7 +1,6 @@
-"""How fast the engine, the environments and their start are, beside a yardstick of the same machine.
+"""Measure how fast the engine, the environments and their start are, beside a yardstick of the machine.
 
-The yardstick is a kernel that does nothing but the memory touches of a host write: read a request, read and
-write the record of its logical page, write that of a physical page. A rate divided by the yardstick's can be
+The yardstick is the kernel of `ssdgym.bench.reference_kernel`. A rate divided by the yardstick's can be
 compared between machines.
 """
 
@@ -20,10 +19,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from ssdgym.bench.reference_kernel import LOGICAL_PAGES, touching_memory
 from ssdgym.bench.requests import page_writes, take
 from ssdgym.bench.traces import make_trace, parsing, playing, reading_csv
 from ssdgym.config.device import DeviceConfig, load_device
-from ssdgym.engine.core.kernel import entry
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import Requests
 from ssdgym.simulator import Recording, Simulator
@@ -182,28 +181,7 @@ def _uniform(logical_pages: int, read_fraction: float) -> Requests:
 
 
 def _yardstick() -> Callable[[], int]:
-    logical = np.zeros(59_813, np.dtype([("ppn", "i4"), ("version", "i4")]))
-    physical = np.zeros(64_000, np.dtype([("lpn", "i4"), ("version", "i4")]))
-    requests = _uniform(len(logical), read_fraction=0.0)
-    return lambda: _touch_memory(logical, physical, requests)
-
-
-@entry
-def _touch_memory(logical, physical, requests):  # type: ignore[no-untyped-def]
-    """Touch the memory of one host write per request, without any decision."""
-    ppn = 0
-    for k in range(requests.shape[0]):
-        lpn = requests[k].lpn
-        record = logical[lpn]
-        physical[record.ppn].lpn = -1
-        record.ppn = ppn
-        record.version += 1
-        physical[ppn].lpn = lpn
-        physical[ppn].version = record.version
-        ppn += 1
-        if ppn == physical.shape[0]:
-            ppn = 0
-    return requests.shape[0]
+    return touching_memory(_uniform(LOGICAL_PAGES, read_fraction=0.0))
 
 
 def _single_environment() -> Callable[[], int]:

@@ -1,7 +1,4 @@
-"""Figures of results: intervals per task, latency percentiles, performance profiles, improvement.
-
-Every function returns a figure, which `ssdgym.experiments.report.style` writes as PNG, SVG or PDF.
-"""
+"""Figures of results: intervals per task, latency percentiles, performance profiles, improvement."""
 
 from __future__ import annotations
 
@@ -31,9 +28,6 @@ from ssdgym.experiments.results import Result
 
 PERCENTILES = ("p50", "p95", "p99", "p99.9", "p99.99", "max")
 PANELS_PER_ROW = 3
-
-#: Axis labels of metrics with their units, and what numbers are divided by to be in them.
-_UNITS = {WRITE_AMPLIFICATION: ("write amplification (flash pages / host pages)", 1.0)}
 
 
 @styled()
@@ -84,8 +78,7 @@ def latency_figure(
     Raises:
         SsdgymError: no result has latencies of that operation.
     """
-    groups = [group for group in _comparable(results) if _measures(group.results, operation)]
-    groups = [group for group in groups if len(group.tasks) == 1]
+    groups = _with_latencies(_comparable(results), operation)
     if not groups:
         raise SsdgymError(f"no result has {operation} latencies: run with event-driven timing")
     figure, panels = _panels(groups, (1.0, 3.0), (0.4, 2.9), share_x=True)
@@ -210,12 +203,12 @@ def _panels(
     rows = math.ceil(len(groups) / columns)
     size = width[0] + width[1] * max(columns, 2), rows * height[1] + height[0]
     figure = Figure(figsize=size, layout="constrained")
-    panels = figure.subplots(rows, columns, sharex=share_x, sharey=True, squeeze=False).ravel()
-    for axes in panels[len(groups) :]:
-        axes.remove()
-    for axes, group in zip(panels, groups, strict=False):
+    panels = list(figure.subplots(rows, columns, sharex=share_x, sharey=True, squeeze=False).ravel())
+    while len(panels) > len(groups):
+        panels.pop().remove()
+    for axes, group in zip(panels, groups, strict=True):
         axes.set_title(_short_title(group, groups))
-    return figure, list(panels[: len(groups)])
+    return figure, panels
 
 
 def has_latencies(results: Sequence[Result], operation: str) -> bool:
@@ -225,11 +218,12 @@ def has_latencies(results: Sequence[Result], operation: str) -> bool:
         results: of one or several tasks.
         operation: `read` or `write`.
     """
-    return any(_measures(group.results, operation) for group in groups_of(results) if len(group.tasks) == 1)
+    return bool(_with_latencies(groups_of(results), operation))
 
 
-def _measures(results: Sequence[Result], operation: str) -> bool:
-    return measured(results, f"{operation}_latency_ns/p50")
+def _with_latencies(groups: Sequence[TaskGroup], operation: str) -> list[TaskGroup]:
+    metric = f"{operation}_latency_ns/p50"
+    return [group for group in groups if len(group.tasks) == 1 and measured(group.results, metric)]
 
 
 def _comparable(results: Sequence[Result]) -> list[TaskGroup]:
@@ -241,8 +235,8 @@ def _comparable(results: Sequence[Result]) -> list[TaskGroup]:
 
 def _unit(metric: str) -> tuple[str, float]:
     """Return the axis label of a metric, and what its numbers are divided by to be in its unit."""
-    if metric in _UNITS:
-        return _UNITS[metric]
+    if metric == WRITE_AMPLIFICATION:
+        return "write amplification (flash pages / host pages)", 1.0
     name, _, part = metric.partition("/")
     words = name.replace("_", " ")
     if words.endswith(" ns"):
