@@ -25,8 +25,9 @@ _NO_UNIT = np.int64(-1)
 
 @kernel
 def _most_invalid_unit_of(view, block):
-    """The sub-block of a block with most invalid pages, the lowest of equals; the block itself where it is
-    the unit.
+    """Return the sub-block of a block with most invalid pages, the lowest of equals.
+
+    Where blocks are the units, it is the first one.
     """
     params = view.params[0]
     first = np.int64(block) * params.sub_blocks
@@ -40,8 +41,10 @@ def _most_invalid_unit_of(view, block):
 
 @kernel
 def _next_sub_block(view, plane, after):
-    """The sub-block behind ``after`` (-1: the first of all) in the order of invalid pages, at least one; -1
-    without one. Of equals the lower block comes first, then the lower sub-block.
+    """Return the sub-block behind `after` in the order of invalid pages, -1 for none.
+
+    With -1 as `after` it is the first of all. It has at least one invalid page. Of equals the lower block
+    comes first, then the lower sub-block.
     """
     params = view.params[0]
     limit = np.int64(params.pages_per_sub_block) + 1
@@ -61,7 +64,7 @@ def _next_sub_block(view, plane, after):
 
 @kernel
 def _next_unit(view, plane, after):
-    """The unit behind ``after`` in the order of invalid pages, as a number of its (first) sub-block."""
+    """Return the unit behind `after` in the order of invalid pages, as a number of its (first) sub-block."""
     params = view.params[0]
     if params.erase_unit == SUB_BLOCK_SET:
         return _next_sub_block(view, plane, after)
@@ -83,7 +86,7 @@ def _set_pair(view, choice, k, unit):
 
 @kernel
 def _is_light(view, unit, tau):
-    """Has a unit fewer than ``tau`` of its pages valid?"""
+    """Return whether a unit has fewer than `tau` of its pages valid."""
     params = view.params[0]
     if params.erase_unit == SUB_BLOCK_SET:
         sub_block = view.sub_block[unit]
@@ -102,7 +105,7 @@ def _is_chosen(choice, count, block):
 
 @kernel
 def _add_units(view, leader, plane, parameters, choice, count, after):
-    """Add up to ``limit`` units of a plane to the choice, those behind ``after``; returns how many there are.
+    """Add up to `limit` units of a plane to the choice, those behind `after`; returns how many there are.
 
     A plane that leads has its first one in the choice already.
     """
@@ -121,7 +124,7 @@ def _add_units(view, leader, plane, parameters, choice, count, after):
 
 @kernel
 def _add_partners(view, leader, plane, parameters, choice, count, led):
-    """Add of a sibling the blocks with the numbers of the ``led`` ones of the plane that leads."""
+    """Add of a sibling the blocks with the numbers of the `led` ones of the plane that leads."""
     params = view.params[0]
     wanted = np.int64(parameters[0])
     for k in range(led):

@@ -24,7 +24,7 @@ ERASE, PLACE, RELOCATE, REGION, MERGE, IDLE = range(6)
 KINDS = ("ERASE", "PLACE", "RELOCATE", "REGION", "MERGE", "IDLE")
 #: Most parameters of a rule.
 MAX_PARAMETERS = 64
-#: Answer of :func:`ask` where the decision has to be taken outside first.
+#: Answer of `ask` where the decision has to be taken outside first.
 WAIT = -1000
 
 #: What a rule can hook: its bit, by the name of the event.

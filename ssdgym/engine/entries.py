@@ -126,10 +126,9 @@ def _observe_one(dev, question, buffers, i):
 
 @entry
 def observe_batch(state, which, question, buffers):
-    """Describe the decisions the devices of ``which`` wait for; at the horizon, one in the plane written
-    last.
+    """Describe the decisions that devices wait for; at the horizon, one in the plane written last.
 
-    ``buffers`` is a :class:`View` whose arrays have the device as a first axis.
+    `which` has their numbers. `buffers` is a `View` whose arrays have the device as a first axis.
     """
     for k in range(which.shape[0]):
         dev = deciding(state, which[k], question.rules, question.external, question.pairs)
@@ -138,7 +137,7 @@ def observe_batch(state, which, question, buffers):
 
 @entry
 def first_invalid_action(mask, actions):
-    """The first device whose action is no valid candidate of ``mask`` (n, K), or -1."""
+    """Return the first device whose action is no valid candidate of `mask` (n, K), or -1."""
     for i in range(actions.shape[0]):
         if actions[i] < 0 or actions[i] >= mask.shape[1] or mask[i, actions[i]] == 0:
             return i
@@ -149,9 +148,9 @@ def first_invalid_action(mask, actions):
 def step_batch(state, which, actions, feed, question, buffers, status):
     """One step of many devices that take their ERASE decisions outside.
 
-    For each device ``i`` of ``which``: if a decision is due, carry out ``actions[i]`` (-1: leave it due)
-    among ``buffers.sets[i]``; advance through its input, `feed`; observe if a decision is due or the horizon
-    is reached. ``status[i]`` is what ``advance`` or ``apply`` returned; the result is how many of the devices
+    For each device `i` of `which`: if a decision is due, carry out `actions[i]` (-1: leave it due)
+    among `buffers.sets[i]`; advance through its input, `feed`; observe if a decision is due or the horizon
+    is reached. `status[i]` is what `advance` or `apply` returned; the result is how many of the devices
     do not wait for a decision now.
     """
     others = 0

@@ -42,4 +42,4 @@ def describe(dev, question, view):
 
 @verb
 def run_loop(state, address, i, requests, last, rules, external, pairs):
-    """Call a loop of the family, of :func:`ssdgym.engine.entries.loop_addresses`."""
+    """Call a loop of the family, of [`loop_addresses`][ssdgym.engine.entries.loop_addresses]."""

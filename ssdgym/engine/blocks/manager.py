@@ -23,8 +23,9 @@ from ssdgym.engine.flash.cells import count_written, erase_cells, invalidate_pag
 
 @inlined
 def count_invalid(dev, ppn, change):
-    """A page has become invalid, which is what changed in its block unless ANYTHING has; returns the
-    block.
+    """Count a page that has become invalid; return its block.
+
+    `change` is what changed in the block: that page, or ANYTHING.
     """
     params = dev.params[0]
     sub = sub_block_of(params, ppn)
@@ -41,7 +42,7 @@ def count_invalid(dev, ppn, change):
 
 @inlined
 def invalidate(dev, clock, ppn):
-    """The page has been overwritten or trimmed."""
+    """Invalidate a page that has been overwritten or trimmed."""
     record = dev.block[count_invalid(dev, ppn, INVALIDATED)]
     record.invalidated_at = clock
     dev.plane[record.plane].valid -= 1
@@ -49,8 +50,9 @@ def invalidate(dev, clock, ppn):
 
 @inlined
 def _first_writable(dev, block, first):
-    """Lowest sub-block of ``block`` with unwritten pages from its ``first`` on, as a global number; -1
-    if none.
+    """Return the lowest sub-block of a block with unwritten pages, from its `first` on; -1 for none.
+
+    It is numbered through the whole device.
     """
     params = dev.params[0]
     base = block * params.sub_blocks
@@ -62,7 +64,7 @@ def _first_writable(dev, block, first):
 
 @inlined
 def _begin_sub_block(dev, block, sub):
-    """Write to this sub-block of an open block from now on; what it holds counts again when it is full."""
+    """Write to this sub-block of an open block from now on; it counts again when it is full."""
     if sub >= 0:
         dev.block[block].written -= dev.sub_block[sub].written
     return sub
@@ -70,9 +72,7 @@ def _begin_sub_block(dev, block, sub):
 
 @inlined
 def _open(dev, plane, stream):
-    """Open the head of the plane's pool for a stream: its first writable sub-block, or -1 when out of
-    space.
-    """
+    """Open the head of the pool for a stream; return its first writable sub-block, -1 for no block."""
     block = np.int64(dev.plane[plane].pool_head)
     if block < 0:
         return -1
@@ -88,7 +88,7 @@ def _open(dev, plane, stream):
 
 @inlined
 def _advance_sub_block(dev, clock, sub):
-    """A sub-block is full: the next one of its block to write to, or -1 after closing the block."""
+    """Go on from a full sub-block: return the next one of its block, or close the block and return -1."""
     params = dev.params[0]
     block = block_of(params, sub)
     record = dev.block[block]
@@ -104,9 +104,7 @@ def _advance_sub_block(dev, clock, sub):
 
 @inlined
 def writable_sub_block(dev, plane, stream):
-    """The open sub-block of (plane, stream), opened if there is none; -1 when the plane has no free block
-    left.
-    """
+    """Return the open sub-block of (plane, stream), opening one if there is none; -1 without a free block."""
     slot = plane * MAX_STREAMS + stream
     sub = np.int64(dev.open_sub_block[slot])
     if sub < 0:
@@ -117,7 +115,7 @@ def writable_sub_block(dev, plane, stream):
 
 @inlined
 def row_of(dev, plane, stream):
-    """Number within its block of the page that (plane, stream) programs next, -1 when out of space."""
+    """Return the number within its block of the page programmed next in (plane, stream), -1 for none."""
     params = dev.params[0]
     sub = np.int64(dev.open_sub_block[plane * MAX_STREAMS + stream])
     if sub < 0:
@@ -131,8 +129,9 @@ def row_of(dev, plane, stream):
 
 @inlined
 def note_relocated(dev, block, pages):
-    """So many relocated pages have been programmed in a block, one behind the other: those with another one
-    before or behind them are clustered.
+    """Count relocated pages that have been programmed in a block, one after the other.
+
+    Those with another relocated page before or after them are clustered.
     """
     record = dev.block[block]
     before = np.int64(record.relocated_run)
@@ -144,7 +143,7 @@ def note_relocated(dev, block, pages):
 
 @inlined
 def note_program(dev, block, relocated):
-    """A page has been programmed in a block: one of the host ends a run of relocated ones."""
+    """Note a page programmed in a block: one of the host ends a run of relocated ones."""
     if relocated:
         note_relocated(dev, block, 1)
     else:
@@ -153,7 +152,7 @@ def note_program(dev, block, relocated):
 
 @inlined
 def count_programs(dev, clock, plane, stream, sub, programs):
-    """Account for ``programs`` pages just written to the open sub-block of (plane, stream)."""
+    """Account for `programs` pages just written to the open sub-block of (plane, stream)."""
     written = count_written(dev, sub, programs)
     dev.plane[plane].free_pages -= programs
     if written == dev.params[0].pages_per_sub_block:
@@ -162,7 +161,7 @@ def count_programs(dev, clock, plane, stream, sub, programs):
 
 @inlined
 def program(dev, plane, stream, lpn, version, relocated):
-    """Program the next page of (plane, stream): its number, or -1 when the plane has no free block left."""
+    """Program the next page of (plane, stream); return its number, -1 when no block is free."""
     params = dev.params[0]
     control = dev.control[0]
     sub = writable_sub_block(dev, plane, stream)
@@ -177,7 +176,7 @@ def program(dev, plane, stream, lpn, version, relocated):
 
 @inlined
 def scatter(dev, plane_number, sub, lpn, version, relocated):
-    """Program the next page of a sub-block of a pooled block; returns its number, -1 for no sub-block."""
+    """Program the next page of a sub-block of a pooled block; return its number, -1 for no sub-block."""
     if sub < 0:
         return np.int64(-1)
     params = dev.params[0]

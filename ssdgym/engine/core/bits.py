@@ -15,30 +15,30 @@ NONE = np.uint64(0)
 
 @inlined
 def full_mask(sub_blocks):
-    """The mask of a whole block."""
+    """Return the mask of a whole block."""
     return ~NONE >> np.uint64(64 - sub_blocks)
 
 
 @inlined
 def has(mask, s):
-    """Is sub-block ``s`` in the mask?"""
+    """Return whether sub-block `s` is in the mask."""
     return ((mask >> np.uint64(s)) & ONE) != NONE
 
 
 @inlined
 def is_run(mask):
-    """Are the set bits of a non-zero mask consecutive?"""
+    """Return whether the set bits of a non-zero mask are consecutive."""
     lowest = mask & (~mask + ONE)
     return mask & (mask + lowest) == NONE
 
 
 @inlined
 def quotient(a, b):
-    """``a // b`` for a >= 0 and b > 0."""
+    """Return `a // b` for a >= 0 and b > 0."""
     return np.int64(np.uint64(a) // np.uint64(b))
 
 
 @inlined
 def remainder(a, b):
-    """``a % b`` for a >= 0 and b > 0."""
+    """Return `a % b` for a >= 0 and b > 0."""
     return np.int64(np.uint64(a) % np.uint64(b))

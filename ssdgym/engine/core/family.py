@@ -79,7 +79,7 @@ class Arrays:
 
     @property
     def state_type(self) -> Any:
-        """numba's type of a batch."""
+        """The type that numba has for a batch."""
         return typeof(self.sample())
 
 
@@ -87,7 +87,7 @@ class Arrays:
 class Family:
     """An FTL family: its arrays, and the parts of the engine that are compiled for it alone.
 
-    Its versions of the verbs (:mod:`ssdgym.engine.verbs`) are added beside them.
+    Its versions of the verbs ([`verbs`][ssdgym.engine.verbs]) are added beside them.
 
     Attributes:
         name: the value of `ftl.mapping` in a device.

@@ -1,13 +1,23 @@
-"""The one door to numba: decorators, the compile cache, and functions passed by address.
+"""The only module that imports numba for compiling: decorators, the compile cache, calls by address.
 
-Rules (measured, see ``docs/engine.md`` for what the kernels compute):
+Rules (measured; `docs/engine.md` defines what the kernels compute):
 
-* Kernels are compiled without numba's reference counting (``_nrt=False``): passing a NamedTuple of arrays
+* Kernels are compiled without numba's reference counting (`_nrt=False`): passing a NamedTuple of arrays
   from function to function costs about thirty times the work otherwise.
 * Only *entry* kernels, the ones Python calls, are cached on disk. The cache folder is named after a hash of
   all engine sources, because numba does not notice when an imported kernel has changed.
 * Policies reach a kernel as the address of their compiled code. Unboxing a function object costs some 40 us
   per call, an integer nothing, and one compile of the engine serves every policy.
+
+| decorator | for | called by |
+|---|---|---|
+| `kernel` | any part of the engine | kernels and Python |
+| `inlined` | what runs once a page | kernels |
+| `helper` | what rules are written with | kernels, rules in plain Python |
+| `merged` | an upper part of a long loop, with one caller | kernels |
+| `shared` | generators and other helpers that Python runs as they are | kernels and Python |
+| `verb` | what each FTL family does in its own way | kernels |
+| `entry` | an entry point, cached on disk | Python |
 """
 
 from __future__ import annotations
@@ -35,7 +45,7 @@ REQUEST_FORMAT = ENGINE_FOLDER.parent / "requests.py"
 
 @functools.cache
 def engine_hash() -> str:
-    """Hash of every engine source and of numba's version: names the compile cache and stamps results."""
+    """Return the hash of every engine source and of numba's version: it names the compile cache."""
     digest = hashlib.sha256(numba.__version__.encode())
     # The constants of a request array are compiled into the engine, too.
     digest.update(REQUEST_FORMAT.read_bytes())
@@ -46,7 +56,7 @@ def engine_hash() -> str:
 
 
 def compile_cache_folder() -> Path:
-    """The folder of this engine's machine code; a bounds-checked build has its own."""
+    """Return the folder of this engine's machine code; a bounds-checked build has its own."""
     checked = "-boundscheck" if config.BOUNDSCHECK else ""
     return cache_folder() / "numba" / (engine_hash() + checked)
 
@@ -64,14 +74,15 @@ def _compiler_options() -> dict[str, Any]:
 
 
 def kernel(function: Callable) -> Any:
-    """Compile ``function`` as a part of other kernels (not cached by itself)."""
+    """Compile `function` as a part of other kernels (not cached by itself)."""
     return numba.njit(**_compiler_options())(function)
 
 
 def inlined(function: Callable) -> Any:
-    """Compile ``function`` into its callers: for what runs once a page, where passing a device costs more
-    than the work. Python cannot call it: the code to unpack a device would be compiled for each such
-    function.
+    """Compile `function` into its callers, as the code that runs once a page needs.
+
+    Passing a device to it would cost more than its work. Python cannot call it: the code to unpack a device
+    would be compiled for each such function.
     """
     return numba.njit(
         **_compiler_options(), forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
@@ -79,19 +90,20 @@ def inlined(function: Callable) -> Any:
 
 
 def helper(function: Callable) -> Any:
-    """As :func:`inlined`, for what policies are written with: plain Python ones call it from there."""
+    """Do as `inlined`, for what policies are written with: those in plain Python call the function itself."""
     return numba.njit(**_compiler_options(), forceinline=True)(function)
 
 
 def merged(function: Callable) -> Any:
-    """Write ``function`` into its one caller before that is compiled: for the upper parts of a long loop,
-    each of which would else be optimised with all that is below it.
+    """Write `function` into its one caller before that is compiled.
+
+    For the upper parts of a long loop, each of which would otherwise be optimised with all that is below it.
     """
     return numba.njit(**_compiler_options(), inline="always")(function)
 
 
 def shared(function: Callable) -> Any:
-    """Keep ``function`` plain Python for Python, and compile it into the kernels that call it."""
+    """Keep `function` plain Python for Python, and compile it into the kernels that call it."""
     return register_jitable(**_compiler_options())(function)
 
 
@@ -124,14 +136,14 @@ def verb(stub: Callable) -> Any:
 
 
 def entry(function: Callable) -> Any:
-    """Compile ``function`` as an entry point for Python, cached on disk."""
+    """Compile `function` as an entry point for Python, cached on disk."""
     dispatcher = kernel(function)
     _enable_cache(dispatcher)
     return dispatcher
 
 
 def compiled_address(function: Callable, signature: Any) -> tuple[int, Any]:
-    """Compile ``function`` for ``signature`` and return (address of its code, object to keep alive).
+    """Compile `function` for `signature`; return the address of its code, and an object to keep alive.
 
     Only ssdgym's own functions are cached on disk: numba would not notice a change in what a user's function
     calls in another file.
@@ -146,7 +158,7 @@ def compiled_address(function: Callable, signature: Any) -> tuple[int, Any]:
 
 
 def address_of(dispatcher: Any, signature: Any) -> int:
-    """Address of the code of a kernel, compiled for ``signature``; the kernel has to be kept alive.
+    """Return the address of the code of a kernel, compiled for `signature`; keep the kernel alive.
 
     Raises:
         ValueError: with numba's reason, if it cannot be compiled for that signature.
@@ -161,7 +173,7 @@ def address_of(dispatcher: Any, signature: Any) -> int:
 
 
 def function_at(function_type: Any) -> Any:
-    """Return an intrinsic that turns an int64 address into a callable of ``function_type``."""
+    """Return an intrinsic that turns an int64 address into a callable of `function_type`."""
 
     @intrinsic
     def at_address(typing_context, address):
@@ -180,7 +192,7 @@ def function_at(function_type: Any) -> Any:
 
 @intrinsic
 def lowest_bit(typing_context, word):
-    """Number of the lowest set bit of a uint64 that is not 0."""
+    """Return the number of the lowest set bit of a uint64 that is not 0."""
 
     def build(context, builder, signature, arguments):
         is_zero_undefined = context.get_constant(numba.types.boolean, True)
@@ -191,7 +203,7 @@ def lowest_bit(typing_context, word):
 
 @intrinsic
 def count_bits(typing_context, word):
-    """Number of set bits of a uint64."""
+    """Return the number of set bits of a uint64."""
 
     def build(context, builder, signature, arguments):
         return builder.ctpop(arguments[0])
@@ -201,8 +213,9 @@ def count_bits(typing_context, word):
 
 @intrinsic
 def prefetch(typing_context, array, place):
-    """Ask for the line of memory where an array's item begins, and do not wait for it. The place is not
-    checked, and nothing is changed.
+    """Fetch the line of memory where an array's item begins, without waiting for it.
+
+    The place is not checked, and nothing is changed.
     """
 
     def build(context, builder, signature, arguments):
@@ -252,7 +265,10 @@ def _save_if_possible(cache: Any) -> None:
 
 @functools.cache
 def _cache_is_writable(folder: Path) -> bool:
-    """Can the folder be used? If not, say so once: numba would fall back to folders without engine hash."""
+    """Return whether the folder can be used; if not, warn once.
+
+    Without it numba would fall back to folders without the engine's hash.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

@@ -1,6 +1,6 @@
 """Random numbers by counter: a draw is a pure function, so nothing has to be advanced or saved.
 
-``mix`` is the finaliser of splitmix64 (Steele, Lea, Flood 2014).
+`mix` is the finaliser of splitmix64 (Steele, Lea, Flood 2014).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def mix(z):
 
 @inlined
 def draw(seed, stream, decision, k):
-    """64 random bits for draw ``k`` of ``decision`` in ``stream`` of a device seeded with ``seed``."""
+    """64 random bits for draw `k` of `decision` in `stream` of a device seeded with `seed`."""
     z = mix(np.uint64(seed) + (np.uint64(stream) + _ONE) * GOLDEN)
     z = mix(z + (np.uint64(decision) + _ONE) * GOLDEN)
     return mix(z + (np.uint64(k) + _ONE) * GOLDEN)

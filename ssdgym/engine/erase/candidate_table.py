@@ -1,5 +1,6 @@
-"""The table of candidates of an ERASE decision: (K, MAX_PAIRS) pairs, those of a set first, the rest with
-empty masks.
+"""The table of candidates of an ERASE decision.
+
+It has the shape (K, MAX_PAIRS): the pairs of a set come first, the rest have empty masks.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from ssdgym.engine.core.records import MAX_PAIRS
 
 @inlined
 def pairs_of(erase_set):
-    """Number of pairs of a candidate: those with a mask, which come first."""
+    """Count the pairs of a candidate: those with a mask, which come first."""
     count = 0
     while count < MAX_PAIRS and erase_set[count].mask != NONE:
         count += 1
@@ -20,7 +21,7 @@ def pairs_of(erase_set):
 
 @inlined
 def _is_set(erase_set, pairs, length):
-    """Is a candidate this erase set?"""
+    """Return whether a candidate is this erase set."""
     for k in range(length):
         if erase_set[k].block != pairs[k].block or erase_set[k].mask != pairs[k].mask:
             return False
@@ -29,7 +30,7 @@ def _is_set(erase_set, pairs, length):
 
 @kernel
 def position_of(sets, count, pairs, length):
-    """Where among the first ``count`` candidates an erase set stands, or -1."""
+    """Return the place of an erase set among the first `count` candidates, or -1."""
     for k in range(count):
         if _is_set(sets[k], pairs, length):
             return k
@@ -38,7 +39,7 @@ def position_of(sets, count, pairs, length):
 
 @kernel
 def add_set(sets, count, pairs, length):
-    """Add an erase set of ``length`` pairs unless it is there or the table is full; returns the new count."""
+    """Add an erase set of `length` pairs unless it is there or the table is full; return the new count."""
     if count == sets.shape[0] or position_of(sets, count, pairs, length) >= 0:
         return count
     for k in range(MAX_PAIRS):

@@ -1,5 +1,6 @@
-"""The candidates of an ERASE decision: proposed by policies, filled up by rank and at random, without
-repeats.
+"""The candidates of an ERASE decision, each of them once.
+
+Policies propose the first; the rest are filled up by rank and at random.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ def _add_block(dev, sets, count, block, scratch):
 
 @inlined
 def propose(dev, plane, question, sets, proposed):
-    """Begin the table with the legal picks of the policies, equal ones once; returns how many there are.
+    """Begin the table with the legal picks of the policies, equal ones once; return their number.
 
-    ``proposed[k]`` is where the pick of policy ``k`` stands (-1: none). Pure: the device stays as it is.
+    `proposed[k]` is the place of the pick of policy `k` (-1: none). Pure: the device stays as it is.
     """
     count = 0
     choice = question.pairs
@@ -57,7 +58,7 @@ def propose(dev, plane, question, sets, proposed):
 
 @inlined
 def _fill_by_rank(dev, plane, sets, count, wanted, scratch):
-    """The blocks with most invalid pages, in bucket order, up to ``wanted`` candidates."""
+    """Add the blocks with most invalid pages, in bucket order, up to `wanted` candidates."""
     params = dev.params[0]
     per_plane = params.pages_per_block + 1
     invalid = np.int64(dev.plane[plane].max_invalid)
@@ -72,7 +73,7 @@ def _fill_by_rank(dev, plane, sets, count, wanted, scratch):
 
 @inlined
 def _fill_at_random(dev, plane, sets, count, scratch):
-    """Random eligible blocks for the places left; a full turn of draws without a new one ends it."""
+    """Add random eligible blocks to the places left; a full turn of draws without a new one ends it."""
     tries = sets.shape[0]
     for k in range(tries):
         if count == sets.shape[0]:
@@ -85,8 +86,9 @@ def _fill_at_random(dev, plane, sets, count, scratch):
 
 @inlined
 def fill_up(dev, plane, sets, count, question):
-    """Fill the table up behind its first ``count`` sets: half of the places by rank, the rest at random,
-    without repeats. Returns how many there are now.
+    """Fill the table up behind its first `count` sets; return how many there are now.
+
+    Half of the places go by rank, the rest at random, without repeats.
     """
     wanted = count + (sets.shape[0] - count + 1) // 2
     scratch = question.pairs
@@ -98,16 +100,17 @@ def fill_up(dev, plane, sets, count, question):
 
 @inlined
 def _list(sets, place, block, mask):
-    """Write a set of one pair to a place; the other pairs of a listed set are empty, always."""
+    """Write a set of one pair to a place; the other pairs of a listed set are always empty."""
     sets[place, 0].block = block
     sets[place, 0].mask = mask
 
 
 @kernel
 def list_all(dev, plane, sets):
-    """Every erase set of the plane at its fixed place, legal or not: block by block, where runs may be
-    erased by start and length, where any set may be by its mask as a number, the whole block last. Returns
-    the number of places.
+    """List every erase set of the plane at its fixed place, legal or not; return the number of places.
+
+    Block by block: where runs may be erased, by start and length; where any set may be, by its mask as a
+    number; the whole block last.
     """
     params = dev.params[0]
     count = 0

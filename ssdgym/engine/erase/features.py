@@ -33,7 +33,7 @@ def _log_age(dev, since):
 
 @inlined
 def _count_pair(dev, pair):
-    """Of a pair: (sub-blocks, written pages, invalid pages, erases, sub-blocks with invalid pages only)."""
+    """Count of a pair its sub-blocks, written and invalid pages, erases, sub-blocks that are all invalid."""
     params = dev.params[0]
     base = np.int64(pair.block) * params.sub_blocks
     invalid = 0
@@ -52,7 +52,7 @@ def _count_pair(dev, pair):
 
 @inlined
 def _describe(dev, erase_set, pairs, row):
-    """The candidate's features; ``ssdgym.envs.features`` documents the columns."""
+    """The candidate's features; `ssdgym.envs.features` documents the columns."""
     params = dev.params[0]
     members, written, invalid, erases, spent, beside, relocated = np.int64(0), 0, 0, 0, 0, 0, 0
     invalidated_at, closed_at = np.int64(0), np.int64(0)
@@ -88,7 +88,7 @@ def _describe(dev, erase_set, pairs, row):
 
 @inlined
 def _relate_wear(view):
-    """Wear of a candidate against the mean of all, in -1 .. 1."""
+    """Relate the wear of each candidate to the mean of all, in -1 .. 1."""
     total = 0.0
     count = 0
     for k in range(view.mask.shape[0]):
@@ -149,7 +149,7 @@ def observe_plane(dev, plane, question, view):
 
 @inlined
 def _clear_pairs(sets, count):
-    """Make the first ``count`` sets ones of a single pair."""
+    """Make the first `count` sets ones of a single pair."""
     for k in range(count):
         for j in range(1, MAX_PAIRS):
             sets[k, j].mask = NONE
@@ -157,7 +157,7 @@ def _clear_pairs(sets, count):
 
 @kernel
 def _locate_proposed(dev, plane, view):
-    """Translate the proposers' picks to the fixed places of ``list_all``; sets of several pairs have none."""
+    """Translate the proposers' picks to the places of `list_all`; sets of several pairs have none."""
     params = dev.params[0]
     for p in range(view.proposed.shape[0]):
         if view.proposed[p] < 0:
@@ -170,7 +170,7 @@ def _locate_proposed(dev, plane, view):
 
 @kernel
 def _fixed_place(params, block, mask):
-    """The place ``list_all`` gives to an erase set (``block`` within its plane)."""
+    """Return the place `list_all` gives to an erase set (`block` within its plane)."""
     sub_blocks = np.int64(params.sub_blocks)
     if params.erase_unit == WHOLE_BLOCK:
         return block

@@ -1,5 +1,6 @@
-"""Which erase sets a plane may have collected: the rules of the device, and room for what has to be moved
-first.
+"""The erase sets that a plane may have collected.
+
+The rules are those of the device, and that there is room for what has to be moved first.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ from ssdgym.engine.flash.sub_blocks import invalid_in, neighbours_of, valid_in
 
 @inlined
 def gc_unfinished(params, plane):
-    """After a round: does foreground GC stay on?"""
+    """Return whether foreground GC stays on after a round."""
     return plane.free_pages < params.stop_free or plane.pool_pages < params.stop_pool
 
 
 @inlined
 def _wins_enough(dev, leader, block, mask):
-    """Does a pair win an invalid page, and where GC goes on until a level is reached, more than its
-    neighbours cost?
+    """Return whether a pair wins pages as it has to.
 
-    A run of few invalid pages between neighbours of many valid ones leaves fewer free pages than before, and
-    rounds of such runs would never end.
+    An invalid page is enough, except where GC goes on until a level is reached: there, more than its
+    neighbours cost. A run of few invalid pages between neighbours of many valid ones leaves fewer free pages
+    than before, and rounds of such runs would never end.
     """
     params = dev.params[0]
     invalid = invalid_in(dev, block, mask)
@@ -44,7 +45,7 @@ def _wins_enough(dev, leader, block, mask):
 
 @inlined
 def _within_reach(dev, leader, block):
-    """Is the block of the plane that leads, or of a sibling that can join it now?"""
+    """Return whether the block is of the plane that leads, or of a sibling that can join it now."""
     params = dev.params[0]
     if block < 0 or block >= np.int64(params.planes) * params.blocks:
         return False
@@ -58,7 +59,7 @@ def _within_reach(dev, leader, block):
 
 @inlined
 def _check_pair(dev, leader, block, mask):
-    """OK, or why these sub-blocks of this block may not be in an erase set of a plane."""
+    """Return OK, or why these sub-blocks of this block may not be in an erase set of a plane."""
     params = dev.params[0]
     if not _within_reach(dev, leader, block) or not dev.block[block].status & INDEXED:
         return ILLEGAL_BLOCK
@@ -76,7 +77,7 @@ def _check_pair(dev, leader, block, mask):
 
 @inlined
 def _has_partner(dev, leader, pairs, count, block):
-    """Strict addressing: is there a pair of the plane that leads with the block's number within its plane?"""
+    """Return whether a pair of the plane that leads has the same block number (strict addressing)."""
     params = dev.params[0]
     within = remainder(block, params.blocks)
     partner = leader * params.blocks + within
@@ -88,7 +89,7 @@ def _has_partner(dev, leader, pairs, count, block):
 
 @inlined
 def _has_room(dev, plane_number, pairs, count):
-    """Can a plane take all the moves of its pairs before the erase frees anything?"""
+    """Return whether a plane can take all the moves of its pairs before the erase frees anything."""
     params = dev.params[0]
     taken = np.int64(0)  # by the moves, and with the blocks that leave the pool
     for k in range(count):
@@ -104,7 +105,7 @@ def _has_room(dev, plane_number, pairs, count):
 
 @kernel
 def _check_together(dev, leader, pairs, count):
-    """OK, or why pairs that are legal one by one may not be erased in one go."""
+    """Return OK, or why pairs that are legal one by one may not be erased in one go."""
     params = dev.params[0]
     led = 0
     for k in range(count):
@@ -126,7 +127,7 @@ def _check_together(dev, leader, pairs, count):
 
 @inlined
 def check_erase_set(dev, leader, pairs, count):
-    """OK, or why the first ``count`` of these pairs may not be erased by a round that a plane leads now."""
+    """Return OK, or why a round that a plane leads now may not erase the first `count` pairs."""
     if count < 1 or count > pairs.shape[0]:
         return ILLEGAL_PAIRS
     for k in range(count):
@@ -140,5 +141,5 @@ def check_erase_set(dev, leader, pairs, count):
 
 @kernel
 def legal_set(dev, plane, pairs, count):
-    """Is this erase set legal? For policies."""
+    """Return whether this erase set is legal, for policies."""
     return check_erase_set(dev, plane, pairs, count) == OK

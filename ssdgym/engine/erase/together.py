@@ -1,4 +1,4 @@
-"""Candidates of several blocks erased together, for whoever decides how many and which (ParallelErase)."""
+"""Candidates of several blocks erased together, for a decision on how many and which."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ssdgym.engine.speedupgc.records import set_view
 
 @inlined
 def _unit_of(dev, block):
-    """What is erased of a block in a set with others: its best set where it may be erased in parts."""
+    """Return what is erased of a block in a set with others: its best set where parts may be erased."""
     params = dev.params[0]
     if params.erase_unit == WHOLE_BLOCK:
         return full_mask(params.sub_blocks)
@@ -42,7 +42,7 @@ def _set_pair(dev, pairs, k, block):
 
 @kernel
 def _set_first(dev, plane, pairs, count):
-    """Make the ``count`` blocks with most invalid pages the pairs; returns their number."""
+    """Make the `count` blocks with most invalid pages the pairs; return their number."""
     block = np.int64(most_invalid_block(dev, plane))
     for k in range(count):
         _set_pair(dev, pairs, k, block)
@@ -52,8 +52,9 @@ def _set_first(dev, plane, pairs, count):
 
 @kernel
 def _fill_by_rank(dev, plane, sets, count, wanted, pairs, most_blocks):
-    """By falling number of invalid pages: every block alone, the first ones together, and each with the
-    first one.
+    """Add sets by falling number of invalid pages.
+
+    Every block alone, the first ones together, and each with the first one.
     """
     first = np.int64(most_invalid_block(dev, plane))
     block = first
@@ -74,8 +75,9 @@ def _fill_by_rank(dev, plane, sets, count, wanted, pairs, most_blocks):
 
 @kernel
 def _fill_at_random(dev, plane, sets, count, pairs, most_blocks):
-    """Random eligible blocks, a random number of them together; a full turn of draws without a new set ends
-    it.
+    """Add sets of a random number of random eligible blocks.
+
+    A full turn of draws without a new set ends it.
     """
     params = dev.params[0]
     turns = sets.shape[0]
@@ -100,6 +102,6 @@ def _fill_at_random(dev, plane, sets, count, pairs, most_blocks):
 
 @inlined
 def fill_up_together(dev, plane, sets, count, wanted, scratch, most_blocks):
-    """Fill the table up with sets of up to ``most_blocks`` blocks of the plane."""
+    """Fill the table up with sets of several blocks of the plane."""
     count = _fill_by_rank(dev, plane, sets, count, wanted, scratch, most_blocks)
     return _fill_at_random(dev, plane, sets, count, scratch, most_blocks)

@@ -1,4 +1,4 @@
-"""What victim policies are written with: looking at blocks, drawing them, choosing one."""
+"""Helpers of victim rules: look at blocks, draw them, choose one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ssdgym.engine.speedupgc.groups import best_of_groups
 
 @helper
 def choose_block(dev, choice, block):
-    """Choose a whole block (or nothing, for block -1); returns what a policy has to return."""
+    """Choose a whole block, or nothing for block -1; return the number of pairs, as a rule has to."""
     if block < 0:
         return 0
     choice[0].block = block
@@ -26,13 +26,13 @@ def choose_block(dev, choice, block):
 
 @helper
 def whole_mask(dev):
-    """The mask of a whole block."""
+    """Return the mask of a whole block."""
     return full_mask(dev.params[0].sub_blocks)
 
 
 @kernel
 def siblings_of(dev, plane):
-    """The other planes of a plane's die, in rising order."""
+    """Yield the other planes of a plane's die, in rising order."""
     params = dev.params[0]
     for other in range(remainder(plane, params.dies), params.planes, params.dies):
         if other != plane:
@@ -41,21 +41,21 @@ def siblings_of(dev, plane):
 
 @shared
 def blocks_of(dev, plane):
-    """The block numbers of a plane."""
+    """Return the block numbers of a plane."""
     blocks = dev.params[0].blocks
     return range(plane * blocks, (plane + 1) * blocks)
 
 
 @helper
 def eligible(dev, block):
-    """May this block be a victim: in the index, with something to gain?"""
+    """Return whether a block may be a victim: it is in the index and has an invalid page."""
     record = dev.block[block]
     return (record.status & INDEXED) != 0 and record.invalid > 0
 
 
 @helper
 def random_eligible(dev, plane, stream, first_draw):
-    """A uniformly random eligible block of a plane, from `DRAWS_PER_CHOICE` draws; -1 if there is none."""
+    """Draw an eligible block of a plane uniformly, by `DRAWS_PER_CHOICE` draws; -1 if there is none."""
     params = dev.params[0]
     decision = dev.control[0].rounds
     first = plane * params.blocks
@@ -73,10 +73,10 @@ def random_eligible(dev, plane, stream, first_draw):
 
 @kernel
 def choose_best_set(dev, plane, choice):
-    """Choose the best set of a plane; returns what a policy has to return.
+    """Choose the best set of a plane; return the number of pairs, as a rule has to.
 
-    Where it would win no pages although it has to, and on a device that erases whole blocks only, the whole
-    block with most invalid pages is chosen.
+    Where it wins no pages although it has to, and on a device that erases whole blocks only, choose the whole
+    block with most invalid pages.
     """
     params = dev.params[0]
     block = np.int64(-1)

@@ -11,14 +11,15 @@ from ssdgym.engine.core.records import SOFTWARE
 
 @inlined
 def beside(params, mask):
-    """The sub-blocks next to those of a mask and not in it."""
+    """Return the sub-blocks next to those of a mask and not in it."""
     return ((mask << ONE) | (mask >> ONE)) & ~mask & full_mask(params.sub_blocks)
 
 
 @inlined
 def neighbours_of(params, mask):
-    """The sub-blocks that have to be emptied although they are not erased: under software isolation
-    those beside.
+    """Return the sub-blocks that have to be emptied although they are not erased.
+
+    Under software isolation they are those beside.
     """
     if params.isolation == SOFTWARE:
         return beside(params, mask)
@@ -27,7 +28,7 @@ def neighbours_of(params, mask):
 
 @inlined
 def invalid_in(dev, block, mask):
-    """Invalid pages in the sub-blocks of ``mask``."""
+    """Count the invalid pages in the sub-blocks of `mask`."""
     params = dev.params[0]
     base = np.int64(block) * params.sub_blocks
     invalid = 0
@@ -39,7 +40,7 @@ def invalid_in(dev, block, mask):
 
 @inlined
 def valid_in(dev, block, mask):
-    """Valid pages in the sub-blocks of ``mask``."""
+    """Count the valid pages in the sub-blocks of `mask`."""
     params = dev.params[0]
     base = np.int64(block) * params.sub_blocks
     valid = 0

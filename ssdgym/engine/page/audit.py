@@ -1,4 +1,4 @@
-"""The audit: does every logical page have its newest data, and do all counts and lists add up?"""
+"""The audit: every logical page has its newest data, and all counts and lists add up."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _count_valid(dev, sub):
 
 @kernel
 def _open_pages(dev, block):
-    """Pages written to the open sub-block of a block: they are not in its own count yet."""
+    """Count the pages written to the open sub-block of a block, which its own count leaves out."""
     params = dev.params[0]
     plane = np.int64(dev.block[block].plane)
     for slot in range(plane * MAX_STREAMS, (plane + 1) * MAX_STREAMS):
@@ -126,7 +126,7 @@ def _check_open(dev, plane):
 
 @kernel
 def _check_lists(dev, number):
-    """The age list and the buckets hold exactly the indexed blocks, the pool exactly the pooled ones."""
+    """Check that the age list and the buckets hold the indexed blocks, and the pool the pooled ones."""
     params = dev.params[0]
     plane = dev.plane[number]
     length = 0

@@ -12,13 +12,13 @@ from ssdgym.engine.speedupgc.groups import refresh_groups
 
 @inlined
 def gc_needed(params, plane):
-    """Does a host program that has just ended in this plane switch foreground GC on?"""
+    """Return whether a host program that has just ended in this plane switches foreground GC on."""
     return plane.free_pages < params.low_free or plane.pool_pages < params.low_pool
 
 
 @inlined
 def choose_victim(dev, plane_number):
-    """Get the decision a plane needs: ask outside, or let the victim rule decide; then start the round."""
+    """Take the decision a plane needs, outside or by the victim rule, and start the round."""
     refresh(dev, plane_number)
     refresh_groups(dev, plane_number)
     if is_external(dev, ERASE):

@@ -1,9 +1,9 @@
-"""The steps of a GC round: it moves the valid pages of an erase set, and then erases that.
+"""The steps of a GC round: move the valid pages of an erase set, then erase it.
 
-In time a round advances a command at a time, by the die's rule (:func:`move_command`, :func:`finish_round`),
-in the foreground or background; untimed it is carried out in one go (:func:`run_round`), which does the same
-to the device. A round may span the sibling planes of a die; the plane that leads it keeps its pairs in
-``job``, and every plane goes through its own ones.
+In time a round advances a command at a time, by the die's rule (`move_command`, `finish_round`), in the
+foreground or background; untimed it is carried out in one go (`run_round`), which does the same to the
+device. A round may span the sibling planes of a die; the plane that leads it keeps its pairs in
+`round_pairs`, and every plane goes through its own ones.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from ssdgym.engine.page.placement import place_relocated, relocated_stream, rule
 
 @inlined
 def _start_pair(dev, leader, k, block, mask):
-    """Take a victim out of index and pool and make it pair ``k`` of the round of a plane."""
+    """Take a victim out of index and pool and make it pair `k` of the round of a plane."""
     number = np.int64(dev.block[block].plane)
     valid = valid_in(dev, block, mask)
     dev.counters[0].victim_valid_pages += valid
@@ -58,7 +58,7 @@ def _start_pair(dev, leader, k, block, mask):
 
 @kernel
 def start_round(dev, leader, pairs, count):
-    """Check an erase set and make it the running round of its planes; returns OK or the reason against it."""
+    """Check an erase set and make it the running round of its planes; return OK or the reason against it."""
     control = dev.control[0]
     status = check_erase_set(dev, leader, pairs, count)
     if status != OK:
@@ -74,7 +74,7 @@ def start_round(dev, leader, pairs, count):
 
 @inlined
 def is_victim(planes, round_pairs, plane_number, block):
-    """Is a block of a plane the victim of a running round?"""
+    """Return whether a block of a plane is the victim of a running round."""
     leader = np.int64(planes[plane_number].round_leader)
     if leader < 0:
         return False
@@ -86,14 +86,14 @@ def is_victim(planes, round_pairs, plane_number, block):
 
 @inlined
 def _prefetch_maps(dev, first_page, end_page):
-    """Some pages will soon be looked at, whether they are valid."""
+    """Fetch the maps of pages whose validity is checked soon."""
     for ppn in range(first_page, end_page):
         prefetch(dev.logical, dev.physical[ppn].lpn)
 
 
 @inlined
 def _next_of_pair(dev, plane, block, moves):
-    """The next valid page of a victim from ``job_page`` on, as a page number; -1 if none is left."""
+    """Return the next valid page of a victim from `round_page` on; -1 if none is left."""
     params = dev.params[0]
     per_sub = params.pages_per_sub_block
     base = block * params.pages_per_block
@@ -117,7 +117,7 @@ def _next_of_pair(dev, plane, block, moves):
 
 @inlined
 def _next_of_plane(dev, number):
-    """The next page that a plane has to move for the round that runs on it, or -1."""
+    """Return the next page that a plane has to move for the round that runs on it, or -1."""
     params = dev.params[0]
     plane = dev.plane[number]
     leader = np.int64(plane.round_leader)
@@ -140,7 +140,7 @@ def _page_in_block(params, ppn):
 
 @kernel
 def _next_of_planes(dev, leader):
-    """The next page of a round of several planes: the lowest page number in a block, of the lowest plane."""
+    """Return the next page of a round of several planes: the lowest row, of the lowest plane."""
     params = dev.params[0]
     first = np.int64(-1)
     for number in range(remainder(leader, params.dies), params.planes, params.dies):
@@ -153,7 +153,7 @@ def _next_of_planes(dev, leader):
 
 @inlined
 def move_page(dev, plane_number, ppn):
-    """Relocate one valid page within its plane; returns where to, OUT_OF_SPACE, or what `status_of` takes."""
+    """Relocate one valid page within its plane; return where to, OUT_OF_SPACE, or what `status_of` takes."""
     params = dev.params[0]
     lpn = np.int64(dev.physical[ppn].lpn)
     stream = np.int64(0)
@@ -176,7 +176,7 @@ def move_page(dev, plane_number, ppn):
 
 @inlined
 def _move_next(dev, number, ppn):
-    """Move the next page of a plane; returns as :func:`move_page`."""
+    """Move the next page of a plane; return as `move_page`."""
     target = move_page(dev, number, ppn)
     if target >= 0:
         dev.plane[number].round_page += 1
@@ -185,7 +185,7 @@ def _move_next(dev, number, ppn):
 
 @inlined
 def _may_join(dev, number, ppn, page, row):
-    """May a plane's next page be moved by the same command as another plane's?"""
+    """Return whether a plane's next page may be moved by the same command as another plane's."""
     params = dev.params[0]
     if ppn < 0 or _page_in_block(params, ppn) != page or params.placement == HOTNESS_GROUPS:
         return False
@@ -197,8 +197,10 @@ def _may_join(dev, number, ppn, page, row):
 
 @kernel
 def _join_moves(dev, leader, first, page, row):
-    """Let the siblings of plane ``first`` join its move of ``page`` to ``row``; the pages of the command, or
-    OUT_OF_SPACE.
+    """Let the siblings of plane `first` join its move of `page` to `row`.
+
+    Returns:
+        The pages of the command, or OUT_OF_SPACE.
     """
     params = dev.params[0]
     pages = 1
@@ -216,7 +218,7 @@ def _join_moves(dev, leader, first, page, row):
 
 @inlined
 def move_command(dev, leader):
-    """Carry out the next move of a round; returns its pages, 0 if none is left, or what `status_of` takes."""
+    """Carry out the next move of a round; return its pages, 0 if none is left, or what `status_of` takes."""
     params = dev.params[0]
     several = dev.plane[leader].round_planes > 1
     ppn = _next_of_planes(dev, leader) if several else _next_of_plane(dev, leader)
@@ -233,8 +235,9 @@ def move_command(dev, leader):
 
 @kernel
 def finish_round(dev, leader):
-    """Erase the set of a round without valid pages; foreground GC of its planes ends where it has done
-    enough.
+    """Erase the set of a round without valid pages.
+
+    Foreground GC of its planes ends where it has done enough.
     """
     params = dev.params[0]
     count = np.int64(dev.plane[leader].round_count)
@@ -254,10 +257,12 @@ def finish_round(dev, leader):
 
 @inlined
 def _move_some(dev, first_page, end_page, sub, room):
-    """Move valid pages from ``first_page`` on into at most ``room`` pages of an open sub-block.
+    """Move valid pages from `first_page` on into at most `room` pages of an open sub-block.
 
-    Returns (page to go on with, pages moved). The maps are updated; the counts of the target are the
-    caller's.
+    The maps are updated; the caller updates the counts of the target.
+
+    Returns:
+        The page to go on with, and the number of pages moved.
     """
     params = dev.params[0]
     target = sub * params.pages_per_sub_block + dev.sub_block[sub].written
@@ -284,7 +289,7 @@ def _move_some(dev, first_page, end_page, sub, room):
 
 @inlined
 def _empty_sub_block(dev, plane_number, source):
-    """Relocate all valid pages of a sub-block to one stream; returns OK or OUT_OF_SPACE."""
+    """Relocate all valid pages of a sub-block to one stream; return OK or OUT_OF_SPACE."""
     params = dev.params[0]
     control = dev.control[0]
     sub_block = dev.sub_block[source]
@@ -306,7 +311,7 @@ def _empty_sub_block(dev, plane_number, source):
 
 @merged
 def _empty_pair(dev, leader, k):
-    """Relocate the valid pages of a pair and its neighbours to one stream; returns OK or OUT_OF_SPACE."""
+    """Relocate the valid pages of a pair and its neighbours to one stream; return OK or OUT_OF_SPACE."""
     params = dev.params[0]
     pair = dev.round_pairs[leader * MAX_PAIRS + k]
     moves = pair.mask | neighbours_of(params, pair.mask)
@@ -319,7 +324,7 @@ def _empty_pair(dev, leader, k):
 
 @inlined
 def _page_by_page(dev, planes):
-    """Do pages of one sub-block go to several places, or does it count which are moved together?"""
+    """Return whether pages must move one by one: to several places, or together with other planes."""
     if is_external(dev, RELOCATE) or dev.decider.hooks & RELOCATED:
         return True
     return planes > 1 or dev.params[0].placement in (HOTNESS_GROUPS, HOT_COLD, BY_RULE)
@@ -327,7 +332,7 @@ def _page_by_page(dev, planes):
 
 @merged
 def run_round(dev, leader):
-    """Carry the round that a plane leads to its end in one go; returns OK, an error, or the decision due."""
+    """Carry the round that a plane leads to its end; return OK, an error, or the decision due."""
     if _page_by_page(dev, dev.plane[leader].round_planes):
         pages = np.int64(1)
         while pages > 0:

@@ -1,6 +1,6 @@
 """The page-mapping flash translation layer: what a host page does to the maps.
 
-Everything here happens at one instant; time is the business of :mod:`ssdgym.engine.page.event_loop`.
+Everything here happens at one instant; time is the business of [`event_loop`][ssdgym.engine.page.event_loop].
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from ssdgym.engine.page.placement import place_host, prefetch_host
 
 @merged
 def host_program(dev, plane, stream, lpn, version):
-    """Program a host page with the version it was admitted with; returns its page number, -1 when out of
-    space.
+    """Program a host page with the version it was admitted with.
+
+    Returns:
+        Its page number, -1 when out of space.
     """
     control = dev.control[0]
     prefetch_host(dev, plane)
@@ -70,14 +72,14 @@ def host_trim(dev, lpn):
 
 @inlined
 def has_room(dev, plane):
-    """Dynamic and late allocation: may one more valid page be written to this plane?"""
+    """Return whether a plane takes one more valid page (dynamic and late allocation)."""
     params = dev.params[0]
     return dev.plane[plane].valid < params.valid_limit
 
 
 @inlined
 def plane_from_cursor(dev, die_number, k):
-    """The ``k``-th plane of a die from its plane cursor upwards, wrapping."""
+    """Return the `k`-th plane of a die from its plane cursor upwards, wrapping."""
     params = dev.params[0]
     within = remainder(dev.die[die_number].plane_cursor + k, params.planes_per_die)
     return within * params.dies + die_number
@@ -85,7 +87,7 @@ def plane_from_cursor(dev, die_number, k):
 
 @inlined
 def bind_plane(dev, die_number):
-    """Dynamic and late allocation: the die's next plane with room for a valid page, or -1."""
+    """Return the die's next plane with room for a valid page, or -1 (dynamic and late allocation)."""
     params = dev.params[0]
     for k in range(params.planes_per_die):
         plane = plane_from_cursor(dev, die_number, k)
@@ -125,7 +127,7 @@ def pass_die(dev, die_number):
 
 @kernel
 def emptiest_plane(dev):
-    """The plane with the fewest valid pages."""
+    """Return the plane with the fewest valid pages."""
     params = dev.params[0]
     best = 0
     for plane in range(1, params.planes):

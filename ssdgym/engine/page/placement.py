@@ -1,7 +1,7 @@
-"""Where a page goes: to the open block of a stream, or scattered to a block by how hot the page is.
+"""The place of a page: the open block of a stream, or a block chosen by how hot the page is.
 
-``hotness_groups`` is Algorithm 2 of SpeedupGC with its relocation strategy (sections III-C and III-D), and
-``hot_to_victims`` its GSM+ (section II-B).
+`hotness_groups` is Algorithm 2 of SpeedupGC with its relocation strategy (sections III-C and III-D), and
+`hot_to_victims` its GSM+ (section II-B).
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _LIKELY_TRIES = 2
 
 @inlined
 def _first_sub_block(view, block):
-    """The lowest sub-block of a block with unwritten pages, where groups are kept."""
+    """Return the lowest sub-block of a block with unwritten pages, where groups are kept."""
     params = view.params[0]
     return block * params.sub_blocks + np.int64(view.best[block].first)
 
 
 @kernel
 def _next_victims_sub_block(view, plane):
-    """The sub-block a page goes to that is to be erased soon (GSM+); -1 if nothing is."""
+    """Return the sub-block, of those erased soon, that a page goes to (GSM+); -1 for none."""
     params = view.params[0]
     block = best_target(view, plane)
     if block < 0:
@@ -47,8 +47,9 @@ def _next_victims_sub_block(view, plane):
 
 @inlined
 def _groups_sub_block(view, plane, group):
-    """The sub-block for a hot page of a hotness group, counted from 0 (Algorithm 2); -1 without a free
-    page.
+    """Return the sub-block for a hot page of a hotness group, counted from 0 (Algorithm 2).
+
+    It is -1 without a free page.
     """
     params = view.params[0]
     block = first_of(view, plane, group, 1)
@@ -67,8 +68,9 @@ def _groups_sub_block(view, plane, group):
 
 @inlined
 def _random_sub_block(view, plane, stream, decision, first_draw):
-    """The lowest sub-block with unwritten pages of a uniformly random block of the pool; -1 if that is
-    empty.
+    """Return the lowest sub-block with unwritten pages of a uniformly random block of the pool.
+
+    It is -1 if the pool is empty.
     """
     params = view.params[0]
     first = plane * params.blocks
@@ -86,7 +88,7 @@ def _random_sub_block(view, plane, stream, decision, first_draw):
 
 @inlined
 def _prefetch_random(dev, plane, stream, decision, first_draw):
-    """A page will be placed soon, at random if it is cold: the first blocks that are tried will be needed."""
+    """Fetch what is kept about the first blocks that are tried if a page is placed at random."""
     params = dev.params[0]
     for k in range(_LIKELY_TRIES):
         drawn = below(draw(params.seed, stream, decision, first_draw + k), params.blocks)
@@ -95,7 +97,7 @@ def _prefetch_random(dev, plane, stream, decision, first_draw):
 
 @merged
 def prefetch_host(dev, plane):
-    """A page of the host will be placed soon: what is kept about its block will be needed."""
+    """Fetch what is kept about the block in which a page of the host is placed soon."""
     params = dev.params[0]
     control = dev.control[0]
     if params.placement == HOTNESS_GROUPS:
@@ -161,7 +163,7 @@ def rule_of_relocated(dev, plane, lpn, source):
 
 @inlined
 def host_stream(dev, plane, lpn):
-    """Decide the stream of a host page that is programmed next; below 0 see :func:`status_of`."""
+    """Decide the stream of a host page that is programmed next; below 0, see `status_of`."""
     if is_external(dev, PLACE):
         return ask_outside(dev, PLACE, plane, lpn)
     return rule_of_host(dev, plane, lpn)
@@ -169,7 +171,7 @@ def host_stream(dev, plane, lpn):
 
 @inlined
 def relocated_stream(dev, plane, lpn, source):
-    """Decide the stream of a page that is relocated next; below 0 see :func:`status_of`."""
+    """Decide the stream of a page that is relocated next; below 0, see `status_of`."""
     if is_external(dev, RELOCATE):
         return ask_outside(dev, RELOCATE, plane, source)
     return rule_of_relocated(dev, plane, lpn, source)
@@ -177,9 +179,9 @@ def relocated_stream(dev, plane, lpn, source):
 
 @merged
 def place_host(dev, plane, stream, lpn, version, valid):
-    """Program a page of the host in a plane; returns its number, -1 when out of space.
+    """Program a page of the host in a plane; return its number, -1 when out of space.
 
-    A page that is not ``valid`` is dead at birth; its block is reclassified by who counts it as invalid.
+    A page that is not `valid` is dead at birth; the caller that counts it as invalid reclassifies its block.
     """
     params = dev.params[0]
     if params.placement == HOT_COLD:
@@ -204,7 +206,7 @@ def _place_relocated_by_hotness(dev, plane, source, lpn, version):
 
 @merged
 def place_relocated(dev, plane, stream, source, lpn, version):
-    """Program the copy of a page that is at ``source``; returns its number, -1 when out of space."""
+    """Program the copy of a page that is at `source`; return its number, -1 when out of space."""
     params = dev.params[0]
     if params.placement == HOTNESS_GROUPS:
         return _place_relocated_by_hotness(dev, plane, source, lpn, version)

@@ -52,7 +52,7 @@ def _pass(dev, plane, die_number):
 
 @inlined
 def is_partial(request, offset):
-    """Does the request cover only a part of its page number ``offset``?"""
+    """Return whether the request covers only a part of its page number `offset`."""
     head = request.flags & PARTIAL_HEAD and offset == 0
     return head or (request.flags & PARTIAL_TAIL and offset == request.pages - 1)
 

@@ -17,7 +17,7 @@ from ssdgym.engine.time.transactions import pop_write
 
 @merged
 def program(dev, plane_number, stream, lpn, version):
-    """The FTL's part of a write command, and the question whether GC is needed now."""
+    """Program the page of a write command, and switch GC on if it is needed now."""
     params = dev.params[0]
     behind = version - dev.logical[lpn].version
     if behind > 0:
@@ -37,7 +37,7 @@ def _program_joined(dev, plane_number, stream, lpn, version):
 
 @inlined
 def next_write(dev, die_number):
-    """The write a die would start next, -1 if there is none."""
+    """Return the write a die would start next, -1 if there is none."""
     params = dev.params[0]
     control = dev.control[0]
     if params.allocation == LATE:
@@ -47,6 +47,7 @@ def next_write(dev, die_number):
 
 @inlined
 def take_write(dev, die_number):
+    """Take the write that a die starts next from its queue."""
     params = dev.params[0]
     control = dev.control[0]
     if params.allocation == LATE:
@@ -61,7 +62,7 @@ def _bit_of(params, plane):
 
 @inlined
 def _can_join(dev, plane, members, lpn, row):
-    """Can a write join a command in this plane?"""
+    """Return whether a write can join a command in this plane."""
     params = dev.params[0]
     if members & _bit_of(params, plane) or dev.plane[plane].round_leader >= 0:
         return False
@@ -75,7 +76,7 @@ def _can_join(dev, plane, members, lpn, row):
 
 @inlined
 def _joining_plane(dev, die_number, members, lpn, row):
-    """The plane in which a write joins a command, -1 if in none."""
+    """Return the plane in which a write joins a command, -1 for none."""
     params = dev.params[0]
     if params.allocation == STATIC:
         plane = remainder(lpn, params.planes)
@@ -89,8 +90,10 @@ def _joining_plane(dev, die_number, members, lpn, row):
 
 @kernel
 def join_writes(dev, die_number, plane, row, first):
-    """Let the writes behind the first one join its command, each in a plane of its own; the pages of the
-    command, or a negative number when out of space.
+    """Let the writes behind the first one join its command, each in a plane of its own.
+
+    Returns:
+        The pages of the command, or a negative number when out of space.
     """
     params = dev.params[0]
     members = _bit_of(params, plane)

@@ -27,7 +27,7 @@ def charge(dev, die_number, phases):
 
 @inlined
 def _grant_channel(dev, die_number):
-    """The die's data moves from now on; its next event is the end of its command."""
+    """Let the die's data move from now on; its next event is the end of its command."""
     params = dev.params[0]
     control = dev.control[0]
     die = dev.die[die_number]
@@ -68,7 +68,7 @@ def start_command(dev, die_number, command, transaction, pages, phases):
 
 @inlined
 def channel_event(dev, number):
-    """A channel with waiting dies has become free."""
+    """Give a channel that has become free to the die at the head of its queue."""
     _grant_channel(dev, take_waiter(dev, number))
     if dev.channel[number].waiter_head >= 0:
         schedule(dev, dev.channel[number].free_at, number)
@@ -76,7 +76,7 @@ def channel_event(dev, number):
 
 @inlined
 def command_ended(dev, die_number):
-    """Take a die's event; returns its command if that has ended, IDLE if it goes on to its transfer."""
+    """Take a die's event; return its command if that has ended, IDLE if it goes on to its transfer."""
     control = dev.control[0]
     die = dev.die[die_number]
     if die.stage == _ARRAY:

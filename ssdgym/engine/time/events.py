@@ -1,8 +1,8 @@
-"""The clockwork of event-driven time: the event tree, the channels' queues, the ready queue of dies.
+"""The event queue: the event tree, the channels' queues, the ready queue of dies.
 
 A resource (channels first, then dies) has at most one pending event, so (time, resource number) orders events
-completely, and a tree of minima over the resources finds the first: a fixed path from leaf to root, with
-nothing to mispredict.
+completely, and a tree of minima over the resources finds the first: a fixed path from leaf to root, without
+branches to mispredict.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ def _set_leaf(dev, resource, key):
 
 @inlined
 def latest_ns(params):
-    """When a device stops: every command that starts before this ends at a time that fits a key."""
+    """Return when a device stops: commands that start before it end at a time that fits a key."""
     return np.int64(1) << (np.int64(62) - params.leaf_bits)
 
 
 @inlined
 def schedule(dev, time_ns, resource):
-    """Set the resource's event. Its key is time and resource in one number, so that a minimum is all there is
-    to compare.
+    """Set the resource's event.
+
+    Its key is time and resource in one number, so that a minimum needs one comparison.
     """
     params = dev.params[0]
     _set_leaf(dev, resource, (time_ns << np.int64(params.leaf_bits)) | resource)
@@ -51,7 +52,7 @@ def schedule(dev, time_ns, resource):
 
 @inlined
 def next_event_ns(dev):
-    """When the first event is due, NEVER if there is none."""
+    """Return the time of the first event, NEVER if there is none."""
     params = dev.params[0]
     key = dev.event[1]
     if key == NO_EVENT:
@@ -100,7 +101,7 @@ def take_ready(dev):
 
 @inlined
 def channel_is_free(dev, die_number, now):
-    """Can the die have its channel at once?"""
+    """Return whether the die can have its channel at once."""
     params = dev.params[0]
     channel = dev.channel[remainder(die_number, params.channels)]
     return channel.free_at <= now and channel.waiter_head < 0

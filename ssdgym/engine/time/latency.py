@@ -16,7 +16,7 @@ BINS = (63 - _BITS + 1) * BINS_PER_OCTAVE
 
 @inlined
 def bin_of(value):
-    """Number of the log-spaced bin of a latency; values below 64 ns have a bin each."""
+    """Return the number of the log-spaced bin of a latency; values below 64 ns have a bin each."""
     shift = 0
     scaled = value
     for step in (32, 16, 8, 4, 2, 1):
@@ -27,7 +27,7 @@ def bin_of(value):
 
 
 def bin_middles() -> np.ndarray:
-    """Middle of each bin in ns, shape (BINS,)."""
+    """Return the middle of each bin in ns, shape (BINS,)."""
     number = np.arange(BINS)
     shift = np.maximum(number // BINS_PER_OCTAVE - 1, 0)
     low = (number - shift * BINS_PER_OCTAVE).astype(np.float64) * 2.0**shift
@@ -47,7 +47,7 @@ def _sift_up(heap, value):
 
 @kernel
 def _replace_least(heap, value):
-    """Put ``value`` in the place of the smallest one."""
+    """Put `value` in the place of the smallest one."""
     size = heap[0]
     parent = 1
     while True:

@@ -1,4 +1,4 @@
-"""What is in flight: request slots, page transactions, and the read and write queue of every die."""
+"""Requests under way: request slots, page transactions, and the read and write queue of every die."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def take_slot(dev, op, arrival_ns, pages):
 
 @inlined
 def page_done(dev, slot_number):
-    """One page of a request is done; the last one completes it."""
+    """Mark one page of a request as done; the last one completes it."""
     control = dev.control[0]
     slot = dev.slot[slot_number]
     slot.remaining -= 1
@@ -74,7 +74,7 @@ def page_done(dev, slot_number):
 
 @inlined
 def take_transaction(dev, lpn, version, slot_number, rmw):
-    """Give a page of a request one of the places (the caller has seen that one is free)."""
+    """Give a page of a request one of the places; the caller has checked that one is free."""
     control = dev.control[0]
     number = np.int64(control.free_transaction)
     transaction = dev.transaction[number]
@@ -89,7 +89,7 @@ def take_transaction(dev, lpn, version, slot_number, rmw):
 
 @inlined
 def transaction_done(dev, number):
-    """Return a transaction's place and tell its request."""
+    """Free a transaction and mark one page of its request as done."""
     control = dev.control[0]
     transaction = dev.transaction[number]
     transaction.next = control.free_transaction
@@ -100,7 +100,7 @@ def transaction_done(dev, number):
 
 @inlined
 def writes_done(dev, first, pages):
-    """The pages of a write command, linked to each other, are programmed."""
+    """Finish the pages of a write command, which are linked to each other."""
     number = first
     for _ in range(pages):
         following = np.int64(dev.transaction[number].next)
