@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from mkdocs.plugins import event_priority
 
+from ssdgym.policy import PlacementRule, Policy, VictimRule, available_placements, available_policies
+
 ROOT = Path(__file__).parents[1]
+#: Where the page of policies shows what is registered.
+COMPOSITIONS, VICTIM_RULES, PLACEMENTS = (
+    f"<!-- {name} -->" for name in ("compositions", "victim rules", "placements")
+)
 _SOURCES = TemporaryDirectory(prefix="ssdgym-docs-")
 
 
@@ -22,3 +31,45 @@ def on_config(config: Any) -> Any:
         shutil.copytree(ROOT / folder, package / folder, dirs_exist_ok=True)
     config.plugins["mkdocstrings"].config.handlers["python"]["paths"] = [_SOURCES.name]
     return config
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Fill in the registered policies and placements."""
+    policies = available_policies().values()
+    rules = [policy.victim for policy in policies if not policy.alias]
+    markdown = markdown.replace(COMPOSITIONS, _table([policy for policy in policies if policy.alias]))
+    markdown = markdown.replace(VICTIM_RULES, "\n".join(map(_section, rules)))
+    return markdown.replace(PLACEMENTS, "\n".join(map(_section, available_placements().values())))
+
+
+def _table(policies: list[Policy]) -> str:
+    """Return the compositions, one a row."""
+    rows = ["| name | rules | erases | planes together | source |", "|---|---|---|---|---|"]
+    for policy in policies:
+        erases, planes = policy.erase_unit or "block", policy.multi_plane or "as the device"
+        rows.append(f"| `{policy.name}` | `{policy.alias_of}` | {erases} | {planes} | {policy.source} |")
+    return "\n".join(rows)
+
+
+def _section(rule: VictimRule | PlacementRule) -> str:
+    """Return what a rule does, its parameters and where it is from."""
+    return "\n".join([f"### `{rule.name}`", "", _docstring(rule), "", *_facts(rule)])
+
+
+def _docstring(rule: VictimRule | PlacementRule) -> str:
+    """Return the definition of a rule; that of one that the engine has code for is its file's docstring."""
+    if rule.function is not None:
+        return inspect.getdoc(rule.function) or ""
+    return importlib.import_module(f"ssdgym.baselines.placements.{rule.name}").__doc__ or ""
+
+
+def _facts(rule: VictimRule | PlacementRule) -> Iterator[str]:
+    defaults = ", ".join(f"`{name}={value:g}`" for name, value in rule.parameters.items())
+    if defaults:
+        yield f"* Parameters: {defaults}"
+    if isinstance(rule, VictimRule) and rule.erase_unit:
+        yield f"* Erases: `erase_unit: {rule.erase_unit}`"
+    if isinstance(rule, PlacementRule):
+        yield f"* Streams: {rule.streams}"
+    yield f"* Source: {rule.source}"
+    yield ""
