@@ -39,7 +39,9 @@ class EventLoop(Loop):
             yield from self.step()
 
     def step(self) -> Steps:
-        if self.ready:
+        if self.input and self.input[0].admitted > 0 and self.can_admit():
+            self.admit()  # the pages of a request come together
+        elif self.ready:
             # The die stays at the head while it looks for work, so that it cannot join a second time.
             yield from self.dispatch(self.ready[0])
             self.ready.popleft()
@@ -105,7 +107,6 @@ class EventLoop(Loop):
         page.reads_first = self.reads_first(page)
         page.version = self.device.accept_write(page.lpn)
         if page.reads_first:
-            self.counters["rmw_reads"] += 1
             self.queue_read(page)
         else:
             self.queue_write(page)
@@ -183,11 +184,13 @@ class EventLoop(Loop):
         if not die.reads:
             return False
         page = die.reads.popleft()
-        if not self.device.is_mapped(page.lpn):
+        if not self.device.is_mapped(page.lpn):  # trimmed while the read was waiting
+            self.counters["unmapped_reads"] += not page.reads_first
             self.page_done(page)
         elif self.die_of_lpn(page.lpn) is not die:
             self.queue_read(page)
         else:
+            self.counters["rmw_reads"] += page.reads_first
             self.device.read_flash(page.lpn)
             self.start(die, self.commands.read(), [page])
         return True

@@ -148,15 +148,15 @@ FOUR = replace(PLANES, planes_per_die=4, multi_plane_writes=True, logical_pages=
     ("allocation", "planes"),
     [
         ("static", [0, 1, 2, 3, 0, 1, 2, 3]),
-        ("dynamic", [0, 1, 2, 3, 2, 3, 0, 1]),  # the cursor is behind the plane bound: 0, 1, 2
-        ("late", [0, 1, 2, 3, 2, 3, 0, 1]),
+        ("dynamic", [0, 1, 2, 3, 1, 2, 3, 0]),  # the cursor is behind the plane bound: 0, then 1
+        ("late", [0, 1, 2, 3, 1, 2, 3, 0]),
     ],
 )
 def test_writes_to_equal_rows_of_several_planes_are_one_command(allocation: str, planes: list[int]) -> None:
     reference = ran(replace(FOUR, allocation=allocation), [write(0, 0, pages=8)])
-    # lpn 0 is started before the others are here; then 3 pages, -440; then 4 pages, to the next row
-    assert reference.latencies == {0: 210 + (30 + 200) + (40 + 200)}
-    assert reference.counters["joined_writes"] == 2 + 3
+    # the pages come together: 4 of them, then 4 to the next row
+    assert reference.latencies == {0: (40 + 200) + (40 + 200)}
+    assert reference.counters["joined_writes"] == 3 + 3
     assert [plane_of(reference, lpn) for lpn in range(8)] == planes
 
 

@@ -276,3 +276,26 @@ def test_decision_outside__as_input_ends__goes_on_as_one_inside(count: int) -> N
     for sim in (inside, outside):
         sim.run(requests)
     assert differences(inside.state, 0, outside.state, 0) == []
+
+
+# -- writes of several planes, reads overtaken by trims ---------------------------------------------
+
+
+@pytest.mark.parametrize("allocation", ["static", "dynamic", "late"])
+def test_multi_plane_writes__requests_that_meet_an_idle_die__join(allocation: str) -> None:
+    """The first page used to start alone, before the second one was admitted: no page ever joined."""
+    ftl = {**EVENT, "allocation": allocation, "queue_depth": 1, "multi_plane_writes": True}
+    two_planes = device({"channels": 1, "planes_per_die": 2}, ftl, multi_plane="strict")
+    requests = writes(np.arange(0, 100, 2))
+    requests["pages"] = 2
+    assert Simulator(two_planes).run(requests)["joined_writes"] == len(requests)
+
+
+def test_reads_overtaken_by_trims__every_read_is_in_a_counter() -> None:
+    """A queued read whose page was trimmed meanwhile used to be in none."""
+    sim = Simulator(device(ftl=EVENT))
+    requests = mixed_requests(4000, sim.logical_pages, gap_ns=50)
+    requests["op"][::7] = TRIM
+    metrics = sim.run(requests)
+    served = metrics["host_reads"] - metrics["queue_hits"] - metrics["unmapped_reads"]
+    assert metrics["flash_reads"] == served + metrics["rmw_reads"] + metrics["relocated_pages"]

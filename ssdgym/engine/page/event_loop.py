@@ -44,7 +44,6 @@ def _admit_write(dev, lpn, partial):
     version = dev.logical[lpn].version + dev.promised[lpn]
     transaction = take_transaction(dev, lpn, version, control.slot, read_first)
     if read_first:
-        dev.counters[0].rmw_reads += 1
         queue_read(dev, die_of(params, ppn), transaction)
     else:
         queue_write(dev, transaction)
@@ -127,26 +126,12 @@ def _next_arrival(params, control, requests):
     return arrival_ns if arrival_ns > control.now else NEVER
 
 
-@merged
-def _admission(dev, requests):
-    """Admit one page if that is possible now; was it?"""
-    params = dev.params[0]
-    control = dev.control[0]
-    if (
-        control.free_transactions == 0
-        or control.cursor >= requests.shape[0]
-        or control.admitted_pages >= control.horizon
-    ):
+@inlined
+def _may_admit(control, requests):
+    """Return whether there is a page to admit and a place for it."""
+    if control.free_transactions == 0 or control.cursor >= requests.shape[0]:
         return False
-    request = requests[control.cursor]
-    if control.slot < 0:
-        if not _arrived(params, control, request):
-            return False
-        _start_request(dev, request)
-        if control.slot < 0:
-            return True
-    _admit_page(dev, request)
-    return True
+    return control.admitted_pages < control.horizon
 
 
 @merged
@@ -190,6 +175,10 @@ def advance_timed(dev, requests, last):
         control.resumes = 0
         if status != OK:
             return status
+        # The pages of a request come together: only then can those of several planes be written together.
+        if control.slot >= 0 and _may_admit(control, requests):
+            _admit_page(dev, requests[control.cursor])
+            continue
         if control.ready_count > 0:
             status = dispatch(dev, np.int64(dev.ready[control.ready_head]))
             if status != OK:
@@ -198,7 +187,8 @@ def advance_timed(dev, requests, last):
             continue
         if offer_write(dev):
             continue
-        if _admission(dev, requests):
+        if _may_admit(control, requests) and _arrived(params, control, requests[control.cursor]):
+            _start_request(dev, requests[control.cursor])
             continue
         status = _pass_time(dev, requests)
         if status != OK:

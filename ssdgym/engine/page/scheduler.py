@@ -92,13 +92,16 @@ def _start_read(dev, die_number):
     number = pop_read(dev, die_number)
     lpn = np.int64(dev.transaction[number].lpn)
     ppn = np.int64(dev.logical[lpn].ppn)
-    if ppn < 0:
+    rmw = dev.transaction[number].rmw
+    if ppn < 0:  # trimmed while the read was waiting
+        dev.counters[0].unmapped_reads += 1 - rmw
         read_ended(dev, number)
         return _LOOK_AGAIN
     holder = die_of(params, ppn)
     if holder != die_number:
         queue_read(dev, holder, number)
         return _LOOK_AGAIN
+    dev.counters[0].rmw_reads += rmw
     host_read(dev, lpn)
     start_command(dev, die_number, READ_PAGE, number, 1, read_phases(params))
     return OK

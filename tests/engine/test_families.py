@@ -1,0 +1,113 @@
+"""A second family runs through the same entries as the page family, without touching it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+
+from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
+from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, ILLEGAL_ANSWER, INPUT_ENDED, OK
+from ssdgym.engine.decisions import RULE, Input, Question, View, no_rules
+from ssdgym.engine.entries import (
+    advance,
+    apply,
+    count_lost,
+    first_fault,
+    format_device,
+    loop_addresses,
+    observe_batch,
+    step_batch,
+)
+from ssdgym.requests import REQUEST
+from ssdgym.simulator.snapshot import copy_device, restore_device, same_device
+from tests.engine.devices import random_writes
+from tests.engine.toy import DRAWER, DRAWERS, TOY, ToyState
+
+PAGES = 40
+PAIRS = np.zeros(MAX_PAIRS, ERASE_PAIR)
+OUTSIDE = 1 << DRAWER
+
+
+def chests(count: int) -> ToyState:
+    """Empty devices of the toy family."""
+    state = TOY.arrays.allocate(count, {"logical_pages": PAGES})
+    state.params["logical_pages"] = PAGES
+    for i in range(count):
+        format_device(state, i)
+    return state
+
+
+def run(state: ToyState, external: int = 0) -> int:
+    """Write 100 random pages, or go on writing them."""
+    return advance(state, 0, random_writes(100, PAGES), True, no_rules(), external, PAIRS)
+
+
+def test_rules_of_its_own__run_to_the_end() -> None:
+    state = chests(1)
+    assert run(state) == INPUT_ENDED
+    assert state.counters["host_pages_written"][0, 0] == 100
+    assert state.counters["erases"][0, 0] > 0
+    assert first_fault(state, 0) == count_lost(state, 0) == 0
+    state.drawer[0, 1] = 99
+    assert TOY.faults[first_fault(state, 0)] == "a drawer holds more than fits"
+
+
+def test_decisions_taken_outside__as_the_rule_does__the_same_device() -> None:
+    inside, outside = chests(1), chests(1)
+    run(inside)
+    while (kind := run(outside, OUTSIDE)) != INPUT_ENDED:
+        assert kind == FIRST_DECISION + DRAWER
+        assert apply(outside, 0, no_rules(), PAIRS, DRAWERS) == ILLEGAL_ANSWER
+        assert apply(outside, 0, no_rules(), PAIRS, int(np.argmin(outside.drawer[0]))) == OK
+    assert not same_device(inside, 0, outside, 0), "one has been asked, the other not"
+    for name in ("counters", "logical", "drawer"):
+        assert np.array_equal(getattr(inside, name), getattr(outside, name))
+
+
+def test_snapshot__goes_back() -> None:
+    state = chests(1)
+    run(state, OUTSIDE)
+    saved = copy_device(state, 0)
+    apply(state, 0, no_rules(), PAIRS, 2)
+    run(state, OUTSIDE)
+    assert not same_device(state, 0, saved, 0)
+    restore_device(state, 0, saved)
+    assert same_device(state, 0, saved, 0)
+
+
+def test_step_of_a_batch__observes_and_decides() -> None:
+    count = 4
+    state = chests(count)
+    state.control["horizon"] = 30
+    view = View(
+        sets=np.zeros((count, DRAWERS, MAX_PAIRS), ERASE_PAIR),
+        features=np.zeros((count, DRAWERS, 1), np.float32),
+        mask=np.zeros((count, DRAWERS), np.int8),
+        context=np.zeros((count, 1), np.float32),
+        proposed=np.zeros((count, 0), np.int32),
+    )
+    requests = np.zeros((count, 50), REQUEST)
+    requests[:] = random_writes(50, PAGES)
+    feed = Input(requests, np.full(count, 50), loop_addresses(state))
+    question = Question(no_rules(), OUTSIDE, np.zeros(0, RULE), False, 1, PAIRS)
+    which, status = np.arange(count), np.zeros(count, np.int64)
+    assert step_batch(state, which, np.full(count, -1), feed, question, view, status) == 0
+    for step in range(30):
+        assert view.mask.all()
+        ended = step_batch(state, which, np.full(count, step % DRAWERS), feed, question, view, status)
+    assert ended == count and (status == HORIZON).all()
+    assert (state.drawer.sum(axis=1) == 30 - 8 * state.counters["erases"][:, 0]).all()
+    before = view.features.copy()
+    observe_batch(state, which, question, view)
+    assert np.array_equal(before, view.features)
+
+
+def test_importing_it__does_not_import_the_page_family() -> None:
+    script = (
+        "import sys, tests.engine.toy; "
+        "assert not [m for m in sys.modules if m.startswith('ssdgym.engine.page')], 'page family imported'"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,155 @@
+"""A second FTL family of a few dozen lines: what it takes to stand beside the page family.
+
+Its device is a chest of three drawers. Every host page goes to one, and to which is a decision of a
+kind of its own. A drawer that is full is emptied, which counts as an erase.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from ssdgym.engine.core.family import Array, Arrays, Family
+from ssdgym.engine.core.kernel import entry, function_at, inlined
+from ssdgym.engine.core.records import CONTROL, COUNTERS, LOGICAL, PARAMS
+from ssdgym.engine.core.status import HORIZON, ILLEGAL_ANSWER, INPUT_ENDED, OK
+from ssdgym.engine.decisions import KINDS, WAIT, Decider, ask_outside, decision_code, is_external
+from ssdgym.engine.entries import loop_signature
+from ssdgym.engine.verbs import (
+    bare,
+    count_lost_pages,
+    deciding,
+    describe,
+    find_fault,
+    format_arrays,
+    run_loop,
+    settle_choice,
+)
+from ssdgym.requests import WRITE
+
+#: The kind of its decisions.
+DRAWER = len(KINDS)
+DRAWERS, ROOM = 3, 8
+
+ARRAYS = Arrays(
+    "Toy",
+    __name__,
+    params=Array(PARAMS, (1,)),
+    control=Array(CONTROL, (1,)),
+    counters=Array(COUNTERS, (1,)),
+    logical=Array(LOGICAL, ("logical_pages",)),
+    drawer=Array(np.int64, (DRAWERS,)),  # pages in each
+)
+ToyState, ToyDevice, device_of = ARRAYS.state, ARRAYS.device, ARRAYS.device_of
+_loop_at = function_at(types.FunctionType(loop_signature(ARRAYS)))
+
+
+@inlined
+def _bare(state, i):
+    return device_of(state, i, 0)
+
+
+@inlined
+def _deciding(state, i, rules, external, pairs):
+    return device_of(state, i, Decider(external, rules, pairs, 0, 0, 0))
+
+
+@inlined
+def _choose(dev, lpn):
+    """Ask for the drawer of a page; without anybody outside it is the emptiest one."""
+    if is_external(dev, DRAWER):
+        return ask_outside(dev, DRAWER, 0, lpn)
+    return np.int64(np.argmin(dev.drawer))
+
+
+@inlined
+def _write(dev, lpn, drawer):
+    counters, control = dev.counters[0], dev.control[0]
+    if dev.drawer[drawer] == ROOM:
+        dev.drawer[drawer] = 0
+        counters.erases += 1
+    dev.drawer[drawer] += 1
+    dev.logical[lpn].ppn = drawer
+    control.clock += 1
+    control.admitted_pages += 1
+    counters.host_pages_written += 1
+
+
+@entry
+def _loop(state, i, requests, last, rules, external, pairs):
+    dev = deciding(state, i, rules, external, pairs)
+    control = dev.control[0]
+    if control.decision_plane >= 0:
+        return decision_code(dev)
+    while control.admitted_pages < control.horizon:
+        if control.cursor >= requests.shape[0]:
+            return np.int64(INPUT_ENDED)
+        request = requests[control.cursor]
+        if request.op == WRITE:
+            lpn = np.int64(request.lpn) + control.offset
+            drawer = _choose(dev, lpn)
+            if drawer == WAIT:
+                return decision_code(dev)
+            _write(dev, lpn, drawer)
+            control.offset += 1
+        if request.op != WRITE or control.offset == request.pages:
+            control.cursor += 1
+            control.offset = 0
+    return np.int64(HORIZON)
+
+
+@inlined
+def _run_loop(state, address, i, requests, last, rules, external, pairs):
+    return _loop_at(address)(state, i, requests, last, rules, external, pairs)
+
+
+@inlined
+def _format(dev):
+    for lpn in range(dev.params[0].logical_pages):
+        dev.logical[lpn].ppn = -1
+    dev.control[0].horizon = 2**62
+    dev.control[0].decision_plane = -1
+    dev.control[0].slot = -1
+    dev.control[0].answer = -1
+
+
+@inlined
+def _count_lost(dev):
+    return 0
+
+
+@inlined
+def _find_fault(dev):
+    fault = 0
+    for k in range(DRAWERS):
+        if dev.drawer[k] > ROOM:
+            fault = 1
+    return fault
+
+
+@inlined
+def _settle(dev, chosen, action):
+    if action < 0 or action >= DRAWERS:
+        return np.int64(ILLEGAL_ANSWER)
+    dev.control[0].answer = action
+    return np.int64(OK)
+
+
+@inlined
+def _describe(dev, question, view):
+    view.mask[:] = 0
+    for k in range(DRAWERS):
+        view.mask[k] = 1
+        view.features[k, 0] = dev.drawer[k] / ROOM
+    view.context[0] = dev.counters[0].erases / (dev.control[0].clock + 1.0)
+
+
+TOY = Family("toy", ARRAYS, (_loop, _loop), faults=("none", "a drawer holds more than fits"))
+bare.of(ToyState)(_bare)
+deciding.of(ToyState)(_deciding)
+run_loop.of(ToyState)(_run_loop)
+format_arrays.of(ToyDevice)(_format)
+count_lost_pages.of(ToyDevice)(_count_lost)
+find_fault.of(ToyDevice)(_find_fault)
+settle_choice.of(ToyDevice)(_settle)
+describe.of(ToyDevice)(_describe)
