@@ -21,7 +21,7 @@ from ssdgym.config.loading import Source
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, device_for, get_policy
 from ssdgym.simulator import Recording, Simulator
-from ssdgym.simulator.build import check_reachable, thresholds_of
+from ssdgym.simulator.families import family_of
 from ssdgym.workloads import open_workload
 from ssdgym.workloads.load import load_workload
 
@@ -98,7 +98,7 @@ def measure_policies(
     reference, *others = (get_policy(name) for name in (REFERENCE, *policies))
     for policy in (reference, *others):
         adapted = device_for(model, None, policy)
-        check_reachable(adapted, thresholds_of(adapted))
+        family_of(adapted).check(adapted)
     chunks = _page_writes(model, host_pages, 1 + repeats)
     found = []
     for policy in others:

@@ -16,7 +16,6 @@ from ssdgym.cli.console import (
     progress_note,
 )
 from ssdgym.cli.options import PRECONDITIONING_HELP, AsJson, Ftl, parse_ftl, parse_seeds
-from ssdgym.config.preconditioning import Preconditioning
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def evaluate(
     ] = None,
     ftl: Ftl = None,
     preconditioning: Annotated[
-        Preconditioning | None, typer.Option(help=f"{PRECONDITIONING_HELP} Default: workload.")
+        str | None, typer.Option(help=f"{PRECONDITIONING_HELP} Default: workload.")
     ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes. Default: 2.")] = None,
     ray: Annotated[bool, typer.Option("--ray", help="Run as Ray tasks, on a local cluster.")] = False,

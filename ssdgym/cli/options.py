@@ -26,8 +26,9 @@ Ftl = Annotated[
     typer.Option("--ftl", metavar="KEY=VALUE", help="FTL option such as gc.free_blocks=8; repeat for more."),
 ]
 PRECONDITIONING_HELP = (
-    "Before measuring: nothing, every page written once, or that and overwrites until GC is steady; until_gc:"
-    " random pages under the policy itself until every plane has collected."
+    "Before measuring: none; fill: every page written once; uniform or workload: that and overwrites until GC"
+    " is steady; until_gc: random pages under the policy itself until every plane has collected."
+    " fill(share=0.5) writes the first half of the pages."
 )
 Transforms = Annotated[
     list[str] | None,

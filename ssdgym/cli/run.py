@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,7 +23,7 @@ from ssdgym.cli.options import (
     recorded_options,
     with_tenants,
 )
-from ssdgym.config.preconditioning import Preconditioning
+from ssdgym.enums import Allocation, Timing
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
@@ -72,12 +72,8 @@ def run(
         str | None,
         typer.Option(help="Where host and GC writes go. Default: as the policy or else the device says."),
     ] = None,
-    allocation: Annotated[
-        Literal["static", "dynamic", "late"] | None, typer.Option(help="How a write finds its plane.")
-    ] = None,
-    timing: Annotated[
-        Literal["none", "event"] | None, typer.Option(help="Count only, or simulate in time.")
-    ] = None,
+    allocation: Annotated[Allocation | None, typer.Option(help="How a write finds its plane.")] = None,
+    timing: Annotated[Timing | None, typer.Option(help="Count only, or simulate in time.")] = None,
     queue_depth: Annotated[
         int | None,
         typer.Option(min=0, help="Requests outstanding; 0: by arrival times. Default: 32 without a pace."),
@@ -88,7 +84,7 @@ def run(
     ] = None,
     ftl: Ftl = None,
     warmup: Annotated[int, typer.Option(min=0, help="Host pages before them that are not measured.")] = 0,
-    preconditioning: Annotated[Preconditioning, typer.Option(help=PRECONDITIONING_HELP)] = "fill",
+    preconditioning: Annotated[str, typer.Option(help=PRECONDITIONING_HELP)] = "fill",
     size_to_trace: Annotated[
         bool,
         typer.Option(
@@ -120,6 +116,7 @@ def run(
 
         ssdgym run --device speedupgc-64l-small --policy speedupgc --workload zipf99
     """
+    from ssdgym.config.preconditioning import read_preconditioning
     from ssdgym.experiments.results import write_results
     from ssdgym.experiments.runs.evaluate import check_runs
     from ssdgym.experiments.runs.expand import closed_loop
@@ -150,7 +147,7 @@ def run(
         host_pages=host_pages,
         requests=requests,
         warmup=warmup,
-        preconditioning=preconditioning,
+        preconditioning=read_preconditioning(preconditioning).text,
         label=workload,
     )
     check_runs([spec])
@@ -178,7 +175,7 @@ def _sized(
     from ssdgym.config.device import load_device
     from ssdgym.experiments.runs.run_spec import ftl_changes
     from ssdgym.policy import device_for
-    from ssdgym.simulator.build import check_reachable, thresholds_of, whole_blocks_kept
+    from ssdgym.simulator.families import family_of
     from ssdgym.workloads import footprint_pages
     from ssdgym.workloads.records.played import PlayedConfig
 
@@ -186,10 +183,10 @@ def _sized(
         return device
     model = load_device(device)
     whole = device_for(model, ftl_changes(options), policy)  # what is wrong whatever the size is said first
-    pages = footprint_pages(workload, model.geometry.page_size_bytes, seed)
+    pages = footprint_pages(workload, model.host_unit_bytes, seed)
     # On a small device the blocks that it keeps free or open are more than its over-provisioning.
     reason = ""
-    for more_blocks in range(whole_blocks_kept(whole) + 2):
+    for more_blocks in range(family_of(whole).whole_blocks_kept(whole) + 2):
         try:
             sized = model.sized_to(pages, more_blocks)
             shrunk = device_for(sized, ftl_changes(options), policy)
@@ -197,7 +194,7 @@ def _sized(
             reason = reason or str(error).removesuffix(".")
             continue
         with suppress(SsdgymError):
-            check_reachable(shrunk, thresholds_of(shrunk))
+            family_of(shrunk).check(shrunk)
             return sized
     if reason:
         raise SsdgymError(f"{label}: the trace touches {pages} pages, and {reason}; give --no-size-to-trace")

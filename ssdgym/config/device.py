@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field, PositiveInt, model_validator
 
@@ -11,6 +11,7 @@ from ssdgym.config.ftl import AnyFtl, FtlConfig, GcConfig, HotnessConfig, PageFt
 from ssdgym.config.geometry import MAX_PAGES, EnergyConfig, GeometryConfig, TimingConfig
 from ssdgym.config.loading import Config, Source, load_config
 from ssdgym.deprecation import warn_renamed
+from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 
 __all__ = [
@@ -65,14 +66,11 @@ class DeviceConfig(Config):
     description: str = ""
     geometry: GeometryConfig
     capacity: CapacityConfig
-    erase_unit: Literal["block", "sub_block_run", "sub_block_set"] = Field(
-        "block",
-        description="what one erase may take of a block: all, a run of sub-blocks, or any set of them",
+    erase_unit: EraseUnit = Field(
+        EraseUnit.BLOCK, description=f"what one erase may take of a block; {EraseUnit.described()}"
     )
-    isolation: Literal["none", "software", "hardware"] = Field(
-        "none",
-        description="what keeps an erase from neighbours' data: nothing has to; they are emptied first; or "
-        "layers without data lie between sub-blocks",
+    isolation: Isolation = Field(
+        Isolation.NONE, description=f"what keeps an erase from neighbours' data; {Isolation.described()}"
     )
     # Neighbours share the layer between them; 2 is the literal "above and below" of each sub-block.
     isolation_layers: PositiveInt = Field(
@@ -81,12 +79,10 @@ class DeviceConfig(Config):
     erase_disturbs: bool = Field(
         False, description="a check: an erase spoils neighbours that hardware isolation does not keep from it"
     )
-    # Hu et al., ICS 2011: commands of several planes share block and page address; newer chips ask less.
-    multi_plane: Literal["none", "strict", "relaxed"] = Field(
-        "none",
-        description="commands that planes of a die share: none; or moves, erases and, with "
-        "ftl.multi_plane_writes, host writes: of equal page numbers, and erases of equal block numbers only "
-        "(strict) or of any blocks (relaxed)",
+    multi_plane: MultiPlane = Field(
+        MultiPlane.NONE,
+        description="planes of a die that take part in moves, erases and, with ftl.multi_plane_writes, host "
+        f"writes; {MultiPlane.described()}",
     )
     timing: TimingConfig
     energy: EnergyConfig = EnergyConfig()

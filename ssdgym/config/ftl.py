@@ -13,6 +13,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
 from ssdgym.config.loading import Config
+from ssdgym.enums import Allocation, GcMode, GcPriority, Timing
 from ssdgym.errors import SsdgymError
 
 #: Write streams of a plane for the placements that the engine has code for and that put pages in streams.
@@ -31,14 +32,8 @@ class FtlConfig(Config):
     """
 
     mapping: str
-    # late: by state, as SSDsim does (Hu et al., ICS 2011); dynamic: by queue, as Park et al. (IEEE CAL 2010).
-    allocation: Literal["static", "dynamic", "late"] = Field(
-        "static",
-        description="static: plane by logical page; dynamic: a write is bound, when it is queued, to the die "
-        "that should be idle first; late: writes wait in one queue, and a die takes one when it is idle "
-        "(without time as dynamic)",
-    )
-    timing: Literal["none", "event"] = Field("event", description="count only, or simulate time")
+    allocation: Allocation = Field(Allocation.STATIC, description=Allocation.described())
+    timing: Timing = Field(Timing.EVENT, description=Timing.described())
     queue_depth: int = Field(
         0,
         ge=0,
@@ -119,10 +114,7 @@ AnyFtl = Annotated[FtlConfig, _OfItsFamily()]
 class GcConfig(Config):
     """When garbage is collected. Give the threshold either as a share of pages or in blocks."""
 
-    mode: Literal["barrier", "per_write"] = Field(
-        "barrier",
-        description="barrier: rounds until above it; per_write: one round per triggering host write",
-    )
+    mode: GcMode = Field(GcMode.BARRIER, description=GcMode.described())
     free_fraction: float | None = Field(
         None, gt=0, lt=1, description="threshold: share of a plane's pages free"
     )
@@ -132,9 +124,7 @@ class GcConfig(Config):
     background_fraction: float | None = Field(
         None, gt=0, lt=1, description="idle dies collect planes with a smaller share of free pages"
     )
-    priority: Literal["first", "after_reads"] = Field(
-        "first", description="foreground GC before all host commands of the die, or after its reads"
-    )
+    priority: GcPriority = Field(GcPriority.FIRST, description=f"of foreground GC; {GcPriority.described()}")
     # Tiny-Tail Flash (Yan et al., FAST 2017), without its parity reads.
     copyback: bool = Field(
         False,

@@ -2,12 +2,67 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from typing import Annotated, Any, Literal
 
-Preconditioning = Literal[
+from pydantic import BeforeValidator, Field, model_validator
+
+from ssdgym.config.loading import Config, Source, load_config
+
+PreconditioningKind = Literal[
     "none",  # nothing: the device is empty
     "fill",  # every page is written once
     "uniform",  # that, and uniformly random overwrites under greedy until garbage collection is steady
     "workload",  # likewise, with the writes of the workload
     "until_gc",  # random pages, under the policy that is measured, until every plane has collected
 ]
+#: The kinds that begin with a fill.
+_FILLING = ("fill", "uniform", "workload")
+_WRITTEN = re.compile(r"(\w+)\(share=([^()]+)\)")
+
+
+class PreconditioningConfig(Config):
+    """A kind, and how much of the device is written first.
+
+    As text `fill`, or `fill(share=0.5)` where it is not all of it; so runs keep it.
+    """
+
+    kind: PreconditioningKind
+    share: float = Field(1.0, gt=0, le=1, description="share of the logical pages written first, in order")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_text(cls, data: Any) -> Any:
+        return _fields_of(data) if isinstance(data, str) else data
+
+    @model_validator(mode="after")
+    def _only_a_fill_has_a_share(self) -> PreconditioningConfig:
+        if self.share != 1 and self.kind not in _FILLING:
+            raise ValueError(f"share = {self.share} needs a kind that fills: {', '.join(_FILLING)}")
+        return self
+
+    @property
+    def text(self) -> str:
+        """The short form."""
+        return self.kind if self.share == 1 else f"{self.kind}(share={self.share})"
+
+
+def _fields_of(text: str) -> dict[str, str]:
+    written = _WRITTEN.fullmatch(text)
+    return {"kind": text} if written is None else {"kind": written[1], "share": written[2]}
+
+
+#: A field that is given as text or as a mapping, and holds the text.
+Preconditioning = Annotated[
+    str, BeforeValidator(lambda data: PreconditioningConfig.model_validate(data).text)
+]
+
+
+def read_preconditioning(source: Source) -> PreconditioningConfig:
+    """Return the preconditioning that a text, a mapping or a ready model describes.
+
+    Raises:
+        SsdgymError: it describes none.
+    """
+    fields = _fields_of(source) if isinstance(source, str) else source
+    return load_config(PreconditioningConfig, fields, "", "preconditioning")

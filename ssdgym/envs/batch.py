@@ -27,8 +27,9 @@ from ssdgym.policy import Policy, new_choice
 from ssdgym.requests import REQUEST
 from ssdgym.simulator import Recording
 from ssdgym.simulator.build import make_state
-from ssdgym.simulator.metrics import metrics_of
-from ssdgym.simulator.simulator import failure, reset_metrics, start_input
+from ssdgym.simulator.failures import failure
+from ssdgym.simulator.input import start_input
+from ssdgym.simulator.metrics import metrics_of, reset_metrics
 from ssdgym.simulator.snapshot import restore_device
 
 #: Requests of a device's input held at a time.

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ssdgym.config.checks import is_whole
 from ssdgym.config.device import DeviceConfig, FtlConfig
 from ssdgym.engine.core.family import State
 from ssdgym.envs.batch import CHUNK, Batch
@@ -18,7 +19,6 @@ from ssdgym.envs.rewards import Reward
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, device_for, get_policy
 from ssdgym.simulator import Recording, Simulator
-from ssdgym.simulator.simulator import is_whole
 from ssdgym.simulator.snapshot import copy_device
 from ssdgym.workloads.base import RequestStream
 from ssdgym.workloads.load import load_workload
@@ -125,7 +125,7 @@ class Episodes:
         self._streams[i] = open_workload(
             self.workloads[number],
             logical_pages=device.logical_pages,
-            page_size=device.geometry.page_size_bytes,
+            page_size=device.host_unit_bytes,
             seed=seed,
         )
         self.seeds[i] = seed

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ssdgym.config.checks import is_whole
 from ssdgym.config.device import FtlConfig
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.envs.episodes import Options
 from ssdgym.envs.erase_env import EraseEnv, EraseVectorEnv, names_of
 from ssdgym.errors import SsdgymError
-from ssdgym.simulator.simulator import is_whole
 
 #: Of a device of which a quarter is spare, few victims have less than half of their pages valid; ``ippbe``'s
 #: own threshold would add no block there.

@@ -8,10 +8,11 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
+from ssdgym.engine.core.records import COUNTERS, SUMMED_COUNTERS
 from ssdgym.engine.entries import count_lost
 from ssdgym.engine.time.latency import bin_middles
 from ssdgym.requests import READ, WRITE
-from ssdgym.simulator.tables import table_bytes
+from ssdgym.simulator.families import family_of_state
 
 #: Percentiles in hundredths of a percent, so that ranks are computed in integers.
 PERCENTILES = {"p50": 5000, "p95": 9500, "p99": 9900, "p99.9": 9990, "p99.99": 9999}
@@ -20,17 +21,18 @@ _REQUESTS_PER_SLOW_ONE = 100_000
 
 
 def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
-    """The metrics of device ``i`` of a batch; counts are of pages, erase sets or requests as named.
+    """The metrics of device `i` of a batch; counts are of pages, erase sets or requests as named.
 
-    ``write_amplification`` is page programs per host page written, None if none was. ``lost_pages`` counts
+    `write_amplification` is page programs per host page written, None if none was. `lost_pages` counts
     reads that did not find the newest data, plus every logical page that an audit of the whole map finds
-    wrong now. ``mean_victim_valid_pages`` is per block erased, None without any; a victim's valid pages count
+    wrong now. `mean_victim_valid_pages` is per block erased, None without any; a victim's valid pages count
     when its round starts and the block when it is erased, so that a round under way at a reset or at the end
-    counts in part. ``clustered_share`` is, of the relocated pages, that of those with another one beside them
-    in their block, and ``mean_relocated_run`` how many of them follow each other there, None without any.
+    counts in part. `clustered_share` is, of the relocated pages, that of those with another one beside them
+    in their block, and `mean_relocated_run` how many of them follow each other there, None without any.
     """
+    family = family_of_state(state)
     control, counted = state.control[i, 0], state.counters[i, 0]
-    counters = {name: int(counted[name]) for name in _COUNTERS}
+    counters = {name: int(counted[name]) for name in COUNTERS.names or () if name not in SUMMED_COUNTERS}
     written = counters["host_pages_written"]
     programs = written + counters["relocated_pages"]
     counters["lost_pages"] += int(count_lost(state, i))
@@ -52,32 +54,27 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
         "wear": _wear(state, i, device),
         "logical_pages": device.logical_pages,
         "isolation_pages": device.geometry.physical_pages - device.usable.physical_pages,
-        "policy_memory_bytes": table_bytes(device, state),
+        **family.metrics(state, i, device),
     }
 
 
+def reset_metrics(state: State, i: int) -> None:
+    """Clear the counters and latencies of device `i`; the device itself stays as it is."""
+    control = state.control[i, 0]
+    family_of_state(state).reset_metrics(state, i)
+    # Requests under way are numbered anew, so that serial - outstanding counts those finished from now on.
+    slots = state.slot[i]
+    under_way = np.flatnonzero(slots["remaining"] > 0)
+    under_way = under_way[np.argsort(slots["serial"][under_way])]
+    slots["serial"][under_way] = np.arange(len(under_way))
+    control["serial"] = len(under_way)
+    control["metrics_start_ns"] = control["now"]
+    state.latency[i] = 0
+    state.histogram[i] = 0
+    state.tail[i] = 0
+
+
 _LATENCY_SUMS = {READ: "read_latency_sum_ns", WRITE: "write_latency_sum_ns"}
-_COUNTERS = (
-    "host_pages_written",
-    "host_reads",
-    "host_pages_trimmed",
-    "hot_pages_written",
-    "relocated_pages",
-    "joined_moves",
-    "joined_writes",
-    "max_victim_valid_pages",
-    "erases",
-    "erased_sub_blocks",
-    "gc_invocations",
-    "gc_episodes",
-    "gc_time_ns",
-    "flash_reads",
-    "rmw_reads",
-    "queue_hits",
-    "unmapped_reads",
-    "slow_requests",
-    "lost_pages",
-)
 
 
 def _share(part: int, whole: int) -> float | None:
@@ -127,7 +124,7 @@ def latency_summary(state: State, i: int, *ops: int) -> dict[str, float | int | 
     """Mean, percentiles and maximum of the latencies of reads (op 0), writes (op 1) or both together, ns.
 
     Percentiles are exact (nearest rank) as long as every request was kept or the rank is among the slowest
-    kept; otherwise they are the middle of a histogram bin, within 0.8 %, and ``exact`` is false.
+    kept; otherwise they are the middle of a histogram bin, within 0.8 %, and `exact` is false.
     """
     histogram = state.histogram[i, list(ops)].sum(axis=0)
     count = int(histogram.sum())

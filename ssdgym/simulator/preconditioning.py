@@ -1,90 +1,176 @@
-"""Preconditioning: fill a device and overwrite it until garbage collection is steady, and keep it on disk.
+"""Preconditioning: fill a device, and overwrite it until garbage collection is steady; no time passes.
 
-The steady state is made under one named policy whatever policy is measured afterwards, so that
-preconditioning favours none.
+A steady state is made under one named policy whatever policy is measured afterwards, so that preconditioning
+favours none, and is kept on disk. Everything here resets the metrics.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import warnings
-import zipfile
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from ssdgym.config.device import DeviceConfig
+from ssdgym.config.loading import Source
+from ssdgym.config.preconditioning import read_preconditioning
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.kernel import engine_hash
 from ssdgym.errors import SsdgymError
-from ssdgym.files import cache_folder, write_atomically
-from ssdgym.policy import get_policy
+from ssdgym.policy import Policy, get_policy
 from ssdgym.requests import REQUEST, WRITE
-from ssdgym.simulator.snapshot import content
-from ssdgym.simulator.tables import table_fields, table_sizes
+from ssdgym.simulator.steady_states import (
+    PreconditioningReport,
+    cache_key,
+    load_preconditioned,
+    save_preconditioned,
+)
 from ssdgym.workloads.base import WorkloadConfig
-from ssdgym.workloads.kinds import code_hashes
+from ssdgym.workloads.load import load_workload
 from ssdgym.workloads.stream import open_workload
 
-if TYPE_CHECKING:
-    from ssdgym.simulator.simulator import Simulator
-
-#: Arrays that a device keeps for itself when it takes over a preconditioned state, and those that are empty.
-_OWN = ("params",)
-_CLEARED = ("latency", "histogram", "tail", "channel", "transaction", "slot", "event", "ready")
-#: Fields of the control record that belong to the device's queues, whose sizes are its own.
-_QUEUES = ("slot", "free_slot", "free_transaction", "free_transactions", "ready_head", "ready_count")
 _CHUNK = 1 << 16
+_EMPTY = np.zeros(0, REQUEST)
+#: Chunks without a write, one after the other, after which a workload counts as one that does not write.
+_MOST_CHUNKS_OF_READS = 64
+
+
+class Preconditionable(Protocol):
+    """What is asked of a simulator here.
+
+    Attributes:
+        device: its configuration.
+        policy: takes its decisions.
+        state: the device.
+    """
+
+    device: DeviceConfig
+    policy: Policy | None
+    state: State
+
+    def feed(self, requests: np.ndarray) -> None:
+        """Make requests its input."""
+
+    def proceed(
+        self,
+        chunks: Iterator[np.ndarray],
+        host_pages: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        """Go on with its input and then with the chunks."""
+
+    def metrics(self) -> dict[str, Any]:
+        """Return what it has done since the metrics were reset."""
+
+    def reset_metrics(self) -> None:
+        """Clear the metrics."""
 
 
 @dataclass(frozen=True)
 class Preconditioning:
     """Filling a device in order, and overwriting it in windows of half its logical space until it is steady.
 
-    It is steady once the write amplification of two windows in a row differs by less than ``tolerance``,
-    after at least ``least_overwrites`` and at most ``most_overwrites`` times the logical space.
+    Attributes:
+        policy: takes the decisions.
+        tolerance: it is steady once the write amplification of two windows in a row differs by less.
+        least_overwrites: how often its logical space is overwritten at least.
+        most_overwrites: and at most.
+        share: of the logical pages that are filled first.
     """
 
     policy: str = "greedy"
     tolerance: float = 0.02
     least_overwrites: float = 2.0
     most_overwrites: float = 10.0
+    share: float = 1.0
 
 
-@dataclass(frozen=True)
-class PreconditioningReport:
-    """What preconditioning did.
-
-    Attributes:
-        host_pages: written after the device was full.
-        write_amplification: of the last window.
-        steady: whether it had stopped changing.
-    """
-
-    host_pages: int
-    write_amplification: float
-    steady: bool
-
-
-def fill(sim: Simulator) -> None:
-    """Write every logical page once, in order, in no time."""
-    pages = np.arange(sim.logical_pages)
-    firsts = range(0, sim.logical_pages, _CHUNK)
-    sim.proceed(_writes_of(pages[first : first + _CHUNK]) for first in firsts)
-
-
-def write_until_collecting(sim: Simulator, seed: int) -> int:
-    """Write uniformly random single pages to a new device, in no time, until every plane has collected.
-
-    The simulator's own policy decides and places, as where a paper warms up each of its designs by itself.
-    It is looked whether the planes have collected after every 256th of the logical space. Resets the metrics.
+def precondition(sim: Preconditionable, kind: Source, workload: Source | WorkloadConfig, seed: int) -> None:
+    """Precondition a new device in one of the ways that experiments know.
 
     Args:
-        sim: a new simulator.
+        sim: the new simulator.
+        kind: which way, as `ssdgym.config.preconditioning` describes it.
+        workload: whose writes shape the steady state, if the kind is `workload`.
+        seed: of what is drawn.
+
+    Raises:
+        SsdgymError: the device is in use, or cannot be preconditioned so.
+    """
+    how = read_preconditioning(kind)
+    match how.kind:
+        case "fill":
+            fill(sim, how.share)
+        case "until_gc":
+            write_until_collecting(sim, seed)
+        case "uniform" | "workload":
+            writes = workload if how.kind == "workload" else None
+            make_steady(sim, writes, seed=seed, settings=Preconditioning(share=how.share))
+
+
+def fill(sim: Preconditionable, share: float = 1.0) -> None:
+    """Write logical pages of a new device once, in order.
+
+    Args:
+        sim: the new simulator.
+        share: of the logical pages, the first ones.
+    """
+    require_new(sim, "fill")
+    with in_no_time(sim, sim.policy, _seed_of(sim)):
+        _fill(sim, share)
+    sim.reset_metrics()
+
+
+def make_steady(
+    sim: Preconditionable,
+    workload: Source | WorkloadConfig | None,
+    *,
+    seed: int,
+    settings: Preconditioning | None = None,
+    cache: bool = True,
+) -> PreconditioningReport:
+    """Fill a new device, and overwrite it until garbage collection is steady.
+
+    Args:
+        sim: the new simulator; its own policy does not matter.
+        workload: whose writes overwrite the device; uniform writes by default.
+        seed: of the workload's draws.
+        settings: under which policy, and when the device counts as steady.
+        cache: keep the result on disk, and take it from there.
+
+    Raises:
+        SsdgymError: the device is in use, or the policy of the settings would run another device.
+    """
+    require_new(sim, "precondition")
+    settings, device = settings or Preconditioning(), sim.device
+    if get_policy(settings.policy).adapt(device) != device:
+        raise SsdgymError(
+            f"device {device.name} cannot be preconditioned under {settings.policy}, which would run it "
+            "another way; precondition it under a policy that takes it as it is, such as greedy."
+        )
+    config = load_workload("uniform" if workload is None else workload)
+    key = cache_key(device, config, seed, vars(settings)) if cache else ""
+    report = load_preconditioned(sim.state, 0, key) if cache else None
+    if report is None:
+        with in_no_time(sim, get_policy(settings.policy), seed):
+            _fill(sim, settings.share)
+            report = _overwrite(sim, config, seed, settings)
+        sim.reset_metrics()
+        if cache:
+            save_preconditioned(sim.state, 0, key, report)
+    sim.feed(_EMPTY)
+    return report
+
+
+def write_until_collecting(sim: Preconditionable, seed: int) -> int:
+    """Write uniformly random single pages to a new device until every plane has collected.
+
+    The simulator's own policy decides and places, as where a paper warms up each of its designs by itself.
+    Whether the planes have collected is looked at after every 256th of the logical space.
+
+    Args:
+        sim: the new simulator.
         seed: of the pages that are drawn.
 
     Returns:
@@ -93,7 +179,7 @@ def write_until_collecting(sim: Simulator, seed: int) -> int:
     Raises:
         SsdgymError: the device is in use, or some of its planes are never written.
     """
-    sim._require_new("warm up")
+    require_new(sim, "warm up")
     device = sim.device
     if device.ftl.allocation == "static" and device.logical_pages < device.geometry.planes:
         raise SsdgymError(
@@ -101,45 +187,83 @@ def write_until_collecting(sim: Simulator, seed: int) -> int:
             f"{device.geometry.planes} planes without any, which never collect; give it more or set "
             "ftl.allocation to dynamic."
         )
-    with sim._in_no_time(sim.policy, int(sim.state.params["seed"][0, 0])):
+    with in_no_time(sim, sim.policy, _seed_of(sim)):
         sim.proceed(_uniform_until_collecting(sim, seed))
     written = int(sim.state.counters["host_pages_written"][0, 0])
     sim.reset_metrics()
     return written
 
 
-def _uniform_until_collecting(sim: Simulator, seed: int) -> Iterator[np.ndarray]:
+def require_new(sim: Preconditionable, verb: str) -> None:
+    """Raise if a device has data of its own, or commands under way.
+
+    Args:
+        sim: holds the device.
+        verb: what was to be done, for the error.
+    """
+    control = sim.state.control[0, 0]
+    if control["clock"] or control["now"] or control["admitted_pages"]:
+        raise SsdgymError(f"device {sim.device.name} is in use; {verb} a new Simulator instead.")
+
+
+@contextmanager
+def in_no_time(sim: Preconditionable, policy: Policy | None, seed: int) -> Iterator[None]:
+    """Let a device run without time, under another policy and seed, while the context lasts.
+
+    Args:
+        sim: holds the device.
+        policy: takes the decisions.
+        seed: of the device's own draws.
+    """
+    params = sim.state.params[0, 0]
+    own = sim.policy, params["timed"], params["seed"]
+    sim.policy, params["timed"], params["seed"] = policy, 0, seed % 2**64
+    try:
+        yield
+    finally:
+        sim.policy, params["timed"], params["seed"] = own
+
+
+def _seed_of(sim: Preconditionable) -> int:
+    return int(sim.state.params["seed"][0, 0])
+
+
+def _fill(sim: Preconditionable, share: float) -> None:
+    pages = np.arange(round(share * sim.device.logical_pages))
+    sim.proceed(_writes_of(pages[first : first + _CHUNK]) for first in range(0, len(pages), _CHUNK))
+
+
+def _uniform_until_collecting(sim: Preconditionable, seed: int) -> Iterator[np.ndarray]:
     generator = np.random.default_rng(seed)
-    portion = max(sim.logical_pages // 256, 1)
+    portion = max(sim.device.logical_pages // 256, 1)
     while not _has_collected(sim).all():
-        yield _writes_of(generator.integers(0, sim.logical_pages, portion))
+        yield _writes_of(generator.integers(0, sim.device.logical_pages, portion))
 
 
-def _has_collected(sim: Simulator) -> np.ndarray:
-    """Whether each plane has erased anything, shape (planes,)."""
+def _has_collected(sim: Preconditionable) -> np.ndarray:
+    """Return whether each plane has erased anything, shape (planes,)."""
     geometry = sim.device.geometry
     count = geometry.planes * geometry.blocks_per_plane * geometry.sub_blocks_per_block
-    erases = sim.state.sub_block["erases"][0, :count]
-    found: np.ndarray = erases.reshape(geometry.planes, -1).any(axis=1)
-    return found
+    erases = sim.state.sub_block["erases"][0, :count].reshape(geometry.planes, -1)
+    return np.asarray(erases.any(axis=1))
 
 
 def _writes_of(lpn: np.ndarray) -> np.ndarray:
-    """Writes of single pages, all at time 0."""
+    """Return writes of single pages, all at time 0."""
     requests = np.zeros(len(lpn), REQUEST)
     requests["lpn"], requests["pages"], requests["op"] = lpn, 1, WRITE
     return requests
 
 
-def overwrite(
-    sim: Simulator, workload: WorkloadConfig, seed: int, settings: Preconditioning
+def _overwrite(
+    sim: Preconditionable, workload: WorkloadConfig, seed: int, settings: Preconditioning
 ) -> PreconditioningReport:
-    """Overwrite until steady, with the writes of a workload that goes round if it ends."""
-    window = max(sim.logical_pages // 2, 1)
-    least = int(settings.least_overwrites * sim.logical_pages)
-    most = int(settings.most_overwrites * sim.logical_pages)
-    stream = _endless_writes(sim, workload, seed)
-    sim.feed(np.zeros(0, REQUEST))
+    """Overwrite until steady, with the writes of a workload that begins again if it ends."""
+    pages = sim.device.logical_pages
+    window = max(pages // 2, 1)
+    least, most = int(settings.least_overwrites * pages), int(settings.most_overwrites * pages)
+    stream = _endless_writes(sim.device, workload, seed)
+    sim.feed(_EMPTY)
     written, before = 0, 0.0
     while True:
         sim.reset_metrics()
@@ -148,137 +272,26 @@ def overwrite(
         now = sim.metrics()["write_amplification"]
         steady = abs(now - before) < settings.tolerance * before
         if (steady and written >= least) or written >= most:
-            sim.run(np.zeros(0, REQUEST))  # what is left of the last write's garbage collection
+            sim.feed(_EMPTY)
+            sim.proceed(iter(()))  # what is left of the last write's garbage collection
             return PreconditioningReport(written, now, steady)
         before = now
 
 
-def _endless_writes(sim: Simulator, workload: WorkloadConfig, seed: int) -> Any:
-    """The workload's write requests in chunks, from the start again (with another seed) when it ends."""
-    barren = 0
+def _endless_writes(device: DeviceConfig, workload: WorkloadConfig, seed: int) -> Iterator[np.ndarray]:
+    """Yield the workload's writes in chunks, from the start again (with another seed) when it ends."""
+    without_write = 0
     while True:
         stream = open_workload(
-            workload,
-            logical_pages=sim.logical_pages,
-            page_size=sim.device.geometry.page_size_bytes,
-            seed=seed,
+            workload, logical_pages=device.logical_pages, page_size=device.host_unit_bytes, seed=seed
         )
         seed += 1
         while len(chunk := stream.next(_CHUNK)):
             writes = chunk[chunk["op"] == WRITE]
-            barren = 0 if len(writes) else barren + 1
-            if barren > 64:
+            without_write = 0 if len(writes) else without_write + 1
+            if without_write > _MOST_CHUNKS_OF_READS:
                 raise SsdgymError(
                     f"workload {workload.kind} writes next to nothing and cannot precondition a device."
                 )
             writes["arrival_ns"] = 0
             yield writes
-
-
-def cache_key(sim: Simulator, workload: WorkloadConfig | None, seed: int, settings: Preconditioning) -> str:
-    """Name of the preconditioned device on disk: all that it depends on, the engine's sources included."""
-    device = sim.device.model_dump(
-        mode="json", exclude={"name", "description", "assumed", "timing", "energy"}
-    )
-    asked = ["placement", "allocation", "gc", "mapping"]
-    if getattr(sim.device.ftl, "placement", None) not in ("single", "sep_gc"):
-        asked.append("hotness")
-    device["ftl"] = {key: device["ftl"][key] for key in asked}
-    tables = sim.device.erase_unit != "block"
-    parts = {
-        "device": device,
-        # Best sets weigh pages against times, and hot pages are placed by the table.
-        "tables": [table_fields(sim.device), table_sizes(sim.device)] if tables else [],
-        "workload": None if workload is None else workload.model_dump(mode="json"),
-        "seed": seed,
-        "settings": vars(settings),
-        "sources": _sources_hash(settings.policy),
-        "traces": [] if workload is None else workload.trace_hashes(),
-        "code": [] if workload is None else code_hashes(workload),
-    }
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
-
-
-def _sources_hash(policy: str) -> str:
-    """Hash the code that makes the steady state: engine, workloads, this module and its policy."""
-    package = Path(__file__).parents[1]
-    sources = [Path(__file__), *package.glob("workloads/**/*.py"), *package.glob("config/*.py")]
-    digest = hashlib.sha256(engine_hash().encode())
-    for source in sorted(sources):
-        digest.update(source.read_bytes())
-    digest.update(get_policy(policy).source_digest().encode())
-    return digest.hexdigest()
-
-
-def _path(key: str) -> Path:
-    return cache_folder() / "preconditioned" / f"{key}.npz"
-
-
-def load_preconditioned(state: State, i: int, key: str) -> PreconditioningReport | None:
-    """Take over a preconditioned device from disk.
-
-    Args:
-        state: the batch.
-        i: the device of it.
-        key: name of the state on disk.
-
-    Returns:
-        What made it; None if there is none, or if its checksum does not fit (it is then removed).
-    """
-    path = _path(key)
-    try:
-        with np.load(path) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, ValueError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile):
-        _remove(path)
-        return None
-    checksum = arrays.pop("checksum", np.array("")).item()
-    if checksum != _checksum(arrays):
-        _remove(path)
-        return None
-    report = arrays.pop("report")
-    if any(array.shape[0] > getattr(state, name).shape[1] for name, array in arrays.items()):
-        _remove(path)
-        return None
-    control = state.control[i, 0]
-    own = {name: control[name].copy() for name in _QUEUES}
-    for name, array in arrays.items():
-        getattr(state, name)[i, : array.shape[0]] = array
-    for name, value in own.items():
-        control[name] = value
-    return PreconditioningReport(int(report[0]), float(report[1]), bool(report[2]))
-
-
-def save_preconditioned(state: State, i: int, key: str, report: PreconditioningReport) -> None:
-    """Keep a preconditioned device on disk; where that cannot be done, warn."""
-    arrays = {
-        name: array[i] for name, array in state._asdict().items() if name not in _OWN and name not in _CLEARED
-    }
-    arrays["report"] = np.array([report.host_pages, report.write_amplification, report.steady], np.float64)
-    arrays["checksum"] = np.array(_checksum(arrays))
-    path = _path(key)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, lambda file: np.savez(file, **arrays))
-    except (OSError, SsdgymError) as error:
-        warnings.warn(
-            f"the preconditioned device is not kept and will be made anew: {error}",
-            RuntimeWarning,
-            stacklevel=3,
-        )
-
-
-def _remove(path: Path) -> None:
-    """Remove a useless file, if that is allowed."""
-    with suppress(OSError):
-        path.unlink()
-
-
-def _checksum(arrays: dict[str, np.ndarray]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(arrays):
-        digest.update(name.encode())
-        digest.update(content(arrays[name]))
-    return digest.hexdigest()

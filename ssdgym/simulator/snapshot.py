@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.core.family import State
+from ssdgym.engine.core.records import PARAMS
 
 
 def copy_device(state: State, i: int) -> State:
-    """A batch of one: an independent copy of device ``i``."""
+    """A batch of one: an independent copy of device `i`."""
     return type(state)(*(array[i : i + 1].copy() for array in state))
 
 
 def restore_device(state: State, i: int, saved: State) -> None:
-    """Make device ``i`` the saved one, in place; where its arrays are longer, the rest is zero."""
+    """Make device `i` the saved one, in place; where its arrays are longer, the rest is zero."""
     for array, source in zip(state, saved, strict=True):
         if array.shape[1:] == source.shape[1:]:
             array[i] = source[0]
@@ -37,3 +38,11 @@ def content(array: np.ndarray) -> bytes:
     if array.dtype.names is None:
         return array.tobytes()
     return b"".join(array[name].tobytes() for name in array.dtype.names)
+
+
+def fits(saved: State, state: State) -> bool:
+    """Return whether the saved device, but for its seed, is made as this one is."""
+    names = [name for name in PARAMS.names or () if name != "seed"]
+    return all(a.shape == b.shape for a, b in zip(saved, state, strict=True)) and all(
+        np.array_equal(saved.params[name], state.params[name]) for name in names
+    )

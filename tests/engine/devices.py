@@ -9,7 +9,7 @@ import numpy as np
 from ssdgym.config.device import CapacityConfig, DeviceConfig
 from ssdgym.engine.core.family import State
 from ssdgym.requests import READ, REQUEST, TRIM, WRITE
-from ssdgym.simulator.build import thresholds_of
+from ssdgym.simulator.page_family import thresholds_of
 
 #: One policy of every kind and parameter.
 POLICIES = (

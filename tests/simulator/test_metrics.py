@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from ssdgym.engine.core.family import State
+from ssdgym.engine.core.records import COUNTERS, SUMMED_COUNTERS
 from ssdgym.requests import READ, REQUEST, WRITE
 from ssdgym.simulator import Recording, Simulator
+from ssdgym.simulator import metrics as metrics_module
 from ssdgym.simulator.build import make_state
 from ssdgym.simulator.metrics import tail_latency_ns
 from tests.engine.devices import device, full_device, mixed_requests, random_writes, writes
@@ -212,3 +214,48 @@ def test_duration__is_simulated_time_since_the_reset() -> None:
     sim.reset_metrics()
     assert sim.metrics()["duration_ns"] == 0
     assert sim.now_ns == 2 * 641
+
+
+# -- counters -------------------------------------------------------------------------------------
+
+#: The columns of results of version 0.1, in their order.
+COUNTED = [
+    "host_pages_written",
+    "host_reads",
+    "host_pages_trimmed",
+    "hot_pages_written",
+    "relocated_pages",
+    "joined_moves",
+    "joined_writes",
+    "max_victim_valid_pages",
+    "erases",
+    "erased_sub_blocks",
+    "gc_invocations",
+    "gc_episodes",
+    "gc_time_ns",
+    "flash_reads",
+    "rmw_reads",
+    "queue_hits",
+    "unmapped_reads",
+    "slow_requests",
+    "lost_pages",
+]
+
+
+def test_counters__are_metrics_of_their_names_in_the_order_of_the_record() -> None:
+    metrics = list(Simulator(device()).metrics())
+    assert metrics[0] == "write_amplification" and metrics[-1] == "policy_memory_bytes"
+    counters = [name for name in COUNTERS.names if name not in SUMMED_COUNTERS]
+    assert metrics[1 : 1 + len(counters)] == counters
+    assert [name for name in counters if name in COUNTED] == COUNTED
+
+
+def test_counters__a_new_one__is_a_metric_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    sim = Simulator(device())
+    wider = np.dtype([*((name, "i8") for name in COUNTERS.names), ("merges", "i8")], align=True)
+    counters = np.zeros(sim.state.counters.shape, wider)
+    counters["merges"] = 7
+    monkeypatch.setattr(metrics_module, "COUNTERS", wider)
+    found = metrics_module.metrics_of(sim.state._replace(counters=counters), 0, sim.device)
+    assert found["merges"] == 7
+    assert SUMMED_COUNTERS.isdisjoint(found)

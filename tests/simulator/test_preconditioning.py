@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from ssdgym.engine.page.audit import FAULTS
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.preconditioning import Preconditioning, cache_key, write_until_collecting
+from ssdgym.simulator.preconditioning import Preconditioning, precondition, write_until_collecting
 from tests.engine.devices import device, differences, full_device, mixed_requests, random_writes
 
 
@@ -219,20 +220,39 @@ def test_until_gc__planes_without_logical_pages__refused_and_no_hang() -> None:
     assert write_until_collecting(everywhere, 1) > 0
 
 
-def test_cache_key__what_best_sets_and_placements_depend_on__is_part_of_it() -> None:
-    """A device that scatters pages by hotness and benefit has other steady states with other times."""
-    fields = {"erase_unit": "sub_block_run", "isolation": "software"}
-    geometry = {"sub_blocks_per_block": 4}
-    ftl = {"placement": "hot_to_victims"}
-    keys = {
-        cache_key(Simulator(changed), None, 0, Preconditioning())
-        for changed in (
-            device(geometry, ftl, **fields),
-            device(geometry, {**ftl, "hotness": {"thresholds": [3, 5]}}, **fields),
-            device(geometry, ftl, **{**fields, "isolation": "none"}),
-            device(geometry, ftl, **fields).model_copy(
-                update={"timing": device().timing.model_copy(update={"erase_ns": 9})}
-            ),
-        )
-    }
-    assert len(keys) == 4
+# -- the ways that experiments know
+
+
+@pytest.mark.parametrize(
+    ("kind", "pages"),
+    [("none", 0), ("fill", 160), ("fill(share=0.25)", 40), ({"kind": "fill", "share": 0.5}, 80)],
+)
+def test_precondition__fill__writes_a_share_of_the_pages(kind: Any, pages: int) -> None:
+    sim = Simulator(device(logical_pages=160))
+    precondition(sim, kind, "uniform", seed=1)
+    mapped = sim.state.logical["ppn"][0] >= 0
+    assert mapped[:pages].all() and not mapped[pages:].any()
+    assert sim.metrics()["host_pages_written"] == 0 and sim.now_ns == 0
+
+
+def test_precondition__until_gc__is_drawn_by_the_seed() -> None:
+    sims = [Simulator(device()) for _ in range(2)]
+    precondition(sims[0], "until_gc", "uniform", seed=5)
+    write_until_collecting(sims[1], 5)
+    assert sims[0].same_as(sims[1])
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("filled", "preconditioning: field kind must be 'none', 'fill', 'uniform', 'workload' or 'until_gc'"),
+        ("fill(share=2)", "preconditioning: field share must be less than or equal to 1"),
+        (
+            "until_gc(share=0.5)",
+            "preconditioning: share = 0.5 needs a kind that fills: fill, uniform, workload",
+        ),
+    ],
+)
+def test_precondition__no_such_kind_or_share__refused(kind: str, reason: str) -> None:
+    with pytest.raises(SsdgymError, match=re.escape(reason)):
+        precondition(Simulator(device()), kind, "uniform", seed=1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ssdgym.enums import Allocation, EraseUnit, Isolation, MultiPlane
+
 #: Most write streams of a plane.
 MAX_STREAMS = 16
 #: Most (block, sub-block mask) pairs of one erase set.
@@ -11,16 +13,12 @@ MAX_PAIRS = 8
 
 #: Status bits of a block.
 OPEN, INDEXED, POOLED = 1, 2, 4
-#: What one erase may take.
-WHOLE_BLOCK, SUB_BLOCK_RUN, SUB_BLOCK_SET = 0, 1, 2
-#: What keeps an erase from its neighbours.
-NO_ISOLATION, SOFTWARE, HARDWARE = 0, 1, 2
+WHOLE_BLOCK, SUB_BLOCK_RUN, SUB_BLOCK_SET = (unit.code for unit in EraseUnit)
+NO_ISOLATION, SOFTWARE, HARDWARE = (isolation.code for isolation in Isolation)
 #: Where pages go.
 IN_STREAMS, HOT_TO_VICTIMS, HOTNESS_GROUPS, HOT_COLD, BY_RULE = 0, 1, 2, 3, 4
-#: When a host write is bound to its die: by its logical page, when it is queued, when a die is idle.
-STATIC, DYNAMIC, LATE = 0, 1, 2
-#: Which planes of a die may take part in one erase: no others, those with the same block number, all.
-SINGLE_PLANE, STRICT, RELAXED = 0, 1, 2
+STATIC, DYNAMIC, LATE = (allocation.code for allocation in Allocation)
+SINGLE_PLANE, STRICT, RELAXED = (multi_plane.code for multi_plane in MultiPlane)
 
 #: A device's constants. Pages and blocks are per plane unless the name says otherwise; times are nanoseconds.
 PARAMS = np.dtype(
@@ -118,35 +116,40 @@ CONTROL = np.dtype(
     ],
     align=True,
 )
-#: What a device has counted since the last reset of the metrics: pages unless named otherwise.
+#: What a device has counted since the last reset of the metrics: pages unless named otherwise. Each is a
+#: metric of that name, in this order, but for those named below.
 COUNTERS = np.dtype(
     [
-        ("host_reads", "i8"),
         ("host_pages_written", "i8"),
+        ("host_reads", "i8"),
         ("host_pages_trimmed", "i8"),
         ("hot_pages_written", "i8"),  # host pages programmed that the hotness table calls hot
         ("relocated_pages", "i8"),
-        ("clustered_pages", "i8"),  # relocated pages programmed next to another one
-        ("relocated_runs", "i8"),  # runs of relocated pages programmed one behind the other in a block
         ("joined_moves", "i8"),  # relocated pages that joined the move of another plane
         ("joined_writes", "i8"),  # host pages that joined the write of another plane
-        ("victim_valid_pages", "i8"),  # valid pages of erase sets when their rounds started
         ("max_victim_valid_pages", "i8"),  # most of one block of an erase set
+        ("erases", "i8"),  # pairs of erase sets
+        ("erased_sub_blocks", "i8"),
+        ("gc_invocations", "i8"),  # rounds
+        ("gc_episodes", "i8"),
+        ("gc_time_ns", "i8"),  # die time of moves and erases, waiting for channels included
         ("flash_reads", "i8"),
         ("rmw_reads", "i8"),
         ("queue_hits", "i8"),
         ("unmapped_reads", "i8"),
-        ("gc_invocations", "i8"),  # rounds
-        ("gc_episodes", "i8"),
-        ("erases", "i8"),  # pairs of erase sets
-        ("erased_sub_blocks", "i8"),
+        ("slow_requests", "i8"),  # reads and writes slower than the parameter slow_ns
         ("lost_pages", "i8"),
+        ("clustered_pages", "i8"),  # relocated pages programmed next to another one
+        ("relocated_runs", "i8"),  # runs of relocated pages programmed one behind the other in a block
+        ("victim_valid_pages", "i8"),  # valid pages of erase sets when their rounds started
         ("read_latency_sum_ns", "i8"),
         ("write_latency_sum_ns", "i8"),
-        ("slow_requests", "i8"),  # reads and writes slower than the parameter slow_ns
-        ("gc_time_ns", "i8"),  # die time of moves and erases, waiting for channels included
     ],
     align=True,
+)
+#: Counters that are no metrics by themselves, and only enter others.
+SUMMED_COUNTERS = frozenset(
+    ("clustered_pages", "relocated_runs", "victim_valid_pages", "read_latency_sum_ns", "write_latency_sum_ns")
 )
 
 LOGICAL = np.dtype([("ppn", "i4"), ("version", "i4")])

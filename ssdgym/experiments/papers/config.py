@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PositiveInt, model_validator
 
 from ssdgym.config.loading import Config
-from ssdgym.config.preconditioning import Preconditioning
+from ssdgym.config.preconditioning import PreconditioningKind
 from ssdgym.experiments.papers.claims import AnyClaim
 from ssdgym.experiments.papers.claims.base import Texts
 
@@ -65,7 +65,7 @@ class FigureConfig(Config):
         default_factory=dict,
         description="Where a workload's differs from the device's own: (physical - logical) / logical.",
     )
-    preconditioning: Literal[Preconditioning, "repeat"] = Field(
+    preconditioning: Literal[PreconditioningKind, "repeat"] = Field(
         "workload", description="What the device goes through before it is measured."
     )
     series: Literal["device", "policy"] = Field(description="What the bars of a group are.")

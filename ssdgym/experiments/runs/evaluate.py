@@ -51,12 +51,12 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
         SsdgymError: one of them does not exist, is wrongly configured or does not fit.
     """
     from ssdgym.policy import device_for
-    from ssdgym.simulator.build import check_reachable, thresholds_of
+    from ssdgym.simulator.families import family_of
     from ssdgym.workloads.load import load_workload
 
     for run in {(repr(run.device), run.ftl, run.decider): run for run in runs}.values():
         device = device_for(run.device, ftl_changes(run.ftl), run.decider)
-        check_reachable(device, thresholds_of(device))
+        family_of(device).check(device)
     for run in {(run.policy, run.agent): run for run in runs if run.agent}.values():
         if run.preconditioning != "workload" or run.host_pages is None or run.requests is not None:
             raise SsdgymError(

@@ -41,6 +41,7 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
         SsdgymError: the run is wrongly configured, or its trace cannot be read.
     """
     from ssdgym.simulator import Simulator
+    from ssdgym.simulator.preconditioning import precondition
     from ssdgym.workloads.load import load_workload
 
     started = time.perf_counter()
@@ -49,8 +50,10 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
     if run.preconditioning == "repeat":
         metrics = _repeated(simulator, workload, run.seed)
         return result_of(run, metrics, time.perf_counter() - started)
-    _precondition(simulator, workload, run)
-    stream = _open(run, simulator.logical_pages, simulator.device.geometry.page_size_bytes)
+    # Only what warms up the measured policy itself is drawn by the seed of the run.
+    seed = run.seed if run.preconditioning == "until_gc" else PRECONDITIONING_SEED
+    precondition(simulator, run.preconditioning, workload, seed)
+    stream = _open(run, simulator.logical_pages, simulator.device.host_unit_bytes)
     metrics = simulator.run(
         _chunks(stream, run.requests), host_pages=run.host_pages, warmup=run.warmup, progress=progress
     )
@@ -99,7 +102,7 @@ def _workload_facts(run: RunSpec) -> dict[str, int]:
     from ssdgym.config.device import load_device
 
     device = load_device(run.device)
-    return _open(run, device.logical_pages, device.geometry.page_size_bytes).report
+    return _open(run, device.logical_pages, device.host_unit_bytes).report
 
 
 def _open(run: RunSpec, logical_pages: int, page_size: int) -> RequestStream:
@@ -109,21 +112,6 @@ def _open(run: RunSpec, logical_pages: int, page_size: int) -> RequestStream:
     return open_workload(
         load_workload(run.workload), logical_pages=logical_pages, page_size=page_size, seed=run.seed
     )
-
-
-def _precondition(simulator: Simulator, workload: WorkloadConfig, run: RunSpec) -> None:
-    """Prepare the device in no simulated time."""
-    from ssdgym.simulator.preconditioning import write_until_collecting
-
-    match run.preconditioning:
-        case "fill":
-            simulator.fill()
-        case "until_gc":
-            write_until_collecting(simulator, run.seed)
-        case "uniform" | "workload":
-            simulator.precondition(
-                workload if run.preconditioning == "workload" else None, seed=PRECONDITIONING_SEED
-            )
 
 
 def _repeated(simulator: Simulator, workload: WorkloadConfig, seed: int) -> dict[str, Any]:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 from ssdgym.config.fields import with_changes
 from ssdgym.errors import SsdgymError
-
-if TYPE_CHECKING:
-    from ssdgym.config.preconditioning import Preconditioning
 
 #: FTL options as pairs of a name, dotted for nested ones, and its value.
 FtlOptions = tuple[tuple[str, Any], ...]
@@ -51,7 +48,7 @@ class RunSpec:
     host_pages: int | None = None
     requests: int | None = None
     warmup: int = 0
-    preconditioning: Literal[Preconditioning, "repeat"] = "workload"
+    preconditioning: str = "workload"
     agent: Path | None = None
     objective: str = ""
     label: str = ""

@@ -1,0 +1,90 @@
+"""Choices that have a word in configurations, a code in the engine, and a meaning."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Choice(str, Enum):
+    """One of several ways; equal to its word.
+
+    Attributes:
+        code: what the engine calls it.
+        meaning: for help and documentation.
+    """
+
+    code: int
+    meaning: str
+
+    def __new__(cls, word: str, code: int, meaning: str) -> Choice:
+        """Make a member of its word, its code and its meaning."""
+        member = str.__new__(cls, word)
+        member._value_ = word
+        member.code = code
+        member.meaning = meaning
+        return member
+
+    def __str__(self) -> str:
+        """Return the word."""
+        return str(self.value)
+
+    @classmethod
+    def described(cls) -> str:
+        """Return all words with their meanings, as the description of a field."""
+        return "; ".join(f"{choice}: {choice.meaning}" for choice in cls)
+
+
+class EraseUnit(Choice):
+    """What one erase may take of a block."""
+
+    BLOCK = "block", 0, "all of it"
+    SUB_BLOCK_RUN = "sub_block_run", 1, "a run of sub-blocks"
+    SUB_BLOCK_SET = "sub_block_set", 2, "any set of sub-blocks"
+
+
+class Isolation(Choice):
+    """What keeps an erase from neighbours' data."""
+
+    NONE = "none", 0, "nothing has to"
+    SOFTWARE = "software", 1, "neighbours are emptied first"
+    HARDWARE = "hardware", 2, "layers without data lie between sub-blocks"
+
+
+class MultiPlane(Choice):
+    """Which planes of a die may take part in one command: moves, erases and, if the FTL asks, host writes."""
+
+    # Hu et al., ICS 2011: commands of several planes share block and page address; newer chips ask less.
+    NONE = "none", 0, "no others"
+    STRICT = "strict", 1, "those with equal page numbers, and for erases with equal block numbers"
+    RELAXED = "relaxed", 2, "those with equal page numbers; erases take any blocks"
+
+
+class Allocation(Choice):
+    """When a host write is bound to its die."""
+
+    STATIC = "static", 0, "plane by logical page"
+    # By queue, as Park et al. (IEEE CAL 2010).
+    DYNAMIC = "dynamic", 1, "when it is queued, to the die that should be idle first"
+    # By state, as SSDsim does (Hu et al., ICS 2011).
+    LATE = "late", 2, "writes wait in one queue, and an idle die takes one (without time as dynamic)"
+
+
+class Timing(Choice):
+    """Whether time is simulated."""
+
+    NONE = "none", 0, "count only"
+    EVENT = "event", 1, "simulate time"
+
+
+class GcMode(Choice):
+    """How long foreground garbage collection goes on."""
+
+    BARRIER = "barrier", 0, "rounds until above the barrier"
+    PER_WRITE = "per_write", 1, "one round per triggering host write"
+
+
+class GcPriority(Choice):
+    """Where foreground garbage collection stands among the commands of its die."""
+
+    FIRST = "first", 0, "before all host commands"
+    AFTER_READS = "after_reads", 1, "after host reads"

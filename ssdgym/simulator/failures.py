@@ -1,0 +1,40 @@
+"""Why the engine refused or gave up, in words."""
+
+from __future__ import annotations
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.core import status as codes
+from ssdgym.engine.core.records import MAX_PAIRS
+from ssdgym.errors import SsdgymError
+
+#: By the code that the engine returns.
+_REASONS = {
+    codes.OUT_OF_SPACE: "is out of space: no free block is left for relocations",
+    codes.NO_VICTIM: "needs a victim, and the policy {policy} named no erase set",
+    codes.ILLEGAL_BLOCK: "cannot erase this block: it is open, free, or not of the plane that collects "
+    "(with multi_plane, or of another plane of its die in which no round runs)",
+    codes.ILLEGAL_MASK: "cannot erase this set of sub-blocks: its erase_unit does not allow it",
+    codes.NOTHING_TO_GAIN: "would gain nothing: the erase set holds no invalid page, or no more than its "
+    "neighbours hold valid ones while pages have to be won",
+    codes.ILLEGAL_PAIRS: f"cannot erase these blocks together: give 1 to {MAX_PAIRS} different ones, at "
+    "least one of the plane that collects, and with multi_plane strict of other planes only those with the "
+    "number of one of its own",
+    codes.NO_ROOM_TO_MOVE: "has no room for the valid pages of all these blocks before they are erased; "
+    "erase fewer together",
+    codes.NO_DECISION: "waits for no decision now; call advance first",
+    codes.OUT_OF_TIME: "has come to a time too far in the future to be counted; let requests arrive earlier",
+    codes.ILLEGAL_ANSWER: "has no such stream: the placement of {policy} named one outside the device's",
+    codes.STUCK: "has come to a standstill with requests outstanding, which is a fault of ssdgym; please "
+    "report it",
+}
+
+
+def failure(status: int, device: DeviceConfig, policy: str) -> SsdgymError:
+    """Return the error for a negative code of the engine.
+
+    Args:
+        status: the code.
+        device: the configuration of the device that failed.
+        policy: label of who takes the decisions.
+    """
+    return SsdgymError(f"device {device.name} {_REASONS[status].format(policy=policy)}.")

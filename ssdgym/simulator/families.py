@@ -1,0 +1,95 @@
+"""What the simulator knows of an FTL family: how its devices are built, checked and measured.
+
+A family has a model of its configuration (`ssdgym.config.ftl.register_ftl`), arrays, loops and verbs in the
+engine, and a builder between the two, which is registered here; all three go by one `mapping`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.core import family as engine_families
+from ssdgym.engine.core.family import Family, Sizes, State
+from ssdgym.errors import SsdgymError
+
+
+class FamilyBuilder(ABC):
+    """The base of what builds, checks and measures the devices of one family.
+
+    Attributes:
+        engine: the family in the engine; its name is the mapping.
+    """
+
+    engine: Family
+
+    @abstractmethod
+    def check(self, device: DeviceConfig) -> None:
+        """Raise if the device could not go on once it is full.
+
+        Raises:
+            SsdgymError: naming the field to change.
+        """
+
+    @abstractmethod
+    def params(self, device: DeviceConfig) -> Mapping[str, int]:
+        """Return the constants of the family, by the names of the record PARAMS."""
+
+    @abstractmethod
+    def sizes(self, device: DeviceConfig) -> Sizes:
+        """Return the lengths of the family's own arrays for one device, by name."""
+
+    def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
+        """Return metrics of the family's own by name; they follow those of all families."""
+        return {}
+
+    def reset_metrics(self, state: State, i: int) -> None:
+        """Clear the counters of device `i`, and what else it keeps for metrics alone."""
+        state.counters[i] = 0
+
+    def weighed(self, device: DeviceConfig) -> dict[str, Any]:
+        """Return what a steady state depends on beside the fields of the device and its FTL; JSON.
+
+        By default the times of commands, although none passes: decisions may weigh them.
+        """
+        return {"times": device.timing.model_dump(mode="json")}
+
+    def whole_blocks_kept(self, device: DeviceConfig) -> int:
+        """Return the blocks per plane that hold no data, however large the device is."""
+        return 0
+
+
+_BUILDERS: dict[str, FamilyBuilder] = {}
+
+
+def register_family(builder: FamilyBuilder) -> None:
+    """Let devices whose FTL has the mapping of a family be built.
+
+    Raises:
+        SsdgymError: another builder has that mapping.
+    """
+    mapping = builder.engine.name
+    if type(_BUILDERS.setdefault(mapping, builder)) is not type(builder):
+        raise SsdgymError(f"the FTL mapping {mapping} has a builder already; choose another name.")
+
+
+def family_of(device: DeviceConfig) -> FamilyBuilder:
+    """Return the builder of a device's family.
+
+    Raises:
+        SsdgymError: it has none.
+    """
+    mapping = device.ftl.mapping
+    if mapping not in _BUILDERS:
+        raise SsdgymError(
+            f"device {device.name}: ftl.mapping {mapping} can be configured and not simulated; register a "
+            "builder for it."
+        )
+    return _BUILDERS[mapping]
+
+
+def family_of_state(state: State) -> FamilyBuilder:
+    """Return the builder of a batch of devices."""
+    return _BUILDERS[engine_families.family_of(state).name]

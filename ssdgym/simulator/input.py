@@ -1,0 +1,146 @@
+"""Input of a device: a chunk of requests, checked, and the start of the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.core.family import State
+from ssdgym.errors import SsdgymError
+from ssdgym.requests import FLUSH, REQUEST, WRITE
+from ssdgym.workloads.base import RequestStream
+from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.stream import open_workload
+
+#: Requests handed to the engine at a time.
+_CHUNK = 1 << 16
+#: Event times are kept in 63 bits together with the number of a channel or die; this leaves room for 2**8 of
+#: them.
+LAST_ARRIVAL_NS = 2**55
+
+
+def check_requests(requests: np.ndarray, device: DeviceConfig) -> None:
+    """Raise if there are requests that the device cannot carry out, naming the first of them.
+
+    Args:
+        requests: shape (m,), dtype REQUEST.
+        device: in a closed loop, or without time, it does not heed when they arrive.
+
+    Raises:
+        SsdgymError: wrong dtype, a page outside the logical space, a size below 1, an unknown op, arrivals
+            out of range or out of order.
+    """
+    if not isinstance(requests, np.ndarray) or requests.dtype != REQUEST or requests.ndim != 1:
+        raise SsdgymError("requests must be a one-dimensional array of ssdgym.requests.REQUEST.")
+    logical_pages, ftl = device.logical_pages, device.ftl
+    lpn, pages, op = requests["lpn"], requests["pages"], requests["op"]
+    end = lpn.astype(np.int64) + pages
+    flush = op == FLUSH
+    _refuse_first(requests, op > FLUSH, "its op must be 0 (read), 1 (write), 2 (trim) or 3 (flush)")
+    _refuse_first(requests, ~flush & (pages < 1), "it must be of at least one page")
+    outside = ~flush & ((lpn < 0) | (end > logical_pages))
+    _refuse_first(requests, outside, f"it reaches outside the {logical_pages} logical pages")
+    if ftl.timing == "none" or ftl.queue_depth:
+        return
+    late = requests["arrival_ns"] >= LAST_ARRIVAL_NS
+    _refuse_first(
+        requests,
+        late | (requests["arrival_ns"] < 0),
+        "its arrival is not a time from 0 ns to 417 days; play it in a closed loop (queue_depth), in fewer "
+        "loops, or with its times scaled down",
+    )
+    backwards = np.zeros(len(requests), bool)
+    backwards[1:] = np.diff(requests["arrival_ns"]) < 0
+    _refuse_first(requests, backwards, "it arrives before the one in front of it")
+
+
+def _refuse_first(requests: np.ndarray, bad: np.ndarray, reason: str) -> None:
+    if bad.any():
+        number = int(np.argmax(bad))
+        raise SsdgymError(f"request {number} {requests[number].tolist()} cannot be carried out: {reason}.")
+
+
+def pages_not_admitted(state: State, i: int, requests: np.ndarray) -> int:
+    """Return the pages of the request in admission that the device has not taken yet.
+
+    Args:
+        state: the batch.
+        i: the device of it.
+        requests: its present input, shape (m,), dtype REQUEST.
+    """
+    control = state.control[i, 0]
+    return int(requests[control["cursor"]]["pages"] - control["offset"]) if control["slot"] >= 0 else 0
+
+
+def start_input(state: State, i: int, not_admitted: int = 0) -> None:
+    """Begin a new chunk of input, and forget what is left of the request in admission.
+
+    If other pages of that request are under way it ends with the last of those; else (a horizon has cut it)
+    it is no request any more.
+
+    Args:
+        state: the batch.
+        i: the device of it.
+        not_admitted: pages of the request in admission that the device has not taken yet.
+    """
+    control = state.control[i, 0]
+    control["cursor"] = 0
+    control["offset"] = 0
+    if control["slot"] >= 0:
+        slot = state.slot[i, control["slot"]]
+        if slot["remaining"] > not_admitted:
+            slot["remaining"] -= not_admitted
+            control["slot"] = -1
+            return
+        slot["remaining"] = 0
+        control["outstanding"] -= 1
+        control["outstanding_writes"] -= slot["op"] == WRITE
+        slot["next"] = control["free_slot"]
+        control["free_slot"] = control["slot"]
+        control["slot"] = -1
+
+
+def chunks_of(
+    workload: Any, device: DeviceConfig, host_pages: int | None, seed: int, *, start_ns: int
+) -> Iterator[np.ndarray]:
+    """Return a workload as an iterator of request arrays.
+
+    Args:
+        workload: whatever `Simulator.run` takes.
+        device: that is to carry it out.
+        host_pages: after which the run stops; None: at the end of the workload.
+        seed: of the workload's draws.
+        start_ns: from when the times of a named workload count.
+
+    Raises:
+        SsdgymError: the run would never end.
+    """
+    if isinstance(workload, np.ndarray):
+        return iter([workload])
+    if not isinstance(workload, (str, Path, dict, BaseModel)):
+        return iter(workload)
+    config = load_workload(workload)
+    if host_pages is None and config.is_endless:
+        raise SsdgymError(
+            f"workload {config.kind} never ends; give host_pages (or requests in the workload)."
+        )
+    if host_pages is not None and config.writes_nothing():
+        raise SsdgymError(f"workload {config.kind} writes nothing, so host_pages would never be reached.")
+    stream = open_workload(
+        config, logical_pages=device.logical_pages, page_size=device.host_unit_bytes, seed=seed
+    )
+    return _until_empty(stream, start_ns)
+
+
+def _until_empty(stream: RequestStream, start_ns: int) -> Iterator[np.ndarray]:
+    """Yield the stream in chunks, its times counted from `start_ns`."""
+    while len(chunk := stream.next(_CHUNK)):
+        if start_ns:
+            chunk = chunk.copy()
+            chunk["arrival_ns"] += start_ns
+        yield chunk

@@ -1,0 +1,150 @@
+"""The page-mapping family: its thresholds in pages, the check that a device can run full, its metrics."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.config.ftl import page_ftl
+from ssdgym.engine.core.family import Sizes, State
+from ssdgym.engine.core.records import (
+    HOT_COLD,
+    HOT_TO_VICTIMS,
+    HOTNESS_GROUPS,
+    IN_STREAMS,
+    MAX_PAIRS,
+    MAX_STREAMS,
+)
+from ssdgym.engine.page.family import PAGE
+from ssdgym.errors import SsdgymError
+from ssdgym.policy import get_policy
+from ssdgym.simulator.families import FamilyBuilder
+from ssdgym.simulator.tables import table_bytes, table_fields, table_sizes
+
+#: A plane keeps at least so many blocks in its pool between rounds: one for relocations, one for the host.
+FLOOR_BLOCKS = 2
+
+_PLACEMENTS = {
+    "single": IN_STREAMS,
+    "sep_gc": IN_STREAMS,
+    "hot_cold": HOT_COLD,
+    "hot_to_victims": HOT_TO_VICTIMS,
+    "hotness_groups": HOTNESS_GROUPS,
+}
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """When GC of a plane starts and stops, in pages, and what a plane can hold because of it."""
+
+    low_free: int
+    low_pool: int
+    stop_free: int
+    stop_pool: int
+    background_free: int
+    valid_limit: int
+
+
+def thresholds_of(device: DeviceConfig) -> Thresholds:
+    """Translate the GC configuration to pages of a plane."""
+    geometry, ftl = device.usable, page_ftl(device.ftl)
+    gc = ftl.gc
+    floor = FLOOR_BLOCKS * geometry.pages_per_block
+    low_free = _pages(gc.free_fraction, geometry.plane_pages)
+    low_pool = (gc.free_blocks or 0) * geometry.pages_per_block
+    stop_free = max(low_free, _pages(gc.barrier_fraction, geometry.plane_pages))
+    stop_pool = max(low_pool, (gc.barrier_blocks or 0) * geometry.pages_per_block)
+    background_free = _pages(gc.background_fraction, geometry.plane_pages)
+    open_pages = ftl.streams * geometry.pages_per_block
+    kept = max(stop_free, background_free, stop_pool, floor)
+    barrier = gc.mode == "barrier"
+    return Thresholds(
+        low_free=low_free,
+        low_pool=max(low_pool, floor),
+        stop_free=stop_free if barrier else 0,
+        stop_pool=max(stop_pool, floor) if barrier else floor,
+        background_free=background_free,
+        valid_limit=geometry.plane_pages - kept - open_pages,
+    )
+
+
+def _pages(fraction: float | None, plane_pages: int) -> int:
+    return 0 if fraction is None else math.ceil(fraction * plane_pages)
+
+
+class PageFamily(FamilyBuilder):
+    """Devices that map every page by itself."""
+
+    engine = PAGE
+
+    def check(self, device: DeviceConfig) -> None:
+        """Raise if GC could not reach its threshold once the device is full."""
+        planes, valid_limit = device.geometry.planes, thresholds_of(device).valid_limit
+        most = math.ceil(device.logical_pages / planes)
+        fits = device.logical_pages < planes * valid_limit
+        if device.ftl.allocation == "static":
+            fits = most <= valid_limit
+        if not fits:
+            raise SsdgymError(
+                f"device {device.name}: the GC threshold (field ftl.gc) cannot be reached once the device "
+                f"is full: a plane then holds {most} valid pages, and with the threshold and "
+                f"{page_ftl(device.ftl).streams} open blocks it has room for {max(valid_limit, 0)}; "
+                "lower the threshold or raise over_provisioning."
+            )
+
+    def params(self, device: DeviceConfig) -> dict[str, int]:
+        """Return thresholds, streams, placement, and what the tables of SpeedupGC need."""
+        ftl = page_ftl(device.ftl)
+        return {
+            "streams": ftl.streams,
+            "gc_stream": ftl.streams - 1,
+            "relocation_streams": 1,
+            **vars(thresholds_of(device)),
+            "multi_plane_writes": ftl.multi_plane_writes,
+            "copyback": ftl.gc.copyback,
+            "must_gain": ftl.gc.mode == "barrier" or ftl.gc.background_fraction is not None,
+            "placement": _PLACEMENTS[ftl.placement],
+            **table_fields(device),
+            "reads_first": ftl.gc.priority.code,
+        }
+
+    def sizes(self, device: DeviceConfig) -> Sizes:
+        """Return the lengths of the arrays of blocks, of tables, and of memory for policies."""
+        geometry = device.geometry
+        return {
+            "sub_blocks": geometry.planes * geometry.blocks_per_plane * geometry.sub_blocks_per_block,
+            "blocks": geometry.planes * geometry.blocks_per_plane,
+            "round_pairs": geometry.planes * MAX_PAIRS,
+            "open_sub_blocks": geometry.planes * MAX_STREAMS,
+            "buckets": geometry.planes * (device.usable.pages_per_block + 1),
+            **table_sizes(device),
+            **dict.fromkeys(("page_memory", "block_memory", "stream_memory", "memory"), 64),
+        }
+
+    def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
+        """Return the size of the tables."""
+        return {"policy_memory_bytes": table_bytes(device, state)}
+
+    def reset_metrics(self, state: State, i: int) -> None:
+        """Clear the counters, and which pages are beside relocated ones."""
+        super().reset_metrics(state, i)
+        state.block["relocated_run"][i] = 0
+
+    def weighed(self, device: DeviceConfig) -> dict[str, Any]:
+        """Return costs in benefits, where sub-blocks are erased, and the source of the placement.
+
+        The times of commands count where a rule of users places.
+        """
+        placement = page_ftl(device.ftl).placement
+        source = get_policy(f"greedy+{placement}").source_digest()
+        if placement not in _PLACEMENTS:
+            return {**super().weighed(device), "placement": source}
+        tables = [table_fields(device), table_sizes(device)] if device.erase_unit != "block" else []
+        return {"times": tables, "placement": source}
+
+    def whole_blocks_kept(self, device: DeviceConfig) -> int:
+        """Return the blocks of a plane's pool and its open blocks."""
+        ftl = page_ftl(device.ftl)
+        return max(FLOOR_BLOCKS, ftl.gc.free_blocks or 0, ftl.gc.barrier_blocks or 0) + ftl.streams

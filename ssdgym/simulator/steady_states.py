@@ -1,0 +1,167 @@
+"""The steady states of devices on disk: what they depend on, and how they are kept and taken from there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+import zipfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.core.family import State
+from ssdgym.engine.core.kernel import engine_hash
+from ssdgym.errors import SsdgymError
+from ssdgym.files import cache_folder, write_atomically
+from ssdgym.policy import get_policy
+from ssdgym.simulator.families import family_of
+from ssdgym.simulator.snapshot import content
+from ssdgym.workloads.base import WorkloadConfig
+from ssdgym.workloads.kinds import code_hashes
+
+#: Arrays that a device keeps for itself when it takes over a preconditioned state, and those that are empty.
+_OWN = ("params",)
+_CLEARED = ("latency", "histogram", "tail", "channel", "transaction", "slot", "event", "ready")
+#: Fields of the control record that belong to the device's queues, whose sizes are its own.
+_QUEUES = ("slot", "free_slot", "free_transaction", "free_transactions", "ready_head", "ready_count")
+#: The only fields that a steady state does not depend on. Of a device: what describes it and what it costs;
+#: its times count as its family weighs them. Of an FTL: what matters only in time, or to queues.
+_OF_NO_EFFECT = {"name", "description", "assumed", "energy", "timing"}
+_OF_NO_EFFECT_ON_FTL = {"timing", "queue_depth", "window_pages", "multi_plane_writes"}
+
+
+@dataclass(frozen=True)
+class PreconditioningReport:
+    """What preconditioning did.
+
+    Attributes:
+        host_pages: written after the device was filled.
+        write_amplification: of the last window.
+        steady: whether it had stopped changing.
+    """
+
+    host_pages: int
+    write_amplification: float
+    steady: bool
+
+
+def cache_key(device: DeviceConfig, workload: WorkloadConfig, seed: int, settings: dict[str, Any]) -> str:
+    """Name a steady state by all that it depends on, the sources of ssdgym included.
+
+    Args:
+        device: every field of it counts, but those named above.
+        workload: whose writes overwrite the device.
+        seed: of its draws.
+        settings: of the preconditioning; `policy` is the label of the policy that decides.
+    """
+    fields = device.model_dump(mode="json", exclude=_OF_NO_EFFECT)
+    fields["ftl"] = {name: value for name, value in fields["ftl"].items() if name not in _OF_NO_EFFECT_ON_FTL}
+    parts = {
+        "device": fields,
+        "weighed": family_of(device).weighed(device),
+        "workload": workload.model_dump(mode="json"),
+        "seed": seed,
+        "settings": settings,
+        "sources": _sources_hash(settings["policy"]),
+        "traces": workload.trace_hashes(),
+        "code": code_hashes(workload),
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _sources_hash(policy: str) -> str:
+    """Hash the code that makes the steady state: engine, configurations, workloads, simulator, its policy."""
+    package = Path(__file__).parents[1]
+    folders = ("config", "workloads", "simulator")
+    sources = [source for folder in folders for source in package.glob(f"{folder}/**/*.py")]
+    digest = hashlib.sha256(engine_hash().encode())
+    for source in sorted(sources):
+        digest.update(source.read_bytes())
+    digest.update(get_policy(policy).source_digest().encode())
+    return digest.hexdigest()
+
+
+def _path(key: str) -> Path:
+    return cache_folder() / "preconditioned" / f"{key}.npz"
+
+
+def load_preconditioned(state: State, i: int, key: str) -> PreconditioningReport | None:
+    """Take over a preconditioned device from disk.
+
+    Args:
+        state: the batch.
+        i: the device of it.
+        key: name of the state on disk.
+
+    Returns:
+        What made it; None if there is none, or if its checksum does not fit (it is then removed).
+    """
+    path = _path(key)
+    try:
+        with np.load(path) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile):
+        _remove(path)
+        return None
+    checksum = arrays.pop("checksum", np.array("")).item()
+    if checksum != _checksum(arrays):
+        _remove(path)
+        return None
+    report = arrays.pop("report")
+    if any(array.shape[0] > getattr(state, name).shape[1] for name, array in arrays.items()):
+        _remove(path)
+        return None
+    control = state.control[i, 0]
+    own = {name: control[name].copy() for name in _QUEUES}
+    for name, array in arrays.items():
+        getattr(state, name)[i, : array.shape[0]] = array
+    for name, value in own.items():
+        control[name] = value
+    return PreconditioningReport(int(report[0]), float(report[1]), bool(report[2]))
+
+
+def save_preconditioned(state: State, i: int, key: str, report: PreconditioningReport) -> None:
+    """Keep a preconditioned device on disk; where that cannot be done, warn.
+
+    Args:
+        state: the batch.
+        i: the device of it.
+        key: name of the state on disk.
+        report: what made it.
+    """
+    arrays = {
+        name: array[i] for name, array in state._asdict().items() if name not in _OWN and name not in _CLEARED
+    }
+    arrays["report"] = np.array([report.host_pages, report.write_amplification, report.steady], np.float64)
+    arrays["checksum"] = np.array(_checksum(arrays))
+    path = _path(key)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, lambda file: np.savez(file, **arrays))
+    except (OSError, SsdgymError) as error:
+        warnings.warn(
+            f"the preconditioned device is not kept and will be made anew: {error}",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+
+
+def _remove(path: Path) -> None:
+    """Remove a useless file, if that is allowed."""
+    with suppress(OSError):
+        path.unlink()
+
+
+def _checksum(arrays: dict[str, np.ndarray]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        digest.update(name.encode())
+        digest.update(content(arrays[name]))
+    return digest.hexdigest()
