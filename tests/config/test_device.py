@@ -69,11 +69,7 @@ def refusal(source: Any) -> str:
         ("timing.transfer_ns_per_byte", float("inf"), "must be a finite number"),
         ("energy.erase_uj", -2.0, "must be greater than or equal to 0, not -2.0"),
         ("ftl.mapping", "block", "must be 'page', not 'block'"),
-        (
-            "ftl.placement",
-            "double",
-            "must be 'single', 'sep_gc', 'hot_cold', 'hot_to_victims' or 'hotness_groups', not 'double'",
-        ),
+        ("ftl.placement", 2, "must be a valid string, not 2"),
         ("isolation", "plastic", "must be 'none', 'software' or 'hardware', not 'plastic'"),
         ("isolation_layers", 0, "must be greater than 0, not 0"),
         ("geometry.layers_per_block", 0, "must be greater than 0, not 0"),

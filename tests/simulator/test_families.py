@@ -56,12 +56,13 @@ ARRAYS = Arrays(
     counters=Array(COUNTERS, (1,)),
     log=Array(np.int32, ("log_blocks",)),
 )
+device_of = ARRAYS.device_of
 LOG = Family("log", ARRAYS, loops=(None, None))
 
 
 @inlined
 def log_device(state, i):  # type: ignore[no-untyped-def]
-    return ARRAYS.device_of(state, i, 0)
+    return device_of(state, i, 0)
 
 
 @inlined
