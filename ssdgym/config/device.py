@@ -145,7 +145,7 @@ class DeviceConfig(Config):
 
     @property
     def usable(self) -> GeometryConfig:
-        """The geometry without the layers that isolation takes: what the engine is built from."""
+        """The geometry without the layers that isolation takes, from which the engine is built."""
         geometry = self.geometry
         if self.isolation != "hardware":
             return geometry

@@ -158,7 +158,7 @@ class GcConfig(Config):
 
 
 class HotnessConfig(Config):
-    """Which pages are hot: a table of counters found by hashes, and the degrees that part the hotness groups.
+    """A table of counters found by hashes, which says what pages are hot, and the degrees of hotness groups.
 
     Used by the placements hot_cold, hot_to_victims and hotness_groups (SpeedupGC, sections III-B and IV-A).
     """

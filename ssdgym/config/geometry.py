@@ -1,4 +1,4 @@
-"""What the flash of a device is: how it is built up, how long its commands take, and their energy."""
+"""The flash of a device: how it is built up, how long its commands take, and their energy."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def _singular(folder: str) -> str:
 
 
 class _UniqueKeys(yaml.constructor.BaseConstructor):
-    """A key given twice is an error and not the last one's win."""
+    """Raise if a key is given twice, where YAML lets the last one count."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen = set()
@@ -228,7 +228,7 @@ def _field_name(location: tuple[int | str, ...], data: Any) -> str:
 
 
 def _is_tag(location: tuple[int | str, ...], number: int, data: Any) -> bool:
-    """Is this part of a location the kind of `data`? Where a field is called the same, it is a list."""
+    """Return whether this part of a location is the kind of `data`; a field of that name is a list."""
     part, below = location[number], location[number + 1 : number + 2]
     return (
         isinstance(data, dict)

@@ -1,4 +1,4 @@
-"""The plain-Python face of the engine."""
+"""Simulated devices from plain Python: building, running, preconditioning and measuring them."""
 
 from ssdgym.simulator.build import Recording
 from ssdgym.simulator.simulator import Simulator

@@ -21,7 +21,7 @@ _REQUESTS_PER_SLOW_ONE = 100_000
 
 
 def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
-    """The metrics of device `i` of a batch; counts are of pages, erase sets or requests as named.
+    """Return what a device has done since its metrics were reset; counts are of pages unless named otherwise.
 
     `write_amplification` is page programs per host page written, None if none was. `lost_pages` counts
     reads that did not find the newest data, plus every logical page that an audit of the whole map finds
@@ -29,6 +29,11 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
     when its round starts and the block when it is erased, so that a round under way at a reset or at the end
     counts in part. `clustered_share` is, of the relocated pages, that of those with another one beside them
     in their block, and `mean_relocated_run` how many of them follow each other there, None without any.
+
+    Args:
+        state: the batch.
+        i: the device of it.
+        device: its configuration.
     """
     family = family_of_state(state)
     control, counted = state.control[i, 0], state.counters[i, 0]
@@ -82,16 +87,14 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def _mean_gc_latency_ns(counters: dict[str, int], device: DeviceConfig) -> float | None:
-    """Die time of a round, its moves and its erase, waiting for the channel included; None where no
-    time passes.
-    """
+    """Return the die time of a round, waiting for the channel included; None where no time passes."""
     if device.ftl.timing == "none" or not counters["gc_invocations"]:
         return None
     return counters["gc_time_ns"] / counters["gc_invocations"]
 
 
 def _energy(counters: dict[str, int], device: DeviceConfig) -> dict[str, float]:
-    """Energy in total and of GC alone (moves and erases), uJ."""
+    """Return the energy in total and of GC alone (moves and erases), uJ."""
     energy = device.energy
     blocks_erased = counters["erased_sub_blocks"] / device.geometry.sub_blocks_per_block
     erase_uj = blocks_erased * energy.erase_uj
@@ -102,7 +105,7 @@ def _energy(counters: dict[str, int], device: DeviceConfig) -> dict[str, float]:
 
 
 def _wear(state: State, i: int, device: DeviceConfig) -> dict[str, float]:
-    """Erases of each sub-block since the device was made, and their mean since the metrics were reset."""
+    """Return the erases of sub-blocks since the device was made, and their mean since the last reset."""
     geometry = device.geometry
     count = geometry.planes * geometry.blocks_per_plane * geometry.sub_blocks_per_block
     erases = np.ascontiguousarray(state.sub_block["erases"][i, :count])
@@ -116,15 +119,26 @@ def _wear(state: State, i: int, device: DeviceConfig) -> dict[str, float]:
 
 
 def kept_latencies(state: State, i: int, *ops: int) -> np.ndarray:
-    """Latencies in ns that were kept one by one, in the order in which the requests were started."""
+    """Return the latencies in ns that were kept one by one, in the order in which requests were started.
+
+    Args:
+        state: the batch.
+        i: the device of it.
+        ops: of the requests.
+    """
     return state.latency["ns"][i][np.isin(state.latency["op"][i], [op + 1 for op in ops])]
 
 
 def latency_summary(state: State, i: int, *ops: int) -> dict[str, float | int | bool]:
-    """Mean, percentiles and maximum of the latencies of reads (op 0), writes (op 1) or both together, ns.
+    """Return mean, percentiles and maximum of the latencies of reads, writes or both together, ns.
 
     Percentiles are exact (nearest rank) as long as every request was kept or the rank is among the slowest
     kept; otherwise they are the middle of a histogram bin, within 0.8 %, and `exact` is false.
+
+    Args:
+        state: the batch.
+        i: the device of it.
+        ops: READ, WRITE or both.
     """
     histogram = state.histogram[i, list(ops)].sum(axis=0)
     count = int(histogram.sum())
@@ -148,7 +162,7 @@ def latency_summary(state: State, i: int, *ops: int) -> dict[str, float | int | 
 
 
 def tail_latency_ns(state: State, i: int) -> float | None:
-    """Mean latency of the slowest 0.001 % of all reads and writes, rounded up to at least one request.
+    """Return the mean latency of the slowest 0.001 % of reads and writes, rounded up to at least one, ns.
 
     It is exact or None: without requests, and beyond 100,000 times as many as the device keeps of the slowest
     of each kind (1.6 thousand million), unless every request was kept.
@@ -163,7 +177,7 @@ def tail_latency_ns(state: State, i: int) -> float | None:
 
 
 def _slowest(state: State, i: int, *ops: int) -> np.ndarray:
-    """The slowest requests of these kinds together, as many as are known without a gap, in rising order."""
+    """Return the slowest requests of these kinds together, as many as are known without a gap, rising."""
     heaps = [state.tail[i, op] for op in ops]
     merged = np.sort(np.concatenate([heap[1 : 1 + heap[0]] for heap in heaps]))
     # A request that a full heap has dropped may be slower than all of the other's but as many as it holds.

@@ -9,12 +9,18 @@ from ssdgym.engine.core.records import PARAMS
 
 
 def copy_device(state: State, i: int) -> State:
-    """A batch of one: an independent copy of device `i`."""
+    """Return an independent copy of device `i`, as a batch of one."""
     return type(state)(*(array[i : i + 1].copy() for array in state))
 
 
 def restore_device(state: State, i: int, saved: State) -> None:
-    """Make device `i` the saved one, in place; where its arrays are longer, the rest is zero."""
+    """Make a device the saved one, in place; where its arrays are longer, the rest is zero.
+
+    Args:
+        state: the batch.
+        i: the device of it.
+        saved: a batch of one.
+    """
     for array, source in zip(state, saved, strict=True):
         if array.shape[1:] == source.shape[1:]:
             array[i] = source[0]
@@ -24,14 +30,14 @@ def restore_device(state: State, i: int, saved: State) -> None:
 
 
 def same_device(a: State, i: int, b: State, j: int) -> bool:
-    """Are two devices equal in every value of their state?"""
+    """Return whether device `i` of one batch and device `j` of another are equal in every value."""
     return all(
         x.shape[1:] == y.shape[1:] and content(x[i]) == content(y[j]) for x, y in zip(a, b, strict=True)
     )
 
 
 def content(array: np.ndarray) -> bytes:
-    """The values of an array as bytes, field after field if it holds records.
+    """Return the values of an array as bytes, field after field if it holds records.
 
     The padding between the fields of a record is left out: numpy does not copy it, so it means nothing.
     """

@@ -1,4 +1,4 @@
-"""How large the tables of best sets, block groups and hotness are: in the engine's arrays, and in bytes."""
+"""Sizes of the tables of best sets, block groups and hotness: in the engine's arrays, and in bytes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ _LARGEST_PRODUCT = 2**61
 
 
 def _leaves(device: DeviceConfig) -> int:
-    """Leaves of a plane's trees of best sets: a power of two; 0 where only whole blocks are erased, and
-    where block groups ranked by benefit know the best set.
+    """Return the leaves of a plane's trees of best sets, a power of two.
+
+    None are needed where only whole blocks are erased, and where block groups ranked by benefit know the best
+    set.
     """
     if device.erase_unit == "block" or (_groups(device) and device.isolation != "hardware"):
         return 0
@@ -27,7 +29,7 @@ def _groups(device: DeviceConfig) -> int:
 
 
 def group_limit(device: DeviceConfig) -> int:
-    """Most blocks of a group; 0 without groups."""
+    """Return the most blocks of a group; 0 without groups."""
     return page_ftl(device.ftl).hotness.group_limit(device.usable.blocks_per_plane) if _groups(device) else 0
 
 
@@ -37,7 +39,7 @@ def _hashes(device: DeviceConfig) -> int:
 
 
 def table_fields(device: DeviceConfig) -> dict[str, int]:
-    """The fields of the engine's geometry that these tables need."""
+    """Return the parameters of the engine that these tables need."""
     hotness = page_ftl(device.ftl).hotness
     copy_cost, erase_cost = _costs(device)
     return {
@@ -54,7 +56,7 @@ def table_fields(device: DeviceConfig) -> dict[str, int]:
 
 
 def _costs(device: DeviceConfig) -> tuple[int, int]:
-    """What a move and an erase cost in a benefit: their times, or pages where the device has no times."""
+    """Return what a move and an erase cost in a benefit: times, or pages where the device has none."""
     timing, pages = device.timing, device.usable.pages_per_block
     transfers = 0 if page_ftl(device.ftl).gc.copyback else 2 * device.transfer_ns
     copy = timing.read_ns + timing.program_ns + transfers
@@ -71,13 +73,13 @@ def _costs(device: DeviceConfig) -> tuple[int, int]:
 
 
 def _group_of_degree(thresholds: tuple[int, ...]) -> int:
-    """Hotness group, counted from 1, of each degree 0..15; 4 bits each, 0 = cold."""
+    """Return the hotness group, counted from 1, of each degree 0..15; 4 bits each, 0 = cold."""
     groups = (sum(threshold <= degree for threshold in thresholds) for degree in range(16))
     return sum(group << (4 * degree) for degree, group in enumerate(groups))
 
 
 def table_sizes(device: DeviceConfig) -> dict[str, int]:
-    """Lengths of the engine's arrays for these tables, 0 for those that the device has not."""
+    """Return the lengths of the arrays of these tables, 0 for those that the device does not have."""
     geometry, leaves, groups = device.usable, _leaves(device), _groups(device)
     all_groups = geometry.planes * groups
     counters = _hashes(device) * page_ftl(device.ftl).hotness.counters
@@ -92,7 +94,12 @@ def table_sizes(device: DeviceConfig) -> dict[str, int]:
 
 
 def table_bytes(device: DeviceConfig, state: State) -> int:
-    """Bytes of a device's tables."""
+    """Return the bytes of a device's tables.
+
+    Args:
+        device: its configuration.
+        state: the batch that it is in.
+    """
     sizes = table_sizes(device)
     arrays = {"groups": "group_size"}
     return sum(size * getattr(state, arrays.get(name, name)).itemsize for name, size in sizes.items())
