@@ -28,7 +28,13 @@ _REPLAY_OBSERVATIONS = ("observations", "next_observations")
 
 
 def make_algorithm(config: TrainConfig, env: SB3VecEnv, features: FeatureNames) -> BaseAlgorithm:
-    """The untrained algorithm, with all weights drawn from `config.seed`."""
+    """Make the untrained algorithm, with all weights drawn from `config.seed`.
+
+    Args:
+        config: the training run.
+        env: environments to learn in.
+        features: names of the columns they observe.
+    """
     common: dict[str, Any] = {
         "env": env,
         "seed": config.seed,
@@ -43,14 +49,19 @@ def make_algorithm(config: TrainConfig, env: SB3VecEnv, features: FeatureNames) 
 
 
 def scorer_of(model: BaseAlgorithm) -> CandidateScorer:
-    """The network that chooses."""
+    """Return the network that chooses."""
     network = model.q_net if isinstance(model, MaskedDQN) else model.policy
     assert isinstance(network, (ScorerActorCriticPolicy, ScorerQNetwork))
     return network.scorer
 
 
 def set_linear_weights(model: BaseAlgorithm, weights: np.ndarray) -> None:
-    """Give the linear part of the score, in the target network, too, the weights (F,)."""
+    """Set the weights of the linear part of the score, in the target network, too.
+
+    Args:
+        model: the algorithm.
+        weights: (F,), one for each candidate feature.
+    """
     scorers = [scorer_of(model)]
     if isinstance(model, MaskedDQN):
         assert isinstance(model.q_net_target, ScorerQNetwork)
@@ -61,7 +72,7 @@ def set_linear_weights(model: BaseAlgorithm, weights: np.ndarray) -> None:
 
 
 def state_of(model: BaseAlgorithm) -> dict[str, Any]:
-    """Weights, optimiser, counters and replay of the algorithm, as tensors and numbers."""
+    """Return weights, optimiser, counters and replay of the algorithm, as tensors and numbers."""
     return {
         "policy": model.policy.state_dict(),
         "optimizer": model.policy.optimizer.state_dict(),
@@ -71,7 +82,12 @@ def state_of(model: BaseAlgorithm) -> dict[str, Any]:
 
 
 def restore_state(model: BaseAlgorithm, state: dict[str, Any]) -> None:
-    """Continue from what `state_of` returned for an algorithm of the same configuration."""
+    """Continue from a saved state.
+
+    Args:
+        model: an algorithm of the same configuration.
+        state: as `state_of` returned it.
+    """
     model.policy.load_state_dict(state["policy"])
     model.policy.optimizer.load_state_dict(state["optimizer"])
     for name in _COUNTERS[_kind(model)]:
@@ -81,10 +97,14 @@ def restore_state(model: BaseAlgorithm, state: dict[str, Any]) -> None:
 
 
 def begin_segment(model: BaseAlgorithm, seed: int) -> None:
-    """Seed every generator anew and begin new episodes.
+    """Seed every generator again and begin new episodes.
 
     Both depend only on `seed` and the number of decisions so far. That is why a run that was stopped at a
     checkpoint and resumed equals one that went on: at a checkpoint, both do this.
+
+    Args:
+        model: the algorithm.
+        seed: of the training run.
     """
     segment = np.random.SeedSequence([seed, model.num_timesteps]).generate_state(1)
     # 31 bits: the environments are seeded with this number and those after it

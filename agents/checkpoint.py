@@ -31,7 +31,7 @@ _DAMAGED = (
 
 @dataclass
 class Checkpoint:
-    """Where a training run stands.
+    """The state of a training run.
 
     Attributes:
         config: the run's configuration, as `TrainConfig.model_dump_json` wrote it.
@@ -71,7 +71,11 @@ class Checkpoint:
         return cls(**content)
 
     def require_config(self, config: TrainConfig, path: Path) -> None:
-        """Check that `config` continues this run: only `total_decisions` may differ.
+        """Check that a configuration continues this run: only `total_decisions` may differ.
+
+        Args:
+            config: of the run to resume.
+            path: names the checkpoint in errors.
 
         Raises:
             SsdgymError: naming the first field that differs.

@@ -1,4 +1,4 @@
-"""What a training run consists of: the models behind `configs/agents/*.yaml`."""
+"""The configuration of a training run: the models behind `configs/agents/*.yaml`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from ssdgym.config.loading import Config
 
 
 class PpoConfig(Config):
-    """Proximal policy optimisation (Schulman et al., 2017) with invalid actions masked
-    (Huang, Ontanon, FLAIRS 2022)."""
+    """Proximal policy optimisation with invalid actions masked.
+
+    The method: Schulman et al., 2017; the masks: Huang, Ontanon, FLAIRS 2022.
+    """
 
     rollout_steps: int = Field(128, ge=2, description="decisions per environment between updates")
     batch_decisions: int = Field(2048, ge=2, description="decisions per gradient step")

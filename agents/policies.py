@@ -21,21 +21,23 @@ from torch import Tensor
 
 from ssdgym.agents.scorer import CandidateScorer, ScorerConfig
 
-Observation = dict[str, Tensor]
+#: What the policies see: an observation of a batch, as tensors.
+Tensors = dict[str, Tensor]
 
 
 class NoExtractor(BaseFeaturesExtractor):
-    """Stands where Stable-Baselines3 wants a features extractor; the scorer needs none."""
+    """A features extractor that passes observations on: the scorer needs none."""
 
     def __init__(self, observation_space: spaces.Space) -> None:
         super().__init__(observation_space, features_dim=1)
 
-    def forward(self, observation: Observation) -> Observation:
+    def forward(self, observation: Tensors) -> Tensors:
+        """Return the observation as it is."""
         return observation
 
 
-class ScorerActorCriticPolicy(MaskableActorCriticPolicy):
-    """Softmax over the candidates' scores, and the scorer's value, for `sb3_contrib.MaskablePPO`.
+class _ScorerPolicy(BasePolicy):
+    """The constructor that the policies on a scorer share; it goes before Stable-Baselines3's policy class.
 
     Args:
         observation_space: `Dict(candidates (K, F), context (G,), action_mask (K,))`.
@@ -44,7 +46,8 @@ class ScorerActorCriticPolicy(MaskableActorCriticPolicy):
         candidate_features: names of the F columns of `candidates`.
         context_features: names of the G entries of `context`.
         scorer: shape and starting point of the network.
-        optimizer_class, optimizer_kwargs: as in Stable-Baselines3.
+        optimizer_class: as in Stable-Baselines3.
+        optimizer_kwargs: as in Stable-Baselines3.
     """
 
     def __init__(
@@ -73,6 +76,20 @@ class ScorerActorCriticPolicy(MaskableActorCriticPolicy):
             optimizer_kwargs=optimizer_kwargs,
         )
 
+    def _get_constructor_parameters(self) -> dict[str, Any]:
+        return {
+            "observation_space": self.observation_space,
+            "action_space": self.action_space,
+            "lr_schedule": self._dummy_schedule,  # only the weights of a saved policy are used
+            "optimizer_class": self.optimizer_class,
+            "optimizer_kwargs": self.optimizer_kwargs,
+            **self.scorer_arguments,
+        }
+
+
+class ScorerActorCriticPolicy(_ScorerPolicy, MaskableActorCriticPolicy):
+    """Softmax over the candidates' scores, and the scorer's value, for `sb3_contrib.MaskablePPO`."""
+
     def _build(self, lr_schedule: Schedule) -> None:
         self.scorer = _make_scorer(self.scorer_arguments)
         self.optimizer = self.optimizer_class(
@@ -83,31 +100,48 @@ class ScorerActorCriticPolicy(MaskableActorCriticPolicy):
 
     def forward(
         self,
-        obs: Observation,  # type: ignore[override]
+        obs: Tensors,  # type: ignore[override]
         deterministic: bool = False,
         action_masks: np.ndarray | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Actions (B,), values (B, 1) and log probabilities (B,)."""
+        """Return actions (B,), values (B, 1) and log probabilities (B,).
+
+        Args:
+            obs: a batch of B decisions.
+            deterministic: take the best candidates, or draw.
+            action_masks: (B, K), further candidates to leave out where zero.
+        """
         distribution = self.get_distribution(obs, action_masks)
         actions = distribution.get_actions(deterministic=deterministic)
         return actions, self.predict_values(obs), distribution.log_prob(actions)
 
     def evaluate_actions(
         self,
-        obs: Observation,  # type: ignore[override]
+        obs: Tensors,  # type: ignore[override]
         actions: Tensor,
         action_masks: Tensor | None = None,
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Values (B, 1), log probabilities of `actions` (B,) and entropies (B,)."""
+        """Return values (B, 1), log probabilities of the actions (B,) and entropies (B,).
+
+        Args:
+            obs: a batch of B decisions.
+            actions: (B,), the candidates chosen.
+            action_masks: (B, K), further candidates to leave out where zero.
+        """
         distribution = self.get_distribution(obs, action_masks)
         return self.predict_values(obs), distribution.log_prob(actions), distribution.entropy()
 
     def get_distribution(
         self,
-        obs: Observation,  # type: ignore[override]
+        obs: Tensors,  # type: ignore[override]
         action_masks: np.ndarray | Tensor | None = None,
     ) -> MaskableDistribution:
-        """Distribution over the candidates valid in the observation and, where given, in `action_masks`."""
+        """Return the distribution over the candidates.
+
+        Args:
+            obs: a batch of B decisions, with their masks.
+            action_masks: (B, K), further candidates to leave out where zero.
+        """
         distribution = self.action_dist.proba_distribution(action_logits=_scores(self.scorer, obs))
         mask = obs["action_mask"].bool()
         if action_masks is not None:
@@ -115,12 +149,9 @@ class ScorerActorCriticPolicy(MaskableActorCriticPolicy):
         distribution.apply_masking(mask)
         return distribution
 
-    def predict_values(self, obs: Observation) -> Tensor:  # type: ignore[override]
-        """Values, shape (B, 1)."""
+    def predict_values(self, obs: Tensors) -> Tensor:  # type: ignore[override]
+        """Return the values, shape (B, 1)."""
         return self.scorer.value(*_arguments(obs))
-
-    def _get_constructor_parameters(self) -> dict[str, Any]:
-        return _constructor_parameters(self)
 
 
 class ScorerQNetwork(BasePolicy):
@@ -133,54 +164,25 @@ class ScorerQNetwork(BasePolicy):
         self.scorer_arguments = scorer_arguments
         self.scorer = _make_scorer(scorer_arguments)
 
-    def forward(self, obs: Observation) -> Tensor:
-        """Q values, shape (B, K)."""
+    def forward(self, obs: Tensors) -> Tensor:
+        """Return the Q values, shape (B, K)."""
         # -1e9 plus a value is still far below every reachable return
         return _scores(self.scorer, obs) + self.scorer.value(*_arguments(obs))
 
-    def _predict(self, observation: Observation, deterministic: bool = True) -> Tensor:  # type: ignore[override]
+    def _predict(self, observation: Tensors, deterministic: bool = True) -> Tensor:  # type: ignore[override]
         return self(observation).argmax(dim=1)
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         return {**super()._get_constructor_parameters(), **self.scorer_arguments}
 
 
-class ScorerDQNPolicy(DQNPolicy):
-    """Online and target `ScorerQNetwork` for `MaskedDQN`; arguments as for `ScorerActorCriticPolicy`."""
-
-    def __init__(
-        self,
-        observation_space: spaces.Space,
-        action_space: spaces.Discrete,
-        lr_schedule: Schedule,
-        candidate_features: Sequence[str],
-        context_features: Sequence[str],
-        scorer: ScorerConfig,
-        optimizer_class: type[torch.optim.Optimizer] = torch.optim.Adam,
-        optimizer_kwargs: dict[str, Any] | None = None,
-    ) -> None:
-        self.scorer_arguments = {
-            "candidate_features": tuple(candidate_features),
-            "context_features": tuple(context_features),
-            "scorer": scorer,
-        }
-        super().__init__(
-            observation_space,
-            action_space,
-            lr_schedule,
-            net_arch=[],
-            features_extractor_class=NoExtractor,
-            optimizer_class=optimizer_class,
-            optimizer_kwargs=optimizer_kwargs,
-        )
+class ScorerDQNPolicy(_ScorerPolicy, DQNPolicy):
+    """Online and target `ScorerQNetwork` for `MaskedDQN`."""
 
     def make_q_net(self) -> ScorerQNetwork:  # type: ignore[override]
-        """A new Q network on the policy's device."""
+        """Make a Q network on the policy's device."""
         network = ScorerQNetwork(self.observation_space, self.action_space, **self.scorer_arguments)
         return network.to(self.device)
-
-    def _get_constructor_parameters(self) -> dict[str, Any]:
-        return _constructor_parameters(self)
 
 
 def _make_scorer(arguments: dict[str, Any]) -> CandidateScorer:
@@ -189,20 +191,9 @@ def _make_scorer(arguments: dict[str, Any]) -> CandidateScorer:
     )
 
 
-def _arguments(obs: Observation) -> tuple[Tensor, Tensor, Tensor]:
+def _arguments(obs: Tensors) -> tuple[Tensor, Tensor, Tensor]:
     return obs["candidates"], obs["context"], obs["action_mask"]
 
 
-def _scores(scorer: CandidateScorer, obs: Observation) -> Tensor:
+def _scores(scorer: CandidateScorer, obs: Tensors) -> Tensor:
     return scorer(*_arguments(obs))
-
-
-def _constructor_parameters(policy: ScorerActorCriticPolicy | ScorerDQNPolicy) -> dict[str, Any]:
-    return {
-        "observation_space": policy.observation_space,
-        "action_space": policy.action_space,
-        "lr_schedule": policy._dummy_schedule,  # only the weights of a saved policy are used
-        "optimizer_class": policy.optimizer_class,
-        "optimizer_kwargs": policy.optimizer_kwargs,
-        **policy.scorer_arguments,
-    }

@@ -88,7 +88,7 @@ class CandidateScorer(nn.Module):
         )
 
     def forward(self, candidates: Tensor, context: Tensor, mask: Tensor) -> Tensor:
-        """Scores, shape (B, K); `MASKED_SCORE` where `mask` is zero.
+        """Return the scores, shape (B, K); `MASKED_SCORE` where `mask` is zero.
 
         Args:
             candidates: float, (B, K, F).
@@ -105,13 +105,19 @@ class CandidateScorer(nn.Module):
         return scores.masked_fill(~valid, MASKED_SCORE)
 
     def value(self, candidates: Tensor, context: Tensor, mask: Tensor) -> Tensor:
-        """Value, shape (B, 1), of the decision; the arguments are those of `forward`."""
+        """Return the value of the decision, shape (B, 1).
+
+        Args:
+            candidates: float, (B, K, F).
+            context: float, (B, G).
+            mask: (B, K), nonzero where a candidate can be chosen.
+        """
         embedded = torch.relu(self.value_embedding(candidates))
         return self.value_body(torch.cat([context, _pool(embedded, mask.bool())], dim=-1))
 
 
 class _LinearScore(nn.Module):
-    """sharpness * (candidates @ weights), all of it learned."""
+    """A learned linear score: sharpness * (candidates @ weights)."""
 
     def __init__(self, weights: list[float], sharpness: float) -> None:
         super().__init__()
@@ -135,7 +141,7 @@ def _start_weights(candidate_features: Sequence[str], start: Start) -> list[floa
 
 
 def _pool(values: Tensor, valid: Tensor) -> Tensor:
-    """Mean and maximum over the valid candidates, (B, 2 F); zero where there is none."""
+    """Return mean and maximum over the valid candidates, (B, 2 F); zero where there is none."""
     chosen = valid.unsqueeze(-1)
     count = chosen.sum(dim=-2).clamp(min=1)
     mean = (values * chosen).sum(dim=-2) / count

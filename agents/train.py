@@ -105,7 +105,7 @@ class TrainingRun:
         out: existing folder for the results.
         env: environments to learn in.
         validation_env: environments to evaluate in.
-        checkpoint: where to continue; None begins anew.
+        checkpoint: where to continue; None begins from scratch.
         report: called after every checkpoint.
     """
 
@@ -134,12 +134,12 @@ class TrainingRun:
 
     @property
     def decisions(self) -> int:
-        """Decisions taken so far, over all environments."""
+        """Number of decisions taken so far, over all environments."""
         return self.model.num_timesteps
 
     @property
     def best_decisions(self) -> int:
-        """Decisions that the best agent so far had taken."""
+        """Number of decisions that the best agent so far had taken."""
         return int(self._best_row()["decisions"])
 
     def learn(self, bar: Progress) -> None:
@@ -202,7 +202,12 @@ class TrainingRun:
             self.report(self)
 
     def agent(self, scorer: CandidateScorer, decisions: int) -> Agent:
-        """The network as an agent."""
+        """Make an agent of a network.
+
+        Args:
+            scorer: the network.
+            decisions: how many it had taken.
+        """
         card = AgentCard(
             algorithm=self.config.algorithm,
             environment=self.config.environment.id,

@@ -1,4 +1,4 @@
-"""How good an agent is on seeds that it was not trained on."""
+"""Evaluation of an agent on seeds that it was not trained on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def validate(agent: Agent, env: SB3VecEnv, first_seed: int) -> Row:
     """Play one whole episode in every environment, without exploration.
 
     Args:
-        agent: who chooses.
+        agent: the one to evaluate.
         env: n environments.
         first_seed: seed of environment 0; environment i has `first_seed + i`.
 
@@ -43,7 +43,7 @@ def validate(agent: Agent, env: SB3VecEnv, first_seed: int) -> Row:
 
 
 def _means(episodes: list[dict[str, Any]]) -> Row:
-    """Mean over the episodes of every metric that is a plain number."""
+    """Return the mean over the episodes of every metric that is a plain number."""
     metrics = [episode.get("metrics", {}) for episode in episodes]
     numbers = [key for key, value in metrics[0].items() if isinstance(value, (int, float))]
     return {key: float(np.mean([metric[key] for metric in metrics])) for key in numbers}
