@@ -15,20 +15,19 @@ from gymnasium.vector import VectorEnv
 from pydantic import ValidationError
 
 import ssdgym
-from ssdgym.agents.features import FeatureNames
+from ssdgym.agents.features import Columns, FeatureNames
 from ssdgym.agents.scorer import CandidateScorer, ScorerConfig
 from ssdgym.config.loading import Config
 from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
+from ssdgym.types import Observation
 
 _CARD = "agent.json"
 _WEIGHTS = "weights.pt"
 
-Observation = dict[str, np.ndarray]
-
 
 class AgentCard(Config):
-    """What a saved agent says about itself."""
+    """The description that a saved agent carries."""
 
     format: Literal[1] = 1
     ssdgym_version: str = ssdgym.__version__
@@ -51,13 +50,17 @@ class Agent:
 
     Args:
         scorer: the network.
-        card: what the agent says about itself.
+        card: its description.
         seed: of the draws of `act(..., deterministic=False)`.
+        columns: where its features are in the observations; None if they are those it was trained on.
     """
 
-    def __init__(self, scorer: CandidateScorer, card: AgentCard, seed: int = 0) -> None:
+    def __init__(
+        self, scorer: CandidateScorer, card: AgentCard, seed: int = 0, columns: Columns | None = None
+    ) -> None:
         self.scorer = scorer.eval()
         self.card = card
+        self._columns = columns or card.features.locate(card.features, "agent")
         self._rng = np.random.default_rng(seed)
 
     @classmethod
@@ -66,20 +69,21 @@ class Agent:
 
         Args:
             path: the file.
-            env: environment the agent is to act in; without it, the features of this version of ssdgym count.
+            env: environment the agent is to act in, whose features are matched with the agent's by name;
+                without it, observations are to have the features the agent was trained on.
             seed: of the draws of `act(..., deterministic=False)`.
 
         Raises:
-            SsdgymError: if the file is missing, not an agent, or trained on other features.
+            SsdgymError: if the file is missing, not an agent, or trained on features the environment lacks.
         """
         card, weights = _read(Path(path))
-        card.features.require(FeatureNames.installed() if env is None else FeatureNames.of(env), str(path))
+        columns = None if env is None else card.features.locate(FeatureNames.of(env), str(path))
         scorer = CandidateScorer(card.candidate_features, card.context_features, card.scorer)
         try:
             scorer.load_state_dict(weights)
         except RuntimeError as error:
             raise SsdgymError(f"{path}: its weights do not fit its description; train it again.") from error
-        return cls(scorer, card, seed)
+        return cls(scorer, card, seed, columns)
 
     def save(self, path: str | Path) -> Path:
         """Write the agent to one zip file, atomically.
@@ -100,13 +104,12 @@ class Agent:
         return path
 
     def scores(self, observation: Observation) -> np.ndarray:
-        """Scores float32 of the candidates, (K,) or (n, K); -1e9 where the mask is zero.
+        """Return the scores float32 of the candidates, (K,) or (n, K); -1e9 where the mask is zero.
 
         Raises:
             SsdgymError: if the observation has another number of features than the agent was trained on.
         """
-        arrays = [observation[key] for key in ("candidates", "context", "action_mask")]
-        self._check(*arrays[:2])
+        arrays = [*self._columns.select(observation), observation["action_mask"]]
         single = arrays[0].ndim == 2
         device = next(self.scorer.parameters()).device
         tensors = [torch.as_tensor(array[np.newaxis] if single else array, device=device) for array in arrays]
@@ -135,22 +138,13 @@ class Agent:
         return int(actions) if scores.ndim == 1 else actions
 
     def _gumbel(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Noise that makes the best score a draw from the softmax of the scores (the Gumbel-max trick)."""
+        """Return noise that makes the best score a draw from the softmax of the scores (Gumbel-max trick)."""
         if self.card.algorithm != "ppo":
             raise SsdgymError(
                 f"act(deterministic=False): a {self.card.algorithm} agent has no distribution to draw from; "
                 "use deterministic=True."
             )
         return self._rng.gumbel(size=shape)
-
-    def _check(self, candidates: np.ndarray, context: np.ndarray) -> None:
-        seen = candidates.shape[-1], context.shape[-1]
-        known = len(self.card.candidate_features), len(self.card.context_features)
-        if seen != known:
-            raise SsdgymError(
-                f"observation: has {seen[0]} candidate and {seen[1]} context features, but the agent was "
-                f"trained on {known[0]} and {known[1]}; use the environment it was trained in."
-            )
 
 
 def _read(path: Path) -> tuple[AgentCard, dict[str, torch.Tensor]]:

@@ -15,12 +15,11 @@ import numpy as np
 from ssdgym.agents.config import CrossEntropyConfig
 from ssdgym.agents.scorer import MASKED_SCORE
 from ssdgym.envs.sb3 import SB3VecEnv
+from ssdgym.types import Observation
 
 _SCALING_STEPS = 64
 _NOISE = 0.2
 _SEEDS = 2**31 - 1
-
-Observation = dict[str, np.ndarray]
 
 
 def search_weights(
@@ -30,7 +29,7 @@ def search_weights(
     seed: int,
     report: Callable[[int], None] = lambda generation: None,
 ) -> np.ndarray:
-    """Weights of the linear score that do well over whole episodes.
+    """Search for weights of the linear score that do well over whole episodes.
 
     All environments play the episode of one seed, each with weights of its own; the best of them give the
     mean and the spread of the next generation. Each generation has another seed.
@@ -64,7 +63,7 @@ def search_weights(
 
 
 def _play(env: SB3VecEnv, members: np.ndarray, seed: int) -> np.ndarray:
-    """Return (n,) of one episode in every environment, all of the same seed, each with its own weights."""
+    """Play the episode of a seed in every environment, each with its own weights; give the returns (n,)."""
     observation = _reset_alike(env, seed)
     returns = np.zeros(env.num_envs)
     running = np.ones(env.num_envs, dtype=bool)
@@ -89,7 +88,7 @@ def _choose(observation: Observation, members: np.ndarray) -> np.ndarray:
 
 
 def _influence(env: SB3VecEnv, mean: np.ndarray, seed: int) -> np.ndarray:
-    """Change (F,) of each weight that moves the scores within a decision as much as the start's own spread.
+    """Return the change (F,) of each weight that moves scores as much as they differ in a decision.
 
     Features that are the same for all candidates get 0: their weights would change nothing.
     """

@@ -6,7 +6,7 @@ import numpy as np
 from stable_baselines3 import DQN
 from stable_baselines3.common.noise import ActionNoise
 
-Observation = dict[str, np.ndarray]
+from ssdgym.types import Observation
 
 
 class MaskedDQN(DQN):
@@ -25,7 +25,17 @@ class MaskedDQN(DQN):
         episode_start: np.ndarray | None = None,
         deterministic: bool = False,
     ) -> tuple[np.ndarray, tuple[np.ndarray, ...] | None]:
-        """Epsilon-greedy (greedy if `deterministic`) actions, (n,) for a batch, () for one observation."""
+        """Choose epsilon-greedy actions.
+
+        Args:
+            observation: one, or a batch of n.
+            state: not used.
+            episode_start: not used.
+            deterministic: choose greedily.
+
+        Returns:
+            Actions, (n,) for a batch, () for one observation, and the state.
+        """
         actions, state = self.policy.predict(observation, state, episode_start, deterministic=True)
         if deterministic:
             return actions, state
@@ -43,7 +53,7 @@ class MaskedDQN(DQN):
 
 
 def random_valid_actions(mask: np.ndarray) -> np.ndarray:
-    """One valid action, uniformly, for every row of the mask, from numpy's global generator.
+    """Draw one valid action, uniformly, for every row of the mask, from numpy's global generator.
 
     Stable-Baselines3 draws from that generator, too, and seeds it (`set_random_seed`).
 

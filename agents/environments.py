@@ -10,17 +10,18 @@ import gymnasium as gym
 from gymnasium.envs.registration import load_env_creator
 
 from ssdgym.agents.config import EnvironmentConfig
+from ssdgym.envs.options import OLD_ARGUMENTS, Options
 from ssdgym.envs.sb3 import SB3VecEnv
 from ssdgym.errors import SsdgymError
 
 
 def make_environment(config: EnvironmentConfig, n_envs: int, **overrides: Any) -> SB3VecEnv:
-    """The native vector environment, as Stable-Baselines3 wants it.
+    """Make a native vector environment with the interface of Stable-Baselines3.
 
     Args:
         config: id and keyword arguments.
         n_envs: number of environments.
-        overrides: keyword arguments that replace those of `config`.
+        **overrides: keyword arguments that replace those of `config`.
 
     Raises:
         SsdgymError: if the id is unknown, has no native vector environment, or does not take the arguments.
@@ -33,7 +34,11 @@ def make_environment(config: EnvironmentConfig, n_envs: int, **overrides: Any) -
 
 
 def check_arguments(env_id: str, kwargs: dict[str, Any]) -> None:
-    """Check that a registered environment takes these keyword arguments; their values are not looked at.
+    """Check that a registered environment takes keyword arguments; their values are not looked at.
+
+    Args:
+        env_id: of the environment.
+        kwargs: by name, those of earlier versions included.
 
     Raises:
         SsdgymError: if the id is unknown, has no native vector environment, or does not take the arguments.
@@ -42,11 +47,35 @@ def check_arguments(env_id: str, kwargs: dict[str, Any]) -> None:
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return
     for name in kwargs:
-        if name not in parameters:
+        if OLD_ARGUMENTS.get(name, name) not in parameters:
             raise SsdgymError(
                 f"environment.kwargs.{name}: {env_id} has no such argument; "
                 f"it has {', '.join(sorted(set(parameters) - {'num_envs', 'self'}))}."
             )
+
+
+def default_of(env_id: str, argument: str) -> Any:
+    """Return the default of an argument of a registered environment.
+
+    Args:
+        env_id: of an environment of ssdgym.
+        argument: name of the argument.
+
+    Raises:
+        SsdgymError: if the id is unknown, has no native vector environment, or does not take the argument.
+    """
+    check_arguments(env_id, {argument: None})
+    return inspect.signature(_entry_point(env_id)).parameters[argument].default
+
+
+def decision_arguments(env_id: str) -> tuple[str, ...]:
+    """Name the arguments that describe the decision of an environment; none if it is not one of ssdgym's.
+
+    Raises:
+        SsdgymError: if the id is unknown or has no native vector environment.
+    """
+    options: type[Options] | None = getattr(_entry_point(env_id), "options_type", None)
+    return () if options is None else options.decision_arguments()
 
 
 def _entry_point(env_id: str) -> Callable[..., Any]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import gymnasium as gym
+import numpy as np
 from gymnasium.vector import VectorEnv
 
-from ssdgym.envs.features import CANDIDATE_FEATURES, CONTEXT_FEATURES
 from ssdgym.errors import SsdgymError
+from ssdgym.types import Observation
 
 _KEYS = {"candidates", "context", "action_mask"}
 
@@ -21,51 +22,87 @@ class FeatureNames:
     context: tuple[str, ...]
 
     @classmethod
-    def installed(cls) -> FeatureNames:
-        """The features that the environments of this version of ssdgym observe."""
-        return cls(
-            tuple(feature.name for feature in CANDIDATE_FEATURES),
-            tuple(feature.name for feature in CONTEXT_FEATURES),
-        )
-
-    @classmethod
     def of(cls, env: gym.Env | VectorEnv) -> FeatureNames:
-        """The features that `env` observes.
+        """Return the features that an environment observes: `metadata["features"]`.
 
         Raises:
-            SsdgymError: if it does not observe candidates, or another number of features than this version of
-                ssdgym names.
+            SsdgymError: it does not observe candidates, or another number of features than it names.
         """
-        names = cls.installed()
         space = env.single_observation_space if isinstance(env, VectorEnv) else env.observation_space
         if not isinstance(space, gym.spaces.Dict) or not set(space) >= _KEYS:
             raise SsdgymError(f"{env}: its observations have no candidates; use an environment of ssdgym.")
+        named = env.metadata.get("features", {})
+        names = cls(tuple(named.get("candidates", ())), tuple(named.get("context", ())))
         columns, entries = _width(space["candidates"]), _width(space["context"])
         if (columns, entries) != (len(names.candidates), len(names.context)):
             raise SsdgymError(
-                f"{env}: observes {columns} candidate and {entries} context features, but ssdgym names "
-                f"{len(names.candidates)} and {len(names.context)}; use an environment of this version."
+                f"{env}: observes {columns} candidate and {entries} context features, but names "
+                f"{len(names.candidates)} and {len(names.context)}; name them in its metadata['features']."
             )
         return names
 
-    def require(self, wanted: FeatureNames, who: str) -> None:
-        """Check that these names are the wanted ones.
+    def locate(self, observed: FeatureNames, who: str) -> Columns:
+        """Find these features among those of an environment, by name.
 
         Args:
-            wanted: the names to compare with.
+            observed: the features of the environment; more of them, or in another order, do no harm.
             who: how the error names the owner of these names.
 
+        Returns:
+            Where each of these features is.
+
         Raises:
-            SsdgymError: naming the first feature that differs.
+            SsdgymError: the environment lacks one, which is named.
         """
         for kind in ("candidates", "context"):
-            ours, theirs = getattr(self, kind), getattr(wanted, kind)
-            if ours != theirs:
+            ours, theirs = getattr(self, kind), getattr(observed, kind)
+            if not set(ours) <= set(theirs):
                 raise SsdgymError(
                     f"{who}: its {kind} features differ from the environment's in "
                     f"{_difference(ours, theirs)}; train a new agent or install the version of ssdgym it was "
                     "trained with."
                 )
+        return Columns(
+            (len(observed.candidates), len(observed.context)),
+            tuple(observed.candidates.index(name) for name in self.candidates),
+            tuple(observed.context.index(name) for name in self.context),
+        )
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where an agent's features are in the observations of an environment.
+
+    Attributes:
+        widths: number of columns of `candidates` and of entries of `context` there.
+        candidates: place of each candidate feature of the agent.
+        context: place of each context feature of the agent.
+    """
+
+    widths: tuple[int, int]
+    candidates: tuple[int, ...]
+    context: tuple[int, ...]
+
+    def select(self, observation: Observation) -> list[np.ndarray]:
+        """Return the agent's candidates and context, in its order.
+
+        Args:
+            observation: of one environment or of a batch.
+
+        Raises:
+            SsdgymError: it has another number of features than expected.
+        """
+        arrays = [observation["candidates"], observation["context"]]
+        seen = tuple(array.shape[-1] for array in arrays)
+        if seen != self.widths:
+            raise SsdgymError(
+                f"observation: has {seen[0]} candidate and {seen[1]} context features, but the agent was "
+                f"trained on {self.widths[0]} and {self.widths[1]}; use the environment it was trained in."
+            )
+        return [
+            array if places == tuple(range(width)) else array[..., places]
+            for array, width, places in zip(arrays, seen, (self.candidates, self.context), strict=True)
+        ]
 
 
 def _width(space: gym.Space) -> int:
@@ -73,7 +110,8 @@ def _width(space: gym.Space) -> int:
 
 
 def _difference(ours: tuple[str, ...], theirs: tuple[str, ...]) -> str:
-    for i, (our, their) in enumerate(zip(ours, theirs, strict=False)):
-        if our != their:
-            return f"number {i} ({our!r}, not {their!r})"
+    """Say which is the first of our features that they lack, and what stands in its place."""
+    i = next(i for i, name in enumerate(ours) if name not in theirs)
+    if i < len(theirs):
+        return f"number {i} ({ours[i]!r}, not {theirs[i]!r})"
     return f"their number ({len(ours)}, not {len(theirs)})"

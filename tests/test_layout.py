@@ -21,6 +21,7 @@ LAYERS = (
         "ssdgym.files",
         "ssdgym.registration",
         "ssdgym.requests",
+        "ssdgym.types",
     ),
     ("ssdgym.config", "ssdgym.configs"),
     ("ssdgym.workloads",),

@@ -1,6 +1,18 @@
-"""Gymnasium environments; ``import ssdgym`` registers them."""
+"""Gymnasium environments; `import ssdgym` registers them."""
 
+from ssdgym.envs.decision_env import DecisionEnv, DecisionVectorEnv
+from ssdgym.envs.decisions import EraseDecision
 from ssdgym.envs.erase_victim import EraseVictimEnv, EraseVictimVectorEnv
+from ssdgym.envs.options import Options
 from ssdgym.envs.parallel_erase import ParallelEraseEnv, ParallelEraseVectorEnv
 
-__all__ = ["EraseVictimEnv", "EraseVictimVectorEnv", "ParallelEraseEnv", "ParallelEraseVectorEnv"]
+__all__ = [
+    "DecisionEnv",
+    "DecisionVectorEnv",
+    "EraseDecision",
+    "EraseVictimEnv",
+    "EraseVictimVectorEnv",
+    "Options",
+    "ParallelEraseEnv",
+    "ParallelEraseVectorEnv",
+]

@@ -12,18 +12,11 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED
-from ssdgym.engine.decisions import ERASE, Input, Question, View, no_rules
-from ssdgym.engine.entries import (
-    first_invalid_action,
-    loop_addresses,
-    observe_batch,
-    step_batch,
-)
-from ssdgym.engine.erase.features import CANDIDATE_COLUMNS, CONTEXT_COLUMNS
+from ssdgym.engine.decisions import Input
+from ssdgym.engine.entries import first_invalid_action, loop_addresses, observe_batch, step_batch
+from ssdgym.envs.decisions import Decision
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import Policy, new_choice
 from ssdgym.requests import REQUEST
 from ssdgym.simulator import Recording
 from ssdgym.simulator.build import make_state
@@ -37,14 +30,12 @@ CHUNK = 2048
 
 
 class Batch:
-    """Devices whose ERASE decisions are taken outside; those of one family share a state.
+    """Devices whose decisions of a kind are taken outside; those of one family share a state.
 
     Args:
         devices: their configurations.
-        proposers: policies whose picks are always among the candidates.
-        candidates: how many a decision has at most.
-        list_all: list all erase sets of a plane at fixed places, in place of a selection.
-        most_blocks: most blocks of a candidate that no proposer picked.
+        decision: the one that is taken outside.
+        candidates: how many it has at most.
         recording: how many latencies each device keeps.
 
     Attributes:
@@ -54,22 +45,14 @@ class Batch:
     """
 
     def __init__(
-        self,
-        devices: Sequence[DeviceConfig],
-        proposers: Sequence[Policy],
-        candidates: int,
-        list_all: bool,
-        most_blocks: int,
-        recording: Recording,
+        self, devices: Sequence[DeviceConfig], decision: Decision, candidates: int, recording: Recording
     ) -> None:
         count = len(devices)
         self.devices = devices
+        self.decision = decision
         self.state: State = make_state(devices, [0] * count, recording)
-        self.view = _buffers(count, candidates, len(proposers))
+        self.view = decision.buffers(count, candidates)
         self.status = np.zeros(count, np.int64)
-        self._proposers = proposers
-        self._list_all = list_all
-        self._most_blocks = most_blocks
         self._requests = np.zeros((count, CHUNK), REQUEST)
         self._counts = np.zeros(count, np.int64)
         self._all = np.arange(count)
@@ -77,14 +60,7 @@ class Batch:
 
     def _locate(self) -> None:
         """Look up the machine code, which is elsewhere in every process."""
-        self._question = Question(
-            rules=no_rules(),
-            external=1 << ERASE,
-            proposers=np.stack([policy.victim.record for policy in self._proposers]),
-            every=self._list_all,
-            most_blocks=self._most_blocks,
-            pairs=new_choice(),
-        )
+        self._question = self.decision.question()
         self._input = Input(self._requests, self._counts, loop_addresses(self.state))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -133,6 +109,10 @@ class Batch:
     def _failure(self, i: int) -> SsdgymError:
         return failure(int(self.status[i]), self.devices[i], "the agent's")
 
+    def counter(self, name: str) -> np.ndarray:
+        """Return a counter of every device, int64 (n,); it changes with the devices."""
+        return self.state.counters[name][:, 0]
+
     # -- one device
 
     def place(self, i: int, saved: State, seed: int) -> None:
@@ -160,13 +140,3 @@ class Batch:
     def metrics(self, i: int) -> dict[str, Any]:
         """Return the metrics of device `i` since they were reset."""
         return metrics_of(self.state, i, self.devices[i])
-
-
-def _buffers(count: int, candidates: int, proposers: int) -> View:
-    return View(
-        sets=np.zeros((count, candidates, MAX_PAIRS), ERASE_PAIR),
-        features=np.zeros((count, candidates, CANDIDATE_COLUMNS), np.float32),
-        mask=np.zeros((count, candidates), np.int8),
-        context=np.zeros((count, CONTEXT_COLUMNS), np.float32),
-        proposed=np.full((count, proposers), -1, np.int32),
-    )

@@ -1,4 +1,4 @@
-"""Reward: named terms, weighted by the objective; each is minus what a counter rose by, in a stated unit.
+"""Reward: registered terms, weighted by the objective; each is minus what counters rose by, in a stated unit.
 
 Every term is additive, so the undiscounted return of an episode is exactly minus the episode's total in that
 unit.
@@ -6,62 +6,138 @@ unit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.core.family import State
+from ssdgym.engine.core.records import COUNTERS
 from ssdgym.errors import SsdgymError
 
-#: Term -> what it counts and the unit of it.
-TERMS = {
-    "relocations": "pages relocated, in blocks",
-    "latency": "summed latency of finished reads and writes, in page programs",
-    "tail": "finished requests slower than a program and an erase",
-    "wear": "blocks erased",
-    "energy": "energy of relocations and erases, in relocations of a block",
-}
+#: What one count of each counter costs on a device.
+Costs = Callable[[DeviceConfig], Mapping[str, float]]
 
-DEFAULT_OBJECTIVE = {"relocations": 1.0}
+
+@dataclass(frozen=True)
+class Term:
+    """A term that an objective may weigh.
+
+    Attributes:
+        name: by which objectives have it.
+        meaning: what it counts and the unit of it.
+        costs: function of a device; returns what one count of each counter costs there.
+        needs_time: whether it is always 0 on devices without time.
+    """
+
+    name: str
+    meaning: str
+    costs: Costs
+    needs_time: bool = False
+
+    def costs_on(self, devices: Sequence[DeviceConfig]) -> dict[str, np.ndarray]:
+        """Return what one count of each counter costs on every device, float64 (n,) by counter.
+
+        Raises:
+            SsdgymError: the term counts what the engine does not.
+        """
+        costs = [self.costs(device) for device in devices]
+        for counter in costs[0]:
+            if counter not in (COUNTERS.names or ()):
+                raise SsdgymError(
+                    f"the reward term {self.name} counts {counter!r}; "
+                    f"the engine counts {', '.join(COUNTERS.names or ())}."
+                )
+        return {counter: np.array([cost[counter] for cost in costs], np.float64) for counter in costs[0]}
+
+
+#: The registered terms by name.
+TERMS: dict[str, Term] = {}
+
+
+def reward_term(name: str, meaning: str, *, needs_time: bool = False) -> Callable[[Costs], Costs]:
+    """Register the decorated function as a term.
+
+    The function takes a device and returns what one count of each counter
+    (`ssdgym.engine.core.records.COUNTERS`) costs there, the same counters on every device; the term is minus
+    the sum.
+
+    Args:
+        name: by which objectives have it.
+        meaning: what it counts and the unit of it.
+        needs_time: whether it is always 0 on devices without time, whose environments then refuse it.
+
+    Returns:
+        The decorator; the function stays as it is.
+
+    Raises:
+        SsdgymError: another module has registered a term of this name.
+    """
+
+    def register(costs: Costs) -> Costs:
+        known = TERMS.get(name)
+        if known is not None and known.costs.__module__ != costs.__module__:
+            raise SsdgymError(
+                f"the reward term {name} is registered already by {known.costs.__module__}; "
+                "choose another name."
+            )
+        TERMS[name] = Term(name, meaning, costs, needs_time)
+        return costs
+
+    return register
+
+
+@reward_term("relocations", "pages relocated, in blocks")
+def _relocations(device: DeviceConfig) -> dict[str, float]:
+    return {"relocated_pages": 1 / device.geometry.pages_per_block}
+
+
+@reward_term("latency", "summed latency of finished reads and writes, in page programs", needs_time=True)
+def _latency(device: DeviceConfig) -> dict[str, float]:
+    program = 1 / max(device.timing.program_ns, 1)
+    return {"read_latency_sum_ns": program, "write_latency_sum_ns": program}
+
+
+@reward_term("tail", "finished requests slower than a program and an erase", needs_time=True)
+def _tail(device: DeviceConfig) -> dict[str, float]:
+    return {"slow_requests": 1.0}
+
+
+@reward_term("wear", "blocks erased")
+def _wear(device: DeviceConfig) -> dict[str, float]:
+    return {"erased_sub_blocks": 1 / device.geometry.sub_blocks_per_block}
+
+
+@reward_term("energy", "energy of relocations and erases, in relocations of a block")
+def _energy(device: DeviceConfig) -> dict[str, float]:
+    move_uj = device.energy.read_uj + device.energy.program_uj
+    block_uj = (move_uj if move_uj > 0 else 1.0) * device.geometry.pages_per_block
+    return {
+        "relocated_pages": move_uj / block_uj,
+        "erased_sub_blocks": device.energy.erase_uj / device.geometry.sub_blocks_per_block / block_uj,
+    }
 
 
 class Reward:
-    """Turns the counters of a batch into rewards.
+    """Turns the counters of devices into rewards.
 
     Args:
-        devices: of the batch.
+        devices: their configurations.
         objective: weight of each term; terms left out weigh nothing.
 
     Raises:
         SsdgymError: an unknown term, a weight that is not a finite number, or a term the devices cannot tell.
     """
 
-    def __init__(self, devices: list[DeviceConfig], objective: Mapping[str, float] | None) -> None:
-        if objective is not None and not isinstance(objective, Mapping):
+    def __init__(self, devices: Sequence[DeviceConfig], objective: Mapping[str, float]) -> None:
+        if not isinstance(objective, Mapping):
             raise SsdgymError(f"objective must be a mapping of terms to weights, not {objective!r}.")
-        self.objective = dict(DEFAULT_OBJECTIVE if objective is None else objective)
+        self.objective = dict(objective)
         self._check(devices)
-        pages = np.array([d.geometry.pages_per_block for d in devices], np.float64)
-        sub_blocks = np.array([d.geometry.sub_blocks_per_block for d in devices], np.float64)
-        move_uj = np.array([d.energy.read_uj + d.energy.program_uj for d in devices])
-        block_uj = np.where(move_uj > 0, move_uj, 1.0) * pages
-        erase_uj = np.array([d.energy.erase_uj for d in devices])
-        program_ns = np.array([max(d.timing.program_ns, 1) for d in devices], np.float64)
-        # term -> counter -> what one count of it costs, shape (n,)
-        self._costs: dict[str, dict[str, np.ndarray]] = {
-            "relocations": {"relocated_pages": 1 / pages},
-            "latency": {"read_latency_sum_ns": 1 / program_ns, "write_latency_sum_ns": 1 / program_ns},
-            "tail": {"slow_requests": np.ones(len(devices))},
-            "wear": {"erased_sub_blocks": 1 / sub_blocks},
-            "energy": {
-                "relocated_pages": move_uj / block_uj,
-                "erased_sub_blocks": erase_uj / sub_blocks / block_uj,
-            },
-        }
+        self._costs = {name: TERMS[name].costs_on(devices) for name in self.objective}
         self._totals = {name: np.zeros(len(devices)) for name in self.objective}
 
-    def _check(self, devices: list[DeviceConfig]) -> None:
+    def _check(self, devices: Sequence[DeviceConfig]) -> None:
         if not self.objective:
             raise SsdgymError(f"objective names no term; choose among {', '.join(TERMS)}.")
         for name, weight in self.objective.items():
@@ -69,27 +145,44 @@ class Reward:
                 raise SsdgymError(f"objective has the unknown term {name!r}; it may have {', '.join(TERMS)}.")
             if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not np.isfinite(weight):
                 raise SsdgymError(f"objective.{name} must be a number, not {weight!r}.")
-            if name in ("latency", "tail") and any(d.ftl.timing == "none" for d in devices):
+            if TERMS[name].needs_time and any(d.ftl.timing == "none" for d in devices):
                 raise SsdgymError(f"objective.{name} needs time, but ftl.timing is none; set it to event.")
 
-    def _total(self, state: State, term: str) -> np.ndarray:
-        """What a term has cost since the metrics were reset, shape (n,)."""
-        total = np.zeros(len(state.counters))
+    @property
+    def timed_terms(self) -> list[str]:
+        """The terms of the objective that need time, by name."""
+        return sorted(name for name in self.objective if TERMS[name].needs_time)
+
+    def _total(self, term: str, counter: Callable[[str], np.ndarray]) -> np.ndarray:
+        """Return what a term has cost since the metrics were reset, float64 (n,)."""
+        total = np.zeros(len(self._totals[term]))
         for name, cost in self._costs[term].items():
-            total += state.counters[name][:, 0] * cost
+            total += counter(name) * cost
         return total
 
-    def start(self, state: State, i: int) -> None:
-        """Count from where device ``i`` stands now."""
-        for name, total in self._totals.items():
-            total[i] = self._total(state, name)[i]
+    def start(self, counter: Callable[[str], np.ndarray], i: int) -> None:
+        """Count from where device `i` stands now.
 
-    def take(self, state: State) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Rewards since the last call, shape (n,) float64, and the unweighted terms that make them up."""
-        reward = np.zeros(len(state.counters))
+        Args:
+            counter: returns a counter of every device, int64 (n,).
+            i: number of the device.
+        """
+        for name, total in self._totals.items():
+            total[i] = self._total(name, counter)[i]
+
+    def take(self, counter: Callable[[str], np.ndarray]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Return the rewards since the last call, and the unweighted terms that make them up.
+
+        Args:
+            counter: returns a counter of every device, int64 (n,).
+
+        Returns:
+            float64 (n,), and the same for each term.
+        """
+        reward = np.zeros(len(next(iter(self._totals.values()))))
         terms = {}
         for name, weight in self.objective.items():
-            total = self._total(state, name)
+            total = self._total(name, counter)
             terms[name] = self._totals[name] - total
             self._totals[name] = total
             reward += weight * terms[name]

@@ -13,9 +13,11 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
 from ssdgym.errors import SsdgymError
+from ssdgym.types import Observation
 
 Indices = int | Iterable[int] | None
-Observation = np.ndarray | dict[str, np.ndarray]
+#: Observations of any environment: of ssdgym's, dictionaries of arrays.
+AnyObservation = np.ndarray | Observation
 
 
 class SB3VecEnv(VecEnv):
@@ -60,7 +62,7 @@ class SB3VecEnv(VecEnv):
         self._lengths = np.zeros(self.num_envs, dtype=np.int64)
         self._actions: np.ndarray | None = None
 
-    def reset(self) -> Observation:
+    def reset(self) -> AnyObservation:
         """Reset every environment; seeds (`seed`) and options (`set_options`) are used once."""
         options = self._common_options()
         # seed() numbers the environments upwards from the first one, and so does Gymnasium
@@ -72,8 +74,10 @@ class SB3VecEnv(VecEnv):
         self._lengths[:] = 0
         return _copy(observation)
 
-    def step(self, actions: np.ndarray) -> tuple[Observation, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """`step_async`, then `step_wait`."""
+    def step(
+        self, actions: np.ndarray
+    ) -> tuple[AnyObservation, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Call `step_async`, then `step_wait`."""
         self.step_async(actions)
         return self.step_wait()
 
@@ -81,8 +85,8 @@ class SB3VecEnv(VecEnv):
         """Keep the actions, shape (n,), for `step_wait`."""
         self._actions = actions
 
-    def step_wait(self) -> tuple[Observation, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Take the step: observation, rewards float32 (n,), dones bool (n,), one info per environment."""
+    def step_wait(self) -> tuple[AnyObservation, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Take the step; return observation, rewards float32 (n,), dones bool (n,) and the infos."""
         observation, rewards, terminated, truncated, infos = self.vector_env.step(self._actions)
         self.last_infos = infos
         self._returns += rewards
@@ -98,16 +102,26 @@ class SB3VecEnv(VecEnv):
         self.vector_env.close()
 
     def has_attr(self, attr_name: str) -> bool:
-        """Whether the vector environment has the attribute or method."""
+        """Return whether the vector environment has the attribute or method."""
         return hasattr(self.vector_env, attr_name) or hasattr(self.vector_env.unwrapped, attr_name)
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """The attribute of the vector environment, which its environments share, once per index."""
+        """Return the attribute of the vector environment, which its environments share, once per index.
+
+        Args:
+            attr_name: name of the attribute.
+            indices: of the environments; all if None.
+        """
         value = self._lookup(attr_name)
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
         """Set the attribute of the vector environment.
+
+        Args:
+            attr_name: name of the attribute.
+            value: the new value.
+            indices: all environments, or None.
 
         Raises:
             SsdgymError: if `indices` names only some of the environments, since they share their attributes.
@@ -121,6 +135,12 @@ class SB3VecEnv(VecEnv):
     ) -> list[Any]:
         """Call a batched method of the vector environment once; row i of its result belongs to environment i.
 
+        Args:
+            method_name: name of the method.
+            *method_args: its arguments.
+            indices: of the environments whose rows are returned; all if None.
+            **method_kwargs: its keyword arguments.
+
         Raises:
             SsdgymError: if the method does not return one value per environment.
         """
@@ -133,12 +153,17 @@ class SB3VecEnv(VecEnv):
         return [batch[i] for i in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: type[gym.Wrapper], indices: Indices = None) -> list[bool]:
-        """True for `Monitor`, whose episode statistics this adapter writes itself; false for all others."""
+        """Return true for `Monitor`, whose episode statistics this adapter writes itself, else false.
+
+        Args:
+            wrapper_class: class of the wrapper.
+            indices: of the environments; all if None.
+        """
         wrapped = issubclass(wrapper_class, Monitor)
         return [wrapped for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[Any]:
-        """One RGB image per environment, as the vector environment renders them."""
+        """Return one RGB image per environment, as the vector environment renders them."""
         return self.vector_env.render() or [None] * self.num_envs
 
     def _lookup(self, name: str) -> Any:
@@ -166,20 +191,20 @@ class SB3VecEnv(VecEnv):
         return info
 
 
-def _copy(observation: Observation) -> Observation:
+def _copy(observation: AnyObservation) -> AnyObservation:
     if isinstance(observation, dict):
         return {key: value.copy() for key, value in observation.items()}
     return observation.copy()
 
 
-def _row_of_observation(final: Any, i: int) -> Observation:
-    """Final observation of environment i, from a dictionary of arrays or from an array of objects."""
+def _row_of_observation(final: Any, i: int) -> AnyObservation:
+    """Return the final observation of environment i, from a dictionary of arrays or an array of objects."""
     row = {key: value[i] for key, value in final.items()} if isinstance(final, dict) else final[i]
     return _copy(row)
 
 
 def _row_of_info(infos: dict[str, Any], i: int) -> dict[str, Any]:
-    """The entries of Gymnasium's batched info that environment i has (`_key` is the mask of `key`)."""
+    """Return the entries of Gymnasium's batched info that environment i has (`_key` is the mask of `key`)."""
     row: dict[str, Any] = {}
     for key, value in infos.items():
         if key.startswith("_") and key[1:] in infos:

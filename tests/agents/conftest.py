@@ -9,7 +9,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from ssdgym.agents.config import TrainConfig
-from ssdgym.agents.features import FeatureNames
+from ssdgym.envs.features import ERASE_FEATURES
 
 TOY_ID = "ssdgym-test/Toy-v0"
 CANDIDATES = 5
@@ -19,17 +19,17 @@ class ToyVectorEnv(VectorEnv):
     """The reward is one feature, `payoff`, of the chosen candidate. Invalid choices raise."""
 
     def __init__(self, num_envs: int, max_episode_steps: int | None = None, horizon: int = 16) -> None:
-        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
+        names = ERASE_FEATURES.names()
+        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "features": names}
         self.num_envs = num_envs
         self.horizon = horizon
-        names = FeatureNames.installed()
         # one that no heuristic looks at
         self.payoff = next(
-            i for i, name in enumerate(names.candidates) if name not in ("log_benefit", "log_age")
+            i for i, name in enumerate(names["candidates"]) if name not in ("log_benefit", "log_age")
         )
         self.single_observation_space = gym.spaces.Dict(
-            candidates=gym.spaces.Box(-1, 1, (CANDIDATES, len(names.candidates)), np.float32),
-            context=gym.spaces.Box(-1, 1, (len(names.context),), np.float32),
+            candidates=gym.spaces.Box(-1, 1, (CANDIDATES, len(names["candidates"])), np.float32),
+            context=gym.spaces.Box(-1, 1, (len(names["context"]),), np.float32),
             action_mask=gym.spaces.Box(0, 1, (CANDIDATES,), np.int8),
         )
         self.single_action_space = gym.spaces.Discrete(CANDIDATES)

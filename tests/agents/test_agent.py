@@ -9,11 +9,14 @@ import torch
 from ssdgym.agents.agent import Agent, AgentCard
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.scorer import CandidateScorer, ScorerConfig
+from ssdgym.envs.features import ERASE_FEATURES
 from ssdgym.errors import SsdgymError
+
+INSTALLED = FeatureNames(**ERASE_FEATURES.names())
 
 
 def make_agent(algorithm: str = "ppo", features: FeatureNames | None = None) -> Agent:
-    features = features or FeatureNames.installed()
+    features = features or INSTALLED
     torch.manual_seed(0)
     config = ScorerConfig(start="none", hidden=(8,))
     scorer = CandidateScorer(features.candidates, features.context, config)
@@ -143,14 +146,30 @@ def test_load__pickled_code_as_weights__not_executed(tmp_path) -> None:
         Agent.load(path)
 
 
-def test_load__trained_on_other_features__names_the_first(tmp_path) -> None:
-    names = FeatureNames.installed()
-    other = FeatureNames(("mystery", *names.candidates[1:]), names.context)
+def test_load__trained_on_other_features__names_the_first(toy, tmp_path) -> None:
+    other = FeatureNames(("mystery", *INSTALLED.candidates[1:]), INSTALLED.context)
     path = make_agent(features=other).save(tmp_path / "agent.zip")
     with pytest.raises(
-        SsdgymError, match=rf"candidates features .*number 0 \('mystery', not '{names.candidates[0]}'\)"
+        SsdgymError, match=rf"candidates features .*number 0 \('mystery', not '{INSTALLED.candidates[0]}'\)"
     ):
-        Agent.load(path)
+        Agent.load(path, env=toy)
+
+
+def test_load__features_in_another_order_or_fewer__matched_by_name(toy, tmp_path) -> None:
+    """The agent sees the columns it was trained on, wherever the environment has them."""
+    few = FeatureNames(("log_age", "moves", "log_benefit"), ("free",))
+    agent = make_agent(features=few)
+    observation, _ = toy.reset(seed=1)
+    candidates, context = INSTALLED.candidates, INSTALLED.context
+    selected = {
+        "candidates": observation["candidates"][..., [candidates.index(name) for name in few.candidates]],
+        "context": observation["context"][..., [context.index("free")]],
+        "action_mask": observation["action_mask"],
+    }
+    loaded = Agent.load(agent.save(tmp_path / "agent.zip"), env=toy)
+    np.testing.assert_array_equal(loaded.scores(observation), agent.scores(selected))
+    with pytest.raises(SsdgymError, match="has 12 candidate and 9 context features, but the agent was"):
+        agent.scores(observation)
 
 
 def test_save__unwritable__says_so_and_leaves_nothing(tmp_path) -> None:

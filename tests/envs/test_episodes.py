@@ -10,7 +10,8 @@ import pytest
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.status import ERASE_DECISION, HORIZON
-from ssdgym.envs.episodes import DEFAULT_PROPOSERS, Episodes, Options
+from ssdgym.envs.episodes import Episodes
+from ssdgym.envs.erase_victim import DEFAULT_PROPOSERS, EraseVictimOptions
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import available_policies
 from tests.engine.devices import device, differences, full_device
@@ -20,7 +21,10 @@ SMALL = full_device()
 
 def episodes(count: int = 1, **changes: Any) -> Episodes:
     return Episodes(
-        Options(**{"device": SMALL, "workload": "zipf80", "horizon": 300, "candidates": 6, **changes}), count
+        EraseVictimOptions(
+            **{"device": SMALL, "workload": "zipf80", "horizon": 300, "candidates": 6, **changes}
+        ),
+        count,
     )
 
 
@@ -34,7 +38,7 @@ def greedy_actions(batch: Episodes) -> np.ndarray:
         ({"horizon": 0}, "horizon must be a whole number of host pages from 1 up, not 0."),
         ({"horizon": 1.5}, "horizon must be a whole number of host pages from 1 up, not 1.5."),
         ({"horizon": True}, "horizon must be a whole number of host pages from 1 up, not True."),
-        ({"settling": -1}, "settling must be a whole number of host pages from 0 up, not -1."),
+        ({"warmup": -1}, "warmup must be a whole number of host pages from 0 up, not -1."),
         ({"candidates": 5}, "candidates must be from 6 (one for each proposer) to 4096, not 5."),
         ({"candidates": 5000}, "candidates must be from 6 (one for each proposer) to 4096, not 5000."),
         ({"candidates": "many"}, "candidates must be a number or 'all', not 'many'."),
@@ -167,6 +171,38 @@ def test_workloads__several__each_episode_draws_one_and_is_aged_by_it() -> None:
     drawn = [reads(seed) for seed in range(12)]
     assert set(drawn) == {False, True}
     assert [reads(seed) for seed in range(12)] == drawn
+
+
+def test_devices_of_two_families__a_batch_each__as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Environments keep their order, whichever batch their device lies in."""
+    devices = [SMALL, full_device({"blocks_per_plane": 24, "channels": 1}), SMALL]
+    arguments: dict[str, Any] = {
+        "device": devices,
+        "objective": {"relocations": 1.0, "wear": 0.3},
+        "warmup": 40,
+    }
+    one = episodes(4, **arguments)
+    # There is one family yet; here the number of blocks tells two apart.
+    monkeypatch.setattr("ssdgym.envs.batches._family_of", lambda d: str(d.geometry.blocks_per_plane))
+    two = episodes(4, **arguments)
+    assert [len(batch.devices) for batch in two._batches.batches] == [3, 1]
+    for both in (one, two):
+        both.start(range(4), [5, 6, 7, 8])
+    while not one.over.all():
+        for seen, expected in zip(two.view, one.view, strict=True):
+            np.testing.assert_array_equal(seen, expected)
+        actions = np.where(one.over, np.argmax(one.view.mask, axis=1), greedy_actions(one))
+        reward, terms = one.step(actions)
+        same_reward, same_terms = two.step(actions)
+        np.testing.assert_array_equal(same_reward, reward)
+        for name, term in terms.items():
+            np.testing.assert_array_equal(same_terms[name], term)
+        np.testing.assert_array_equal(two.over, one.over)
+        np.testing.assert_array_equal(two.status, one.status)
+    assert [two.metrics(i) for i in range(4)] == [one.metrics(i) for i in range(4)]
+    two.start([1], [9])
+    with pytest.raises(SsdgymError, match="action 99 of environment 1 is outside"):
+        two.step(np.array([0, 99, 99, 0]))
 
 
 def test_workload__ends_too_early__says_so() -> None:

@@ -1,4 +1,4 @@
-"""``ssdgym/EraseVictim-v0``: what Gymnasium and Stable-Baselines3 expect, and what its docs promise."""
+"""`ssdgym/EraseVictim-v0`: what Gymnasium and Stable-Baselines3 expect, and what its docs promise."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KINDS = {
     "runs of sub-blocks": {"device": full_device(**RUNS)},
     "every erase set": {"device": full_device(**RUNS), "candidates": "all"},
     "every block": {"device": full_device(), "candidates": "all"},
-    "settling": {"device": full_device(), "settling": 100},
+    "warmup": {"device": full_device(), "warmup": 100},
 }
 each_kind = pytest.mark.parametrize("kind", KINDS)
 

@@ -19,7 +19,8 @@ import pytest
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
 from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv
-from ssdgym.envs.episodes import Episodes, Options
+from ssdgym.envs.episodes import Episodes
+from ssdgym.envs.erase_victim import EraseVictimOptions
 from ssdgym.policy import available_policies, get_policy
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.snapshot import content, copy_device
@@ -32,7 +33,7 @@ WORKLOAD = {
     "trim_fraction": 0.02,
     "interarrival_ns": 900.0,
 }
-HORIZON, SETTLING, SEED = 1500, 300, 11
+HORIZON, WARMUP, SEED = 1500, 300, 11
 GEOMETRY = {"planes_per_die": 2, "sub_blocks_per_block": 2}
 FTLS = {
     "none": {"timing": "none"},
@@ -49,7 +50,7 @@ FTLS = {
         },
     },
 }
-#: Those that ask nothing of the device; ``test_parallel_identity`` has the others.
+#: Those that ask nothing of the device; `test_parallel_identity` has the others.
 ANYWHERE = [policy for policy in POLICIES if get_policy(policy).multi_plane is None]
 CASES = [(policy, ftl) for policy in ANYWHERE for ftl in ("none", "event")]
 CASES += [
@@ -67,7 +68,7 @@ def arguments(ftl: str, policy: str, **changes: Any) -> dict[str, Any]:
         "device": config(ftl),
         "workload": WORKLOAD,
         "horizon": HORIZON,
-        "settling": SETTLING,
+        "warmup": WARMUP,
         "candidates": 5,
         "proposers": ("fifo" if policy != "fifo" else "greedy", policy),
         **changes,
@@ -77,7 +78,7 @@ def arguments(ftl: str, policy: str, **changes: Any) -> dict[str, Any]:
 def compiled_run(ftl: str, policy: str, seed: int = SEED) -> Simulator:
     sim = Simulator(config(ftl), policy=policy, seed=seed)
     sim.precondition(WORKLOAD)
-    sim.run(WORKLOAD, host_pages=HORIZON, warmup=SETTLING, seed=seed)
+    sim.run(WORKLOAD, host_pages=HORIZON, warmup=WARMUP, seed=seed)
     assert sim.metrics()["gc_invocations"] > 50
     return sim
 
@@ -147,7 +148,7 @@ def test_vector__devices_of_different_geometry__each_as_alone(ftl: str) -> None:
     for i, alone in ((0, others[0]), (2, others[1])):
         sim = Simulator(alone, policy="greedy", seed=SEED + (5, 0, 9)[i])
         sim.precondition(WORKLOAD)
-        sim.run(WORKLOAD, host_pages=HORIZON, warmup=SETTLING, seed=SEED + (5, 0, 9)[i])
+        sim.run(WORKLOAD, host_pages=HORIZON, warmup=WARMUP, seed=SEED + (5, 0, 9)[i])
         assert differences(mixed[i], 0, sim.state, 0) == []
 
 
@@ -155,7 +156,7 @@ def test_vector__devices_of_different_geometry__each_as_alone(ftl: str) -> None:
 @pytest.mark.parametrize("candidates", [5, "all"])
 @pytest.mark.parametrize("ftl", ["none", "event"])
 def test_observe__never_once_or_ten_times__changes_nothing(ftl: str, candidates: Any, times: int) -> None:
-    episodes = Episodes(Options(**arguments(ftl, "random", candidates=candidates)), 2)
+    episodes = Episodes(EraseVictimOptions(**arguments(ftl, "random", candidates=candidates)), 2)
     episodes.start([0, 1], [SEED, SEED + 1])
     for _ in range(30):
         device_before = copy_device(episodes.state, 1)
@@ -170,7 +171,7 @@ def test_observe__never_once_or_ten_times__changes_nothing(ftl: str, candidates:
 
 
 def _thirty_steps(ftl: str, candidates: Any) -> State:
-    episodes = Episodes(Options(**arguments(ftl, "random", candidates=candidates)), 2)
+    episodes = Episodes(EraseVictimOptions(**arguments(ftl, "random", candidates=candidates)), 2)
     episodes.start([0, 1], [SEED, SEED + 1])
     for _ in range(30):
         episodes.step(episodes.view.proposed[:, 1].astype(np.int64))

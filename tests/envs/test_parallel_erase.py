@@ -1,4 +1,4 @@
-"""``ssdgym/ParallelErase-v0``: what its docs promise of erase sets of several blocks."""
+"""`ssdgym/ParallelErase-v0`: what its docs promise of erase sets of several blocks."""
 
 from __future__ import annotations
 
@@ -330,7 +330,7 @@ def test_return__of_one_term__is_exactly_what_the_metrics_say(term: str, unit: s
     gc = {"free_blocks": 5, "copyback": copyback}
     config = device(SHAPE, {"timing": "event", "gc": gc}, erase_unit=unit, multi_plane="relaxed")
     proposers = ("greedy", "ippbe(limit=3, tau=2)")
-    arguments = options(device=config, objective={term: 2.0}, proposers=proposers, settling=100)
+    arguments = options(device=config, objective={term: 2.0}, proposers=proposers, warmup=100)
     env = ParallelEraseEnv(**{**arguments, "workload": {"kind": "uniform", "interarrival_ns": 700.0}})
     rng = np.random.default_rng(0)
     env.reset(seed=4)

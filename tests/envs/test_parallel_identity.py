@@ -1,4 +1,4 @@
-"""``ippbe`` compiled and through ``ParallelErase-v0``, single and vector: the same device bit for bit."""
+"""`ippbe` compiled and through `ParallelErase-v0`, single and vector: the same device bit for bit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ssdgym.simulator.snapshot import copy_device
 from tests.engine.devices import device, differences
 
 WORKLOAD = {"kind": "zipf", "theta": 0.9, "read_fraction": 0.3, "interarrival_ns": 900.0}
-HORIZON, SETTLING, SEED = 900, 200, 11
+HORIZON, WARMUP, SEED = 900, 200, 11
 SHAPE = {"blocks_per_plane": 32, "sub_blocks_per_block": 4, "planes_per_die": 2}
 #: Policy -> what it needs of the device.
 NEEDS: dict[str, dict[str, Any]] = {
@@ -42,7 +42,7 @@ def arguments(policy: str, devices: DeviceConfig | list[DeviceConfig]) -> dict[s
         "workload": WORKLOAD,
         "objective": {"relocations": 1.0},
         "horizon": HORIZON,
-        "settling": SETTLING,
+        "warmup": WARMUP,
         "candidates": 6,
         "proposers": ("fifo", policy),
     }
@@ -52,7 +52,7 @@ def compiled_run(policy: str, on: DeviceConfig, seed: int = SEED) -> Simulator:
     sim = Simulator(on, policy=policy, seed=seed)
     assert sim.device == on
     sim.precondition(WORKLOAD)
-    sim.run(WORKLOAD, host_pages=HORIZON, warmup=SETTLING, seed=seed)
+    sim.run(WORKLOAD, host_pages=HORIZON, warmup=WARMUP, seed=seed)
     return sim
 
 
@@ -111,7 +111,7 @@ def test_vector__devices_of_different_geometry__each_as_alone(policy: str, timin
 
 
 def test_vector__devices_of_all_kinds__each_as_alone() -> None:
-    """Planes that erase together beside ones that do not, and sub-blocks beside blocks; ``ippbe`` on each."""
+    """Planes that erase together beside ones that do not, and sub-blocks beside blocks; `ippbe` on each."""
     policy = "ippbe(limit=3, tau=0.9)"
     base = config(policy, "event").model_dump()
     kinds = [

@@ -50,7 +50,7 @@ def test_trace__for_ever_without_a_write__refused_and_no_hang(tmp_path: Path) ->
         ({"proposers": "greedy"}, "proposers must be a list"),
         ({"proposers": 5}, "proposers must be a list"),
         ({"horizon": 2**63}, "horizon must be a whole number"),
-        ({"ageing_seed": -1}, "ageing_seed must be"),
+        ({"preconditioning_seed": -1}, "preconditioning_seed must be"),
         ({"ftl": "none"}, "ftl must be a mapping"),
         ({"num_envs": 0}, "num_envs must be"),
         ({"num_envs": 1.5}, "num_envs must be"),

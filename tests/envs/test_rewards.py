@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv
-from ssdgym.envs.rewards import TERMS
+from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv, rewards
+from ssdgym.envs.rewards import TERMS, reward_term
 from ssdgym.errors import SsdgymError
 from tests.engine.devices import device, full_device
 
@@ -47,11 +47,11 @@ def terms_of(ftl: str) -> list[str]:
     return [term for term in TERMS if ftl != "none" or term not in ("latency", "tail")]
 
 
-@pytest.mark.parametrize("settling", [0, 333])
+@pytest.mark.parametrize("warmup", [0, 333])
 @pytest.mark.parametrize(("ftl", "term"), [(ftl, term) for ftl in FTLS for term in terms_of(ftl)])
-def test_return__of_one_term__is_exactly_what_the_metrics_say(ftl: str, term: str, settling: int) -> None:
-    """The part before the first decision and the one in which settling ends included."""
-    env = EraseVictimEnv(**options(ftl, objective={term: 2.0}, settling=settling))
+def test_return__of_one_term__is_exactly_what_the_metrics_say(ftl: str, term: str, warmup: int) -> None:
+    """The part before the first decision and the one in which warmup ends included."""
+    env = EraseVictimEnv(**options(ftl, objective={term: 2.0}, warmup=warmup))
     rng = np.random.default_rng(0)
     for seed in range(3):
         env.reset(seed=seed)
@@ -83,9 +83,9 @@ def test_reward__is_the_weighted_sum_of_the_terms() -> None:
 
 
 @pytest.mark.parametrize("ftl", ["none", "event"])
-def test_settling__is_not_rewarded(ftl: str) -> None:
+def test_warmup__is_not_rewarded(ftl: str) -> None:
     """As long as no page counts as written in the measured part, nothing is rewarded."""
-    env = EraseVictimEnv(**options(ftl, settling=500))
+    env = EraseVictimEnv(**options(ftl, warmup=500))
     _, info = env.reset(seed=0)
     rewards = []
     for _ in range(1000):
@@ -93,8 +93,8 @@ def test_settling__is_not_rewarded(ftl: str) -> None:
         rewards.append(reward)
         if over:
             break
-    settling = int(np.flatnonzero(rewards)[0])
-    assert settling > 10
+    warmup = int(np.flatnonzero(rewards)[0])
+    assert warmup > 10
     total = -info["metrics"]["relocated_pages"] / 8
     assert sum(rewards) == pytest.approx(total)
     assert info["metrics"]["host_pages_written"] == HORIZON
@@ -116,6 +116,40 @@ def test_objective__that_makes_no_sense__refused(objective: dict[str, Any], mess
     with pytest.raises(SsdgymError) as caught:
         EraseVictimEnv(device=device(), objective=objective)
     assert str(caught.value).startswith(message)
+
+
+def test_term_of_ones_own__by_name_in_the_objective(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rewards, "TERMS", dict(TERMS))
+
+    @reward_term("rounds", "GC rounds, in tenths")
+    def cost(device: Any) -> dict[str, float]:
+        return {"gc_invocations": 0.1}
+
+    env = EraseVictimEnv(**options("none", objective={"rounds": 1.0, "wear": 0.5}))
+    _, info = env.reset(seed=0)
+    total, over = 0.0, False
+    while not over:
+        _, _, _, over, info = env.step(info["proposed"][0])
+        total += info["terms"]["rounds"]
+    assert total == pytest.approx(-0.1 * info["metrics"]["gc_invocations"], rel=1e-12)
+    assert total < 0
+
+
+def test_term_of_ones_own__of_a_name_that_is_taken__refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rewards, "TERMS", dict(TERMS))
+    with pytest.raises(
+        SsdgymError, match="the reward term wear is registered already by ssdgym.envs.rewards"
+    ):
+        reward_term("wear", "blocks erased")(lambda device: {"erases": 1.0})
+
+
+def test_term_of_ones_own__of_what_is_not_counted__refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rewards, "TERMS", dict(TERMS))
+    reward_term("naps", "naps taken")(lambda device: {"naps": 1.0})
+    with pytest.raises(
+        SsdgymError, match="the reward term naps counts 'naps'; the engine counts host_reads,"
+    ):
+        EraseVictimEnv(**options("none", objective={"naps": 1.0}))
 
 
 def test_energy__of_a_device_without_energy_values__is_zero() -> None:

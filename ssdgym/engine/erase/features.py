@@ -14,11 +14,65 @@ from ssdgym.engine.erase.candidate_table import pairs_of
 from ssdgym.engine.erase.candidates import fill_up, list_all, propose
 from ssdgym.engine.erase.legality import check_erase_set
 from ssdgym.engine.flash.sub_blocks import neighbours_of, valid_in
+from ssdgym.types import Feature
 
-#: One unit of a log feature is 16 factors of two.
+#: One unit of a log feature is 16 factors of two, so that a difference of two of them is the logarithm of a
+#: ratio: `log_benefit + log_age` orders candidates as cost-benefit does, `log_benefit` alone nearly as greedy
+#: does.
 LOG_SCALE = 16.0
-CANDIDATE_COLUMNS = 12
-CONTEXT_COLUMNS = 9
+_LOG = "16 factors of two"
+
+#: The columns of a candidate, as `_describe` fills them. A candidate is a set of one block (or some of its
+#: sub-blocks) or of up to eight; of several, their pages, sub-blocks and erases are counted together.
+CANDIDATE_FEATURES = (
+    Feature("valid_fraction", "valid share of the set's written pages (u)"),
+    Feature("log_benefit", "log2(invalid / (valid + 0.5)) / 16", _LOG, -2.0, 2.0),
+    Feature("log_age", "log2(host pages since the last invalidation in its blocks + 1) / 16", _LOG, 0.0, 4.0),
+    Feature(
+        "log_age_closed", "log2(host pages since the last of its blocks closed + 1) / 16", _LOG, 0.0, 4.0
+    ),
+    Feature("moves", "pages of the set to relocate, in blocks", "blocks", 0.0, MAX_PAIRS),
+    Feature("gain", "invalid pages of the set, in blocks", "blocks", 0.0, MAX_PAIRS),
+    Feature("share", "sub-blocks of the set, in blocks", "blocks", 0.0, MAX_PAIRS),
+    Feature(
+        "wear",
+        "erases of the set against the mean m of the candidates: (e - m) / (m + 1)",
+        "ratio",
+        -1.0,
+        1.0,
+    ),
+    Feature("gc_stream", "share of its blocks that hold relocated pages (with a GC stream of their own)"),
+    Feature(
+        "log_recycle_benefit",
+        "log2(invalid pages per time to win them, in those one move takes) / 16",
+        _LOG,
+        -2.0,
+        2.0,
+    ),
+    Feature(
+        "neighbour_moves",
+        "pages to relocate from neighbours that are not erased, in blocks",
+        "blocks",
+        0.0,
+        MAX_PAIRS,
+    ),
+    Feature("spent", "share of the set's sub-blocks whose pages are all invalid"),
+)
+CANDIDATE_COLUMNS = len(CANDIDATE_FEATURES)
+
+#: The entries of the context, as `_describe_plane` fills them.
+CONTEXT_FEATURES = (
+    Feature("utilisation", "logical pages / pages that can be written (isolation pages left out)"),
+    Feature("log_pages_per_block", "log2(pages per block) / 16", _LOG, 0.0, 2.0),
+    Feature("log_blocks", "log2(blocks per plane) / 32", "32 factors of two"),
+    Feature("free", "free share of the plane's pages"),
+    Feature("pool", "share of the plane's pages that are free in its pool"),
+    Feature("indexed", "share of the plane's blocks that may be victims"),
+    Feature("invalid", "invalid share of the plane's pages"),
+    Feature("log_logical_pages", "log2(logical pages) / 32", "32 factors of two"),
+    Feature("log_clock", "log2(host pages ever written + 1) / 64", "64 factors of two"),
+)
+CONTEXT_COLUMNS = len(CONTEXT_FEATURES)
 
 
 @inlined
@@ -52,7 +106,7 @@ def _count_pair(dev, pair):
 
 @inlined
 def _describe(dev, erase_set, pairs, row):
-    """The candidate's features; `ssdgym.envs.features` documents the columns."""
+    """Fill in the candidate's features; `CANDIDATE_FEATURES` names the columns."""
     params = dev.params[0]
     members, written, invalid, erases, spent, beside, relocated = np.int64(0), 0, 0, 0, 0, 0, 0
     invalidated_at, closed_at = np.int64(0), np.int64(0)

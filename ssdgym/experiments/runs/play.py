@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 from ssdgym.agents.agent import Agent
+from ssdgym.agents.environments import decision_arguments
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.run import result_of
 from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes
@@ -35,12 +36,12 @@ def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
         card.environment,
         num_envs=len(runs),
         vectorization_mode="vector_entry_point",
-        **{name: own[name] for name in ("candidates", "proposers", "most_blocks") if name in own},
+        **{name: own[name] for name in decision_arguments(card.environment) if name in own},
         device=first.device,
         ftl=ftl_changes(first.ftl),
         workload=first.workload,
         horizon=first.host_pages,
-        settling=first.warmup,
+        warmup=first.warmup,
     )
     agent = Agent.load(first.agent, environment)
     # Gymnasium types the seed as one number, but takes one per environment, too

@@ -129,7 +129,7 @@ def _agent_trial(sweep: SweepConfig, base: AgentBaseConfig, number: int, paramet
     kwargs = training.environment.kwargs
     label = _label(number, parameters)
     evaluation = sweep.evaluation
-    device = kwargs.get("device", _default("device")) if evaluation.device is None else evaluation.device
+    device = _argument(training, kwargs, "device") if evaluation.device is None else evaluation.device
     ftl = kwargs.get("ftl") or {} if evaluation.ftl is None else evaluation.ftl
     if not isinstance(device, str):
         raise SsdgymError("the training's device is not the name of one; set evaluation.device.")
@@ -189,10 +189,11 @@ def _runs(
     )
 
 
-def _default(name: str) -> Any:
-    from ssdgym.envs.episodes import Options
+def _argument(training: TrainConfig, kwargs: dict[str, Any], name: str) -> Any:
+    """Return an argument of the training's environment: as given, or its default."""
+    from ssdgym.agents.environments import default_of
 
-    return getattr(Options(), name)
+    return kwargs[name] if name in kwargs else default_of(training.environment.id, name)
 
 
 def _text(objective: Any) -> str:
@@ -218,13 +219,13 @@ def _check_training(training: TrainConfig) -> None:
     learning = training.environment.kwargs
     for kwargs in (learning, {**learning, **training.evaluation.kwargs}):
         check_arguments(training.environment.id, kwargs)
-        for device in _several(kwargs.get("device", _default("device"))):
+        for device in _several(_argument(training, kwargs, "device")):
             with_ftl(load_device(device), kwargs.get("ftl"))
 
 
 def _check_held_out(training: TrainConfig, sweep: SweepConfig) -> None:
     """Raise if an agent is judged by workloads or seeds that it is trained or validated on."""
-    used = [training.environment.kwargs.get("workload", _default("workload"))]
+    used = [_argument(training, training.environment.kwargs, "workload")]
     used += [training.evaluation.kwargs["workload"]] if "workload" in training.evaluation.kwargs else []
     trained_on = [_writes(workload) for several in used for workload in _several(several)]
     for workload in sweep.evaluation.workloads:

@@ -1,0 +1,189 @@
+"""The kinds of decisions that environments leave to an agent.
+
+A `Decision` says what an action chooses among and how that is described. Environments on the same kind of
+decision differ in its arguments only.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from ssdgym.config.checks import is_whole
+from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
+from ssdgym.engine.decisions import ERASE, Question, View, no_rules
+from ssdgym.engine.erase.features import CANDIDATE_COLUMNS, CONTEXT_COLUMNS
+from ssdgym.envs.features import ERASE_FEATURES, Features
+from ssdgym.errors import SsdgymError
+from ssdgym.policy import Policy, get_policy, new_choice
+
+#: Most candidates when all erase sets of a plane are listed.
+_MOST_CANDIDATES = 4096
+
+
+class Decision(ABC):
+    """What an environment asks the agent.
+
+    Attributes:
+        kind: number of the kind, of `ssdgym.engine.decisions`.
+        features: the columns by which candidates and context are described.
+    """
+
+    kind: ClassVar[int]
+    features: ClassVar[Features]
+
+    @abstractmethod
+    def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
+        """Return K, the number of candidates: an action is a number below it.
+
+        Args:
+            devices: all that the environment has.
+
+        Raises:
+            SsdgymError: the decision cannot be taken on one of them.
+        """
+
+    @abstractmethod
+    def buffers(self, count: int, candidates: int) -> View:
+        """Return arrays for the observations of some devices.
+
+        Args:
+            count: number of devices; the first axis of every array.
+            candidates: K.
+        """
+
+    @abstractmethod
+    def question(self) -> Question:
+        """Return what the engine is to ask, with addresses of this process."""
+
+
+class EraseDecision(Decision):
+    """Which erase set to take next in the plane that collects; action k takes candidate k.
+
+    Candidates are the picks of the proposers, equal ones once, then sets by falling invalid pages, then
+    random ones.
+
+    Args:
+        candidates: K, or `"all"` for all erase sets of a plane, each always at the same place.
+        proposers: victim policies whose picks are always candidates.
+        most_blocks: most blocks of a candidate that no proposer picked.
+
+    Raises:
+        SsdgymError: an argument is not of that kind.
+    """
+
+    kind = ERASE
+    features = ERASE_FEATURES
+
+    def __init__(self, candidates: int | str, proposers: Sequence[str], most_blocks: int = 1) -> None:
+        if isinstance(proposers, str) or not isinstance(proposers, Sequence):
+            raise SsdgymError(f"proposers must be a list of policies, not {proposers!r}.")
+        _check_candidates(candidates, len(proposers))
+        if not is_whole(most_blocks) or not 1 <= most_blocks <= MAX_PAIRS:
+            raise SsdgymError(
+                f"most_blocks must be a whole number from 1 to {MAX_PAIRS}, not {most_blocks!r}."
+            )
+        self.candidates = candidates
+        self.proposers = [get_policy(name) for name in proposers]
+        self.most_blocks = most_blocks
+
+    def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
+        """Return the number of candidates.
+
+        Args:
+            devices: all that the environment has.
+
+        Raises:
+            SsdgymError: a proposer needs another device, or there are too many erase sets to list all.
+        """
+        _check_proposers(self.proposers, devices)
+        return _count_sets(devices) if self.candidates == "all" else int(self.candidates)
+
+    def buffers(self, count: int, candidates: int) -> View:
+        """Return arrays for the observations of some devices.
+
+        Args:
+            count: number of devices; the first axis of every array.
+            candidates: K.
+        """
+        return View(
+            sets=np.zeros((count, candidates, MAX_PAIRS), ERASE_PAIR),
+            features=np.zeros((count, candidates, CANDIDATE_COLUMNS), np.float32),
+            mask=np.zeros((count, candidates), np.int8),
+            context=np.zeros((count, CONTEXT_COLUMNS), np.float32),
+            proposed=np.full((count, len(self.proposers)), -1, np.int32),
+        )
+
+    def question(self) -> Question:
+        """Return what the engine is to ask, with addresses of this process."""
+        return Question(
+            rules=no_rules(),
+            external=1 << self.kind,
+            proposers=np.stack([policy.victim.record for policy in self.proposers]),
+            every=self.candidates == "all",
+            most_blocks=self.most_blocks,
+            pairs=new_choice(),
+        )
+
+
+def _check_candidates(candidates: int | str, proposers: int) -> None:
+    if not proposers:
+        raise SsdgymError("proposers must name at least one policy.")
+    if candidates == "all":
+        return
+    if isinstance(candidates, str) or not is_whole(candidates):
+        raise SsdgymError(f"candidates must be a number or 'all', not {candidates!r}.")
+    if not proposers <= candidates <= _MOST_CANDIDATES:
+        raise SsdgymError(
+            f"candidates must be from {proposers} (one for each proposer) to {_MOST_CANDIDATES}, "
+            f"not {candidates}."
+        )
+
+
+def _count_sets(devices: Sequence[DeviceConfig]) -> int:
+    """Return the number of erase sets of a plane, on the device where there are most."""
+    most = 0
+    for device in devices:
+        s = device.geometry.sub_blocks_per_block
+        sets = {"block": 1, "sub_block_run": s * (s + 1) // 2, "sub_block_set": 2**s - 1}[device.erase_unit]
+        most = max(most, device.geometry.blocks_per_plane * sets)
+    if most > _MOST_CANDIDATES:
+        raise SsdgymError(
+            f"candidates='all' would list {most} erase sets of a plane; at most {_MOST_CANDIDATES} are "
+            "possible, so give a number of candidates."
+        )
+    return most
+
+
+def _check_proposers(policies: Sequence[Policy], devices: Sequence[DeviceConfig]) -> None:
+    """Raise for a proposer whose sets a device cannot erase, or that counts on another placement."""
+    for policy in policies:
+        for device in devices:
+            wanted = policy.adapt(device)
+            for field, has, asks in (
+                ("erase_unit", device.erase_unit, wanted.erase_unit),
+                ("multi_plane", device.multi_plane, wanted.multi_plane),
+                ("ftl.placement", _placement(device), _placement(wanted)),
+            ):
+                if has != asks:
+                    raise SsdgymError(
+                        f"proposers name {policy.label}, which needs {field} {asks}, and device "
+                        f"{device.name} has {has}; choose {_proposer_instead(policy, device)}, or a device "
+                        "or ftl that has it."
+                    )
+
+
+def _placement(device: DeviceConfig) -> str | None:
+    """Return the placement of a device, if its FTL family has one."""
+    return getattr(device.ftl, "placement", None)
+
+
+def _proposer_instead(policy: Policy, device: DeviceConfig) -> str:
+    """Name the policy's rule alone, where that takes the device as it is."""
+    rule = Policy(policy.victim)
+    fits = rule.erase_unit in (None, device.erase_unit) and rule.multi_plane in (None, device.multi_plane)
+    return rule.label if fits else "another proposer"

@@ -1,0 +1,99 @@
+"""The arguments of environments: those that all take, and old names of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, fields
+from inspect import Parameter, Signature, signature
+from typing import Any, ClassVar
+
+from ssdgym.config.checks import is_whole
+from ssdgym.config.device import FtlConfig
+from ssdgym.envs.decisions import Decision
+from ssdgym.errors import SsdgymError
+
+#: Old names of arguments, with the new ones.
+OLD_ARGUMENTS = {"settling": "warmup", "ageing_seed": "preconditioning_seed"}
+#: Host pages of an episode are fewer than this.
+_LONGEST_EPISODE = 2**62
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(ABC):
+    """The arguments of an environment.
+
+    An environment has a frozen dataclass of its own, derived from this one: it adds the arguments that
+    describe its decision and makes the decision of them.
+
+    Attributes:
+        device: name, YAML path, mapping or model; of a list each environment of a vector has one, in turn.
+        ftl: FTL fields to change; `{"timing": "none"}` only counts and is fastest.
+        workload: name, path, mapping or model; of a list each episode draws one.
+        objective: weight of each reward term; None stands for `default_objective`.
+        horizon: host pages of an episode.
+        warmup: host pages before them that are played but neither rewarded nor measured.
+        preconditioning_seed: of the workload that preconditions the device.
+    """
+
+    device: Any = "demo"
+    ftl: FtlConfig | dict[str, Any] | None = None
+    workload: Any = "zipf99"
+    objective: Mapping[str, float] | None = None
+    horizon: int = 8192
+    warmup: int = 0
+    preconditioning_seed: int = 0
+
+    default_objective: ClassVar[Mapping[str, float]] = {"relocations": 1.0}
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            SsdgymError: one of them is out of range.
+        """
+        for name, minimum in (("horizon", 1), ("warmup", 0)):
+            value = getattr(self, name)
+            if not is_whole(value) or not minimum <= value < _LONGEST_EPISODE:
+                raise SsdgymError(
+                    f"{name} must be a whole number of host pages from {minimum} up, not {value!r}."
+                )
+        seed = self.preconditioning_seed
+        if not is_whole(seed) or not 0 <= seed < 2**63:
+            raise SsdgymError(f"preconditioning_seed must be from 0 to 2**63 - 1, not {seed!r}.")
+
+    @abstractmethod
+    def decision(self) -> Decision:
+        """Return the decision that the environment asks for."""
+
+    @classmethod
+    def decision_arguments(cls) -> tuple[str, ...]:
+        """Name the arguments that describe the decision: an agent needs them as they were in training."""
+        shared = {field.name for field in fields(Options)}
+        return tuple(field.name for field in fields(cls) if field.name not in shared)
+
+    @classmethod
+    def parameters(cls) -> list[Parameter]:
+        """Return the arguments as keyword parameters of a signature, with their defaults."""
+        return [
+            Parameter(field.name, Parameter.KEYWORD_ONLY, default=_default(field), annotation=field.type)
+            for field in fields(cls)
+        ]
+
+
+def sign(environment: Any) -> None:
+    """Give an environment's class a signature with the arguments of its options.
+
+    Args:
+        environment: the class. One with a constructor of its own keeps that one's signature.
+    """
+    own = list(signature(environment.__init__).parameters.values())[1:]
+    if own and own[-1].kind is Parameter.VAR_KEYWORD and hasattr(environment, "options_type"):
+        own[-1:] = environment.options_type.parameters()
+    environment.__signature__ = Signature(own)
+
+
+def _default(field: Field) -> Any:
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return Parameter.empty if field.default is MISSING else field.default

@@ -1,0 +1,30 @@
+"""Types that several layers share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+#: What an agent sees of a decision, or of a batch of decisions: arrays by name.
+Observation: TypeAlias = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One number of an observation.
+
+    Attributes:
+        name: by which an agent and an environment know that they mean the same.
+        meaning: what it says, as a phrase.
+        unit: of its values.
+        low: smallest value.
+        high: largest value.
+    """
+
+    name: str
+    meaning: str
+    unit: str = "share"
+    low: float = 0.0
+    high: float = 1.0

@@ -1,0 +1,91 @@
+"""The arguments of environments: written once, documented in a table, with old names that warn."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from ssdgym.envs import (
+    DecisionEnv,
+    EraseVictimEnv,
+    EraseVictimVectorEnv,
+    Options,
+    ParallelEraseEnv,
+    ParallelEraseVectorEnv,
+    episodes,
+    erase_victim,
+    parallel_erase,
+)
+
+PAIRS = [(EraseVictimEnv, EraseVictimVectorEnv), (ParallelEraseEnv, ParallelEraseVectorEnv)]
+HEADINGS = [
+    "Description",
+    "Action Space",
+    "Observation Space",
+    "Rewards",
+    "Starting State",
+    "Episode End",
+    "Arguments",
+    "Vectorized environment",
+    "Scores",
+    "Version History",
+]
+#: A row of a table of arguments: its name, and its default as Python.
+ROW = re.compile(r"^ *\| `(\w+)` \| [^|]+ \| `([^`]+)` \|", re.MULTILINE)
+
+
+def table(page: type) -> dict[str, Any]:
+    """The defaults that the documentation of an environment names."""
+    _, _, text = (page.__doc__ or "").partition("## Arguments")
+    names = {**vars(erase_victim), **vars(parallel_erase)}
+    return {name: eval(default, dict(names)) for name, default in ROW.findall(text.partition("\n    ## ")[0])}
+
+
+@pytest.mark.parametrize(("single", "vector"), PAIRS)
+def test_arguments__single_and_vector__the_same(single: Any, vector: Any) -> None:
+    arguments = [dict(inspect.signature(make).parameters) for make in (single, vector)]
+    for own in ("num_envs", "copy", "max_episode_steps"):
+        del arguments[1][own]
+    assert arguments[0] == arguments[1]
+    assert set(arguments[0]) == {"render_mode", *(field.name for field in fields(single.options_type))}
+
+
+@pytest.mark.parametrize("single", [pair[0] for pair in PAIRS])
+def test_page__has_gymnasium_s_headings_and_a_true_table_of_the_arguments(single: Any) -> None:
+    assert re.findall(r"^ *## (.*)$", single.__doc__, re.MULTILINE) == HEADINGS
+    documented = {**table(DecisionEnv), **table(single)}
+    assert documented == {field.name: field.default for field in fields(single.options_type)}
+    assert set(table(DecisionEnv)) == {field.name for field in fields(Options)}
+
+
+def test_decision_arguments__are_those_that_not_every_environment_has() -> None:
+    assert EraseVictimEnv.options_type.decision_arguments() == ("candidates", "proposers")
+    assert set(ParallelEraseEnv.options_type.decision_arguments()) == {
+        "candidates",
+        "most_blocks",
+        "proposers",
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "value"), [("settling", "warmup", 7), ("ageing_seed", "preconditioning_seed", 3)]
+)
+def test_old_names__work_and_warn(old: str, new: str, value: int) -> None:
+    with pytest.warns(FutureWarning, match=f"^argument {old} of .* is now called {new}; ") as caught:
+        env = EraseVictimEnv(device="tiny", **{old: value})
+    assert caught[0].filename == __file__
+    assert env.episodes.options == EraseVictimEnv(device="tiny", **{new: value}).episodes.options
+
+
+def test_default_proposers__from_their_old_module__warn() -> None:
+    with pytest.warns(FutureWarning, match="is now called ssdgym.envs.erase_victim.DEFAULT_PROPOSERS"):
+        assert episodes.DEFAULT_PROPOSERS is erase_victim.DEFAULT_PROPOSERS
+
+
+def test_arguments__unknown__refused_by_name() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'horizn'"):
+        EraseVictimEnv(horizn=5)
