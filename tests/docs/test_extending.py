@@ -35,6 +35,7 @@ def write_package(recipe: str, folder: Path) -> None:
             path = folder / match[1]
             path.parent.mkdir(exist_ok=True)
             path.write_text(content, encoding="utf-8")
+    (folder / "my_lab").mkdir(exist_ok=True)
     (folder / "my_lab" / "__init__.py").touch()
     install(folder)
 

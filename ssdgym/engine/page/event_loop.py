@@ -166,7 +166,7 @@ def _ending(params, control, requests, last):
 def advance_timed(dev, requests, last):
     """Run until input or horizon ends and nothing is outstanding, or until a decision is due outside.
 
-    With ``last`` false, the end of ``requests`` stops the device at once: more input is to come.
+    With `last` false, the end of `requests` stops the device at once: more input is to come.
     """
     params = dev.params[0]
     control = dev.control[0]

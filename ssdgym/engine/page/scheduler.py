@@ -1,4 +1,4 @@
-"""What an idle die does next: host reads, host writes, foreground and background GC, by the device's rule."""
+"""The scheduler: what an idle die does next, host reads, host writes, foreground or background GC."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _LOOK_AGAIN = 100
 
 @inlined
 def wake(dev, die_number):
-    """Work has been queued to a die: if it is idle, it is ready."""
+    """Make a die to which work has been queued ready, if it is idle."""
     if dev.die[die_number].command == IDLE:
         make_ready(dev, die_number)
 
@@ -79,7 +79,7 @@ def queue_write(dev, transaction):
 
 @inlined
 def read_ended(dev, transaction):
-    """A page has been read: its request is told, or the write it was read for is queued."""
+    """Finish a page read: complete its request, or queue the write it belongs to (read-modify-write)."""
     if dev.transaction[transaction].rmw:
         queue_write(dev, transaction)
     else:
@@ -109,7 +109,7 @@ def _start_read(dev, die_number):
 
 @inlined
 def _redirect_write(dev, die_number):
-    """None of the die's planes has room: the write goes to the die of the plane with most."""
+    """Send a write to the die of the plane with most room, as none of the die's planes has any."""
     params = dev.params[0]
     number = pop_write(dev, dev.die[die_number])
     target = remainder(emptiest_plane(dev), params.dies)
@@ -120,8 +120,9 @@ def _redirect_write(dev, die_number):
 
 @inlined
 def _plane_of_write(dev, die_number, number):
-    """The plane a write of the die goes to; -1 if the die has none with room (not under static
-    allocation).
+    """Return the plane that a write of the die goes to.
+
+    It is -1 if the die has none with room, which static allocation does not ask for.
     """
     params = dev.params[0]
     if params.allocation == STATIC:
@@ -131,7 +132,10 @@ def _plane_of_write(dev, die_number, number):
 
 @inlined
 def _has_write(dev, die_number):
-    """Is there a write for the die? One that is bound late is not, where no plane has room for it."""
+    """Return whether there is a write for the die.
+
+    One that is bound late counts only where a plane has room for it.
+    """
     params = dev.params[0]
     if next_write(dev, die_number) < 0:
         return False
@@ -140,8 +144,9 @@ def _has_write(dev, die_number):
 
 @inlined
 def _plane_in_the_way(dev, die_number):
-    """The plane of the die's next write if a (background) round is running in it: the write has to wait; else
-    -1.
+    """Return the plane of the die's next write if a (background) round is running in it, else -1.
+
+    The write has to wait for the round.
     """
     plane = _plane_of_write(dev, die_number, next_write(dev, die_number))
     if plane >= 0 and dev.plane[plane].round_leader >= 0:
@@ -175,8 +180,10 @@ def _start_write(dev, die_number):
 
 @merged
 def _gc_command(dev, plane_number):
-    """The next command of the round that runs on a plane; if none does, one starts (or its victim is asked
-    for).
+    """Start the next command of the round that runs on a plane; if none does, start a round.
+
+    Returns:
+        OK, a decision that is due, or an error.
     """
     params = dev.params[0]
     die_number = remainder(plane_number, params.dies)
@@ -202,7 +209,7 @@ def _gc_command(dev, plane_number):
 
 @inlined
 def _collecting_plane(dev, die_number):
-    """The die's lowest-numbered plane in foreground GC, or -1."""
+    """Return the die's lowest-numbered plane in foreground GC, or -1."""
     params = dev.params[0]
     for plane in range(die_number, params.planes, params.dies):
         if dev.plane[plane].collecting:
@@ -212,7 +219,7 @@ def _collecting_plane(dev, die_number):
 
 @inlined
 def _background_plane(dev, die_number):
-    """The plane whose background round goes on or should start, or -1."""
+    """Return the plane whose background round goes on or should start, or -1."""
     params = dev.params[0]
     best = -1
     for plane in range(die_number, params.planes, params.dies):
@@ -227,7 +234,7 @@ def _background_plane(dev, die_number):
 
 @inlined
 def _plane_to_collect(dev, die_number):
-    """The plane whose garbage the die should collect now, by its rule, or -1 if a host command goes first."""
+    """Return the plane that the die should collect now, by its rule, or -1 if a host command goes first."""
     params = dev.params[0]
     die = dev.die[die_number]
     if params.reads_first and die.read_head >= 0:
@@ -256,7 +263,7 @@ def _dispatch_once(dev, die_number):
 
 @inlined
 def offer_write(dev):
-    """Late allocation: wake an idle die that can take the head of the common queue; is there one?"""
+    """Wake an idle die that can take the head of the common queue (late allocation); say if one can."""
     params = dev.params[0]
     control = dev.control[0]
     if params.allocation != LATE or control.write_head < 0:
@@ -272,7 +279,7 @@ def offer_write(dev):
 
 @merged
 def dispatch(dev, die_number):
-    """Start what an idle die should do next, if anything; OK, a decision that is due, or an error."""
+    """Start what an idle die should do next, if anything; return OK, a decision that is due, or an error."""
     while True:
         status = _dispatch_once(dev, die_number)
         if status != _LOOK_AGAIN:
