@@ -46,7 +46,7 @@ def patch_a_copy(diffs: list[str], folder: Path) -> None:
     for name in ("agents", "baselines", "configs"):
         shutil.copytree(pages.ROOT / name, folder / "ssdgym" / name)
     for diff in diffs:
-        subprocess.run(["git", "apply", "--recount", "-"], cwd=folder, input=diff, text=True, check=True)
+        subprocess.run(["git", "apply", "-"], cwd=folder, input=diff, text=True, check=True)
 
 
 def install(folder: Path) -> None:
