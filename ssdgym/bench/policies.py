@@ -118,7 +118,7 @@ def _page_writes(device: DeviceConfig, host_pages: int, count: int) -> list[np.n
     stream = open_workload(
         load_workload(WORKLOAD),
         logical_pages=device.logical_pages,
-        page_size=device.geometry.page_size_bytes,
+        page_size=device.host_unit_bytes,
         seed=0,
     )
     return [take(stream, host_pages) for _ in range(count)]

@@ -222,9 +222,14 @@ def _check_isolation(geometry: GeometryConfig, isolation_layers: int) -> None:
 
 
 def load_device(source: Source, where: str | None = None) -> DeviceConfig:
-    """Return a device by name (`configs/devices`), YAML path, mapping or ready model.
+    """Return a device by name, YAML path, mapping or ready model.
 
-    Errors of a mapping start with `where`, by default the name that it gives the device.
+    Args:
+        source: a name is one in `configs/devices`.
+        where: what the errors of a mapping start with; by default the name that it gives the device.
+
+    Raises:
+        SsdgymError: there is no such device, or a field does not fit.
     """
     if where is None and isinstance(source, dict) and isinstance(source.get("name"), str):
         where = f"device {source['name']}"
@@ -234,9 +239,13 @@ def load_device(source: Source, where: str | None = None) -> DeviceConfig:
 def changed_device(device: DeviceConfig, where: str | None = None, **changes: Any) -> DeviceConfig:
     """Return the device with other values in some fields, checked as a whole.
 
+    Args:
+        device: as it is.
+        where: what errors start with; by default the device's name.
+        changes: values by the name of the field.
+
     Raises:
-        SsdgymError: they do not fit each other; the sentence starts with `where`, by default the device's
-            name.
+        SsdgymError: the values do not fit each other.
     """
     fields = {name: getattr(device, name) for name in device.model_fields_set}
     return load_device({**fields, **changes}, where)
@@ -245,8 +254,13 @@ def changed_device(device: DeviceConfig, where: str | None = None, **changes: An
 def with_ftl(device: DeviceConfig, changes: FtlConfig | dict[str, Any] | None) -> DeviceConfig:
     """Return the device with another FTL, or with some fields of its own FTL changed.
 
-    A nested mapping changes fields of a part: `{"gc": {"free_blocks": 8}}` replaces the threshold and keeps
-    the mode.
+    Args:
+        device: as it is.
+        changes: the FTL, or a mapping of fields; a nested one changes fields of a part:
+            `{"gc": {"free_blocks": 8}}` replaces the threshold and keeps the mode.
+
+    Raises:
+        SsdgymError: they do not fit the device.
     """
     if changes is None:
         return device

@@ -39,10 +39,9 @@ class Simulator:
     Args:
         device: name in `configs/devices`, path of a YAML file, mapping or `DeviceConfig`.
         ftl: another `FtlConfig`, or a mapping of the fields to change (`{"placement": "single"}`).
-        policy: by name (`"greedy"`, `"d_choices(d=5)"`, `"gsm+hotness_groups"`) or as
-            `ssdgym.policy.Policy`; its placement and, where its rule needs another, its erase unit
-            become those of `self.device` (`ssdgym.policy.Policy.adapt`). `None` leaves every
-            decision to the caller (`advance`, `apply`).
+        policy: by name (`"greedy"`, `"d_choices(d=5)"`, `"gsm+hotness_groups"`) or as a `Policy`; its
+            placement and, where its rule needs another, its erase unit become those of `self.device`
+            (`Policy.adapt`). `None` leaves every decision to the caller (`advance`, `apply`).
         seed: of the device's own randomness (random policies, proposals).
         recording: how many latencies are kept exactly.
 

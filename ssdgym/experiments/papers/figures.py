@@ -184,6 +184,6 @@ def _device(
     if (spare := figure.over_provisioning.get(workload)) is not None:
         model = model.model_copy(update={"capacity": CapacityConfig(over_provisioning=spare)})
     if figure.fit == "address_space":
-        pages = volume_pages(config.records().volumes, model.geometry.page_size_bytes)
+        pages = volume_pages(config.records().volumes, model.host_unit_bytes)
         model = model.sized_to(pages).model_copy(update={"name": model.name})
     return model
