@@ -1,21 +1,25 @@
 """The engine: a device and its FTL as arrays, advanced by kernels that numba compiles.
 
-An import may only point down this map, and each array is assigned in the room that owns it (tests hold both):
+An import may only point down this map, and each array, or field of its records, is assigned in the room that
+owns it. Tests hold both.
 
-* `entries`, `verbs`: advance, observe, apply, for one device or a batch; what families do in their own ways.
 * `page`: the page-mapping family: its arrays, host pages, GC rounds, the two loops, its audit. Owns
-  `logical`, `promised`, `round_pairs`, and the fields of `plane` that say which round runs in it.
+  `logical`, `promised`, `round_pairs`, `plane.collecting`, `plane.round_*` and `die.plane_cursor`.
+* `entries`: the entry points: advance, observe, apply, for one device or a batch.
+* `verbs`: what families do in their own ways; the entry points are written with these.
 * `erase`: the ERASE decision: which sets are legal, candidates, features, helpers of victim rules.
 * `blocks`: the books of the blocks: index, pool, open blocks. Owns `block`, `plane`, `bucket`,
   `open_sub_block`.
 * `decisions`: kinds of decisions, who takes them, rules called by address, hooks.
+* `speedupgc`: tables of the SpeedupGC paper: best erase sets, block groups, hotness. Owns `best`, `tree`,
+  `group_size`, `heap`, `group_bits`, `hotness`, `plane.dirty_head`.
 * `time`: events, flash commands, requests under way, latencies. Owns `die`, `channel`, `event`, `ready`,
   `transaction`, `slot`, `latency`, `histogram`, `tail`.
-* `speedupgc`: tables of the SpeedupGC paper: best erase sets, block groups, hotness. Owns `best`, `tree`,
-  `group_size`, `heap`, `group_bits`, `hotness`.
 * `flash`: what pages hold, wear, physical addresses, durations: the only writer of pages. Owns `physical`,
   `sub_block`.
 * `core`: numba, records, status codes, lists, bits, random numbers, families.
+
+`control` and `counters` belong to all rooms, `params` to the simulator, and the memory of rules to the rules.
 
 Arguments that kernels share:
 

@@ -112,13 +112,13 @@ def ask_outside(dev, kind, plane, subject):
 
 @inlined
 def erase_set_by(rule, view, plane, pairs):
-    """Let a victim rule write an erase set; returns the number of its pairs."""
+    """Let a victim rule write an erase set; return the number of its pairs."""
     return _erase_rule_at(rule.choose)(view, plane, pointer_to(rule.parameters, 0), pairs)
 
 
 @inlined
 def stream_by_rule(dev, plane, lpn, source):
-    """Return the stream that the placement rule has for a page, or ILLEGAL_ANSWER if there is no such one."""
+    """Return the stream the placement rule has for a page, ILLEGAL_ANSWER if there is no such stream."""
     rule = dev.decider.rules[PLACE]
     stream = _place_rule_at(rule.choose)(
         dev.decider.place_view, plane, lpn, source, pointer_to(rule.parameters, 0)

@@ -78,19 +78,40 @@ def loop_addresses(state: State) -> np.ndarray:
 
 @entry
 def format_device(state, i):
-    """Turn device `i`, zeroed arrays but for its parameters, into an empty device."""
+    """Turn a device, zeroed arrays but for its parameters, into an empty one.
+
+    Args:
+        state: the batch.
+        i: number of the device in it.
+    """
     format_arrays(bare(state, i))
 
 
 @entry
 def count_lost(state, i):
-    """Count mapped logical pages whose physical page does not hold their newest version."""
+    """Count mapped logical pages whose physical page does not hold their newest version.
+
+    Args:
+        state: the batch.
+        i: number of the device in it.
+
+    Returns:
+        Their number.
+    """
     return count_lost_pages(bare(state, i))
 
 
 @entry
 def first_fault(state, i):
-    """Return the number of the first of the family's invariants that device `i` breaks, 0 for none. Slow."""
+    """Find the first of the family's invariants that a device breaks. Slow.
+
+    Args:
+        state: the batch.
+        i: number of the device in it.
+
+    Returns:
+        The number of the fault among the family's `faults`, 0 for none.
+    """
     return find_fault(bare(state, i))
 
 
@@ -106,9 +127,17 @@ def settled(dev, status):
 
 @entry
 def apply(state, i, rules, chosen, action):
-    """Carry out the decision that is due: OK, or a negative error with the device as it was.
+    """Carry out the decision that is due.
 
-    `chosen` (MAX_PAIRS,) is the erase set where one is asked for; else `action` is the number of the choice.
+    Args:
+        state: the batch.
+        i: number of the device in it.
+        rules: (kinds,) RULE, who takes the decisions that are not taken outside.
+        chosen: (MAX_PAIRS,) ERASE_PAIR, the erase set where one is asked for.
+        action: number of the choice where anything else is asked for.
+
+    Returns:
+        OK, or a negative error with the device as it was.
     """
     dev = deciding(state, i, rules, 0, chosen)
     if dev.control[0].decision_plane < 0:
@@ -126,9 +155,15 @@ def _observe_one(dev, question, buffers, i):
 
 @entry
 def observe_batch(state, which, question, buffers):
-    """Describe the decisions that devices wait for; at the horizon, one in the plane written last.
+    """Describe the decisions the devices of `which` wait for.
 
-    `which` has their numbers. `buffers` is a `View` whose arrays have the device as a first axis.
+    At the horizon a device is described as if a decision were due in the plane written last.
+
+    Args:
+        state: the batch.
+        which: (k,) int64, numbers of the devices.
+        question: what is asked, a `Question`.
+        buffers: a `View` whose arrays have the device as a first axis; those of `which` are written.
     """
     for k in range(which.shape[0]):
         dev = deciding(state, which[k], question.rules, question.external, question.pairs)
@@ -137,7 +172,15 @@ def observe_batch(state, which, question, buffers):
 
 @entry
 def first_invalid_action(mask, actions):
-    """Return the first device whose action is no valid candidate of `mask` (n, K), or -1."""
+    """Find a device whose action is no valid candidate.
+
+    Args:
+        mask: (n, K) int8, the valid candidates of each device.
+        actions: (n,) int64.
+
+    Returns:
+        The number of the first such device, -1 if there is none.
+    """
     for i in range(actions.shape[0]):
         if actions[i] < 0 or actions[i] >= mask.shape[1] or mask[i, actions[i]] == 0:
             return i
@@ -146,12 +189,22 @@ def first_invalid_action(mask, actions):
 
 @entry
 def step_batch(state, which, actions, feed, question, buffers, status):
-    """One step of many devices that take their ERASE decisions outside.
+    """Step many devices that take their ERASE decisions outside.
 
-    For each device `i` of `which`: if a decision is due, carry out `actions[i]` (-1: leave it due)
-    among `buffers.sets[i]`; advance through its input, `feed`; observe if a decision is due or the horizon
-    is reached. `status[i]` is what `advance` or `apply` returned; the result is how many of the devices
-    do not wait for a decision now.
+    For each device `i` of `which`: carry out its action if a decision is due, advance through its input, and
+    observe if a decision is due or the horizon is reached.
+
+    Args:
+        state: the batch.
+        which: (k,) int64, numbers of the devices.
+        actions: (n,) int64, a candidate of `buffers.sets[i]` for each device; -1 leaves the decision due.
+        feed: the requests, an `Input`.
+        question: what is asked, a `Question`.
+        buffers: a `View` whose arrays have the device as a first axis.
+        status: (n,) int64, to write to: what `advance` or `apply` would have returned.
+
+    Returns:
+        How many of the devices do not wait for a decision now.
     """
     others = 0
     for k in range(which.shape[0]):

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from ssdgym.engine.core.faults import FAULTS
 from ssdgym.engine.core.kernel import kernel
 from ssdgym.engine.core.status import ERASE_DECISION, OK
 from ssdgym.engine.entries import first_fault
 from ssdgym.engine.erase.legality import check_erase_set
-from ssdgym.engine.page.audit import FAULTS
 from ssdgym.engine.page.state import PageDevice as Device
 from ssdgym.policy import new_choice
 from ssdgym.simulator import Simulator

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.core.faults import FAULTS
 from ssdgym.engine.core.status import ERASE_DECISION
 from ssdgym.engine.entries import first_fault
-from ssdgym.engine.page.audit import FAULTS
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Simulator
 from tests.engine.devices import device, full_device, mixed_requests, random_writes, writes

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ssdgym.engine.core.faults import FAULTS
 from ssdgym.engine.entries import first_fault
-from ssdgym.engine.page.audit import FAULTS
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.devices import POLICIES, device, full_device, mixed_requests, random_writes

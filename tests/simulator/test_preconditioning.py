@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ssdgym.engine.core.faults import FAULTS
 from ssdgym.engine.entries import first_fault
-from ssdgym.engine.page.audit import FAULTS
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.simulator import Simulator

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ssdgym.engine.core.faults import FAULTS
 from ssdgym.engine.core.status import ERASE_DECISION
 from ssdgym.engine.entries import first_fault
-from ssdgym.engine.page.audit import FAULTS
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy, victim_policy
 from ssdgym.requests import FLUSH, READ, REQUEST, TRIM, WRITE

@@ -7,8 +7,8 @@ import numpy as np
 from ssdgym.engine.core.kernel import inlined, prefetch
 from ssdgym.engine.core.records import SUB_BLOCK
 from ssdgym.engine.flash.addresses import block_of, sub_block_of
-from ssdgym.engine.speedupgc.best_sets import mark_dirty
 from ssdgym.engine.speedupgc.groups import ANYTHING, INVALIDATED, PROGRAMMED, reclassify, withdraw
+from ssdgym.engine.speedupgc.trees import mark_dirty
 
 __all__ = ["ANYTHING", "INVALIDATED", "LISTED", "PROGRAMMED", "WITHDRAWN", "block_changed"]
 

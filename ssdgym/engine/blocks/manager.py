@@ -49,6 +49,12 @@ def invalidate(dev, clock, ppn):
 
 
 @inlined
+def count_valid(dev, plane):
+    """Count a page of a plane that a logical page is about to be mapped to."""
+    dev.plane[plane].valid += 1
+
+
+@inlined
 def _first_writable(dev, block, first):
     """Return the lowest sub-block of a block with unwritten pages, from its `first` on; -1 for none.
 

@@ -25,7 +25,7 @@ Sizes: TypeAlias = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Array:
-    """An array of every device of a family.
+    """Describe an array that every device of a family has.
 
     Attributes:
         dtype: of its items.

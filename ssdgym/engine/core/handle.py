@@ -60,7 +60,7 @@ class Memory:
 
 
 class Handle(types.Type):
-    """A pointer to a view (a NamedTuple of arrays), for a rule with this memory."""
+    """Type of a pointer to a view (a NamedTuple of arrays), for a rule with this memory."""
 
     def __init__(self, view: Any, memory: Memory) -> None:
         self.view, self.memory = view, memory
@@ -86,7 +86,7 @@ class Handle(types.Type):
 
 
 class Parameters(types.Type):
-    """A pointer to a rule's parameters: float64, by name or by number."""
+    """Type of a pointer to a rule's parameters: float64, by name or by number."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names

@@ -1,23 +1,25 @@
-"""The only module that imports numba for compiling: decorators, the compile cache, calls by address.
+"""Access to numba: decorators, the compile cache, and functions passed by address.
 
-Rules (measured; `docs/engine.md` defines what the kernels compute):
+| decorator | compiles a function ...                | use it for                                            |
+|-----------|----------------------------------------|-------------------------------------------------------|
+| `kernel`  | by itself, called by other kernels     | whatever is called from several places, and is long   |
+| `inlined` | into each of its callers               | what runs once a page, or is short                    |
+| `helper`  | as `inlined`; Python can call it, too  | what victim rules are written with                    |
+| `merged`  | as a part of its caller's source       | a long function with one caller: the upper loop parts |
+| `shared`  | as `kernel`, and leaves it plain       | what host code in Python needs as well                |
+| `entry`   | for Python, cached on disk             | what Python calls: a loop, a batch                    |
+| `verb`    | a version of it for each FTL family    | what families do in their own ways                    |
 
-* Kernels are compiled without numba's reference counting (`_nrt=False`): passing a NamedTuple of arrays
-  from function to function costs about thirty times the work otherwise.
-* Only *entry* kernels, the ones Python calls, are cached on disk. The cache folder is named after a hash of
-  all engine sources, because numba does not notice when an imported kernel has changed.
-* Policies reach a kernel as the address of their compiled code. Unboxing a function object costs some 40 us
-  per call, an integer nothing, and one compile of the engine serves every policy.
+Where in doubt between the first two, take `inlined`, and `kernel` where the compile time shows. Two rules,
+both measured:
 
-| decorator | for | called by |
-|---|---|---|
-| `kernel` | any part of the engine | kernels and Python |
-| `inlined` | what runs once a page | kernels |
-| `helper` | what rules are written with | kernels, rules in plain Python |
-| `merged` | an upper part of a long loop, with one caller | kernels |
-| `shared` | generators and other helpers that Python runs as they are | kernels and Python |
-| `verb` | what each FTL family does in its own way | kernels |
-| `entry` | an entry point, cached on disk | Python |
+* Kernels are compiled without numba's reference counting (`_nrt=False`): passing a NamedTuple of arrays from
+  function to function costs about thirty times the work otherwise.
+* Only entries are cached on disk. The cache folder is named after a hash of all engine sources, because numba
+  does not notice when an imported kernel has changed.
+
+Rules of policies reach a kernel as the address of their compiled code. Unboxing a function object costs some
+40 us per call, an integer nothing, and one compile of the engine serves every policy.
 """
 
 from __future__ import annotations
@@ -143,10 +145,17 @@ def entry(function: Callable) -> Any:
 
 
 def compiled_address(function: Callable, signature: Any) -> tuple[int, Any]:
-    """Compile `function` for `signature`; return the address of its code, and an object to keep alive.
+    """Compile a function for a signature and return the address of its code.
 
     Only ssdgym's own functions are cached on disk: numba would not notice a change in what a user's function
     calls in another file.
+
+    Args:
+        function: plain or compiled.
+        signature: types of its arguments and of what it returns.
+
+    Returns:
+        The address, and an object to keep alive as long as it is used.
 
     Raises:
         ValueError: with numba's reason, if the function cannot be compiled for that signature.
@@ -158,7 +167,14 @@ def compiled_address(function: Callable, signature: Any) -> tuple[int, Any]:
 
 
 def address_of(dispatcher: Any, signature: Any) -> int:
-    """Return the address of the code of a kernel, compiled for `signature`; keep the kernel alive.
+    """Return the address of the code of a kernel, compiled for a signature.
+
+    Args:
+        dispatcher: the kernel, to be kept alive as long as the address is used.
+        signature: types of its arguments and of what it returns.
+
+    Returns:
+        The address.
 
     Raises:
         ValueError: with numba's reason, if it cannot be compiled for that signature.

@@ -22,7 +22,7 @@ DRAWS_PER_CHOICE = 65
 
 @inlined
 def mix(z):
-    """Finaliser of splitmix64: 64 bits to 64 well-mixed bits."""
+    """Turn 64 bits into 64 well-mixed bits, as the finaliser of splitmix64 does."""
     z = (z ^ (z >> _S30)) * _C1
     z = (z ^ (z >> _S27)) * _C2
     return z ^ (z >> _S31)
@@ -30,7 +30,7 @@ def mix(z):
 
 @inlined
 def draw(seed, stream, decision, k):
-    """64 random bits for draw `k` of `decision` in `stream` of a device seeded with `seed`."""
+    """Return 64 random bits: draw `k` of `decision` in `stream` of a device seeded with `seed`."""
     z = mix(np.uint64(seed) + (np.uint64(stream) + _ONE) * GOLDEN)
     z = mix(z + (np.uint64(decision) + _ONE) * GOLDEN)
     return mix(z + (np.uint64(k) + _ONE) * GOLDEN)

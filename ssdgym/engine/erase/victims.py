@@ -1,4 +1,4 @@
-"""Helpers of victim rules: look at blocks, draw them, choose one."""
+"""Helpers that victim rules are written with: look at blocks, draw them, choose one."""
 
 from __future__ import annotations
 
@@ -10,13 +10,22 @@ from ssdgym.engine.core.kernel import helper, kernel, shared
 from ssdgym.engine.core.records import INDEXED
 from ssdgym.engine.core.rng import DRAWS_PER_CHOICE, below, draw
 from ssdgym.engine.erase.legality import legal_set
-from ssdgym.engine.speedupgc.best_sets import best_of_plane
 from ssdgym.engine.speedupgc.groups import best_of_groups
+from ssdgym.engine.speedupgc.trees import best_of_plane
 
 
 @helper
 def choose_block(dev, choice, block):
-    """Choose a whole block, or nothing for block -1; return the number of pairs, as a rule has to."""
+    """Choose a whole block (or nothing, for block -1); return what a rule has to return.
+
+    Args:
+        dev: the rule's view.
+        choice: (MAX_PAIRS,) ERASE_PAIR, to write to.
+        block: number of the block, -1 for none.
+
+    Returns:
+        The number of pairs chosen, 0 or 1.
+    """
     if block < 0:
         return 0
     choice[0].block = block
@@ -32,7 +41,15 @@ def whole_mask(dev):
 
 @kernel
 def siblings_of(dev, plane):
-    """Yield the other planes of a plane's die, in rising order."""
+    """Yield the other planes of a plane's die, in rising order.
+
+    Args:
+        dev: the rule's view.
+        plane: number of the plane.
+
+    Yields:
+        Their numbers.
+    """
     params = dev.params[0]
     for other in range(remainder(plane, params.dies), params.planes, params.dies):
         if other != plane:
@@ -41,21 +58,47 @@ def siblings_of(dev, plane):
 
 @shared
 def blocks_of(dev, plane):
-    """Return the block numbers of a plane."""
+    """Return the block numbers of a plane.
+
+    Args:
+        dev: the rule's view.
+        plane: number of the plane.
+
+    Returns:
+        A range.
+    """
     blocks = dev.params[0].blocks
     return range(plane * blocks, (plane + 1) * blocks)
 
 
 @helper
 def eligible(dev, block):
-    """Return whether a block may be a victim: it is in the index and has an invalid page."""
+    """Return whether a block may be a victim: in the index, and with something to gain.
+
+    Args:
+        dev: the rule's view.
+        block: number of the block.
+
+    Returns:
+        A bool.
+    """
     record = dev.block[block]
     return (record.status & INDEXED) != 0 and record.invalid > 0
 
 
 @helper
 def random_eligible(dev, plane, stream, first_draw):
-    """Draw an eligible block of a plane uniformly, by `DRAWS_PER_CHOICE` draws; -1 if there is none."""
+    """Draw a uniformly random eligible block of a plane.
+
+    Args:
+        dev: the rule's view.
+        plane: number of the plane.
+        stream: of the random numbers.
+        first_draw: number of the first of the `DRAWS_PER_CHOICE` draws that are set apart.
+
+    Returns:
+        The block, -1 if none is eligible.
+    """
     params = dev.params[0]
     decision = dev.control[0].rounds
     first = plane * params.blocks
@@ -73,10 +116,18 @@ def random_eligible(dev, plane, stream, first_draw):
 
 @kernel
 def choose_best_set(dev, plane, choice):
-    """Choose the best set of a plane; return the number of pairs, as a rule has to.
+    """Choose the best set of a plane; return what a rule has to return.
 
-    Where it wins no pages although it has to, and on a device that erases whole blocks only, choose the whole
-    block with most invalid pages.
+    Where it would win no pages although it has to, and on a device that erases whole blocks only, the whole
+    block with most invalid pages is chosen.
+
+    Args:
+        dev: the rule's view.
+        plane: number of the plane.
+        choice: (MAX_PAIRS,) ERASE_PAIR, to write to.
+
+    Returns:
+        The number of pairs chosen, 0 or 1.
     """
     params = dev.params[0]
     block = np.int64(-1)

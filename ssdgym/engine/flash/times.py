@@ -13,7 +13,7 @@ NO_PHASE = -1
 
 
 class Phases(NamedTuple):
-    """What a command takes, ns."""
+    """Durations of the phases of a command, ns."""
 
     array_ns: Any  # before the transfer
     transfer_ns: Any  # on the channel; without it the command ends after its first phase

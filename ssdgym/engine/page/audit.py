@@ -4,9 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from ssdgym.engine.core.faults import (
+    AGE_LIST,
+    BLOCK_COUNTS,
+    BLOCK_STATUS,
+    BUCKETS,
+    FREE_PAGES,
+    NO_FAULT,
+    OPEN_BLOCKS,
+    OPEN_SUB_BLOCKS,
+    POOL,
+    POOL_PAGES,
+    SUB_BLOCK_COUNTS,
+    VALID_PAGES,
+)
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import HOT_TO_VICTIMS, HOTNESS_GROUPS, INDEXED, MAX_STREAMS, OPEN, POOLED
-from ssdgym.engine.page.gc_round import is_victim
+from ssdgym.engine.page.collecting import is_victim
 from ssdgym.engine.speedupgc.audit import check_groups, check_trees
 
 
@@ -25,28 +39,6 @@ def count_lost_in(dev):
         if page.lpn != lpn or page.version != logical.version or not written:
             lost += 1
     return lost
-
-
-#: What the audit can find, by its number.
-FAULTS = (
-    "none",
-    "a sub-block's invalid pages are miscounted",
-    "a block's pages are miscounted",
-    "a plane's free pages are miscounted",
-    "a plane's pool pages are miscounted",
-    "a plane's valid pages are miscounted",
-    "a block's status contradicts its pages",
-    "an age list is broken",
-    "a bucket is broken",
-    "a pool is broken",
-    "an open sub-block is full or its block is not marked open",
-    "more blocks are open than streams exist",
-    "a best set is not the best",
-    "a tree of best sets is broken",
-    "block groups are too large, out of order or miscounted",
-    "the writable blocks of a group are miscounted",
-    "the heaps of a group are broken",
-)
 
 
 @kernel
@@ -84,23 +76,23 @@ def _check_block(dev, block):
         sub = block * params.sub_blocks + s
         sub_block = dev.sub_block[sub]
         if sub_block.written - _count_valid(dev, sub) != sub_block.invalid:
-            return 1
+            return SUB_BLOCK_COUNTS
         invalid += sub_block.invalid
         written += sub_block.written
         partial += 0 < sub_block.written < params.pages_per_sub_block
     if invalid != record.invalid or record.written != written - _open_pages(dev, block):
-        return 2
+        return BLOCK_COUNTS
     is_open = (record.status & OPEN) != 0
     indexed = (record.status & INDEXED) != 0
     pooled = (record.status & POOLED) != 0
     scattered = params.placement in (HOT_TO_VICTIMS, HOTNESS_GROUPS)
     if partial > (1 if is_open else 0) and not scattered:
-        return 6
+        return BLOCK_STATUS
     if indexed != (not is_open and not victim and written > 0):
-        return 6
+        return BLOCK_STATUS
     if pooled != (not is_open and not victim and written < params.pages_per_block):
-        return 6
-    return 0
+        return BLOCK_STATUS
+    return NO_FAULT
 
 
 @kernel
@@ -112,16 +104,16 @@ def _check_open(dev, plane):
         if sub < 0:
             continue
         if stream >= params.streams:
-            return 11
+            return OPEN_BLOCKS
         count += 1
         marked = dev.block[sub // params.sub_blocks].status & OPEN
         if not marked or dev.sub_block[sub].written == params.pages_per_sub_block:
-            return 10
+            return OPEN_SUB_BLOCKS
     opened = 0
     for block in range(plane * params.blocks, (plane + 1) * params.blocks):
         if dev.block[block].status & OPEN:
             opened += 1
-    return 0 if opened == count else 11
+    return NO_FAULT if opened == count else OPEN_BLOCKS
 
 
 @kernel
@@ -134,12 +126,12 @@ def _check_lists(dev, number):
     block = np.int64(plane.age_head)
     while block >= 0 and length <= params.blocks:
         if not dev.block[block].status & INDEXED or dev.block[block].previous_age != before:
-            return 7
+            return AGE_LIST
         before = block
         block = np.int64(dev.block[block].next_age)
         length += 1
     if length != plane.indexed_blocks or before != plane.age_tail:
-        return 7
+        return AGE_LIST
     for invalid in range(params.pages_per_block + 1):
         bucket = dev.bucket[number * (params.pages_per_block + 1) + invalid]
         before = -1
@@ -147,14 +139,14 @@ def _check_lists(dev, number):
         while block >= 0:
             record = dev.block[block]
             if record.invalid != invalid or record.previous_bucket != before or invalid > plane.max_invalid:
-                return 8
+                return BUCKETS
             before = block
             block = np.int64(record.next_bucket)
             length -= 1
         if bucket.head >= 0 and bucket.tail != before:
-            return 8
+            return BUCKETS
     if length != 0:
-        return 8
+        return BUCKETS
     return _check_pool(dev, plane)
 
 
@@ -166,11 +158,11 @@ def _check_pool(dev, plane):
     block = np.int64(plane.pool_head)
     while block >= 0 and length <= params.blocks:
         if not dev.block[block].status & POOLED or dev.block[block].previous_pool != before:
-            return 9
+            return POOL
         before = block
         block = np.int64(dev.block[block].next_pool)
         length += 1
-    return 0 if length == plane.pool_count and before == plane.pool_tail else 9
+    return NO_FAULT if length == plane.pool_count and before == plane.pool_tail else POOL
 
 
 @kernel
@@ -191,32 +183,32 @@ def _check_counts(dev, number):
             pool += params.pages_per_block - written
             pooled += 1
     if free != plane.free_pages:
-        return 3
+        return FREE_PAGES
     if pool != plane.pool_pages:
-        return 4
+        return POOL_PAGES
     if valid != plane.valid:
-        return 5
-    return 0 if pooled == plane.pool_count else 9
+        return VALID_PAGES
+    return NO_FAULT if pooled == plane.pool_count else POOL
 
 
 @inlined
 def first_fault_of(dev):
-    """Return the number of the first invariant (of `FAULTS`) that the device breaks, 0 for none. Slow."""
+    """Return the number of the first invariant that the device breaks, NO_FAULT for none. Slow."""
     params = dev.params[0]
     for plane in range(params.planes):
         for block in range(plane * params.blocks, (plane + 1) * params.blocks):
             fault = _check_block(dev, block)
-            if fault:
+            if fault != NO_FAULT:
                 return fault
         fault = _check_counts(dev, plane)
-        if fault == 0:
+        if fault == NO_FAULT:
             fault = _check_open(dev, plane)
-        if fault == 0:
+        if fault == NO_FAULT:
             fault = _check_lists(dev, plane)
-        if fault == 0 and (params.tree_leaves > 0 or params.groups > 0):
+        if fault == NO_FAULT and (params.tree_leaves > 0 or params.groups > 0):
             fault = check_trees(dev, plane)
-        if fault == 0 and params.groups > 0:
+        if fault == NO_FAULT and params.groups > 0:
             fault = check_groups(dev, plane)
-        if fault:
+        if fault != NO_FAULT:
             return fault
-    return 0
+    return NO_FAULT

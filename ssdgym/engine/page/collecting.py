@@ -1,19 +1,71 @@
-"""Garbage collection of a plane: when it is needed, and who chooses what is erased."""
+"""Garbage collection of a plane: when it is needed, who chooses what is erased, and how a round starts."""
 
 from __future__ import annotations
 
-from ssdgym.engine.core.kernel import inlined
-from ssdgym.engine.core.status import NO_VICTIM
+import numpy as np
+
+from ssdgym.engine.blocks.manager import withdraw_block
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.records import MAX_PAIRS
+from ssdgym.engine.core.status import NO_VICTIM, OK
 from ssdgym.engine.decisions import ERASE, ask_outside, decision_code, erase_set_by, is_external
-from ssdgym.engine.page.gc_round import start_round
-from ssdgym.engine.speedupgc.best_sets import refresh
+from ssdgym.engine.erase.legality import check_erase_set
+from ssdgym.engine.flash.sub_blocks import valid_in
 from ssdgym.engine.speedupgc.groups import refresh_groups
+from ssdgym.engine.speedupgc.trees import refresh
 
 
 @inlined
 def gc_needed(params, plane):
     """Return whether a host program that has just ended in this plane switches foreground GC on."""
     return plane.free_pages < params.low_free or plane.pool_pages < params.low_pool
+
+
+@inlined
+def _start_pair(dev, leader, k, block, mask):
+    """Take a victim out of index and pool and make it pair `k` of the round of a plane."""
+    number = np.int64(dev.block[block].plane)
+    valid = valid_in(dev, block, mask)
+    dev.counters[0].victim_valid_pages += valid
+    dev.counters[0].max_victim_valid_pages = max(dev.counters[0].max_victim_valid_pages, valid)
+    withdraw_block(dev, block)
+    pair = dev.round_pairs[leader * MAX_PAIRS + k]
+    pair.block = block
+    pair.mask = mask
+    plane = dev.plane[number]
+    if plane.round_leader < 0:
+        plane.round_leader = leader
+        plane.round_pair = k
+        plane.round_page = 0
+        dev.plane[leader].round_planes += 1
+
+
+@kernel
+def start_round(dev, leader, pairs, count):
+    """Check an erase set and make it the running round of its planes; return OK or the reason against it."""
+    control = dev.control[0]
+    status = check_erase_set(dev, leader, pairs, count)
+    if status != OK:
+        return status
+    dev.plane[leader].round_count = count
+    dev.plane[leader].round_planes = 0
+    for k in range(count):
+        _start_pair(dev, leader, k, np.int64(pairs[k].block), pairs[k].mask)
+    control.rounds += 1
+    dev.counters[0].gc_invocations += 1
+    return OK
+
+
+@inlined
+def is_victim(planes, round_pairs, plane_number, block):
+    """Return whether a block of a plane is the victim of a running round."""
+    leader = np.int64(planes[plane_number].round_leader)
+    if leader < 0:
+        return False
+    found = False
+    for k in range(planes[leader].round_count):
+        found = found or round_pairs[leader * MAX_PAIRS + k].block == block
+    return found
 
 
 @inlined

@@ -51,7 +51,7 @@ def _admit_write(dev, lpn, partial):
 
 @inlined
 def _arrived(params, control, request):
-    """May a request that has not been started be started now?"""
+    """Return whether a request that has not been started may be started now."""
     if request.op == FLUSH and control.outstanding_writes > 0:
         return False
     if params.queue_depth > 0:
@@ -118,7 +118,7 @@ def _take_event(dev):
 
 @inlined
 def _next_arrival(params, control, requests):
-    """When the next request arrives, if time alone is what it waits for."""
+    """Return when the next request arrives, if time alone is what it waits for; else NEVER."""
     blocked = control.slot >= 0 or control.free_transactions == 0 or params.queue_depth > 0
     if blocked or control.cursor >= requests.shape[0] or control.admitted_pages >= control.horizon:
         return NEVER
@@ -152,7 +152,7 @@ def _pass_time(dev, requests):
 
 @inlined
 def _ending(params, control, requests, last):
-    """INPUT_ENDED or HORIZON where the run ends now, else OK."""
+    """Return INPUT_ENDED or HORIZON where the run ends now, else OK."""
     ended = control.cursor >= requests.shape[0]
     at_horizon = control.admitted_pages >= control.horizon
     if ended and not last and not at_horizon:

@@ -1,4 +1,4 @@
-"""Make an empty device of zeroed arrays, and clear its metrics."""
+"""Make an empty device of zeroed arrays."""
 
 from __future__ import annotations
 

@@ -16,7 +16,6 @@ from ssdgym.engine.blocks.manager import (
     note_relocated,
     row_of,
     vacate,
-    withdraw_block,
     writable_sub_block,
 )
 from ssdgym.engine.core.bits import has, quotient, remainder
@@ -30,58 +29,11 @@ from ssdgym.engine.decisions import (
     page_event,
     status_of,
 )
-from ssdgym.engine.erase.legality import check_erase_set, gc_unfinished
+from ssdgym.engine.erase.legality import gc_unfinished
 from ssdgym.engine.flash.addresses import block_of, plane_of, sub_block_of
 from ssdgym.engine.flash.cells import check_page, program_page
-from ssdgym.engine.flash.sub_blocks import neighbours_of, valid_in
+from ssdgym.engine.flash.sub_blocks import neighbours_of
 from ssdgym.engine.page.placement import place_relocated, relocated_stream, rule_of_relocated
-
-
-@inlined
-def _start_pair(dev, leader, k, block, mask):
-    """Take a victim out of index and pool and make it pair `k` of the round of a plane."""
-    number = np.int64(dev.block[block].plane)
-    valid = valid_in(dev, block, mask)
-    dev.counters[0].victim_valid_pages += valid
-    dev.counters[0].max_victim_valid_pages = max(dev.counters[0].max_victim_valid_pages, valid)
-    withdraw_block(dev, block)
-    pair = dev.round_pairs[leader * MAX_PAIRS + k]
-    pair.block = block
-    pair.mask = mask
-    plane = dev.plane[number]
-    if plane.round_leader < 0:
-        plane.round_leader = leader
-        plane.round_pair = k
-        plane.round_page = 0
-        dev.plane[leader].round_planes += 1
-
-
-@kernel
-def start_round(dev, leader, pairs, count):
-    """Check an erase set and make it the running round of its planes; return OK or the reason against it."""
-    control = dev.control[0]
-    status = check_erase_set(dev, leader, pairs, count)
-    if status != OK:
-        return status
-    dev.plane[leader].round_count = count
-    dev.plane[leader].round_planes = 0
-    for k in range(count):
-        _start_pair(dev, leader, k, np.int64(pairs[k].block), pairs[k].mask)
-    control.rounds += 1
-    dev.counters[0].gc_invocations += 1
-    return OK
-
-
-@inlined
-def is_victim(planes, round_pairs, plane_number, block):
-    """Return whether a block of a plane is the victim of a running round."""
-    leader = np.int64(planes[plane_number].round_leader)
-    if leader < 0:
-        return False
-    found = False
-    for k in range(planes[leader].round_count):
-        found = found or round_pairs[leader * MAX_PAIRS + k].block == block
-    return found
 
 
 @inlined
@@ -97,20 +49,24 @@ def _next_of_pair(dev, plane, block, moves):
     params = dev.params[0]
     per_sub = params.pages_per_sub_block
     base = block * params.pages_per_block
+    # 1. Go on where the last search stopped: no page in front of it can have become valid since.
     page = np.int64(plane.round_page)
     while page < params.pages_per_block:
+        # 2. Pass over a sub-block that is not moved or holds no valid page, without a look at its pages.
         s = quotient(page, per_sub)
         sub_block = dev.sub_block[block * params.sub_blocks + s]
         end = s * per_sub + sub_block.written
         if has(moves, s) and sub_block.written > sub_block.invalid:
             if params.placement == HOTNESS_GROUPS and page == s * per_sub:
                 _prefetch_maps(dev, base + page, base + end)
+            # 3. A page is valid if the map of the logical page it was programmed with leads back to it.
             while page < end:
                 if dev.logical[dev.physical[base + page].lpn].ppn == base + page:
                     plane.round_page = page
                     return base + page
                 page += 1
         page = (s + 1) * per_sub
+    # 4. Keep that nothing is left, too: a round of several planes asks again at each of its moves.
     plane.round_page = page
     return np.int64(-1)
 

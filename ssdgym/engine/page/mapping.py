@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.blocks.books import ANYTHING
-from ssdgym.engine.blocks.manager import count_invalid, invalidate
+from ssdgym.engine.blocks.manager import count_invalid, count_valid, invalidate
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, merged
 from ssdgym.engine.decisions import TRIMMED, WRITTEN, page_event
@@ -33,7 +33,7 @@ def host_program(dev, plane, stream, lpn, version):
         old = np.int64(logical.ppn)
         if old >= 0:
             invalidate(dev, control.clock, old)
-        dev.plane[plane].valid += 1
+        count_valid(dev, plane)
     ppn = np.int64(place_host(dev, plane, stream, lpn, version, newest))
     if ppn < 0:
         return -1

@@ -1,4 +1,4 @@
-"""The place of a page: the open block of a stream, or a block chosen by how hot the page is.
+"""Where a page goes: to the open block of a stream, or scattered to a block by how hot the page is.
 
 `hotness_groups` is Algorithm 2 of SpeedupGC with its relocation strategy (sections III-C and III-D), and
 `hot_to_victims` its GSM+ (section II-B).
@@ -15,10 +15,11 @@ from ssdgym.engine.core.kernel import inlined, kernel, merged
 from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOT_TO_VICTIMS, HOTNESS_GROUPS
 from ssdgym.engine.core.rng import HOST_PLACEMENT_STREAM, RELOCATION_STREAM, below, draw
 from ssdgym.engine.decisions import PLACE, RELOCATE, ask_outside, is_external, stream_by_rule
-from ssdgym.engine.speedupgc.best_sets import best_target, first_writable, refresh
+from ssdgym.engine.speedupgc.best_sets import first_writable
 from ssdgym.engine.speedupgc.groups import first_of
 from ssdgym.engine.speedupgc.hotness import count_update, hotness_group
 from ssdgym.engine.speedupgc.records import group_view, set_view
+from ssdgym.engine.speedupgc.trees import best_target, refresh
 
 HOST_STREAM, HOT_STREAM = 0, 1
 _TRIES = 64
@@ -88,7 +89,7 @@ def _random_sub_block(view, plane, stream, decision, first_draw):
 
 @inlined
 def _prefetch_random(dev, plane, stream, decision, first_draw):
-    """Fetch what is kept about the first blocks that are tried if a page is placed at random."""
+    """Ask for the memory of the blocks that are tried first for a page that is placed at random."""
     params = dev.params[0]
     for k in range(_LIKELY_TRIES):
         drawn = below(draw(params.seed, stream, decision, first_draw + k), params.blocks)
@@ -97,7 +98,7 @@ def _prefetch_random(dev, plane, stream, decision, first_draw):
 
 @merged
 def prefetch_host(dev, plane):
-    """Fetch what is kept about the block in which a page of the host is placed soon."""
+    """Ask for the memory of the block that a host page will probably be placed in."""
     params = dev.params[0]
     control = dev.control[0]
     if params.placement == HOTNESS_GROUPS:
@@ -181,7 +182,7 @@ def relocated_stream(dev, plane, lpn, source):
 def place_host(dev, plane, stream, lpn, version, valid):
     """Program a page of the host in a plane; return its number, -1 when out of space.
 
-    A page that is not `valid` is dead at birth; the caller that counts it as invalid reclassifies its block.
+    A page that is not `valid` is invalid at once; its block is reclassified where that is counted.
     """
     params = dev.params[0]
     if params.placement == HOT_COLD:

@@ -106,7 +106,7 @@ def _do_page(dev, request):
 
 @merged
 def _collect(dev):
-    """One round of foreground GC, or the decision it needs."""
+    """Carry out one round of foreground GC, or return the decision it needs."""
     params = dev.params[0]
     control = dev.control[0]
     number = np.int64(control.gc_plane)
@@ -123,7 +123,7 @@ def _collect(dev):
 
 @inlined
 def _prefetch_pages(dev, soon, later):
-    """Two requests are still to come: where their first pages are will be needed (a flush has none)."""
+    """Ask for the memory of the first pages of two requests that are still to come (a flush has none)."""
     prefetch(dev.logical, np.int64(later.lpn))
     if soon.op == WRITE:
         prefetch_holder(dev, np.int64(soon.lpn))

@@ -16,7 +16,7 @@ from ssdgym.engine.page.state import ARRAYS, device_of
 
 
 class PolicyView(NamedTuple):
-    """What a rule sees of a device; the memory is its own."""
+    """The part of a device that a rule sees; the memory is its own."""
 
     params: Any  # (1,) PARAMS
     control: Any  # (1,) CONTROL

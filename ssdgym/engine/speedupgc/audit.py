@@ -5,21 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.core.bits import NONE, full_mask
+from ssdgym.engine.core.faults import BEST_SETS, GROUPS, HEAPS, NO_FAULT, TREES, WRITABLE_BLOCKS
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import HOT_TO_VICTIMS, INDEXED, OPEN, POOLED, SUB_BLOCK_RUN
 from ssdgym.engine.flash.sub_blocks import invalid_in
-from ssdgym.engine.speedupgc.best_sets import TARGETS, VICTIMS, beats, cost_of, moves_of, root_of
-from ssdgym.engine.speedupgc.groups import (
-    HIGH,
-    LOW,
-    entry_at,
-    exceeds,
-    heap_base,
-    is_before,
-    rank_of,
-    writable_bit,
-)
+from ssdgym.engine.speedupgc.best_sets import cost_of, moves_of
+from ssdgym.engine.speedupgc.groups import writable_bit
+from ssdgym.engine.speedupgc.heaps import HIGH, LOW, entry_at, exceeds, heap_base, is_before, rank_of
 from ssdgym.engine.speedupgc.records import WRITABLE, WRITABLE_BEST, group_view, set_view
+from ssdgym.engine.speedupgc.trees import TARGETS, VICTIMS, beats, root_of
 
 
 @inlined
@@ -30,14 +24,14 @@ def _set_cost(view, block, mask):
 
 @inlined
 def _is_better(view, block, mask, other):
-    """Has set `other` of a block a higher benefit than `mask`?"""
+    """Return whether set `other` of a block has a higher benefit than `mask`."""
     ours = invalid_in(view, block, mask) * _set_cost(view, block, other)
     return invalid_in(view, block, other) * _set_cost(view, block, mask) > ours
 
 
 @kernel
 def _is_best(view, block):
-    """Is the set kept for a block the best one? Of runs every one is tried."""
+    """Return whether the set kept for a block is the best one; every run is tried."""
     params = view.params[0]
     mask = view.best[block].mask
     if params.groups > 0 and not view.block[block].status & (INDEXED | OPEN | POOLED) and mask != NONE:
@@ -78,20 +72,20 @@ def _tree_is_right(view, plane, tree):
 
 @kernel
 def check_trees(dev, plane):
-    """Return a fault number of `ssdgym.engine.page.audit`, 0 for none; dirty blocks may be out of date."""
+    """Return the fault of best sets or trees, NO_FAULT for none; dirty blocks may be out of date."""
     params = dev.params[0]
     view = set_view(dev)
     for block in range(plane * params.blocks, (plane + 1) * params.blocks):
         kept = params.groups > 0 or not dev.best[block].dirty
         if kept and not _is_best(view, block):
-            return 12
+            return BEST_SETS
     if params.tree_leaves == 0 or dev.plane[plane].dirty_head >= 0:
-        return 0
+        return NO_FAULT
     if not _tree_is_right(view, plane, VICTIMS):
-        return 13
+        return TREES
     if params.placement == HOT_TO_VICTIMS and not _tree_is_right(view, plane, TARGETS):
-        return 13
-    return 0
+        return TREES
+    return NO_FAULT
 
 
 @kernel
@@ -117,7 +111,7 @@ def _heap_is_right(view, number, group, heap):
 
 @kernel
 def check_groups(dev, plane):
-    """Do as `check_trees` for the groups: their sizes, their order, their writable blocks and their heaps."""
+    """Return the fault of the groups: of their sizes, order, writable blocks or heaps; NO_FAULT for none."""
     params = dev.params[0]
     view = group_view(dev)
     first, end = plane * params.blocks, (plane + 1) * params.blocks
@@ -130,20 +124,20 @@ def check_groups(dev, plane):
             size += 1
             pooled = (dev.block[block].status & POOLED) != 0
             if pooled != (dev.best[block].writable >= WRITABLE):
-                return 15
+                return WRITABLE_BLOCKS
             for kind in range(2):
                 shown = dev.best[block].writable >= (WRITABLE_BEST if kind else WRITABLE)
                 if writable_bit(view, plane, group, kind, block) != shown:
-                    return 15
+                    return WRITABLE_BLOCKS
             if lowest < 0 or exceeds(params, rank_of(view, lowest), rank_of(view, block)):
                 lowest = np.int64(block)
         if size != dev.group_size[plane * params.groups + group] or size > params.group_limit:
-            return 14
+            return GROUPS
         for block in range(first, end):
             below = lowest >= 0 and dev.best[block].group < group
             if below and exceeds(params, rank_of(view, block), rank_of(view, lowest)):
-                return 14
+                return GROUPS
         number = plane * params.groups + group
         if not (_heap_is_right(view, number, group, LOW) and _heap_is_right(view, number, group, HIGH)):
-            return 16
-    return 0
+            return HEAPS
+    return NO_FAULT

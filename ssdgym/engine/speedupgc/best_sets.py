@@ -1,12 +1,7 @@
-"""The best erase set of every block, and the best of a plane, kept up to date by what has changed.
+"""The best erase set of every block, kept up to date by what has changed.
 
 The benefit of an erase set is the invalid pages it wins over the time that takes, a fraction `gain / cost`;
-the cost is that of its moves, the valid pages to relocate, and of the erase. Updates are lazy: a changed
-block joins the plane's dirty list, and the next query computes its best set again and repairs the plane's
-tournament trees along its path. A tree has a leaf per block; an inner node holds the better block of its two
-children, -1 for none. Each plane has two: over all blocks (the next victim), and over those that can be
-written to (for placements that write to the next victim). Where block groups are kept and ranked by benefit,
-they hold the next victim and there are no trees.
+the cost is that of its moves, the valid pages to relocate, and of the erase.
 """
 
 from __future__ import annotations
@@ -15,12 +10,10 @@ import numpy as np
 
 from ssdgym.engine.core.bits import NONE, ONE, full_mask, has
 from ssdgym.engine.core.kernel import count_bits, inlined, kernel, lowest_bit
-from ssdgym.engine.core.records import HARDWARE, HOT_TO_VICTIMS, INDEXED, POOLED, SOFTWARE, SUB_BLOCK_RUN
+from ssdgym.engine.core.records import HARDWARE, INDEXED, POOLED, SOFTWARE, SUB_BLOCK_RUN
 from ssdgym.engine.flash.sub_blocks import invalid_in, neighbours_of, valid_in
-from ssdgym.engine.speedupgc.records import WRITABLE, WRITABLE_BEST, set_view
+from ssdgym.engine.speedupgc.records import WRITABLE, WRITABLE_BEST
 
-#: The two trees of a plane.
-VICTIMS, TARGETS = 0, 1
 _SIX = np.uint64(6)
 
 
@@ -66,14 +59,19 @@ def _better_run(view, block, gain, moves_before):
     best_excess, best_start, best_end = np.int64(-(2**62)), 0, 0
     best_invalid, best_moves = np.int64(0), np.int64(0)
     for s in range(params.sub_blocks):
+        # 1. Let the run start here if no earlier start is better; of equal ones, the later makes it shorter.
+        #    Where neighbours count, the pages of the sub-block in front of the run have to be moved, too.
         moves_from = moves - counts_beside * valid_before
         at_start = cost * invalid - per_move * moves_from
         if at_start <= start_total:
             start, start_total, start_invalid, start_moves = s, at_start, invalid, moves_from
+        # 2. Take the sub-block into the sums, and look at the next one, which may be a neighbour of the run.
         invalid += view.sub_block[base + s].invalid
         moves += valid
         valid_before = valid
         valid = _valid_pages(view, base + s + 1) if s < last else np.int64(0)
+        # 3. Let the run end here if it exceeds the best one, or equals it and is shorter. Ends are tried from
+        #    the lowest on, so that of runs of equal length the lowest stays.
         moves_to = moves + counts_beside * valid
         excess = cost * invalid - per_move * moves_to - start_total
         if excess > best_excess or (excess == best_excess and s - start < best_end - best_start):
@@ -198,7 +196,7 @@ def first_writable(view, block, mask):
 
 
 @inlined
-def _tie_of(mask):
+def tie_of(mask):
     """Return the number that orders best sets of equal benefit; that of the set chosen first is smallest."""
     if mask == NONE:
         return np.int64(0)
@@ -214,7 +212,7 @@ def _keep(view, block, found):
     if params.isolation == HARDWARE:
         best.rank_gain, best.rank_moves, best.rank_tie = _full_and_invalid(view, block), 0, 0
     else:
-        best.rank_gain, best.rank_moves, best.rank_tie = best.gain, best.moves, _tie_of(best.mask)
+        best.rank_gain, best.rank_moves, best.rank_tie = best.gain, best.moves, tie_of(best.mask)
     best.writable = 0
     if view.block[block].status & POOLED:
         in_best = first_writable(view, block, best.mask) >= 0
@@ -268,92 +266,3 @@ def renew_after(view, block, s, programmed):
         gain += np.int64(has(best.mask, s))
         moves -= 1
     _keep(view, block, _best_run(view, block, gain, moves))
-
-
-@inlined
-def mark_dirty(dev, block):
-    """Put a changed block on the dirty list, so that the next query updates its place in the trees."""
-    params = dev.params[0]
-    if params.tree_leaves > 0 and not dev.best[block].dirty:
-        best = dev.best[block]
-        plane = dev.plane[dev.block[block].plane]
-        best.dirty = 1
-        best.next_dirty = plane.dirty_head
-        plane.dirty_head = block
-
-
-@inlined
-def beats(view, tree, a, b):
-    """Return whether block `a` is better than `b`; -1 is no block, and loses."""
-    if a < 0 or b < 0:
-        return b < 0
-    params = view.params[0]
-    x, y = view.best[a], view.best[b]
-    if tree == TARGETS and x.writable != y.writable:
-        return x.writable > y.writable
-    ours, theirs = x.gain * cost_of(params, y.moves), y.gain * cost_of(params, x.moves)
-    if ours != theirs:
-        return ours > theirs
-    ties = _tie_of(x.mask), _tie_of(y.mask)
-    return ties[0] < ties[1] if ties[0] != ties[1] else a < b
-
-
-@inlined
-def root_of(params, plane, tree):
-    """Return the place in front of the root of a tree of a plane."""
-    return (tree * np.int64(params.planes) + plane) * 2 * params.tree_leaves
-
-
-@inlined
-def _repair(view, plane, tree, block, takes_part):
-    """Set a block's leaf and repair its path, up to where another block wins as before."""
-    params = view.params[0]
-    base = root_of(params, plane, tree)
-    node = block - plane * params.blocks + np.int64(params.tree_leaves)
-    view.tree[base + node] = block if takes_part else -1
-    while node > 1:
-        a, b = np.int64(view.tree[base + node]), np.int64(view.tree[base + (node ^ 1)])
-        winner = a if beats(view, tree, a, b) else b
-        node >>= 1
-        if winner == view.tree[base + node] and winner != block:
-            return
-        view.tree[base + node] = winner
-
-
-@kernel
-def _refresh(view, plane):
-    params = view.params[0]
-    block = np.int64(view.plane[plane].dirty_head)
-    while block >= 0:
-        best = view.best[block]
-        if params.groups == 0:  # with groups it is kept at every change
-            renew(view, block)
-        indexed = (view.block[block].status & INDEXED) != 0  # a victim keeps its set for its group's sake
-        _repair(view, plane, VICTIMS, block, indexed and best.mask != NONE)
-        if params.placement == HOT_TO_VICTIMS:
-            _repair(view, plane, TARGETS, block, best.mask != NONE and best.writable > 0)
-        best.dirty = 0
-        block = np.int64(best.next_dirty)
-    view.plane[plane].dirty_head = -1
-
-
-@inlined
-def refresh(dev, plane):
-    """Bring a plane's trees up to date."""
-    params = dev.params[0]
-    if params.tree_leaves > 0 and dev.plane[plane].dirty_head >= 0:
-        _refresh(set_view(dev), plane)
-
-
-@inlined
-def best_of_plane(view, plane):
-    """Return the block with the best set of a plane whose trees are up to date; -1 for none."""
-    params = view.params[0]
-    return np.int64(view.tree[root_of(params, plane, VICTIMS) + 1])
-
-
-@inlined
-def best_target(view, plane):
-    """Return the block of the pool that would be erased next, by the trees; -1 for none."""
-    params = view.params[0]
-    return np.int64(view.tree[root_of(params, plane, TARGETS) + 1])

@@ -1,40 +1,35 @@
 """Block groups: the blocks of a plane sorted by rank into groups of limited size (SpeedupGC, Algorithm 1).
 
-Each group is a pair of binary heaps of blocks, one with the smallest rank at its root and one with the
-largest, and two sets of bits for its blocks that can be written to. Each block has its places in the heaps.
-Groups are counted from 0 here, and from 1 in `docs/engine.md`.
-
-The heaps are lazy. An entry holds the rank it is sorted by, which may differ from the block's present rank:
-in the heap of smallest ranks it may be too small, in that of largest ranks too large. So a block whose rank
-rises moves in one heap only, and one whose rank falls in the other; an entry that reaches a root is sorted
-again, before it is used.
+Each group is a pair of heaps of blocks, and two sets of bits for its blocks that can be written to. Groups
+are counted from 0 here, and from 1 in `docs/engine.md`.
 """
 
 from __future__ import annotations
-
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from ssdgym.engine.core.bits import NONE, ONE
 from ssdgym.engine.core.kernel import inlined, kernel, lowest_bit, merged, shared
-from ssdgym.engine.speedupgc.best_sets import cost_of, find_first, renew, renew_after
+from ssdgym.engine.speedupgc.best_sets import find_first, renew, renew_after
+from ssdgym.engine.speedupgc.heaps import (
+    HIGH,
+    LOW,
+    Rank,
+    advance_entry,
+    entry_at,
+    exceeds,
+    first_from,
+    heap_base,
+    is_larger,
+    raise_entry,
+    rank_of,
+    remove_from_heap,
+)
 from ssdgym.engine.speedupgc.records import WRITABLE, WRITABLE_BEST, group_view
 
 #: What has happened to a block.
 ANYTHING, PROGRAMMED, INVALIDATED = 0, 1, 2
-#: The two heaps of a group.
-LOW, HIGH = 0, 1
 _WORD = 64
-
-
-class Rank(NamedTuple):
-    """The rank of a block: the fields of HEAP; the block is -1 for no rank."""
-
-    gain: Any
-    moves: Any
-    tie: Any
-    block: Any
 
 
 @shared
@@ -42,142 +37,6 @@ def words_of(blocks):
     """Return the words of a set with one bit per block, and the words that mark which of those are not 0."""
     words = (blocks + _WORD - 1) // _WORD
     return words, (words + _WORD - 1) // _WORD
-
-
-# -- the heaps
-
-
-@inlined
-def rank_of(view, block):
-    """Return the rank of a block."""
-    best = view.best[block]
-    return Rank(np.int64(best.rank_gain), np.int64(best.rank_moves), np.int64(best.rank_tie), np.int64(block))
-
-
-@inlined
-def exceeds(params, a, b):
-    """Return whether rank `a` is above rank `b`, ties left out."""
-    return a.gain * cost_of(params, b.moves) > b.gain * cost_of(params, a.moves)
-
-
-@inlined
-def is_larger(params, a, b):
-    """Return whether rank `a` is above `b`; of equals, the one whose best set is chosen first is."""
-    ours, theirs = a.gain * cost_of(params, b.moves), b.gain * cost_of(params, a.moves)
-    if ours != theirs:
-        return ours > theirs
-    return a.tie < b.tie if a.tie != b.tie else a.block < b.block
-
-
-@inlined
-def is_before(params, a, b, heap):
-    """Return whether rank `a` belongs nearer to the root than `b`."""
-    return is_larger(params, a, b) if heap == HIGH else is_larger(params, b, a)
-
-
-@inlined
-def heap_base(params, number, heap):
-    """Return the place where a heap begins."""
-    return (2 * np.int64(number) + heap) * (params.group_limit + 1)
-
-
-@inlined
-def entry_at(view, place):
-    """Return the rank an entry is sorted by."""
-    entry = view.heap[place]
-    return Rank(np.int64(entry.gain), np.int64(entry.moves), np.int64(entry.tie), np.int64(entry.block))
-
-
-@inlined
-def _put(view, base, place, rank, heap):
-    entry = view.heap[base + place]
-    entry.gain, entry.moves, entry.tie, entry.block = rank
-    if heap == LOW:
-        view.best[rank.block].low = place
-    else:
-        view.best[rank.block].high = place
-
-
-@inlined
-def _rise(view, base, place, rank, heap):
-    """Let an entry rise from a free place of its heap; return where it stops."""
-    params = view.params[0]
-    while place > 0:
-        parent = (place - 1) >> 1
-        above = entry_at(view, base + parent)
-        if not is_before(params, rank, above, heap):
-            break
-        _put(view, base, place, above, heap)
-        place = parent
-    return place
-
-
-@inlined
-def _sink(view, base, size, place, rank, heap):
-    """Let an entry sink from a free place of its heap; return where it stops."""
-    params = view.params[0]
-    while True:
-        child = 2 * place + 1
-        if child >= size:
-            break
-        below = entry_at(view, base + child)
-        if child + 1 < size:
-            other = entry_at(view, base + child + 1)
-            if is_before(params, other, below, heap):
-                child, below = child + 1, other
-        if not is_before(params, below, rank, heap):
-            break
-        _put(view, base, place, below, heap)
-        place = child
-    return place
-
-
-@inlined
-def _raise(view, number, place, rank, heap):
-    """Put an entry into its group's heap, at a place or nearer to the root."""
-    params = view.params[0]
-    base = heap_base(params, number, heap)
-    _put(view, base, _rise(view, base, place, rank, heap), rank, heap)
-
-
-@inlined
-def _advance(view, number, place, rank, heap):
-    """Raise a block's entry after its rank has moved towards the root, unless it is nearer already."""
-    params = view.params[0]
-    base = heap_base(params, number, heap)
-    if is_before(params, rank, entry_at(view, base + place), heap):
-        _raise(view, number, place, rank, heap)
-
-
-@inlined
-def _remove_from_heap(view, number, place, heap):
-    """Fill the place of a block that leaves with the last one; `group_size` no longer counts the block."""
-    params = view.params[0]
-    size = np.int64(view.group_size[number])
-    if place < size:
-        base = heap_base(params, number, heap)
-        last = entry_at(view, base + size)
-        risen = _rise(view, base, place, last, heap)
-        if risen == place:
-            risen = _sink(view, base, size, place, last, heap)
-        _put(view, base, risen, last, heap)
-
-
-@inlined
-def _first_from(view, number, place, heap):
-    """Return the first rank of a heap, or of the part below a place of it.
-
-    Entries that reach the place are corrected first.
-    """
-    params = view.params[0]
-    base = heap_base(params, number, heap)
-    size = np.int64(view.group_size[number])
-    while True:
-        entry = entry_at(view, base + place)
-        rank = rank_of(view, entry.block)
-        if rank.gain == entry.gain and rank.moves == entry.moves and rank.tie == entry.tie:
-            return rank
-        _put(view, base, _sink(view, base, size, place, rank, heap), rank, heap)
 
 
 # -- membership
@@ -233,8 +92,8 @@ def _leave(view, plane, block):
     number = plane * params.groups + view.best[block].group
     _show(view, plane, block, 0)
     view.group_size[number] -= 1
-    _remove_from_heap(view, number, np.int64(view.best[block].low), LOW)
-    _remove_from_heap(view, number, np.int64(view.best[block].high), HIGH)
+    remove_from_heap(view, number, np.int64(view.best[block].low), LOW)
+    remove_from_heap(view, number, np.int64(view.best[block].high), HIGH)
 
 
 @inlined
@@ -246,8 +105,8 @@ def _join(view, plane, block, group):
     view.group_size[number] = size + 1
     view.best[block].group = group
     rank = rank_of(view, block)
-    _raise(view, number, size, rank, LOW)
-    _raise(view, number, size, rank, HIGH)
+    raise_entry(view, number, size, rank, LOW)
+    raise_entry(view, number, size, rank, HIGH)
     _show(view, plane, block, view.best[block].writable)
 
 
@@ -262,15 +121,15 @@ def _lowest_but(view, number, block):
     none = Rank(np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
     if size == 0:
         return none
-    root = _first_from(view, number, 0, LOW)
+    root = first_from(view, number, 0, LOW)
     if root.block != block:
         return root
     if size == 1:
         return none
-    left = _first_from(view, number, 1, LOW)
+    left = first_from(view, number, 1, LOW)
     if size == 2:
         return left
-    right = _first_from(view, number, 2, LOW)
+    right = first_from(view, number, 2, LOW)
     return left if is_larger(params, right, left) else right
 
 
@@ -316,17 +175,20 @@ def _insert(view, plane, block, group):
     first = plane * params.groups
     full = view.group_size[first + group] == params.group_limit
     if full and _has_room_below(view, plane, group):
+        # 1. The group is full and one below is not: its smallest rank makes room and goes down, where the
+        #    same may happen again. Every rank stays above those of the groups below.
         while view.group_size[first + group] == params.group_limit:
-            evicted = _first_from(view, first + group, 0, LOW).block
+            evicted = first_from(view, first + group, 0, LOW).block
             _leave(view, plane, evicted)
             _join(view, plane, block, group)
             block = evicted
             group -= 1
         _join(view, plane, block, group)
         return
+    # 2. Else the block joins, and what is too much goes up: nothing can go down, or nothing has to.
     _join(view, plane, block, group)
     while view.group_size[first + group] > params.group_limit:
-        block = _first_from(view, first + group, 0, HIGH).block
+        block = first_from(view, first + group, 0, HIGH).block
         _leave(view, plane, block)
         group += 1
         _join(view, plane, block, group)
@@ -353,9 +215,9 @@ def _reclassify(view, block, change, s):
         return
     number = plane * params.groups + group
     if is_larger(params, rank, before):
-        _advance(view, number, np.int64(best.high), rank, HIGH)
+        advance_entry(view, number, np.int64(best.high), rank, HIGH)
     elif is_larger(params, before, rank):
-        _advance(view, number, np.int64(best.low), rank, LOW)
+        advance_entry(view, number, np.int64(best.low), rank, LOW)
     if best.writable != was_writable:
         _show(view, plane, block, best.writable)
 
@@ -404,7 +266,7 @@ def _refresh_groups(view, plane):
         if view.group_size[number] == 0:
             continue
         if winner.block < 0 or is_larger(params, entry_at(view, heap_base(params, number, HIGH)), winner):
-            rank = _first_from(view, number, 0, HIGH)
+            rank = first_from(view, number, 0, HIGH)
             if winner.block < 0 or is_larger(params, rank, winner):
                 winner = rank
 

@@ -1,4 +1,4 @@
-"""Which pages are hot: several hashes of a page number into a table of small counters that decay.
+"""Hotness of pages: several hashes of a page number into a table of small counters that decay.
 
 After Hsieh, Kuo and Chang (ACM Transactions on Storage 2006), as SpeedupGC (section III-B) uses it.
 """

@@ -41,7 +41,7 @@ WRITABLE, WRITABLE_BEST = 1, 2
 
 
 class SetView(NamedTuple):
-    """What the bookkeeping of best sets works on, as a `PolicyView` is for policies."""
+    """The part of a device that the bookkeeping of best sets works on."""
 
     params: Any
     plane: Any
@@ -52,7 +52,10 @@ class SetView(NamedTuple):
 
 
 class GroupView(NamedTuple):
-    """What the bookkeeping of block groups works on. It is called for every page, so every field counts."""
+    """The part of a device that the bookkeeping of block groups works on.
+
+    It is called for every page, so every field counts.
+    """
 
     params: Any
     block: Any

@@ -1,0 +1,29 @@
+"""What an audit of a device can find: a number for each fault."""
+
+from __future__ import annotations
+
+NO_FAULT = 0
+SUB_BLOCK_COUNTS, BLOCK_COUNTS, FREE_PAGES, POOL_PAGES, VALID_PAGES = 1, 2, 3, 4, 5
+BLOCK_STATUS, AGE_LIST, BUCKETS, POOL, OPEN_SUB_BLOCKS, OPEN_BLOCKS = 6, 7, 8, 9, 10, 11
+BEST_SETS, TREES, GROUPS, WRITABLE_BLOCKS, HEAPS = 12, 13, 14, 15, 16
+
+#: What is wrong, by the number of the fault.
+FAULTS = (
+    "none",
+    "a sub-block's invalid pages are miscounted",
+    "a block's pages are miscounted",
+    "a plane's free pages are miscounted",
+    "a plane's pool pages are miscounted",
+    "a plane's valid pages are miscounted",
+    "a block's status contradicts its pages",
+    "an age list is broken",
+    "a bucket is broken",
+    "a pool is broken",
+    "an open sub-block is full or its block is not marked open",
+    "more blocks are open than streams exist",
+    "a best set is not the best",
+    "a tree of best sets is broken",
+    "block groups are too large, out of order or miscounted",
+    "the writable blocks of a group are miscounted",
+    "the heaps of a group are broken",
+)

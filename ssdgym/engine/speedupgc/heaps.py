@@ -1,0 +1,164 @@
+"""The heaps of a block group: binary heaps of its blocks, sorted by rank.
+
+Each group has two, one with the smallest rank at its root and one with the largest. Each block has its places
+in the heaps.
+
+The heaps are lazy. An entry holds the rank it is sorted by, which may differ from the block's present rank:
+in the heap of smallest ranks it may be too small, in that of largest ranks too large. So a block whose rank
+rises moves in one heap only, and one whose rank falls in the other; an entry that reaches a root is sorted
+again, before it is used.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ssdgym.engine.core.kernel import inlined
+from ssdgym.engine.speedupgc.best_sets import cost_of
+
+#: The two heaps of a group.
+LOW, HIGH = 0, 1
+
+
+class Rank(NamedTuple):
+    """The rank of a block: the fields of HEAP; the block is -1 for no rank."""
+
+    gain: Any
+    moves: Any
+    tie: Any
+    block: Any
+
+
+@inlined
+def rank_of(view, block):
+    """Return the rank of a block."""
+    best = view.best[block]
+    return Rank(np.int64(best.rank_gain), np.int64(best.rank_moves), np.int64(best.rank_tie), np.int64(block))
+
+
+@inlined
+def exceeds(params, a, b):
+    """Return whether rank `a` is above rank `b`, ties left out."""
+    return a.gain * cost_of(params, b.moves) > b.gain * cost_of(params, a.moves)
+
+
+@inlined
+def is_larger(params, a, b):
+    """Return whether rank `a` is above `b`; of equals, the one whose best set is chosen first is."""
+    ours, theirs = a.gain * cost_of(params, b.moves), b.gain * cost_of(params, a.moves)
+    if ours != theirs:
+        return ours > theirs
+    return a.tie < b.tie if a.tie != b.tie else a.block < b.block
+
+
+@inlined
+def is_before(params, a, b, heap):
+    """Return whether rank `a` belongs nearer to the root than `b`."""
+    return is_larger(params, a, b) if heap == HIGH else is_larger(params, b, a)
+
+
+@inlined
+def heap_base(params, number, heap):
+    """Return the place where a heap begins."""
+    return (2 * np.int64(number) + heap) * (params.group_limit + 1)
+
+
+@inlined
+def entry_at(view, place):
+    """Return the rank an entry is sorted by."""
+    entry = view.heap[place]
+    return Rank(np.int64(entry.gain), np.int64(entry.moves), np.int64(entry.tie), np.int64(entry.block))
+
+
+@inlined
+def _put(view, base, place, rank, heap):
+    entry = view.heap[base + place]
+    entry.gain, entry.moves, entry.tie, entry.block = rank
+    if heap == LOW:
+        view.best[rank.block].low = place
+    else:
+        view.best[rank.block].high = place
+
+
+@inlined
+def _rise(view, base, place, rank, heap):
+    """Let an entry rise from a free place of its heap; return where it stops."""
+    params = view.params[0]
+    while place > 0:
+        parent = (place - 1) >> 1
+        above = entry_at(view, base + parent)
+        if not is_before(params, rank, above, heap):
+            break
+        _put(view, base, place, above, heap)
+        place = parent
+    return place
+
+
+@inlined
+def _sink(view, base, size, place, rank, heap):
+    """Let an entry sink from a free place of its heap; return where it stops."""
+    params = view.params[0]
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            break
+        below = entry_at(view, base + child)
+        if child + 1 < size:
+            other = entry_at(view, base + child + 1)
+            if is_before(params, other, below, heap):
+                child, below = child + 1, other
+        if not is_before(params, below, rank, heap):
+            break
+        _put(view, base, place, below, heap)
+        place = child
+    return place
+
+
+@inlined
+def raise_entry(view, number, place, rank, heap):
+    """Put an entry into its group's heap, at a place or nearer to the root."""
+    params = view.params[0]
+    base = heap_base(params, number, heap)
+    _put(view, base, _rise(view, base, place, rank, heap), rank, heap)
+
+
+@inlined
+def advance_entry(view, number, place, rank, heap):
+    """Raise a block's entry after its rank has moved towards the root, unless it is nearer already."""
+    params = view.params[0]
+    base = heap_base(params, number, heap)
+    if is_before(params, rank, entry_at(view, base + place), heap):
+        raise_entry(view, number, place, rank, heap)
+
+
+@inlined
+def remove_from_heap(view, number, place, heap):
+    """Fill the place of a block that leaves with the last one; `group_size` no longer counts the block."""
+    params = view.params[0]
+    size = np.int64(view.group_size[number])
+    if place < size:
+        base = heap_base(params, number, heap)
+        last = entry_at(view, base + size)
+        risen = _rise(view, base, place, last, heap)
+        if risen == place:
+            risen = _sink(view, base, size, place, last, heap)
+        _put(view, base, risen, last, heap)
+
+
+@inlined
+def first_from(view, number, place, heap):
+    """Return the first rank of a heap, or of the part below a place of it.
+
+    Entries that reach the place are corrected first.
+    """
+    params = view.params[0]
+    base = heap_base(params, number, heap)
+    size = np.int64(view.group_size[number])
+    while True:
+        entry = entry_at(view, base + place)
+        rank = rank_of(view, entry.block)
+        if rank.gain == entry.gain and rank.moves == entry.moves and rank.tie == entry.tie:
+            return rank
+        _put(view, base, _sink(view, base, size, place, rank, heap), rank, heap)
