@@ -1,0 +1,266 @@
+"""The layers: which module may import which, what it may assign, how long it may be."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import re
+from collections import Counter
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import ssdgym.engine
+from ssdgym.engine.page.state import PageState
+from tests.ownership import Assignment, assignments
+
+ROOT = Path(__file__).parents[1]
+
+#: From the bottom to the top. A module may import from its own layer and from those before it.
+LAYERS = (
+    (
+        "ssdgym.deprecation",
+        "ssdgym.enums",
+        "ssdgym.errors",
+        "ssdgym.files",
+        "ssdgym.registration",
+        "ssdgym.requests",
+        "ssdgym.types",
+    ),
+    ("ssdgym.config", "ssdgym.configs"),
+    ("ssdgym.workloads",),
+    ("ssdgym.engine",),
+    ("ssdgym.policy",),
+    ("ssdgym.baselines",),
+    ("ssdgym.simulator",),
+    ("ssdgym.envs",),
+    ("ssdgym.agents",),
+    ("ssdgym.experiments", "ssdgym.bench"),
+    ("ssdgym.cli",),
+)
+FOLDERS = {"ssdgym": "ssdgym", **{name: f"ssdgym.{name}" for name in ("agents", "baselines", "configs")}}
+
+#: Heavy packages, and the only modules that may import them.
+CONFINED = {
+    # Compiling is the business of the kernel module alone; other engine modules may name numba's types.
+    "numba": ("ssdgym.engine.core.kernel", "ssdgym.engine.core.handle"),
+    "torch": ("ssdgym.agents",),
+    "stable_baselines3": ("ssdgym.agents", "ssdgym.envs.sb3"),
+    "sb3_contrib": ("ssdgym.agents", "ssdgym.envs.sb3"),
+}
+
+
+def _sources() -> list[Path]:
+    return sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
+
+
+def _module_name(path: Path) -> str:
+    folder, *rest = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join([FOLDERS[folder], *(part for part in rest if part != "__init__")])
+
+
+def _imports(path: Path) -> Iterator[str]:
+    """Everything `path` imports, wherever in the file, by its full dotted name."""
+    package = _module_name(path) if path.name == "__init__.py" else _module_name(path).rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def _layer(name: str) -> int | None:
+    """The layer of a module or of a name in it; `None` for the package itself and its version."""
+    for height, prefixes in enumerate(LAYERS):
+        if any(_within(name, prefix) for prefix in prefixes):
+            return height
+    return None
+
+
+def _within(name: str, prefix: str) -> bool:
+    return name == prefix or name.startswith(f"{prefix}.")
+
+
+@pytest.fixture(params=_sources(), ids=_module_name)
+def source(request: pytest.FixtureRequest) -> Path:
+    return request.param
+
+
+def test_every_module__has_a_layer(source: Path) -> None:
+    if _module_name(source) not in ("ssdgym", "ssdgym.__main__"):
+        assert _layer(_module_name(source)) is not None, "give the new module a place in LAYERS"
+
+
+def test_imports__point_down(source: Path) -> None:
+    own = _layer(_module_name(source))
+    if own is None:
+        return
+    for name in _imports(source):
+        below = _layer(name)
+        assert below is None or below <= own, f"{name} lies above {_module_name(source)}"
+
+
+def test_imports__never_use_the_bare_folder_names(source: Path) -> None:
+    bare = {"agents", "baselines", "configs", "tests"}
+    assert not bare & {name.partition(".")[0] for name in _imports(source)}
+
+
+def test_imports__keep_heavy_packages_where_they_belong(source: Path) -> None:
+    for name in _imports(source):
+        if name in ("numba.types", "numba.typeof") and _within(_module_name(source), "ssdgym.engine"):
+            continue
+        allowed = CONFINED.get(name.partition(".")[0])
+        assert allowed is None or any(_within(_module_name(source), prefix) for prefix in allowed), (
+            f"{name} may be imported only in {allowed}"
+        )
+
+
+def _module_of(name: str, modules: set[str]) -> str | None:
+    """The module that an imported name is, or is in."""
+    while name and name not in modules:
+        name = name.rpartition(".")[0]
+    return name or None
+
+
+def test_imports__have_no_circles_not_even_in_functions() -> None:
+    modules = {_module_name(path) for path in _sources()}
+    graph = {
+        module: {_module_of(name, modules) for name in _imports(path)} - {module, None}
+        for path in _sources()
+        for module in [_module_name(path)]
+    }
+    TopologicalSorter(graph).prepare()  # names the modules of a circle
+
+
+ENGINE = ROOT / "ssdgym" / "engine"
+#: The rooms of the engine, from the top to the bottom, with what they own: as its map says.
+ROOMS = {
+    room: re.findall(r"`([\w.*]+)`", text.partition("Owns")[2])
+    for room, text in re.findall(r"^\* `(\w+)`: (.*?)(?=^\* |^$)", ssdgym.engine.__doc__ or "", re.M | re.S)
+    if (ENGINE / room).is_dir() or (ENGINE / f"{room}.py").is_file()
+}
+ARRAYS = frozenset(PageState._fields)
+#: Arrays that no room owns: counted and noted in all of them, or written by the simulator or by rules.
+COMMON = {"control", "counters", "params", "page_memory", "block_memory", "stream_memory", "memory"}
+#: Assignments by others than the owner: where, of what, and why.
+EXCEPTIONS = {
+    ("page/format.py", "*"): "makes empty devices",
+    ("page/writes.py", "transaction.next"): "links the pages of one command",
+}
+
+
+def _room(module: str) -> str:
+    return module.removeprefix("ssdgym.engine.").partition(".")[0]
+
+
+def _engine_sources() -> dict[str, str]:
+    files = sorted(ENGINE.rglob("*.py"))
+    return {path.relative_to(ENGINE).as_posix(): path.read_text(encoding="utf-8") for path in files}
+
+
+def _foreign(found: set[Assignment]) -> list[Assignment]:
+    """Return the assignments by others than the owner: of the field, if one is named, else of the array."""
+    owners = {place: room for room, places in ROOMS.items() for place in places}
+    foreign = []
+    for one in sorted(found):
+        place = f"{one.array}.{one.field}"
+        fields = [room for pattern, room in owners.items() if "." in pattern and fnmatch(place, pattern)]
+        allowed = any(one.file == file and fnmatch(place, pattern) for file, pattern in EXCEPTIONS)
+        if one.array not in COMMON and not allowed and one.room != (fields or [owners[one.array]])[0]:
+            foreign.append(one)
+    return foreign
+
+
+def test_engine_map__names_every_room() -> None:
+    assert set(ROOMS) == {_room(_module_name(path)) for path in ENGINE.rglob("*.py")} - {"ssdgym"}
+
+
+def test_engine_map__gives_every_array_one_owner() -> None:
+    owned = Counter(place for places in ROOMS.values() for place in places if "." not in place)
+    assert owned == Counter(ARRAYS - COMMON)
+
+
+def test_engine_imports__point_down_its_map(source: Path) -> None:
+    module = _module_name(source)
+    if not _within(module, "ssdgym.engine") or module == "ssdgym.engine":
+        return
+    rooms = list(ROOMS)
+    for name in _imports(source):
+        if _within(name, "ssdgym.engine"):
+            assert rooms.index(_room(name)) >= rooms.index(_room(module)), f"{name} lies above {module}"
+
+
+def test_engine_arrays__are_assigned_in_the_room_that_owns_them() -> None:
+    assert _foreign(assignments(_engine_sources(), ARRAYS)) == []
+
+
+def test_exceptions__are_still_needed() -> None:
+    found = assignments(_engine_sources(), ARRAYS)
+    for file, pattern in EXCEPTIONS:
+        assert any(one.file == file and fnmatch(f"{one.array}.{one.field}", pattern) for one in found)
+
+
+FOREIGN = """
+from ssdgym.engine.core.lists import queue_verbs
+
+_push, _pop = queue_verbs("head", "tail", "next_age")
+
+def _by_parameter(n, x):
+    x.op = n
+
+def _returned(dev, b):
+    return dev.die[b]
+
+def change(dev, b):
+    {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "array", "field"),
+    [
+        ("dev.block[b].written = 1", "block", "written"),
+        ("dev.open_sub_block[b] = 1", "open_sub_block", ""),
+        ("record = dev.block[b]; record.invalid += 1", "block", "invalid"),
+        ("plane = dev.plane[b]; plane.valid, x = 1, 2", "plane", "valid"),
+        ("a, b = dev.plane[b], dev.physical[b]; b.lpn = 1", "physical", "lpn"),
+        ("_push(dev.block, dev.bucket[b], 1)", "block", "next_age"),
+        ("_push(dev.block, dev.bucket[b], 1)", "bucket", "tail"),
+        ("_by_parameter(1, dev.slot[b])", "slot", "op"),
+        ("_returned(dev, b).stage = 1", "die", "stage"),
+        ("for record in dev.sub_block: record.erases += 1", "sub_block", "erases"),
+    ],
+)
+def test_engine_arrays__when_a_foreign_room_assigns_one__it_is_found(
+    lines: str, array: str, field: str
+) -> None:
+    sources = {
+        "core/lists.py": (ENGINE / "core" / "lists.py").read_text(encoding="utf-8"),
+        "erase/foreign.py": FOREIGN.format("\n    ".join(lines.split("; "))),
+    }
+    found = assignments(sources, ARRAYS)
+    assert Assignment("erase/foreign.py", array, field) in _foreign(found)
+
+
+def test_engine_files__are_about_one_thing() -> None:
+    long = {
+        file: source.count("\n") for file, source in _engine_sources().items() if source.count("\n") > 350
+    }
+    assert long == {}
+
+
+def test_folders__can_be_taken_in_at_a_glance() -> None:
+    counted = Counter(path.parent for path in _sources())
+    assert {folder: count for folder, count in counted.items() if count > 14} == {}
+
+
+def test_setup_cfg__lists_every_package() -> None:
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    listed = set(setup["options"]["packages"].split())
+    assert listed == {_module_name(path) for path in _sources() if path.name == "__init__.py"}
