@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.records import COUNTERS
 from ssdgym.errors import SsdgymError
 
+#: Entry points of installed packages; loading one has to register its terms.
+ENTRY_POINT_GROUP = "ssdgym.reward_terms"
 #: What one count of each counter costs on a device.
 Costs = Callable[[DeviceConfig], Mapping[str, float]]
 
@@ -118,6 +121,11 @@ def _energy(device: DeviceConfig) -> dict[str, float]:
     }
 
 
+def _load_plugins() -> None:
+    for plugin in entry_points(group=ENTRY_POINT_GROUP):
+        plugin.load()
+
+
 class Reward:
     """Turns the counters of devices into rewards.
 
@@ -141,6 +149,8 @@ class Reward:
         if not self.objective:
             raise SsdgymError(f"objective names no term; choose among {', '.join(TERMS)}.")
         for name, weight in self.objective.items():
+            if name not in TERMS:
+                _load_plugins()
             if name not in TERMS:
                 raise SsdgymError(f"objective has the unknown term {name!r}; it may have {', '.join(TERMS)}.")
             if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not np.isfinite(weight):

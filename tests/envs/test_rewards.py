@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,23 @@ def test_term_of_ones_own__by_name_in_the_objective(monkeypatch: pytest.MonkeyPa
     assert total < 0
 
 
+def test_term_of_an_installed_package__by_name_in_the_objective(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(rewards, "TERMS", dict(TERMS))
+    (tmp_path / "lab_terms.py").write_text(
+        "from ssdgym.envs.rewards import reward_term\n"
+        "reward_term('idling', 'reads')(lambda device: {'host_reads': 1.0})\n"
+    )
+    info = tmp_path / "lab-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: lab\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[ssdgym.reward_terms]\nidling = lab_terms\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    env = EraseVictimEnv(**options("none", objective={"idling": 1.0}))
+    assert env.episodes.reward.objective == {"idling": 1.0}
+
+
 def test_term_of_ones_own__of_a_name_that_is_taken__refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rewards, "TERMS", dict(TERMS))
     with pytest.raises(
@@ -147,7 +165,7 @@ def test_term_of_ones_own__of_what_is_not_counted__refused(monkeypatch: pytest.M
     monkeypatch.setattr(rewards, "TERMS", dict(TERMS))
     reward_term("naps", "naps taken")(lambda device: {"naps": 1.0})
     with pytest.raises(
-        SsdgymError, match="the reward term naps counts 'naps'; the engine counts host_reads,"
+        SsdgymError, match="the reward term naps counts 'naps'; the engine counts host_pages_written,"
     ):
         EraseVictimEnv(**options("none", objective={"naps": 1.0}))
 
