@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssdgym.engine.core.bits import full_mask, is_run
+from ssdgym.engine.core.family import State
 from ssdgym.engine.core.kernel import kernel
 from ssdgym.engine.core.records import INDEXED
 from ssdgym.engine.core.status import ILLEGAL_BLOCK, ILLEGAL_MASK, NOTHING_TO_GAIN, OK
 from ssdgym.engine.erase.legality import check_erase_set
-from ssdgym.engine.erase.view import PolicyView, policy_view
-from ssdgym.engine.page.state import PageDevice as Device
+from ssdgym.engine.page.view import PolicyView
 from ssdgym.engine.speedupgc.best_sets import best_set
 from ssdgym.policy import new_choice
 from ssdgym.simulator.build import Recording, make_state
@@ -37,7 +37,11 @@ def _check_pairs(dev, plane, pairs, count):
     return check_erase_set(dev, plane, pairs, count)
 
 
-def _check(dev: Device, plane: int, block: int, mask: int) -> int:
+def _view_of(state: State) -> PolicyView:
+    return PolicyView(*(getattr(state, name)[0] for name in PolicyView._fields))
+
+
+def _check(dev: PolicyView, plane: int, block: int, mask: int) -> int:
     choice = new_choice()
     choice[0]["block"], choice[0]["mask"] = block, mask
     return int(_check_pairs(dev, plane, choice, 1))
@@ -83,7 +87,7 @@ def a_block(per_sub_block: list[tuple[int, int]], times: tuple[int, ...], isolat
     for s, (written, invalid) in enumerate(per_sub_block):
         state.sub_block[0, s]["written"], state.sub_block[0, s]["invalid"] = written, invalid
     state.block[0, 0]["invalid"] = sum(invalid for _, invalid in per_sub_block)
-    return policy_view.py_func(Device(*(array[0] for array in state)))
+    return _view_of(state)
 
 
 PAGES = st.lists(
@@ -138,7 +142,7 @@ def test_check_erase_set(plane: int, block: int, mask: int, status: int) -> None
     state.block[0, 3]["status"] = INDEXED
     state.sub_block[0]["written"][12:16] = 2
     state.sub_block[0]["invalid"][12:15] = 1
-    dev = Device(*(array[0] for array in state))
+    dev = _view_of(state)
     assert _check(dev, plane, block, np.uint64(mask)) == status
 
 
@@ -147,6 +151,6 @@ def test_check_erase_set__a_run__not_where_only_blocks_can_be_erased() -> None:
     state.block[0, 3]["status"] = INDEXED
     state.sub_block[0]["written"][12:16] = 2
     state.sub_block[0]["invalid"][12:15] = 1
-    dev = Device(*(array[0] for array in state))
+    dev = _view_of(state)
     assert _check(dev, 0, 3, np.uint64(0b0011)) == ILLEGAL_MASK
     assert _check(dev, 0, 3, np.uint64(0b1111)) == OK
