@@ -226,7 +226,7 @@ def test_legal_erase_sets__the_same_in_both(data: st.DataObject) -> None:
     choice = None
     while sim.advance() == ERASE_DECISION:
         plane = steps.send(choice)
-        dev = Device(*(array[0] for array in sim.state))
+        dev = Device(*(array[0] for array in sim.state), 0)
         for block in range(config.planes * config.blocks_per_plane):
             for mask in range(1 << config.sub_blocks_per_block):
                 ours = _check(dev, plane, pairs_array([(block, mask)]), 1) == OK

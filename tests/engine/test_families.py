@@ -32,7 +32,8 @@ OUTSIDE = 1 << DRAWER
 
 def chests(count: int) -> ToyState:
     """Empty devices of the toy family."""
-    state = TOY.arrays.allocate(count, {"logical_pages": PAGES})
+    sizes = dict.fromkeys(("sub_blocks", "window", "latencies", "bins", "tail"), 1)
+    state = TOY.arrays.allocate(count, {"logical_pages": PAGES, **sizes})
     state.params["logical_pages"] = PAGES
     for i in range(count):
         format_device(state, i)

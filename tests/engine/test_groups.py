@@ -27,25 +27,25 @@ PER_SUB_BLOCK = 3
 
 @kernel
 def _reclassify(state, block):
-    dev = device_of(state, 0)
+    dev = device_of(state, 0, 0)
     reclassify(dev, block, ANYTHING, 0)
 
 
 @kernel
 def _withdraw(state, block):
-    dev = device_of(state, 0)
+    dev = device_of(state, 0, 0)
     withdraw(dev, block)
 
 
 @kernel
 def _fault(state):
-    dev = device_of(state, 0)
+    dev = device_of(state, 0, 0)
     return check_groups(dev, 0)
 
 
 @kernel
 def _first_of(state, group, kind):
-    dev = device_of(state, 0)
+    dev = device_of(state, 0, 0)
     return first_of(group_view(dev), 0, group, kind)
 
 

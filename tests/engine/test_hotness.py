@@ -21,19 +21,19 @@ NEVER = 2**40
 
 @kernel
 def _update(state, lpn):
-    dev = device_of(state, 0)
+    dev = device_of(state, 0, 0)
     count_update(dev, lpn)
 
 
 @kernel
 def _degree_of(state, lpn):
-    dev = device_of(state, 0)
+    dev = device_of(state, 0, 0)
     return _degree(dev.hotness, dev.params[0], lpn)
 
 
 @kernel
 def _group_of(state, lpn):
-    dev = device_of(state, 0)
+    dev = device_of(state, 0, 0)
     return hotness_group(dev, lpn)
 
 

@@ -53,7 +53,7 @@ def _record_all(dev, op, latencies):
 @given(st.lists(st.integers(0, 2**50), max_size=60), st.sampled_from([READ, WRITE]))
 def test_tail__holds_the_slowest_exactly(latencies: list[int], op: int) -> None:
     state = make_state([device(ftl={"timing": "event"})], [0], Recording(latencies=1, slowest=7))
-    _record_all(Device(*(array[0] for array in state)), op, np.array(latencies, np.int64))
+    _record_all(Device(*(array[0] for array in state), 0), op, np.array(latencies, np.int64))
     held = state.tail[0, op]
     assert sorted(held[1 : 1 + held[0]]) == sorted(latencies)[-7:]
     assert state.tail[0, 1 - op, 0] == 0
@@ -65,7 +65,7 @@ def test_summary__percentiles_by_nearest_rank(kept: int) -> None:
     """Exact where a latency was kept or is among the slowest; elsewhere within the histogram's error."""
     latencies = np.random.default_rng(1).lognormal(12, 2, 3000).astype(np.int64)
     state = make_state([device(ftl={"timing": "event"})], [0], Recording(latencies=kept, slowest=40))
-    _record_all(Device(*(array[0] for array in state)), WRITE, latencies)
+    _record_all(Device(*(array[0] for array in state), 0), WRITE, latencies)
     summary = latency_summary(state, 0, WRITE)
     assert summary["count"] == 3000
     assert summary["exact"] is (kept == 3000)

@@ -11,7 +11,7 @@ from numba import types
 
 from ssdgym.engine.core.family import Array, Arrays, Family
 from ssdgym.engine.core.kernel import entry, function_at, inlined
-from ssdgym.engine.core.records import CONTROL, COUNTERS, LOGICAL, PARAMS
+from ssdgym.engine.core.records import CONTROL, COUNTERS, LATENCY, LOGICAL, PARAMS, SLOT, SUB_BLOCK
 from ssdgym.engine.core.status import HORIZON, ILLEGAL_ANSWER, INPUT_ENDED, OK
 from ssdgym.engine.decisions import KINDS, WAIT, Decider, ask_outside, decision_code, is_external
 from ssdgym.engine.entries import loop_signature
@@ -39,6 +39,12 @@ ARRAYS = Arrays(
     counters=Array(COUNTERS, (1,)),
     logical=Array(LOGICAL, ("logical_pages",)),
     drawer=Array(np.int64, (DRAWERS,)),  # pages in each
+    # What the metrics of all families are read from.
+    sub_block=Array(SUB_BLOCK, ("sub_blocks",)),
+    slot=Array(SLOT, ("window",)),
+    latency=Array(LATENCY, ("latencies",)),
+    histogram=Array(np.int64, (2, "bins")),
+    tail=Array(np.int64, (2, "tail")),
 )
 ToyState, ToyDevice, device_of = ARRAYS.state, ARRAYS.device, ARRAYS.device_of
 _loop_at = function_at(types.FunctionType(loop_signature(ARRAYS)))

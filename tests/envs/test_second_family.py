@@ -1,0 +1,126 @@
+"""Devices of a second FTL family in an environment of a decision of their own, without a change to ssdgym."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from ssdgym.config import ftl as ftl_module
+from ssdgym.config.device import DeviceConfig, FtlConfig, load_device
+from ssdgym.config.ftl import register_ftl
+from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
+from ssdgym.engine.decisions import RULE, Question, View, no_rules
+from ssdgym.envs import rewards
+from ssdgym.envs.decision_env import DecisionEnv, DecisionVectorEnv
+from ssdgym.envs.decisions import Decision
+from ssdgym.envs.features import Features
+from ssdgym.envs.options import Options
+from ssdgym.envs.rewards import reward_term
+from ssdgym.policy import new_choice
+from ssdgym.simulator import families
+from ssdgym.simulator.families import FamilyBuilder, register_family
+from ssdgym.types import Feature
+from tests.engine.devices import device
+from tests.engine.toy import DRAWER, DRAWERS, TOY
+
+
+class ToyFtl(FtlConfig):
+    mapping: Literal["toy"] = "toy"
+
+
+class ToyFamily(FamilyBuilder):
+    engine = TOY
+
+    def check(self, device: DeviceConfig) -> None:
+        pass
+
+    def params(self, device: DeviceConfig) -> dict[str, int]:
+        return {}
+
+    def sizes(self, device: DeviceConfig) -> dict[str, int]:
+        geometry = device.geometry
+        return {"sub_blocks": geometry.planes * geometry.blocks_per_plane}
+
+
+class DrawerDecision(Decision):
+    kind = DRAWER
+    features = Features(
+        (Feature("fill", "how full the drawer is", "share", 0, 1),),
+        (Feature("erases", "drawers emptied", "per host page", 0, 1),),
+    )
+
+    def candidates_on(self, devices: object) -> int:
+        return DRAWERS
+
+    def buffers(self, count: int, candidates: int) -> View:
+        return View(
+            sets=np.zeros((count, candidates, MAX_PAIRS), ERASE_PAIR),
+            features=np.zeros((count, candidates, 1), np.float32),
+            mask=np.zeros((count, candidates), np.int8),
+            context=np.zeros((count, 1), np.float32),
+            proposed=np.zeros((count, 0), np.int32),
+        )
+
+    def question(self) -> Question:
+        return Question(no_rules(), 1 << DRAWER, np.zeros(0, RULE), False, 1, new_choice())
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawerOptions(Options):
+    horizon: int = 64
+
+    def decision(self) -> Decision:
+        return DrawerDecision()
+
+
+class DrawerEnv(DecisionEnv):
+    options_type = DrawerOptions
+
+
+class DrawerVectorEnv(DecisionVectorEnv):
+    options_type = DrawerOptions
+
+
+@pytest.fixture(autouse=True)
+def toy_family(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The family is known during a test only."""
+    monkeypatch.setattr(ftl_module, "_FAMILIES", dict(ftl_module._FAMILIES))
+    monkeypatch.setattr(families, "_BUILDERS", dict(families._BUILDERS))
+    monkeypatch.setattr(rewards, "TERMS", dict(rewards.TERMS))
+    reward_term("emptied", "drawers emptied")(lambda device: {"erases": 1.0})
+    register_ftl("toy", ToyFtl)
+    register_family(ToyFamily())
+    yield
+
+
+def chest() -> DeviceConfig:
+    return load_device({**dict(device()), "ftl": {"mapping": "toy"}})
+
+
+def test_single__passes_the_checks_of_gymnasium__and_ends_at_its_horizon() -> None:
+    env = DrawerEnv(device=chest(), objective={"emptied": 1.0})
+    check_env(env, skip_render_check=True)
+    env.reset(seed=1)
+    total, steps, over = 0.0, 0, False
+    while not over:
+        _, reward, _, over, info = env.step(steps % DRAWERS)
+        total, steps = total + reward, steps + 1
+    assert steps == 64 == info["metrics"]["host_pages_written"]
+    assert total == -info["metrics"]["erases"] < 0
+
+
+def test_vector__every_environment_is_the_single_one() -> None:
+    single = DrawerEnv(device=chest())
+    vector = DrawerVectorEnv(3, device=chest())
+    seen, _ = vector.reset(seed=[5, 6, 7])
+    alone, _ = single.reset(seed=6)
+    for step in range(40):
+        assert np.array_equal(seen["candidates"][1], alone["candidates"])
+        seen, *_ = vector.step(np.full(3, step % DRAWERS))
+        alone, *_ = single.step(step % DRAWERS)
+    assert vector.metadata["features"] == {"candidates": ("fill",), "context": ("erases",)}
