@@ -26,8 +26,9 @@ from tests.engine.devices import device, differences, mixed_requests
 PAIRS = np.zeros(MAX_PAIRS, ERASE_PAIR)
 #: What sep_gc answers.
 STREAMS = {PLACE_DECISION: 0, RELOCATE_DECISION: 1}
-#: Where a device that is asked outside notes what it is asked.
-ASKED = {"control.decision_kind", "control.decision_subject"}
+#: Where a device that is asked outside notes what it is asked, and where the moves of its last round stand: a
+#: round whose pages all go to one stream moves them without it.
+ASKED = {"control.decision_kind", "control.decision_subject", "plane.round_pair", "plane.round_page"}
 FTLS: dict[str, dict[str, Any]] = {
     "untimed": {"timing": "none"},
     "event": {"timing": "event"},
