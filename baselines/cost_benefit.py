@@ -17,14 +17,14 @@ def cost_benefit(view, plane, parameters, choice):
     The age is `clock - invalidated_at + 1` host pages, or `clock - closed_at + 1` if `since_close` is not 0.
     A block without a valid page comes before all others; of equals, the lowest number.
     """
-    clock, exponent = view.control[0].clock, parameters[0]
+    clock, exponent = view.control[0].clock, parameters.exponent
     best = -1
     best_score = -1.0
     for block in blocks_of(view, plane):
         if not eligible(view, block):
             continue
         record = view.block[block]
-        since = record.closed_at if parameters[1] != 0.0 else record.invalidated_at
+        since = record.closed_at if parameters.since_close != 0.0 else record.invalidated_at
         age = float(clock - since + 1)
         if exponent == 0.5:
             age = math.sqrt(age)  # a few times as fast as a power

@@ -15,7 +15,7 @@ def d_choices(view, plane, parameters, choice):
     Choice `j` uses the draws `65 j + (0..64)` as `random` does.
     """
     best = random_eligible(view, plane, POLICY_STREAM, 0)
-    for j in range(1, int(parameters[0])):
+    for j in range(1, int(parameters.d)):
         block = random_eligible(view, plane, POLICY_STREAM, DRAWS_PER_CHOICE * j)
         if block >= 0 and view.block[block].invalid > view.block[best].invalid:
             best = block

@@ -109,12 +109,12 @@ def _add_units(view, leader, plane, parameters, choice, count, after):
 
     A plane that leads has its first one in the choice already.
     """
-    wanted = np.int64(parameters[0]) if plane != leader else np.int64(parameters[0]) - 1
+    wanted = np.int64(parameters.limit) if plane != leader else np.int64(parameters.limit) - 1
     unit = _next_unit(view, plane, after)
     while wanted > 0 and count < MAX_PAIRS and unit >= 0:
         if not _is_chosen(choice, count, unit // np.int64(view.params[0].sub_blocks)):
             _set_pair(view, choice, count, unit)
-            if not _is_light(view, unit, parameters[1]) or not legal_set(view, leader, choice, count + 1):
+            if not _is_light(view, unit, parameters.tau) or not legal_set(view, leader, choice, count + 1):
                 return count
             count += 1
             wanted -= 1
@@ -126,7 +126,7 @@ def _add_units(view, leader, plane, parameters, choice, count, after):
 def _add_partners(view, leader, plane, parameters, choice, count, led):
     """Add of a sibling the blocks with the numbers of the `led` ones of the plane that leads."""
     params = view.params[0]
-    wanted = np.int64(parameters[0])
+    wanted = np.int64(parameters.limit)
     for k in range(led):
         block = np.int64(choice[k].block) + (plane - leader) * params.blocks
         unit = _most_invalid_unit_of(view, block)
@@ -134,7 +134,7 @@ def _add_partners(view, leader, plane, parameters, choice, count, led):
             wanted > 0
             and count < MAX_PAIRS
             and eligible(view, block)
-            and _is_light(view, unit, parameters[1])
+            and _is_light(view, unit, parameters.tau)
         ):
             _set_pair(view, choice, count, unit)
             if legal_set(view, leader, choice, count + 1):

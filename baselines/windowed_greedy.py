@@ -14,7 +14,7 @@ def windowed_greedy(view, plane, parameters, choice):
     best = -1
     seen = 0
     block = view.plane[plane].age_head
-    while block >= 0 and (seen < parameters[0] or best < 0):
+    while block >= 0 and (seen < parameters.window or best < 0):
         if eligible(view, block) and (best < 0 or view.block[block].invalid > view.block[best].invalid):
             best = block
         seen += 1

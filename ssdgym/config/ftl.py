@@ -205,14 +205,35 @@ class HotnessConfig(Config):
         return self.counters if self.decay_period is None else self.decay_period
 
 
+class MemoryBytes(Config):
+    """Sizes of the records that a rule keeps."""
+
+    page: int = Field(0, ge=0, description="bytes per logical page")
+    block: int = Field(0, ge=0, description="bytes per block")
+    stream: int = Field(0, ge=0, description="bytes per plane and stream")
+    device: int = Field(0, ge=0, description="bytes per device")
+
+
+class RuleNeeds(Config):
+    """What the rules that run on a device need of it: filled in when a policy adapts the device."""
+
+    streams: int = Field(1, ge=1, description="write streams of a plane")
+    relocation_streams: int = Field(1, ge=1, description="streams that the pages of one victim can go to")
+    place: MemoryBytes = Field(MemoryBytes(), description="memory of the placement")
+    victim: MemoryBytes = Field(MemoryBytes(), description="memory of the victim rule")
+    shared: bool = Field(False, description="the victim rule uses the memory of the placement")
+
+
 class PageFtl(FtlConfig):
     """An FTL that maps every page by itself."""
 
     mapping: Literal["page"] = "page"
     placement: str = Field(
         "sep_gc",
-        min_length=1,
         description="where pages are written: a placement by name, with its parameters",
+    )
+    rules: RuleNeeds | None = Field(
+        None, description="what the rules need; filled in, whatever stands here is replaced"
     )
     hotness: HotnessConfig = HotnessConfig()
     # Shin, Electronics Letters 2018.
@@ -230,9 +251,19 @@ class PageFtl(FtlConfig):
         return self
 
     @property
+    def needs(self) -> RuleNeeds:
+        """What the rules need; of a placement that is not the engine's it is known once it was looked up."""
+        return self.rules or RuleNeeds(streams=STREAMS.get(self.placement, 1))
+
+    @property
     def streams(self) -> int:
         """Write streams of a plane."""
-        return STREAMS.get(self.placement, 1)
+        return self.needs.streams
+
+    @property
+    def relocation_streams(self) -> int:
+        """Write streams that the pages of one victim can go to."""
+        return self.needs.relocation_streams
 
     def check_device(self, geometry: GeometryConfig, erase_unit: str, multi_plane: str) -> None:
         """Raise if the placement needs other erases, more blocks, or commands of several planes."""
@@ -247,7 +278,7 @@ class PageFtl(FtlConfig):
             return
         if multi_plane == "none":
             raise ValueError("ftl.multi_plane_writes needs multi_plane strict or relaxed, not none")
-        if self.placement not in STREAMS:
+        if self.placement in SUB_BLOCK_PLACEMENTS:
             raise ValueError(
                 f"ftl.multi_plane_writes needs an ftl.placement in streams ({', '.join(STREAMS)}), not "
                 f"{self.placement}"

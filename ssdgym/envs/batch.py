@@ -17,6 +17,7 @@ from ssdgym.engine.decisions import Input
 from ssdgym.engine.entries import first_invalid_action, loop_addresses, observe_batch, step_batch
 from ssdgym.envs.decisions import Decision
 from ssdgym.errors import SsdgymError
+from ssdgym.policy import rules_for
 from ssdgym.requests import REQUEST
 from ssdgym.simulator import Recording
 from ssdgym.simulator.build import make_state
@@ -60,7 +61,8 @@ class Batch:
 
     def _locate(self) -> None:
         """Look up the machine code, which is elsewhere in every process."""
-        self._question = self.decision.question()
+        # All devices of a batch have the same rules.
+        self._question = self.decision.question()._replace(rules=rules_for(self.devices[0], None))
         self._input = Input(self._requests, self._counts, loop_addresses(self.state))
 
     def __getstate__(self) -> dict[str, Any]:

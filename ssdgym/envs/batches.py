@@ -1,4 +1,4 @@
-"""Devices of several FTL families as if they were one batch: the family of each is kept from its users."""
+"""Devices of several FTL families, or placed by several rules, as if they were one batch."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.decisions import PLACE
 from ssdgym.envs.batch import Batch
 from ssdgym.envs.decisions import Decision
+from ssdgym.policy import rules_for
 from ssdgym.simulator import Recording
 
 
 class Batches:
-    """Devices in their order, each in the batch of its family.
+    """Devices in their order, each in the batch of its family and placement.
 
     Args:
         devices: their configurations.
@@ -22,7 +24,7 @@ class Batches:
         recording: how many latencies each device keeps.
 
     Attributes:
-        batches: one for each family.
+        batches: one for each family, and for each rule that places pages.
         view: the observations of all devices, arrays with the device as first axis; written again by every
             step.
         status: int64 (n,), why each device has stopped.
@@ -31,9 +33,9 @@ class Batches:
     def __init__(
         self, devices: Sequence[DeviceConfig], decision: Decision, candidates: int, recording: Recording
     ) -> None:
-        families = [_family_of(device) for device in devices]
+        kinds = [_kind_of(device) for device in devices]
         #: Of each batch, the numbers of its devices.
-        self._numbers = [np.flatnonzero([f == name for f in families]) for name in dict.fromkeys(families)]
+        self._numbers = [np.flatnonzero([k == kind for k in kinds]) for kind in dict.fromkeys(kinds)]
         self.batches = [
             Batch([devices[int(i)] for i in own], decision, candidates, recording) for own in self._numbers
         ]
@@ -107,6 +109,7 @@ class Batches:
             self._collect_views()
 
 
-def _family_of(device: DeviceConfig) -> str:
-    """Return the FTL family of a device; those of one family can share a batch."""
-    return device.ftl.mapping
+def _kind_of(device: DeviceConfig) -> tuple[str, str]:
+    """Return the FTL family of a device, and its placement if that is a rule; equal ones share a batch."""
+    by_rule = rules_for(device, None)[PLACE]["choose"] != 0
+    return device.ftl.mapping, getattr(device.ftl, "placement", "") if by_rule else ""

@@ -162,6 +162,11 @@ def _count_sets(devices: Sequence[DeviceConfig]) -> int:
 def _check_proposers(policies: Sequence[Policy], devices: Sequence[DeviceConfig]) -> None:
     """Raise for a proposer whose sets a device cannot erase, or that counts on another placement."""
     for policy in policies:
+        if policy.victim.keeps_memory:
+            raise SsdgymError(
+                f"proposers name {policy.label}, whose victim rule keeps memory, which only the policy that "
+                "decides can; choose another proposer."
+            )
         for device in devices:
             wanted = policy.adapt(device)
             for field, has, asks in (

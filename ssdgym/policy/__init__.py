@@ -25,6 +25,7 @@ module.
 
 from ssdgym.deprecation import old_names
 from ssdgym.engine.blocks.index import most_invalid_block, next_by_invalid
+from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.kernel import kernel
 from ssdgym.engine.core.records import (
     MAX_PAIRS,
@@ -47,9 +48,16 @@ from ssdgym.engine.erase.victims import (
     siblings_of,
     whole_mask,
 )
-from ssdgym.policy.lookup import available_placements, available_policies, device_for, get_policy, rules_for
+from ssdgym.policy.decorators import built_in_placement, placement_policy, victim_policy
+from ssdgym.policy.lookup import (
+    available_placements,
+    available_policies,
+    device_for,
+    get_policy,
+    rules_for,
+)
 from ssdgym.policy.policy import Policy
-from ssdgym.policy.registry import ENTRY_POINT_GROUP, built_in_placement, policy_alias, victim_policy
+from ssdgym.policy.registry import ENTRY_POINT_GROUP, policy_alias
 from ssdgym.policy.rules import PlacementRule, VictimRule, new_choice
 
 __all__ = [
@@ -64,6 +72,7 @@ __all__ = [
     "SUB_BLOCK_RUN",
     "SUB_BLOCK_SET",
     "WHOLE_BLOCK",
+    "Memory",
     "PlacementRule",
     "Policy",
     "VictimRule",
@@ -81,6 +90,7 @@ __all__ = [
     "most_invalid_block",
     "new_choice",
     "next_by_invalid",
+    "placement_policy",
     "policy_alias",
     "random_eligible",
     "rules_for",

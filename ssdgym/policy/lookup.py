@@ -10,10 +10,10 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, with_ftl
 from ssdgym.config.loading import Source
-from ssdgym.engine.decisions import ERASE, no_rules
+from ssdgym.engine.decisions import ERASE, PLACE, no_rules
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import WrittenPart, hint, label_of, parse_policy
-from ssdgym.policy.policy import Policy, with_rules
+from ssdgym.policy.policy import Policy, placement_of, with_rules
 from ssdgym.policy.registry import (
     Alias,
     placement_rule,
@@ -125,9 +125,19 @@ def rules_for(device: DeviceConfig, policy: Policy | None) -> np.ndarray:
         Shape (kinds,) RULE.
     """
     rules = no_rules()
+    placement = placement_of(device)
+    if placement is not None and placement.function is not None:
+        rules[PLACE] = placement.record
     if policy is not None and policy.victim.compiled:
-        rules[ERASE] = policy.victim.record
+        rules[ERASE] = _with_memory(policy.victim, placement).record
     return rules
+
+
+def _with_memory(victim: VictimRule, placement: PlacementRule | None) -> VictimRule:
+    """Return a victim rule with the memory of the placement, if it shares that."""
+    if placement is not None and victim.shares_memory_with == placement.name:
+        return replace(victim, memory=placement.memory)
+    return victim
 
 
 def _pickled(policy: Policy) -> tuple[Any, ...]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdgym.config.device import DeviceConfig, PageFtl, changed_device
+from ssdgym.config.ftl import MemoryBytes, RuleNeeds
 from ssdgym.deprecation import old_attributes
+from ssdgym.engine.core.handle import Memory
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import parse_policy
 from ssdgym.policy.registry import Alias, placement_rule
@@ -140,7 +141,7 @@ class Policy:
         if self.multi_plane is not None and self.multi_plane != device.multi_plane:
             changes["multi_plane"] = self.multi_plane
         where = f"policy {self.label} cannot run on device {device.name}"
-        return with_rules(device, self.placement, where, **changes)
+        return with_rules(device, self.placement, self.victim, where, **changes)
 
     @property
     def label(self) -> str:
@@ -156,25 +157,39 @@ class Policy:
         """The label, with what a name of its own stands for in place of that name."""
         return self.alias_of + self.label.removeprefix(self.name) if self.alias else self.label
 
+    def placed_on(self, device: DeviceConfig) -> Policy:
+        """Return the policy with the placement of a device."""
+        return replace(self, placement=placement_of(device))
+
     def source_digest(self) -> str:
-        """Return a hash of the files of its rules, or of the code of those typed at a prompt."""
-        digest = hashlib.sha256()
-        for rule in self.parts:
-            if rule.function is not None:
-                code = rule.function.__code__
-                path = Path(code.co_filename)
-                digest.update(path.read_bytes() if path.is_file() else code.co_code)
-        return digest.hexdigest()
+        """Return a hash of the code of its rules and their hooks."""
+        return hashlib.sha256(b"".join(rule.code for rule in self.parts)).hexdigest()
+
+
+def placement_of(device: DeviceConfig) -> PlacementRule | None:
+    """Return the placement of a device; `None` for an FTL without placements.
+
+    Raises:
+        SsdgymError: there is no placement of that name.
+    """
+    if not isinstance(device.ftl, PageFtl):
+        return None
+    return placement_rule(device.ftl.placement, f"device {device.name}: ftl.placement")
 
 
 def with_rules(
-    device: DeviceConfig, placement: PlacementRule | None, where: str | None = None, **changes: Any
+    device: DeviceConfig,
+    placement: PlacementRule | None,
+    victim: VictimRule | None = None,
+    where: str | None = None,
+    **changes: Any,
 ) -> DeviceConfig:
     """Return the device with a placement, and with other values in some fields, checked as a whole.
 
     Args:
         device: to change; it is returned itself if it has all that.
         placement: where pages are written; `None`: as the FTL of the device says.
+        victim: chooses victims; the memory it needs is added, and that of another rule is kept.
         where: what errors start with, by default the name of the device.
         changes: values by the name of the field.
 
@@ -183,9 +198,39 @@ def with_rules(
     """
     ftl = device.ftl
     if isinstance(ftl, PageFtl):
-        rule = placement or placement_rule(ftl.placement, f"device {device.name}: ftl.placement")
-        if rule.label != ftl.placement:
-            changes["ftl"] = ftl.model_copy(update={"placement": rule.label})
+        placement = placement or placement_of(device)
+        assert placement is not None, "this FTL has one"
+        rules = _needs_of(ftl, placement, victim)
+        if (placement.label, rules) != (ftl.placement, ftl.needs):
+            by_default = PageFtl(placement=placement.label).needs
+            filled = {"placement": placement.label, "rules": None if rules == by_default else rules}
+            changes["ftl"] = ftl.model_copy(update=filled)
     elif placement is not None:
         raise SsdgymError(f"{where or device.name}: ftl.mapping {ftl.mapping} takes no placement.")
     return changed_device(device, where, **changes) if changes else device
+
+
+def _needs_of(ftl: PageFtl, placement: PlacementRule, victim: VictimRule | None) -> RuleNeeds:
+    """Return what rules need of a device; a victim rule without memory leaves that of another one alone."""
+    needs = RuleNeeds(
+        streams=placement.streams,
+        relocation_streams=placement.relocation_streams,
+        place=_bytes_of(placement.memory),
+        victim=ftl.needs.victim,
+    )
+    if victim is None:
+        return needs
+    if victim.shares_memory_with:
+        if victim.shares_memory_with != placement.name:
+            raise SsdgymError(
+                f"policy {victim.name} uses the memory of the placement {victim.shares_memory_with} and "
+                f"cannot run with {placement.name}; write {victim.label}+{victim.shares_memory_with}."
+            )
+        return needs.model_copy(update={"shared": True, "victim": MemoryBytes()})
+    own = _bytes_of(victim.memory)
+    return needs if own == MemoryBytes() else needs.model_copy(update={"victim": own})
+
+
+def _bytes_of(memory: Memory) -> MemoryBytes:
+    records = {part: record for part, record in vars(memory).items() if record is not None}
+    return MemoryBytes(**{part: record.itemsize for part, record in records.items()})

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import TypeVar
 
-from ssdgym.config.ftl import STREAMS
-from ssdgym.deprecation import old_arguments
 from ssdgym.engine.decisions import MAX_PARAMETERS
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import check_name, hint, parse_policy
@@ -24,7 +21,6 @@ from ssdgym.policy.rules import (
 )
 
 ENTRY_POINT_GROUP = "ssdgym.policies"
-FunctionT = TypeVar("FunctionT", bound=Callable[..., int])
 
 
 @dataclass(frozen=True)
@@ -50,73 +46,6 @@ class Alias:
 
 _RULES: dict[str, Rule] = {}
 _ALIASES: dict[str, Alias] = {}
-
-
-@old_arguments(least="minimum", most="maximum")
-def victim_policy(
-    name: str,
-    *,
-    source: str,
-    compiled: bool = True,
-    parameters: Mapping[str, float] | None = None,
-    minimum: Mapping[str, float] | None = None,
-    maximum: Mapping[str, float] | None = None,
-    erase_unit: EraseUnit | None = None,
-    isolation: Isolation = "none",
-    multi_plane: MultiPlane | None = None,
-) -> Callable[[FunctionT], FunctionT]:
-    """Register the decorated function as a victim rule.
-
-    Args:
-        name: by which it is looked up.
-        source: names the paper or book it is from.
-        compiled: compile it into the engine, or call it in Python at every decision.
-        parameters: names and defaults, in the order in which the function finds them in `parameters`.
-        minimum: the smallest values allowed.
-        maximum: the largest values allowed.
-        erase_unit: what the rule has one erase take, if that is not whole blocks on any device: a device of
-            another erase unit is run with this one, and with `isolation`.
-        isolation: see `erase_unit`.
-        multi_plane: which planes of a die take part in one erase, if that is not for the device to say.
-
-    Returns:
-        The decorator, which returns the function itself.
-
-    Raises:
-        SsdgymError: the name is taken, or there are too many parameters.
-    """
-
-    def decorate(function: FunctionT) -> FunctionT:
-        rule = VictimRule(
-            name,
-            function,
-            source,
-            compiled,
-            dict(parameters or {}),
-            dict(minimum or {}),
-            dict(maximum or {}),
-            erase_unit,
-            isolation,
-            multi_plane,
-        )
-        _register(rule)
-        return function
-
-    check_name(name)
-    return decorate
-
-
-def built_in_placement(name: str, *, source: str) -> None:
-    """Register a placement that is a part of the engine.
-
-    Args:
-        name: by which the engine's configuration knows it.
-        source: names the paper or book it is from.
-
-    Raises:
-        SsdgymError: the name is taken.
-    """
-    _register(PlacementRule(name, None, source, streams=STREAMS.get(name, 1)))
 
 
 def policy_alias(
@@ -149,7 +78,13 @@ def policy_alias(
     _ALIASES[name] = entry
 
 
-def _register(rule: Rule) -> None:
+def register(rule: Rule) -> None:
+    """Let a rule be looked up by its name.
+
+    Raises:
+        SsdgymError: the name is taken or cannot be one, or the rule's function has other arguments.
+    """
+    check_name(rule.name)
     name, known = rule.name, _RULES.get(rule.name)
     if len(rule.parameters) > MAX_PARAMETERS:
         raise SsdgymError(

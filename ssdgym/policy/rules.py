@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from ssdgym.engine.core.handle import rule_address
+from ssdgym.engine.core.handle import Memory, rule_address
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
-from ssdgym.engine.decisions import MAX_PARAMETERS, RULE, SHAPES
+from ssdgym.engine.decisions import EVENTS, MAX_PARAMETERS, RULE, SHAPES
 from ssdgym.engine.page.view import VIEW_TYPE
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import label_of
@@ -40,6 +42,8 @@ class Rule:
         parameters: values by name, in the order in which they are declared.
         minimum: the smallest values allowed.
         maximum: the largest values allowed.
+        memory: records that the rule keeps, part of the state of every device it runs on.
+        hooks: functions called for what happens to pages and blocks, by the name of the event.
     """
 
     name: str
@@ -49,6 +53,8 @@ class Rule:
     parameters: Mapping[str, float] = field(default_factory=dict)
     minimum: Mapping[str, float] = field(default_factory=dict)
     maximum: Mapping[str, float] = field(default_factory=dict)
+    memory: Memory = field(default_factory=Memory)
+    hooks: dict[str, Callable[..., None]] = field(default_factory=dict)
 
     #: The decision, by the name that the engine has for the function's shape.
     decision: ClassVar[str]
@@ -90,6 +96,16 @@ class Rule:
         """The name with all parameters, as it is written in a policy."""
         return label_of(self.name, self.parameters)
 
+    @property
+    def code(self) -> bytes:
+        """The files that the function and the hooks are in, or the code of those typed at a prompt."""
+        functions = [self.function, *self.hooks.values()] if self.function else []
+        codes = [getattr(function, "py_func", function).__code__ for function in functions]
+        files = {Path(code.co_filename) for code in codes}
+        if all(file.is_file() for file in files):
+            return b"".join(file.read_bytes() for file in sorted(files))
+        return b"".join(code.co_code for code in codes)
+
     @cached_property
     def vector(self) -> np.ndarray:
         """The parameters for the engine, shape (MAX_PARAMETERS,) float64, in order of declaration."""
@@ -97,26 +113,38 @@ class Rule:
         values[: len(self.parameters)] = list(self.parameters.values())
         return values
 
+    @cached_property
+    def values(self) -> Any:
+        """The parameters for plain Python: by name, and by number in order of declaration."""
+        named: Any = namedtuple("Parameters", self.parameters)  # type: ignore[misc]
+        return named(*map(float, self.parameters.values()))
+
     @property
     def address(self) -> int:
         """Address of the compiled function; compiles at first use."""
         if not self.compiled:
             raise SsdgymError(f"policy {self.name} is plain Python and cannot run inside the engine.")
         assert self.function is not None, "the engine has the code of this rule"
+        return self._address(self.function, self.decision)
+
+    def _address(self, function: Callable[..., Any], shape: str) -> int:
         try:
-            return _compile(self.function, self.decision, tuple(self.parameters))[0]
+            return _compile(function, shape, self.memory, tuple(self.parameters))[0]
         except ValueError as error:
             raise SsdgymError(
                 f"policy {self.name} cannot be compiled: {error}; correct it, or register it with "
                 "compiled=False."
             ) from error
 
-    @property
+    @cached_property
     def record(self) -> np.ndarray:
-        """The rule for the engine, shape () RULE; compiles at first use."""
+        """The rule and its hooks for the engine, shape () RULE; compiles at first use."""
         record = np.zeros((), RULE)
         record["choose"] = self.address
         record["parameters"] = self.vector
+        for event, hook in self.hooks.items():
+            record[event] = self._address(hook, event)
+            record["hooks"] |= EVENTS[event]
         return record
 
 
@@ -131,20 +159,32 @@ class VictimRule(Rule):
         erase_unit: what the rule has one erase take; `None`: whole blocks, which every device can.
         isolation: what keeps such erases from their neighbours, for devices of another erase unit.
         multi_plane: which planes of a die take part in one erase; `None`: those the device says.
+        shares_memory_with: the placement whose memory the rule uses; empty: it has its own.
     """
 
     function: Callable[..., int]
     erase_unit: EraseUnit | None = None
     isolation: Isolation = "none"
     multi_plane: MultiPlane | None = None
+    shares_memory_with: str = ""
 
     decision: ClassVar[str] = "erase"
     arguments: ClassVar[tuple[str, ...]] = ("view", "plane", "parameters", "choice")
+
+    @property
+    def keeps_memory(self) -> bool:
+        """Whether the rule has to follow what happens on a device."""
+        return bool(self.hooks or self.shares_memory_with or self.memory != Memory())
 
 
 @dataclass(frozen=True)
 class PlacementRule(Rule):
     """A rule that chooses where pages are written.
+
+    `function(view, plane, lpn, source, parameters)` returns the stream that logical page `lpn` goes to in
+    `plane`. `source` is -1 for a page of the host, else the physical page it is relocated from. It changes
+    nothing: it may be called several times for one page, and learns in hooks. `None` is a placement that the
+    engine has code for.
 
     Attributes:
         streams: write streams of a plane, each with an open block of its own.
@@ -159,6 +199,8 @@ class PlacementRule(Rule):
 
 
 @cache
-def _compile(function: Callable[..., int], shape: str, names: tuple[str, ...]) -> tuple[int, Any]:
+def _compile(
+    function: Callable[..., Any], shape: str, memory: Memory, names: tuple[str, ...]
+) -> tuple[int, Any]:
     """Return the address of a rule's machine code, compiled once in a process, and what keeps it alive."""
-    return rule_address(function, SHAPES[shape], VIEW_TYPE, names=names)
+    return rule_address(function, SHAPES[shape], VIEW_TYPE, memory, names)

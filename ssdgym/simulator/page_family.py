@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.config.ftl import page_ftl
+from ssdgym.config.ftl import PageFtl, page_ftl
 from ssdgym.engine.core.family import Sizes, State
 from ssdgym.engine.core.records import (
+    BY_RULE,
     HOT_COLD,
     HOT_TO_VICTIMS,
     HOTNESS_GROUPS,
@@ -21,10 +22,8 @@ from ssdgym.engine.page.family import PAGE
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.simulator.families import FamilyBuilder
+from ssdgym.simulator.memory import memory_bytes, memory_fields, memory_sizes
 from ssdgym.simulator.tables import table_bytes, table_fields, table_sizes
-
-#: A plane keeps at least so many blocks in its pool between rounds: one for relocations, one for the host.
-FLOOR_BLOCKS = 2
 
 _PLACEMENTS = {
     "single": IN_STREAMS,
@@ -47,11 +46,18 @@ class Thresholds:
     valid_limit: int
 
 
+def _floor_blocks(ftl: PageFtl) -> int:
+    """Return the blocks that a plane keeps in its pool between rounds: one for the host, and one for each
+    stream that relocated pages can go to, since a round may fill the open block of each.
+    """
+    return 1 + ftl.relocation_streams
+
+
 def thresholds_of(device: DeviceConfig) -> Thresholds:
     """Translate the GC configuration to pages of a plane."""
     geometry, ftl = device.usable, page_ftl(device.ftl)
     gc = ftl.gc
-    floor = FLOOR_BLOCKS * geometry.pages_per_block
+    floor = _floor_blocks(ftl) * geometry.pages_per_block
     low_free = _pages(gc.free_fraction, geometry.plane_pages)
     low_pool = (gc.free_blocks or 0) * geometry.pages_per_block
     stop_free = max(low_free, _pages(gc.barrier_fraction, geometry.plane_pages))
@@ -100,12 +106,13 @@ class PageFamily(FamilyBuilder):
         return {
             "streams": ftl.streams,
             "gc_stream": ftl.streams - 1,
-            "relocation_streams": 1,
+            "relocation_streams": ftl.relocation_streams,
             **vars(thresholds_of(device)),
             "multi_plane_writes": ftl.multi_plane_writes,
             "copyback": ftl.gc.copyback,
             "must_gain": ftl.gc.mode == "barrier" or ftl.gc.background_fraction is not None,
-            "placement": _PLACEMENTS[ftl.placement],
+            "placement": _PLACEMENTS.get(ftl.placement, BY_RULE),
+            **memory_fields(device),
             **table_fields(device),
             "reads_first": ftl.gc.priority.code,
         }
@@ -120,12 +127,12 @@ class PageFamily(FamilyBuilder):
             "open_sub_blocks": geometry.planes * MAX_STREAMS,
             "buckets": geometry.planes * (device.usable.pages_per_block + 1),
             **table_sizes(device),
-            **dict.fromkeys(("page_memory", "block_memory", "stream_memory", "memory"), 64),
+            **memory_sizes(device),
         }
 
     def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
-        """Return the size of the tables."""
-        return {"policy_memory_bytes": table_bytes(device, state)}
+        """Return the size of the tables, and of what the rules keep."""
+        return {"policy_memory_bytes": table_bytes(device, state) + memory_bytes(device)}
 
     def reset_metrics(self, state: State, i: int) -> None:
         """Clear the counters, and which pages are beside relocated ones."""
@@ -147,4 +154,4 @@ class PageFamily(FamilyBuilder):
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
         """Return the blocks of a plane's pool and its open blocks."""
         ftl = page_ftl(device.ftl)
-        return max(FLOOR_BLOCKS, ftl.gc.free_blocks or 0, ftl.gc.barrier_blocks or 0) + ftl.streams
+        return max(_floor_blocks(ftl), ftl.gc.free_blocks or 0, ftl.gc.barrier_blocks or 0) + ftl.streams

@@ -204,7 +204,8 @@ class Simulator:
     def _decide_in_python(self, policy: Policy) -> None:
         plane = int(self.state.control["decision_plane"][0, 0])
         choice = self._choice.view(np.recarray)
-        pairs = policy.victim.function(view_arrays(self.state, 0), plane, policy.victim.vector, choice)
+        rule = policy.victim
+        pairs = rule.function(view_arrays(self.state, 0, rule.memory), plane, rule.values, choice)
         if not isinstance(pairs, (int, np.integer)) or not 1 <= pairs <= MAX_PAIRS:
             self._fail(codes.NO_VICTIM)
         self._choice["mask"][int(pairs) :] = 0

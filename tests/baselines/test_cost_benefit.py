@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ssdgym.baselines.cost_benefit import cost_benefit
 from ssdgym.engine.core.status import ERASE_DECISION
@@ -11,6 +11,13 @@ from ssdgym.engine.page.view import view_arrays
 from ssdgym.policy import Policy, get_policy, new_choice
 from ssdgym.simulator import Simulator
 from tests.engine.devices import differences, full_device, mixed_requests
+
+
+class Values(NamedTuple):
+    """Parameters of the rule."""
+
+    exponent: float
+    since_close: float
 
 
 class Root(float):
@@ -31,7 +38,7 @@ class Power(float):
 
 def by_power(view: Any, plane: int, parameters: Any, choice: Any) -> int:
     """Decide as `cost_benefit` did before it took roots."""
-    return int(cost_benefit(view, plane, [Power(0.5), parameters[1]], choice))
+    return int(cost_benefit(view, plane, Values(Power(0.5), parameters.since_close), choice))
 
 
 def test_half__takes_no_power() -> None:
@@ -39,7 +46,7 @@ def test_half__takes_no_power() -> None:
     sim.feed(mixed_requests(900, sim.logical_pages))
     assert sim.advance() == ERASE_DECISION
     plane = int(sim.state.control["decision_plane"][0, 0])
-    assert cost_benefit(view_arrays(sim.state, 0), plane, [Root(0.5), 0.0], new_choice()) == 1
+    assert cost_benefit(view_arrays(sim.state, 0), plane, Values(Root(0.5), 0.0), new_choice()) == 1
 
 
 def test_half__decides_as_the_power_does() -> None:

@@ -87,7 +87,7 @@ def decisions(policy: str, gc: dict[str, Any], seed: int) -> Iterator[tuple[Plan
     choice = new_choice()
     while sim.advance() == ERASE_DECISION:
         plane = Plane(sim)
-        assert rule.function(view_arrays(sim.state, 0), plane.number, rule.vector, choice) == 1
+        assert rule.function(view_arrays(sim.state, 0), plane.number, rule.values, choice) == 1
         block, mask = int(choice[0]["block"]), int(choice[0]["mask"])
         yield plane, (block, tuple(s for s in range(S) if mask >> s & 1))
         sim.apply(block, mask)

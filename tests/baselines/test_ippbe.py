@@ -188,7 +188,7 @@ class Planes:
 def pick(sim: Simulator, policy: str, plane: int) -> list[Pair]:
     """What a policy chooses."""
     rule, choice = get_policy(policy).victim, new_choice().view(np.recarray)
-    count = int(rule.function(view_arrays(sim.state, 0), plane, rule.vector, choice))
+    count = int(rule.function(view_arrays(sim.state, 0), plane, rule.values, choice))
     pairs = [(int(pair["block"]), int(pair["mask"])) for pair in choice[:count]]
     return [(block, tuple(s for s in range(S) if mask >> s & 1)) for block, mask in pairs]
 

@@ -84,7 +84,7 @@ def picks(policy: str, seed: int = 0) -> list[tuple[Plane, int]]:
     choice = new_choice()
     while sim.advance() == ERASE_DECISION:
         plane = Plane(sim)
-        assert chosen.function(view_arrays(sim.state, 0), plane.number, chosen.vector, choice) == 1
+        assert chosen.function(view_arrays(sim.state, 0), plane.number, chosen.values, choice) == 1
         assert choice[0]["mask"] == 0b11, "whole blocks"
         pick = int(choice[0]["block"])
         found.append((plane, pick))

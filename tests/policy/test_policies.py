@@ -148,7 +148,7 @@ def last_block(view, plane, parameters, choice):
     """The eligible block with the highest number, from ``skip`` down."""
     best = -1
     for block in blocks_of(view, plane):
-        if eligible(view, block) and block >= parameters[0]:
+        if eligible(view, block) and block >= parameters.skip:
             best = block
     return choose_block(view, choice, best)
 
@@ -226,7 +226,7 @@ from ssdgym.policy import blocks_of, eligible, victim_policy, choose_block
 @victim_policy("lowest", source="a plug-in", parameters={"from_block": 0})
 def lowest(view, plane, parameters, choice):
     for block in blocks_of(view, plane):
-        if eligible(view, block) and block >= parameters[0]:
+        if eligible(view, block) and block >= parameters.from_block:
             return choose_block(view, choice, block)
     return 0
 """

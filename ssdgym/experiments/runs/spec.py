@@ -113,7 +113,7 @@ def run_key(spec: Spec) -> str:
     else:
         parts["agent"] = {name: value for name, value in spec["agent"].items() if name != "path"}
     workload = code_hashes(load_workload(spec["workload"]))
-    parts["code"] = [ssdgym.__version__, engine_hash(), _code_hash(spec["policy"]), *workload]
+    parts["code"] = [ssdgym.__version__, engine_hash(), _code_hash(device, spec["policy"]), *workload]
     return hashlib.sha256(spec_text(parts).encode()).hexdigest()
 
 
@@ -181,14 +181,14 @@ def _agent(path: Path, seeds: Sequence[int]) -> dict[str, Any]:
     return {"path": str(path), "sha256": digest, "seeds": list(seeds)}
 
 
-def _code_hash(policy: str | None) -> str:
+def _code_hash(device: Any, policy: str | None) -> str:
     """Return a hash of the sources beside the engine that a run with this policy, or an agent, depends on."""
     from ssdgym.policy import get_policy
 
     folders = ("workloads", "simulator")
     if policy is None:
         return _sources_hash((*folders, "envs", "agents"))
-    return f"{_sources_hash(folders)}-{get_policy(policy).source_digest()}"
+    return f"{_sources_hash(folders)}-{get_policy(policy).placed_on(device).source_digest()}"
 
 
 @cache

@@ -1,0 +1,197 @@
+"""Register functions as rules: decorators for each kind of decision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar, cast
+
+import numpy as np
+
+from ssdgym.config.ftl import STREAMS
+from ssdgym.deprecation import old_arguments
+from ssdgym.engine.core.handle import Memory
+from ssdgym.engine.core.records import MAX_STREAMS
+from ssdgym.engine.decisions import EVENTS
+from ssdgym.errors import SsdgymError
+from ssdgym.policy.names import hint
+from ssdgym.policy.registry import register
+from ssdgym.policy.rules import EraseUnit, Isolation, MultiPlane, PlacementRule, Rule, VictimRule
+
+#: Names and types of the fields of a record, as for numpy: `[("last", "i8")]`.
+Fields = Sequence[tuple[str, str]]
+HookT = TypeVar("HookT", bound=Callable[..., None])
+
+
+class RuleFunction(Protocol):
+    """A function registered as a rule."""
+
+    def __call__(self, *arguments: Any) -> int:
+        """Take a decision."""
+
+    def on(self, event: str) -> Callable[[HookT], HookT]:
+        """Register the decorated function as the rule's hook of an event."""
+
+
+@old_arguments(least="minimum", most="maximum")
+def victim_policy(
+    name: str,
+    *,
+    source: str,
+    compiled: bool = True,
+    parameters: Mapping[str, float] | None = None,
+    minimum: Mapping[str, float] | None = None,
+    maximum: Mapping[str, float] | None = None,
+    erase_unit: EraseUnit | None = None,
+    isolation: Isolation = "none",
+    multi_plane: MultiPlane | None = None,
+    page: Fields = (),
+    block: Fields = (),
+    stream: Fields = (),
+    memory: Fields = (),
+    shares_memory_with: str = "",
+) -> Callable[[Callable[..., int]], RuleFunction]:
+    """Register the decorated function as a victim rule.
+
+    Args:
+        name: by which it is looked up.
+        source: names the paper or book it is from.
+        compiled: compile it into the engine, or call it in Python at every decision.
+        parameters: names and defaults, in the order in which the function finds them in `parameters`.
+        minimum: the smallest values allowed.
+        maximum: the largest values allowed.
+        erase_unit: what the rule has one erase take, if that is not whole blocks on any device: a device of
+            another erase unit is run with this one, and with `isolation`.
+        isolation: see `erase_unit`.
+        multi_plane: which planes of a die take part in one erase, if that is not for the device to say.
+        page: fields of a record per logical page that the rule keeps, zero at the start.
+        block: fields of a record per block.
+        stream: fields of a record per plane and stream.
+        memory: fields of one record.
+        shares_memory_with: a placement, whose memory the rule uses in place of its own.
+
+    Returns:
+        The decorator, which returns the function itself.
+
+    Raises:
+        SsdgymError: the name is taken, or there are too many parameters.
+    """
+
+    def decorate(function: Callable[..., int]) -> RuleFunction:
+        return _registered(
+            VictimRule(
+                name,
+                function,
+                source,
+                compiled,
+                dict(parameters or {}),
+                dict(minimum or {}),
+                dict(maximum or {}),
+                _memory(page, block, stream, memory),
+                {},
+                erase_unit,
+                isolation,
+                multi_plane,
+                shares_memory_with,
+            )
+        )
+
+    return decorate
+
+
+def placement_policy(
+    name: str,
+    *,
+    source: str,
+    streams: int,
+    relocation_streams: int,
+    parameters: Mapping[str, float] | None = None,
+    minimum: Mapping[str, float] | None = None,
+    maximum: Mapping[str, float] | None = None,
+    page: Fields = (),
+    block: Fields = (),
+    stream: Fields = (),
+    memory: Fields = (),
+) -> Callable[[Callable[..., int]], RuleFunction]:
+    """Register the decorated function as a placement.
+
+    Args:
+        name: by which it is looked up.
+        source: names the paper or book it is from.
+        streams: write streams of a plane; each keeps a block open.
+        relocation_streams: how many of them relocated pages can go to; a plane keeps a free block for each.
+        parameters: names and defaults, in the order in which the function finds them in `parameters`.
+        minimum: the smallest values allowed.
+        maximum: the largest values allowed.
+        page: fields of a record per logical page that the rule keeps, zero at the start.
+        block: fields of a record per block.
+        stream: fields of a record per plane and stream.
+        memory: fields of one record.
+
+    Returns:
+        The decorator, which returns the function itself.
+
+    Raises:
+        SsdgymError: the name is taken, or there are too many parameters or streams.
+    """
+    if not 1 <= relocation_streams <= streams <= MAX_STREAMS:
+        raise SsdgymError(
+            f"policy {name} declares {streams} streams, {relocation_streams} of them for relocated pages; at "
+            f"least 1 of these and at most {MAX_STREAMS} in all are possible."
+        )
+
+    def decorate(function: Callable[..., int]) -> RuleFunction:
+        return _registered(
+            PlacementRule(
+                name,
+                function,
+                source,
+                True,
+                dict(parameters or {}),
+                dict(minimum or {}),
+                dict(maximum or {}),
+                _memory(page, block, stream, memory),
+                {},
+                streams,
+                relocation_streams,
+            )
+        )
+
+    return decorate
+
+
+def built_in_placement(name: str, *, source: str) -> None:
+    """Register a placement that is a part of the engine.
+
+    Args:
+        name: by which the engine's configuration knows it.
+        source: names the paper or book it is from.
+
+    Raises:
+        SsdgymError: the name is taken.
+    """
+    register(PlacementRule(name, None, source, streams=STREAMS.get(name, 1)))
+
+
+def _memory(*parts: Fields) -> Memory:
+    return Memory(*(np.dtype(list(fields), align=True) if fields else None for fields in parts))
+
+
+def _registered(rule: Rule) -> RuleFunction:
+    """Register a rule, and let its function register the hooks."""
+    register(rule)
+    function = cast(Any, rule.function)
+
+    def on(event: str) -> Callable[[HookT], HookT]:
+        if event not in EVENTS:
+            raise SsdgymError(f"policy {rule.name}: event {event} does not exist; {hint(event, EVENTS)}")
+        if not rule.compiled:
+            raise SsdgymError(f"policy {rule.name} is plain Python and can have no hooks; compile it.")
+
+        def hook(listener: HookT) -> HookT:
+            rule.hooks[event] = listener
+            return listener
+
+        return hook
+
+    function.on = on
+    return cast(RuleFunction, function)
