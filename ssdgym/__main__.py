@@ -1,4 +1,4 @@
-"""``python -m ssdgym`` is the command ``ssdgym``."""
+"""`python -m ssdgym` is the command `ssdgym`."""
 
 import sys
 

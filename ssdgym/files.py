@@ -14,7 +14,7 @@ from ssdgym.errors import SsdgymError
 
 
 def cache_folder() -> Path:
-    """Where ssdgym keeps what it can make again: ``SSDGYM_CACHE_DIR``, or the user's cache folder."""
+    """Where ssdgym keeps what it can make again: `SSDGYM_CACHE_DIR`, or the user's cache folder."""
     chosen = os.environ.get("SSDGYM_CACHE_DIR")
     if chosen:
         return Path(chosen)
@@ -22,9 +22,9 @@ def cache_folder() -> Path:
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
-    """Call ``write`` on a temporary file beside ``path``, then put it in place in one step.
+    """Call `write` on a temporary file beside `path`, then put it in place in one step.
 
-    Whatever interrupts the writing, ``path`` is afterwards either the old file or the whole new one.
+    Whatever interrupts the writing, `path` is afterwards either the old file or the whole new one.
 
     Raises:
         SsdgymError: the file cannot be written.
@@ -46,7 +46,7 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write ``data`` to a file, whole or not at all.
+    """Write `data` to a file, whole or not at all.
 
     Raises:
         SsdgymError: the file cannot be written.
@@ -76,7 +76,7 @@ def file_hash(path: Path) -> str:
 
 
 def writable_folder(folder: Path) -> Path:
-    """Make ``folder`` with its parents, check that a file can be written into it, and return it.
+    """Make `folder` with its parents, check that a file can be written into it, and return it.
 
     Raises:
         SsdgymError: it cannot be made or written to.
