@@ -3,7 +3,7 @@
 A policy is a victim rule and, where its name says so, a placement: `greedy` leaves the device's placement as
 it is, `gsm+hotness_groups` brings its own. A victim rule is one decorated function. Written in the subset of
 Python that numba compiles it runs inside the engine at full speed; with `compiled=False` it is plain Python,
-called at every decision::
+called at every decision:
 
     from ssdgym.policy import victim_policy, choose_block, eligible, blocks_of
 
@@ -15,7 +15,7 @@ called at every decision::
                 best, best_time = block, view.block[block].closed_at
         return choose_block(view, choice, best)
 
-A composition can have a name of its own::
+A composition can have a name of its own:
 
     policy_alias("tidy", "youngest+sep_gc", source="an example")
 

@@ -47,8 +47,10 @@ class Thresholds:
 
 
 def _floor_blocks(ftl: PageFtl) -> int:
-    """Return the blocks that a plane keeps in its pool between rounds: one for the host, and one for each
-    stream that relocated pages can go to, since a round may fill the open block of each.
+    """Return the blocks that a plane keeps in its pool between rounds.
+
+    One for the host, and one for each stream that relocated pages can go to, since a round may fill the open
+    block of each.
     """
     return 1 + ftl.relocation_streams
 
