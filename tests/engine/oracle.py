@@ -83,7 +83,7 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
                 "transfer_ns_per_byte": c.transfer_ns,
             },
             "ftl": {
-                "placement": c.placement,
+                "placement": f"sepbit(nc={c.nc})" if c.placement == "sepbit" else c.placement,
                 "allocation": c.allocation,
                 "multi_plane_writes": c.multi_plane_writes,
                 "timing": c.timing,
@@ -269,7 +269,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
     threshold = draw(st.integers(1, 3)) * (1 if in_blocks else per_block)
     only_streams = erase_unit == "block" or "multi_plane_writes" in fixed
     placement = one("placement", STREAM_PLACEMENTS if only_streams else PLACEMENTS)
-    can_join = multi_plane != "none" and placement in STREAM_PLACEMENTS
+    can_join = multi_plane != "none" and placement in (*STREAM_PLACEMENTS, "sepbit")
     timing = one("timing", ["none", "event"])
     durations = st.sampled_from([0, 1, 3, 10, 50])
     config = ReferenceConfig(
@@ -277,7 +277,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         chips_per_channel=draw(st.integers(1, most_chips)),
         dies_per_chip=draw(st.sampled_from([1, 1, most_chips])),
         planes_per_die=planes_per_die,
-        blocks_per_plane=blocks,
+        blocks_per_plane=blocks + 10 * (placement == "sepbit"),  # for its streams and its floor
         sub_blocks_per_block=sub_blocks,
         pages_per_block=per_block,
         logical_pages=1,
@@ -286,6 +286,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         erase_disturbs=fixed.get("erase_disturbs", isolation != "none"),
         multi_plane=multi_plane,
         placement=placement,
+        nc=draw(st.integers(1, 3)),
         hashes=draw(st.sampled_from([1, 2, 7])),
         counters=draw(st.integers(8, 64)),
         decay_period=draw(st.none() | st.integers(1, 100)),

@@ -107,6 +107,16 @@ def test_engine__best_sets__agrees_with_the_reference__thoroughly(
     agrees(policy, data, erase_unit=SET_POLICIES[policy][0], placement=placement)
 
 
+@pytest.mark.parametrize("timing", ["none", "event"])
+@pytest.mark.parametrize("policy", ["greedy", "cost_benefit", "parallel_gc"])
+@given(data=st.data())
+@QUICK
+def test_engine__sepbit_by_address__agrees_with_the_reference(
+    policy: str, timing: str, data: st.DataObject
+) -> None:
+    agrees(policy, data, placement="sepbit", timing=timing, **NEEDS.get(policy, {}))
+
+
 #: Those that erase in several planes at once, with the erase unit.
 PARALLEL = [
     ("ippbe(limit=3,tau=0.75)", "sub_block_set"),

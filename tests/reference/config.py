@@ -21,7 +21,8 @@ class ReferenceConfig:
     isolation: str = "none"  # or "software" or "hardware"
     erase_disturbs: bool = False
     multi_plane: str = "none"  # or "strict" or "relaxed"
-    placement: str = "single"  # or "sep_gc", "hot_cold", "hot_to_victims" or "hotness_groups"
+    placement: str = "single"  # or "sep_gc", "hot_cold", "sepbit", "hot_to_victims" or "hotness_groups"
+    nc: int = 16  # sepbit: blocks of which the mean life is taken
     hashes: int = 7
     counters: int = 64
     decay_period: int | None = None  # None: as many updates as a row has counters
@@ -75,7 +76,12 @@ class ReferenceConfig:
 
     @property
     def streams(self) -> int:
-        return 2 if self.placement in ("sep_gc", "hot_cold") else 1
+        return {"sep_gc": 2, "hot_cold": 2, "sepbit": 6}.get(self.placement, 1)
+
+    @property
+    def floor(self) -> int:
+        """Blocks of the pool below which GC starts: one for the host, one for each stream of relocations."""
+        return 5 if self.placement == "sepbit" else 2
 
     @property
     def scatters(self) -> bool:
@@ -128,6 +134,9 @@ class ReferenceConfig:
         """V_max: the most valid pages of a plane that still leave a victim."""
         unit = 1 if self.threshold_blocks is None else self.pages_per_block
         reserve = max(
-            self.threshold * unit, self.stop * unit, self.background_pages or 0, 2 * self.pages_per_block
+            self.threshold * unit,
+            self.stop * unit,
+            self.background_pages or 0,
+            self.floor * self.pages_per_block,
         )
         return self.pages_per_plane - reserve - self.streams * self.pages_per_block

@@ -73,6 +73,8 @@ class Device(Blocks):
         if is_newest:
             page.ppn, page.version = ppn, version
         self.programmed(plane, place)
+        if self.sepbit:
+            self.sepbit.page_written(lpn, self.clock)
         self.clock += 1
         self.counters["host_pages_written"] += 1
         if self.needs_gc(plane):
@@ -149,7 +151,7 @@ class Device(Blocks):
         return self.pool_pages(plane) < limit * self.config.pages_per_block
 
     def _is_on_floor(self, plane: int) -> bool:
-        return self.pool_pages(plane) < 2 * self.config.pages_per_block
+        return self.pool_pages(plane) < self.config.floor * self.config.pages_per_block
 
     def goes_on(self, plane: int) -> bool:
         """Whether the plane's foreground GC has not reached its goal yet."""

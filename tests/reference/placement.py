@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 def stream_of_host_page(device: Device, lpn: int) -> Stream:
     """For placements in streams, and before the page is counted."""
     assert not device.config.scatters
+    if device.sepbit:
+        return Stream(device.sepbit.stream_of_host_page(lpn, device.clock))
     return _hot_or_cold(device, lpn) if device.config.placement == "hot_cold" else Stream(0)
 
 
@@ -30,6 +32,9 @@ def place_relocated_page(device: Device, plane: int, lpn: int, source: int) -> P
     if device.config.placement == "hotness_groups":
         first = (TRIES + 1) * device.number_in_block(source)
         return _by_hotness(device, plane, lpn, RELOCATION_STREAM, device.counters["rounds"], first)
+    if device.sepbit:
+        block = device.block_of_page(source)
+        return Stream(device.sepbit.stream_of_relocated_page(lpn, block, device.clock))
     if device.config.placement == "hot_cold":
         return _hot_or_cold(device, lpn)
     return Stream(1 if device.config.placement == "sep_gc" else 0)

@@ -28,6 +28,8 @@ def start(device: Device, plane: int, pairs: list[Pair]) -> None:
         pool = device.pools[device.plane_of_block(block)]
         if block in pool:
             pool.remove(block)
+        if device.sepbit:
+            device.sepbit.block_collected(block, device.clock)
         valid = erase_sets.valid_in_set(device, block, mask)
         most = device.counters["max_victim_valid_pages"]
         device.counters["victim_valid_pages"] += valid
