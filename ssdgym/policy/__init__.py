@@ -15,6 +15,35 @@ called at every decision:
                 best, best_time = block, view.block[block].closed_at
         return choose_block(view, choice, best)
 
+A placement is one decorated function, too. It returns the stream of a page and changes nothing. What a rule
+learns it keeps in records that it declares, and writes in hooks:
+
+    from ssdgym.policy import placement_policy
+
+    @placement_policy(
+        "rewritten", source="an example", streams=2, relocation_streams=1, page=[("writes", "i4")]
+    )
+    def rewritten(view, plane, lpn, source, parameters):
+        return 1 if source < 0 and view.page_memory[lpn].writes > 1 else 0
+
+    @rewritten.on("written")
+    def count(view, plane, lpn, old_page, page, parameters):
+        view.page_memory[lpn].writes += 1
+
+Functions are called with:
+
+* victim rule: `(view, plane, parameters, choice)`, returns the number of pairs of the erase set;
+* placement: `(view, plane, lpn, source, parameters)`, returns a stream; `source` is -1 for a page of the
+  host, else the physical page it is relocated from;
+* hooks of the events `written`, `relocated` and `trimmed`: `(view, plane, lpn, old_page, page, parameters)`,
+  where -1 is no page;
+* hooks of the events `opened`, `closed`, `collected` (before pages move) and `erased` (before the block is
+  wiped): `(view, plane, block, parameters)`.
+
+`view` has the records of the device (`view.block[block].invalid`, `view.control[0].clock`) and the rule's
+own: `view.page_memory[lpn]`, `view.block_memory[block]`, `view.stream_memory[plane * streams + stream]` and
+`view.memory[0]`, all zero at the start. Parameters are read by name: `parameters.exponent`.
+
 A composition can have a name of its own:
 
     policy_alias("tidy", "youngest+sep_gc", source="an example")
