@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -112,3 +113,14 @@ def test_importing_it__does_not_import_the_page_family() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_code_for_it__is_not_cached_for_processes_without_its_module(tmp_path: Path) -> None:
+    chests(1)
+    script = (
+        "from ssdgym.engine.entries import format_device\n"
+        "for types, *_ in format_device._cache._cache_file._load_index(): print(types)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Toy" not in done.stdout

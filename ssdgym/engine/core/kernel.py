@@ -34,7 +34,7 @@ from typing import Any
 
 import numba
 from llvmlite import ir
-from numba.core import cgutils, config
+from numba.core import cgutils, config, sigutils
 from numba.core.cpu import CPUTargetOptions
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic, overload, register_jitable
@@ -262,10 +262,12 @@ def _enable_cache(dispatcher: Any) -> None:
 
 
 def _save_if_possible(cache: Any) -> None:
-    """Let a full disk cost a compile the next time, and not the run."""
+    """Let a full disk cost a compile the next time, and not the run; keep nothing of a user's FTL family."""
     save = cache.save_overload
 
     def save_overload(signature: Any, compiled: Any) -> None:
+        if not _is_own(signature):
+            return
         try:
             save(signature, compiled)
         except OSError as error:
@@ -277,6 +279,18 @@ def _save_if_possible(cache: Any) -> None:
             )
 
     cache.save_overload = save_overload
+
+
+def _is_own(signature: Any) -> bool:
+    """Return whether all classes in a signature are of ssdgym.
+
+    Code for another class is not cached: a change in what it calls would not be noticed, and the cache could
+    not be read where its module is missing.
+    """
+    arguments, _ = sigutils.normalize_signature(signature)
+    classes = [argument.instance_class for argument in arguments if hasattr(argument, "instance_class")]
+    package = __name__.partition(".")[0]
+    return all(known.__module__.partition(".")[0] == package for known in classes)
 
 
 @functools.cache
