@@ -12,10 +12,11 @@ from ssdgym.deprecation import old_arguments
 from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.records import MAX_STREAMS
 from ssdgym.engine.decisions import EVENTS
+from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import hint
 from ssdgym.policy.registry import register
-from ssdgym.policy.rules import EraseUnit, Isolation, MultiPlane, PlacementRule, Rule, VictimRule
+from ssdgym.policy.rules import PlacementRule, Rule, VictimRule, choice_of
 
 #: Names and types of the fields of a record, as for numpy: `[("last", "i8")]`.
 Fields = Sequence[tuple[str, str]]
@@ -41,9 +42,9 @@ def victim_policy(
     parameters: Mapping[str, float] | None = None,
     minimum: Mapping[str, float] | None = None,
     maximum: Mapping[str, float] | None = None,
-    erase_unit: EraseUnit | None = None,
-    isolation: Isolation = "none",
-    multi_plane: MultiPlane | None = None,
+    erase_unit: str | None = None,
+    isolation: str = "none",
+    multi_plane: str | None = None,
     page: Fields = (),
     block: Fields = (),
     stream: Fields = (),
@@ -73,8 +74,9 @@ def victim_policy(
         The decorator, which returns the function itself.
 
     Raises:
-        SsdgymError: the name is taken, or there are too many parameters.
+        SsdgymError: the name is taken, there are too many parameters, or no such way to erase.
     """
+    where = f"policy {name}"
 
     def decorate(function: Callable[..., int]) -> RuleFunction:
         return _registered(
@@ -88,9 +90,9 @@ def victim_policy(
                 dict(maximum or {}),
                 _memory(page, block, stream, memory),
                 {},
-                erase_unit,
-                isolation,
-                multi_plane,
+                None if erase_unit is None else choice_of(EraseUnit, erase_unit, f"{where}: erase_unit"),
+                choice_of(Isolation, isolation, f"{where}: isolation"),
+                None if multi_plane is None else choice_of(MultiPlane, multi_plane, f"{where}: multi_plane"),
                 shares_memory_with,
             )
         )

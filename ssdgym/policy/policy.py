@@ -11,10 +11,11 @@ from ssdgym.config.device import DeviceConfig, PageFtl, changed_device
 from ssdgym.config.ftl import MemoryBytes, RuleNeeds
 from ssdgym.deprecation import old_attributes
 from ssdgym.engine.core.handle import Memory
+from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import parse_policy
 from ssdgym.policy.registry import Alias, placement_rule
-from ssdgym.policy.rules import EraseUnit, Isolation, MultiPlane, PlacementRule, Rule, VictimRule
+from ssdgym.policy.rules import PlacementRule, Rule, VictimRule
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 
 from ssdgym.engine.decisions import MAX_PARAMETERS
+from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import check_name, hint, parse_policy
 from ssdgym.policy.rules import (
-    EraseUnit,
-    Isolation,
-    MultiPlane,
     PlacementRule,
     Rule,
     VictimRule,
+    choice_of,
 )
 
 ENTRY_POINT_GROUP = "ssdgym.policies"
@@ -40,7 +39,7 @@ class Alias:
     composition: str
     source: str
     erase_unit: EraseUnit | None = None
-    isolation: Isolation = "none"
+    isolation: Isolation = Isolation.NONE
     multi_plane: MultiPlane | None = None
 
 
@@ -53,9 +52,9 @@ def policy_alias(
     composition: str,
     *,
     source: str,
-    erase_unit: EraseUnit | None = None,
-    isolation: Isolation = "none",
-    multi_plane: MultiPlane | None = None,
+    erase_unit: str | None = None,
+    isolation: str = "none",
+    multi_plane: str | None = None,
 ) -> None:
     """Give a composition a name, under which it goes in results: `speedupgc` for `gsm+hotness_groups`.
 
@@ -72,7 +71,15 @@ def policy_alias(
     """
     check_name(name)
     parse_policy(composition)
-    entry = Alias(name, composition, source, erase_unit, isolation, multi_plane)
+    where = f"policy {name}"
+    entry = Alias(
+        name,
+        composition,
+        source,
+        None if erase_unit is None else choice_of(EraseUnit, erase_unit, f"{where}: erase_unit"),
+        choice_of(Isolation, isolation, f"{where}: isolation"),
+        None if multi_plane is None else choice_of(MultiPlane, multi_plane, f"{where}: multi_plane"),
+    )
     if name in _RULES or _ALIASES.get(name, entry) != entry:
         raise SsdgymError(f"policy {name} is registered already; choose another name for {composition}.")
     _ALIASES[name] = entry

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -15,14 +15,29 @@ from ssdgym.engine.core.handle import Memory, rule_address
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.decisions import EVENTS, MAX_PARAMETERS, RULE, SHAPES
 from ssdgym.engine.page.view import VIEW_TYPE
+from ssdgym.enums import Choice, EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import label_of
 
-EraseUnit = Literal["block", "sub_block_run", "sub_block_set"]
-Isolation = Literal["none", "software", "hardware"]
-MultiPlane = Literal["none", "strict", "relaxed"]
-
 RuleT = TypeVar("RuleT", bound="Rule")
+ChoiceT = TypeVar("ChoiceT", bound=Choice)
+
+
+def choice_of(kind: type[ChoiceT], word: str, where: str) -> ChoiceT:
+    """Return one of several ways by its word.
+
+    Args:
+        kind: the ways there are.
+        word: of one of them.
+        where: names the field, for the error.
+
+    Raises:
+        SsdgymError: there is none of that word.
+    """
+    for choice in kind:
+        if choice == word:
+            return choice
+    raise SsdgymError(f"{where} must be one of {', '.join(kind)}, not {word!r}.")
 
 
 def new_choice() -> np.ndarray:
@@ -164,7 +179,7 @@ class VictimRule(Rule):
 
     function: Callable[..., int]
     erase_unit: EraseUnit | None = None
-    isolation: Isolation = "none"
+    isolation: Isolation = Isolation.NONE
     multi_plane: MultiPlane | None = None
     shares_memory_with: str = ""
 

@@ -237,3 +237,10 @@ def test_entry_point__is_found_by_name_and_listed(plugin: None) -> None:
     assert "lowest" in available_policies()
     sim = Simulator(full_device(), policy="lowest")
     assert sim.run(random_writes(600, sim.logical_pages))["gc_invocations"] > 0
+
+
+def test_victim_policy__of_no_way_to_erase__says_which_there_are() -> None:
+    with pytest.raises(
+        SsdgymError, match="erase_unit must be one of block, sub_block_run, sub_block_set, not"
+    ):
+        victim_policy("halves", source="a test", erase_unit="half")(lambda view, plane, parameters, choice: 0)
