@@ -131,8 +131,7 @@ class Rule:
     @cached_property
     def values(self) -> Any:
         """The parameters for plain Python: by name, and by number in order of declaration."""
-        named: Any = namedtuple("Parameters", self.parameters)  # type: ignore[misc]
-        return named(*map(float, self.parameters.values()))
+        return _named(tuple(self.parameters))(*map(float, self.parameters.values()))
 
     @property
     def address(self) -> int:
@@ -211,6 +210,12 @@ class PlacementRule(Rule):
 
     decision: ClassVar[str] = "place"
     arguments: ClassVar[tuple[str, ...]] = ("view", "plane", "lpn", "source", "parameters")
+
+
+@cache
+def _named(names: tuple[str, ...]) -> Any:
+    """Return the one class for parameters of these names: kernels are compiled anew for every class."""
+    return namedtuple("Parameters", names)
 
 
 @cache

@@ -244,3 +244,10 @@ def test_victim_policy__of_no_way_to_erase__says_which_there_are() -> None:
         SsdgymError, match="erase_unit must be one of block, sub_block_run, sub_block_set, not"
     ):
         victim_policy("halves", source="a test", erase_unit="half")(lambda view, plane, parameters, choice: 0)
+
+
+def test_values__of_two_lookups__of_one_class() -> None:
+    """Kernels that a plain-Python rule calls would be compiled anew for every other class."""
+    first, second = (get_policy(f"ippbe(limit={limit})").victim.values for limit in (2, 3))
+    assert type(first) is type(second)
+    assert (first.limit, second.limit) == (2, 3)
