@@ -12,7 +12,7 @@ from ssdgym.engine.blocks.books import PROGRAMMED, block_changed, prefetch_block
 from ssdgym.engine.blocks.manager import program, scatter
 from ssdgym.engine.core.bits import full_mask
 from ssdgym.engine.core.kernel import inlined, kernel, merged
-from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOT_TO_VICTIMS, HOTNESS_GROUPS
+from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOTNESS_GROUPS, IN_STREAMS
 from ssdgym.engine.core.rng import HOST_PLACEMENT_STREAM, RELOCATION_STREAM, below, draw
 from ssdgym.engine.decisions import PLACE, RELOCATE, ask_outside, is_external, stream_by_rule
 from ssdgym.engine.speedupgc.best_sets import first_writable
@@ -148,6 +148,8 @@ def _stream_of_hotness(dev, lpn):
 def rule_of_host(dev, plane, lpn):
     """Return the stream the device's own placement has for a host page; changes nothing."""
     placement = dev.params[0].placement
+    if placement == IN_STREAMS:
+        return np.int64(HOST_STREAM)
     if placement == BY_RULE:
         return stream_by_rule(dev, plane, lpn, np.int64(-1))
     return np.int64(_stream_of_hotness(dev, lpn) if placement == HOT_COLD else HOST_STREAM)
@@ -184,12 +186,13 @@ def place_host(dev, plane, stream, lpn, version, valid):
 
     A page that is not `valid` is invalid at once; its block is reclassified where that is counted.
     """
-    params = dev.params[0]
-    if params.placement == HOT_COLD:
-        dev.counters[0].hot_pages_written += stream == HOT_STREAM
-        count_update(dev, lpn)
-    elif params.placement in (HOT_TO_VICTIMS, HOTNESS_GROUPS):
-        return _place_host_by_hotness(dev, plane, lpn, version, valid)
+    placement = dev.params[0].placement
+    if placement != IN_STREAMS:
+        if placement == HOT_COLD:
+            dev.counters[0].hot_pages_written += stream == HOT_STREAM
+            count_update(dev, lpn)
+        elif placement != BY_RULE:
+            return _place_host_by_hotness(dev, plane, lpn, version, valid)
     return program(dev, plane, stream, lpn, version, False)
 
 
