@@ -1,4 +1,4 @@
-"""Access to numba: decorators, the compile cache, and functions passed by address.
+"""Access to numba: decorators, and functions passed by address.
 
 | decorator | compiles a function ...                | use it for                                            |
 |-----------|----------------------------------------|-------------------------------------------------------|
@@ -15,8 +15,7 @@ both measured:
 
 * Kernels are compiled without numba's reference counting (`_nrt=False`): passing a NamedTuple of arrays from
   function to function costs about thirty times the work otherwise.
-* Only entries are cached on disk. The cache folder is named after a hash of all engine sources, because numba
-  does not notice when an imported kernel has changed.
+* Only entries are cached on disk (`compile_cache.py`).
 
 Rules of policies reach a kernel as the address of their compiled code. Unboxing a function object costs some
 40 us per call, an integer nothing, and one compile of the engine serves every policy.
@@ -24,43 +23,18 @@ Rules of policies reach a kernel as the address of their compiled code. Unboxing
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import tempfile
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numba
 from llvmlite import ir
-from numba.core import cgutils, config, sigutils
+from numba.core import cgutils
 from numba.core.cpu import CPUTargetOptions
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic, overload, register_jitable
 
-from ssdgym.files import cache_folder
-
-ENGINE_FOLDER = Path(__file__).parents[1]
-REQUEST_FORMAT = ENGINE_FOLDER.parent / "requests.py"
-
-
-@functools.cache
-def engine_hash() -> str:
-    """Return the hash of every engine source and of numba's version: it names the compile cache."""
-    digest = hashlib.sha256(numba.__version__.encode())
-    # The constants of a request array are compiled into the engine, too.
-    digest.update(REQUEST_FORMAT.read_bytes())
-    for source in sorted(ENGINE_FOLDER.rglob("*.py")):
-        digest.update(source.relative_to(ENGINE_FOLDER).as_posix().encode())
-        digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def compile_cache_folder() -> Path:
-    """Return the folder of this engine's machine code; a bounds-checked build has its own."""
-    checked = "-boundscheck" if config.BOUNDSCHECK else ""
-    return cache_folder() / "numba" / (engine_hash() + checked)
+from ssdgym.engine.core.compile_cache import enable_cache
 
 
 def _compiler_options() -> dict[str, Any]:
@@ -140,7 +114,7 @@ def verb(stub: Callable) -> Any:
 def entry(function: Callable) -> Any:
     """Compile `function` as an entry point for Python, cached on disk."""
     dispatcher = kernel(function)
-    _enable_cache(dispatcher)
+    enable_cache(dispatcher)
     return dispatcher
 
 
@@ -244,70 +218,3 @@ def prefetch(typing_context, array, place):
         return context.get_dummy_value()
 
     return numba.types.void(array, numba.types.int64), build
-
-
-def _enable_cache(dispatcher: Any) -> None:
-    """Point one dispatcher's cache at our folder, leaving other users of numba alone."""
-    if not _cache_is_writable(compile_cache_folder()):
-        return
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(compile_cache_folder())
-    try:
-        dispatcher.enable_caching()
-    except RuntimeError:
-        return  # a function typed at a prompt has no file to key a cache on: it is compiled afresh each time
-    finally:
-        config.CACHE_DIR = before
-    _save_if_possible(dispatcher._cache)
-
-
-def _save_if_possible(cache: Any) -> None:
-    """Let a full disk cost a compile the next time, and not the run; keep nothing of a user's FTL family."""
-    save = cache.save_overload
-
-    def save_overload(signature: Any, compiled: Any) -> None:
-        if not _is_own(signature):
-            return
-        try:
-            save(signature, compiled)
-        except OSError as error:
-            warnings.warn(
-                f"{compile_cache_folder()}: a compiled function cannot be kept ({error.strerror}); "
-                "free some space",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-
-    cache.save_overload = save_overload
-
-
-def _is_own(signature: Any) -> bool:
-    """Return whether all classes in a signature are of ssdgym.
-
-    Code for another class is not cached: a change in what it calls would not be noticed, and the cache could
-    not be read where its module is missing.
-    """
-    arguments, _ = sigutils.normalize_signature(signature)
-    classes = [argument.instance_class for argument in arguments if hasattr(argument, "instance_class")]
-    package = __name__.partition(".")[0]
-    return all(known.__module__.partition(".")[0] == package for known in classes)
-
-
-@functools.cache
-def _cache_is_writable(folder: Path) -> bool:
-    """Return whether the folder can be used; if not, warn once.
-
-    Without it numba would fall back to folders without the engine's hash.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError as error:
-        warnings.warn(
-            f"{folder}: the compiled engine cannot be kept ({error.strerror}) and will be compiled in every "
-            "process, which takes a minute; set SSDGYM_CACHE_DIR to a folder that can be written",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return False
