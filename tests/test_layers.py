@@ -45,7 +45,7 @@ FOLDERS = {"ssdgym": "ssdgym", **{name: f"ssdgym.{name}" for name in ("agents", 
 
 #: Heavy packages, and the only modules that may import them.
 CONFINED = {
-    # Compiling is the business of the kernel module and its cache alone; other engine modules may name numba's types.
+    # Compiling is the business of the kernel module and its cache alone; others may name numba's types.
     "numba": ("ssdgym.engine.core.kernel", "ssdgym.engine.core.compile_cache", "ssdgym.engine.core.handle"),
     "torch": ("ssdgym.agents",),
     "stable_baselines3": ("ssdgym.agents", "ssdgym.envs.sb3"),

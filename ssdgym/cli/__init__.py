@@ -29,7 +29,7 @@ from ssdgym.cli.trace import trace
 from ssdgym.cli.train import train
 from ssdgym.cli.tune import tune
 from ssdgym.deprecation import warn_renamed
-from ssdgym.errors import SsdgymError
+from ssdgym.errors import SsdgymError, with_short_values
 
 WRONG_INPUT = 2
 INTERRUPTED = 130
@@ -115,5 +115,5 @@ def _discard_output() -> None:
 def _refuse(sentence: str) -> int:
     """Print one line on stderr, whatever the sentence was broken into; nothing where help says it all."""
     if sentence:
-        print("ssdgym:", " ".join(sentence.split()), file=sys.stderr)
+        print("ssdgym:", with_short_values(" ".join(sentence.split())), file=sys.stderr)
     return WRONG_INPUT

@@ -162,12 +162,9 @@ def parse_seeds(text: str) -> list[int]:
 
 
 def _scalar(option: str, text: str) -> Any:
-    import yaml
+    from ssdgym.config.yaml_text import parse_value
 
-    try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise SsdgymError(f"--ftl {option!r}: its value is not a number or a word") from error
+    value = parse_value(text, f"--ftl {option!r}")
     if isinstance(value, list | dict):
         raise SsdgymError(f"--ftl {option!r}: its value must be a number or a word")
     return value

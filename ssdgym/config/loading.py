@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
-import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
 
+from ssdgym.config.checks import plain
+from ssdgym.config.yaml_text import parse_mapping
 from ssdgym.deprecation import warn_renamed
-from ssdgym.errors import SsdgymError
+from ssdgym.errors import SsdgymError, shown
 
 ModelT = TypeVar("ModelT")
 Source = str | Path | dict[str, Any] | BaseModel
@@ -37,6 +38,7 @@ class Config(BaseModel):
     def _accept_old_fields(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
+        data = {name: plain(value) for name, value in data.items()}
         renamed = {
             old: new
             for old, new in cls.old_fields.items()
@@ -84,6 +86,10 @@ def load_config(
         return adapter.validate_python(data)
     except ValidationError as error:
         raise SsdgymError(f"{where}: {_describe(error, data)}") from None
+    except (ArithmeticError, RecursionError) as error:
+        raise SsdgymError(
+            f"{where}: a number is too large, or values are nested too deeply ({error})."
+        ) from None
 
 
 def available(folder: str) -> list[str]:
@@ -124,30 +130,6 @@ def _singular(folder: str) -> str:
     return "sweep" if folder == "tuning" else folder.removesuffix("s")
 
 
-class _UniqueKeys(yaml.constructor.BaseConstructor):
-    """Raise if a key is given twice, where YAML lets the last one count."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen = set()
-        for key_node, _ in node.value:
-            # Keys that are no scalars are refused below.
-            key = key_node.value if isinstance(key_node, yaml.ScalarNode) else id(key_node)
-            if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key '{key}' is given twice", key_node.start_mark
-                )
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-
-class _UniqueKeyLoader(_UniqueKeys, yaml.SafeLoader):
-    """YAML as usual."""
-
-
-class _TextLoader(_UniqueKeys, yaml.BaseLoader):
-    """YAML whose every value is a text: 007 stays 007, and yes is a word."""
-
-
 class _TextFile(Protocol):
     """A path on disk or a resource of a package."""
 
@@ -162,26 +144,6 @@ def _parse_yaml(file: _TextFile, where: str) -> Any:
     except UnicodeDecodeError:
         raise SsdgymError(f"{where}: is not UTF-8 text; give a YAML file.") from None
     return parse_mapping(text, where)
-
-
-def parse_mapping(text: str, where: str, *, as_texts: bool = False) -> dict[str, Any]:
-    """Return the mapping that is written in `text` as YAML, its values as texts if so asked.
-
-    Raises:
-        SsdgymError: it is no valid YAML, or no mapping; the sentence starts with `where`.
-    """
-    try:
-        data = yaml.load(text, Loader=_TextLoader if as_texts else _UniqueKeyLoader)
-    except yaml.MarkedYAMLError as error:
-        line = "" if error.problem_mark is None else f"line {error.problem_mark.line + 1}: "
-        raise SsdgymError(f"{where}: {line}not valid YAML, {error.problem}.") from None
-    except RecursionError:
-        raise SsdgymError(f"{where}: not valid YAML, its lists are nested too deeply.") from None
-    except yaml.YAMLError as error:
-        raise SsdgymError(f"{where}: not valid YAML, {str(error).splitlines()[0]}.") from None
-    if not isinstance(data, dict):
-        raise SsdgymError(f"{where}: must be a mapping of fields to values, not {data!r:.60}.")
-    return data
 
 
 def _describe(error: ValidationError, data: Any) -> str:
@@ -209,7 +171,7 @@ def _describe_one(problem: Any, data: Any) -> str:
         case "value_error":
             return f"{subject}{context['error']}"
         case "model_type" | "model_attributes_type":
-            return f"{subject}must be a mapping of fields to values, not {problem['input']!r:.60}"
+            return f"{subject}must be a mapping of fields to values, not {shown(problem['input'])}"
     text = problem["msg"].replace("Input should", "must").replace("a valid integer", "a whole number")
     return f"{subject}{text}{_not_this(problem['input'])}"
 
@@ -222,7 +184,7 @@ def _field_name(location: tuple[int | str, ...], data: Any) -> str:
         if _is_tag(location, number, data) and data is not untagged:
             untagged = data
             continue
-        parts.append(str(part))
+        parts.append(f"{part!s:.60}")
         data = _child(data, part)
     return ".".join(parts)
 
@@ -251,4 +213,4 @@ def _join(field: str, discriminator: str) -> str:
 
 
 def _not_this(value: Any) -> str:
-    return f", not {value!r:.60}" if isinstance(value, (bool, int, float, str, type(None))) else ""
+    return f", not {shown(value)}" if isinstance(value, (bool, int, float, str, type(None))) else ""

@@ -51,7 +51,9 @@ def test_file_that_can_run_code__is_loaded_only_if_trusted(tmp_path: Path) -> No
     def load_file(file: Path) -> Any:
         return pickle.loads(file.read_bytes())
 
-    with pytest.raises(SsdgymError, match="can run any code when it is loaded; if you know who made it, give"):
+    with pytest.raises(
+        SsdgymError, match="can run any code when it is loaded; if you know who made it, give"
+    ):
         load_trusted(path, load_file, trust=False)
     assert not trace.exists()
     load_trusted(path, load_file, trust=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pydantic import Field, TypeAdapter
 
@@ -114,6 +116,58 @@ def test_a_bad_field_is_named(data: dict[str, object], expected: str) -> None:
 def test_bad_yaml_names_file_and_line(tmp_path: Path, yaml_text: str, expected: str) -> None:
     path = yaml_file(tmp_path, yaml_text)
     assert message(path).startswith(f"{path}: {expected}")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("!!timestamp x", "'x' cannot be read as 'timestamp'"),
+        ("!!float name", "'name' cannot be read as 'float'"),
+        ("!!int said", "'said' cannot be read as 'int'"),
+        ("!!bool zipf99", "'zipf99' cannot be read as 'bool'"),
+        ("0b_", "'0b_' cannot be read as 'int'"),
+        ("0x_", "'0x_' cannot be read as 'int'"),
+        ("9" * 5000, "has too many digits for a number"),
+        ("0x" + "f" * 5000, "has too many digits for a number"),
+        ("!!map 5", "a mapping of fields to values is expected here"),
+        ("{<<: 5}", "expected a mapping or list of mappings for merging, but found scalar"),
+        ("{? [a] : 1}", "found unhashable key"),
+        ("{a: 1, a: 2}", "the key 'a' is given twice"),
+        ("[" * 60 + "]" * 60, "its values are nested too deeply (more than 50 levels)"),
+        ("&a [*a]", "its values are nested too deeply"),
+    ],
+)
+def test_a_value_that_is_none__is_one_short_sentence(tmp_path: Path, value: str, expected: str) -> None:
+    path = yaml_file(tmp_path, f"page_size_bytes: {value}\n")
+    text = message(path)
+    assert text.startswith(f"{path}: line 1: not valid YAML, ")
+    assert expected in text
+    assert len(text) < len(str(path)) + 200
+
+
+def test_aliases_that_stand_for_a_great_many_values__are_refused(tmp_path: Path) -> None:
+    lines = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
+    lines += [f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10)}]" for k in range(1, 9)]
+    assert "its aliases repeat too much" in message(yaml_file(tmp_path, "\n".join(lines)))
+
+
+def test_long_values__are_cut_in_messages(tmp_path: Path) -> None:
+    for text in ("x" * 5000, "'" + "many words " * 500 + "'"):
+        for line in (f"page_size_bytes: {text}", f"{text}: 1", f"geometry: {text}"):
+            path = yaml_file(tmp_path, line)
+            assert len(message(path)) < len(str(path)) + 300, line[:40]
+
+
+def test_numbers_of_numpy__are_numbers() -> None:
+    fields = {"page_size_bytes": np.int64(4096), "geometry": {"pages_per_block": np.uint8(8)}}
+    device = load_config(Device, fields, "devices")
+    assert device == Device(page_size_bytes=4096, geometry=Geometry(pages_per_block=8))
+    assert json.loads(device.model_dump_json())["page_size_bytes"] == 4096
+
+
+def test_a_number_too_long_to_be_printed__is_named_by_its_type() -> None:
+    text = message({"page_size_bytes": 4096, "geometry": {"pages_per_block": -(1 << 20000)}})
+    assert text.startswith("device configuration: field geometry.pages_per_block ")
 
 
 def test_a_missing_or_binary_file_is_named(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ssdgym.config.device import CapacityConfig, DeviceConfig, load_device
-from ssdgym.config.loading import available, load_config, parse_mapping
+from ssdgym.config.loading import available, load_config
+from ssdgym.config.yaml_text import parse_mapping
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.papers.config import FigureConfig, ScaleConfig
 from ssdgym.experiments.papers.diagrams import DIAGRAM_KINDS

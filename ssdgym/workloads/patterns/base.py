@@ -30,6 +30,8 @@ from ssdgym.workloads.patterns.pacing import PacedConfig
 
 def as_size_weights(value: Any) -> Any:
     """Turn a plain number into the distribution that has only that size."""
+    if isinstance(value, list):
+        raise ValueError("must be a number of pages, or a mapping of numbers of pages to weights")
     return value if isinstance(value, dict) else {value: 1.0}
 
 
