@@ -12,28 +12,35 @@ import gymnasium as gym
 import numpy as np
 import torch
 from gymnasium.vector import VectorEnv
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 import ssdgym
 from ssdgym.agents.features import Columns, FeatureNames
+from ssdgym.agents.learning.stages import Stage, how_trained
 from ssdgym.agents.scorer import CandidateScorer, ScorerConfig
+from ssdgym.agents.weights import pack_weights, unpack_weights
 from ssdgym.config.loading import Config
 from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
 from ssdgym.types import Observation
 
 _CARD = "agent.json"
-_WEIGHTS = "weights.pt"
+_WEIGHTS = "weights.safetensors"
+#: In files of the first format.
+_OLD_WEIGHTS = "weights.pt"
 
 
 class AgentCard(Config):
     """The description that a saved agent carries."""
 
-    format: Literal[1] = 1
+    format: Literal[1, 2] = 2
     ssdgym_version: str = ssdgym.__version__
-    algorithm: Literal["ppo", "dqn"]
+    algorithm: Literal["none", "search", "ppo", "dqn"] = Field(
+        description="what has trained these weights last; none: they are the untrained start"
+    )
     environment: str
-    decisions: int
+    decisions: int = Field(description="all that trained these weights, episodes of a search included")
+    trained_by: tuple[Stage, ...] = Field((), description="what trained these weights, in order")
     candidate_features: tuple[str, ...]
     context_features: tuple[str, ...]
     scorer: ScorerConfig
@@ -43,6 +50,13 @@ class AgentCard(Config):
     def features(self) -> FeatureNames:
         """The features the agent was trained on."""
         return FeatureNames(self.candidate_features, self.context_features)
+
+    @property
+    def how_trained(self) -> str:
+        """What has trained the weights, as a phrase."""
+        if self.format == 1:
+            return f"{self.algorithm}, after what a file of that version does not say"
+        return how_trained(self.trained_by, self.scorer.start)
 
 
 class Agent:
@@ -92,13 +106,12 @@ class Agent:
             SsdgymError: if the file cannot be written.
         """
         path = Path(path)
-        weights = io.BytesIO()
-        torch.save(self.scorer.state_dict(), weights)
+        weights = pack_weights(self.scorer.state_dict())
 
         def write(file: IO[bytes]) -> None:
             with zipfile.ZipFile(file, "w") as archive:
                 archive.writestr(_CARD, self.card.model_dump_json(indent=2))
-                archive.writestr(_WEIGHTS, weights.getvalue())
+                archive.writestr(_WEIGHTS, weights)
 
         write_atomically(path, write)
         return path
@@ -117,11 +130,20 @@ class Agent:
             scores = self.scorer(*tensors).cpu().numpy()
         return scores[0] if single else scores
 
-    def act(self, observation: Observation, deterministic: bool = True) -> np.ndarray | int:
+    def act(
+        self,
+        observation: Observation,
+        mask: np.ndarray | None = None,
+        rng: np.random.Generator | None = None,
+        *,
+        deterministic: bool = True,
+    ) -> np.ndarray | int:
         """Choose a candidate, the first of equals, or sample one.
 
         Args:
             observation: `candidates` (K, F), `context` (G,), `action_mask` (K,), or a batch of n of them.
+            mask: not used: it is in the observation.
+            rng: of draws; None for the agent's own.
             deterministic: false draws from the distribution that PPO trained.
 
         Returns:
@@ -133,29 +155,31 @@ class Agent:
         """
         scores = self.scores(observation)
         if not deterministic:
-            scores = scores + self._gumbel(scores.shape)
+            scores = scores + self._gumbel(scores.shape, rng or self._rng)
         actions = scores.argmax(axis=-1)
         return int(actions) if scores.ndim == 1 else actions
 
-    def _gumbel(self, shape: tuple[int, ...]) -> np.ndarray:
+    def _gumbel(self, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
         """Return noise that makes the best score a draw from the softmax of the scores (Gumbel-max trick)."""
         if self.card.algorithm != "ppo":
             raise SsdgymError(
                 f"act(deterministic=False): a {self.card.algorithm} agent has no distribution to draw from; "
                 "use deterministic=True."
             )
-        return self._rng.gumbel(size=shape)
+        return rng.gumbel(size=shape)
 
 
 def _read(path: Path) -> tuple[AgentCard, dict[str, torch.Tensor]]:
     try:
         with zipfile.ZipFile(path) as archive:
-            card, weights = archive.read(_CARD), archive.read(_WEIGHTS)
+            card = archive.read(_CARD)
+            old = _OLD_WEIGHTS in archive.namelist()
+            weights = archive.read(_OLD_WEIGHTS if old else _WEIGHTS)
     except FileNotFoundError as error:
         raise SsdgymError(f"{path}: there is no such agent; train one first or correct the path.") from error
     except (zipfile.BadZipFile, KeyError, OSError) as error:
         raise SsdgymError(f"{path}: not an agent, or a damaged one ({error}); train it again.") from error
-    return _parse_card(path, card), _parse_weights(path, weights)
+    return _parse_card(path, card), (_parse_old_weights if old else unpack_weights)(weights, str(path))
 
 
 def _parse_card(path: Path, card: bytes) -> AgentCard:
@@ -167,11 +191,11 @@ def _parse_card(path: Path, card: bytes) -> AgentCard:
         raise SsdgymError(f"{path}: {_CARD}: {field}: {first['msg']}; train the agent again.") from error
 
 
-def _parse_weights(path: Path, weights: bytes) -> dict[str, torch.Tensor]:
+def _parse_old_weights(weights: bytes, where: str) -> dict[str, torch.Tensor]:
     try:
         # weights_only: a file from a stranger may hold numbers, not code
         return torch.load(io.BytesIO(weights), weights_only=True, map_location="cpu")
     except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
         raise SsdgymError(
-            f"{path}: its weights are damaged ({type(error).__name__}); train it again."
+            f"{where}: its weights are damaged ({type(error).__name__}); train it again."
         ) from error

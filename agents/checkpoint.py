@@ -16,7 +16,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
 
 FILE_NAME = "checkpoint.pt"
-_FORMAT = 1
+_FORMAT = 2
 #: What reading a damaged file has been seen to raise.
 _DAMAGED = (
     pickle.UnpicklingError,
@@ -38,12 +38,16 @@ class Checkpoint:
         algorithm: what `ssdgym.agents.algorithms.state_of` returned.
         evaluations: one row per evaluation so far, each with `decisions` and `return_mean`.
         best: weights of the scorer at the best of them.
+        stages: what has trained the network so far (`ssdgym.agents.learning.stages.Stage`), as mappings.
+        best_stages: the same of the best one.
     """
 
     config: str
     algorithm: dict[str, Any]
-    evaluations: list[dict[str, float]]
+    evaluations: list[dict[str, Any]]
     best: dict[str, torch.Tensor]
+    stages: list[dict[str, Any]]
+    best_stages: list[dict[str, Any]]
 
     def save(self, folder: Path) -> Path:
         """Write the checkpoint into `folder` in place of the one before.

@@ -28,7 +28,7 @@ def search_weights(
     config: CrossEntropyConfig,
     seed: int,
     report: Callable[[int], None] = lambda generation: None,
-) -> np.ndarray:
+) -> tuple[np.ndarray, int]:
     """Search for weights of the linear score that do well over whole episodes.
 
     All environments play the episode of one seed, each with weights of its own; the best of them give the
@@ -42,37 +42,47 @@ def search_weights(
         report: called with the number of generations done.
 
     Returns:
-        (F,) float64, the mean after the last generation, scaled to the length of `start`.
+        (F,) float64, the mean after the last generation, scaled to the length of `start`; and the decisions
+        that the search has taken.
     """
     rng = np.random.default_rng([seed, 0xCE])
     mean = start.astype(np.float64)
     initial = config.initial_spread * _influence(env, mean, int(rng.integers(_SEEDS)))
-    spread = initial
+    spread, decisions = initial, _SCALING_STEPS * env.num_envs
     elite = max(2, round(config.elite_share * env.num_envs))
     for generation in range(config.generations):
         members = mean + spread * rng.standard_normal((env.num_envs, len(mean)))
         members[0] = mean
-        returns = _play(env, members, int(rng.integers(_SEEDS)))
+        returns, taken = _play(env, members, int(rng.integers(_SEEDS)))
+        decisions += taken
         best = members[np.argsort(-returns, kind="stable")[:elite]]
         # the noise, which falls to nothing, keeps an unlucky elite from ending the search too soon
         noise = _NOISE * (1 - (generation + 1) / config.generations) * initial
         mean, spread = best.mean(axis=0), np.hypot(best.std(axis=0), noise)
         report(generation + 1)
     length = np.linalg.norm(mean)
-    return mean * (np.linalg.norm(start) / length) if start.any() and length > 0 else mean
+    if start.any() and length > 0:
+        mean = mean * (np.linalg.norm(start) / length)
+    return mean, decisions
 
 
-def _play(env: SB3VecEnv, members: np.ndarray, seed: int) -> np.ndarray:
-    """Play the episode of a seed in every environment, each with its own weights; give the returns (n,)."""
+def _play(env: SB3VecEnv, members: np.ndarray, seed: int) -> tuple[np.ndarray, int]:
+    """Play the episode of a seed in every environment, each with its own weights.
+
+    Returns:
+        The returns (n,), and the decisions of all environments up to the end of the last episode.
+    """
     observation = _reset_alike(env, seed)
     returns = np.zeros(env.num_envs)
     running = np.ones(env.num_envs, dtype=bool)
+    decisions = 0
     while running.any():
+        decisions += env.num_envs
         actions = _choose(observation, members)
         observation, rewards, terminated, truncated, _ = env.vector_env.step(actions)
         returns[running] += rewards[running]
         running &= ~(terminated | truncated)
-    return returns
+    return returns, decisions
 
 
 def _reset_alike(env: SB3VecEnv, seed: int) -> Observation:

@@ -10,18 +10,7 @@ from pathlib import Path
 from typing import IO
 
 import torch
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.text import Text
+from rich.progress import Progress, TaskID
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
 
@@ -39,8 +28,10 @@ from ssdgym.agents.config import TrainConfig
 from ssdgym.agents.cross_entropy import search_weights
 from ssdgym.agents.environments import make_environment
 from ssdgym.agents.features import FeatureNames
+from ssdgym.agents.learning.progress import Row, evaluation_line, training_bar
+from ssdgym.agents.learning.stages import Stage, Stages
 from ssdgym.agents.scorer import CandidateScorer
-from ssdgym.agents.validation import Row, validate
+from ssdgym.agents.validation import validate
 from ssdgym.envs.sb3 import SB3VecEnv
 from ssdgym.errors import SsdgymError
 from ssdgym.files import writable_folder, write_atomically
@@ -60,8 +51,9 @@ def train(
 ) -> Path:
     """Train an agent and return the file of the best one.
 
-    `out` receives `agent.zip` (best on the validation seeds, the untrained start included), `agent-last.zip`,
-    `checkpoint.pt`, `evaluations.csv` and `tensorboard/`.
+    `out` receives `agent.zip`, the best on the validation seeds; `agent-last.zip`, `checkpoint.pt`,
+    `evaluations.csv` and `tensorboard/`. The untrained start is a candidate for the best, too: the agent's
+    card and the last line of the progress then say that nothing was learned (`AgentCard.how_trained`).
 
     Repeatability: on the CPU, the same configuration, library versions and machine type give the same bits.
     Every checkpoint begins new episodes and seeds every generator from (`seed`, decisions so far); a run that
@@ -91,7 +83,11 @@ def train(
     checkpoint = Checkpoint.load(resume) if resume else None
     if checkpoint and resume:
         checkpoint.require_config(config, resume)
-    with _threads(config.threads), _environments(config) as (env, validation_env), _bar(progress) as bar:
+    with (
+        _threads(config.threads),
+        _environments(config) as (env, validation_env),
+        training_bar(progress) as bar,
+    ):
         run = TrainingRun(config, out, env, validation_env, checkpoint, report)
         run.learn(bar)
     return out / BEST_AGENT
@@ -125,51 +121,77 @@ class TrainingRun:
         self.report = report
         self.features = FeatureNames.of(env.vector_env)
         self.model = make_algorithm(config, env, self.features)
+        self.stages = Stages([Stage(**stage) for stage in checkpoint.stages] if checkpoint else ())
         self.evaluations: list[Row] = []
         self.best: dict[str, torch.Tensor] = {}
+        self.best_stages: tuple[Stage, ...] = ()
         if checkpoint:
             restore_state(self.model, checkpoint.algorithm)
             self.evaluations, self.best = checkpoint.evaluations, checkpoint.best
+            self.best_stages = tuple(Stage(**stage) for stage in checkpoint.best_stages)
         self.model.set_logger(configure(str(out / "tensorboard"), ["tensorboard"]))
 
     @property
     def decisions(self) -> int:
-        """Number of decisions taken so far, over all environments."""
-        return self.model.num_timesteps
+        """Number of decisions taken so far, over all environments, those of a search included."""
+        return self.stages.decisions
+
+    @property
+    def share(self) -> float:
+        """How much of `config.total_decisions` has been done; above 1 where the last update went beyond."""
+        return self.model.num_timesteps / self.config.total_decisions
 
     @property
     def best_decisions(self) -> int:
-        """Number of decisions that the best agent so far had taken."""
+        """Number of decisions that the best agent so far had taken; 0 where it is the untrained start."""
         return int(self._best_row()["decisions"])
 
     def learn(self, bar: Progress) -> None:
         """Run until `config.total_decisions` have been taken, and save."""
+        self._print = bar.console.print if not bar.disable else lambda text: None
         if not self.evaluations:
-            self.evaluate()
-            self._search(bar)
+            self.evaluate("untrained")
+            with self.stages.running("search"):
+                self._search(bar)
+        with self.stages.running(self.config.algorithm):
+            self._learn(bar)
+        self.model.logger.close()
+        best = Agent.load(self.out / BEST_AGENT).card
+        self._print(
+            f"{self.out / BEST_AGENT}: best of {len(self.evaluations)} validations; "
+            f"trained by {best.how_trained}"
+        )
+
+    def _learn(self, bar: Progress) -> None:
+        """Learn by gradients."""
         self.save()
         # the untrained agent's mean, so that it is the same for a resumed run
         self.env.reward_offset = -self.evaluations[0]["reward_mean"]
         begin_segment(self.model, self.config.seed)
-        task = bar.add_task("training", total=self.config.total_decisions, completed=self.decisions)
+        name = f"{self.config.algorithm.upper()} (decisions)"
+        task = bar.add_task(name, total=self.config.total_decisions, completed=self.model.num_timesteps)
         self.model.learn(
-            max(0, self.config.total_decisions - self.decisions),
+            max(0, self.config.total_decisions - self.model.num_timesteps),
             callback=_Segments(self, bar, task),
             reset_num_timesteps=False,
         )
+        self.count()
         if self.evaluations[-1]["decisions"] < self.decisions:
-            self.evaluate()
+            self.evaluate(self.config.algorithm)
             self.save()
-        self.model.logger.close()
+
+    def count(self) -> None:
+        """Count the decisions that gradients have been learned from."""
+        self.stages.count(self.config.algorithm, self.model.num_timesteps)
 
     def _search(self, bar: Progress) -> None:
         """Improve the linear part of the scorer by whole episodes, if so configured."""
         config = self.config.cross_entropy
         if not config.generations:
             return
-        task = bar.add_task("searching (generations)", total=config.generations)
+        task = bar.add_task("search by whole episodes (generations)", total=config.generations)
         weights = scorer_of(self.model).linear.weights
-        found = search_weights(
+        found, decisions = search_weights(
             self.env,
             weights.detach().cpu().numpy(),
             config,
@@ -177,41 +199,55 @@ class TrainingRun:
             report=lambda done: bar.update(task, completed=done),
         )
         set_linear_weights(self.model, found)
-        self.evaluate()
+        self.stages.count("search", decisions)
+        self.evaluate("search")
 
-    def evaluate(self) -> None:
-        """Play the validation episodes, and keep the agent if it is the best so far."""
-        agent = self.agent(scorer_of(self.model), self.decisions)
+    def evaluate(self, stage: str) -> None:
+        """Play the validation episodes, and keep the agent if it is the best so far.
+
+        Args:
+            stage: what the agent was trained by last, for the table.
+        """
+        agent = self.agent(scorer_of(self.model), self.stages.taken)
         row = validate(agent, self.validation_env, self.config.evaluation.first_seed)
-        self.evaluations.append({"decisions": self.decisions, **row})
-        if self._best_row() is self.evaluations[-1]:
+        self.evaluations.append({"stage": stage, "decisions": self.decisions, **row})
+        is_best = self._best_row() is self.evaluations[-1]
+        if is_best:
             weights = scorer_of(self.model).state_dict()
             self.best = {name: weight.detach().cpu().clone() for name, weight in weights.items()}
+            self.best_stages = self.stages.taken
         self._log(row)
+        self._print(evaluation_line(self.evaluations[-1], is_best))
 
     def save(self) -> None:
         """Write the best agent, the last one, the table of evaluations, then the checkpoint, and report."""
         best = CandidateScorer(self.features.candidates, self.features.context, self.config.scorer)
         best.load_state_dict(self.best)
-        self.agent(best, self.best_decisions).save(self.out / BEST_AGENT)
-        self.agent(scorer_of(self.model), self.decisions).save(self.out / LAST_AGENT)
+        self.agent(best, self.best_stages).save(self.out / BEST_AGENT)
+        self.agent(scorer_of(self.model), self.stages.taken).save(self.out / LAST_AGENT)
         write_atomically(self.out / EVALUATIONS, lambda file: _write_csv(file, self.evaluations))
         state = state_of(self.model)
-        Checkpoint(self.config.model_dump_json(), state, self.evaluations, self.best).save(self.out)
+        stages, best_stages = (
+            [s.model_dump() for s in some] for some in (self.stages.taken, self.best_stages)
+        )
+        Checkpoint(
+            self.config.model_dump_json(), state, self.evaluations, self.best, stages, best_stages
+        ).save(self.out)
         if self.report:
             self.report(self)
 
-    def agent(self, scorer: CandidateScorer, decisions: int) -> Agent:
+    def agent(self, scorer: CandidateScorer, stages: tuple[Stage, ...]) -> Agent:
         """Make an agent of a network.
 
         Args:
             scorer: the network.
-            decisions: how many it had taken.
+            stages: what has trained it.
         """
         card = AgentCard(
-            algorithm=self.config.algorithm,
+            algorithm=stages[-1].method if stages else "none",
             environment=self.config.environment.id,
-            decisions=decisions,
+            decisions=sum(stage.decisions for stage in stages),
+            trained_by=stages,
             candidate_features=self.features.candidates,
             context_features=self.features.context,
             scorer=self.config.scorer,
@@ -242,19 +278,20 @@ class _Segments(BaseCallback):
 
     def _on_rollout_start(self) -> None:
         # here the update that belongs to the last rollout is done, and the next rollout has not looked yet
-        if self.run.decisions >= self.next_checkpoint:
-            self.run.evaluate()
+        if self.model.num_timesteps >= self.next_checkpoint:
+            self.run.count()
+            self.run.evaluate(self.run.config.algorithm)
             self.run.save()
             begin_segment(self.run.model, self.run.config.seed)
             self._plan()
 
     def _on_step(self) -> bool:
-        self.bar.update(self.task, completed=min(self.run.decisions, self.run.config.total_decisions))
+        self.bar.update(self.task, completed=min(self.model.num_timesteps, self.run.config.total_decisions))
         return True
 
     def _plan(self) -> None:
         every = self.run.config.checkpoint_decisions
-        self.next_checkpoint = (self.run.decisions // every + 1) * every
+        self.next_checkpoint = (self.model.num_timesteps // every + 1) * every
 
 
 @contextmanager
@@ -277,26 +314,6 @@ def _environments(config: TrainConfig) -> Iterator[tuple[SB3VecEnv, SB3VecEnv]]:
         ) as validation_env,
     ):
         yield env, validation_env
-
-
-class _Rate(ProgressColumn):
-    """Decisions, or generations, per second."""
-
-    def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
-        return Text("" if speed is None else f"{speed:,.1f}/s" if speed < 10 else f"{speed:,.0f}/s")
-
-
-def _bar(visible: bool) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        _Rate(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        disable=not visible,
-    )
 
 
 def _write_csv(file: IO[bytes], rows: list[Row]) -> None:

@@ -9,10 +9,8 @@ import numpy as np
 from ssdgym.agents.agent import Agent
 from ssdgym.envs.sb3 import SB3VecEnv
 
-Row = dict[str, float]
 
-
-def validate(agent: Agent, env: SB3VecEnv, first_seed: int) -> Row:
+def validate(agent: Agent, env: SB3VecEnv, first_seed: int) -> dict[str, float]:
     """Play one whole episode in every environment, without exploration.
 
     Args:
@@ -42,7 +40,7 @@ def validate(agent: Agent, env: SB3VecEnv, first_seed: int) -> Row:
     return {**row, **_means(episodes)}
 
 
-def _means(episodes: list[dict[str, Any]]) -> Row:
+def _means(episodes: list[dict[str, Any]]) -> dict[str, float]:
     """Return the mean over the episodes of every metric that is a plain number."""
     metrics = [episode.get("metrics", {}) for episode in episodes]
     numbers = [key for key, value in metrics[0].items() if isinstance(value, (int, float))]

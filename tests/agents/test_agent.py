@@ -1,5 +1,7 @@
 """An agent survives its file, and files that are no agents of this environment are refused."""
 
+import io
+import json
 import zipfile
 
 import numpy as np
@@ -8,6 +10,7 @@ import torch
 
 from ssdgym.agents.agent import Agent, AgentCard
 from ssdgym.agents.features import FeatureNames
+from ssdgym.agents.learning.stages import Stage
 from ssdgym.agents.scorer import CandidateScorer, ScorerConfig
 from ssdgym.envs.features import ERASE_FEATURES
 from ssdgym.errors import SsdgymError
@@ -133,17 +136,48 @@ def rewrite(path, name: str, content: bytes) -> None:
 def test_load__card_of_another_format__names_the_field(tmp_path) -> None:
     path = make_agent().save(tmp_path / "agent.zip")
     rewrite(
-        path, "agent.json", make_agent().card.model_dump_json().replace('"format":1', '"format":2').encode()
+        path, "agent.json", make_agent().card.model_dump_json().replace('"format":2', '"format":99').encode()
     )
     with pytest.raises(SsdgymError, match="agent.json: format"):
         Agent.load(path)
 
 
-def test_load__pickled_code_as_weights__not_executed(tmp_path) -> None:
+@pytest.mark.parametrize("name", ["weights.safetensors", "weights.pt"])
+def test_load__pickled_code_as_weights__not_executed(tmp_path, name: str) -> None:
     path = make_agent().save(tmp_path / "agent.zip")
-    rewrite(path, "weights.pt", b"cos\nsystem\n(S'touch executed'\ntR.")
+    with zipfile.ZipFile(path) as archive:
+        card = archive.read("agent.json")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("agent.json", card)
+        archive.writestr(name, b"cos\nsystem\n(S'touch executed'\ntR.")
     with pytest.raises(SsdgymError, match="weights are damaged"):
         Agent.load(path)
+
+
+def test_load__file_of_the_first_format__same_scores(toy, tmp_path) -> None:
+    agent = make_agent()
+    weights = io.BytesIO()
+    torch.save(agent.scorer.state_dict(), weights)
+    card = {**json.loads(agent.card.model_dump_json(exclude={"trained_by"})), "format": 1}
+    with zipfile.ZipFile(tmp_path / "old.zip", "w") as archive:
+        archive.writestr("agent.json", json.dumps(card))
+        archive.writestr("weights.pt", weights.getvalue())
+    loaded = Agent.load(tmp_path / "old.zip", env=toy)
+    observation, _ = toy.reset(seed=1)
+    np.testing.assert_array_equal(loaded.scores(observation), agent.scores(observation))
+    assert "does not say" in loaded.card.how_trained
+
+
+def test_card__says_what_trained_the_weights() -> None:
+    card = make_agent().card
+    search = Stage(method="search", decisions=1000, cpu_seconds=2.6)
+    ppo = Stage(method="ppo", decisions=20_000, cpu_seconds=40.0)
+    found = card.model_copy(update={"trained_by": (search, ppo)})
+    assert card.how_trained == "nothing: it is the untrained network"
+    assert found.how_trained == (
+        "a search by whole episodes (1,000 decisions, 3 CPU s), then PPO (20,000 decisions, 40 CPU s), "
+        "from scratch"
+    )
 
 
 def test_load__trained_on_other_features__names_the_first(toy, tmp_path) -> None:

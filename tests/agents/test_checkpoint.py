@@ -14,7 +14,7 @@ from ssdgym.errors import SsdgymError
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    Checkpoint("{}", {"policy": {"w": torch.arange(1000.0)}}, [{"decisions": 1.0}], {}).save(tmp_path)
+    Checkpoint("{}", {"policy": {"w": torch.arange(1000.0)}}, [{"decisions": 1.0}], {}, [], []).save(tmp_path)
     return tmp_path / FILE_NAME
 
 

@@ -105,6 +105,29 @@ def test_train__best_agent__is_the_best_evaluated(make_config, tmp_path, monkeyp
     assert Agent.load(tmp_path / "run/agent-last.zip").card.decisions == 1024
 
 
+def test_train__start_that_stays_the_best__is_said_to_be_untrained(
+    make_config, tmp_path, monkeypatch, capsys
+) -> None:
+    returns = iter([3.0, 1.0, 2.0])
+    monkeypatch.setattr(
+        "ssdgym.agents.train.validate", lambda *_: {"return_mean": next(returns), "reward_mean": 0.0}
+    )
+    card = Agent.load(train(make_config(), tmp_path / "run")).card
+    assert (card.algorithm, card.decisions, card.trained_by) == ("none", 0, ())
+    assert "trained by nothing: it is the untrained network" in capsys.readouterr().err
+    assert [row["stage"] for row in evaluations_in(tmp_path / "run")] == ["untrained", "ppo", "ppo"]
+
+
+def test_train__resumed__counts_all_decisions_and_cpu_seconds(make_config, tmp_path) -> None:
+    out = tmp_path / "run"
+    train(make_config(), out, progress=False)
+    (first,) = Agent.load(out / "agent-last.zip").card.trained_by
+    train(make_config(total_decisions=1536), out, resume=out, progress=False)
+    (stage,) = Agent.load(out / "agent-last.zip").card.trained_by
+    assert (first.decisions, stage.decisions) == (1024, 1536)
+    assert stage.cpu_seconds > first.cpu_seconds > 0
+
+
 def test_train__tensorboard__has_training_and_validation(make_config, tmp_path) -> None:
     train(make_config(), tmp_path / "run", progress=False)
     log = EventAccumulator(str(tmp_path / "run/tensorboard")).Reload()

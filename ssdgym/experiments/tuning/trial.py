@@ -141,7 +141,7 @@ def _train_agent(trial: Trial, metric: str, folder: Path, listener: Listener) ->
     writable_folder(folder / EVALUATED)
 
     def at_checkpoint(run: TrainingRun) -> None:
-        percent = min(ALL, ALL * run.decisions // training.total_decisions)
+        percent = min(ALL, int(ALL * run.share))
         last, told, decisions = (_evaluated(folder) or [(folder / BEST_AGENT, 0, -1)])[-1]
         # the untrained agent says nothing of the trial, and a resumed run begins at what has been reported
         if percent <= told:
@@ -173,5 +173,6 @@ def _report(percent: int, runs: Sequence[RunSpec], metric: str, results: Sequenc
     unmeasured = next((result for result in results if not result.measured(metric)), None)
     if unmeasured is not None:
         raise SsdgymError(f"the metric {metric} was not measured on {unmeasured.workload}; choose another")
+    agent = None if runs[0].agent is None else Path(runs[0].agent)
     estimate = summarize(results, results[0].policy, metric)
-    return TrialReport(percent, estimate.value, estimate.low, estimate.high, results, runs[0].agent)
+    return TrialReport(percent, estimate.value, estimate.low, estimate.high, results, agent)

@@ -1,0 +1,101 @@
+"""What has trained the weights of an agent: the stages of a training run, all decisions counted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Literal
+
+from pydantic import Field
+
+from ssdgym.config.loading import Config
+
+Method = Literal["search", "ppo", "dqn"]
+
+_NAMES = {"search": "a search by whole episodes", "ppo": "PPO", "dqn": "DQN"}
+
+
+class Stage(Config):
+    """One stage of a training run, as far as it has gone."""
+
+    method: Method
+    decisions: int = Field(ge=0, description="of all environments, episodes of a search included")
+    cpu_seconds: float = Field(ge=0, description="of the process, validation included")
+
+
+class Stages:
+    """The stages of a run, in order, and the CPU time that each has taken.
+
+    Args:
+        done: stages of the part of the run that a checkpoint has kept.
+    """
+
+    def __init__(self, done: Sequence[Stage] = ()) -> None:
+        self._done = {stage.method: stage for stage in done}
+        self._running: Method | None = None
+        self._begun = 0.0
+
+    @property
+    def taken(self) -> tuple[Stage, ...]:
+        """The stages that have taken decisions, as they stand now."""
+        self._take_time()
+        return tuple(stage for stage in self._done.values() if stage.decisions)
+
+    @property
+    def decisions(self) -> int:
+        """The decisions of all stages."""
+        return sum(stage.decisions for stage in self._done.values())
+
+    @contextmanager
+    def running(self, method: Method) -> Iterator[None]:
+        """Count CPU time for a stage.
+
+        Args:
+            method: of the stage.
+        """
+        self._running, self._begun = method, time.process_time()
+        self._done.setdefault(method, Stage(method=method, decisions=0, cpu_seconds=0.0))
+        try:
+            yield
+        finally:
+            self._take_time()
+            self._running = None
+
+    def count(self, method: Method, decisions: int) -> None:
+        """Set how many decisions a stage has taken.
+
+        Args:
+            method: of the stage.
+            decisions: in all.
+        """
+        known = self._done.get(method, Stage(method=method, decisions=0, cpu_seconds=0.0))
+        self._done[method] = known.model_copy(update={"decisions": decisions})
+
+    def _take_time(self) -> None:
+        if self._running is None:
+            return
+        now = time.process_time()
+        stage = self._done[self._running]
+        seconds = round(stage.cpu_seconds + now - self._begun, 3)
+        self._done[self._running] = stage.model_copy(update={"cpu_seconds": seconds})
+        self._begun = now
+
+
+def how_trained(stages: Sequence[Stage], start: str) -> str:
+    """Say what has trained an agent, as a phrase.
+
+    Args:
+        stages: of the agent.
+        start: heuristic whose ranking the untrained network has; `none`.
+
+    Returns:
+        For example `PPO (200,704 decisions, 31 CPU s) from scratch`.
+    """
+    begun = "from scratch" if start == "none" else f"from {start} on"
+    if not stages:
+        return "nothing: it is the untrained network" + (
+            "" if start == "none" else f", which ranks as {start}"
+        )
+    parts = [f"{_NAMES[s.method]} ({s.decisions:,} decisions, {s.cpu_seconds:,.0f} CPU s)" for s in stages]
+    return f"{', then '.join(parts)}, {begun}"
