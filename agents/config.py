@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from ssdgym.agents.environments import EnvironmentConfig
 from ssdgym.agents.scorer import ScorerConfig
 from ssdgym.config.loading import Config
 
@@ -52,13 +53,6 @@ class CrossEntropyConfig(Config):
     generations: int = Field(0, ge=0, description="0: no search; each takes one episode in every environment")
     elite_share: float = Field(0.2, gt=0, le=1, description="share of a generation that makes the next one")
     initial_spread: float = Field(0.5, gt=0, description="of the weights, 1: as much as the start's scores")
-
-
-class EnvironmentConfig(Config):
-    """A registered environment with a `vector_entry_point`, and its keyword arguments."""
-
-    id: str = "ssdgym/EraseVictim-v0"
-    kwargs: dict[str, Any] = {}
 
 
 class EvaluationConfig(Config):

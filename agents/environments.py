@@ -1,18 +1,27 @@
-"""The vector environments that a `TrainConfig` names."""
+"""The registered environments that agents are trained and evaluated in."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 from gymnasium.envs.registration import load_env_creator
 
-from ssdgym.agents.config import EnvironmentConfig
+from ssdgym.config.loading import Config
 from ssdgym.envs.options import OLD_ARGUMENTS, Options
-from ssdgym.envs.sb3 import SB3VecEnv
 from ssdgym.errors import SsdgymError
+
+if TYPE_CHECKING:
+    from ssdgym.envs.sb3 import SB3VecEnv
+
+
+class EnvironmentConfig(Config):
+    """A registered environment with a `vector_entry_point`, and its keyword arguments."""
+
+    id: str = "ssdgym/EraseVictim-v0"
+    kwargs: dict[str, Any] = {}
 
 
 def make_environment(config: EnvironmentConfig, n_envs: int, **overrides: Any) -> SB3VecEnv:
@@ -26,6 +35,8 @@ def make_environment(config: EnvironmentConfig, n_envs: int, **overrides: Any) -
     Raises:
         SsdgymError: if the id is unknown, has no native vector environment, or does not take the arguments.
     """
+    from ssdgym.envs.sb3 import SB3VecEnv  # needs the packages of the extra `agents`
+
     kwargs = {**config.kwargs, **overrides}
     check_arguments(config.id, kwargs)
     return SB3VecEnv(

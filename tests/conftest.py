@@ -1,10 +1,50 @@
-"""What all tests share: one thread per process."""
+"""What all tests share: one thread per process, and a module of a user's own with agents in it."""
 
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
+
+import pytest
 
 # The tests run in several processes on few cores; the thread pools of BLAS and OpenMP would only compete.
 # Set before anything imports NumPy or torch.
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
+
+
+OWN_AGENTS = '''
+import numpy as np
+
+
+class MostInvalid:
+    """Take the candidate with the largest value in a column; the first valid one of equals."""
+
+    def __init__(self, env, feature="log_benefit", sign=1):
+        self.column = env.metadata["features"]["candidates"].index(feature)
+        self.sign = sign
+
+    def act(self, observation, mask, rng):
+        values = self.sign * observation["candidates"][..., self.column]
+        return np.where(mask, values, -np.inf).argmax(axis=-1)
+
+
+class Nothing:
+    pass
+
+
+class OneForAll:
+    def act(self, observation, mask, rng):
+        return 0
+'''
+
+
+@pytest.fixture
+def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a module of a user's own, which lies in the present folder."""
+    name = f"own_{tmp_path.parent.name}_{tmp_path.name}".replace("-", "_")
+    (tmp_path / f"{name}.py").write_text(OWN_AGENTS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))  # the present folder is looked in, from then on
+    return name

@@ -15,7 +15,7 @@ from ssdgym.cli.console import (
     progress_bar,
     progress_note,
 )
-from ssdgym.cli.options import PRECONDITIONING_HELP, AsJson, Ftl, parse_ftl, parse_seeds
+from ssdgym.cli.options import PRECONDITIONING_HELP, AsJson, Ftl, Trust, parse_ftl, parse_seeds
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
@@ -56,8 +56,25 @@ def evaluate(
         list[str] | None, typer.Option("--policy", "-p", help="Policy; repeat for more. Default: all six.")
     ] = None,
     agent: Annotated[
-        list[Path] | None, typer.Option("--agent", "-a", help="File of a trained agent; repeat for more.")
+        list[str] | None,
+        typer.Option(
+            "--agent",
+            "-a",
+            help="File of a trained agent, module:callable, a zip of Stable-Baselines3, or random_action;"
+            " repeat for more.",
+        ),
     ] = None,
+    environment: Annotated[
+        str | None,
+        typer.Option(
+            help="Environment of agents that do not know their own. Default: ssdgym/EraseVictim-v0."
+        ),
+    ] = None,
+    env_arg: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Argument of it such as candidates=8; repeat for more."),
+    ] = None,
+    trust: Trust = False,
     seeds: Annotated[
         str | None, typer.Option(help="Seeds: 5, or 1,2,9, or 100-109. Default: 1000-1004.")
     ] = None,
@@ -99,6 +116,8 @@ def evaluate(
 
         ssdgym evaluate --workload zipf99 --workload hot90 --agent runs/demo/agent.zip --policy greedy
 
+        ssdgym evaluate --workload zipf99 --agent random_action --agent my_agents:build --policy greedy
+
         ssdgym evaluate --device ippbe-mlc --ftl placement=sep_gc --ftl gc.free_blocks=8 --json
     """
     from ssdgym.experiments.runs.expand import agent_labels, expand
@@ -114,6 +133,7 @@ def evaluate(
         "workloads": workload,
         "policies": policy,
         "agents": agent,
+        "environment": _environment(environment, env_arg),
         "seeds": None if seeds is None else parse_seeds(seeds),
         "host_pages": host_pages,
         "warmup": warmup,
@@ -122,10 +142,35 @@ def evaluate(
     }
     config = _changed(experiment, {name: value for name, value in changes.items() if value is not None})
     folder = out or Path("results") / (Path(experiment).stem if experiment else "evaluate")
-    grid = Grid.of(expand(config))
+    sources = agent_labels(config.agents, trusted=(trusted := _trusted(config.agents, agent or (), trust)))
+    grid = Grid.of(expand(config, trusted=trusted))
     with Store(folder) as store:
         found = run_stored(grid, store, folder, runner_of(workers or 2, address), quiet=as_json)
-    _finish(found, list(agent_labels(config.agents)), folder, as_json=as_json)
+    learned = [label for label, source in sources.items() if source.learns]
+    _finish(found, learned, folder, as_json=as_json)
+
+
+def _trusted(agents: Sequence[str], typed: Sequence[str], everything: bool) -> set[str]:
+    """Return the agents whose code may be executed: modules that were named on the command line, or all.
+
+    A file of an experiment, or of Stable-Baselines3, may come from a stranger; what is typed here does not.
+    """
+    from ssdgym.agents.playing.callables import CallableSource
+    from ssdgym.agents.playing.sources import untrusted_source_of
+
+    if everything:
+        return set(agents)
+    return {agent for agent in typed if isinstance(untrusted_source_of(agent), CallableSource)}
+
+
+def _environment(name: str | None, arguments: list[str] | None) -> dict[str, Any] | None:
+    """Return the fields of `EnvironmentConfig` that options give; `None` without any."""
+    if name is None and not arguments:
+        return None
+    from ssdgym.agents.playing.callables import read_parameters
+
+    kwargs = read_parameters("--env-arg", arguments or ())
+    return {**({} if name is None else {"id": name}), "kwargs": kwargs}
 
 
 def _changed(experiment: str | None, changes: dict[str, Any]) -> ExperimentConfig:

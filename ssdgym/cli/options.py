@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from ssdgym.workloads.base import WorkloadConfig
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and show no progress.")]
+Trust = Annotated[
+    bool, typer.Option("--trust", help="Execute the code that agents come with: of modules, or pickled.")
+]
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results; made where missing.")]
 Seed = Annotated[
     int, typer.Option(min=0, max=LAST_SEED, help="Seed of the workload and of all random choices.")

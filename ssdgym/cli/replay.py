@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ssdgym.cli.console import compile_note, print_json, print_table, progress_bar, progress_note
-from ssdgym.cli.options import AsJson
+from ssdgym.cli.options import AsJson, Trust
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def replay(
         list[str] | None,
         typer.Option(metavar="COLUMN=VALUE,...", help="The result that has these values; repeat for more."),
     ] = None,
+    trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
     """Run one result again from its own row, and compare every metric exactly.
@@ -51,7 +52,7 @@ def replay(
     path = find_results(results)
     stored = read_results(path)
     number = choose(stored, row, where or (), str(path))
-    (found,) = _replayed(path, stored, [number], 1, quiet=as_json)
+    (found,) = _replayed(path, stored, [number], 1, trust=trust, quiet=as_json)
     if found.error is not None:
         raise found.error
     if as_json:
@@ -67,6 +68,7 @@ def validate(
     sample: Annotated[int, typer.Option(min=1, help="How many results, drawn at random.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 0,
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 2,
+    trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a sample of the results again and compare every metric exactly.
@@ -86,7 +88,7 @@ def validate(
     stored = read_results(path)
     if not stored:
         raise SsdgymError(f"{path}: holds no results; evaluate some first")
-    found = _replayed(path, stored, draw(stored, sample, seed), workers, quiet=as_json)
+    found = _replayed(path, stored, draw(stored, sample, seed), workers, trust=trust, quiet=as_json)
     failed = [one for one in found if not one.reproduces]
     if as_json:
         print_json({"file": str(path), "replayed": [_as_dict(one) for one in found]})
@@ -99,14 +101,14 @@ def validate(
 
 
 def _replayed(
-    path: Path, stored: Sequence[Result], rows: Sequence[int], workers: int, *, quiet: bool
+    path: Path, stored: Sequence[Result], rows: Sequence[int], workers: int, *, trust: bool, quiet: bool
 ) -> list[Replay]:
     from ssdgym.experiments.runs.replay import replay as replay_rows
 
     compile_note(quiet=quiet)
     with progress_bar("runs", quiet=quiet) as advance:
         advance(0, len(rows))
-        return replay_rows(stored, rows, str(path), workers, advance)
+        return replay_rows(stored, rows, str(path), workers, advance, trust=trust)
 
 
 def _print_one(found: Replay) -> None:

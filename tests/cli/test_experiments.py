@@ -336,3 +336,64 @@ def test_interrupt__ctrl_c_in_the_terminal_ends_every_process_and_says_how_to_go
     assert process.returncode == INTERRUPTED
     assert f"interrupted: 0 of {RUNS} runs" in told and "Traceback" not in told
     assert ends(process.pid)
+
+
+OWN_AGENT_OPTIONS = """
+    --device tiny --workload zipf99 --policy greedy --seeds 1-2 --host-pages 800 --ftl timing=none --workers 1
+"""
+
+
+def own_agent_command(agent: str, out: Path, *more: str) -> list[str]:
+    return ["evaluate", *OWN_AGENT_OPTIONS.split(), "--agent", agent, "--out", str(out), *more]
+
+
+def test_evaluate__agent_of_ones_own__beside_policies_and_random_actions(
+    own_module: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    agent = f"{own_module}:MostInvalid(feature=log_benefit)"
+    assert main(own_agent_command(agent, out, "--agent", "random_action")) == 0
+    shown = capsys.readouterr().out
+    assert f"{agent} " in shown and "random_action does not beat" not in shown
+    results = read_results(out / "results.csv")
+    assert {result.policy for result in results} == {agent, "greedy", "random_action"}
+    assert main(["replay", str(out), "--where", f"policy={agent},seed=1"]) == WRONG_INPUT
+    assert main(["replay", str(out), "--where", f"policy={agent},seed=1", "--trust"]) == 0
+    assert main(["replay", str(out), "--where", "policy=random_action,seed=1"]) == 0
+
+
+def test_evaluate__agent_of_ones_own__in_another_environment(own_module: str, tmp_path: Path) -> None:
+    more = ["--environment", "ssdgym/ParallelErase-v0", "--env-arg", "candidates=5"]
+    more += ["--env-arg", "objective={wear: 1.0}"]
+    assert main(own_agent_command(f"{own_module}:MostInvalid", tmp_path / "out", *more)) == 0
+
+
+def test_evaluate__agent_named_by_a_file__needs_trust(
+    own_module: str, grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grid.write_text(f"{EXPERIMENT}agents: ['{own_module}:MostInvalid']\n")
+    assert main(command(grid, tmp_path / "out")) == WRONG_INPUT
+    assert "give --trust" in capsys.readouterr().err
+    assert main(command(grid, tmp_path / "out", "--trust")) == 0
+
+
+def test_evaluate__zip_of_stable_baselines3__with_trust(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sb3_contrib = pytest.importorskip("sb3_contrib")
+    import gymnasium
+
+    from ssdgym.envs.sb3 import SB3VecEnv
+
+    arguments = {"device": "tiny", "ftl": {"timing": "none"}, "horizon": 64, "candidates": 6}
+    envs = gymnasium.make_vec(
+        "ssdgym/EraseVictim-v0", num_envs=2, vectorization_mode="vector_entry_point", **arguments
+    )
+    saved = tmp_path / "masked.zip"
+    sb3_contrib.MaskablePPO("MultiInputPolicy", SB3VecEnv(envs), n_steps=8, batch_size=16).save(saved)
+    zipped = own_agent_command(str(saved), tmp_path / "out")
+    assert main(zipped) == WRONG_INPUT
+    assert "executes pickles in it" in capsys.readouterr().err
+    assert main([*zipped, "--trust"]) == SOME_FAILED  # 16 candidates
+    assert "name the environment it was trained in" in capsys.readouterr().err
+    assert main([*zipped, "--trust", "--env-arg", "candidates=6"]) == 0

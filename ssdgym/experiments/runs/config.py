@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
+from ssdgym.agents.environments import EnvironmentConfig
 from ssdgym.config.device import MAX_PAGES
 from ssdgym.config.fields import overlapping
 from ssdgym.config.loading import Config, Source, load_config
@@ -25,6 +26,14 @@ Scalar = bool | int | float | str | None
 
 def _as_seeds(value: Any) -> Any:
     return read_seeds(value) if isinstance(value, str) else value
+
+
+def _as_texts(value: Any) -> Any:
+    return (
+        [str(item) if isinstance(item, Path) else item for item in value]
+        if isinstance(value, list | tuple)
+        else value
+    )
 
 
 def _each_once(values: Sequence[Any]) -> Sequence[Any]:
@@ -93,7 +102,15 @@ class ExperimentConfig(Config):
     policies: Annotated[tuple[str, ...], EachOnce] = Field(
         (), description="Victim policies, with parameters in brackets: cost_benefit(exponent=0.5)."
     )
-    agents: Annotated[tuple[Path, ...], EachOnce] = Field((), description="Files of trained agents.")
+    agents: Annotated[tuple[str, ...], BeforeValidator(_as_texts), EachOnce] = Field(
+        (),
+        description="Files of trained agents, module:callable with parameters in brackets, zips of"
+        " Stable-Baselines3, or random_action.",
+    )
+    environment: EnvironmentConfig | None = Field(
+        None,
+        description="What agents that do not know their own environment play; null: ssdgym/EraseVictim-v0.",
+    )
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1), BeforeValidator(_as_seeds), EachOnce] = Field(
         description="A list, or text such as 5, 1,2,9 or 100-104."
     )

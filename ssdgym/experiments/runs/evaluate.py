@@ -57,12 +57,13 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
     for run in {(repr(run.device), run.ftl, run.decider): run for run in runs}.values():
         device = device_for(run.device, ftl_changes(run.ftl), run.decider)
         family_of(device).check(device)
-    for run in {(run.policy, run.agent): run for run in runs if run.agent}.values():
+    for run in {(run.policy, run.agent, repr(run.environment)): run for run in runs if run.agent}.values():
         if run.preconditioning != "workload" or run.host_pages is None or run.requests is not None:
             raise SsdgymError(
                 f"{run.agent}: an agent is evaluated for a number of host pages on devices preconditioned by "
                 "the workload: set host_pages, not requests, and the preconditioning to workload"
             )
+        _check_agent(run)
     for run in {(repr(run.workload), run.requests, run.host_pages): run for run in runs}.values():
         workload = load_workload(run.workload)
         if run.requests is not None or not workload.is_endless:
@@ -71,3 +72,13 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
             raise SsdgymError(f"workload {run.workload_name} never ends: set host_pages or requests")
         if workload.writes_nothing():
             raise SsdgymError(f"workload {run.workload_name} never ends and writes nothing: set requests")
+
+
+def _check_agent(run: RunSpec) -> None:
+    """Check that there is such an agent, and the environment that it is to play."""
+    from ssdgym.agents.playing.sources import source_of
+    from ssdgym.experiments.runs.play import environment_of
+
+    source = source_of(run.agent or "", trust=run.trust)
+    source.digest()
+    environment_of(source, run.environment)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ssdgym.agents.playing.source import Source
+from ssdgym.agents.playing.sources import source_of
 from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.config.fields import with_changes
 from ssdgym.deprecation import warn_renamed
@@ -38,17 +40,24 @@ def closed_loop(options: FtlOptions, workload: WorkloadConfig) -> FtlOptions:
     return tuple(sorted({**given, "queue_depth": CLOSED_LOOP_DEPTH}.items()))
 
 
-def expand(config: ExperimentConfig) -> list[RunSpec]:
+def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[RunSpec]:
     """Return the runs of an experiment, in the order of its results.
 
     From the slowest to the fastest: device, varied device fields, FTL, varied FTL fields, workload, agents
     before policies, seed.
 
+    Args:
+        config: of the experiment.
+        trusted: those of its agents whose code may be executed.
+
     Raises:
         SsdgymError: a device, a workload or an agent does not exist, or a varied field does not fit.
     """
-    learned = agent_labels(config.agents)
-    deciders: list[tuple[str, Path | None]] = [*learned.items(), *((name, None) for name in config.policies)]
+    sources = agent_labels(config.agents, trusted=trusted)
+    deciders: list[tuple[str, Source | None]] = [
+        *sources.items(),
+        *((name, None) for name in config.policies),
+    ]
     workloads = [(source_name(source), load_workload(source)) for source in config.workloads]
     return [
         RunSpec(
@@ -61,34 +70,39 @@ def expand(config: ExperimentConfig) -> list[RunSpec]:
             requests=config.requests,
             warmup=config.warmup,
             preconditioning=config.preconditioning,
-            agent=agent,
-            objective=_objective(agent),
+            agent=source.text if source else None,
+            environment=config.environment if source else None,
+            trust=source is not None and source.text in trusted,
+            objective=source.objective if source else "",
             label=label,
             device_label=device.label,
         )
         for device in _devices(config)
         for ftl in _ftls(config)
         for label, workload in workloads
-        for policy, agent in deciders
+        for policy, source in deciders
         for seed in config.seeds
     ]
 
 
-def agent_labels(paths: Sequence[Path]) -> dict[str, Path]:
-    """Return names for agents in tables: the file's, after the folder's where the file is called `agent`.
+def agent_labels(agents: Sequence[str | Path], *, trusted: Collection[str] = ()) -> dict[str, Source]:
+    """Return where agents come from, by their names in tables.
+
+    Args:
+        agents: files, `module:callable`, or names of baselines.
+        trusted: those whose code may be executed.
 
     Raises:
-        SsdgymError: a file does not exist, or two would have the same name.
+        SsdgymError: there is no such agent, or two would have the same name.
     """
-    labels: dict[str, Path] = {}
-    for path in paths:
-        if not path.is_file():
-            raise SsdgymError(f"{path}: there is no such agent; train one first or correct the path")
-        stem = path.stem
-        label = f"{path.resolve().parent.name}/{stem}" if stem.startswith("agent") else stem
-        if label in labels:
-            raise SsdgymError(f"{path}: {labels[label]} goes by the name {label}, too; rename one of them")
-        labels[label] = path
+    labels: dict[str, Source] = {}
+    for agent in agents:
+        source = source_of(agent, trust=str(agent) in trusted)
+        source.digest()  # tells what is missing
+        if source.label in labels:
+            other = labels[source.label].text
+            raise SsdgymError(f"{agent}: {other} goes by the name {source.label}, too; rename one of them")
+        labels[source.label] = source
     return labels
 
 
@@ -148,17 +162,3 @@ def _ftls(config: ExperimentConfig) -> Iterator[FtlOptions]:
     for own in config.ftls:
         for values in itertools.product(*varied.values()):
             yield tuple(sorted({**own, **fixed, **dict(zip(varied, values, strict=True))}.items()))
-
-
-def _objective(agent: Path | None) -> str:
-    """Return what an agent was trained for, as its card has it."""
-    if agent is None:
-        return ""
-    try:
-        from ssdgym.agents.agent import Agent
-    except ModuleNotFoundError as error:
-        raise SsdgymError(
-            f"{agent}: an agent needs the package {error.name}: install it with pip install 'ssdgym[agents]'"
-        ) from error
-    kwargs = Agent.load(agent).card.training.get("environment", {}).get("kwargs", {})
-    return str(kwargs.get("objective", ""))

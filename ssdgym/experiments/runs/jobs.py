@@ -31,7 +31,10 @@ def jobs_of(runs: Sequence[RunSpec]) -> list[list[int]]:
     """
     groups: dict[Any, list[int]] = {}
     for index, run in enumerate(runs):
-        together = (repr(run.device), repr(run.workload), run.ftl, run.agent, run.host_pages, run.warmup)
+        together = (
+            *map(repr, (run.device, run.workload, run.environment)),
+            *(run.ftl, run.agent, run.host_pages, run.warmup),
+        )
         groups.setdefault(together if run.agent else index, []).append(index)
     return list(groups.values())
 
@@ -40,6 +43,6 @@ def run_job(runs: Sequence[RunSpec]) -> list[Result]:
     """Carry out the runs of one job, in this process."""
     if runs[0].agent is None:
         return [run_policy(run) for run in runs]
-    from ssdgym.experiments.runs.play import play_agent  # needs the packages of the extra `agents`
+    from ssdgym.experiments.runs.play import play_agent
 
     return play_agent(runs)

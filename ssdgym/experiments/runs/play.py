@@ -1,4 +1,4 @@
-"""Measure a learned agent: all seeds of a run side by side in one vector environment."""
+"""Measure an agent: all seeds of a run side by side in one vector environment."""
 
 from __future__ import annotations
 
@@ -8,51 +8,98 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.vector import VectorEnv
 
-from ssdgym.agents.agent import Agent
-from ssdgym.agents.environments import decision_arguments
+from ssdgym.agents.environments import EnvironmentConfig, check_arguments
+from ssdgym.agents.playing.protocol import Agent
+from ssdgym.agents.playing.source import Source
+from ssdgym.agents.playing.sources import source_of
+from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.run import result_of
 from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes
 
+#: Arguments of environments that the run itself gives.
+_OF_THE_RUN = ("device", "ftl", "workload", "horizon", "warmup")
+
 
 def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
-    """Play one episode per run without exploration and return their results in order.
+    """Play one episode per run and return their results in order.
 
-    The agent plays the environment it was trained in, with as many candidates of the same kind.
+    An agent that `ssdgym train` wrote plays the environment it was trained in, with as many candidates of the
+    same kind; any other plays the one that the runs name.
 
     Args:
         runs: of one agent, which differ in nothing but the seed.
 
     Raises:
-        SsdgymError: the agent cannot be loaded, or does not fit the environment.
+        SsdgymError: the agent cannot be loaded, does not fit the environment, or does not choose.
     """
     first = runs[0]
     assert first.agent is not None and first.host_pages is not None
     started = time.perf_counter()
-    card = Agent.load(first.agent).card
-    own = card.training.get("environment", {}).get("kwargs", {})
+    source = source_of(first.agent, trust=first.trust)
+    config = environment_of(source, first.environment)
     environment = gym.make_vec(
-        card.environment,
+        config.id,
         num_envs=len(runs),
         vectorization_mode="vector_entry_point",
-        **{name: own[name] for name in decision_arguments(card.environment) if name in own},
+        **config.kwargs,
         device=first.device,
         ftl=ftl_changes(first.ftl),
         workload=first.workload,
         horizon=first.host_pages,
         warmup=first.warmup,
     )
-    agent = Agent.load(first.agent, environment)
-    # Gymnasium types the seed as one number, but takes one per environment, too
-    observation, _ = environment.reset(seed=[run.seed for run in runs])  # type: ignore[arg-type]
-    metrics: dict[int, dict[str, Any]] = {}
-    while len(metrics) < len(runs):
-        observation, _, terminated, truncated, info = environment.step(agent.act(observation))
-        for i in np.flatnonzero(terminated | truncated):
-            # Episodes end after the same number of host pages, not of decisions: the first one counts.
-            metrics.setdefault(int(i), info["final_info"]["metrics"][i])
-    environment.close()
+    try:
+        metrics = _play(source.build(environment), environment, [run.seed for run in runs], source.text)
+    finally:
+        environment.close()
     seconds = (time.perf_counter() - started) / len(runs)
     seeds = [run.seed for run in runs]
     return [result_of(run, metrics[i], seconds, seeds) for i, run in enumerate(runs)]
+
+
+def environment_of(source: Source, given: EnvironmentConfig | None) -> EnvironmentConfig:
+    """Return the environment that an agent plays.
+
+    Args:
+        source: where the agent comes from.
+        given: for agents that do not know their own.
+
+    Raises:
+        SsdgymError: there is no such environment, it does not take the arguments, or they are the run's.
+    """
+    config = source.own_environment() or given or EnvironmentConfig()
+    for name in _OF_THE_RUN:
+        if name in config.kwargs:
+            raise SsdgymError(
+                f"environment.kwargs.{name}: every run of an evaluation sets it; leave it out there."
+            )
+    check_arguments(config.id, config.kwargs)
+    return config
+
+
+def _play(agent: Agent, environment: VectorEnv, seeds: Sequence[int], text: str) -> dict[int, dict[str, Any]]:
+    """Play one episode of each seed; return their metrics by number."""
+    rng = np.random.default_rng(seeds)
+    # Gymnasium types the seed as one number, but takes one per environment, too
+    observation, _ = environment.reset(seed=list(seeds))  # type: ignore[arg-type]
+    metrics: dict[int, dict[str, Any]] = {}
+    while len(metrics) < len(seeds):
+        actions = _checked(agent.act(observation, observation["action_mask"] != 0, rng), len(seeds), text)
+        observation, _, terminated, truncated, info = environment.step(actions)
+        for i in np.flatnonzero(terminated | truncated):
+            # Episodes end after the same number of host pages, not of decisions: the first one counts.
+            metrics.setdefault(int(i), info["final_info"]["metrics"][i])
+    return metrics
+
+
+def _checked(actions: Any, count: int, text: str) -> np.ndarray:
+    actions = np.asarray(actions)
+    if actions.shape != (count,) or actions.dtype.kind not in "iu":
+        raise SsdgymError(
+            f"agent {text}: act returned an array {actions.shape} of {actions.dtype}; it has to return one "
+            f"whole number for each of {count} environments."
+        )
+    return actions

@@ -155,6 +155,8 @@ def replay(
     source: str,
     workers: int = 1,
     progress: Progress | None = None,
+    *,
+    trust: bool = False,
 ) -> list[Replay]:
     """Run results again, each with its own device, workload and seeds as the file has them.
 
@@ -164,11 +166,12 @@ def replay(
         source: names the file in errors.
         workers: number of processes.
         progress: called with (runs done, runs in all).
+        trust: whether code that comes with agents may be executed.
 
     Raises:
         SsdgymError: a row does not say how it was run, or what it needs has changed.
     """
-    jobs = [_job(results[row - 1], f"{source}, row {row}") for row in rows]
+    jobs = [_job(results[row - 1], f"{source}, row {row}", trust=trust) for row in rows]
     for job in jobs:
         check_runs(job)
     done: dict[int, Replay] = {}
@@ -183,12 +186,12 @@ def replay(
     return [done[number] for number in range(len(jobs))]
 
 
-def _job(result: Result, where: str) -> list[RunSpec]:
+def _job(result: Result, where: str, *, trust: bool) -> list[RunSpec]:
     if not result.spec:
         raise SsdgymError(
             f"{where}: does not say how it was run (its column 'spec' is empty); evaluate it anew"
         )
-    return runs_of_spec(read_spec(result.spec, f"{where}: its column 'spec'"), where)
+    return runs_of_spec(read_spec(result.spec, f"{where}: its column 'spec'"), where, trust=trust)
 
 
 def _seed(result: Result) -> int:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ssdgym.config.fields import with_changes
 from ssdgym.errors import SsdgymError
+
+if TYPE_CHECKING:
+    from ssdgym.agents.environments import EnvironmentConfig
 
 #: FTL options as pairs of a name, dotted for nested ones, and its value.
 FtlOptions = tuple[tuple[str, Any], ...]
@@ -33,8 +36,11 @@ class RunSpec:
             uniformly random pages are written in no time, under the policy itself and by the seed of the
             run, until every plane has collected. `repeat`: the whole workload is played until something has
             been collected; the next time is measured.
-        agent: file of a learned agent that takes the decisions, `None` for a policy. It needs a number of
-            `host_pages` and the preconditioning `workload`, as its environment has.
+        agent: what takes the decisions in place of a policy: file of a trained agent, `module:callable`, or
+            the name of a baseline (`ssdgym.agents.playing.sources`). It needs a number of `host_pages` and
+            the preconditioning `workload`, as its environment has.
+        environment: that the agent plays, where it does not know its own; `None`: `ssdgym/EraseVictim-v0`.
+        trust: whether code that comes with the agent may be executed.
         objective: what that agent was trained for.
         label: name of the workload in results; by default its name or path.
         device_label: name of the device in results, likewise.
@@ -49,7 +55,9 @@ class RunSpec:
     requests: int | None = None
     warmup: int = 0
     preconditioning: str = "workload"
-    agent: Path | None = None
+    agent: Path | str | None = None
+    environment: EnvironmentConfig | None = None
+    trust: bool = False
     objective: str = ""
     label: str = ""
     device_label: str = ""

@@ -15,7 +15,6 @@ from typing import Any
 import ssdgym
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.run_spec import FtlOptions, RunSpec, ftl_changes
-from ssdgym.files import file_hash
 
 Spec = dict[str, Any]
 
@@ -54,7 +53,7 @@ def spec_of(run: RunSpec, seeds: Sequence[int] = ()) -> Spec:
         "workload": workload.model_dump(mode="json"),
         "traces": workload.trace_hashes(),
         "policy": None if run.agent else run.policy,
-        "agent": _agent(run.agent, seeds or (run.seed,)) if run.agent else None,
+        "agent": _agent(run, seeds or (run.seed,)) if run.agent else None,
         "seed": run.seed,
         **{name: getattr(run, name) for name in LENGTH},
         "objective": run.objective,
@@ -111,22 +110,26 @@ def run_key(spec: Spec) -> str:
     if spec["agent"] is None:
         parts["policy"] = get_policy(spec["policy"]).composition
     else:
-        parts["agent"] = {name: value for name, value in spec["agent"].items() if name != "path"}
+        # A file may lie anywhere; what else makes an agent is in its text.
+        kept = {name: value for name, value in spec["agent"].items() if name != "path"}
+        parts["agent"] = kept if _is_file(spec["agent"]) else spec["agent"]
     workload = code_hashes(load_workload(spec["workload"]))
     parts["code"] = [ssdgym.__version__, engine_hash(), _code_hash(device, spec["policy"]), *workload]
     return hashlib.sha256(spec_text(parts).encode()).hexdigest()
 
 
-def runs_of_spec(spec: Spec, where: str) -> list[RunSpec]:
+def runs_of_spec(spec: Spec, where: str, *, trust: bool = False) -> list[RunSpec]:
     """Return the runs that have to be played together to repeat one: it alone, or an agent's whole batch.
 
     Args:
         spec: read from a file of results.
         where: names the file and row in errors.
+        trust: whether code that comes with its agent may be executed.
 
     Raises:
         SsdgymError: the spec is damaged, or a trace or agent that it needs is missing or has changed.
     """
+    from ssdgym.agents.environments import EnvironmentConfig
     from ssdgym.config.device import load_device
     from ssdgym.workloads.load import load_workload
 
@@ -142,7 +145,11 @@ def runs_of_spec(spec: Spec, where: str) -> list[RunSpec]:
                 policy=names["policy"],
                 seed=seed,
                 ftl=_ftl(spec),
-                agent=Path(agent["path"]) if agent else None,
+                agent=(Path if _is_file(agent) else str)(agent["path"]) if agent else None,
+                environment=EnvironmentConfig(**agent["environment"])
+                if agent and "environment" in agent
+                else None,
+                trust=trust,
                 label=names["workload"],
                 device_label=names["device"],
                 objective=spec["objective"],
@@ -161,7 +168,7 @@ def runs_of_spec(spec: Spec, where: str) -> list[RunSpec]:
         ) from error
     if workload.trace_hashes() != expected:
         raise SsdgymError(f"{where}: a trace that it played has changed; replay it with the trace as it was")
-    if agent and _agent(Path(agent["path"]), ())["sha256"] != agent["sha256"]:
+    if agent and _agent(runs[0], ())["sha256"] != agent["sha256"]:
         raise SsdgymError(
             f"{where}: the agent {agent['path']} has changed; replay it with the file as it was"
         )
@@ -173,12 +180,23 @@ def _ftl(spec: Spec) -> FtlOptions:
     return tuple((str(name), value) for name, value in spec["ftl"])
 
 
-def _agent(path: Path, seeds: Sequence[int]) -> dict[str, Any]:
-    try:
-        digest = file_hash(path)
-    except OSError as error:
-        raise SsdgymError(f"{path}: the agent cannot be read ({error.strerror}); correct the path") from None
-    return {"path": str(path), "sha256": digest, "seeds": list(seeds)}
+def _agent(run: RunSpec, seeds: Sequence[int]) -> dict[str, Any]:
+    """Return what an agent is made of; `environment` where it does not bring its own."""
+    from ssdgym.agents.playing.sources import source_of
+
+    source = source_of(run.agent or "", trust=run.trust)
+    agent = {"path": source.text, "sha256": source.digest(), "seeds": list(seeds)}
+    if run.environment is not None:
+        agent["environment"] = run.environment.model_dump(mode="json")
+    return agent
+
+
+def _is_file(agent: dict[str, Any]) -> bool:
+    """Tell whether the agent of a spec is a file, which may be moved, and not a name or a call."""
+    from ssdgym.agents.playing.files import FileSource
+    from ssdgym.agents.playing.sources import untrusted_source_of
+
+    return isinstance(untrusted_source_of(agent["path"]), FileSource)
 
 
 def _code_hash(device: Any, policy: str | None) -> str:

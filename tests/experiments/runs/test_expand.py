@@ -104,7 +104,12 @@ def test_agents__need_names_of_their_own(tmp_path: Path) -> None:
     for path in paths:
         path.parent.mkdir()
         path.write_bytes(b"")
-    assert agent_labels(paths) == {"a/agent": paths[0], "b/agent": paths[1]}
+    labels = agent_labels([*paths, "random_action"])
+    assert {name: (source.text, source.learns) for name, source in labels.items()} == {
+        "a/agent": (str(paths[0]), True),
+        "b/agent": (str(paths[1]), True),
+        "random_action": ("random_action", False),
+    }
     with pytest.raises(SsdgymError, match="goes by the name a/agent, too"):
         agent_labels([paths[0], paths[0]])
     with pytest.raises(SsdgymError, match="there is no such agent"):

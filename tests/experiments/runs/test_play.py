@@ -4,37 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from gymnasium.vector import VectorEnv
 
+from ssdgym.agents.environments import EnvironmentConfig
+from ssdgym.agents.playing import sources
+from ssdgym.agents.playing.files import FileSource
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs import play
 from ssdgym.experiments.runs.evaluate import check_runs, run_all
+from ssdgym.experiments.runs.replay import replay
 from ssdgym.experiments.runs.run_spec import RunSpec
 
 
 class Greedy:
     """Stands for a network: plays the pick of `greedy`, which the environment's info names."""
 
-    environment: VectorEnv | None
-    card = SimpleNamespace(
-        environment="ssdgym/EraseVictim-v0",
-        training={"environment": {"kwargs": {"proposers": ("fifo", "greedy"), "horizon": 9}}},
-    )
+    def __init__(self, environment: VectorEnv) -> None:
+        self.environment = environment
 
-    @classmethod
-    def load(cls, path: Path, environment: VectorEnv | None = None) -> Greedy:
-        agent = cls()
-        agent.environment = environment
-        return agent
-
-    def act(self, observation: dict[str, np.ndarray]) -> np.ndarray:
+    def act(self, observation: Any, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         # The environment is made with the proposers the agent was trained with, in their order.
         proposed = self.environment.episodes.view.proposed[:, 1]
         return np.maximum(proposed, 0)
+
+
+class GreedyFile(FileSource):
+    """Stands for the file of one."""
+
+    def own_environment(self) -> EnvironmentConfig:
+        return EnvironmentConfig(kwargs={"proposers": ("fifo", "greedy")})
+
+    def build(self, env: VectorEnv) -> Greedy:
+        return Greedy(env)
 
 
 def runs(agent: Path | None, seeds: Sequence[int] = (7, 8)) -> list[RunSpec]:
@@ -64,14 +69,14 @@ def agent(tmp_path: Path) -> Path:
 def test_play__greedy_as_an_agent_equals_the_compiled_policy_in_every_metric(
     monkeypatch: pytest.MonkeyPatch, agent: Path
 ) -> None:
-    monkeypatch.setattr(play, "Agent", Greedy)
+    monkeypatch.setattr(sources, "TrainedSource", GreedyFile)
     assert run_all(runs(agent), workers=1) == run_all(runs(None), workers=1)
 
 
 def test_play__seeds_are_played_in_order_whatever_their_company(
     monkeypatch: pytest.MonkeyPatch, agent: Path
 ) -> None:
-    monkeypatch.setattr(play, "Agent", Greedy)
+    monkeypatch.setattr(sources, "TrainedSource", GreedyFile)
     together = play.play_agent(runs(agent))
     alone = play.play_agent(runs(agent, seeds=[8]))
     assert [result.seed for result in together] == [7, 8]
@@ -81,3 +86,47 @@ def test_play__seeds_are_played_in_order_whatever_their_company(
 def test_check__an_agent_needs_a_number_of_host_pages() -> None:
     with pytest.raises(SsdgymError, match="agent.zip: an agent is evaluated for a number of host pages"):
         check_runs([RunSpec("tiny", "zipf99", "learned", 1, agent=Path("agent.zip"))])
+
+
+def own_runs(agent: str, **fields: Any) -> list[RunSpec]:
+    settings = {"host_pages": 500, "agent": agent, "trust": True, **fields}
+    return [RunSpec("tiny", "zipf99", "own", seed, (("timing", "none"),), **settings) for seed in (7, 8)]
+
+
+def test_play__random_action_in_another_environment() -> None:
+    parallel = EnvironmentConfig(
+        id="ssdgym/ParallelErase-v0", kwargs={"candidates": 8, "objective": {"wear": 1}}
+    )
+    erase, together = (
+        run_all(own_runs("random_action", environment=environment), workers=1)
+        for environment in (None, parallel)
+    )
+    assert run_all(own_runs("random_action"), workers=1) == erase != together
+    assert all("ParallelErase" in result.spec for result in together)
+
+
+def test_play__agent_that_returns_something_else__is_told(own_module: str) -> None:
+    with pytest.raises(SsdgymError, match="has to return one whole number for each of 2 environments"):
+        run_all(own_runs(f"{own_module}:OneForAll"), workers=1)
+
+
+def test_check__environment_with_an_argument_of_the_run__is_refused() -> None:
+    environment = EnvironmentConfig(kwargs={"horizon": 9})
+    with pytest.raises(SsdgymError, match="environment.kwargs.horizon: every run of an evaluation sets it"):
+        check_runs(own_runs("random_action", environment=environment))
+
+
+def test_replay__own_agent__needs_trust_and_then_reproduces(own_module: str) -> None:
+    results = run_all(own_runs(f"{own_module}:MostInvalid(sign=-1)"), workers=1)
+    with pytest.raises(SsdgymError, match="give --trust"):
+        replay(results, [1], "results.csv")
+    (again,) = replay(results, [2], "results.csv", trust=True)
+    assert again.reproduces
+
+
+def test_replay__own_agent_whose_source_has_changed__is_refused(own_module: str, tmp_path: Path) -> None:
+    results = run_all(own_runs(f"{own_module}:MostInvalid"), workers=1)
+    with (tmp_path / f"{own_module}.py").open("a") as file:
+        file.write("# changed")
+    with pytest.raises(SsdgymError, match="MostInvalid has changed"):
+        replay(results, [1], "results.csv", trust=True)

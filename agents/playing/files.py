@@ -1,0 +1,125 @@
+"""Agents in files: those that `ssdgym train` wrote, and zips of Stable-Baselines3."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gymnasium.vector import VectorEnv
+
+from ssdgym.agents.environments import EnvironmentConfig, decision_arguments
+from ssdgym.agents.playing.protocol import Agent
+from ssdgym.agents.playing.source import Source
+from ssdgym.errors import SsdgymError
+from ssdgym.files import file_hash
+
+
+class FileSource(Source):
+    """A file with an agent in it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.path = Path(text)
+
+    @property
+    def label(self) -> str:
+        """The name of the file, after the folder's where the file is called `agent`."""
+        stem = self.path.stem
+        return f"{self.path.resolve().parent.name}/{stem}" if stem.startswith("agent") else stem
+
+    def digest(self) -> str:
+        """Return a hash of the file.
+
+        Raises:
+            SsdgymError: it cannot be read.
+        """
+        try:
+            return file_hash(self.path)
+        except OSError as error:
+            raise SsdgymError(
+                f"{self.path}: there is no such agent ({error.strerror}); train one first or correct the "
+                "path."
+            ) from None
+
+
+class TrainedSource(FileSource):
+    """A file that `ssdgym train` wrote. Nothing in it is executed."""
+
+    @property
+    def objective(self) -> str:
+        """What the agent was trained for, as its card has it."""
+        return str(self._card_kwargs().get("objective", ""))
+
+    def own_environment(self) -> EnvironmentConfig | None:
+        """Return the environment of the training, with the arguments that describe its decision.
+
+        Raises:
+            SsdgymError: the file is missing or damaged.
+        """
+        kwargs = self._card_kwargs()
+        kept = {name: kwargs[name] for name in decision_arguments(self._card().environment) if name in kwargs}
+        return EnvironmentConfig(id=self._card().environment, kwargs=kept)
+
+    def build(self, env: VectorEnv) -> Agent:
+        """Load the agent.
+
+        Args:
+            env: whose features are matched with the agent's by name.
+
+        Raises:
+            SsdgymError: as `ssdgym.agents.agent.Agent.load`.
+        """
+        return _trained().load(self.path, env)
+
+    def _card(self) -> Any:
+        return _trained().load(self.path).card
+
+    def _card_kwargs(self) -> Mapping[str, Any]:
+        kwargs: Mapping[str, Any] = self._card().training.get("environment", {}).get("kwargs", {})
+        return kwargs
+
+
+class SB3Source(FileSource):
+    """A zip that an algorithm of Stable-Baselines3 saved. It holds pickles."""
+
+    executes = "pickles in it"
+
+    def build(self, env: VectorEnv) -> Agent:
+        """Load the policy.
+
+        Args:
+            env: that it is to act in.
+
+        Raises:
+            SsdgymError: it cannot be loaded, or observes or chooses something else.
+        """
+        try:
+            from ssdgym.agents.playing.sb3 import load_sb3
+        except ModuleNotFoundError as error:
+            raise _missing(error) from error
+        return load_sb3(self.path, env)
+
+
+def is_sb3_zip(path: Path) -> bool:
+    """Tell whether an algorithm of Stable-Baselines3 saved a file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {"data", "policy.pth"} <= set(archive.namelist())
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
+def _trained() -> Any:
+    try:
+        from ssdgym.agents.agent import Agent as trained
+    except ModuleNotFoundError as error:
+        raise _missing(error) from error
+    return trained
+
+
+def _missing(error: ModuleNotFoundError) -> SsdgymError:
+    return SsdgymError(
+        f"an agent from a file needs the package {error.name}: install it with pip install -e '.[agents]'."
+    )

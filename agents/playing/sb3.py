@@ -1,0 +1,90 @@
+"""An agent out of the zip that an algorithm of Stable-Baselines3 saved."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import VectorEnv
+from stable_baselines3.common.policies import BasePolicy
+from stable_baselines3.common.save_util import load_from_zip_file
+
+from ssdgym.agents.weights import load_trusted
+from ssdgym.errors import SsdgymError
+from ssdgym.types import Observation
+
+
+class SB3Agent:
+    """A policy of Stable-Baselines3 that acts without exploration.
+
+    Args:
+        policy: of any algorithm; where it takes masks, it is given them.
+    """
+
+    def __init__(self, policy: BasePolicy) -> None:
+        policy.set_training_mode(False)
+        self.policy = policy
+        self._takes_masks = "action_masks" in inspect.signature(policy.predict).parameters
+
+    def act(self, observation: Observation, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Choose an action in every environment.
+
+        Args:
+            observation: of n environments.
+            mask: bool (n, K), the valid actions.
+            rng: not used: the most likely action is chosen.
+
+        Returns:
+            int64 (n,).
+        """
+        masks: dict[str, Any] = {"action_masks": mask} if self._takes_masks else {}
+        actions, _ = self.policy.predict(observation, deterministic=True, **masks)
+        return actions
+
+
+def load_sb3(path: Path, env: VectorEnv) -> SB3Agent:
+    """Load the policy of a saved algorithm, on the CPU. What is pickled in the file is executed.
+
+    Args:
+        path: of the zip.
+        env: that the policy is to act in.
+
+    Raises:
+        SsdgymError: it cannot be loaded, or observes or chooses something else than the environment has.
+    """
+    policy = load_trusted(path, _load_policy, trust=True)  # its source has asked for trust
+    _check_fits(path, "observes", policy.observation_space, env.single_observation_space)
+    _check_fits(path, "chooses", policy.action_space, env.single_action_space)
+    return SB3Agent(policy)
+
+
+def _load_policy(path: Path) -> BasePolicy:
+    """Load the policy alone, which is the same for all algorithms."""
+    data, weights, _ = load_from_zip_file(path, device="cpu")
+    assert data is not None
+    policy: BasePolicy = data["policy_class"](
+        data["observation_space"],
+        data["action_space"],
+        lambda _: 0.0,  # a learning rate, which is asked for and not used
+        **data["policy_kwargs"],
+    )
+    policy.load_state_dict(dict(weights["policy"]))
+    return policy
+
+
+def _check_fits(path: Path, does: str, own: spaces.Space, theirs: spaces.Space) -> None:
+    if _shape(own) != _shape(theirs):
+        raise SsdgymError(
+            f"{path}: {does} {_shape(own)}, and the environment has {_shape(theirs)}; name the environment "
+            "it was trained in with --environment and --env-arg."
+        )
+
+
+def _shape(space: spaces.Space) -> Any:
+    """Return what has to be the same: sizes, but not the limits of what is observed."""
+    if isinstance(space, spaces.Dict):
+        return {name: _shape(part) for name, part in space.items()}
+    return int(space.n) if isinstance(space, spaces.Discrete) else space.shape
