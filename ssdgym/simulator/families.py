@@ -8,12 +8,31 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core import family as engine_families
 from ssdgym.engine.core.family import Family, Sizes, State
 from ssdgym.errors import SsdgymError
+
+#: What a page holds.
+FREE, VALID, INVALID = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class PageMap:
+    """The pages of a device.
+
+    Attributes:
+        pages: int8 (planes, blocks, pages), `FREE`, `VALID` or `INVALID`.
+        open: bool (planes, blocks), which blocks are being written.
+    """
+
+    pages: np.ndarray
+    open: np.ndarray
 
 
 class FamilyBuilder(ABC):
@@ -48,6 +67,16 @@ class FamilyBuilder(ABC):
     def reset_metrics(self, state: State, i: int) -> None:
         """Clear the counters of device `i`, and what else it keeps for metrics alone."""
         state.counters[i] = 0
+
+    def page_map(self, state: State, i: int, device: DeviceConfig) -> PageMap:
+        """Return what the pages of device `i` hold, for pictures of it.
+
+        Raises:
+            SsdgymError: the family has no map of pages.
+        """
+        raise SsdgymError(
+            f"devices of ftl.mapping {self.engine.name} cannot be drawn; leave render_mode out."
+        )
 
     def weighed(self, device: DeviceConfig) -> dict[str, Any]:
         """Return what a steady state depends on beside the fields of the device and its FTL; JSON.

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.ftl import PageFtl, page_ftl
 from ssdgym.engine.core.family import Sizes, State
@@ -17,11 +19,12 @@ from ssdgym.engine.core.records import (
     IN_STREAMS,
     MAX_PAIRS,
     MAX_STREAMS,
+    OPEN,
 )
 from ssdgym.engine.page.family import PAGE
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
-from ssdgym.simulator.families import FamilyBuilder
+from ssdgym.simulator.families import FREE, INVALID, VALID, FamilyBuilder, PageMap
 from ssdgym.simulator.memory import memory_bytes, memory_fields, memory_sizes
 from ssdgym.simulator.tables import table_bytes, table_fields, table_sizes
 
@@ -140,6 +143,23 @@ class PageFamily(FamilyBuilder):
         """Clear the counters, and which pages are beside relocated ones."""
         super().reset_metrics(state, i)
         state.block["relocated_run"][i] = 0
+
+    def page_map(self, state: State, i: int, device: DeviceConfig) -> PageMap:
+        """Return what the pages of device `i` hold; those that isolation takes are left out."""
+        geometry, params = device.usable, state.params[i, 0]
+        count = geometry.physical_pages
+        ppn, per_sub_block = np.arange(count), int(params["pages_per_sub_block"])
+        written = ppn % per_sub_block < np.repeat(
+            state.sub_block["written"][i, : count // per_sub_block], per_sub_block
+        )
+        newest = state.logical["ppn"][i][state.physical["lpn"][i, :count]] == ppn
+        planes, blocks = geometry.planes, geometry.blocks_per_plane
+        return PageMap(
+            pages=np.where(written, np.where(newest, VALID, INVALID), FREE)
+            .astype(np.int8)
+            .reshape(planes, blocks, geometry.pages_per_block),
+            open=(state.block["status"][i, : planes * blocks] & OPEN).astype(bool).reshape(planes, blocks),
+        )
 
     def weighed(self, device: DeviceConfig) -> dict[str, Any]:
         """Return costs in benefits, where sub-blocks are erased, and the source of the placement.
