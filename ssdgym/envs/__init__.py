@@ -1,10 +1,11 @@
 """Gymnasium environments; `import ssdgym` registers them."""
 
-from ssdgym.envs.decision_env import DecisionEnv, DecisionVectorEnv
+from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import EraseDecision
 from ssdgym.envs.erase_victim import EraseVictimEnv, EraseVictimVectorEnv
 from ssdgym.envs.options import Options
 from ssdgym.envs.parallel_erase import ParallelEraseEnv, ParallelEraseVectorEnv
+from ssdgym.envs.vector.decision_vector_env import DecisionVectorEnv
 
 __all__ = [
     "DecisionEnv",

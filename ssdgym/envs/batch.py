@@ -22,6 +22,7 @@ from ssdgym.requests import REQUEST
 from ssdgym.simulator import Recording
 from ssdgym.simulator.build import make_state
 from ssdgym.simulator.failures import failure
+from ssdgym.simulator.families import PageMap, family_of_state
 from ssdgym.simulator.input import start_input
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
 from ssdgym.simulator.snapshot import restore_device
@@ -142,3 +143,11 @@ class Batch:
     def metrics(self, i: int) -> dict[str, Any]:
         """Return the metrics of device `i` since they were reset."""
         return metrics_of(self.state, i, self.devices[i])
+
+    def page_map(self, i: int) -> PageMap:
+        """Return what the pages of device `i` hold.
+
+        Raises:
+            SsdgymError: the FTL family has no map of pages.
+        """
+        return family_of_state(self.state).page_map(self.state, i, self.devices[i])

@@ -21,6 +21,7 @@ from ssdgym.envs.rewards import Reward
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import device_for
 from ssdgym.simulator import Recording, Simulator
+from ssdgym.simulator.families import PageMap
 from ssdgym.simulator.snapshot import copy_device
 from ssdgym.types import Observation
 from ssdgym.workloads.base import RequestStream
@@ -45,6 +46,7 @@ class Episodes:
         status: int64 (n,), why each device has stopped.
         seeds: int64 (n,), the seed that repeats the episode of each device.
         over: bool (n,), whose episode has reached its horizon.
+        ended: bool (n,), whose episode a step has ended, or has not begun.
         counter: returns a counter, by name, of every device since its metrics were reset, int64 (n,).
 
     Raises:
@@ -68,6 +70,7 @@ class Episodes:
         self._streams: list[RequestStream | None] = [None] * count
         self.seeds = np.zeros(count, np.int64)
         self.over = np.zeros(count, bool)
+        self.ended = np.ones(count, bool)
         #: Which devices are in the unmeasured part of their episode.
         self._warming_up = np.zeros(count, bool)
         #: Preconditioned devices by (place in the pool, workload); device `i` has place `i % self._kinds`.
@@ -120,6 +123,7 @@ class Episodes:
                 raise SsdgymError(f"seed {seed} of environment {i} must be from 0 to 2**63 - 1.")
             self._begin(i, int(seed))
         self._run(np.asarray(which, np.int64), self._no_actions)
+        self.ended[which] = False
 
     def _begin(self, i: int, seed: int) -> None:
         number = self._draw_workload(seed)
@@ -155,13 +159,17 @@ class Episodes:
 
     # -- stepping
 
-    def step(self, actions: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    def step(
+        self, actions: np.ndarray, which: np.ndarray | None = None
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Carry out one decision per device.
 
         `over` tells which episodes have ended; the view then shows the state at their horizon.
 
         Args:
             actions: whole numbers (n,), the candidate chosen in each device.
+            which: int64 (m,), the devices that take part; all if None. The others stand still, whatever their
+                action is, and are rewarded with 0.
 
         Returns:
             Rewards (n,) and the unweighted terms they are made of.
@@ -169,8 +177,10 @@ class Episodes:
         Raises:
             SsdgymError: an action is no valid candidate; nothing has happened then.
         """
-        self._take_actions(actions)
-        self._run(self._all, self._actions)
+        self._take_actions(actions, which)
+        members = self._all if which is None else which
+        self._run(members, self._actions)
+        self.ended[members] = self.over[members]
         reward, terms = self.reward.take(self.counter)
         if self._warming_up.any():
             reward[self._warming_up] = 0.0
@@ -178,7 +188,7 @@ class Episodes:
                 term[self._warming_up] = 0.0
         return reward, terms
 
-    def _take_actions(self, actions: np.ndarray) -> None:
+    def _take_actions(self, actions: np.ndarray, which: np.ndarray | None) -> None:
         if actions.dtype.kind not in "iu":
             raise SsdgymError(f"actions must be whole numbers of 64 bits, not {actions.tolist()!r:.60}.")
         if actions.shape != self.status.shape:
@@ -187,6 +197,9 @@ class Episodes:
                 f"give one for each of the {len(self.status)} environments."
             )
         self._actions[:] = actions
+        if which is not None:
+            still = np.delete(self._all, which)
+            self._actions[still] = self.view.mask[still].argmax(1)  # valid, and not carried out
         i = self._batches.first_invalid(self._actions)
         if i >= 0:
             allowed = np.flatnonzero(self.view.mask[i]).tolist()
@@ -249,6 +262,15 @@ class Episodes:
         """Return the metrics of device `i` since its measured part began."""
         batch, k = self._batches.place(i)
         return batch.metrics(k)
+
+    def page_map(self, i: int) -> PageMap:
+        """Return what the pages of device `i` hold.
+
+        Raises:
+            SsdgymError: its FTL family has no map of pages.
+        """
+        batch, k = self._batches.place(i)
+        return batch.page_map(k)
 
     def observe_again(self) -> None:
         """Write the view again. Observing is pure, so this changes nothing."""

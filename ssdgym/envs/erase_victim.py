@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ssdgym.envs.decision_env import DecisionEnv, DecisionVectorEnv
+from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import EraseDecision
 from ssdgym.envs.options import Options
+from ssdgym.envs.vector.decision_vector_env import DecisionVectorEnv
 
 DEFAULT_PROPOSERS = ("greedy", "cost_benefit", "fifo", "windowed_greedy", "d_choices", "random")
 

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 from ssdgym.config.checks import is_whole
 from ssdgym.engine.core.records import MAX_PAIRS
-from ssdgym.envs.decision_env import DecisionEnv, DecisionVectorEnv
+from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import EraseDecision
 from ssdgym.envs.options import Options
+from ssdgym.envs.vector.decision_vector_env import DecisionVectorEnv
 from ssdgym.errors import SsdgymError
 
 #: Of a device of which a quarter is spare, few victims have less than half of their pages valid; `ippbe`'s

@@ -204,12 +204,19 @@ def _row_of_observation(final: Any, i: int) -> AnyObservation:
 
 
 def _row_of_info(infos: dict[str, Any], i: int) -> dict[str, Any]:
-    """Return the entries of Gymnasium's batched info that environment i has (`_key` is the mask of `key`)."""
+    """Return the entries of Gymnasium's batched info that environment i has (`_key` is the mask of `key`).
+
+    Numbers are Python's, as in the info of a single environment.
+    """
     row: dict[str, Any] = {}
     for key, value in infos.items():
         if key.startswith("_") and key[1:] in infos:
             continue
         mask = infos.get(f"_{key}")
         if mask is None or mask[i]:
-            row[key] = _row_of_info(value, i) if isinstance(value, dict) else value[i]
+            row[key] = _row_of_info(value, i) if isinstance(value, dict) else _plain(value[i])
     return row
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

@@ -11,7 +11,6 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
-from gymnasium.vector import AutoresetMode
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from stable_baselines3.common.env_checker import check_env as check_env_for_sb3
@@ -21,6 +20,7 @@ from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator.snapshot import copy_device
 from tests.engine.devices import device, differences, full_device
+from tests.envs.vector.compare import row
 
 ENV_ID = "ssdgym/EraseVictim-v0"
 RUNS = {"geometry": {"sub_blocks_per_block": 4}, "erase_unit": "sub_block_run"}
@@ -118,7 +118,7 @@ def test_episode__without_any_decision__ends_with_its_first_step() -> None:
     assert (reward, truncated, info["metrics"]["host_pages_written"]) == (0.0, True, 1)
     _, rewards, _, truncations, infos = vector.step([action])
     assert (rewards[0], truncations[0]) == (0.0, True)
-    assert infos["final_info"]["metrics"][0] == info["metrics"]
+    assert row(infos, 0)["final_info"]["metrics"] == info["metrics"]
 
 
 @each_kind
@@ -303,7 +303,7 @@ def test_episode_seed__repeats_an_episode_that_was_drawn() -> None:
 
 
 def test_vector_reset__a_number_seeds_upwards__the_single_environments_episodes() -> None:
-    vector = EraseVictimVectorEnv(3, **options(), copy=True)
+    vector = EraseVictimVectorEnv(3, **options())
     observation, _ = vector.reset(seed=20)
     for i in range(3):
         single, _ = EraseVictimEnv(**options()).reset(seed=20 + i)
@@ -322,48 +322,6 @@ def test_vector_reset__wrong_number_of_seeds__refused() -> None:
 
 
 # -- vector --------------------------------------------------------------------------------------------------
-
-
-def test_vector_step__same_step_autoreset__as_the_single_environment_episode_for_episode() -> None:
-    """Over several episodes: rewards, terms, flags, final observations and metrics, next observations."""
-    vector = EraseVictimVectorEnv(2, **options(horizon=150), copy=True)
-    assert vector.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
-    singles = [EraseVictimEnv(**options(horizon=150)) for _ in range(2)]
-    observation, info = vector.reset(seed=5)
-    for i, single in enumerate(singles):
-        single.reset(seed=5 + i)
-    ends = 0
-    for _ in range(400):
-        actions = info["proposed"][:, 1]
-        observation, rewards, terminated, truncated, info = vector.step(actions)
-        assert not terminated.any()
-        for i, single in enumerate(singles):
-            alone, reward, _, over, single_info = single.step(actions[i])
-            assert rewards[i] == reward
-            assert truncated[i] == over
-            assert info["terms"]["relocations"][i] == single_info["terms"]["relocations"]
-            if over:
-                ends += 1
-                assert info["_final_obs"][i] and info["_final_info"][i]
-                for key in alone:
-                    np.testing.assert_array_equal(info["final_obs"][key][i], alone[key])
-                final = info["final_info"]
-                assert final["metrics"][i] == single_info["metrics"]
-                assert final["episode_seed"][i] == single_info["episode_seed"]
-                alone, _ = single.reset()
-            for key in alone:
-                np.testing.assert_array_equal(observation[key][i], alone[key])
-        if not truncated.any():
-            assert "final_obs" not in info
-    assert ends >= 8
-
-
-def test_vector__buffers_are_its_own__unless_copies_are_asked_for() -> None:
-    for copy in (False, True):
-        env = EraseVictimVectorEnv(2, **options(), copy=copy)
-        first, info = env.reset(seed=0)
-        second, *_ = env.step(info["proposed"][:, 0])
-        assert np.shares_memory(first["candidates"], second["candidates"]) is not copy
 
 
 def test_vector__devices_of_different_geometry__in_turn() -> None:

@@ -95,10 +95,10 @@ def env_run(**options: Any) -> EraseVictimEnv:
 class KeepingVectorEnv(EraseVictimVectorEnv):
     """Keeps the devices whose episodes end, before they begin the next one."""
 
-    def _finish(self, over: np.ndarray) -> dict[str, Any]:
+    def _end(self, over: np.ndarray, terms: dict[str, np.ndarray]) -> dict[str, Any]:
         for i in np.flatnonzero(over):
             self.ended.setdefault(int(i), copy_device(self.episodes.state, int(i)))
-        return super()._finish(over)
+        return super()._end(over, terms)
 
 
 def vector_run(**options: Any) -> dict[int, State]:

@@ -12,6 +12,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
+from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv
 from ssdgym.envs.sb3 import SB3VecEnv
 from ssdgym.errors import SsdgymError
 
@@ -195,6 +196,29 @@ def test_adapter__any_other_autoreset__refused(mode: AutoresetMode | None) -> No
 def test_env_is_wrapped__monitor__whose_statistics_it_has(env: SB3VecEnv) -> None:
     assert env.env_is_wrapped(Monitor) == [True, True]
     assert env.env_is_wrapped(gym.wrappers.TimeLimit, indices=[0]) == [False]
+
+
+def test_get_images__those_that_the_vector_environment_renders() -> None:
+    native = EraseVictimVectorEnv(2, device="tiny", render_mode="rgb_array")
+    adapted = SB3VecEnv(native)
+    adapted.reset()
+    pictures = adapted.get_images()
+    assert len(pictures) == 2 and pictures[0].dtype == np.uint8
+    assert adapted.render(mode="rgb_array").shape[2] == 3
+
+
+def test_step__end_of_a_native_episode__its_info_as_of_the_single_environment() -> None:
+    arguments = {"device": "tiny", "horizon": 64}
+    adapted, alone = SB3VecEnv(EraseVictimVectorEnv(2, **arguments)), EraseVictimEnv(**arguments)
+    adapted.seed(3)
+    observation, (own, _) = adapted.reset(), alone.reset(seed=3)
+    dones = np.zeros(2, bool)
+    while not dones[0]:
+        observation, _, dones, infos = adapted.step(observation["action_mask"].argmax(1))
+        own, _, _, _, info = alone.step(own["action_mask"].argmax())
+    np.testing.assert_array_equal(infos[0]["terminal_observation"]["candidates"], own["candidates"])
+    assert infos[0]["metrics"] == info["metrics"]
+    assert type(infos[0]["metrics"]["erases"]) is int
 
 
 def test_close__closes_the_vector_environment(env: SB3VecEnv) -> None:

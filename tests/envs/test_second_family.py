@@ -15,12 +15,12 @@ from ssdgym.config.device import DeviceConfig, FtlConfig, load_device
 from ssdgym.config.ftl import register_ftl
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.decisions import RULE, Question, View, no_rules
-from ssdgym.envs import rewards
-from ssdgym.envs.decision_env import DecisionEnv, DecisionVectorEnv
+from ssdgym.envs import DecisionEnv, DecisionVectorEnv, rewards
 from ssdgym.envs.decisions import Decision
 from ssdgym.envs.features import Features
 from ssdgym.envs.options import Options
 from ssdgym.envs.rewards import reward_term
+from ssdgym.errors import SsdgymError
 from ssdgym.policy import new_choice
 from ssdgym.simulator import families
 from ssdgym.simulator.families import FamilyBuilder, register_family
@@ -124,3 +124,12 @@ def test_vector__every_environment_is_the_single_one() -> None:
         seen, *_ = vector.step(np.full(3, step % DRAWERS))
         alone, *_ = single.step(step % DRAWERS)
     assert vector.metadata["features"] == {"candidates": ("fill",), "context": ("erases",)}
+
+
+def test_render__a_family_without_a_map_of_pages__refused() -> None:
+    env = DrawerEnv(device=chest(), render_mode="ansi")
+    env.reset(seed=1)
+    with pytest.raises(
+        SsdgymError, match=r"devices of ftl.mapping toy cannot be drawn; leave render_mode out"
+    ):
+        env.render()

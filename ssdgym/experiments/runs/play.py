@@ -8,7 +8,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.vector import VectorEnv
+from gymnasium.vector import AutoresetMode, VectorEnv
 
 from ssdgym.agents.environments import EnvironmentConfig, check_arguments
 from ssdgym.agents.playing.protocol import Agent
@@ -20,7 +20,7 @@ from ssdgym.experiments.runs.run import result_of
 from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes
 
 #: Arguments of environments that the run itself gives.
-_OF_THE_RUN = ("device", "ftl", "workload", "horizon", "warmup")
+_OF_THE_RUN = ("device", "ftl", "workload", "horizon", "warmup", "autoreset_mode")
 
 
 def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
@@ -50,6 +50,7 @@ def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
         workload=first.workload,
         horizon=first.host_pages,
         warmup=first.warmup,
+        autoreset_mode=AutoresetMode.NEXT_STEP,
     )
     try:
         metrics = _play(source.build(environment), environment, [run.seed for run in runs], source.text)
@@ -88,10 +89,10 @@ def _play(agent: Agent, environment: VectorEnv, seeds: Sequence[int], text: str)
     metrics: dict[int, dict[str, Any]] = {}
     while len(metrics) < len(seeds):
         actions = _checked(agent.act(observation, observation["action_mask"] != 0, rng), len(seeds), text)
-        observation, _, terminated, truncated, info = environment.step(actions)
+        observation, _, terminated, truncated, _ = environment.step(actions)
         for i in np.flatnonzero(terminated | truncated):
             # Episodes end after the same number of host pages, not of decisions: the first one counts.
-            metrics.setdefault(int(i), info["final_info"]["metrics"][i])
+            metrics.setdefault(int(i), environment.unwrapped.envs[i].metrics())  # type: ignore[attr-defined]
     return metrics
 
 

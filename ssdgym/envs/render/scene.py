@@ -1,0 +1,68 @@
+"""A device and the decision that is due in it, as plain arrays: what viewers draw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ssdgym.simulator.families import PageMap
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A device where a decision is due.
+
+    Attributes:
+        device: its name.
+        map: what its pages hold.
+        candidates: erase sets that may be chosen now, ERASE_PAIR (k, pairs).
+        chosen: the erase set chosen before, ERASE_PAIR (pairs,); None where none was.
+        counters: pages by name, since the metrics were reset: `host_pages_written`, `relocated_pages`.
+    """
+
+    device: str
+    map: PageMap
+    candidates: np.ndarray
+    chosen: np.ndarray | None
+    counters: Mapping[str, int]
+
+    @property
+    def offered_blocks(self) -> np.ndarray:
+        """The blocks of the candidates, bool (planes, blocks)."""
+        return self._marked(self.candidates)
+
+    @property
+    def chosen_blocks(self) -> np.ndarray:
+        """The blocks of the erase set chosen before, bool (planes, blocks)."""
+        return self._marked(self.candidates[:0] if self.chosen is None else self.chosen)
+
+    @property
+    def caption(self) -> str:
+        """The device, its size, and what has happened in the episode."""
+        planes, blocks, pages = self.map.pages.shape
+        written, relocated = self.counters["host_pages_written"], self.counters["relocated_pages"]
+        wa = f", write amplification {(written + relocated) / written:.3f}" if written else ""
+        return (
+            f"{self.device}: {_count(planes, 'plane')} of {_count(blocks, 'block')} of "
+            f"{_count(pages, 'page')}; {written:,} host pages written{wa}"
+        )
+
+    @property
+    def decision(self) -> str:
+        """How many candidates are offered, and what was chosen before."""
+        offered = f"{_count(len(self.candidates), 'candidate')} offered"
+        if self.chosen is None:
+            return f"{offered}; none chosen yet"
+        pairs = self.chosen[self.chosen["mask"] != 0]
+        return f"{offered}; chosen before: block {', '.join(str(block) for block in pairs['block'])}"
+
+    def _marked(self, pairs: np.ndarray) -> np.ndarray:
+        marked = np.zeros(self.map.open.shape, bool)
+        marked.ravel()[pairs["block"][pairs["mask"] != 0]] = True
+        return marked
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

@@ -1,0 +1,264 @@
+"""The native vector environment, for any kind of decision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from ssdgym.deprecation import old_arguments
+from ssdgym.envs.decision_env import COUNTERS_SHOWN, DeviceEnv
+from ssdgym.envs.episodes import Episodes
+from ssdgym.envs.options import OLD_ARGUMENTS, Options, sign
+from ssdgym.envs.render.viewers import VIEWERS, Viewer, check_render_mode
+from ssdgym.envs.vector.autoreset import autoreset_mode_of, reset_mask_of, seeds_of
+from ssdgym.envs.vector.infos import batched
+from ssdgym.errors import SsdgymError
+from ssdgym.types import Observation
+
+
+class DecisionVectorEnv(VectorEnv):
+    """Many devices in one compiled call per step.
+
+    With the same seeds and actions it returns what `gymnasium.vector.SyncVectorEnv` over the single
+    environments returns, bit for bit, infos included. `call`, `get_attr` and `set_attr` reach the
+    environments one by one; `envs` has them.
+
+    `autoreset_mode` says what follows the end of an episode:
+
+    - `SAME_STEP`: the next episode begins in the same step. The observation is its first one;
+      `info["final_obs"]` and `info["final_info"]`, with the metrics, have the last ones.
+    - `NEXT_STEP`: the observation is the last one, and `info["metrics"]` has the metrics. The next step
+      begins an episode: it does not look at the action, and its reward is 0.
+    - `DISABLED`: the same end, but `step` is refused until a reset has begun an episode:
+      `reset(options={"reset_mask": over})`, bool (n,), begins one where the mask is true.
+
+    Args:
+        num_envs: number of environments.
+        copy: whether observations are the caller's own arrays. If false, they are the environment's buffers,
+            which the next step writes again: whoever keeps one has to copy it.
+        autoreset_mode: `gymnasium.vector.AutoresetMode`, or its value (`"SameStep"`, `"NextStep"` or
+            `"Disabled"`).
+        render_mode: as of the single environment; `render` returns a tuple of frames.
+        viewers: what draws a scene, by render mode.
+        max_episode_steps: refused, since episodes end by host pages.
+        arguments: those of the single environment.
+
+    Raises:
+        SsdgymError: an argument is not what it has to be.
+    """
+
+    options_type: ClassVar[type[Options]]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Show the arguments of `Options` in the signature."""
+        super().__init_subclass__(**kwargs)
+        sign(cls)
+
+    @old_arguments(**OLD_ARGUMENTS)
+    def __init__(
+        self,
+        num_envs: int = 1,
+        *,
+        copy: bool = True,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        render_mode: str | None = None,
+        viewers: Mapping[str, Viewer] = VIEWERS,
+        max_episode_steps: int | None = None,
+        **arguments: Any,
+    ) -> None:
+        if max_episode_steps is not None:
+            raise SsdgymError(
+                "max_episode_steps is not for this environment: its episodes end by horizon, in host pages."
+            )
+        check_render_mode(render_mode, viewers)
+        self.autoreset_mode = autoreset_mode_of(autoreset_mode)
+        self.episodes = Episodes(self.options_type(**arguments), num_envs)
+        self.num_envs = num_envs
+        self.envs = [DeviceEnv(self.episodes, i, render_mode, viewers) for i in range(num_envs)]
+        self.single_observation_space = self.envs[0].observation_space
+        self.single_action_space = self.envs[0].action_space
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.metadata = {**self.envs[0].metadata, "autoreset_mode": self.autoreset_mode}
+        self.render_mode = render_mode
+        self._copy = copy
+        self._begun = False
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Begin an episode in every environment, or in some.
+
+        Args:
+            seed: a number seeds environment `i` with `seed + i`; or one for each, None to draw the next.
+            options: `reset_mask`, bool (n,), names the environments that begin one; the others stay as they
+                are and have no info.
+
+        Returns:
+            The observations and the infos of the first decisions.
+
+        Raises:
+            SsdgymError: there is not one seed or truth value for each environment.
+        """
+        seeds, mask = seeds_of(seed, self.num_envs), reset_mask_of(options, self.num_envs)
+        if not self._begun and not mask.all():
+            raise SsdgymError("reset was given a reset_mask before any episode has begun; reset all first.")
+        self._start(_numbers(mask), seeds)
+        self._begun = True
+        return self._observation(), batched(self._info(), mask)
+
+    def step(self, actions: Any) -> tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Take one decision in every environment.
+
+        Args:
+            actions: whole numbers (n,), the candidate chosen in each.
+
+        Returns:
+            Observations, rewards float64 (n,), false (n,), whose episode is over bool (n,), and infos.
+
+        Raises:
+            SsdgymError: an episode is over or none has begun, or an action is not valid; nothing has happened
+                then.
+        """
+        rest = self._resting()
+        played = ~rest
+        actions = np.asarray(actions)
+        offered = None if self.render_mode is None else self.episodes.view.sets.copy()
+        rewards, terms = self.episodes.step(actions, np.flatnonzero(played) if rest.any() else None)
+        if offered is not None:
+            self._note_choices(offered, actions, played)
+        over = self.episodes.ended & played
+        infos = self._end(over, terms) if over.any() else {}
+        if rest.any():
+            self._start(_numbers(rest))
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
+            played &= ~over  # the others' infos are those of their new episode
+        infos.update(batched(self._info(), np.ones(self.num_envs, bool)))
+        infos.update(batched({"terms": terms}, played))
+        return self._observation(), rewards, np.zeros(self.num_envs, bool), over, infos
+
+    def action_masks(self) -> np.ndarray:
+        """Return which actions are valid now, bool (n, K)."""
+        return self.episodes.view.mask != 0
+
+    def render(self) -> tuple[Any, ...]:
+        """Return a frame of every environment, as the single environment renders it.
+
+        Raises:
+            SsdgymError: the environment has no render mode, or an FTL family has no map of pages.
+        """
+        return tuple(env.render() for env in self.envs)
+
+    # -- the environments one by one
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Call a method of every environment, or get an attribute.
+
+        Args:
+            name: of the method or attribute.
+            *args: arguments of the method.
+            **kwargs: keyword arguments of the method.
+
+        Returns:
+            One result for each environment.
+        """
+        found = [env.get_wrapper_attr(name) for env in self.envs]
+        return tuple(one(*args, **kwargs) if callable(one) else one for one in found)
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of every environment, or what a method without arguments returns."""
+        return self.call(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Set an attribute of every environment.
+
+        Args:
+            name: of the attribute.
+            values: a list or tuple has one for each; anything else is for all.
+
+        Raises:
+            SsdgymError: there is not one value for each environment.
+        """
+        each = values if isinstance(values, (list, tuple)) else [values] * self.num_envs
+        if len(each) != self.num_envs:
+            raise SsdgymError(
+                f"set_attr({name!r}) was given {len(each)} values for {self.num_envs} environments."
+            )
+        for env, value in zip(self.envs, each, strict=True):
+            env.set_wrapper_attr(name, value)
+
+    @property  # type: ignore[misc]
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """The generators that draw the seeds of later episodes, one for each environment."""
+        return self.get_attr("np_random")
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The seeds of these generators."""
+        return self.get_attr("np_random_seed")
+
+    # -- episodes
+
+    def _resting(self) -> np.ndarray:
+        """Return whose episode was over before this step, bool (n,): they begin one in place of a decision.
+
+        Raises:
+            SsdgymError: nothing begins them.
+        """
+        if not self._begun:
+            raise SsdgymError("step was called before any episode has begun; call reset first.")
+        over = self.episodes.ended.copy()
+        if over.any() and self.autoreset_mode is not AutoresetMode.NEXT_STEP:
+            raise SsdgymError(
+                f"step was called while the episodes of environments {_numbers(over)} are over; call reset "
+                "with options={'reset_mask': mask} first."
+            )
+        return over
+
+    def _start(self, which: Sequence[int], seeds: Sequence[int | None] | None = None) -> None:
+        """Begin an episode in some environments, with their seeds or with drawn ones."""
+        envs = [self.envs[i] for i in which]
+        given = [None if seeds is None else seeds[i] for i in which]
+        self.episodes.start(which, [env.draw_seed(seed) for env, seed in zip(envs, given, strict=True)])
+        for env in envs:
+            env.chosen = None
+
+    def _end(self, over: np.ndarray, terms: dict[str, np.ndarray]) -> dict[str, Any]:
+        """Return what episodes ended with; where they begin anew in the same step, begin them."""
+        infos: dict[str, Any] = {}
+        for i in _numbers(over):
+            env = self.envs[i]
+            metrics = {"metrics": env.metrics()}
+            if self.autoreset_mode is AutoresetMode.SAME_STEP:
+                last = {"final_obs": env.observation(), "final_info": {**env.info(terms), **metrics}}
+                infos = self._add_info(infos, last, i)
+            else:
+                infos = self._add_info(infos, metrics, i)
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
+            self._start(_numbers(over))
+        return infos
+
+    def _note_choices(self, offered: np.ndarray, actions: np.ndarray, played: np.ndarray) -> None:
+        for i in _numbers(played):
+            self.envs[i].chosen = offered[i, actions[i]]
+
+    # -- looking
+
+    def _observation(self) -> Observation:
+        observation = self.episodes.observation()
+        return {key: array.copy() for key, array in observation.items()} if self._copy else observation
+
+    def _info(self) -> dict[str, np.ndarray]:
+        return {
+            "episode_seed": self.episodes.seeds,
+            "proposed": self.episodes.view.proposed,
+            **{name: self.episodes.counter(name) for name in COUNTERS_SHOWN},
+        }
+
+
+def _numbers(mask: np.ndarray) -> list[int]:
+    return [int(i) for i in np.flatnonzero(mask)]
