@@ -21,13 +21,15 @@ def batched(values: Mapping[str, Any], present: np.ndarray) -> dict[str, Any]:
     infos: dict[str, Any] = {}
     if not present.any():
         return infos
+    absent = None if present.all() else ~present
     for name, value in values.items():
-        infos[name] = batched(value, present) if isinstance(value, Mapping) else _kept(value, present)
+        infos[name] = batched(value, present) if isinstance(value, Mapping) else _kept(value, absent)
         infos[f"_{name}"] = present.copy()
     return infos
 
 
-def _kept(value: np.ndarray, present: np.ndarray) -> np.ndarray:
+def _kept(value: np.ndarray, absent: np.ndarray | None) -> np.ndarray:
     kept = value.copy()
-    kept[~present] = 0
+    if absent is not None:
+        kept[absent] = 0
     return kept
