@@ -42,6 +42,9 @@ class DeviceEnv(gym.Env[Observation, np.int64]):
 
     Attributes:
         chosen: the erase set taken last in this episode, ERASE_PAIR (pairs,); kept only where it is drawn.
+
+    Raises:
+        SsdgymError: the render mode is unknown.
     """
 
     metadata: dict[str, Any] = {"render_modes": list(VIEWERS), "render_fps": 10}
@@ -49,6 +52,7 @@ class DeviceEnv(gym.Env[Observation, np.int64]):
     def __init__(
         self, episodes: Episodes, number: int, render_mode: str | None, viewers: Mapping[str, Viewer]
     ) -> None:
+        check_render_mode(render_mode, viewers)
         self.episodes = episodes
         features, candidates = episodes.decision.features, episodes.candidates
         self.observation_space = features.space(candidates)  # type: ignore[assignment]
@@ -244,5 +248,5 @@ class DecisionEnv(DeviceEnv):
         viewers: Mapping[str, Viewer] = VIEWERS,
         **arguments: Any,
     ) -> None:
-        check_render_mode(render_mode, viewers)  # before devices are preconditioned
+        check_render_mode(render_mode, viewers)
         super().__init__(Episodes(self.options_type(**arguments), 1), 0, render_mode, viewers)

@@ -21,15 +21,13 @@ def batched(values: Mapping[str, Any], present: np.ndarray) -> dict[str, Any]:
     infos: dict[str, Any] = {}
     if not present.any():
         return infos
-    absent = None if present.all() else ~present
     for name, value in values.items():
-        infos[name] = batched(value, present) if isinstance(value, Mapping) else _kept(value, absent)
+        infos[name] = batched(value, present) if isinstance(value, Mapping) else _kept(value, present)
         infos[f"_{name}"] = present.copy()
     return infos
 
 
-def _kept(value: np.ndarray, absent: np.ndarray | None) -> np.ndarray:
+def _kept(value: np.ndarray, present: np.ndarray) -> np.ndarray:
     kept = value.copy()
-    if absent is not None:
-        kept[absent] = 0
+    kept[~present] = 0
     return kept

@@ -10,7 +10,6 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from ssdgym.envs import EraseVictimVectorEnv
 from ssdgym.errors import SsdgymError
-from tests.engine.devices import device
 from tests.envs.vector.compare import assert_same, row
 from tests.envs.vector.conftest import ARGUMENTS, COUNT, draw, native, single, sync
 
@@ -41,54 +40,6 @@ def test_native__returns_what_sync_returns__infos_included(env_id: str, mode: Au
             results = [env.reset(options={"reset_mask": over.copy()}) for env in (ours, theirs)]
             assert_same(*results)
     assert ends >= 2 * COUNT
-
-
-def test_native__episodes_of_a_single_step__as_sync(mode: AutoresetMode) -> None:
-    """Every step ends every episode, some of which reach their horizon without a decision."""
-    spacious = {"device": device(over_provisioning=3.0), "horizon": 1}
-    ours, theirs = native(ENV_ID, mode, **spacious), sync(ENV_ID, mode, **spacious)
-    results = [env.reset(seed=2) for env in (ours, theirs)]
-    assert_same(*results)
-    for _ in range(6):
-        actions = results[0][0]["action_mask"].argmax(1)
-        results = [env.step(actions) for env in (ours, theirs)]
-        assert_same(*results)
-        if mode is DISABLED:
-            mask = np.array([True, True, True])
-            results = [env.reset(options={"reset_mask": mask}) for env in (ours, theirs)]
-            assert_same(*results)
-
-
-def test_native__devices_of_different_placement__each_is_the_single_one(mode: AutoresetMode) -> None:
-    """They lie in batches of their own, of which some rest while others go on."""
-    devices = [
-        device({"blocks_per_plane": 32}, {"placement": name, "gc": {"free_blocks": 2}}, over_provisioning=1.0)
-        for name in ("sepbit", "sep_gc", "single")
-    ]
-    mixed = native(ENV_ID, mode, device=devices)
-    assert len(mixed.unwrapped.episodes._batches.batches) > 1
-    singles = [single(ENV_ID, device=own) for own in devices]
-    observation, _ = mixed.reset(seed=7)
-    alone = [env.reset(seed=7 + i)[0] for i, env in enumerate(singles)]
-    rest = np.zeros(COUNT, bool)
-    for _ in range(STEPS):
-        actions = observation["action_mask"].argmax(1)
-        observation, rewards, _, over, _ = mixed.step(actions)
-        for i, env in enumerate(singles):
-            if rest[i]:
-                alone[i] = env.reset()[0]
-                continue
-            alone[i], reward, _, truncated, _ = env.step(actions[i])
-            assert (rewards[i], over[i]) == (reward, truncated)
-            if over[i] and mode is SAME_STEP:
-                alone[i] = env.reset()[0]
-        if mode is DISABLED and over.any():
-            observation, _ = mixed.reset(options={"reset_mask": over})
-            for i in np.flatnonzero(over):
-                alone[i] = singles[i].reset()[0]
-        rest = over if mode is NEXT_STEP else np.zeros(COUNT, bool)
-        for i in range(COUNT):
-            assert_same({key: array[i] for key, array in observation.items()}, alone[i])
 
 
 def test_native__each_environment_is_the_single_one(env_id: str, mode: AutoresetMode) -> None:

@@ -37,6 +37,7 @@ WRAPPERS: dict[str, tuple[Callable[[VectorEnv], VectorEnv], list[AutoresetMode]]
     "flatten": (flat, OBSERVATION_MODES),
     "filter": (features_only, OBSERVATION_MODES),
     "normalize observation": (lambda env: wrappers.NormalizeObservation(flat(env)), [NEXT_STEP]),
+    "dtype": (lambda env: wrappers.DtypeObservation(flat(env), np.float64), OBSERVATION_MODES),
     "transform": (lambda env: wrappers.TransformObservation(env, doubled), OBSERVATION_MODES),
     "statistics": (wrappers.RecordEpisodeStatistics, MODES),
     "normalize reward": (wrappers.NormalizeReward, MODES),

@@ -1,0 +1,67 @@
+"""The scripts of the page on learning run, and what they train can be evaluated."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+pytest.importorskip("sb3_contrib")
+torch = pytest.importorskip("torch")
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+#: So small that nothing is learned.
+SMALL = {
+    "ppo_cleanrl": {"num_envs": 4, "num_steps": 32, "minibatch_size": 64, "total_timesteps": 256},
+    "ppo_sb3": {"num_envs": 8, "num_steps": 128, "total_timesteps": 1024},
+}
+
+
+@pytest.fixture(autouse=True)
+def examples(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """The scripts can be imported, and write into a folder of the test."""
+    monkeypatch.setattr(sys, "path", [str(EXAMPLES), *sys.path])
+    monkeypatch.chdir(tmp_path)
+    threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(threads)
+
+
+def train(name: str, **settings: Any) -> ModuleType:
+    script = import_module(name)
+    script.train(script.Args(**{"horizon": 512, **SMALL[name], **settings}))
+    return script
+
+
+def test_ppo_cleanrl__same_seed__same_weights() -> None:
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        train("ppo_cleanrl", seed=seed, out=f"{name}.safetensors")
+    first, again, other = (Path(f"{name}.safetensors").read_bytes() for name in "abc")
+    assert first == again != other
+    with open("a.csv") as file:
+        assert [row["decisions"] for row in csv.DictReader(file)] == ["128", "256"]
+
+
+def test_learning_curves__evaluates_the_agents_of_both_scripts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    curves = import_module("learning_curves")
+    for method, (script, _) in curves.METHODS.items():
+        for workload in curves.WORKLOADS:
+            for seed in (1, 2):
+                file = curves.agent_file(Path(), method, workload, seed)
+                file.parent.mkdir(exist_ok=True)
+                train(script.removesuffix(".py"), workload=workload, seed=seed, out=str(file))
+    arguments = "learning_curves.py --out . --seeds 2 --jobs 1 --host-pages 200"
+    monkeypatch.setattr(sys, "argv", arguments.split())
+    curves.main()
+    printed = capsys.readouterr().out
+    assert "| random_action |" in printed and "| MaskablePPO |" in printed
+    assert "On `zipf99`, CleanRL style is NOT shown to be below greedy." in printed
+    assert Path("learning.svg").stat().st_size > 10_000
