@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Annotated, Protocol
+from typing import Annotated, Literal, Protocol, Self
 
 import numpy as np
 from pydantic import Field
@@ -15,6 +15,9 @@ Share = Annotated[float, Field(ge=0, le=1)]
 InnerShare = Annotated[float, Field(gt=0, lt=1)]
 #: So bounded that no sum or product of them leaves its range.
 Weight = Annotated[float, Field(gt=0, le=1e100)]
+
+#: Where a recorded sequence of requests begins, if its configuration leaves it open.
+StartAt = Literal["first", "random"]
 
 #: Keeps the draws of workloads apart from the other users of a seed (docs/engine.md, Randomness).
 _WORKLOAD_STREAM = 3
@@ -80,6 +83,14 @@ class WorkloadConfig(Config):
         """Return the workloads that this one is made of."""
         return ()
 
+    def with_start(self, start: StartAt) -> Self:
+        """Return the workload with a start for every trace in it that has none.
+
+        Args:
+            start: `first` where the order of the whole matters, `random` where seeds should differ.
+        """
+        return self
+
     def trace_hashes(self) -> list[str]:
         """Return the SHA-256 of every trace file that the workload plays.
 
@@ -109,3 +120,13 @@ class WorkloadConfig(Config):
 def seeds_of(seed: int) -> np.random.SeedSequence:
     """Return the seed sequence from which a workload spawns those of its parts."""
     return np.random.SeedSequence([seed, _WORKLOAD_STREAM])
+
+
+def drawn_start(requests: int, seed: int) -> int:
+    """Return the number of the request that a random start begins with.
+
+    Args:
+        requests: how many there are to choose from.
+        seed: of the workload.
+    """
+    return int(np.random.default_rng(seeds_of(seed)).integers(requests))

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from ssdgym.config.loading import Config
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import FLUSH, Requests
-from ssdgym.workloads.base import RequestStream, Weight, WorkloadConfig, seeds_of
+from ssdgym.workloads.base import RequestStream, StartAt, Weight, WorkloadConfig, seeds_of
 from ssdgym.workloads.chunks import CHUNK, NO_REQUESTS, ChunkedStream
 from ssdgym.workloads.kinds import OfAnyKind, workload_kind
 from ssdgym.workloads.load import load_workload
@@ -75,6 +75,14 @@ class TenantsConfig(WorkloadConfig):
     def parts(self) -> tuple[WorkloadConfig, ...]:
         """See `WorkloadConfig`."""
         return tuple(tenant.workload for tenant in self.tenants)
+
+    def with_start(self, start: StartAt) -> TenantsConfig:
+        """See `WorkloadConfig`."""
+        tenants = tuple(
+            tenant.model_copy(update={"workload": tenant.workload.with_start(start)})
+            for tenant in self.tenants
+        )
+        return self.model_copy(update={"tenants": tenants})
 
     def open(self, logical_pages: int, page_size: int, seed: int) -> ChunkedStream:
         """Start every tenant on its own part of the logical space, with a seed of its own.

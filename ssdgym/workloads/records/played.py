@@ -6,20 +6,23 @@ from abc import abstractmethod
 from functools import lru_cache, partial
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import WRITE
-from ssdgym.workloads.base import WorkloadConfig
+from ssdgym.workloads.base import Share, StartAt, WorkloadConfig, drawn_start
 from ssdgym.workloads.chunks import ChunkedStream
+from ssdgym.workloads.records.parts import RecordIndex, index_records
 from ssdgym.workloads.records.record import RecordSource
 from ssdgym.workloads.records.replay import play, report_on
 from ssdgym.workloads.records.survey import Survey, survey
 from ssdgym.workloads.records.transforms import AnyTransformConfig, Transformed
 
+_WHOLE = (0.0, 1.0)
+
 
 class PlayedConfig(WorkloadConfig):
-    """How records are played on a device: first the transforms in order, then pages, then loops."""
+    """How records are played on a device: the transforms in order, the window, the start, pages, loops."""
 
     #: Whether the records are drawn, by a seed, so that they can differ from what is published.
     is_drawn: ClassVar[bool] = False
@@ -27,13 +30,34 @@ class PlayedConfig(WorkloadConfig):
     transforms: tuple[AnyTransformConfig, ...] = Field(
         (), description="Changes to the requests, in this order."
     )
-    loops: PositiveInt | None = Field(1, description="How often the requests are played; null: for ever.")
+    window: tuple[Share, Share] = Field(
+        _WHOLE,
+        description="The part that is played: where it begins and ends, as shares of the requests that the"
+        " transforms leave. Its pages keep the numbers that they have in the whole.",
+    )
+    start: Literal["first", "random"] | NonNegativeInt | None = Field(
+        None,
+        description="The request of the window that is played first: the first, a random one by the seed, or"
+        " the one of this number from 0 on. Default: in environments a random one of a trace, else the"
+        " first.",
+    )
+    loops: PositiveInt | None = Field(
+        1,
+        description="How often the window is played; null: for ever. The first time begins at the start,"
+        " every other time at the first request of the window.",
+    )
     addresses: Literal["compact", "fold"] = Field(
         "compact",
         description="compact: the pages touched are numbered 0..n-1 in address order;"
         " fold: page numbers are taken modulo the logical pages of the device. Volumes lie one after"
         " the other.",
     )
+
+    @model_validator(mode="after")
+    def _window_is_open(self) -> PlayedConfig:
+        if self.window[0] >= self.window[1]:
+            raise ValueError(f"needs window to begin before it ends, not {list(self.window)}")
+        return self
 
     @property
     @abstractmethod
@@ -81,20 +105,55 @@ class PlayedConfig(WorkloadConfig):
                 return False
         return True
 
+    def with_start(self, start: StartAt) -> PlayedConfig:
+        """See `WorkloadConfig`; what is drawn anew for every seed needs no random start."""
+        is_open = self.start is None and not self.is_drawn
+        return self.model_copy(update={"start": start}) if is_open else self
+
+    def without_end(self) -> PlayedConfig:
+        """Return the same records played for ever."""
+        return self.model_copy(update={"loops": None})
+
     def records(self, seed: int = 0) -> RecordSource:
-        """Return the records from the first on, the transforms carried out.
+        """Return the records of the window from its first on, the transforms carried out.
 
         Args:
             seed: not negative; traces do not use it.
 
         Raises:
-            SsdgymError: the trace cannot be read, or a transform does not fit it.
+            SsdgymError: the trace cannot be read, a transform does not fit it, or the window is empty.
         """
-        source = self.source(seed)
-        return Transformed(source, self.transforms) if self.transforms else source
+        if self.window == _WHOLE:
+            source = self.source(seed)
+            return Transformed(source, self.transforms) if self.transforms else source
+        index = self._index(seed)
+        return index.part(*self._bounds(index))
+
+    def _records_from_start(self, seed: int) -> RecordSource:
+        """Return the records of the window from its start on."""
+        if self.start in (None, "first"):
+            return self.records(seed)
+        index = self._index(seed)
+        first, end = self._bounds(index)
+        number = drawn_start(end - first, seed) if self.start == "random" else int(self.start or 0)
+        if number >= end - first:
+            raise SsdgymError(
+                f"{self.label}: start is request {number}, and there are {end - first}; choose one before."
+            )
+        return index.part(first + number, end)
+
+    def _bounds(self, index: RecordIndex) -> tuple[int, int]:
+        """Return the first record of the window and the one behind its last."""
+        first, end = index.bounds(self.window)
+        if first == end:
+            raise SsdgymError(
+                f"{self.label}: window {list(self.window)} holds none of the {index.records} requests; "
+                "make it wider."
+            )
+        return first, end
 
     def touched_pages(self, page_size: int, seed: int = 0) -> int:
-        """Return how many different pages the records touch.
+        """Return how many different pages the records touch, outside of the window, too.
 
         Args:
             page_size: bytes per page.
@@ -103,13 +162,13 @@ class PlayedConfig(WorkloadConfig):
         Raises:
             SsdgymError: the trace cannot be read.
         """
-        return self._survey(page_size, seed).pages
+        return self._whole()._survey(page_size, seed).pages
 
     def open(self, logical_pages: int, page_size: int, seed: int) -> ChunkedStream:
         """See `WorkloadConfig`."""
         compact = None
         if self.addresses == "compact":
-            known = self._survey(page_size, seed)
+            known = self._whole()._survey(page_size, seed)
             if known.pages > logical_pages:
                 raise SsdgymError(
                     f"{self.label}: the trace touches {known.pages} pages but the device has {logical_pages} "
@@ -119,7 +178,8 @@ class PlayedConfig(WorkloadConfig):
         elif not len(self.records(seed).chunk()):
             raise _nothing_to_play(self)
         return play(
-            self.records(seed),
+            self._records_from_start(seed),
+            again=self.records(seed),
             compact=compact,
             loops=self.loops,
             logical_pages=logical_pages,
@@ -137,10 +197,19 @@ class PlayedConfig(WorkloadConfig):
         """
         return report_on(self._survey(page_size, seed), self.addresses, logical_pages)
 
+    def _whole(self) -> PlayedConfig:
+        """Return the same records without a window, by which pages are numbered."""
+        return self.model_copy(update={"window": _WHOLE})
+
     def _survey(self, page_size: int, seed: int) -> Survey:
-        # What is done after the survey does not change it.
-        plain = self.model_copy(update={"loops": 1, "addresses": "compact"}).model_dump_json()
-        return _surveyed(type(self), plain, *self.depends_on(seed), page_size)
+        return _surveyed(type(self), self._text(), *self.depends_on(seed), page_size)
+
+    def _index(self, seed: int) -> RecordIndex:
+        return _indexed(type(self), self._whole()._text(), *self.depends_on(seed))
+
+    def _text(self) -> str:
+        """Return what says which records are played, however they are."""
+        return self.model_copy(update={"loops": 1, "addresses": "compact", "start": None}).model_dump_json()
 
 
 @lru_cache(maxsize=8)
@@ -155,6 +224,12 @@ def _surveyed(
     for array in (known.starts, *known.ranges):
         array.flags.writeable = False
     return known
+
+
+@lru_cache(maxsize=8)
+def _indexed(kind: type[PlayedConfig], text: str, stamp: tuple[int, ...], seed: int) -> RecordIndex:
+    """Index once per process and content."""
+    return index_records(kind.model_validate_json(text).records(seed))
 
 
 def _nothing_to_play(config: PlayedConfig) -> SsdgymError:

@@ -1,4 +1,4 @@
-"""Play records on the pages of a device, in loops."""
+"""Play records on the pages of a device, lap by lap."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ssdgym.requests import Requests
 from ssdgym.workloads.addresses import split_at_end
 from ssdgym.workloads.chunks import NO_REQUESTS, ChunkedStream
+from ssdgym.workloads.laps import Loops
 from ssdgym.workloads.records.pages import Compact, narrow, to_pages, volume_starts
 from ssdgym.workloads.records.ranges import RangeSet
 from ssdgym.workloads.records.record import RecordSource
@@ -18,12 +19,11 @@ from ssdgym.workloads.records.survey import Arrivals, Survey
 
 IntArray = npt.NDArray[np.int64]
 
-_LATEST_NS = 2**62
-
 
 def play(
     source: RecordSource,
     *,
+    again: RecordSource | None = None,
     compact: Compact | None,
     loops: int | None,
     logical_pages: int,
@@ -34,13 +34,15 @@ def play(
 
     Args:
         source: the records.
+        again: fresh, those that are played from the second lap on; by default the same.
         compact: numbers their pages; None: page numbers are taken modulo the logical pages.
         loops: how often they are played; None: for ever.
         logical_pages: of the device.
         page_size: bytes per page.
         report: see `ChunkedStream`.
     """
-    return ChunkedStream(Loops(_Played(source, compact, logical_pages, page_size), loops), report)
+    laps = RecordLaps(source, source if again is None else again, compact, logical_pages, page_size)
+    return ChunkedStream(Loops(laps, loops), report)
 
 
 def report_on(known: Survey, addresses: str, logical_pages: int) -> dict[str, int]:
@@ -76,43 +78,35 @@ def _folded(ranges: tuple[IntArray, IntArray], logical_pages: int) -> int:
     return touched.size()
 
 
-class Loops:
-    """A source that plays requests `loops` times, or for ever.
+class RecordLaps:
+    """Laps over the same records, the first from another of them on; see `ssdgym.workloads.laps.Circuit`."""
 
-    Each time starts one mean time between arrivals after the last request of the time before. Times that
-    would go beyond 2**62 ns stay there; no device takes so late a request, unless it ignores all times.
-    """
-
-    def __init__(self, fresh: _Played, loops: int | None) -> None:
-        """Start with the first request.
+    def __init__(
+        self,
+        first: RecordSource,
+        again: RecordSource,
+        compact: Compact | None,
+        logical_pages: int,
+        page_size: int,
+    ) -> None:
+        """Take the records.
 
         Args:
-            fresh: what is played, from its first request on.
-            loops: how often; `None`: for ever.
+            first: fresh, those of the first lap.
+            again: fresh, those of every other one.
+            compact: numbers their pages; None: page numbers are taken modulo the logical pages.
+            logical_pages: of the device.
+            page_size: bytes per page.
         """
-        self._fresh = fresh
-        self._now = copy.deepcopy(fresh)
-        self._left = loops
-        self._start_ns = 0
+        self._sources = first, again
+        self._compact = compact
+        self._logical_pages = logical_pages
+        self._page_size = page_size
 
-    def chunk(self) -> Requests:
-        """See `ssdgym.workloads.chunks.Source`."""
-        while self._left != 0:
-            requests = self._now.chunk()
-            if len(requests):
-                requests["arrival_ns"] = np.minimum(requests["arrival_ns"] + self._start_ns, _LATEST_NS)
-                return requests
-            self._start_again()
-        return NO_REQUESTS
-
-    def _start_again(self) -> None:
-        length_ns, played = self._now.last_ns, self._now.requests
-        self._start_ns = min(self._start_ns + length_ns + length_ns // max(played - 1, 1), _LATEST_NS)
-        self._now = copy.deepcopy(self._fresh)
-        if self._left is not None:
-            self._left -= 1
-        if not played:
-            self._left = 0
+    def lap(self, number: int) -> _Played:
+        """See `Circuit`."""
+        source = copy.deepcopy(self._sources[number > 0])
+        return _Played(source, self._compact, self._logical_pages, self._page_size)
 
 
 class _Played:
