@@ -20,13 +20,13 @@ import gymnasium
 import numpy as np
 
 from ssdgym.bench.reference_kernel import LOGICAL_PAGES, touching_memory
-from ssdgym.bench.requests import page_writes, take
+from ssdgym.bench.requests import take
 from ssdgym.bench.traces import make_trace, parsing, playing, reading_csv
 from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import Requests
 from ssdgym.simulator import Recording, Simulator
-from ssdgym.workloads import open_workload
+from ssdgym.workloads import open_workload, page_writes
 from ssdgym.workloads.patterns.uniform import UniformConfig
 
 ENVIRONMENT = "ssdgym/EraseVictim-v0"

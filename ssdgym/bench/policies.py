@@ -15,14 +15,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ssdgym.bench.requests import page_writes, take
+from ssdgym.bench.requests import take
 from ssdgym.config.device import DeviceConfig, load_device, with_ftl
 from ssdgym.config.loading import Source
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, device_for, get_policy
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.families import family_of
-from ssdgym.workloads import open_workload
+from ssdgym.workloads import open_workload, page_writes
 from ssdgym.workloads.load import load_workload
 
 REFERENCE = "baseline"

@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ssdgym.requests import REQUEST, WRITE, Requests
+from ssdgym.requests import Requests
 from ssdgym.workloads import RequestStream
-
-
-def page_writes(pages: NDArray[np.int64]) -> Requests:
-    """Return one request for each page, which writes it."""
-    requests = np.zeros(len(pages), REQUEST)
-    requests["lpn"], requests["pages"], requests["op"] = pages, 1, WRITE
-    return requests
 
 
 def take(stream: RequestStream, count: int) -> Requests:

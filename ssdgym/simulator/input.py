@@ -122,7 +122,7 @@ def chunks_of(
     """
     if isinstance(workload, np.ndarray):
         return iter([workload])
-    if not isinstance(workload, (str, Path, dict, BaseModel)):
+    if not isinstance(workload, (str, Path, dict, BaseModel)) and not callable(workload):
         return iter(workload)
     config = load_workload(workload)
     if host_pages is None and config.is_endless:

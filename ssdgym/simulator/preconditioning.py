@@ -28,12 +28,13 @@ from ssdgym.simulator.steady_states import (
 )
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.python import FunctionWorkload, PythonSource
 from ssdgym.workloads.stream import open_workload
 
 _CHUNK = 1 << 16
 _EMPTY = np.zeros(0, REQUEST)
-#: Chunks without a write, one after the other, after which a workload counts as one that does not write.
-_MOST_CHUNKS_OF_READS = 64
+#: Requests without a write, one after the other, after which a workload counts as one that does not write.
+_MOST_WITHOUT_WRITE = 1 << 20
 
 
 class Preconditionable(Protocol):
@@ -124,7 +125,7 @@ def fill(sim: Preconditionable, share: float = 1.0) -> None:
 
 def make_steady(
     sim: Preconditionable,
-    workload: Source | WorkloadConfig | None,
+    workload: Source | WorkloadConfig | PythonSource | None,
     *,
     seed: int,
     settings: Preconditioning | None = None,
@@ -150,6 +151,8 @@ def make_steady(
             "another way; precondition it under a policy that takes it as it is, such as greedy."
         )
     config = load_workload("uniform" if workload is None else workload)
+    # What a function depends on cannot be told from outside.
+    cache = cache and not isinstance(config, FunctionWorkload)
     key = cache_key(device, config, seed, vars(settings)) if cache else ""
     report = load_preconditioned(sim.state, 0, key) if cache else None
     if report is None:
@@ -288,8 +291,8 @@ def _endless_writes(device: DeviceConfig, workload: WorkloadConfig, seed: int) -
         seed += 1
         while len(chunk := stream.next(_CHUNK)):
             writes = chunk[chunk["op"] == WRITE]
-            without_write = 0 if len(writes) else without_write + 1
-            if without_write > _MOST_CHUNKS_OF_READS:
+            without_write = 0 if len(writes) else without_write + len(chunk)
+            if without_write > _MOST_WITHOUT_WRITE:
                 raise SsdgymError(
                     f"workload {workload.kind} writes next to nothing and cannot precondition a device."
                 )

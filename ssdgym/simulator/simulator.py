@@ -28,6 +28,7 @@ from ssdgym.simulator.metrics import metrics_of, reset_metrics
 from ssdgym.simulator.preconditioning import Preconditioning, PreconditioningReport, fill, make_steady
 from ssdgym.simulator.snapshot import copy_device, fits, restore_device, same_device
 from ssdgym.workloads.base import WorkloadConfig
+from ssdgym.workloads.python import PythonSource
 
 _NO_HORIZON = 2**62
 _EMPTY = np.zeros(0, REQUEST)
@@ -81,7 +82,7 @@ class Simulator:
     @old_arguments(settle="warmup")
     def run(
         self,
-        workload: Source | WorkloadConfig | np.ndarray | Iterator[np.ndarray],
+        workload: Source | WorkloadConfig | PythonSource | Iterator[np.ndarray],
         *,
         host_pages: int | None = None,
         warmup: int = 0,
@@ -91,9 +92,8 @@ class Simulator:
         """Carry out a workload to its end, or until some host pages have been written.
 
         Args:
-            workload: name in `configs/workloads`, YAML or trace path, mapping or model; or one REQUEST
-                array, or an iterator of them. An endless one needs `host_pages`. Times of a named one count
-                from now, those of arrays from the making of the device.
+            workload: as `load_workload` takes it, or an iterator of REQUEST arrays. An endless one needs
+                `host_pages`. Times of arrays count from the making of the device, others from now.
             host_pages: stop after so many host pages.
             warmup: host pages before them that are not measured, so that the policy's own steady state is.
             seed: of the workload's draws.
@@ -151,7 +151,7 @@ class Simulator:
     @old_arguments(ageing="settings")
     def precondition(
         self,
-        workload: Source | WorkloadConfig | None = None,
+        workload: Source | WorkloadConfig | PythonSource | None = None,
         *,
         seed: int = 0,
         settings: Preconditioning | None = None,

@@ -17,6 +17,7 @@ from ssdgym.workloads import patterns, tenants  # noqa: F401
 from ssdgym.workloads.base import RequestStream, WorkloadConfig
 from ssdgym.workloads.kinds import workload_kind
 from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.python import page_writes
 from ssdgym.workloads.stream import footprint_pages, open_workload
 from ssdgym.workloads.traces import formats  # noqa: F401
 from ssdgym.workloads.traces.registry import register_format
@@ -36,6 +37,7 @@ __all__ = [
     "footprint_pages",
     "load_workload",
     "open_workload",
+    "page_writes",
     "register_format",
     "workload_kind",
 ]

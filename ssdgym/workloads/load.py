@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import cast
 
 from ssdgym.config.loading import Source, available, is_yaml_path, load_config
 from ssdgym.errors import SsdgymError
 from ssdgym.files import is_file
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.kinds import adapter_of
+from ssdgym.workloads.python import PythonSource, from_python
 from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
 from ssdgym.workloads.traces.files import TRACE_FOLDER, trace_called
 from ssdgym.workloads.traces.loading import TraceConfig
@@ -19,23 +21,27 @@ _SYNTHETIC = ("synthetic:", "like:")
 _TRACE = "trace:"
 
 
-def load_workload(source: Source) -> WorkloadConfig:
-    """Return a workload from a name, a YAML file, a trace, a mapping or a ready model.
+def load_workload(source: Source | PythonSource) -> WorkloadConfig:
+    """Return a workload from a name, a YAML file, a trace, a mapping, a ready model, or from Python.
 
     `synthetic:hm_0` (or `like:hm_0`) is the synthetic trace with the statistics of the trace hm_0,
     `trace:hm_0` the file of that name in the folder SSDGYM_TRACES. A path that is not YAML is taken for a
-    trace with default settings.
+    trace with default settings. An array of REQUEST is played in order; a function is called with a seed and
+    the logical pages of the device, and returns such an array or yields several.
 
     Raises:
         SsdgymError: as `ssdgym.config.loading.load_config`; there is no such synthetic trace or trace.
     """
+    made = from_python(source)
+    if made is not None:
+        return made
     if isinstance(source, str) and source.startswith(_SYNTHETIC):
         return load_config(SyntheticTraceConfig, source.partition(":")[2], "synthetic_traces")
     if isinstance(source, str) and source.startswith(_TRACE):
         return TraceConfig(path=_trace_called(source.removeprefix(_TRACE)))
     if isinstance(source, (str, Path)) and _is_trace_path(source):
         return TraceConfig(path=Path(source))
-    return load_config(adapter_of(WorkloadConfig), source, "workloads")
+    return load_config(adapter_of(WorkloadConfig), cast(Source, source), "workloads")
 
 
 def _trace_called(name: str) -> Path:

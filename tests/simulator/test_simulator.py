@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, VictimRule, get_policy
 from ssdgym.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Simulator
+from ssdgym.workloads import page_writes
 from tests.engine.devices import (
     POLICIES,
     device,
@@ -322,3 +324,16 @@ def test_timing__several_planes__changes_only_what_the_clock_says(policy: str) -
     """While one die collects the others go on writing: each plane is as without time."""
     unlike = ftl_differences({"geometry": {"planes_per_die": 2}}, policy)
     assert set(unlike) <= {"block.closed_at", "block.invalidated_at"}
+
+
+def test_run__a_function_of_a_seed_and_the_logical_pages__as_the_requests_that_it_gives() -> None:
+    def written(seed: int, logical_pages: int) -> Iterator[np.ndarray]:
+        rng = np.random.default_rng(seed)
+        while True:
+            yield page_writes(rng.integers(0, logical_pages, 50))
+
+    by_function, by_iterator = Simulator("tiny"), Simulator("tiny")
+    metrics = by_function.run(written, host_pages=300, seed=4)
+    assert by_iterator.run(written(4, by_iterator.logical_pages), host_pages=300) == metrics
+    by_function = Simulator("tiny")
+    assert by_function.precondition(written, seed=1).host_pages > 0

@@ -43,8 +43,13 @@ def spec_of(run: RunSpec, seeds: Sequence[int] = ()) -> Spec:
     """
     from ssdgym.config.device import load_device
     from ssdgym.workloads.load import load_workload
+    from ssdgym.workloads.python import PythonWorkload
 
     workload = load_workload(run.workload)
+    if isinstance(workload, PythonWorkload):
+        raise SsdgymError(
+            "a workload made in Python cannot be named in results; register it as a kind (workload_kind)."
+        )
     return {
         "format": _FORMAT,
         "names": {"device": run.device_name, "workload": run.workload_name, "policy": run.policy},

@@ -1,0 +1,281 @@
+"""Workloads made in Python: an array of requests, or a function that makes them by a seed."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import ConfigDict, Field, field_serializer, field_validator
+
+from ssdgym.errors import SsdgymError, shown
+from ssdgym.requests import REQUEST, WRITE, Requests
+from ssdgym.workloads.base import StartAt, WorkloadConfig, drawn_start
+from ssdgym.workloads.chunks import CHUNK, NO_REQUESTS, ChunkedStream
+from ssdgym.workloads.laps import Loops
+
+#: Returns an array of REQUEST or gives several, for a seed and the logical pages of the device.
+RequestFunction = Callable[[int, int], Requests | Iterable[Requests]]
+#: What a program may give as a workload.
+PythonSource = Requests | RequestFunction
+
+
+class PythonWorkload(WorkloadConfig):
+    """Base of workloads that only the Python program knows which has made them; no YAML file names one."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    kind: Literal["python"] = "python"
+
+    def never_writes(self) -> bool:
+        """See `WorkloadConfig`."""
+        return False
+
+
+class FrozenRequests:
+    """A copy of an array of requests that nobody writes to.
+
+    Attributes:
+        array: shape (m,), m > 0, dtype REQUEST.
+    """
+
+    def __init__(self, array: Requests) -> None:
+        """Check and copy an array.
+
+        Raises:
+            SsdgymError: it is none of requests, or is empty.
+        """
+        _check(array, "the array of a workload")
+        if not len(array):
+            raise SsdgymError("the array of a workload holds no request; give at least one.")
+        self.array = array.copy()
+        self.array.flags.writeable = False
+
+    def __deepcopy__(self, memo: dict[int, object]) -> FrozenRequests:
+        """Share the array."""
+        return self
+
+    def digest(self) -> str:
+        """Return a hash of the content."""
+        fields = (self.array[name].tobytes() for name in REQUEST.names or ())
+        return hashlib.sha256(b"".join(fields)).hexdigest()
+
+
+class ArrayWorkload(PythonWorkload):
+    """An array of requests, played in order."""
+
+    requests: FrozenRequests = Field(description="What is played.")
+    start: StartAt | None = Field(None, description="As of a trace.")
+    loops: int | None = Field(1, description="As of a trace.")
+
+    @field_serializer("requests")
+    def _digest(self, requests: FrozenRequests) -> str:
+        return requests.digest()
+
+    @property
+    def is_endless(self) -> bool:
+        """See `WorkloadConfig`."""
+        return self.loops is None
+
+    @property
+    def has_pace(self) -> bool:
+        """See `WorkloadConfig`."""
+        return bool(np.ptp(self.requests.array["arrival_ns"]) > 0)
+
+    def writes_nothing(self) -> bool:
+        """See `WorkloadConfig`."""
+        return not (self.requests.array["op"] == WRITE).any()
+
+    def with_start(self, start: StartAt) -> Self:
+        """See `WorkloadConfig`."""
+        return self.model_copy(update={"start": start}) if self.start is None else self
+
+    def without_end(self) -> Self:
+        """Return the same requests played for ever."""
+        return self.model_copy(update={"loops": None})
+
+    def open(self, logical_pages: int, page_size: int, seed: int) -> ChunkedStream:
+        """See `WorkloadConfig`."""
+        first = drawn_start(len(self.requests.array), seed) if self.start == "random" else 0
+        return ChunkedStream(Loops(_ArrayLaps(self.requests, first), self.loops), self._report)
+
+    def _report(self) -> dict[str, int]:
+        return {"requests": len(self.requests.array)}
+
+
+class _ArrayLaps:
+    """Laps over an array; see `ssdgym.workloads.laps.Circuit`."""
+
+    def __init__(self, requests: FrozenRequests, first: int) -> None:
+        self._requests = requests
+        self._first = first
+
+    def lap(self, number: int) -> _ArrayLap:
+        return _ArrayLap(self._requests, 0 if number else self._first)
+
+
+class _ArrayLap:
+    """The requests of an array from one of them on; see `ssdgym.workloads.laps.Lap`."""
+
+    def __init__(self, requests: FrozenRequests, first: int) -> None:
+        self._all = requests
+        self._start_ns = int(requests.array["arrival_ns"][first])
+        self._next = first
+        self.requests = 0
+        self.last_ns = 0
+
+    def chunk(self) -> Requests:
+        requests = self._all.array[self._next : self._next + CHUNK].copy()
+        if len(requests):
+            requests["arrival_ns"] -= self._start_ns
+            self.last_ns = int(requests["arrival_ns"][-1])
+        self._next += len(requests)
+        self.requests += len(requests)
+        return requests
+
+
+class FunctionWorkload(PythonWorkload):
+    """What a function of a seed and a number of logical pages returns, or yields piece by piece."""
+
+    function: Any = Field(description="Called as `function(seed, logical_pages)`, once for every episode.")
+
+    @field_validator("function", mode="after")
+    @classmethod
+    def _takes_a_seed_and_pages(cls, function: Any) -> Any:
+        try:
+            inspect.signature(function).bind(0, 1)
+        except TypeError:
+            raise SsdgymError(
+                f"workload {_name_of(function)} must take two arguments, a seed and the number of logical "
+                "pages; add what is missing."
+            ) from None
+        except ValueError:  # some functions written in C do not say what they take
+            pass
+        return function
+
+    @property
+    def name(self) -> str:
+        """What errors call the workload."""
+        return _name_of(self.function)
+
+    @property
+    def is_endless(self) -> bool:
+        """See `WorkloadConfig`; that a function ends is only known when it does."""
+        return False
+
+    def open(self, logical_pages: int, page_size: int, seed: int) -> ChunkedStream:
+        """See `WorkloadConfig`."""
+        return ChunkedStream(_Called(self.function, seed, logical_pages), partial(dict[str, int]))
+
+
+class _Called:
+    """The arrays that a function gives; see `ssdgym.workloads.chunks.Source`.
+
+    A copy calls the function again, and passes over what has been taken: an iterator cannot be copied.
+    """
+
+    def __init__(self, function: RequestFunction, seed: int, logical_pages: int) -> None:
+        self._function = function
+        self._arguments = seed, logical_pages
+        self._taken = 0
+        self._has_begun = False
+        self._arrays: Iterator[Requests] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the iterator behind."""
+        return {**vars(self), "_arrays": None}
+
+    def chunk(self) -> Requests:
+        """See `Source`; small arrays are put together."""
+        if self._arrays is None:
+            self._arrays = self._call()
+            for _ in range(self._taken):
+                next(self._arrays, None)
+        parts: list[Requests] = []
+        while sum(map(len, parts)) < CHUNK and (requests := next(self._arrays, None)) is not None:
+            _check(requests, f"workload {_name_of(self._function)}")
+            self._taken += 1
+            if len(requests):
+                parts.append(requests)
+        self._has_begun |= bool(parts)
+        if not self._has_begun:
+            raise SsdgymError(f"workload {_name_of(self._function)} gives no request; let it give some.")
+        return np.concatenate(parts) if parts else NO_REQUESTS
+
+    def _call(self) -> Iterator[Requests]:
+        given = self._function(*self._arguments)
+        if isinstance(given, np.ndarray):
+            return iter([given])
+        if not isinstance(given, Iterable):
+            raise SsdgymError(
+                f"workload {_name_of(self._function)} must return an array of ssdgym.requests.REQUEST or "
+                f"yield such arrays; it returned {shown(given)}."
+            )
+        return iter(given)
+
+
+def _check(requests: Any, subject: str) -> None:
+    """Raise if something is no array of requests."""
+    if isinstance(requests, np.ndarray) and requests.dtype == REQUEST and requests.ndim == 1:
+        return
+    given = shown(requests)
+    if isinstance(requests, np.ndarray):
+        kind = "REQUEST" if requests.dtype == REQUEST else f"{requests.dtype!s:.60}"
+        given = f"an array of {kind} of shape {requests.shape}"
+    raise SsdgymError(
+        f"{subject} must be of one-dimensional arrays of ssdgym.requests.REQUEST, not {given}; "
+        "ssdgym.workloads.page_writes makes one of page numbers."
+    )
+
+
+def _name_of(function: Any) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def from_python(source: Any) -> PythonWorkload | None:
+    """Return the workload that an array, a function or a ready model is; None for anything else.
+
+    Raises:
+        SsdgymError: it is an iterator, which cannot be played twice, or does not fit.
+    """
+    if isinstance(source, PythonWorkload):
+        return source
+    if isinstance(source, np.ndarray):
+        return ArrayWorkload(requests=FrozenRequests(source))
+    if isinstance(source, Iterator):
+        raise SsdgymError(
+            f"a workload is played many times, and {shown(source)} only once; "
+            "give the function that makes it."
+        )
+    return FunctionWorkload(function=source) if callable(source) else None
+
+
+def page_writes(pages: npt.ArrayLike, interarrival_ns: int = 0) -> Requests:
+    """Return one request for each page, which writes it.
+
+    Args:
+        pages: numbers of logical pages, whole, shape (n,).
+        interarrival_ns: time from each request to the next; the first arrives at 0.
+
+    Returns:
+        Shape (n,), dtype REQUEST.
+
+    Raises:
+        SsdgymError: they are no numbers of pages.
+    """
+    numbers = np.asarray(pages)
+    if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+        raise SsdgymError(
+            "page_writes takes whole numbers of pages in one dimension, "
+            f"not {numbers.dtype} in {numbers.ndim}."
+        )
+    if numbers.size and not 0 <= numbers.min() <= numbers.max() < 2**31:
+        raise SsdgymError("page_writes was given a page number that is not from 0 to 2**31 - 1.")
+    requests = np.zeros(len(numbers), REQUEST)
+    requests["lpn"], requests["pages"], requests["op"] = numbers, 1, WRITE
+    requests["arrival_ns"] = np.arange(len(numbers)) * interarrival_ns
+    return requests
