@@ -7,12 +7,13 @@ from typing import Any
 
 from pydantic import Field, PositiveInt, model_validator
 
+from ssdgym.config.fields import dotted, nested
 from ssdgym.config.ftl import AnyFtl, FtlConfig, GcConfig, HotnessConfig, PageFtl
-from ssdgym.config.geometry import MAX_PAGES, EnergyConfig, GeometryConfig, TimingConfig
+from ssdgym.config.geometry import MAX_PAGES, CapacityConfig, EnergyConfig, GeometryConfig, TimingConfig
 from ssdgym.config.loading import Config, Source, load_config
 from ssdgym.deprecation import warn_renamed
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
-from ssdgym.errors import SsdgymError
+from ssdgym.errors import SsdgymError, shown
 
 __all__ = [
     "MAX_PAGES",
@@ -28,30 +29,6 @@ __all__ = [
     "load_device",
     "with_ftl",
 ]
-
-
-class CapacityConfig(Config):
-    """How much of its flash a device offers the host: as a number of pages, or by its over-provisioning."""
-
-    logical_pages: PositiveInt | None = None
-    over_provisioning: float | None = Field(None, gt=0, description="(physical - logical) / logical")
-
-    @model_validator(mode="after")
-    def _one_of_both(self) -> CapacityConfig:
-        if (self.over_provisioning is None) == (self.logical_pages is None):
-            raise ValueError("must give exactly one of over_provisioning and logical_pages")
-        return self
-
-    def pages_of(self, physical_pages: int) -> int:
-        """Return the logical pages of a device.
-
-        Args:
-            physical_pages: every physical page counts, whether it holds data or isolates.
-        """
-        if self.logical_pages is not None:
-            return self.logical_pages
-        assert self.over_provisioning is not None  # the validator has seen to it
-        return int(physical_pages / (1 + self.over_provisioning))
 
 
 class DeviceConfig(Config):
@@ -90,6 +67,11 @@ class DeviceConfig(Config):
     assumed: dict[str, str] = Field(
         default_factory=dict, description="values no published source gives, each with the reason for it"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_base(cls, data: Any) -> Any:
+        return _on_base(data) if isinstance(data, dict) and "base" in data else data
 
     @model_validator(mode="after")
     def _sub_blocks_fit(self) -> DeviceConfig:
@@ -210,6 +192,29 @@ class DeviceConfig(Config):
         )
 
 
+def _on_base(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a device that is another one but for some of them.
+
+    Args:
+        data: the other one under `base`, and the fields that differ, nested or by dotted names.
+
+    Raises:
+        SsdgymError: there is no such device, or a field is given twice.
+    """
+    # The notes have names of fields for keys, dots and all.
+    kept = ("base", "name", "description", "assumed")
+    changes = nested({name: value for name, value in data.items() if name not in kept})
+    try:
+        base = load_device(data["base"])
+    except RecursionError:
+        raise SsdgymError(f"device base {shown(data['base'])} leads back to itself; correct it.") from None
+    label = ", ".join(f"{name}={value}" for name, value in dotted(changes))
+    fields = {"name": f"{base.name}({label})", **{name: data[name] for name in kept[1:] if name in data}}
+    if "capacity" in changes:  # given either way, and the changes say which
+        fields["capacity"] = changes.pop("capacity")
+    return base.with_changes(changes) | fields
+
+
 def _check_isolation(geometry: GeometryConfig, isolation_layers: int) -> None:
     if geometry.layers_per_block is None:
         raise ValueError("isolation hardware needs geometry.layers_per_block")
@@ -225,7 +230,8 @@ def load_device(source: Source, where: str | None = None) -> DeviceConfig:
     """Return a device by name, YAML path, mapping or ready model.
 
     Args:
-        source: a name is one in `configs/devices`.
+        source: a name is one in `configs/devices`; a mapping is whole, or has a device under `base` and what
+            differs from it: `{"base": "demo", "geometry.blocks_per_plane": 64}`.
         where: what the errors of a mapping start with; by default the name that it gives the device.
 
     Raises:
@@ -256,8 +262,9 @@ def with_ftl(device: DeviceConfig, changes: FtlConfig | dict[str, Any] | None) -
 
     Args:
         device: as it is.
-        changes: the FTL, or a mapping of fields; a nested one changes fields of a part:
-            `{"gc": {"free_blocks": 8}}` replaces the threshold and keeps the mode.
+        changes: the FTL, or a mapping of fields; a nested one changes fields of a part, and so does a dotted
+            name: `{"gc": {"free_blocks": 8}}` and `{"gc.free_blocks": 8}` replace the threshold and keep the
+            mode.
 
     Raises:
         SsdgymError: they do not fit the device.
@@ -270,4 +277,4 @@ def with_ftl(device: DeviceConfig, changes: FtlConfig | dict[str, Any] | None) -
         raise SsdgymError(
             f"device {device.name}: ftl must be a mapping of fields to values, not {changes!r:.60}."
         )
-    return changed_device(device, ftl=device.ftl.with_changes(changes))
+    return changed_device(device, ftl=device.ftl.with_changes(nested(changes)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ssdgym.errors import SsdgymError
@@ -32,6 +32,34 @@ def with_changes(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[
             raise SsdgymError(f"field {name} does not exist, since {first} has no fields.")
         changed[first] = with_changes(inner, {rest: value})
     return changed
+
+
+def nested(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return changes of which some have dotted names as nested mappings.
+
+    Args:
+        changes: values by names, dotted or not; a mapping changes fields of a part.
+
+    Raises:
+        SsdgymError: a field is given twice.
+    """
+    leaves: dict[str, Any] = {}
+    for name, value in _leaves(changes, ""):
+        if name in leaves:
+            raise SsdgymError(f"field {name} is given twice; give it once.")
+        other = overlapping(name, leaves)
+        if other is not None:
+            raise SsdgymError(f"fields {name} and {other} are given; give either the whole or its parts.")
+        leaves[name] = value
+    return with_changes({}, leaves)
+
+
+def _leaves(fields: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for key, value in fields.items():
+        if isinstance(value, Mapping) and value:
+            yield from _leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
 
 
 def dotted(fields: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:

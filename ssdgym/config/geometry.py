@@ -85,3 +85,27 @@ class EnergyConfig(Config):
     read_uj: float = Field(0.0, ge=0)
     program_uj: float = Field(0.0, ge=0)
     erase_uj: float = Field(0.0, ge=0)
+
+
+class CapacityConfig(Config):
+    """How much of its flash a device offers the host: as a number of pages, or by its over-provisioning."""
+
+    logical_pages: PositiveInt | None = None
+    over_provisioning: float | None = Field(None, gt=0, description="(physical - logical) / logical")
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> CapacityConfig:
+        if (self.over_provisioning is None) == (self.logical_pages is None):
+            raise ValueError("must give exactly one of over_provisioning and logical_pages")
+        return self
+
+    def pages_of(self, physical_pages: int) -> int:
+        """Return the logical pages of a device.
+
+        Args:
+            physical_pages: every physical page counts, whether it holds data or isolates.
+        """
+        if self.logical_pages is not None:
+            return self.logical_pages
+        assert self.over_provisioning is not None  # the validator has seen to it
+        return int(physical_pages / (1 + self.over_provisioning))
