@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -139,7 +138,7 @@ def run(
         **_threshold(gc_threshold),
     )
     spec = RunSpec(
-        device=_sized(device, source, seed, workload, options, policy) if size_to_trace else device,
+        device=_sized(device, source, seed, options, policy) if size_to_trace else device,
         workload=source,
         policy=policy,
         seed=seed,
@@ -169,38 +168,21 @@ def run(
 
 
 def _sized(
-    device: str, workload: WorkloadConfig, seed: int, label: str, options: FtlOptions, policy: str
+    device: str, workload: WorkloadConfig, seed: int, options: FtlOptions, policy: str
 ) -> str | DeviceConfig:
     """Return the device, as small as holds what a trace with compact addresses touches; else as it is."""
-    from ssdgym.config.device import load_device
+    from ssdgym.envs.sources.devices import is_sizing, sized_to_traces
     from ssdgym.experiments.runs.run_spec import ftl_changes
-    from ssdgym.policy import device_for
-    from ssdgym.simulator.families import family_of
-    from ssdgym.workloads import footprint_pages
-    from ssdgym.workloads.records.played import PlayedConfig
 
-    if not isinstance(workload, PlayedConfig) or workload.addresses != "compact":
+    if not is_sizing(workload):
         return device
-    model = load_device(device)
-    whole = device_for(model, ftl_changes(options), policy)  # what is wrong whatever the size is said first
-    pages = footprint_pages(workload, model.host_unit_bytes, seed)
-    # On a small device the blocks that it keeps free or open are more than its over-provisioning.
-    reason = ""
-    for more_blocks in range(family_of(whole).whole_blocks_kept(whole) + 2):
-        try:
-            sized = model.sized_to(pages, more_blocks)
-            shrunk = device_for(sized, ftl_changes(options), policy)
-        except SsdgymError as error:
-            reason = reason or str(error).removesuffix(".")
-            continue
-        with suppress(SsdgymError):
-            family_of(shrunk).check(shrunk)
-            return sized
-    if reason:
-        raise SsdgymError(f"{label}: the trace touches {pages} pages, and {reason}; give --no-size-to-trace")
-    raise SsdgymError(
-        f"{label}: the trace touches {pages} pages, and the device {device} shrunk to them has "
-        "no room for its GC threshold; give --no-size-to-trace or another --gc-threshold"
+    return sized_to_traces(
+        device,
+        [workload],
+        ftl=ftl_changes(options),
+        policy=policy,
+        seed=seed,
+        advice="give --no-size-to-trace",
     )
 
 

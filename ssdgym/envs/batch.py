@@ -89,9 +89,13 @@ class Batch:
         """
         return step_batch(self.state, which, actions, self._input, self._question, self.view, self.status)
 
-    def observe(self) -> None:
-        """Write the view again. Observing is pure, so this changes nothing."""
-        observe_batch(self.state, self._all, self._question, self.view)
+    def observe(self, which: np.ndarray | None = None) -> None:
+        """Write the view again. Observing is pure, so this changes nothing.
+
+        Args:
+            which: int64 (m,), devices; all by default.
+        """
+        observe_batch(self.state, self._all if which is None else which, self._question, self.view)
 
     def first_invalid(self, actions: np.ndarray) -> int:
         """Return the first device whose action (of int64 (n,)) is no valid candidate, or -1."""

@@ -209,14 +209,17 @@ class DecisionEnv(DeviceEnv):
     ## Episode End
     An episode runs until the host has written exactly `horizon` pages; it is then truncated, never
     terminated, and observed as if a decision were due (where no candidate could be chosen, candidate 0 is
-    marked valid). `info["metrics"]` then has all metrics.
+    marked valid). `info["metrics"]` then has all metrics. With `at_end="truncate"` an episode ends earlier
+    where its workload does.
 
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
     | `device` | name, path, mapping or model | `"demo"` | of a list each environment has one, in turn |
     | `ftl` | mapping or model | `None` | FTL fields to change; `{"timing": "none"}` only counts |
-    | `workload` | name, path, mapping or model | `"zipf99"` | of a list each episode draws one |
+    | `workload` | name, path, mapping, model, array, function | `"zipf99"` | of a list an episode draws one |
+    | `size_to_trace` | bool | `False` | make the device as small as holds the pages of every compact trace |
+    | `at_end` | str | `"wrap"` | where a workload ends: `wrap` plays it again, `truncate` ends the episode |
     | `objective` | mapping | `None` | weight of each reward term; the default is the environment's own |
     | `horizon` | int | `8192` | host pages of an episode |
     | `warmup` | int | `0` | host pages before them that are played but neither rewarded nor measured |

@@ -11,23 +11,19 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.checks import is_whole
-from ssdgym.config.device import DeviceConfig
 from ssdgym.deprecation import old_names
 from ssdgym.engine.core.family import State
-from ssdgym.envs.batch import CHUNK, Batch
+from ssdgym.envs.batch import Batch
 from ssdgym.envs.batches import Batches
 from ssdgym.envs.options import Options
 from ssdgym.envs.rewards import Reward
+from ssdgym.envs.sources.devices import load_devices
+from ssdgym.envs.sources.workloads import EpisodeRequests, load_workloads, open_episode
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import device_for
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.families import PageMap
 from ssdgym.simulator.snapshot import copy_device
 from ssdgym.types import Observation
-from ssdgym.workloads.base import RequestStream
-from ssdgym.workloads.load import load_workload
-from ssdgym.workloads.records.played import PlayedConfig
-from ssdgym.workloads.stream import open_workload
 
 __getattr__ = old_names(__name__, {"DEFAULT_PROPOSERS": "ssdgym.envs.erase_victim.DEFAULT_PROPOSERS"})
 
@@ -45,7 +41,7 @@ class Episodes:
             call: copy what is to be kept.
         status: int64 (n,), why each device has stopped.
         seeds: int64 (n,), the seed that repeats the episode of each device.
-        over: bool (n,), whose episode has reached its horizon.
+        over: bool (n,), whose episode has reached its horizon, or the end of its workload.
         ended: bool (n,), whose episode a step has ended, or has not begun.
         counter: returns a counter, by name, of every device since its metrics were reset, int64 (n,).
 
@@ -55,11 +51,11 @@ class Episodes:
 
     def __init__(self, options: Options, count: int) -> None:
         self.options = options
-        pool = _load_devices(options)
+        self.workloads = load_workloads(options.workload)
+        pool = load_devices(options.device, options.ftl, self.workloads, options.size_to_trace)
         if not is_whole(count) or count < 1:
             raise SsdgymError(f"num_envs must be a whole number from 1 up, not {count!r}.")
         self.devices = [pool[i % len(pool)] for i in range(count)]
-        self.workloads = _load_workloads(options.workload)
         self.decision = options.decision()
         self.candidates = self.decision.candidates_on(pool)
         objective = options.default_objective if options.objective is None else options.objective
@@ -67,7 +63,7 @@ class Episodes:
         self._check_pace()
         self._batches = Batches(self.devices, self.decision, self.candidates, self._recording())
         self.view, self.status, self.counter = self._batches.view, self._batches.status, self._batches.counter
-        self._streams: list[RequestStream | None] = [None] * count
+        self._requests: list[EpisodeRequests | None] = [None] * count
         self.seeds = np.zeros(count, np.int64)
         self.over = np.zeros(count, bool)
         self.ended = np.ones(count, bool)
@@ -84,7 +80,7 @@ class Episodes:
         """Raise where latencies are rewarded and every request of a workload arrives at the same instant."""
         timed_terms = self.reward.timed_terms
         open_loop = any(device.ftl.queue_depth == 0 for device in self.devices)
-        paceless = [w.kind for w in self.workloads if getattr(w, "interarrival_ns", None) == 0]
+        paceless = [w.kind for w in self.workloads if not w.has_pace]
         if timed_terms and open_loop and paceless:
             raise SsdgymError(
                 f"objective.{timed_terms[0]} means nothing where the requests of workload {paceless[0]} "
@@ -116,7 +112,7 @@ class Episodes:
             seeds: one for each.
 
         Raises:
-            SsdgymError: a seed is out of range, or a workload ends too early.
+            SsdgymError: a seed is out of range, or a workload does not fit the device.
         """
         for i, seed in zip(which, seeds, strict=True):
             if not 0 <= seed < 2**63:
@@ -129,13 +125,7 @@ class Episodes:
         number = self._draw_workload(seed)
         batch, k = self._batches.place(i)
         batch.place(k, self._precondition(i, number), seed)
-        device = self.devices[i]
-        self._streams[i] = open_workload(
-            self.workloads[number],
-            logical_pages=device.logical_pages,
-            page_size=device.host_unit_bytes,
-            seed=seed,
-        )
+        self._requests[i] = open_episode(self.workloads[number], self.devices[i], seed, self.options.at_end)
         self.seeds[i] = seed
         self._warming_up[i] = self.options.warmup > 0
         self.over[i] = False
@@ -164,7 +154,7 @@ class Episodes:
     ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Carry out one decision per device.
 
-        `over` tells which episodes have ended; the view then shows the state at their horizon.
+        `over` tells which episodes have ended; the view then shows the state at their end.
 
         Args:
             actions: whole numbers (n,), the candidate chosen in each device.
@@ -217,9 +207,8 @@ class Episodes:
         while batch.step(which, actions):
             hungry, ended = batch.stopped(which)
             again = [k for k in ended if self._end_warmup(int(own[k]))]
-            for k in hungry:
-                batch.feed(k, self._next_chunk(int(own[k])))
-            which = np.concatenate([hungry, np.array(again, np.int64)])
+            again += [k for k in hungry if self._feed(batch, k, int(own[k]))]
+            which = np.array(again, np.int64)
             if not len(which):
                 return
             actions = self._no_actions
@@ -229,24 +218,30 @@ class Episodes:
         if not self._warming_up[i]:
             self.over[i] = True
             return False
-        self._warming_up[i] = False
         batch, k = self._batches.place(i)
-        batch.reset_metrics(k)
+        self._begin_measuring(batch, k, i)
         batch.set_horizon(k, self.options.horizon)
-        self.reward.start(self.counter, i)
         return True
 
-    def _next_chunk(self, i: int) -> np.ndarray:
-        """Return the next requests of a device's workload."""
-        stream = self._streams[i]
-        assert stream is not None, "an episode has been started"
-        chunk = stream.next(CHUNK)
-        if not len(chunk):
-            raise SsdgymError(
-                f"workload {self.options.workload!r} ended before the episode's {self.options.horizon} host "
-                "pages were written; give it more requests or loops, or shorten the horizon."
-            )
-        return chunk
+    def _begin_measuring(self, batch: Batch, k: int, i: int) -> None:
+        """Begin the measured part of device `i`, number `k` of a batch."""
+        self._warming_up[i] = False
+        batch.reset_metrics(k)
+        self.reward.start(self.counter, i)
+
+    def _feed(self, batch: Batch, k: int, i: int) -> bool:
+        """Give device `i`, number `k` of a batch, its next requests; return false if there are none."""
+        requests = self._requests[i]
+        assert requests is not None, "an episode has been started"
+        chunk = requests.next()
+        if len(chunk):
+            batch.feed(k, chunk)
+            return True
+        if self._warming_up[i]:
+            self._begin_measuring(batch, k, i)
+        self.over[i] = True
+        batch.observe(np.array([k]))
+        return False
 
     # -- looking
 
@@ -275,21 +270,3 @@ class Episodes:
     def observe_again(self) -> None:
         """Write the view again. Observing is pure, so this changes nothing."""
         self._batches.observe()
-
-
-def _load_devices(options: Options) -> list[DeviceConfig]:
-    sources = options.device if isinstance(options.device, (list, tuple)) else [options.device]
-    if not sources:
-        raise SsdgymError("device names none; give at least one.")
-    return [device_for(source, options.ftl) for source in sources]
-
-
-def _load_workloads(source: Any) -> list[Any]:
-    workloads = [load_workload(w) for w in (source if isinstance(source, (list, tuple)) else [source])]
-    if not workloads:
-        raise SsdgymError("workload names none; give at least one.")
-    for config in workloads:
-        # A finite generated workload runs out by itself, and says so then.
-        if (config.is_endless or isinstance(config, PlayedConfig)) and config.writes_nothing():
-            raise SsdgymError(f"workload {config.kind} writes nothing, so no episode would end.")
-    return workloads

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 from ssdgym.config.checks import is_whole
 from ssdgym.config.device import FtlConfig
 from ssdgym.envs.decisions import Decision
-from ssdgym.errors import SsdgymError
+from ssdgym.envs.sources.workloads import AT_END, AtEnd
+from ssdgym.errors import SsdgymError, shown
 
 #: Old names of arguments, with the new ones.
 OLD_ARGUMENTS = {"settling": "warmup", "ageing_seed": "preconditioning_seed"}
@@ -28,8 +29,13 @@ class Options(ABC):
 
     Attributes:
         device: name, YAML path, mapping or model; of a list each environment of a vector has one, in turn.
-        ftl: FTL fields to change; `{"timing": "none"}` only counts and is fastest.
-        workload: name, path, mapping or model; of a list each episode draws one.
+        ftl: FTL fields to change, such as `{"gc.free_blocks": 8}`; `{"timing": "none"}` only counts and is
+            fastest.
+        workload: name, path, mapping, model, array of requests or function of a seed and the logical pages;
+            of a list each episode draws one.
+        size_to_trace: whether devices are made as small as holds every trace with compact addresses.
+        at_end: where the workload ends before the episode: `wrap` plays it again, `truncate` ends the
+            episode.
         objective: weight of each reward term; None stands for `default_objective`.
         horizon: host pages of an episode.
         warmup: host pages before them that are played but neither rewarded nor measured.
@@ -39,6 +45,8 @@ class Options(ABC):
     device: Any = "demo"
     ftl: FtlConfig | dict[str, Any] | None = None
     workload: Any = "zipf99"
+    size_to_trace: bool = False
+    at_end: AtEnd = "wrap"
     objective: Mapping[str, float] | None = None
     horizon: int = 8192
     warmup: int = 0
@@ -61,6 +69,8 @@ class Options(ABC):
         seed = self.preconditioning_seed
         if not is_whole(seed) or not 0 <= seed < 2**63:
             raise SsdgymError(f"preconditioning_seed must be from 0 to 2**63 - 1, not {seed!r}.")
+        if self.at_end not in AT_END:
+            raise SsdgymError(f"at_end must be {' or '.join(AT_END)}, not {shown(self.at_end)}.")
 
     @abstractmethod
     def decision(self) -> Decision:

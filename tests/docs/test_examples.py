@@ -48,6 +48,9 @@ def test_there_are_examples_to_hold() -> None:
 def test_python__runs_and_prints_what_its_comments_say(code: str, tmp_path: Path) -> None:
     if "sb3_contrib" in code:
         pytest.importorskip("sb3_contrib")
+    # For those that play a trace: 4,000 writes of the MSR Cambridge format.
+    writes = (f"{1000 + n},h,0,Write,{n * n % 997 * 4096},4096,1\n" for n in range(4000))
+    (tmp_path / "trace.csv").write_text("".join(writes), encoding="utf-8")
     script = tmp_path / "example.py"
     script.write_text(code, encoding="utf-8")
     result = subprocess.run(

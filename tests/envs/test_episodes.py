@@ -44,6 +44,8 @@ def greedy_actions(batch: Episodes) -> np.ndarray:
         ({"candidates": "many"}, "candidates must be a number or 'all', not 'many'."),
         ({"proposers": ()}, "proposers must name at least one policy."),
         ({"proposers": ("gredy",)}, "policy gredy does not exist; did you mean greedy?"),
+        ({"at_end": "stop"}, "at_end must be wrap or truncate, not 'stop'."),
+        ({"size_to_trace": True}, "size_to_trace needs a trace with compact addresses among the workloads"),
         ({"workload": []}, "workload names none; give at least one."),
         ({"workload": {"kind": "uniform", "read_fraction": 1.0}}, "workload uniform writes nothing"),
         ({"device": "demos"}, "there is no device named 'demos' in configs/devices"),
@@ -205,12 +207,38 @@ def test_devices_of_two_families__a_batch_each__as_in_one(monkeypatch: pytest.Mo
         two.step(np.array([0, 99, 99, 0]))
 
 
-def test_workload__ends_too_early__says_so() -> None:
-    batch = episodes(workload={"kind": "uniform", "requests": 200})
-    with pytest.raises(SsdgymError, match=r"ended before the episode's 300 host pages were written"):
-        batch.start([0], [1])
-        while True:
-            batch.step(greedy_actions(batch))
+def play(batch: Episodes, seed: int = 1) -> dict[str, Any]:
+    """Play an episode to its end and return its metrics."""
+    batch.start([0], [seed])
+    while not batch.over[0]:
+        batch.step(greedy_actions(batch))
+    return batch.metrics(0)
+
+
+SHORT = {"kind": "uniform", "requests": 200}
+
+
+def test_workload__that_ends_too_early__is_played_again_or_ends_the_episode() -> None:
+    assert play(episodes(workload=SHORT))["host_pages_written"] == 300
+    ended = episodes(workload=SHORT, at_end="truncate")
+    assert play(ended)["host_pages_written"] == 200
+    assert ended.view.mask[0].any() and np.isfinite(ended.view.features).all()
+    assert play(ended, 2)["host_pages_written"] == 200
+
+
+def test_workload__that_ends_in_the_warmup__ends_the_episode_with_nothing_measured() -> None:
+    metrics = play(episodes(workload=SHORT, at_end="truncate", warmup=250))
+    assert (metrics["host_pages_written"], metrics["relocated_pages"]) == (0, 0)
+
+
+def test_ftl__dotted_names__as_nested_ones() -> None:
+    dotted, nested = (
+        episodes(ftl=changes).devices[0] for changes in ({"gc.free_blocks": 1}, {"gc": {"free_blocks": 1}})
+    )
+    assert dotted == nested
+    assert dotted.ftl.gc.free_blocks == 1
+    with pytest.raises(SsdgymError, match="field gc.free_blocks is given twice; give it once"):
+        episodes(ftl={"gc.free_blocks": 3, "gc": {"free_blocks": 3}})
 
 
 def test_device__by_name_path_mapping_or_model__the_same(tmp_path: Path) -> None:

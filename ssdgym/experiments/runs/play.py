@@ -18,9 +18,19 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.run import result_of
 from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes
+from ssdgym.workloads.load import load_workload
 
 #: Arguments of environments that the run itself gives.
-_OF_THE_RUN = ("device", "ftl", "workload", "horizon", "warmup", "autoreset_mode")
+_OF_THE_RUN = (
+    "device",
+    "ftl",
+    "workload",
+    "size_to_trace",
+    "at_end",
+    "horizon",
+    "warmup",
+    "autoreset_mode",
+)
 
 
 def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
@@ -47,7 +57,9 @@ def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
         **config.kwargs,
         device=first.device,
         ftl=ftl_changes(first.ftl),
-        workload=first.workload,
+        # What a policy plays in the same run, to be compared with it.
+        workload=load_workload(first.workload).with_start("first"),
+        at_end="truncate",
         horizon=first.host_pages,
         warmup=first.warmup,
         autoreset_mode=AutoresetMode.NEXT_STEP,
@@ -56,6 +68,12 @@ def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
         metrics = _play(source.build(environment), environment, [run.seed for run in runs], source.text)
     finally:
         environment.close()
+    written = min(found["host_pages_written"] for found in metrics.values())
+    if written < first.host_pages:
+        raise SsdgymError(
+            f"the workload ended after {written} of {first.host_pages} host pages; give it more requests or "
+            "loops, or ask for fewer host pages."
+        )
     seconds = (time.perf_counter() - started) / len(runs)
     seeds = [run.seed for run in runs]
     return [result_of(run, metrics[i], seconds, seeds) for i, run in enumerate(runs)]

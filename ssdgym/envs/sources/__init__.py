@@ -1,0 +1,1 @@
+"""What episodes are made of: the devices, and the requests that they are given."""
