@@ -15,10 +15,13 @@ from ssdgym.cli.options import AsJson, Out
 from ssdgym.cli.train import learning
 
 if TYPE_CHECKING:
+    from ssdgym.agents.config import TrainConfig
     from ssdgym.experiments.results import Result
     from ssdgym.experiments.runs.run_spec import RunSpec
 
 LEARNED = "learned"
+#: Any of the candidates: what is better than that has been learned.
+BASELINE = "random_action"
 HEURISTICS = ("random", "fifo", "greedy", "d_choices", "windowed_greedy", "cost_benefit")
 
 
@@ -52,7 +55,7 @@ class Demo:
     ftl: tuple[tuple[str, str | int], ...] = (("placement", "sep_gc"), ("queue_depth", 8))
 
     def runs(self, agent: Path, objective: str) -> list[RunSpec]:
-        """Return the grid: the agent, every heuristic and the tuned one on every workload and seed.
+        """Return the grid: the agent, random actions and every heuristic on every workload and seed.
 
         Args:
             agent: its file.
@@ -61,6 +64,7 @@ class Demo:
         from ssdgym.experiments.analysis.tasks import HELD_OUT
         from ssdgym.experiments.runs.run_spec import RunSpec
 
+        deciders: dict[str, Path | str] = {LEARNED: agent, BASELINE: BASELINE}
         return [
             RunSpec(
                 device=self.device,
@@ -70,12 +74,12 @@ class Demo:
                 ftl=self.ftl,
                 host_pages=self.host_pages,
                 warmup=self.warmup,
-                agent=agent if policy == LEARNED else None,
+                agent=deciders.get(policy),
                 objective=objective if policy == LEARNED else "",
                 label=workload + HELD_OUT if workload in self.held_out else workload,
             )
             for workload in self.workloads
-            for policy in (LEARNED, *HEURISTICS, *self.tuned)
+            for policy in (LEARNED, BASELINE, *HEURISTICS, *self.tuned)
             for seed in self.seeds
         ]
 
@@ -111,11 +115,25 @@ def demo(
     if decisions is not None:
         config = config.model_copy(update={"total_decisions": decisions})
     compile_note(quiet=as_json)
-    progress_note(f"1/2 training for {config.total_decisions:,} decisions", quiet=as_json)
+    progress_note(f"1/2 training: {_plan_of(config)}", quiet=as_json)
     agent = train(config, out / "training", progress=not as_json, overwrite=True)
     runs = plan.runs(agent, objective=str(config.environment.kwargs.get("objective", "")))
     progress_note(f"2/2 comparing on {seeds} held-out seeds, {len(runs)} runs", quiet=as_json)
     report(_run(runs, workers, quiet=as_json), [LEARNED], out, as_json=as_json)
+    progress_note(f"learned: trained by {_how_trained(agent)}", quiet=as_json)
+
+
+def _plan_of(config: TrainConfig) -> str:
+    """Say what the training consists of."""
+    search = config.cross_entropy.generations
+    first = f"a search by {search * config.n_envs:,} whole episodes, then " if search else ""
+    return f"{first}{config.algorithm.upper()} for {config.total_decisions:,} decisions"
+
+
+def _how_trained(agent: Path) -> str:
+    from ssdgym.agents.agent import Agent
+
+    return Agent.load(agent).card.how_trained
 
 
 def _run(runs: Sequence[RunSpec], workers: int, *, quiet: bool) -> list[Result]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ssdgym.cli.demo import HEURISTICS, LEARNED, Demo
+from ssdgym.cli.demo import BASELINE, HEURISTICS, LEARNED, Demo
 from ssdgym.experiments.runs.evaluate import check_runs
 
 
@@ -16,15 +16,15 @@ def test_demo__everybody_meets_the_same_devices_workloads_and_seeds() -> None:
             for run in runs
             if run.policy == policy
         }
-        for policy in (LEARNED, *HEURISTICS, *Demo.tuned)
+        for policy in (LEARNED, BASELINE, *HEURISTICS, *Demo.tuned)
     }
-    assert len(runs) == 8 * len(met[LEARNED]) == 8 * len(Demo.workloads) * len(Demo.seeds)
+    assert len(runs) == len(met) * len(met[LEARNED]) == len(met) * len(Demo.workloads) * len(Demo.seeds)
     assert all(tasks == met[LEARNED] for tasks in met.values())
 
 
 def test_demo__only_the_agent_is_an_agent_and_everybody_separates_gc_writes() -> None:
     for run in Demo().runs(Path("agent.zip"), ""):
-        assert (run.agent is not None) == (run.policy == LEARNED)
+        assert (run.agent is not None) == (run.policy in (LEARNED, BASELINE))
         assert dict(run.ftl)["placement"] == "sep_gc"
 
 

@@ -75,10 +75,15 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
 
 
 def _check_agent(run: RunSpec) -> None:
-    """Check that there is such an agent, and the environment that it is to play."""
+    """Check that there is such an agent, and the environment that it is to play.
+
+    Files are looked at when they are run: of a sweep they are not there yet.
+    """
+    from ssdgym.agents.playing.files import FileSource
     from ssdgym.agents.playing.sources import source_of
     from ssdgym.experiments.runs.play import environment_of
 
     source = source_of(run.agent or "", trust=run.trust)
-    source.digest()
-    environment_of(source, run.environment)
+    if not isinstance(source, FileSource):
+        source.digest()
+        environment_of(source, run.environment)

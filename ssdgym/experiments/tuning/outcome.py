@@ -110,6 +110,7 @@ class SweepOutcome:
             metric: report.metric if report else None,
             f"{metric} low": _or_none(report.low if report else math.nan),
             f"{metric} high": _or_none(report.high if report else math.nan),
+            **({"best at decisions": report.best_at if report else None} if self._trains else {}),
             "percent": report.percent if report else 0,
             "state": outcome.state,
             "error": outcome.error,
@@ -144,6 +145,11 @@ class SweepOutcome:
             "The metric is the mean over the held-out workloads of its interquartile mean over seeds, with "
             "the 95 % interval. It has chosen the best trial, so measure that one again on other seeds"
         )
+        if self._trains:
+            note += (
+                ". Of each trial the agent was measured that its own validation found best: where that is "
+                "at 0 decisions, training has not improved the untrained start"
+            )
         how = f":\n\n    {self.command}\n" if self.command else ".\n"
         return f"# {self.sweep.description or 'Sweep'}\n\n{text}\n\n{note}{how}"
 
@@ -156,11 +162,17 @@ class SweepOutcome:
                 str(outcome.trial.number),
                 *(str(outcome.trial.parameters[name]) for name in names),
                 _with_interval(outcome.report),
+                *([_best_at(outcome.report)] if self._trains else []),
                 f"{outcome.state} ({outcome.report.percent if outcome.report else 0} %)",
             ]
             for outcome in [*self.ranked, *failed]
         ]
-        return ["trial", *names, f"{self.sweep.metric} [95 %]", "state"], lines
+        best_at = ["best at decisions"] if self._trains else []
+        return ["trial", *names, f"{self.sweep.metric} [95 %]", *best_at, "state"], lines
+
+    @property
+    def _trains(self) -> bool:
+        return self.sweep.base.kind == "agent"
 
 
 def outcome_of(trial: Trial, metric: str, folder: Path, error: str) -> TrialOutcome:
@@ -189,6 +201,13 @@ def _with_interval(report: TrialReport | None) -> str:
         return "-"
     interval = "" if math.isnan(report.low) else f" [{report.low:.6g}, {report.high:.6g}]"
     return f"{report.metric:.6g}{interval}"
+
+
+def _best_at(report: TrialReport | None) -> str:
+    """Return how many decisions had trained the agent that was measured."""
+    if report is None or report.best_at is None:
+        return "-"
+    return f"{report.best_at:,}" if report.best_at else "0: untrained"
 
 
 def _or_none(value: float) -> float | None:

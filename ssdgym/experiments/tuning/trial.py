@@ -46,6 +46,8 @@ class TrialReport:
         low, high: its 95 % interval; NaN with a single seed.
         results: of the held-out runs.
         agent: the file of the agent that they are about; `None` for a heuristic.
+        best_at: decisions that had trained that agent, 0 where it is the untrained start; `None` for a
+            heuristic.
     """
 
     percent: int
@@ -54,6 +56,7 @@ class TrialReport:
     high: float
     results: Sequence[Result] = ()
     agent: Path | None = field(default=None, compare=False)
+    best_at: int | None = None
 
 
 #: Called with every report of a trial; may end the trial by raising.
@@ -123,9 +126,13 @@ def _stages(trial: Trial, folder: Path) -> list[Stage]:
 
 def _evaluated(folder: Path) -> list[tuple[Path, int, int]]:
     """Return the evaluated agents, each with the percent and the decisions in its name, in order."""
-    files = sorted((folder / EVALUATED).glob("*-*.zip"))
-    numbers = [path.stem.split("-") for path in files]
-    return [(path, int(percent), int(done)) for path, (percent, done) in zip(files, numbers, strict=True)]
+    return [(path, *_numbers(path)) for path in sorted((folder / EVALUATED).glob("*-*.zip"))]
+
+
+def _numbers(path: Path) -> tuple[int, int]:
+    """Return the percent and the decisions in the name of an evaluated agent."""
+    percent, decisions = path.stem.split("-")
+    return int(percent), int(decisions)
 
 
 def _train_agent(trial: Trial, metric: str, folder: Path, listener: Listener) -> None:
@@ -174,5 +181,6 @@ def _report(percent: int, runs: Sequence[RunSpec], metric: str, results: Sequenc
     if unmeasured is not None:
         raise SsdgymError(f"the metric {metric} was not measured on {unmeasured.workload}; choose another")
     agent = None if runs[0].agent is None else Path(runs[0].agent)
+    best_at = None if agent is None else _numbers(agent)[1]
     estimate = summarize(results, results[0].policy, metric)
-    return TrialReport(percent, estimate.value, estimate.low, estimate.high, results, agent)
+    return TrialReport(percent, estimate.value, estimate.low, estimate.high, results, agent, best_at)
