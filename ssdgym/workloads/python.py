@@ -23,6 +23,9 @@ RequestFunction = Callable[[int, int], Requests | Iterable[Requests]]
 #: What a program may give as a workload.
 PythonSource = Requests | RequestFunction
 
+#: Empty arrays in a row after which a function counts as one that gives nothing more.
+_MOST_EMPTY = 10_000
+
 
 class PythonWorkload(WorkloadConfig):
     """Base of workloads that only the Python program knows which has made them; no YAML file names one."""
@@ -52,7 +55,7 @@ class FrozenRequests:
         _check(array, "the array of a workload")
         if not len(array):
             raise SsdgymError("the array of a workload holds no request; give at least one.")
-        self.array = array.copy()
+        self.array = np.array(array, REQUEST)
         self.array.flags.writeable = False
 
     def __deepcopy__(self, memo: dict[int, object]) -> FrozenRequests:
@@ -196,15 +199,21 @@ class _Called:
             for _ in range(self._taken):
                 next(self._arrays, None)
         parts: list[Requests] = []
-        while sum(map(len, parts)) < CHUNK and (requests := next(self._arrays, None)) is not None:
+        count = empty = 0
+        while count < CHUNK and empty < _MOST_EMPTY:
+            requests = next(self._arrays, None)
+            if requests is None:
+                break
             _check(requests, f"workload {_name_of(self._function)}")
             self._taken += 1
-            if len(requests):
-                parts.append(requests)
-        self._has_begun |= bool(parts)
-        if not self._has_begun:
+            count += len(requests)
+            empty = 0 if len(requests) else empty + 1
+            parts.append(np.asarray(requests, REQUEST))
+        self._has_begun |= count > 0
+        if not self._has_begun or empty == _MOST_EMPTY:
             raise SsdgymError(f"workload {_name_of(self._function)} gives no request; let it give some.")
-        return np.concatenate(parts) if parts else NO_REQUESTS
+        # A single array may be long, and little of it be played.
+        return parts[0] if len(parts) == 1 else np.concatenate(parts or [NO_REQUESTS])
 
     def _call(self) -> Iterator[Requests]:
         given = self._function(*self._arguments)

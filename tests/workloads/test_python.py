@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Iterator
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -126,8 +127,9 @@ def test_what_is_no_workload__refused_when_it_is_given(source: Any, message: str
             "must be of .* arrays of .*, not an array of int64",
         ),
         (lambda seed, pages: iter(()), "workload <lambda> gives no request; let it give some."),
+        (lambda seed, pages: repeat(TEN[:0]), "workload <lambda> gives no request; let it give some."),
     ],
-    ids=["number", "dtype", "nothing"],
+    ids=["number", "dtype", "nothing", "nothing for ever"],
 )
 def test_function__that_gives_something_else__refused(function: Any, message: str) -> None:
     with pytest.raises(SsdgymError, match=message):

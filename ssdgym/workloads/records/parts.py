@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ssdgym.workloads.records.record import NO_RECORDS, Records, RecordSource, Volumes
 
 #: Records from one mark to the next at least: few to pass over, and few marks.
-_MARK_EVERY = 1 << 16
+_MARK_EVERY = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import lru_cache, partial
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
-from ssdgym.errors import SsdgymError
+from ssdgym.config.checks import is_whole
+from ssdgym.errors import SsdgymError, shown
 from ssdgym.requests import WRITE
 from ssdgym.workloads.base import Share, StartAt, WorkloadConfig, drawn_start
 from ssdgym.workloads.chunks import ChunkedStream
@@ -19,6 +20,16 @@ from ssdgym.workloads.records.survey import Survey, survey
 from ssdgym.workloads.records.transforms import AnyTransformConfig, Transformed
 
 _WHOLE = (0.0, 1.0)
+
+
+def _is_start(value: Any) -> Any:
+    """Refuse what is no start in one sentence instead of one for each way to write it."""
+    if value in (None, "first", "random") or (is_whole(value) and value >= 0):
+        return value
+    raise ValueError(f"must be first, random or the number of a request from 0 up, not {shown(value)}")
+
+
+Start = Annotated[Literal["first", "random"] | NonNegativeInt | None, BeforeValidator(_is_start)]
 
 
 class PlayedConfig(WorkloadConfig):
@@ -35,7 +46,7 @@ class PlayedConfig(WorkloadConfig):
         description="The part that is played: where it begins and ends, as shares of the requests that the"
         " transforms leave. Its pages keep the numbers that they have in the whole.",
     )
-    start: Literal["first", "random"] | NonNegativeInt | None = Field(
+    start: Start = Field(
         None,
         description="The request of the window that is played first: the first, a random one by the seed, or"
         " the one of this number from 0 on. Default: in environments a random one of a trace, else the"

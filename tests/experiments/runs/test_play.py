@@ -42,11 +42,11 @@ class GreedyFile(FileSource):
         return Greedy(env)
 
 
-def runs(agent: Path | None, seeds: Sequence[int] = (7, 8)) -> list[RunSpec]:
+def runs(agent: Path | None, seeds: Sequence[int] = (7, 8), workload: Any = "zipf99_rw") -> list[RunSpec]:
     return [
         RunSpec(
             device="tiny",
-            workload="zipf99_rw",
+            workload=workload,
             policy="greedy",
             seed=seed,
             ftl=(("placement", "sep_gc"), ("queue_depth", 4)),
@@ -71,6 +71,36 @@ def test_play__greedy_as_an_agent_equals_the_compiled_policy_in_every_metric(
 ) -> None:
     monkeypatch.setattr(sources, "TrainedSource", GreedyFile)
     assert run_all(runs(agent), workers=1) == run_all(runs(None), workers=1)
+
+
+@pytest.fixture
+def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A trace of 5,000 writes."""
+    monkeypatch.setenv("SSDGYM_CACHE_DIR", str(tmp_path / "cache"))
+    path = tmp_path / "trace.csv"
+    pages = np.random.default_rng(0).integers(0, 700, 5000)
+    path.write_text("".join(f"{1000 + n},h,0,Write,{p * 4096},4096,1\n" for n, p in enumerate(pages)))
+    return {"kind": "trace", "path": str(path)}
+
+
+@pytest.mark.parametrize("fields", [{}, {"window": [0.1, 0.7], "start": "random", "loops": None}])
+def test_play__a_trace_from_where_the_policy_s_run_begins(
+    monkeypatch: pytest.MonkeyPatch, agent: Path, trace: dict[str, Any], fields: dict[str, Any]
+) -> None:
+    """By itself from the first request; at random, if it says so, from that of the run's seed."""
+    monkeypatch.setattr(sources, "TrainedSource", GreedyFile)
+    workload = {**trace, **fields}
+    learned = run_all(runs(agent, workload=workload), workers=1)
+    assert learned == run_all(runs(None, workload=workload), workers=1)
+    assert (learned[0].metrics == learned[1].metrics) == ("start" not in fields)
+
+
+def test_play__a_trace_that_is_too_short__is_told(
+    monkeypatch: pytest.MonkeyPatch, agent: Path, trace: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(sources, "TrainedSource", GreedyFile)
+    with pytest.raises(SsdgymError, match="the workload ended after 1[0-9]* of 3000 host pages; give it mor"):
+        run_all(runs(agent, workload={**trace, "window": [0, 0.5]}), workers=1)
 
 
 def test_play__seeds_are_played_in_order_whatever_their_company(

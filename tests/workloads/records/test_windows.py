@@ -154,7 +154,9 @@ def test_facts__requests_are_of_the_window__the_size_of_a_device_is_of_the_whole
     [
         ({"window": (0.7, 0.7)}, r"needs window to begin before it ends, not \[0.7, 0.7\]"),
         ({"window": (0.0, 1.5)}, "less than or equal to 1"),
-        ({"start": -1}, "start"),
+        ({"start": -1}, "must be first, random or the number of a request from 0 up, not -1"),
+        ({"start": True}, "must be first, random or the number of a request from 0 up, not True"),
+        ({"start": "last"}, "must be first, random or the number of a request from 0 up, not 'last'"),
     ],
 )
 def test_fields__that_make_no_sense__refused(fields: dict[str, Any], message: str) -> None:
