@@ -49,6 +49,10 @@ Addresses = Annotated[
     Literal["compact", "fold"] | None,
     typer.Option(help="Pages of a trace: numbered densely, or modulo the device's. Default: as configured."),
 ]
+Window = Annotated[
+    tuple[float, float] | None,
+    typer.Option(help="Part of a trace that is played: two shares of its requests, such as 0.7 1."),
+]
 SkipBad = Annotated[
     int | None, typer.Option("--skip-bad", min=0, help="Bad lines of a trace left out before giving up.")
 ]
@@ -89,6 +93,8 @@ def recorded_options(
     skip_bad: int | None = None,
     loops: int | None = None,
     addresses: str | None = None,
+    window: tuple[float, float] | None = None,
+    start: str | None = None,
 ) -> WorkloadConfig:
     """Return a workload with what these options say of traces and synthetic traces.
 
@@ -99,6 +105,8 @@ def recorded_options(
         skip_bad: so many bad lines of a trace may be left out.
         loops: how often it is played.
         addresses: `compact` or `fold`.
+        window: where the part that is played begins and ends, as shares.
+        start: `first`, `random` or the number of a request.
 
     Raises:
         SsdgymError: there is no such workload, or an option does not fit it.
@@ -115,8 +123,14 @@ def recorded_options(
         "--skip-bad": skip_bad,
         "--loops": loops,
         "--addresses": addresses,
+        "--window": window,
+        "--start": start,
     }
-    fits = ("--transform", "--loops", "--addresses") if isinstance(model, PlayedConfig) else ()
+    fits = (
+        ("--transform", "--loops", "--addresses", "--window", "--start")
+        if isinstance(model, PlayedConfig)
+        else ()
+    )
     for option, value in given.items():
         if value is not None and option not in fits and not isinstance(model, TraceConfig):
             raise SsdgymError(f"{option} {value}: {source} is not a trace; leave {option} out")
@@ -126,6 +140,8 @@ def recorded_options(
         "transforms": [*model.transforms, *(parse_transform(text) for text in transforms or ())],
         "loops": model.loops if loops is None else loops,
         "addresses": addresses or model.addresses,
+        "window": window or model.window,
+        "start": model.start if start is None else int(start) if start.isdecimal() else start,
     }
     if trace_format is not None:
         changes["format"] = trace_format

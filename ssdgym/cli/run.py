@@ -18,6 +18,7 @@ from ssdgym.cli.options import (
     SkipBad,
     TraceFormat,
     Transforms,
+    Window,
     parse_ftl,
     recorded_options,
     with_tenants,
@@ -58,6 +59,11 @@ def run(
     trace_format: TraceFormat = None,
     skip_bad: SkipBad = None,
     addresses: Addresses = None,
+    window: Window = None,
+    start: Annotated[
+        str | None,
+        typer.Option(help="First request of a trace: first, random (by the seed), or its number from 0 on."),
+    ] = None,
     tenant: Annotated[
         list[str] | None,
         typer.Option(
@@ -123,7 +129,7 @@ def run(
     from ssdgym.experiments.runs.run_spec import RunSpec
     from ssdgym.files import writable_folder
 
-    source = recorded_options(workload, transform, trace_format, skip_bad, loops, addresses)
+    source = recorded_options(workload, transform, trace_format, skip_bad, loops, addresses, window, start)
     if tenant:
         source = with_tenants(workload, source, tenant)
         workload = " + ".join([workload, *tenant])

@@ -249,6 +249,15 @@ def test_run__tells_what_was_left_out_of_a_trace(trace: Path, printed: Callable[
     assert found["metrics"]["requests"] == 6
 
 
+def test_run_and_info__a_window_of_a_trace(trace: Path, printed: Callable[..., Any]) -> None:
+    whole = printed("trace", "info", trace)["requests"]
+    parts = [printed("trace", "info", trace, "--window", *ends)["requests"] for ends in ((0, 0.5), (0.5, 1))]
+    assert sum(parts) == whole and min(parts) > 0
+    found = printed("run", *SMALL, "--workload", trace, "--window", 0, 0.5, "--start", 1)
+    assert found["metrics"]["workload"]["requests"] == parts[0]
+    assert found["metrics"]["requests"] == parts[0] - 1
+
+
 def test_run__tenants_have_a_part_of_the_device_each(trace: Path, printed: Callable[..., Any]) -> None:
     found = printed("run", *SMALL, "--workload", trace, "--addresses", "fold", "--tenant", trace)
     assert found["workload"] == f"{trace} + {trace}"
@@ -261,6 +270,9 @@ def test_run__tenants_have_a_part_of_the_device_each(trace: Path, printed: Calla
     [
         (["--workload", "zipf99", "--transform", "head(requests=1)"], "zipf99 is not a trace"),
         (["--workload", "zipf99", "--addresses", "fold"], "zipf99 is not a trace"),
+        (["--workload", "zipf99", "--window", "0", "0.5"], "zipf99 is not a trace"),
+        (["--workload", "synthetic:hm_0", "--start", "last"], "start must be first, random or the number"),
+        (["--workload", "synthetic:hm_0", "--window", "1", "0"], "needs window to begin before it ends"),
         (["--workload", "synthetic:hm_0", "--skip-bad", "1"], "synthetic:hm_0 is not a trace"),
         (
             ["--workload", "synthetic:hm_0", "--tenant", "zipf99"],

@@ -205,3 +205,10 @@ def test_writes_nothing__what_ends_does_not_count_beside_what_goes_on() -> None:
     assert not mix(reader, writer).writes_nothing()
     assert not mix(brief_writer).writes_nothing()
     assert mix(reader).writes_nothing()
+
+
+def test_with_start__goes_to_the_traces_that_leave_theirs_open(trace: Path) -> None:
+    recorded = {"kind": "trace", "path": str(trace)}
+    mixed = tenants(SLOW, recorded, {**recorded, "start": "first"}).with_start("random")
+    assert [getattr(part, "start", None) for part in mixed.parts()[1:]] == ["random", "first"]
+    assert mixed.parts()[0] == tenants(SLOW).parts()[0]

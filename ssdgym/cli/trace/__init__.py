@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ssdgym.cli.console import console, print_json, progress_bar
-from ssdgym.cli.options import AsJson, Seed, SkipBad, TraceFormat, Transforms, recorded_options
+from ssdgym.cli.options import AsJson, Seed, SkipBad, TraceFormat, Transforms, Window, recorded_options
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def info(
     trace_format: TraceFormat = None,
     skip_bad: SkipBad = None,
     transform: Transforms = None,
+    window: Window = None,
     seed: Seed = 0,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Draw addresses, sizes, gaps and skew.")
@@ -57,7 +58,7 @@ def info(
     from ssdgym.workloads.records.counting import summarize
     from ssdgym.workloads.records.facts import assumed_fields, deviations, trace_facts
 
-    config = _recorded(source, transform, trace_format, skip_bad)
+    config = _recorded(source, transform, trace_format, skip_bad, window)
     if plot is not None:
         check_figure_name(plot)
         writable_folder(plot.parent)
@@ -93,6 +94,7 @@ def convert(
     trace_format: TraceFormat = None,
     skip_bad: SkipBad = None,
     transform: Transforms = None,
+    window: Window = None,
     seed: Seed = 0,
     round_times: Annotated[
         bool, typer.Option("--round-times", help="Round times down to the clock of the new format.")
@@ -114,7 +116,7 @@ def convert(
     from ssdgym.workloads.traces.writing.convert import writable_format
 
     target = writable_format(to)
-    config = _recorded(source, transform, trace_format, skip_bad)
+    config = _recorded(source, transform, trace_format, skip_bad, window)
     _check_out(out, config, overwrite)
     with _counting(config, quiet=False) as announce:
         written = write_trace(config.records(seed), out, target, round_times=round_times, announce=announce)
@@ -164,11 +166,15 @@ def _check_out(out: Path, config: PlayedConfig, overwrite: bool) -> None:
 
 
 def _recorded(
-    source: str, transform: list[str] | None, trace_format: str | None, skip_bad: int | None
+    source: str,
+    transform: list[str] | None,
+    trace_format: str | None,
+    skip_bad: int | None,
+    window: tuple[float, float] | None,
 ) -> PlayedConfig:
     from ssdgym.workloads.records.played import PlayedConfig
 
-    config = recorded_options(source, transform, trace_format, skip_bad)
+    config = recorded_options(source, transform, trace_format, skip_bad, window=window)
     if not isinstance(config, PlayedConfig):
         raise SsdgymError(
             f"{source}: is a generated workload of the kind {config.kind}, not a trace; give a trace file, "
@@ -189,4 +195,4 @@ def _known_requests(config: PlayedConfig) -> int | None:
     """Return the number of requests, where it is known beforehand."""
     from ssdgym.workloads.traces.loading import TraceConfig, load_trace
 
-    return None if config.transforms or not isinstance(config, TraceConfig) else load_trace(config).requests
+    return load_trace(config).requests if isinstance(config, TraceConfig) and config.is_whole else None

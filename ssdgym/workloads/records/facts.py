@@ -53,10 +53,10 @@ def deviations(config: PlayedConfig, summary: RecordSummary) -> list[Deviation]:
     """Return the published columns of a synthetic trace beside what it generated; nothing for a trace.
 
     Args:
-        config: the workload; after transforms there is nothing to compare.
+        config: the workload; of a part of it, or after transforms, there is nothing to compare.
         summary: of its records.
     """
-    columns = {} if config.transforms else config.published()
+    columns = config.published() if config.is_whole else {}
     return [Deviation(column, getattr(summary, column), value) for column, value in columns.items()]
 
 

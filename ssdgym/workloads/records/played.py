@@ -116,6 +116,11 @@ class PlayedConfig(WorkloadConfig):
                 return False
         return True
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing of the records is left out or changed."""
+        return not self.transforms and self.window == _WHOLE
+
     def with_start(self, start: StartAt) -> PlayedConfig:
         """See `WorkloadConfig`; what is drawn anew for every seed needs no random start."""
         is_open = self.start is None and not self.is_drawn

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -82,3 +83,19 @@ def test_chunks__are_the_episode_s_own__whatever_the_function_does_with_its_arra
     chunk = open_episode(config, SMALL, 0, "truncate").next()
     array["lpn"] = -1
     assert chunk["lpn"].tolist() == list(range(10))
+
+
+def test_traces_in_windows_that_touch__no_episode_plays_a_request_of_another_one_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Training, validation and test by time, over many seeds, each long enough to wrap."""
+    monkeypatch.setenv("SSDGYM_CACHE_DIR", str(tmp_path / "cache"))
+    path = tmp_path / "trace.csv"
+    path.write_text("".join(f"{1000 + n},h,0,Write,{n * 4096},4096,1\n" for n in range(100)))
+    seen = []
+    for window in ([0, 0.7], [0.7, 0.85], [0.85, 1]):
+        workload = {"kind": "trace", "path": str(path), "window": window}
+        each = [played(workload, 150, seed)["lpn"].tolist() for seed in range(20)]
+        assert len({pages[0] for pages in each}) > 5
+        seen.append({page for pages in each for page in pages})
+    assert seen == [set(range(70)), set(range(70, 85)), set(range(85, 100))]
