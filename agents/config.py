@@ -17,12 +17,14 @@ class PpoConfig(Config):
     The method: Schulman et al., 2017; the masks: Huang, Ontanon, FLAIRS 2022.
     """
 
-    rollout_steps: int = Field(128, ge=2, description="decisions per environment between updates")
+    rollout_steps: int = Field(256, ge=2, description="decisions per environment between updates")
     batch_decisions: int = Field(2048, ge=2, description="decisions per gradient step")
     epochs: int = Field(4, ge=1, description="passes over the rollout at every update")
     learning_rate: float = Field(1e-3, gt=0, description="at the start; falls linearly to 0 at the end")
-    gamma: float = Field(0.99, ge=0, le=1, description="discount per decision")
-    gae_lambda: float = Field(0.95, ge=0, le=1, description="bias against variance of the advantages")
+    gamma: float = Field(
+        0.999, ge=0, le=1, description="discount per decision; what one leads to shows hundreds later"
+    )
+    gae_lambda: float = Field(0.99, ge=0, le=1, description="bias against variance of the advantages")
     clip_range: float = Field(0.2, gt=0)
     entropy_coefficient: float = Field(0.0, ge=0)
     value_coefficient: float = Field(0.5, ge=0)
