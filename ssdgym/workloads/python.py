@@ -28,7 +28,7 @@ _MOST_EMPTY = 10_000
 
 
 class PythonWorkload(WorkloadConfig):
-    """Base of workloads that only the Python program knows which has made them; no YAML file names one."""
+    """Base of workloads that a program makes; no file can name one."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 

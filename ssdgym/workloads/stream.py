@@ -16,7 +16,7 @@ def open_workload(config: WorkloadConfig, *, logical_pages: int, page_size: int,
         config: the workload.
         logical_pages: size of the logical space; every request lies within it.
         page_size: bytes per page; matters to workloads given in bytes, such as traces and small writes.
-        seed: not negative; the same seed gives the same requests. Traces do not use it.
+        seed: not negative; the same seed gives the same requests. Of a trace it draws a random start only.
 
     Raises:
         SsdgymError: the workload does not fit the device, its trace cannot be read, or the seed is no seed.
@@ -27,7 +27,7 @@ def open_workload(config: WorkloadConfig, *, logical_pages: int, page_size: int,
 
 
 def footprint_pages(config: PlayedConfig, page_size: int, seed: int = 0) -> int:
-    """Return how many different pages a trace or a synthetic trace touches.
+    """Return how many different pages a trace or a synthetic trace touches, a window or not.
 
     A device of that many logical pages holds it with `addresses: compact`.
 

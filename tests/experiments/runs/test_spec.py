@@ -14,6 +14,7 @@ from ssdgym.config.loading import available
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.run_spec import RunSpec
 from ssdgym.experiments.runs.spec import run_key, runs_of_spec, spec_of, spec_text
+from ssdgym.workloads import page_writes
 from ssdgym.workloads.load import load_workload
 
 BASE: dict[str, Any] = {
@@ -119,3 +120,9 @@ def test_spec__of_an_agent_names_its_batch_and_the_hash_of_its_file(tmp_path: Pa
 def test_spec__a_damaged_one_is_refused(change: dict[str, Any], said: str) -> None:
     with pytest.raises(SsdgymError, match=said):
         runs_of_spec({**spec_of(RunSpec(**BASE)), **change}, "results.csv, row 1")
+
+
+def test_spec__of_a_workload_made_in_python__refused() -> None:
+    """Nobody could run it again from what is written."""
+    with pytest.raises(SsdgymError, match="a workload made in Python cannot be named in results; register it"):
+        spec_of(RunSpec(**(BASE | {"workload": page_writes([1, 2]), "label": "mine"})))
