@@ -50,6 +50,7 @@ def victim_policy(
     stream: Fields = (),
     memory: Fields = (),
     shares_memory_with: str = "",
+    trusted: bool = False,
 ) -> Callable[[Callable[..., int]], RuleFunction]:
     """Register the decorated function as a victim rule.
 
@@ -69,6 +70,7 @@ def victim_policy(
         stream: fields of a record per plane and stream.
         memory: fields of one record.
         shares_memory_with: a placement, whose memory the rule uses in place of its own.
+        trusted: compile it without checks: an index out of range then ends the process, or is not noticed.
 
     Returns:
         The decorator, which returns the function itself.
@@ -89,11 +91,15 @@ def victim_policy(
                 dict(minimum or {}),
                 dict(maximum or {}),
                 _memory(page, block, stream, memory),
-                {},
-                None if erase_unit is None else choice_of(EraseUnit, erase_unit, f"{where}: erase_unit"),
-                choice_of(Isolation, isolation, f"{where}: isolation"),
-                None if multi_plane is None else choice_of(MultiPlane, multi_plane, f"{where}: multi_plane"),
-                shares_memory_with,
+                trusted=trusted,
+                erase_unit=None
+                if erase_unit is None
+                else choice_of(EraseUnit, erase_unit, f"{where}: erase_unit"),
+                isolation=choice_of(Isolation, isolation, f"{where}: isolation"),
+                multi_plane=None
+                if multi_plane is None
+                else choice_of(MultiPlane, multi_plane, f"{where}: multi_plane"),
+                shares_memory_with=shares_memory_with,
             )
         )
 
@@ -113,6 +119,7 @@ def placement_policy(
     block: Fields = (),
     stream: Fields = (),
     memory: Fields = (),
+    trusted: bool = False,
 ) -> Callable[[Callable[..., int]], RuleFunction]:
     """Register the decorated function as a placement.
 
@@ -128,6 +135,7 @@ def placement_policy(
         block: fields of a record per block.
         stream: fields of a record per plane and stream.
         memory: fields of one record.
+        trusted: compile it without checks: an index out of range then ends the process, or is not noticed.
 
     Returns:
         The decorator, which returns the function itself.
@@ -152,9 +160,9 @@ def placement_policy(
                 dict(minimum or {}),
                 dict(maximum or {}),
                 _memory(page, block, stream, memory),
-                {},
-                streams,
-                relocation_streams,
+                trusted=trusted,
+                streams=streams,
+                relocation_streams=relocation_streams,
             )
         )
 

@@ -11,7 +11,7 @@ import numpy as np
 from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, with_ftl
 from ssdgym.config.loading import Source
 from ssdgym.engine.decisions import ERASE, PLACE, no_rules
-from ssdgym.errors import SsdgymError
+from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy.names import WrittenPart, hint, label_of, parse_policy
 from ssdgym.policy.policy import Policy, placement_of, with_rules
 from ssdgym.policy.registry import (
@@ -34,18 +34,27 @@ def available_placements() -> dict[str, PlacementRule]:
     return {name: placement_rule(name, "placement") for name in registered_rules(PlacementRule)}
 
 
-def get_policy(spec: str | Policy) -> Policy:
+def get_policy(spec: str | Policy, *, checked: bool = False) -> Policy:
     """Return a policy by what it is written as: `greedy`, `d_choices(d=5)`, `greedy+sep_gc`, `speedupgc`.
 
     The parts may stand in any order: the kinds under which they are registered tell them apart.
 
+    Args:
+        spec: the text, or a ready policy.
+        checked: compile its rules with checks, also those of ssdgym and those that are trusted.
+
+    Returns:
+        The policy.
+
     Raises:
         SsdgymError: there is no such policy, placement or parameter, or a kind of rule is given twice.
     """
+    if checked:
+        return get_policy(spec).with_checks()
     if isinstance(spec, Policy):
         return spec
     if not isinstance(spec, str):
-        raise SsdgymError(f"policy {spec!r} is neither a name nor a Policy.")
+        raise SsdgymError(f"policy {shown(spec)} is neither a name nor a Policy.")
     victim, placement = _by_kind(spec)
     rule = registered(victim.name)
     policy = Policy(rule) if isinstance(rule, VictimRule) else _composed(rule)
@@ -126,6 +135,8 @@ def rules_for(device: DeviceConfig, policy: Policy | None) -> np.ndarray:
     """
     rules = no_rules()
     placement = placement_of(device)
+    if placement is not None and policy is not None and policy.victim.always_checked:
+        placement = replace(placement, always_checked=True)
     if placement is not None and placement.function is not None:
         rules[PLACE] = placement.record
     if policy is not None and policy.victim.compiled:
@@ -141,7 +152,11 @@ def _with_memory(victim: VictimRule, placement: PlacementRule | None) -> VictimR
 
 
 def _pickled(policy: Policy) -> tuple[Any, ...]:
-    return get_policy, (policy.label,)
+    return _restored, (policy.label, policy.victim.always_checked)
+
+
+def _restored(label: str, checked: bool) -> Policy:
+    return get_policy(label, checked=checked)
 
 
 copyreg.pickle(Policy, _pickled)

@@ -115,6 +115,11 @@ class Policy:
             )
         return replace(self, placement=placement)
 
+    def with_checks(self) -> Policy:
+        """Return the same policy, whose rules are compiled with checks whatever package they are of."""
+        placement = self.placement and replace(self.placement, always_checked=True)
+        return replace(self, victim=replace(self.victim, always_checked=True), placement=placement)
+
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return the device as this policy runs it.
 

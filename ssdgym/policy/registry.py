@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 
+from ssdgym.engine.core.kernel import is_own
 from ssdgym.engine.decisions import MAX_PARAMETERS
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
@@ -80,6 +81,7 @@ def policy_alias(
         choice_of(Isolation, isolation, f"{where}: isolation"),
         None if multi_plane is None else choice_of(MultiPlane, multi_plane, f"{where}: multi_plane"),
     )
+    _load_own()
     if name in _RULES or _ALIASES.get(name, entry) != entry:
         raise SsdgymError(f"policy {name} is registered already; choose another name for {composition}.")
     _ALIASES[name] = entry
@@ -92,6 +94,8 @@ def register(rule: Rule) -> None:
         SsdgymError: the name is taken or cannot be one, or the rule's function has other arguments.
     """
     check_name(rule.name)
+    if rule.function is not None and not is_own(rule.function):
+        _load_own()
     name, known = rule.name, _RULES.get(rule.name)
     if len(rule.parameters) > MAX_PARAMETERS:
         raise SsdgymError(
@@ -118,9 +122,14 @@ def _check_arguments(rule: Rule, function: Callable[..., int]) -> None:
         raise SsdgymError(f"policy {rule.name} must take the four arguments ({', '.join(rule.arguments)}).")
 
 
+def _load_own() -> None:
+    """Import the policies of ssdgym, whose names are taken from the start."""
+    importlib.import_module("ssdgym.baselines")
+
+
 def load_plugins() -> None:
     """Import the policies of ssdgym and of installed packages, which registers them."""
-    importlib.import_module("ssdgym.baselines")
+    _load_own()
     for plugin in entry_points(group=ENTRY_POINT_GROUP):
         plugin.load()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import namedtuple
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from ssdgym.engine.core.handle import Memory, rule_address
+from ssdgym.engine.core.kernel import is_own
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.decisions import EVENTS, MAX_PARAMETERS, RULE, SHAPES
 from ssdgym.engine.page.view import VIEW_TYPE
@@ -59,6 +61,8 @@ class Rule:
         maximum: the largest values allowed.
         memory: records that the rule keeps, part of the state of every device it runs on.
         hooks: functions called for what happens to pages and blocks, by the name of the event.
+        trusted: leave the checks out that rules of other packages are compiled with.
+        always_checked: compile it with these checks whatever package it is of.
     """
 
     name: str
@@ -70,6 +74,8 @@ class Rule:
     maximum: Mapping[str, float] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory)
     hooks: dict[str, Callable[..., None]] = field(default_factory=dict)
+    trusted: bool = False
+    always_checked: bool = field(default=False, compare=False)
 
     #: The decision, by the name that the engine has for the function's shape.
     decision: ClassVar[str]
@@ -134,6 +140,16 @@ class Rule:
         return _named(tuple(self.parameters))(*map(float, self.parameters.values()))
 
     @property
+    def checked(self) -> bool:
+        """Whether it is compiled so that what would end the process is an error.
+
+        Rules of other packages are, unless they are trusted; with `SSDGYM_CHECKED=1` all are.
+        """
+        if self.always_checked or os.environ.get("SSDGYM_CHECKED", "0") not in ("", "0"):
+            return True
+        return not self.trusted and self.function is not None and not is_own(self.function)
+
+    @property
     def address(self) -> int:
         """Address of the compiled function; compiles at first use."""
         if not self.compiled:
@@ -143,7 +159,7 @@ class Rule:
 
     def _address(self, function: Callable[..., Any], shape: str) -> int:
         try:
-            return _compile(function, shape, self.memory, tuple(self.parameters))[0]
+            return _compile(function, shape, self.memory, tuple(self.parameters), self.checked)[0]
         except ValueError as error:
             raise SsdgymError(
                 f"policy {self.name} cannot be compiled: {error}; correct it, or register it with "
@@ -220,7 +236,7 @@ def _named(names: tuple[str, ...]) -> Any:
 
 @cache
 def _compile(
-    function: Callable[..., Any], shape: str, memory: Memory, names: tuple[str, ...]
+    function: Callable[..., Any], shape: str, memory: Memory, names: tuple[str, ...], checked: bool
 ) -> tuple[int, Any]:
     """Return the address of a rule's machine code, compiled once in a process, and what keeps it alive."""
-    return rule_address(function, SHAPES[shape], VIEW_TYPE, memory, names)
+    return rule_address(function, SHAPES[shape], VIEW_TYPE, memory, names, checked)

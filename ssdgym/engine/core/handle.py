@@ -6,6 +6,7 @@ own memory, all of which are pointers to the engine. So one compile of the engin
 
 from __future__ import annotations
 
+import hashlib
 import operator
 import warnings
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from numba.extending import (
 from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import from_dtype
 
+from ssdgym.engine.core.checking import checked_array
 from ssdgym.engine.core.kernel import compiled_address
 
 #: The parameters of a rule, as the engine passes them.
@@ -60,13 +62,14 @@ class Memory:
 
 
 class Handle(types.Type):
-    """Type of a pointer to a view (a NamedTuple of arrays), for a rule with this memory."""
+    """Type of a pointer to a view (a NamedTuple of arrays), for a rule with this memory, checked or not."""
 
-    def __init__(self, view: Any, memory: Memory) -> None:
-        self.view, self.memory = view, memory
-        # The fields are in the name, which is what numba tells types, and files of its cache, apart by.
+    def __init__(self, view: Any, memory: Memory, checked: bool = False) -> None:
+        self.view, self.memory, self.checked = view, memory, checked
+        # The name is what numba tells types, and files of its cache, apart by.
         records = [str(getattr(memory, part)) for part in MEMORY_FIELDS.values()]
-        super().__init__(f"Handle({view}, {', '.join(records)})")
+        digest = hashlib.sha256(f"{view}, {', '.join(records)}".encode()).hexdigest()[:16]
+        super().__init__(f"{'checked ' if checked else ''}view({digest})")
 
     def resolve(self, name: str) -> tuple[int, Any]:
         """Return the place of a field in the view, and its type for this rule."""
@@ -79,10 +82,13 @@ class Handle(types.Type):
             )
             name = _ALIASES[name]
         place = self.view.fields.index(name)
-        record = getattr(self.memory, MEMORY_FIELDS[name]) if name in MEMORY_FIELDS else None
-        if record is None:
-            return place, self.view.types[place]
-        return place, types.Array(from_dtype(record), 1, "C")
+        record = self.record(name)
+        array = self.view.types[place] if record is None else types.Array(from_dtype(record), 1, "C")
+        return place, checked_array(array, writable=record is not None) if self.checked else array
+
+    def record(self, name: str) -> np.dtype | None:
+        """Return the dtype of the rule's own records in a field, `None` for a field of the device."""
+        return getattr(self.memory, MEMORY_FIELDS[name]) if name in MEMORY_FIELDS else None
 
 
 class Parameters(types.Type):
@@ -110,10 +116,10 @@ class _HandleFields(AttributeTemplate):
 @lower_getattr_generic(Handle)
 def _load_field(context: Any, builder: Any, handle: Handle, pointer: Any, name: str) -> Any:
     place, wanted = handle.resolve(name)
-    view = builder.bitcast(pointer, context.get_value_type(handle.view).as_pointer())
     stored = handle.view.types[place]
+    view = builder.bitcast(pointer, context.get_value_type(handle.view).as_pointer())
     value = builder.load(cgutils.gep_inbounds(builder, view, 0, place))
-    if wanted == stored:
+    if handle.record(name) is None:
         return value
     # The bytes of the rule's memory as records: the same place in memory, other items.
     raw = make_array(stored)(context, builder, value)
@@ -156,6 +162,9 @@ class _ParameterNumbers(AbstractTemplate):
 
 @lower_builtin(operator.getitem, Parameters, types.intp)
 def _load_parameter_by_number(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    if context.enable_boundscheck:
+        count = context.get_constant(types.intp, len(sig.args[0].names))
+        cgutils.do_boundscheck(context, builder, args[1], count)
     return _load_parameter(context, builder, *args)
 
 
@@ -187,6 +196,7 @@ def rule_address(
     view: Any,
     memory: Memory | None = None,
     names: tuple[str, ...] = (),
+    checked: bool = False,
 ) -> tuple[int, Any]:
     """Compile a rule or one of its hooks for what it asks for.
 
@@ -196,6 +206,7 @@ def rule_address(
         view: numba's type of the family's view.
         memory: records the rule keeps.
         names: of its parameters.
+        checked: raise an error where it reads out of range, changes the device, or does not end.
 
     Returns:
         The address of the code, and an object to keep alive as long as it is used.
@@ -203,6 +214,11 @@ def rule_address(
     Raises:
         ValueError: with numba's reason, if it cannot be compiled so.
     """
-    own = {0: Handle(view, memory or Memory()), shape.args.index(PARAMETERS): Parameters(names)}
+    own = {0: Handle(view, memory or Memory(), checked), shape.args.index(PARAMETERS): Parameters(names)}
     arguments = [own.get(place, argument) for place, argument in enumerate(shape.args)]
-    return compiled_address(function, shape.return_type(*arguments))
+    if checked:
+        arguments = [
+            checked_array(argument, writable=True) if isinstance(argument, types.Array) else argument
+            for argument in arguments
+        ]
+    return compiled_address(function, shape.return_type(*arguments), checked=checked)

@@ -25,16 +25,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numba
 from llvmlite import ir
 from numba.core import cgutils
 from numba.core.cpu import CPUTargetOptions
-from numba.core.errors import NumbaError
 from numba.extending import intrinsic, overload, register_jitable
 
+from ssdgym.engine.core.checking import RuleCompiler, checking
 from ssdgym.engine.core.compile_cache import enable_cache
+from ssdgym.engine.core.reasons import reason_of
 
 
 def _compiler_options() -> dict[str, Any]:
@@ -50,8 +52,12 @@ def _compiler_options() -> dict[str, Any]:
 
 
 def kernel(function: Callable) -> Any:
-    """Compile `function` as a part of other kernels (not cached by itself)."""
-    return numba.njit(**_compiler_options())(function)
+    """Compile `function` as a part of other kernels (not cached by itself).
+
+    Python can call it, too: it is then compiled with bounds checks.
+    """
+    compiler = {} if is_own(function) else {"pipeline_class": RuleCompiler}
+    return _checked_for_python(numba.njit(**_compiler_options(), **compiler)(function))
 
 
 def inlined(function: Callable) -> Any:
@@ -67,7 +73,24 @@ def inlined(function: Callable) -> Any:
 
 def helper(function: Callable) -> Any:
     """Do as `inlined`, for what policies are written with: those in plain Python call the function itself."""
-    return numba.njit(**_compiler_options(), forceinline=True)(function)
+    return _checked_for_python(numba.njit(**_compiler_options(), forceinline=True)(function))
+
+
+def is_own(function: Callable) -> bool:
+    """Return whether a function is of ssdgym, and not of a user or another package."""
+    return function.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def _checked_for_python(dispatcher: Any) -> Any:
+    """Let what Python calls be compiled with bounds checks; other kernels reach code of their own."""
+    compile_for = dispatcher._compile_for_args
+
+    def compile_checked(*arguments: Any, **named: Any) -> Any:
+        with checking():
+            return compile_for(*arguments, **named)
+
+    dispatcher._compile_for_args = compile_checked
+    return dispatcher
 
 
 def merged(function: Callable) -> Any:
@@ -113,12 +136,12 @@ def verb(stub: Callable) -> Any:
 
 def entry(function: Callable) -> Any:
     """Compile `function` as an entry point for Python, cached on disk."""
-    dispatcher = kernel(function)
+    dispatcher = numba.njit(**_compiler_options())(function)
     enable_cache(dispatcher)
     return dispatcher
 
 
-def compiled_address(function: Callable, signature: Any) -> tuple[int, Any]:
+def compiled_address(function: Callable, signature: Any, *, checked: bool = False) -> tuple[int, Any]:
     """Compile a function for a signature and return the address of its code.
 
     Only ssdgym's own functions are cached on disk: numba would not notice a change in what a user's function
@@ -127,6 +150,7 @@ def compiled_address(function: Callable, signature: Any) -> tuple[int, Any]:
     Args:
         function: plain or compiled.
         signature: types of its arguments and of what it returns.
+        checked: raise an error where an index is out of range or a loop does not end.
 
     Returns:
         The address, and an object to keep alive as long as it is used.
@@ -135,9 +159,9 @@ def compiled_address(function: Callable, signature: Any) -> tuple[int, Any]:
         ValueError: with numba's reason, if the function cannot be compiled for that signature.
     """
     plain = getattr(function, "py_func", function)
-    own = plain.__module__.partition(".")[0] == __name__.partition(".")[0]
-    dispatcher = entry(plain) if own else kernel(plain)
-    return address_of(dispatcher, signature), dispatcher
+    dispatcher = entry(plain) if is_own(plain) else kernel(plain)
+    with checking() if checked else nullcontext():
+        return address_of(dispatcher, signature), dispatcher
 
 
 def address_of(dispatcher: Any, signature: Any) -> int:
@@ -155,10 +179,9 @@ def address_of(dispatcher: Any, signature: Any) -> int:
     """
     try:
         dispatcher.compile(signature)
-    except (NumbaError, TypeError) as error:  # numba's answer to another number of arguments is a TypeError
-        reason = str(error).strip().partition("\n\n")[0].splitlines()[-1].strip().rstrip(".")
-        raise ValueError(reason) from error
-    compiled = dispatcher.get_compile_result(signature)
+        compiled = dispatcher.get_compile_result(signature)
+    except Exception as error:  # numba meets code that it does not know in many ways
+        raise ValueError(reason_of(error, dispatcher.py_func.__code__.co_filename)) from error
     return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
 
 

@@ -94,7 +94,7 @@ def view_arrays(state: State, i: int, memory: Memory | None = None, role: str = 
         role: whose memory it is, `victim` or `place`.
 
     Returns:
-        The view: record arrays that share memory with the device.
+        The view: record arrays that share memory with the device, read-only but for the rule's own records.
     """
     memory = memory or Memory()
     arrays = {}
@@ -106,6 +106,7 @@ def view_arrays(state: State, i: int, memory: Memory | None = None, role: str = 
             array = array[int(state.params[f"{role}_{part}"][i, 0]) :]
             array = array[: len(array) // record.itemsize * record.itemsize].view(record)
         arrays[name] = array.view(np.recarray)
+        arrays[name].flags.writeable = record is not None
     return PolicyView(**arrays)
 
 

@@ -1,0 +1,185 @@
+"""Rules that are not trusted: what would end the process, or never end, is an error in them.
+
+* An index out of range: a rule is compiled with bounds checks, and so are the helpers that it calls, once
+  more, since the records of a checked view have types of their own.
+* A write to the device: the records of a checked view are read-only, but for the rule's own memory.
+* A loop without end: each loop of a function outside ssdgym counts its rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numba
+from numba import types
+from numba.core import config, ir, ir_utils
+from numba.core.analysis import compute_cfg_from_blocks
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.datamodel import models
+from numba.core.datamodel.registry import register_default
+from numba.core.errors import TypingError
+from numba.core.typed_passes import NopythonTypeInference
+from numba.core.untyped_passes import IRProcessing
+from numba.extending import lower_builtin, lower_setattr_generic
+
+#: Most rounds of the loops of one function in one call: a second or so of work.
+MOST_ROUNDS = 200_000_000
+
+#: A field that only checked records have.
+_MARK = "_checked"
+
+_active = False
+
+
+class EndlessLoop(Exception):
+    """The loops of a function go round more often than a decision needs."""
+
+
+@contextmanager
+def checking() -> Iterator[None]:
+    """Compile with bounds checks, and let loops of other packages count, while the context lasts."""
+    global _active
+    with global_compiler_lock:
+        before = config.BOUNDSCHECK, _active
+        config.BOUNDSCHECK, _active = 1, True
+        try:
+            yield
+        finally:
+            config.BOUNDSCHECK, _active = before
+
+
+class CheckedRecord(types.Record):
+    """A record that a checked rule may write to: its own memory, and the erase set it chooses."""
+
+    _title = "checked"
+
+    def __init__(self, record: types.Record) -> None:
+        fields = [(name, field._asdict()) for name, field in record.fields.items()]
+        # With one field more than plain records have, these are not taken for checked ones.
+        fields.append((_MARK, {"type": types.uint8, "offset": 0}))
+        super().__init__(fields, record.size, record.aligned)
+        self.name: str = f"{self._title} {self.name}"
+
+    def typeof(self, key: str) -> Any:
+        """Return the type of a field."""
+        if key not in self.fields:
+            known = ", ".join(name for name in self.fields if name != _MARK)
+            raise TypingError(f"there is no field {key}; there are {known}")
+        return super().typeof(key)
+
+    def can_convert_to(self, typing_context: Any, other: Any) -> None:
+        """Let no code for other records be used for this one."""
+        return None
+
+
+class DeviceRecord(CheckedRecord):
+    """A record of the device: a checked rule reads it only."""
+
+    _title = "read-only"
+
+
+register_default(CheckedRecord)(models.RecordModel)
+register_default(DeviceRecord)(models.RecordModel)
+
+
+@lower_setattr_generic(DeviceRecord)
+def _refuse_field(context: Any, builder: Any, signature: Any, arguments: Any, name: str) -> None:
+    raise TypingError(f"a rule may not change the device, here its field {name}")
+
+
+@lower_builtin("static_setitem", DeviceRecord, types.StringLiteral, types.Any)
+@lower_builtin("static_setitem", DeviceRecord, types.IntegerLiteral, types.Any)
+def _refuse_item(context: Any, builder: Any, signature: Any, arguments: Any) -> None:
+    raise TypingError("a rule may not change the device")
+
+
+def checked_array(array: types.Array, *, writable: bool) -> types.Array:
+    """Return the type that a checked rule sees in place of an array's.
+
+    Args:
+        array: numba's type of an array.
+        writable: whether the rule may write to it.
+    """
+    dtype = array.dtype
+    if isinstance(dtype, types.Record):
+        dtype = (CheckedRecord if writable else DeviceRecord)(dtype)
+    return array.copy(dtype=dtype, readonly=not writable)
+
+
+@numba.njit(_nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def _count_round(left):
+    if left == 0:
+        raise EndlessLoop
+    return left - 1
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _CountRounds(FunctionPass):
+    """Count the rounds of every loop of a function, in one variable that begins at `MOST_ROUNDS`."""
+
+    _name = "count_rounds"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        function = state.func_ir
+        loops = compute_cfg_from_blocks(function.blocks).loops().values()
+        if not _active or function.is_generator or not loops:
+            return False
+        first = function.blocks[min(function.blocks)]
+        scope, place = first.scope, first.loc
+        left = ir.Var(scope, "$rounds_left", place)
+        begin = ir.Assign(ir.Const(MOST_ROUNDS, place), left, place)
+        after = next(k for k, step in enumerate(first.body) if not _is_argument(step))
+        for header in {loop.header for loop in loops}:
+            block = function.blocks[header]
+            count = ir.Var(scope, f"$count_round_{header}", place)
+            found = ir.Assign(ir.Global("_count_round", _count_round, block.loc), count, block.loc)
+            call = ir.Assign(ir.Expr.call(count, (left,), (), block.loc), left, block.loc)
+            block.body[:0] = [found, call]
+        first.body.insert(after, begin)
+        function._definitions = ir_utils.build_definitions(function.blocks)
+        return True
+
+
+def _is_argument(step: Any) -> bool:
+    return isinstance(step, ir.Assign) and isinstance(step.value, ir.Arg)
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _WholeResult(FunctionPass):
+    """Refuse a fraction where a whole number is to be returned: numba would cut it off."""
+
+    _name = "whole_result"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        returned = [
+            state.func_ir.get_definition(block.terminator.value)
+            for block in state.func_ir.blocks.values()
+            if isinstance(block.terminator, ir.Return)
+        ]
+        casts = [value for value in returned if isinstance(value, ir.Expr) and value.op == "cast"]
+        fractions = [isinstance(state.typemap[value.value.name], types.Float) for value in casts]
+        if isinstance(state.return_type, types.Integer) and any(fractions):
+            raise TypingError("it returns a number with a fraction and must return a whole one")
+        return False
+
+
+class RuleCompiler(CompilerBase):
+    """Compile functions of other packages as numba does, with the passes above."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the one pipeline."""
+        manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        manager.add_pass_after(_CountRounds, IRProcessing)
+        manager.add_pass_after(_WholeResult, NopythonTypeInference)
+        manager.finalize()
+        return [manager]
