@@ -28,6 +28,7 @@ LAYERS = (
         "ssdgym.files",
         "ssdgym.registration",
         "ssdgym.requests",
+        "ssdgym.threads",
         "ssdgym.types",
     ),
     ("ssdgym.config", "ssdgym.configs"),
@@ -46,7 +47,9 @@ FOLDERS = {"ssdgym": "ssdgym", **{name: f"ssdgym.{name}" for name in ("agents", 
 #: Heavy packages, and the only modules that may import them.
 CONFINED = {
     # Compiling is the business of the kernel module and its cache alone; others may name numba's types.
-    "numba": ("ssdgym.engine.core.kernel", "ssdgym.engine.core.compile_cache", "ssdgym.engine.core.handle"),
+    "numba": tuple(
+        f"ssdgym.engine.core.{name}" for name in ("kernel", "checking", "compile_cache", "handle")
+    ),
     "torch": ("ssdgym.agents",),
     "stable_baselines3": ("ssdgym.agents", "ssdgym.envs.sb3"),
     "sb3_contrib": ("ssdgym.agents", "ssdgym.envs.sb3"),

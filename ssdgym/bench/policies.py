@@ -143,7 +143,7 @@ def _warmed_up(device: DeviceConfig, policy: Policy) -> Simulator:
 
 
 def _set_timing(simulator: Simulator, timing: Timing) -> None:
-    simulator.state.params["timed"] = timing == "event"
+    simulator.arrays.params["timed"] = timing == "event"
 
 
 def _carry_out(simulator: Simulator, requests: np.ndarray) -> float:

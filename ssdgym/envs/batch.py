@@ -18,10 +18,13 @@ from ssdgym.engine.entries import first_invalid_action, loop_addresses, observe_
 from ssdgym.envs.decisions import Decision
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import rules_for
+from ssdgym.policy.failures import rule_error
+from ssdgym.policy.policy import placement_of
+from ssdgym.policy.rules import Rule
 from ssdgym.requests import REQUEST
 from ssdgym.simulator import Recording
 from ssdgym.simulator.build import make_state
-from ssdgym.simulator.failures import failure
+from ssdgym.simulator.deciding.failures import failure
 from ssdgym.simulator.families import PageMap, family_of_state
 from ssdgym.simulator.input import start_input
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
@@ -58,6 +61,7 @@ class Batch:
         self._requests = np.zeros((count, CHUNK), REQUEST)
         self._counts = np.zeros(count, np.int64)
         self._all = np.arange(count)
+        self._broken: set[int] = set()
         self._locate()
 
     def _locate(self) -> None:
@@ -87,7 +91,13 @@ class Batch:
         Returns:
             How many devices of `which` do not wait for a decision now.
         """
-        return step_batch(self.state, which, actions, self._input, self._question, self.view, self.status)
+        if self._broken and not self._broken.isdisjoint(which.tolist()):
+            raise SsdgymError("a rule has failed in the middle of a step; reset the environment.")
+        try:
+            return step_batch(self.state, which, actions, self._input, self._question, self.view, self.status)
+        except Exception as error:  # whatever a rule of a user raises
+            self._broken.update(which.tolist())
+            raise rule_error(error, self._rules()) from error
 
     def observe(self, which: np.ndarray | None = None) -> None:
         """Write the view again. Observing is pure, so this changes nothing.
@@ -95,7 +105,17 @@ class Batch:
         Args:
             which: int64 (m,), devices; all by default.
         """
-        observe_batch(self.state, self._all if which is None else which, self._question, self.view)
+        devices = self._all if which is None else which
+        try:
+            observe_batch(self.state, devices, self._question, self.view)
+        except Exception as error:  # whatever a rule of a user raises
+            raise rule_error(error, self._rules()) from error
+
+    def _rules(self) -> list[Rule]:
+        """Return the rules that run inside: what proposes candidates, and what places pages."""
+        placement = placement_of(self.devices[0])
+        proposers = [policy.victim for policy in self.decision.proposers]
+        return [*proposers, *([] if placement is None else [placement])]
 
     def first_invalid(self, actions: np.ndarray) -> int:
         """Return the first device whose action (of int64 (n,)) is no valid candidate, or -1."""
@@ -124,6 +144,7 @@ class Batch:
 
     def place(self, i: int, saved: State, seed: int) -> None:
         """Make device `i` the saved one, without input, with draws of its own."""
+        self._broken.discard(i)
         restore_device(self.state, i, saved)
         self.state.params["seed"][i] = seed % 2**64
         self._counts[i] = 0

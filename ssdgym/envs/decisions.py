@@ -31,10 +31,12 @@ class Decision(ABC):
     Attributes:
         kind: number of the kind, of `ssdgym.engine.decisions`.
         features: the columns by which candidates and context are described.
+        proposers: policies whose rules run inside the engine while a decision is described.
     """
 
     kind: ClassVar[int]
     features: ClassVar[Features]
+    proposers: Sequence[Policy] = ()
 
     @abstractmethod
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:

@@ -9,16 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ssdgym.config.checks import is_whole
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import Sizes, State
 from ssdgym.engine.core.records import PARAMS
 from ssdgym.engine.entries import format_device
 from ssdgym.engine.time.latency import BINS
-from ssdgym.errors import SsdgymError
+from ssdgym.errors import SsdgymError, shown
 from ssdgym.simulator.families import FamilyBuilder, family_of, register_family
 from ssdgym.simulator.page_family import PageFamily
 
 register_family(PageFamily())
+_MOST_RECORDED = 2**40
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,18 @@ class Recording:
 
     latencies: int = 1 << 20
     slowest: int = 1 << 14
+
+    def __post_init__(self) -> None:
+        """Check the counts.
+
+        Raises:
+            SsdgymError: one of them is no whole number, or is below 0.
+        """
+        for name, count in vars(self).items():
+            if not is_whole(count) or not 0 <= count <= _MOST_RECORDED:
+                raise SsdgymError(
+                    f"Recording: {name} must be a whole number from 0 to 2**40, not {shown(count)}."
+                )
 
 
 def params_record(device: DeviceConfig, seed: int) -> np.ndarray:
@@ -53,7 +67,7 @@ def params_record(device: DeviceConfig, seed: int) -> np.ndarray:
     geometry, ftl = device.usable, device.ftl
     record = np.zeros(1, PARAMS)
     values: dict[str, int] = {
-        "seed": seed % 2**64,
+        "seed": int(seed) % 2**64,
         "logical_pages": device.logical_pages,
         "channels": geometry.channels,
         "dies": geometry.dies,

@@ -24,6 +24,23 @@ _CHUNK = 1 << 16
 LAST_ARRIVAL_NS = 2**55
 
 
+def own_requests(requests: np.ndarray, device: DeviceConfig) -> np.ndarray:
+    """Return a copy of requests, checked: what becomes of the array while it is played does not matter then.
+
+    Args:
+        requests: shape (m,), dtype REQUEST; of any layout, read-only or of a file.
+        device: that is to carry them out.
+
+    Raises:
+        SsdgymError: as `check_requests`.
+    """
+    if not isinstance(requests, np.ndarray):
+        raise SsdgymError("requests must be a one-dimensional array of ssdgym.requests.REQUEST.")
+    copied = np.array(requests)
+    check_requests(copied, device)
+    return copied
+
+
 def check_requests(requests: np.ndarray, device: DeviceConfig) -> None:
     """Raise if there are requests that the device cannot carry out, naming the first of them.
 

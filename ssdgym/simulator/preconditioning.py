@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ssdgym.config.checks import whole
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.loading import Source
 from ssdgym.config.preconditioning import read_preconditioning
@@ -41,14 +42,16 @@ class Preconditionable(Protocol):
     """What is asked of a simulator here.
 
     Attributes:
-        device: its configuration.
         policy: takes its decisions.
-        state: the device.
+        arrays: the device.
     """
 
-    device: DeviceConfig
     policy: Policy | None
-    state: State
+    arrays: State
+
+    @property
+    def device(self) -> DeviceConfig:
+        """Its configuration."""
 
     def feed(self, requests: np.ndarray) -> None:
         """Make requests its input."""
@@ -144,6 +147,7 @@ def make_steady(
         SsdgymError: the device is in use, or the policy of the settings would run another device.
     """
     require_new(sim, "precondition")
+    seed = whole(seed, "the seed of preconditioning")
     settings, device = settings or Preconditioning(), sim.device
     if get_policy(settings.policy).adapt(device) != device:
         raise SsdgymError(
@@ -154,14 +158,14 @@ def make_steady(
     # What a function depends on cannot be told from outside.
     cache = cache and not isinstance(config, FunctionWorkload)
     key = cache_key(device, config, seed, vars(settings)) if cache else ""
-    report = load_preconditioned(sim.state, 0, key) if cache else None
+    report = load_preconditioned(sim.arrays, 0, key) if cache else None
     if report is None:
         with in_no_time(sim, get_policy(settings.policy), seed):
             _fill(sim, settings.share)
             report = _overwrite(sim, config, seed, settings)
         sim.reset_metrics()
         if cache:
-            save_preconditioned(sim.state, 0, key, report)
+            save_preconditioned(sim.arrays, 0, key, report)
     sim.feed(_EMPTY)
     return report
 
@@ -192,7 +196,7 @@ def write_until_collecting(sim: Preconditionable, seed: int) -> int:
         )
     with in_no_time(sim, sim.policy, _seed_of(sim)):
         sim.proceed(_uniform_until_collecting(sim, seed))
-    written = int(sim.state.counters["host_pages_written"][0, 0])
+    written = int(sim.arrays.counters["host_pages_written"][0, 0])
     sim.reset_metrics()
     return written
 
@@ -204,7 +208,7 @@ def require_new(sim: Preconditionable, verb: str) -> None:
         sim: holds the device.
         verb: what was to be done, for the error.
     """
-    control = sim.state.control[0, 0]
+    control = sim.arrays.control[0, 0]
     if control["clock"] or control["now"] or control["admitted_pages"]:
         raise SsdgymError(f"device {sim.device.name} is in use; {verb} a new Simulator instead.")
 
@@ -218,7 +222,7 @@ def in_no_time(sim: Preconditionable, policy: Policy | None, seed: int) -> Itera
         policy: takes the decisions.
         seed: of the device's own draws.
     """
-    params = sim.state.params[0, 0]
+    params = sim.arrays.params[0, 0]
     own = sim.policy, params["timed"], params["seed"]
     sim.policy, params["timed"], params["seed"] = policy, 0, seed % 2**64
     try:
@@ -228,7 +232,7 @@ def in_no_time(sim: Preconditionable, policy: Policy | None, seed: int) -> Itera
 
 
 def _seed_of(sim: Preconditionable) -> int:
-    return int(sim.state.params["seed"][0, 0])
+    return int(sim.arrays.params["seed"][0, 0])
 
 
 def _fill(sim: Preconditionable, share: float) -> None:
@@ -247,7 +251,7 @@ def _has_collected(sim: Preconditionable) -> np.ndarray:
     """Return whether each plane has erased anything, shape (planes,)."""
     geometry = sim.device.geometry
     count = geometry.planes * geometry.blocks_per_plane * geometry.sub_blocks_per_block
-    erases = sim.state.sub_block["erases"][0, :count].reshape(geometry.planes, -1)
+    erases = sim.arrays.sub_block["erases"][0, :count].reshape(geometry.planes, -1)
     return np.asarray(erases.any(axis=1))
 
 

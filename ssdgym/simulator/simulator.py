@@ -7,26 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.config.checks import is_whole
+from ssdgym.config.checks import is_whole, whole
 from ssdgym.config.device import DeviceConfig, FtlConfig
 from ssdgym.config.loading import Source
 from ssdgym.deprecation import old_arguments, old_attributes
 from ssdgym.engine.core import status as codes
-from ssdgym.engine.core.family import State
-from ssdgym.engine.core.records import MAX_PAIRS
-from ssdgym.engine.decisions import ERASE
-from ssdgym.engine.entries import advance, apply
-from ssdgym.engine.page.view import view_arrays
-from ssdgym.errors import SsdgymError
-from ssdgym.policy import Policy, device_for, get_policy, new_choice, rules_for
+from ssdgym.errors import SsdgymError, shown
+from ssdgym.policy import Policy
 from ssdgym.requests import REQUEST
-from ssdgym.simulator.build import Recording, make_state
-from ssdgym.simulator.choices import erase_choice
-from ssdgym.simulator.failures import failure
-from ssdgym.simulator.input import check_requests, chunks_of, pages_not_admitted, start_input
+from ssdgym.simulator.build import Recording
+from ssdgym.simulator.deciding.choices import erase_choice
+from ssdgym.simulator.deciding.decided_device import DecidedDevice
+from ssdgym.simulator.deciding.failures import failure
+from ssdgym.simulator.input import chunks_of, own_requests, pages_not_admitted, start_input
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
 from ssdgym.simulator.preconditioning import Preconditioning, PreconditioningReport, fill, make_steady
-from ssdgym.simulator.snapshot import copy_device, fits, restore_device, same_device
+from ssdgym.simulator.snapshot import Snapshot, copy_device, fits, restore_device, same_device
+from ssdgym.threads import exclusive
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.python import PythonSource
 
@@ -34,8 +31,8 @@ _NO_HORIZON = 2**62
 _EMPTY = np.zeros(0, REQUEST)
 
 
-class Simulator:
-    """A device, its FTL and the policy that takes its decisions.
+class Simulator(DecidedDevice):
+    """A device, its FTL and the policy that takes its decisions; one thread can use it at a time.
 
     Args:
         device: name in `configs/devices`, path of a YAML file, mapping or `DeviceConfig`.
@@ -59,12 +56,8 @@ class Simulator:
         seed: int = 0,
         recording: Recording | None = None,
     ) -> None:
-        if not is_whole(seed):
-            raise SsdgymError(f"the seed of a Simulator must be a whole number, not {seed!r:.60}.")
-        self.policy = None if policy is None else get_policy(policy)
-        self.device = device_for(device, ftl, self.policy)
-        self.state: State = make_state([self.device], [seed], recording or Recording())
-        self._choice = new_choice()
+        number = whole(seed, "the seed of a Simulator")
+        super().__init__(device, ftl, policy, number, recording or Recording())
         self._input = _EMPTY
 
     @property
@@ -75,11 +68,12 @@ class Simulator:
     @property
     def now_ns(self) -> int:
         """Simulated time."""
-        return int(self.state.control["now"][0, 0])
+        return int(self.arrays.control["now"][0, 0])
 
     # -- running
 
     @old_arguments(settle="warmup")
+    @exclusive
     def run(
         self,
         workload: Source | WorkloadConfig | PythonSource | Iterator[np.ndarray],
@@ -105,7 +99,8 @@ class Simulator:
         Raises:
             SsdgymError: a request does not fit the device, or the run would never end.
         """
-        chunks = chunks_of(workload, self.device, host_pages, seed, start_ns=self.now_ns)
+        number = whole(seed, "the seed of a workload")
+        chunks = chunks_of(workload, self.device, host_pages, number, start_ns=self.now_ns)
         self.feed(_EMPTY)
         if warmup:
             self.proceed(chunks, warmup)
@@ -113,6 +108,7 @@ class Simulator:
         self.proceed(chunks, host_pages, progress)
         return self.metrics()
 
+    @exclusive
     def proceed(
         self,
         chunks: Iterator[np.ndarray],
@@ -130,25 +126,26 @@ class Simulator:
             SsdgymError: they end before `host_pages` have been written.
         """
         self.set_horizon(host_pages)
-        before = int(self.state.counters["host_pages_written"][0, 0])
+        before = int(self.arrays.counters["host_pages_written"][0, 0])
         kind = self._finish_input(last=False)
         while kind != codes.HORIZON:
             chunk = next(chunks, None)
             self.feed(_EMPTY if chunk is None else chunk)
             kind = self._finish_input(last=chunk is None)
             if progress is not None:
-                progress(int(self.state.counters["host_pages_written"][0, 0]) - before)
+                progress(int(self.arrays.counters["host_pages_written"][0, 0]) - before)
             if chunk is None:
                 break
         self.set_horizon(None)
         if host_pages is not None and kind != codes.HORIZON:
-            written = int(self.state.counters["host_pages_written"][0, 0]) - before
+            written = int(self.arrays.counters["host_pages_written"][0, 0]) - before
             raise SsdgymError(
                 f"the workload ended after {written} of {host_pages} host pages; give it more requests or "
                 "loops, or ask for fewer host pages."
             )
 
     @old_arguments(ageing="settings")
+    @exclusive
     def precondition(
         self,
         workload: Source | WorkloadConfig | PythonSource | None = None,
@@ -178,6 +175,7 @@ class Simulator:
 
     __getattr__ = old_attributes("Simulator", {"age": "precondition"})
 
+    @exclusive
     def fill(self, share: float = 1.0) -> None:
         """Write the logical pages of this new device once, in order, in no time; reset the metrics.
 
@@ -201,44 +199,33 @@ class Simulator:
                 )
             self._decide_in_python(self.policy)
 
-    def _decide_in_python(self, policy: Policy) -> None:
-        plane = int(self.state.control["decision_plane"][0, 0])
-        choice = self._choice.view(np.recarray)
-        rule = policy.victim
-        pairs = rule.function(view_arrays(self.state, 0, rule.memory), plane, rule.values, choice)
-        if not isinstance(pairs, (int, np.integer)) or not 1 <= pairs <= MAX_PAIRS:
-            self._fail(codes.NO_VICTIM)
-        self._choice["mask"][int(pairs) :] = 0
-        self._apply(self._choice)
-
+    @exclusive
     def set_horizon(self, host_pages: int | None) -> None:
         """Stop admission once `host_pages` more host pages have been admitted (None: never)."""
-        control = self.state.control[0, 0]
+        control = self.arrays.control[0, 0]
         if host_pages is not None and (not is_whole(host_pages) or not 1 <= host_pages < _NO_HORIZON):
             raise SsdgymError(
-                f"host_pages must be a whole number from 1 to 2**62 - 1, not {host_pages!r:.60}."
+                f"host_pages must be a whole number from 1 to 2**62 - 1, not {shown(host_pages)}."
             )
         control["horizon"] = _NO_HORIZON if host_pages is None else control["admitted_pages"] + host_pages
 
+    @exclusive
     def feed(self, requests: np.ndarray) -> None:
-        """Make requests (m,) REQUEST the device's input; what is left of the one before is forgotten."""
-        check_requests(requests, self.device)
-        start_input(self.state, 0, pages_not_admitted(self.state, 0, self._input))
-        self._input = np.ascontiguousarray(requests)
+        """Make a copy of requests (m,) REQUEST the input; what is left of the one before is forgotten."""
+        copied = own_requests(requests, self.device)
+        start_input(self.arrays, 0, pages_not_admitted(self.arrays, 0, self._input))
+        self._input = copied
 
+    @exclusive
     def advance(self, *, last: bool = True) -> int:
         """Run to the end of the input or horizon, or to a decision the caller takes.
 
         Returns `INPUT_ENDED`, `HORIZON` or `ERASE_DECISION` of `ssdgym.engine.core.status`. With
         `last` false more input is to follow, and the device stops the moment the input ends.
         """
-        inside = self.policy is not None and self.policy.victim.compiled
-        external = 0 if inside else 1 << ERASE
-        kind = advance(self.state, 0, self._input, last, self._rules, external, self._choice)
-        if kind < 0:
-            self._fail(kind)
-        return int(kind)
+        return self._advance(self._input, last)
 
+    @exclusive
     def apply(self, block: int | list[tuple[int, int]], mask: int | None = None) -> None:
         """Take the ERASE decision that is due.
 
@@ -256,46 +243,49 @@ class Simulator:
             )
         choice, status = erase_choice(block, mask, self.device.geometry.sub_blocks_per_block)
         if status < 0:
-            self._fail(status)
+            raise failure(status, self.device, "none" if self.policy is None else self.policy.label)
         self._apply(choice)
-
-    @property
-    def _rules(self) -> np.ndarray:
-        return rules_for(self.device, self.policy)
-
-    def _apply(self, choice: np.ndarray) -> None:
-        status = apply(self.state, 0, self._rules, choice, 0)
-        if status < 0:
-            self._fail(status)
-
-    def _fail(self, status: int) -> None:
-        raise failure(status, self.device, "none" if self.policy is None else self.policy.label)
 
     # -- metrics and copies
 
+    @exclusive
     def metrics(self) -> dict[str, Any]:
         """Return what the device has done since the metrics were reset."""
-        return metrics_of(self.state, 0, self.device)
+        return metrics_of(self.arrays, 0, self.device)
 
+    @exclusive
     def reset_metrics(self) -> None:
         """Start counting again; the device itself, its wear included, stays as it is."""
-        reset_metrics(self.state, 0)
+        reset_metrics(self.arrays, 0)
 
-    def snapshot(self) -> tuple[State, np.ndarray]:
+    @exclusive
+    def snapshot(self) -> Snapshot:
         """Return an independent copy of the device and of the input it is at."""
-        return copy_device(self.state, 0), self._input
+        return Snapshot(copy_device(self.arrays, 0), self._input.copy())
 
-    def restore(self, snapshot: tuple[State, np.ndarray]) -> None:
-        """Make this device the saved one, in place."""
+    @exclusive
+    def restore(self, snapshot: Snapshot) -> None:
+        """Make this device the saved one, in place.
+
+        Raises:
+            SsdgymError: it has been changed since it was saved, or is of another device.
+        """
+        if not isinstance(snapshot, Snapshot) or not snapshot.whole:
+            raise SsdgymError(
+                f"device {self.device.name}: the snapshot is damaged or has been changed; restore one "
+                "that is as snapshot() returned it."
+            )
         saved, requests = snapshot
-        if not fits(saved, self.state):
+        if not fits(saved, self.arrays):
             raise SsdgymError(
                 f"device {self.device.name}: the snapshot is of another device, or of one that records "
                 "another number of latencies; restore it to a Simulator made as that one was."
             )
-        restore_device(self.state, 0, saved)
-        self._input = requests
+        restore_device(self.arrays, 0, saved)
+        self._input = requests.copy()
+        self._broken = False
 
+    @exclusive
     def same_as(self, other: Simulator) -> bool:
         """Return whether two devices are equal in every value of their state."""
-        return same_device(self.state, 0, other.state, 0)
+        return same_device(self.arrays, 0, other.arrays, 0)

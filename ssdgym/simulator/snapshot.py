@@ -2,15 +2,63 @@
 
 from __future__ import annotations
 
+import zlib
+from typing import Any
+
 import numpy as np
 
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import PARAMS
 
 
+class Snapshot(tuple[Any, Any]):
+    """A device and its input as they were: a batch of one, and an array of REQUEST.
+
+    Its arrays can be looked at. One that has been changed or damaged, also in a file, is refused: the engine
+    follows what stands in them without looking.
+
+    Attributes:
+        checksum: of all arrays but the latencies, from when it was made.
+    """
+
+    checksum: int
+
+    def __new__(cls, state: State, requests: np.ndarray, checksum: int | None = None) -> Snapshot:
+        """Make a snapshot of arrays, with the checksum it was first made with if there is one."""
+        made = super().__new__(cls, (state, requests))
+        made.checksum = made._sum() if checksum is None else checksum
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep the checksum in copies and pickles."""
+        return Snapshot, (*self, self.checksum)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the arrays are as they were."""
+        return self.checksum == self._sum()
+
+    def _sum(self) -> int:
+        state, requests = self
+        checksum = 0
+        # Nothing is looked up by a latency, and there may be a million of them.
+        for array in (*state._replace(latency=requests), requests):
+            described = f"{array.dtype}{array.shape}".encode()
+            checksum = zlib.crc32(content(np.ascontiguousarray(array)), zlib.crc32(described, checksum))
+        return checksum
+
+
 def copy_device(state: State, i: int) -> State:
     """Return an independent copy of device `i`, as a batch of one."""
     return type(state)(*(array[i : i + 1].copy() for array in state))
+
+
+def read_only(state: State) -> State:
+    """Return views of a batch that cannot be written to."""
+    views = type(state)(*(array.view() for array in state))
+    for view in views:
+        view.flags.writeable = False
+    return views
 
 
 def restore_device(state: State, i: int, saved: State) -> None:

@@ -67,7 +67,7 @@ def agrees(policy: str, data: st.DataObject, **fixed: Any) -> None:
     horizon = data.draw(st.none() | st.integers(1, 200))
     sim, reference = run_both(config, policy, requests, chunks, horizon)
     assert_same(sim, reference)
-    assert FAULTS[first_fault(sim.state, 0)] == "none"
+    assert FAULTS[first_fault(sim.arrays, 0)] == "none"
     assert sim.metrics()["lost_pages"] == 0
 
 
@@ -184,7 +184,7 @@ def agrees_on_any_legal_sets(unit: str, data: st.DataObject) -> None:
     with pytest.raises(StopIteration):
         steps.send(choice)
     assert_same(sim, reference)
-    assert FAULTS[first_fault(sim.state, 0)] == "none"
+    assert FAULTS[first_fault(sim.arrays, 0)] == "none"
 
 
 @pytest.mark.parametrize("unit", ["block", "sub_block_run", "sub_block_set"])
@@ -236,7 +236,7 @@ def test_legal_erase_sets__the_same_in_both(data: st.DataObject) -> None:
     choice = None
     while sim.advance() == ERASE_DECISION:
         plane = steps.send(choice)
-        dev = Device(*(array[0] for array in sim.state), 0)
+        dev = Device(*(array[0] for array in sim.arrays), 0)
         for block in range(config.planes * config.blocks_per_plane):
             for mask in range(1 << config.sub_blocks_per_block):
                 ours = _check(dev, plane, pairs_array([(block, mask)]), 1) == OK

@@ -54,10 +54,10 @@ def test_streams_chosen_outside__as_the_placement_does__the_same_device(
     outside.feed(requests)
     asked = dict.fromkeys(STREAMS, 0)
     external = sum(1 << kind for kind in kinds)
-    while (kind := advance(outside.state, 0, requests, True, rules, external, PAIRS)) != INPUT_ENDED:
+    while (kind := advance(outside.arrays, 0, requests, True, rules, external, PAIRS)) != INPUT_ENDED:
         assert kind in STREAMS, kind
         asked[kind] += 1
-        assert apply(outside.state, 0, rules, PAIRS, STREAMS[kind]) == OK
+        assert apply(outside.arrays, 0, rules, PAIRS, STREAMS[kind]) == OK
     assert set(differences(inside.state, 0, outside.state, 0)) <= ASKED
     metrics = inside.metrics()
     assert asked[PLACE_DECISION] == (metrics["host_pages_written"] if PLACE in kinds else 0)
@@ -69,12 +69,12 @@ def test_no_such_stream__refused__with_the_device_as_it_was(timing: str) -> None
     sim = simulator({"timing": timing})
     requests = mixed_requests(50, sim.logical_pages)
     rules = rules_for(sim.device, sim.policy)
-    assert advance(sim.state, 0, requests, True, rules, 1 << PLACE, PAIRS) == PLACE_DECISION
+    assert advance(sim.arrays, 0, requests, True, rules, 1 << PLACE, PAIRS) == PLACE_DECISION
     before = copy_device(sim.state, 0)
     for stream in (-1, 2):
-        assert apply(sim.state, 0, rules, PAIRS, stream) == ILLEGAL_ANSWER
+        assert apply(sim.arrays, 0, rules, PAIRS, stream) == ILLEGAL_ANSWER
         assert same_device(sim.state, 0, before, 0)
-    assert advance(sim.state, 0, requests, True, rules, 1 << PLACE, PAIRS) == PLACE_DECISION
+    assert advance(sim.arrays, 0, requests, True, rules, 1 << PLACE, PAIRS) == PLACE_DECISION
     assert same_device(sim.state, 0, before, 0), "asking twice changes nothing"
 
 
@@ -84,7 +84,7 @@ def test_all_kinds_outside__random_streams__nothing_is_lost() -> None:
     rules, rng = rules_for(sim.device, sim.policy), np.random.default_rng(0)
     sim.feed(requests)
     kinds = set()
-    while (kind := advance(sim.state, 0, requests, True, rules, 0b111, PAIRS)) != INPUT_ENDED:
+    while (kind := advance(sim.arrays, 0, requests, True, rules, 0b111, PAIRS)) != INPUT_ENDED:
         kinds.add(kind)
         if kind == ERASE_DECISION:
             plane = int(sim.state.control["decision_plane"][0, 0])
@@ -92,9 +92,9 @@ def test_all_kinds_outside__random_streams__nothing_is_lost() -> None:
             indexed = np.flatnonzero(blocks["status"] & 2)
             chosen = np.zeros(MAX_PAIRS, ERASE_PAIR)
             chosen[0] = (1, plane * 16 + indexed[np.argmax(blocks["invalid"][indexed])])
-            assert apply(sim.state, 0, rules, chosen, 0) == OK
+            assert apply(sim.arrays, 0, rules, chosen, 0) == OK
         else:
-            assert apply(sim.state, 0, rules, PAIRS, int(rng.integers(2))) == OK
+            assert apply(sim.arrays, 0, rules, PAIRS, int(rng.integers(2))) == OK
     assert kinds == {ERASE_DECISION, PLACE_DECISION, RELOCATE_DECISION}
-    assert first_fault(sim.state, 0) == 0
+    assert first_fault(sim.arrays, 0) == 0
     assert sim.metrics()["lost_pages"] == 0

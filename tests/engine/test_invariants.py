@@ -35,7 +35,7 @@ def test_any_device__audited_after_every_piece_of_its_input(data: st.DataObject)
         requests["arrival_ns"] += sim.now_ns
         sim.feed(requests)
         sim.advance(last=data.draw(st.booleans()))
-        assert fault(sim.state) == "none"
+        assert fault(sim.arrays) == "none"
     assert sim.metrics()["lost_pages"] == 0
 
 
@@ -50,11 +50,11 @@ def test_runs_of_sub_blocks__audited_at_every_decision(timing: str) -> None:
     sim.feed(mixed_requests(1500, sim.logical_pages))
     partly_erased = 0
     while sim.advance() == ERASE_DECISION:
-        assert fault(sim.state) == "none"
+        assert fault(sim.arrays) == "none"
         both = INDEXED | POOLED
         partly_erased += bool(np.any(sim.state.block[0]["status"] & both == both))
         sim.apply(*_random_run(sim, rng))
-    assert fault(sim.state) == "none"
+    assert fault(sim.arrays) == "none"
     assert sim.metrics()["lost_pages"] == 0
     assert partly_erased > 100
 
@@ -145,9 +145,9 @@ def _indexed(state: State) -> int:
     ],
 )
 def test_audit__damage__is_named(worn: Simulator, damage: Callable[[State], None], found: str) -> None:
-    assert fault(worn.state) == "none"
-    damage(worn.state)
-    assert fault(worn.state) == found
+    assert fault(worn.arrays) == "none"
+    damage(worn.arrays)
+    assert fault(worn.arrays) == found
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -155,9 +155,9 @@ def test_lost_pages__data_that_is_not_the_newest__counted_when_read_or_audited(p
     sim = Simulator(full_device(), policy=policy)
     sim.fill()
     sim.run(random_writes(500, sim.logical_pages))
-    assert count_lost(sim.state, 0) == 0
-    sim.state.physical[0, sim.state.logical[0, 7]["ppn"]]["version"] -= 1
-    assert count_lost(sim.state, 0) == 1
+    assert count_lost(sim.arrays, 0) == 0
+    sim.arrays.physical[0, sim.state.logical[0, 7]["ppn"]]["version"] -= 1
+    assert count_lost(sim.arrays, 0) == 1
     read = random_writes(1, 1)
     read["lpn"], read["op"] = 7, 0
     sim.run(read)

@@ -40,7 +40,7 @@ def test_isolation__erases_disturb__no_valid_page_is_spoiled(
     metrics = sim.run(mixed_requests(4000, sim.logical_pages))
     assert metrics["erases"] > 100
     assert metrics["lost_pages"] == 0
-    assert FAULTS[first_fault(sim.state, 0)] == "none"
+    assert FAULTS[first_fault(sim.arrays, 0)] == "none"
 
 
 def test_no_isolation__erases_disturb__valid_pages_are_lost() -> None:

@@ -139,7 +139,7 @@ def test_candidates__sets_of_one_to_most_blocks__legal_and_without_repeats(kind:
         lengths.update(len(pairs) for pairs in sets)
         if env.episodes.state.counters["host_pages_written"][0, 0] < 150:
             for pairs in sets:
-                restore_device(alone.state, 0, copy_device(env.episodes.state, 0))
+                restore_device(alone.arrays, 0, copy_device(env.episodes.state, 0))
                 alone.apply(list(pairs))
         *_, over, _ = env.step(any_valid(env.action_masks(), rng))
     assert min(lengths) == 1 and max(lengths) <= most

@@ -38,7 +38,7 @@ def test_full_device__random_overwrites__go_on(timing: str, allocation: str, mod
     assert metrics["write_amplification"] > 1
     assert metrics["lost_pages"] == 0
     assert len(np.unique(mapped)) == sim.logical_pages
-    assert FAULTS[first_fault(sim.state, 0)] == "none"
+    assert FAULTS[first_fault(sim.arrays, 0)] == "none"
 
 
 @pytest.mark.parametrize("placement", ["single", "sep_gc"])
@@ -55,7 +55,7 @@ def test_full_device__reads_writes_trims_and_background_gc__go_on(
     assert metrics["requests"] == 6000
     assert metrics["lost_pages"] == 0
     assert metrics["read_latency_ns"]["count"] + metrics["write_latency_ns"]["count"] < 6000
-    assert FAULTS[first_fault(sim.state, 0)] == "none"
+    assert FAULTS[first_fault(sim.arrays, 0)] == "none"
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_precondition__full__steady_and_ready_to_be_measured() -> None:
     assert report.host_pages >= 2 * sim.logical_pages
     assert sim.state.logical[0]["ppn"].min() >= 0
     assert (sim.now_ns, metrics["host_pages_written"], metrics["lost_pages"]) == (0, 0, 0)
-    assert FAULTS[first_fault(sim.state, 0)] == "none"
+    assert FAULTS[first_fault(sim.arrays, 0)] == "none"
     measured = sim.run(random_writes(20 * sim.logical_pages, sim.logical_pages))["write_amplification"]
     assert report.write_amplification == pytest.approx(measured, rel=0.1)
 

@@ -103,7 +103,7 @@ def _take_fullest(sim: Simulator) -> None:
     blocks = sim.device.geometry.blocks_per_plane
     own = slice(plane * blocks, (plane + 1) * blocks)
     indexed = sim.state.block["status"][0, own] & 2
-    sim.apply(plane * blocks + int(np.argmax(np.where(indexed, sim.state.block["invalid"][0, own], -1))))
+    sim.apply(plane * blocks + int(np.argmax(np.where(indexed, sim.arrays.block["invalid"][0, own], -1))))
 
 
 def _free_slots(sim: Simulator) -> int:
@@ -186,7 +186,7 @@ def test_odd_devices__stay_sound(geometry: dict[str, Any], ftl: dict[str, Any], 
     metrics = sim.run(mixed_requests(3000, sim.logical_pages))
     assert metrics["lost_pages"] == 0
     assert metrics["requests"] == 3000
-    assert FAULTS[first_fault(sim.state, 0)] == "none"
+    assert FAULTS[first_fault(sim.arrays, 0)] == "none"
 
 
 def test_run__reads_only_for_ever__refused_and_no_hang(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def at_decision() -> Simulator:
     sim = Simulator(config, policy=None)
     sim.fill()
     sim.feed(random_writes(3000, sim.logical_pages))
-    while sim.advance() == ERASE_DECISION and sim.state.control["decision_plane"][0, 0] != 1:
+    while sim.advance() == ERASE_DECISION and sim.arrays.control["decision_plane"][0, 0] != 1:
         sim.apply(*greedy_choice(sim))
     return sim
 

@@ -74,7 +74,7 @@ def test_same_as__any_value__matters() -> None:
     other = Simulator(sim.device)
     other.restore(sim.snapshot())
     assert other.same_as(sim)
-    other.state.block[0, 3]["closed_at"] += 1
+    other.arrays.block[0, 3]["closed_at"] += 1
     assert not other.same_as(sim)
     assert not Simulator(full_device()).same_as(sim)
 

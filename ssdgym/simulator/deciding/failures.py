@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core import status as codes
 from ssdgym.engine.core.records import MAX_PAIRS
@@ -29,12 +31,24 @@ _REASONS = {
 }
 
 
-def failure(status: int, device: DeviceConfig, policy: str) -> SsdgymError:
+def failure(status: int, device: DeviceConfig, policy: str, more: str = "") -> SsdgymError:
     """Return the error for a negative code of the engine.
 
     Args:
         status: the code.
         device: the configuration of the device that failed.
         policy: label of who takes the decisions.
+        more: what else is known of it.
     """
-    return SsdgymError(f"device {device.name} {_REASONS[status].format(policy=policy)}.")
+    return SsdgymError(f"device {device.name} {_REASONS[status].format(policy=policy)}{more}.")
+
+
+def chosen_by(policy: str, choice: np.ndarray) -> str:
+    """Return what an erase set was that the engine has refused.
+
+    Args:
+        policy: that chose it.
+        choice: the erase set, shape (MAX_PAIRS,) of ERASE_PAIR; its first pair counts.
+    """
+    block, mask = int(choice["block"][0]), int(choice["mask"][0])
+    return f"; policy {policy} chose block {block} with the sub-blocks {mask:#x}"

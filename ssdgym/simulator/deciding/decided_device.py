@@ -1,0 +1,147 @@
+"""A device with who takes its decisions: every call of the engine, and what to say where one fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ssdgym.config.checks import is_whole
+from ssdgym.config.device import DeviceConfig, FtlConfig
+from ssdgym.config.loading import Source
+from ssdgym.engine.core import status as codes
+from ssdgym.engine.core.family import State
+from ssdgym.engine.core.records import MAX_PAIRS
+from ssdgym.engine.decisions import ERASE
+from ssdgym.engine.entries import advance, apply
+from ssdgym.engine.page.view import view_arrays
+from ssdgym.errors import SsdgymError, shown
+from ssdgym.policy import Policy, device_for, get_policy, new_choice, rules_for
+from ssdgym.policy.failures import divides_by_zero, rule_error
+from ssdgym.policy.policy import placement_of
+from ssdgym.policy.rules import Rule
+from ssdgym.simulator.build import Recording, make_state
+from ssdgym.simulator.deciding.failures import chosen_by, failure
+from ssdgym.simulator.snapshot import copy_device, read_only
+from ssdgym.threads import OneThread
+
+
+class DecidedDevice(OneThread):
+    """One device and its policy.
+
+    Args:
+        device: the configuration, by whatever names it.
+        ftl: another FTL, or some of its fields.
+        policy: takes the decisions; `None` leaves them to the caller.
+        seed: of the device's own randomness.
+        recording: how many latencies are kept.
+
+    Attributes:
+        arrays: of the device, a batch of one, for code of ssdgym that writes to them.
+    """
+
+    def __init__(
+        self,
+        device: Source | DeviceConfig,
+        ftl: FtlConfig | dict[str, Any] | None,
+        policy: str | Policy | None,
+        seed: int,
+        recording: Recording,
+    ) -> None:
+        self._policy = None if policy is None else get_policy(policy)
+        self._device = device_for(device, ftl, self._policy)
+        self.arrays: State = make_state([self._device], [seed], recording)
+        self._choice = new_choice()
+        self._broken = False
+
+    @property
+    def device(self) -> DeviceConfig:
+        """The configuration of the device, as the policy runs it."""
+        return self._device
+
+    @property
+    def policy(self) -> Policy | None:
+        """What takes the decisions; it can be replaced by a policy that runs the same device."""
+        return self._policy
+
+    @policy.setter
+    def policy(self, policy: str | Policy | None) -> None:
+        new = None if policy is None else get_policy(policy)
+        if new is not None and new != self._policy and new.adapt(self._device) != self._device:
+            raise SsdgymError(
+                f"policy {new.label} runs device {self._device.name} another way; make a new Simulator."
+            )
+        self._policy = new
+
+    @property
+    def state(self) -> State:
+        """The device: views of its arrays that cannot be written to, with one device as their first axis."""
+        return read_only(self.arrays)
+
+    def _advance(self, requests: np.ndarray, last: bool) -> int:
+        """Run to the end of some requests or the horizon, or to a decision that is not taken inside."""
+        inside = self._policy is not None and self._policy.victim.compiled
+        external = 0 if inside else 1 << ERASE
+        self._choice[:] = 0
+        kind = self._call(advance, requests, bool(last), self._rules, external, self._choice)
+        if kind < 0:
+            self._fail(kind)
+        return kind
+
+    def _decide_in_python(self, policy: Policy) -> None:
+        """Take the decision that is due by a rule that is not compiled."""
+        plane = int(self.arrays.control["decision_plane"][0, 0])
+        rule = policy.victim
+        choice = self._choice.view(np.recarray)
+        try:
+            pairs = rule.function(view_arrays(self.arrays, 0, rule.memory), plane, rule.values, choice)
+        except Exception as error:  # whatever a rule of a user raises
+            raise rule_error(error, [rule]) from error
+        if not is_whole(pairs) or not 0 <= pairs <= MAX_PAIRS:
+            raise SsdgymError(
+                f"policy {rule.name} returned {shown(pairs)} and must return the number of pairs that it "
+                f"chose, 0 to {MAX_PAIRS}."
+            )
+        if pairs == 0:
+            self._fail(codes.NO_VICTIM)
+        self._choice["mask"][int(pairs) :] = 0
+        self._apply(self._choice)
+
+    def _apply(self, choice: np.ndarray) -> None:
+        """Take the decision that is due by an erase set, shape (MAX_PAIRS,) of ERASE_PAIR."""
+        status = self._call(apply, self._rules, choice, 0)
+        if status < 0:
+            self._fail(status, choice)
+
+    @property
+    def _rules(self) -> np.ndarray:
+        return rules_for(self._device, self._policy)
+
+    def _call(self, entry: Callable[..., int], *arguments: Any) -> int:
+        """Call the engine; what a rule raises in it leaves the device in the middle of a step."""
+        if self._broken:
+            raise SsdgymError(
+                f"device {self._device.name} stands where its policy failed; restore a snapshot, or make a "
+                "new Simulator."
+            )
+        try:
+            return int(entry(self.arrays, 0, *arguments))
+        except Exception as error:  # whatever a rule of a user raises
+            self._broken = True
+            raise rule_error(error, self._parts(), copy_device(self.arrays, 0)) from error
+
+    def _parts(self) -> list[Rule]:
+        """Return the rules that run."""
+        victim = None if self._policy is None else self._policy.victim
+        return [rule for rule in (victim, placement_of(self._device)) if rule is not None]
+
+    def _fail(self, status: int, choice: np.ndarray | None = None) -> None:
+        """Raise for a negative code of the engine."""
+        policy, more = self._policy, ""
+        label = "none" if policy is None else policy.label
+        if policy is not None and policy.victim.compiled and status == codes.NO_VICTIM:
+            more = divides_by_zero(policy.victim, copy_device(self.arrays, 0))
+        elif policy is not None and codes.NO_ROOM_TO_MOVE <= status <= codes.ILLEGAL_BLOCK:
+            more = chosen_by(label, self._choice if choice is None else choice)
+        raise failure(status, self._device, label, more)
