@@ -326,7 +326,7 @@ def play(seed: int, count: int) -> dict[str, Any]:
     warnings.simplefilter("ignore")
     fuzz = Fuzz(seed)
     for number in range(count):
-        if number % 40 == 39:
+        if number % 60 == 59:
             fuzz.check()
             fuzz.start()
         fuzz.call()
