@@ -200,8 +200,9 @@ def train(args: Args) -> Path:
                     ended_values[t] = network(*tensors(info["final_obs"]))[1] * torch.tensor(truncated)
         steps += T * N
 
-        # Here: rewards are minus 0.8 give or take 0.1, so that a value of the raw sum drowns what choices
-        # change. Less their running mean, what is left is what matters (average-reward learning).
+        # Here: rewards are about 0 where one plays as well as greedy, but a better player lifts all of them,
+        # and over a thousand decisions that drowns what single choices change. Less their running mean, what
+        # is left is what matters (average-reward learning); it also makes plain rewards learnable.
         if not deviation:
             mean_reward, deviation = rewards.mean().item(), rewards.std().item() + 1e-8
         mean_reward += 0.1 * (rewards.mean().item() - mean_reward)

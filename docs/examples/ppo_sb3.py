@@ -13,7 +13,6 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 import gymnasium as gym
-import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
@@ -78,27 +77,15 @@ class Budget(BaseCallback):
     def _on_step(self) -> bool:
         return bool(self.args.total_timesteps) or self._share() < 1
 
+    def _on_training_end(self) -> None:
+        self.model.lr_schedule = lambda _: 0.0  # the one above holds the environments, which would be saved
+
     def write(self, path: Path) -> None:
         """Write the table."""
         with path.open("w", newline="") as file:
             table = csv.DictWriter(file, list(self.rows[0]))
             table.writeheader()
             table.writerows(self.rows)
-
-
-def mean_reward(env: SB3VecEnv, steps: int = 256) -> float:
-    """Return the mean reward of random actions, once they have made the state of the device their own.
-
-    Rewards are minus 0.8 give or take 0.1; with the mean taken off they are easier to learn from.
-    """
-    rng = np.random.default_rng(0)
-    env.reset()
-    rewards_of = []
-    for _ in range(2 * steps):
-        mask = np.stack(env.env_method("action_masks"))
-        _, rewards, _, _ = env.step(np.where(mask, rng.random(mask.shape), -1.0).argmax(axis=1))
-        rewards_of.append(rewards.mean())
-    return float(np.mean(rewards_of[steps:]))
 
 
 def train(args: Args) -> str:
@@ -114,7 +101,6 @@ def train(args: Args) -> str:
     )
     names = FeatureNames.of(envs)
     env = SB3VecEnv(envs)
-    env.reward_offset = -mean_reward(env)
     model = MaskablePPO(
         ScorerActorCriticPolicy,
         env,

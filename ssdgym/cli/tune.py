@@ -84,9 +84,9 @@ def tune(
 
 @contextmanager
 def _progress(*, quiet: bool) -> Iterator[Callable[[SweepProgress], None]]:
-    """Show a bar; where stderr is no terminal, print a line whenever a trial has ended."""
+    """Show a bar; where stderr is no terminal, print a line whenever a trial has begun or ended."""
     lines = not quiet and not sys.stderr.isatty()
-    noted = -1
+    noted = (0, 0)
     with progress_bar("trials", quiet=quiet) as advance:
 
         def watch(progress: SweepProgress) -> None:
@@ -97,9 +97,9 @@ def _progress(*, quiet: bool) -> Iterator[Callable[[SweepProgress], None]]:
             if progress.best is not None:
                 text += f", best {progress.best:.6g}"
             advance(progress.share, progress.trials, text)
-            if lines and progress.done != noted:
+            if lines and (progress.done, progress.running) != noted:
                 progress_note(f"{progress.done} of {progress.trials} trials done, {text}", quiet=False)
-                noted = progress.done
+                noted = (progress.done, progress.running)
 
         yield watch
 
