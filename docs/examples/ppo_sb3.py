@@ -42,7 +42,10 @@ class Args:
 
 
 class Budget(BaseCallback):
-    """End after so much CPU time, let the learning rate fall to zero by then, and keep a table."""
+    """End after so much CPU time, let the learning rate fall to zero by then, and keep a table.
+
+    It also keeps the mean of the rewards near zero as the agent gets better, so that values stay small.
+    """
 
     def __init__(self, args: Args) -> None:
         super().__init__()
@@ -66,6 +69,7 @@ class Budget(BaseCallback):
         self.model.lr_schedule = lambda _: self.args.learning_rate * max(0.0, 1 - self._share())
 
     def _on_rollout_end(self) -> None:
+        self.training_env.reward_offset -= 0.1 * self.model.rollout_buffer.rewards.mean()
         now = self._counters()
         host, relocated = (new - old for new, old in zip(now, self.counted, strict=True))
         self.counted = now
