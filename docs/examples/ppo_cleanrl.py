@@ -41,8 +41,8 @@ class Args:
     update_epochs: int = 2
     minibatch_size: int = 1024
     learning_rate: float = 3e-3  # at the start; falls to zero at the end
-    gamma: float = 0.999  # Here: what a choice leads to shows hundreds of decisions later
-    gae_lambda: float = 0.99
+    gamma: float = 0.998  # Here: what a choice leads to shows hundreds of decisions later
+    gae_lambda: float = 0.98
     clip_coef: float = 0.2
     vf_coef: float = 0.5
     max_grad_norm: float = 0.5

@@ -36,8 +36,8 @@ class Args:
     num_envs: int = 64
     num_steps: int = 256
     learning_rate: float = 3e-3
-    gamma: float = 0.999
-    gae_lambda: float = 0.99
+    gamma: float = 0.998
+    gae_lambda: float = 0.98
     out: str = "masked.zip"
 
 
