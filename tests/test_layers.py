@@ -46,9 +46,10 @@ FOLDERS = {"ssdgym": "ssdgym", **{name: f"ssdgym.{name}" for name in ("agents", 
 
 #: Heavy packages, and the only modules that may import them.
 CONFINED = {
-    # Compiling is the business of the kernel module and its cache alone; others may name numba's types.
+    # Compiling is the business of these modules alone; other engine modules may name numba's types.
     "numba": tuple(
-        f"ssdgym.engine.core.{name}" for name in ("kernel", "checking", "compile_cache", "handle")
+        f"ssdgym.engine.core.{name}"
+        for name in ("kernel", "linking", "checking", "compile_cache", "pointer", "handle")
     ),
     "torch": ("ssdgym.agents",),
     "stable_baselines3": ("ssdgym.agents", "ssdgym.envs.sb3"),

@@ -114,10 +114,10 @@ def _cache() -> Iterator[CheckResult]:
 
 def _compiler() -> Iterator[CheckResult]:
     """Compile and run a kernel of a few lines; the engine's own may take a minute."""
-    from ssdgym.engine.core.kernel import kernel
+    from ssdgym.engine.core.kernel import helper
 
     started = time.perf_counter()
-    total = kernel(_sum_of_squares)(1_000)
+    total = helper(_sum_of_squares)(1_000)
     seconds = time.perf_counter() - started
     if total != _sum_of_squares(1_000):
         yield CheckResult("compiler", "failed", f"a compiled function returned {total}: reinstall numba")

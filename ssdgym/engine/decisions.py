@@ -14,7 +14,7 @@ import numpy as np
 from numba import typeof, types
 
 from ssdgym.engine.core.handle import PARAMETERS, pointer_to
-from ssdgym.engine.core.kernel import function_at, inlined
+from ssdgym.engine.core.kernel import function_at, inlined, kernel
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.core.status import FIRST_DECISION, ILLEGAL_ANSWER
 
@@ -138,7 +138,7 @@ def status_of(dev, code):
     return decision_code(dev) if code == WAIT else np.int64(code)
 
 
-@inlined
+@kernel
 def _page_event(decider, event, plane, lpn, old_page, page):
     for kind in (ERASE, PLACE):
         rule = decider.rules[kind]
@@ -159,7 +159,7 @@ def page_event(dev, event, plane, lpn, old_page, page):
         _page_event(dev.decider, event, plane, lpn, old_page, page)
 
 
-@inlined
+@kernel
 def _block_event(decider, event, plane, block):
     for kind in (ERASE, PLACE):
         rule = decider.rules[kind]

@@ -55,7 +55,7 @@ module.
 from ssdgym.deprecation import old_names
 from ssdgym.engine.blocks.index import most_invalid_block, next_by_invalid
 from ssdgym.engine.core.handle import Memory
-from ssdgym.engine.core.kernel import kernel
+from ssdgym.engine.core.kernel import helper as kernel
 from ssdgym.engine.core.records import (
     MAX_PAIRS,
     RELAXED,

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from ssdgym.engine.core.faults import FAULTS
-from ssdgym.engine.core.kernel import kernel
+from ssdgym.engine.core.kernel import helper
 from ssdgym.engine.core.status import ERASE_DECISION, OK
 from ssdgym.engine.entries import first_fault
 from ssdgym.engine.erase.legality import check_erase_set
@@ -202,7 +202,7 @@ def test_engine__any_legal_sets__agrees__thoroughly(unit: str, data: st.DataObje
     agrees_on_any_legal_sets(unit, data)
 
 
-@kernel
+@helper
 def _check(dev, plane, pairs, count):
     return check_erase_set(dev, plane, pairs, count)
 

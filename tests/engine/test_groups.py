@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.kernel import kernel
+from ssdgym.engine.core.kernel import helper
 from ssdgym.engine.core.records import INDEXED, POOLED
 from ssdgym.engine.page.state import device_of
 from ssdgym.engine.speedupgc.audit import check_groups
@@ -25,25 +25,25 @@ from tests.reference.groups import BlockGroups
 PER_SUB_BLOCK = 3
 
 
-@kernel
+@helper
 def _reclassify(state, block):
     dev = device_of(state, 0, 0)
     reclassify(dev, block, ANYTHING, 0)
 
 
-@kernel
+@helper
 def _withdraw(state, block):
     dev = device_of(state, 0, 0)
     withdraw(dev, block)
 
 
-@kernel
+@helper
 def _fault(state):
     dev = device_of(state, 0, 0)
     return check_groups(dev, 0)
 
 
-@kernel
+@helper
 def _first_of(state, group, kind):
     dev = device_of(state, 0, 0)
     return first_of(group_view(dev), 0, group, kind)

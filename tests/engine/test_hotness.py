@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.kernel import kernel
+from ssdgym.engine.core.kernel import helper
 from ssdgym.engine.page.state import device_of
 from ssdgym.engine.speedupgc.hotness import _degree, count_update, hotness_group
 from ssdgym.simulator.build import Recording, make_state
@@ -19,19 +19,19 @@ from tests.engine.devices import device
 NEVER = 2**40
 
 
-@kernel
+@helper
 def _update(state, lpn):
     dev = device_of(state, 0, 0)
     count_update(dev, lpn)
 
 
-@kernel
+@helper
 def _degree_of(state, lpn):
     dev = device_of(state, 0, 0)
     return _degree(dev.hotness, dev.params[0], lpn)
 
 
-@kernel
+@helper
 def _group_of(state, lpn):
     dev = device_of(state, 0, 0)
     return hotness_group(dev, lpn)

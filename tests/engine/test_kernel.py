@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numba
+import numpy as np
 import pytest
 from numba.core import config
 from numba.core.cpu import CPUTargetOptions
@@ -19,13 +20,52 @@ def test_kernel__compiled_without_reference_counting() -> None:
     """Passing a device between functions can cost thirty times the work otherwise."""
     assert hasattr(CPUTargetOptions, "_nrt"), f"numba {numba.__version__} has dropped the option _nrt"
     assert all(loop.targetoptions["_nrt"] is False for loop in PAGE.loops)
-    assert door.kernel(three)() == 3
+    assert door.helper(three)() == 3
+
+
+def test_kernel__called_from_python__refused() -> None:
+    """It has no machine code of its own."""
+    with pytest.raises(TypeError):
+        door.kernel(three)()
+
+
+def test_kernel__compiled_once_for_integers_of_all_widths() -> None:
+    @door.kernel
+    def successor(x):
+        return x + 1
+
+    @door.helper
+    def sum_of_successors(small, large):
+        return successor(small) + successor(large) + successor(3)
+
+    assert sum_of_successors(np.int16(1), np.int64(2)) == 9
+    assert successor.signatures == [(numba.types.int64,)]
+
+
+def test_kernel__compiled_on_the_way_to_an_inlined_one__keeps_its_own_code() -> None:
+    """numba hands the options of a caller down to what is compiled for it."""
+
+    @door.kernel
+    def callee(x):
+        return x + 1
+
+    @door.inlined
+    def caller(x):
+        return callee(x)
+
+    @door.helper
+    def outer(x):
+        return caller(x)
+
+    assert outer(1) == 2
+    (compiled,) = callee.overloads.values()
+    assert not compiled.fndesc.inline
 
 
 def test_kernel__a_numba_without_that_option__warns_and_still_works(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(door, "CPUTargetOptions", object)
     with pytest.warns(RuntimeWarning, match="no longer knows the option _nrt"):
-        compiled = door.kernel(three)
+        compiled = door.helper(three)
     assert "_nrt" not in compiled.targetoptions
     assert compiled() == 3
 
@@ -50,7 +90,7 @@ def test_shared__plain_python_for_python_and_compiled_for_kernels() -> None:
     helper = door.shared(twice)
     assert helper is twice
 
-    @door.kernel
+    @door.helper
     def fourfold(x):
         return helper(helper(x))
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssdgym.engine.core.kernel import kernel
+from ssdgym.engine.core.kernel import helper
 from ssdgym.engine.page.state import PageDevice as Device
 from ssdgym.engine.time.latency import BINS, bin_middles, bin_of, record_latency
 from ssdgym.requests import READ, WRITE
@@ -18,7 +18,7 @@ from tests.engine.devices import device
 MIDDLES = bin_middles()
 
 
-@kernel
+@helper
 def _bin_of(latency_ns):
     return bin_of(latency_ns)
 
@@ -43,7 +43,7 @@ def test_bins__follow_each_other_without_a_gap(latency_ns: int) -> None:
     assert _bin_of(latency_ns + 1) - _bin_of(latency_ns) in (0, 1)
 
 
-@kernel
+@helper
 def _record_all(dev, op, latencies):
     for serial in range(latencies.shape[0]):
         record_latency(dev, op, serial, latencies[serial])

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssdgym.engine.core.kernel import kernel
+from ssdgym.engine.core.kernel import helper
 from ssdgym.engine.core.rng import GOLDEN, below, draw, mix
 from tests.reference import policies as reference
 
@@ -14,17 +14,17 @@ WORDS = st.integers(0, 2**64 - 1)
 COUNTERS = st.integers(0, 2**40)
 
 
-@kernel
+@helper
 def _mix(z):
     return mix(z)
 
 
-@kernel
+@helper
 def _draw(seed, stream, decision, k):
     return draw(seed, stream, decision, k)
 
 
-@kernel
+@helper
 def _below(bits, n):
     return below(bits, n)
 

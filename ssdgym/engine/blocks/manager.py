@@ -14,7 +14,7 @@ from ssdgym.engine.blocks.index import (
     raise_invalid,
 )
 from ssdgym.engine.core.bits import remainder
-from ssdgym.engine.core.kernel import inlined
+from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, OPEN, POOLED
 from ssdgym.engine.decisions import CLOSED, COLLECTED, ERASED, OPENED, block_event
 from ssdgym.engine.flash.addresses import block_of, sub_block_of
@@ -76,7 +76,7 @@ def _begin_sub_block(dev, block, sub):
     return sub
 
 
-@inlined
+@kernel
 def _open(dev, plane, stream):
     """Open the head of the pool for a stream; return its first writable sub-block, -1 for no block."""
     block = np.int64(dev.plane[plane].pool_head)
@@ -92,7 +92,7 @@ def _open(dev, plane, stream):
     return _begin_sub_block(dev, block, _first_writable(dev, block, 0))
 
 
-@inlined
+@kernel
 def _advance_sub_block(dev, clock, sub):
     """Go on from a full sub-block: return the next one of its block, or close the block and return -1."""
     params = dev.params[0]
@@ -180,7 +180,7 @@ def program(dev, plane, stream, lpn, version, relocated):
     return ppn
 
 
-@inlined
+@kernel
 def scatter(dev, plane_number, sub, lpn, version, relocated):
     """Program the next page of a sub-block of a pooled block; return its number, -1 for no sub-block."""
     if sub < 0:
@@ -213,7 +213,7 @@ def vacate(dev, block, sub, pages):
     dev.block[block].invalid += pages
 
 
-@inlined
+@kernel
 def withdraw_block(dev, block):
     """Take a block that has become a victim out of index, pool and tables."""
     leave_index(dev, block)
@@ -224,7 +224,7 @@ def withdraw_block(dev, block):
     block_event(dev, COLLECTED, np.int64(dev.block[block].plane), block)
 
 
-@inlined
+@kernel
 def erase(dev, block, mask):
     """Erase the sub-blocks of `mask`; the block joins the pool, and the index if written pages are left."""
     record = dev.block[block]

@@ -16,7 +16,7 @@ import numba
 from numba import types
 from numba.core import config, ir, ir_utils
 from numba.core.analysis import compute_cfg_from_blocks
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.datamodel import models
@@ -25,6 +25,8 @@ from numba.core.errors import TypingError
 from numba.core.typed_passes import NopythonTypeInference
 from numba.core.untyped_passes import IRProcessing
 from numba.extending import lower_builtin, lower_setattr_generic
+
+from ssdgym.engine.core.linking import PartCompiler
 
 #: Most rounds of the loops of one function in one call: a second or so of work.
 MOST_ROUNDS = 200_000_000
@@ -173,7 +175,7 @@ class _WholeResult(FunctionPass):
         return False
 
 
-class RuleCompiler(CompilerBase):
+class RuleCompiler(PartCompiler):
     """Compile functions of other packages as numba does, with the passes above."""
 
     def define_pipelines(self) -> list[Any]:

@@ -16,6 +16,7 @@ import numpy as np
 from numba import typeof
 
 from ssdgym.engine.core.kernel import inlined
+from ssdgym.engine.core.pointer import point_to
 
 #: A batch of devices: a NamedTuple of arrays of shape (devices, ...), of the class of its family.
 State: TypeAlias = Any
@@ -43,7 +44,7 @@ class Arrays:
         state: class of a batch; its arrays have the device as first axis.
         device: class of one device of a batch: the same fields without that axis, and `decider`, who takes
             its decisions.
-        device_of: kernel (state, i, decider) -> device `i` of a batch as views; nothing is copied.
+        device_of: kernel (state, i, decider) -> pointer to device `i` of a batch as views; nothing is copied.
     """
 
     def __init__(self, name: str, module: str, **arrays: Array) -> None:
@@ -51,8 +52,8 @@ class Arrays:
         self.state = namedtuple(f"{name}State", arrays, module=module)  # type: ignore[misc]
         self.device = namedtuple(f"{name}Device", (*arrays, "decider"), module=module)  # type: ignore[misc]
         rows = ", ".join((*(f"state.{field}[i]" for field in arrays), "decider"))
-        namespace: dict[str, Any] = {"Device": self.device}
-        exec(f"def device_of(state, i, decider):\n    return Device({rows})\n", namespace)
+        namespace: dict[str, Any] = {"Device": self.device, "point_to": point_to}
+        exec(f"def device_of(state, i, decider):\n    return point_to(Device({rows}))\n", namespace)
         self.device_of = inlined(namespace["device_of"])
 
     def allocate(self, devices: int, sizes: Sizes) -> State:

@@ -30,6 +30,7 @@ from numba.np.numpy_support import from_dtype
 
 from ssdgym.engine.core.checking import checked_array
 from ssdgym.engine.core.kernel import compiled_address
+from ssdgym.engine.core.pointer import load_field
 
 #: The parameters of a rule, as the engine passes them.
 PARAMETERS = types.voidptr
@@ -118,7 +119,7 @@ def _load_field(context: Any, builder: Any, handle: Handle, pointer: Any, name: 
     place, wanted = handle.resolve(name)
     stored = handle.view.types[place]
     view = builder.bitcast(pointer, context.get_value_type(handle.view).as_pointer())
-    value = builder.load(cgutils.gep_inbounds(builder, view, 0, place))
+    value = load_field(builder, view, place)
     if handle.record(name) is None:
         return value
     # The bytes of the rule's memory as records: the same place in memory, other items.

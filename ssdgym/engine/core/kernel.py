@@ -1,21 +1,22 @@
 """Access to numba: decorators, and functions passed by address.
 
-| decorator | compiles a function ...                | use it for                                            |
-|-----------|----------------------------------------|-------------------------------------------------------|
-| `kernel`  | by itself, called by other kernels     | whatever is called from several places, and is long   |
-| `inlined` | into each of its callers               | what runs once a page, or is short                    |
-| `helper`  | as `inlined`; Python can call it, too  | what victim rules are written with                    |
-| `merged`  | as a part of its caller's source       | a long function with one caller: the upper loop parts |
-| `shared`  | as `kernel`, and leaves it plain       | what host code in Python needs as well                |
-| `entry`   | for Python, cached on disk             | what Python calls: a loop, a batch                    |
-| `verb`    | a version of it for each FTL family    | what families do in their own ways                    |
+| decorator | compiles a function ...                     | use it for                                       |
+|-----------|---------------------------------------------|--------------------------------------------------|
+| `kernel`  | as a part of entries, which may be inlined  | whatever is long, or not called for every page   |
+| `inlined` | into each of its callers                    | what is short and called for every page          |
+| `helper`  | as `kernel`; Python can call it, too        | what victim rules are written with               |
+| `merged`  | as a part of its caller's source            | a long function with one caller: the upper loops |
+| `shared`  | as `kernel`, and leaves it plain            | what host code in Python needs as well           |
+| `entry`   | for Python, cached on disk                  | what Python calls: a loop, a batch               |
+| `verb`    | a version of it for each FTL family         | what families do in their own ways               |
 
-Where in doubt between the first two, take `inlined`, and `kernel` where the compile time shows. Two rules,
-both measured:
+Where in doubt between the first two, take `kernel`, and `inlined` where the time per page shows. Three rules,
+all measured:
 
-* Kernels are compiled without numba's reference counting (`_nrt=False`): passing a NamedTuple of arrays from
-  function to function costs about thirty times the work otherwise.
-* Only entries are cached on disk (`compile_cache.py`).
+* Kernels are compiled without numba's reference counting (`_nrt=False`): passing arrays from function to
+  function costs many times the work otherwise.
+* Machine code is made for entries only (`linking.py`), and cached on disk (`compile_cache.py`).
+* A device is passed as a pointer (`pointer.py`), and integers as int64, so that a kernel is compiled once.
 
 Rules of policies reach a kernel as the address of their compiled code. Unboxing a function object costs some
 40 us per call, an integer nothing, and one compile of the engine serves every policy.
@@ -32,10 +33,12 @@ import numba
 from llvmlite import ir
 from numba.core import cgutils
 from numba.core.cpu import CPUTargetOptions
+from numba.core.types.misc import unliteral
 from numba.extending import intrinsic, overload, register_jitable
 
 from ssdgym.engine.core.checking import RuleCompiler, checking
 from ssdgym.engine.core.compile_cache import enable_cache
+from ssdgym.engine.core.linking import PartCompiler
 from ssdgym.engine.core.reasons import reason_of
 
 
@@ -51,38 +54,45 @@ def _compiler_options() -> dict[str, Any]:
     return {"error_model": "numpy"}
 
 
-def kernel(function: Callable) -> Any:
-    """Compile `function` as a part of other kernels (not cached by itself).
+def _part(function: Callable, **options: Any) -> Any:
+    """Compile `function` as a part of what calls it, once for integers of all widths."""
+    compiler = PartCompiler if is_own(function) else RuleCompiler
+    dispatcher = numba.njit(**_compiler_options(), pipeline_class=compiler, **options)(function)
+    template_of = dispatcher.get_call_template
 
-    Python can call it, too: it is then compiled with bounds checks.
-    """
-    compiler = {} if is_own(function) else {"pipeline_class": RuleCompiler}
-    return _checked_for_python(numba.njit(**_compiler_options(), **compiler)(function))
+    def widened_template_of(arguments: Any, named: Any) -> Any:
+        return template_of(
+            tuple(map(_widened, arguments)), {name: _widened(given) for name, given in named.items()}
+        )
+
+    dispatcher.get_call_template = widened_template_of
+    return dispatcher
+
+
+def _widened(argument: Any) -> Any:
+    argument = unliteral(argument)
+    if isinstance(argument, numba.types.Integer) and argument.bitwidth < 64:
+        return numba.types.int64
+    return argument
+
+
+def kernel(function: Callable) -> Any:
+    """Compile `function` as a part of other kernels (not cached by itself). Python cannot call it."""
+    # Said, because a kernel compiled on the way to a function that is inlined would be inlined, too.
+    return _part(function, forceinline=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def inlined(function: Callable) -> Any:
-    """Compile `function` into its callers, as the code that runs once a page needs.
-
-    Passing a device to it would cost more than its work. Python cannot call it: the code to unpack a device
-    would be compiled for each such function.
-    """
-    return numba.njit(
-        **_compiler_options(), forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
-    )(function)
+    """Compile `function` into each of its callers, as what runs once a page needs, if it is short."""
+    return _part(function, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def helper(function: Callable) -> Any:
-    """Do as `inlined`, for what policies are written with: those in plain Python call the function itself."""
-    return _checked_for_python(numba.njit(**_compiler_options(), forceinline=True)(function))
+    """Do as `kernel`, for what policies are written with: those in plain Python call the function itself.
 
-
-def is_own(function: Callable) -> bool:
-    """Return whether a function is of ssdgym, and not of a user or another package."""
-    return function.__module__.partition(".")[0] == __name__.partition(".")[0]
-
-
-def _checked_for_python(dispatcher: Any) -> Any:
-    """Let what Python calls be compiled with bounds checks; other kernels reach code of their own."""
+    It is then compiled with bounds checks.
+    """
+    dispatcher = _part(function, forceinline=False)
     compile_for = dispatcher._compile_for_args
 
     def compile_checked(*arguments: Any, **named: Any) -> Any:
@@ -93,17 +103,22 @@ def _checked_for_python(dispatcher: Any) -> Any:
     return dispatcher
 
 
+def is_own(function: Callable) -> bool:
+    """Return whether a function is of ssdgym, and not of a user or another package."""
+    return function.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
 def merged(function: Callable) -> Any:
     """Write `function` into its one caller before that is compiled.
 
     For the upper parts of a long loop, each of which would otherwise be optimised with all that is below it.
     """
-    return numba.njit(**_compiler_options(), inline="always")(function)
+    return numba.njit(**_compiler_options(), pipeline_class=PartCompiler, inline="always")(function)
 
 
 def shared(function: Callable) -> Any:
     """Keep `function` plain Python for Python, and compile it into the kernels that call it."""
-    return register_jitable(**_compiler_options())(function)
+    return register_jitable(**_compiler_options(), pipeline_class=PartCompiler)(function)
 
 
 def verb(stub: Callable) -> Any:
@@ -120,7 +135,9 @@ def verb(stub: Callable) -> Any:
     """
     versions: dict[type, Callable] = {}
 
-    @overload(stub, strict=False, jit_options={**_compiler_options(), "forceinline": True})
+    options = {**_compiler_options(), "pipeline_class": PartCompiler, "forceinline": True}
+
+    @overload(stub, strict=False, jit_options=options)
     def choose(first, *rest):
         return versions.get(getattr(first, "instance_class", None))
 
@@ -136,7 +153,8 @@ def verb(stub: Callable) -> Any:
 
 def entry(function: Callable) -> Any:
     """Compile `function` as an entry point for Python, cached on disk."""
-    dispatcher = numba.njit(**_compiler_options())(function)
+    options = {**_compiler_options(), "pipeline_class": PartCompiler, "no_cfunc_wrapper": True}
+    dispatcher = numba.njit(**options)(function)
     enable_cache(dispatcher)
     return dispatcher
 

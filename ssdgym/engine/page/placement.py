@@ -46,7 +46,7 @@ def _next_victims_sub_block(view, plane):
     return first_writable(view, block, full_mask(params.sub_blocks))
 
 
-@inlined
+@kernel
 def _groups_sub_block(view, plane, group):
     """Return the sub-block for a hot page of a hotness group, counted from 0 (Algorithm 2).
 
@@ -67,7 +67,7 @@ def _groups_sub_block(view, plane, group):
     return block if block < 0 else _first_sub_block(view, block)
 
 
-@inlined
+@kernel
 def _random_sub_block(view, plane, stream, decision, first_draw):
     """Return the lowest sub-block with unwritten pages of a uniformly random block of the pool.
 
@@ -87,7 +87,7 @@ def _random_sub_block(view, plane, stream, decision, first_draw):
     return np.int64(-1)
 
 
-@inlined
+@kernel
 def _prefetch_random(dev, plane, stream, decision, first_draw):
     """Ask for the memory of the blocks that are tried first for a page that is placed at random."""
     params = dev.params[0]

@@ -39,27 +39,27 @@ class PolicyView(NamedTuple):
 
 
 @inlined
-def _view(dev, page, block, stream, device):
+def _view(state, i, page, block, stream, device):
     """Return the view of a rule whose memory begins at these bytes; nothing is copied."""
     return PolicyView(
-        dev.params,
-        dev.control,
-        dev.counters,
-        dev.plane,
-        dev.block,
-        dev.sub_block,
-        dev.bucket,
-        dev.logical,
-        dev.physical,
-        dev.best,
-        dev.tree,
-        dev.group_size,
-        dev.heap,
-        dev.hotness,
-        dev.page_memory[page:],
-        dev.block_memory[block:],
-        dev.stream_memory[stream:],
-        dev.memory[device:],
+        state.params[i],
+        state.control[i],
+        state.counters[i],
+        state.plane[i],
+        state.block[i],
+        state.sub_block[i],
+        state.bucket[i],
+        state.logical[i],
+        state.physical[i],
+        state.best[i],
+        state.tree[i],
+        state.group_size[i],
+        state.heap[i],
+        state.hotness[i],
+        state.page_memory[i, page:],
+        state.block_memory[i, block:],
+        state.stream_memory[i, stream:],
+        state.memory[i, device:],
     )
 
 
@@ -72,13 +72,16 @@ def page_device(state, i):
 @inlined
 def deciding_page_device(state, i, rules, external, pairs):
     """Return device `i` of a batch with who takes its decisions; good for one call of the engine."""
-    alone = device_of(state, i, 0)
-    params = alone.params[0]
-    victim = _view(alone, params.victim_page, params.victim_block, params.victim_stream, params.victim_device)
+    params = state.params[i, 0]
+    victim = _view(
+        state, i, params.victim_page, params.victim_block, params.victim_stream, params.victim_device
+    )
     view = handle_of(victim)
     place_view = view
     if params.placement == BY_RULE:
-        place = _view(alone, params.place_page, params.place_block, params.place_stream, params.place_device)
+        place = _view(
+            state, i, params.place_page, params.place_block, params.place_stream, params.place_device
+        )
         place_view = handle_of(place)
     hooks = rules[ERASE].hooks | rules[PLACE].hooks
     return device_of(state, i, Decider(external, rules, pairs, hooks, view, place_view))

@@ -1,0 +1,97 @@
+"""Machine code made once, for entries alone: what an entry calls is linked, optimised and translated with it.
+
+numba optimises and translates every function it compiles, together with all that it calls, and again inside
+each of its callers. Functions of the engine call each other ten deep, and Python calls the topmost alone, so
+that most of that work is thrown away. Here a function keeps its own unoptimised code until a pointer to it is
+asked for, which happens to entries; then the code of all that it calls is linked to it, once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from typing import Any
+
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+
+#: Address of code that raises a TypeError: what Python finds where it calls a function that is only a part.
+_REFUSE = int(ctypes.cast(ctypes.pythonapi.PyErr_BadArgument, ctypes.c_void_p).value or 0)
+
+
+class PartCompiler(Compiler):
+    """Compile a function into a part: a library that is finished only where its machine code is needed."""
+
+    def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any) -> None:
+        if library is None:
+            library = _Part(target_context.codegen(), "ssdgym")
+            library.enable_object_caching()
+        super().__init__(typing_context, target_context, library, *rest)
+
+
+class _NoEnvironment:
+    """Stand in for the code generator of a part that is not finished: it has no environment to be set."""
+
+    @staticmethod
+    def set_env(name: str, environment: Any) -> None:
+        """Do nothing: compiled code uses its environment only to raise exceptions with values."""
+
+
+class _Part(JITCodeLibrary):
+    """The code of one function, and the libraries of the functions it calls."""
+
+    @property
+    def codegen(self) -> Any:
+        return self._codegen if self._finalized else _NoEnvironment
+
+    def get_pointer_to_function(self, name: str) -> int:
+        if not self._finalized and name not in _defined(self._final_module):
+            return _REFUSE
+        return super().get_pointer_to_function(name) or _REFUSE
+
+    def add_linking_library(self, library: Any) -> None:
+        if not isinstance(library, _Part):
+            library._ensure_finalized()
+        self._linking_libraries.append(library)
+
+    def finalize(self) -> None:
+        self._raise_if_finalized()
+        own = _defined(self._final_module)
+        for library in self._below():
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(_linkable(library))
+        for name in _defined(self._final_module) - own:
+            self._final_module.get_function(name).linkage = "internal"
+        self._optimize_final_module()
+        self._final_module.verify()
+        self._finalize_final_module()
+
+    def _optimize_final_module(self) -> None:
+        # Once: numba's cheaper first run is for the reference counts that the engine does without.
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
+
+    def _below(self) -> Iterator[Any]:
+        """Yield the libraries of all that the function calls, and what they call."""
+        open_libraries = list(self._linking_libraries)
+        seen = set()
+        while open_libraries:
+            library = open_libraries.pop()
+            if library in seen:
+                continue
+            seen.add(library)
+            yield library
+            if isinstance(library, _Part) and not library._finalized:
+                open_libraries += library._linking_libraries
+
+
+def _defined(module: Any) -> set[str]:
+    return {function.name for function in module.functions if not function.is_declaration}
+
+
+def _linkable(library: Any) -> Any:
+    """Return a copy of a library's code that may be in others, too, and stays where nothing calls it yet."""
+    module = (library._get_module_for_linking() if library._finalized else library._final_module).clone()
+    for name in _defined(module):
+        module.get_function(name).linkage = "weak_odr"
+    return module

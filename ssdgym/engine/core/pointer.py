@@ -1,0 +1,84 @@
+"""A device as one pointer: its arrays are described in memory once a call, and looked up there when used.
+
+A device is a NamedTuple of some thirty arrays. By value it is more than 200 numbers in every call, and in
+every function that is compiled into another, which costs more than the work of a short kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
+
+
+class Pointer(types.Type):
+    """Type of a pointer to a NamedTuple that does not change while the pointer is in use."""
+
+    def __init__(self, stored: Any) -> None:
+        self.stored = stored
+        self.instance_class = stored.instance_class
+        super().__init__(f"Pointer({stored})")
+
+
+register_model(Pointer)(models.OpaqueModel)
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):
+    key = Pointer
+
+    def generic_resolve(self, pointer: Pointer, name: str) -> Any:
+        fields = pointer.stored.fields
+        return pointer.stored.types[fields.index(name)] if name in fields else None
+
+
+@lower_getattr_generic(Pointer)
+def _load_field(context: Any, builder: Any, pointer: Pointer, value: Any, name: str) -> Any:
+    stored = builder.bitcast(value, context.get_value_type(pointer.stored).as_pointer())
+    return load_field(builder, stored, pointer.stored.fields.index(name))
+
+
+def load_field(builder: Any, stored: Any, place: int) -> Any:
+    """Load a field of a stored tuple, telling the compiler that it never changes.
+
+    Args:
+        builder: of LLVM's instructions.
+        stored: pointer to the tuple.
+        place: number of the field.
+
+    Returns:
+        The field's value.
+    """
+    return _load(builder, cgutils.gep_inbounds(builder, stored, 0, place))
+
+
+def _load(builder: Any, pointer: Any) -> Any:
+    kind = pointer.type.pointee
+    if isinstance(kind, (ir.LiteralStructType, ir.ArrayType)):
+        # Part by part, so that what is not used is not loaded.
+        value = ir.Constant(kind, ir.Undefined)
+        for place in range(len(kind)):
+            part = _load(builder, cgutils.gep_inbounds(builder, pointer, 0, place))
+            value = builder.insert_value(value, part, place)
+        return value
+    value = builder.load(pointer)
+    value.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return value
+
+
+@intrinsic
+def point_to(typing_context, device):
+    """Store a NamedTuple and return a pointer to it, which is good until the calling entry returns."""
+
+    def build(context, builder, sig, args):
+        stored = builder.bitcast(cgutils.alloca_once_value(builder, args[0]), cgutils.voidptr_t)
+        # An empty piece of assembly that hides where the pointer comes from: what is loaded through it never
+        # changes, which does not hold for the memory before the tuple was stored there.
+        kind = ir.FunctionType(cgutils.voidptr_t, [cgutils.voidptr_t])
+        return builder.asm(kind, "", "=r,0,~{memory}", [stored], side_effect=True)
+
+    return Pointer(device)(device), build
