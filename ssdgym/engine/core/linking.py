@@ -61,7 +61,10 @@ class _Part(JITCodeLibrary):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(_linkable(library))
         for name in _defined(self._final_module) - own:
-            self._final_module.get_function(name).linkage = "internal"
+            function = self._final_module.get_function(name)
+            function.linkage = "internal"
+            # LLVM may change how an internal function is called, and finds those of all modules by name.
+            function.name = f"part.{name}"
         self._optimize_final_module()
         self._final_module.verify()
         self._finalize_final_module()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.core.bits import NONE, full_mask, is_run, remainder
-from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.kernel import helper, inlined, kernel
 from ssdgym.engine.core.records import INDEXED, SINGLE_PLANE, STRICT, SUB_BLOCK_RUN, WHOLE_BLOCK
 from ssdgym.engine.core.status import (
     ILLEGAL_BLOCK,
@@ -139,7 +139,7 @@ def check_erase_set(dev, leader, pairs, count):
     return _check_together(dev, leader, pairs, count)
 
 
-@kernel
+@helper
 def legal_set(dev, plane, pairs, count):
     """Return whether this erase set is legal, for policies."""
     return check_erase_set(dev, plane, pairs, count) == OK

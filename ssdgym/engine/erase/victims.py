@@ -6,7 +6,7 @@ import numpy as np
 
 from ssdgym.engine.blocks.index import most_invalid_block
 from ssdgym.engine.core.bits import full_mask, remainder
-from ssdgym.engine.core.kernel import helper, kernel, shared
+from ssdgym.engine.core.kernel import helper, shared
 from ssdgym.engine.core.records import INDEXED
 from ssdgym.engine.core.rng import DRAWS_PER_CHOICE, below, draw
 from ssdgym.engine.erase.legality import legal_set
@@ -39,7 +39,7 @@ def whole_mask(dev):
     return full_mask(dev.params[0].sub_blocks)
 
 
-@kernel
+@helper
 def siblings_of(dev, plane):
     """Yield the other planes of a plane's die, in rising order.
 
@@ -114,7 +114,7 @@ def random_eligible(dev, plane, stream, first_draw):
     return -1
 
 
-@kernel
+@helper
 def choose_best_set(dev, plane, choice):
     """Choose the best set of a plane; return what a rule has to return.
 
