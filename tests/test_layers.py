@@ -44,13 +44,11 @@ LAYERS = (
 )
 FOLDERS = {"ssdgym": "ssdgym", **{name: f"ssdgym.{name}" for name in ("agents", "baselines", "configs")}}
 
+_COMPILING = ("kernel", "pointer", "handle")
 #: Heavy packages, and the only modules that may import them.
 CONFINED = {
     # Compiling is the business of these modules alone; other engine modules may name numba's types.
-    "numba": tuple(
-        f"ssdgym.engine.core.{name}"
-        for name in ("kernel", "linking", "checking", "compile_cache", "pointer", "handle")
-    ),
+    "numba": ("ssdgym.engine.compiler", *(f"ssdgym.engine.core.{name}" for name in _COMPILING)),
     "torch": ("ssdgym.agents",),
     "stable_baselines3": ("ssdgym.agents", "ssdgym.envs.sb3"),
     "sb3_contrib": ("ssdgym.agents", "ssdgym.envs.sb3"),

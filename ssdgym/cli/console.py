@@ -113,7 +113,7 @@ def progress_bar(unit: str, *, quiet: bool) -> Iterator[Advance]:
 
 def compile_note(*, quiet: bool) -> None:
     """Say why the first run takes long if the compiled engine is not in the cache yet."""
-    from ssdgym.engine.core.compile_cache import compile_cache_folder
+    from ssdgym.engine.compiler.cache import compile_cache_folder
 
     if not any(compile_cache_folder().rglob("*.nbc")):
         progress_note("compiling the engine, once for this version: about a minute", quiet=quiet)

@@ -99,7 +99,7 @@ def _package(name: str, required: SpecifierSet, *, optional: bool) -> CheckResul
 
 
 def _cache() -> Iterator[CheckResult]:
-    from ssdgym.engine.core.compile_cache import compile_cache_folder
+    from ssdgym.engine.compiler.cache import compile_cache_folder
 
     folder = compile_cache_folder()
     try:

@@ -17,13 +17,14 @@ owns it. Tests hold both.
   `transaction`, `slot`, `latency`, `histogram`, `tail`.
 * `flash`: what pages hold, wear, physical addresses, durations: the only writer of pages. Owns `physical`,
   `sub_block`.
-* `core`: numba, records, status codes, lists, bits, random numbers, families.
+* `core`: numba's decorators, records, status codes, lists, bits, random numbers, families.
+* `compiler`: what is added to numba: a cache, the linking of entries, checked rules, reasons.
 
 `control` and `counters` belong to all rooms, `params` to the simulator, and the memory of rules to the rules.
 
 Arguments that kernels share:
 
-* `dev`: one device of a batch, a NamedTuple of its arrays and of who takes its decisions (`dev.decider`).
+* `dev`: one device of a batch: a pointer to its arrays and to who takes its decisions (`dev.decider`).
 * `view`: the part of a device that rules, or the tables of SpeedupGC, work on.
 * `params`: the device's constants (PARAMS); `control`: where it is and what it waits for (CONTROL);
   `dev.counters[0]`: what it has counted (COUNTERS).

@@ -10,7 +10,7 @@ from types import CodeType
 
 import numpy as np
 
-from ssdgym.engine.core.checking import MOST_ROUNDS, EndlessLoop
+from ssdgym.engine.compiler.checking import MOST_ROUNDS, EndlessLoop
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.kernel import is_own
 from ssdgym.engine.page.view import view_arrays

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.core.compile_cache import engine_hash
+from ssdgym.engine.compiler.cache import engine_hash
 from ssdgym.engine.core.family import State
 from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, write_atomically

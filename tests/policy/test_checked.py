@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.engine.core import checking
+from ssdgym.engine.compiler import checking
 from ssdgym.envs import EraseVictimEnv
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import (

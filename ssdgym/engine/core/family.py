@@ -52,7 +52,7 @@ class Arrays:
         self.state = namedtuple(f"{name}State", arrays, module=module)  # type: ignore[misc]
         self.device = namedtuple(f"{name}Device", (*arrays, "decider"), module=module)  # type: ignore[misc]
         rows = ", ".join((*(f"state.{field}[i]" for field in arrays), "decider"))
-        namespace: dict[str, Any] = {"Device": self.device, "point_to": point_to}
+        namespace: dict[str, Any] = {"__name__": __name__, "Device": self.device, "point_to": point_to}
         exec(f"def device_of(state, i, decider):\n    return point_to(Device({rows}))\n", namespace)
         self.device_of = inlined(namespace["device_of"])
 

@@ -28,7 +28,7 @@ from numba.extending import (
 from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import from_dtype
 
-from ssdgym.engine.core.checking import checked_array
+from ssdgym.engine.compiler.checking import checked_array
 from ssdgym.engine.core.kernel import compiled_address
 from ssdgym.engine.core.pointer import load_field
 

@@ -15,7 +15,7 @@ all measured:
 
 * Kernels are compiled without numba's reference counting (`_nrt=False`): passing arrays from function to
   function costs many times the work otherwise.
-* Machine code is made for entries only (`linking.py`), and cached on disk (`compile_cache.py`).
+* Machine code is made for entries only (`compiler/linking.py`), and cached on disk (`compiler/cache.py`).
 * A device is passed as a pointer (`pointer.py`), and integers as int64, so that a kernel is compiled once.
 
 Rules of policies reach a kernel as the address of their compiled code. Unboxing a function object costs some
@@ -36,10 +36,10 @@ from numba.core.cpu import CPUTargetOptions
 from numba.core.types.misc import unliteral
 from numba.extending import intrinsic, overload, register_jitable
 
-from ssdgym.engine.core.checking import RuleCompiler, checking
-from ssdgym.engine.core.compile_cache import enable_cache
-from ssdgym.engine.core.linking import PartCompiler
-from ssdgym.engine.core.reasons import reason_of
+from ssdgym.engine.compiler.cache import enable_cache
+from ssdgym.engine.compiler.checking import RuleCompiler, checking
+from ssdgym.engine.compiler.linking import PartCompiler
+from ssdgym.engine.compiler.reasons import reason_of
 
 
 def _compiler_options() -> dict[str, Any]:
@@ -105,7 +105,7 @@ def helper(function: Callable) -> Any:
 
 def is_own(function: Callable) -> bool:
     """Return whether a function is of ssdgym, and not of a user or another package."""
-    return function.__module__.partition(".")[0] == __name__.partition(".")[0]
+    return str(function.__module__).partition(".")[0] == __name__.partition(".")[0]
 
 
 def merged(function: Callable) -> Any:

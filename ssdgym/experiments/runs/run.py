@@ -79,7 +79,7 @@ def result_of(
     Raises:
         SsdgymError: the device or the workload of the run cannot be read.
     """
-    from ssdgym.engine.core.compile_cache import engine_hash
+    from ssdgym.engine.compiler.cache import engine_hash
     from ssdgym.workloads.load import load_workload
 
     return Result(

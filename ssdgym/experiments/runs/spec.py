@@ -103,7 +103,7 @@ def run_key(spec: Spec) -> str:
     the engine (numba included), the workloads and the simulator, and the policy's, the agents' or
     a workload's own sources.
     """
-    from ssdgym.engine.core.compile_cache import engine_hash
+    from ssdgym.engine.compiler.cache import engine_hash
     from ssdgym.policy import device_for, get_policy
     from ssdgym.workloads.kinds import code_hashes
     from ssdgym.workloads.load import load_workload

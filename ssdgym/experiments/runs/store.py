@@ -147,7 +147,7 @@ class Store:
         self._put([(key, spec, "failed", None, None, error) for key, spec in runs])
 
     def _put(self, rows: list[tuple[Any, ...]]) -> None:
-        from ssdgym.engine.core.compile_cache import engine_hash
+        from ssdgym.engine.compiler.cache import engine_hash
 
         with self._sentences():
             self._database.execute("BEGIN")
@@ -161,7 +161,7 @@ class Store:
 
     def others(self, keys: Iterable[str]) -> tuple[int, int]:
         """Return how many finished runs are not among these: of this version and engine, and of others."""
-        from ssdgym.engine.core.compile_cache import engine_hash
+        from ssdgym.engine.compiler.cache import engine_hash
 
         wanted = set(keys)
         ours = foreign = 0

@@ -27,7 +27,7 @@ def trial_folder(folder: Path, number: int) -> Path:
 
 def _record(sweep: SweepConfig) -> dict[str, Any]:
     """Return all that must be equal for a sweep to go on."""
-    from ssdgym.engine.core.compile_cache import engine_hash
+    from ssdgym.engine.compiler.cache import engine_hash
 
     return {
         "sweep": sweep.model_dump(mode="json", exclude={"sizes", "description"}),

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ssdgym.engine.core.compile_cache import compile_cache_folder
+from ssdgym.engine.compiler.cache import compile_cache_folder
 from ssdgym.workloads import READ, WRITE
 from ssdgym.workloads.records.record import RECORD, Records, Volumes
 from ssdgym.workloads.traces.writing.convert import writable_format

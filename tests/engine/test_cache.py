@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from numba.core import config
 
-from ssdgym.engine.core import compile_cache as door
+from ssdgym.engine.compiler import cache as door
 from ssdgym.engine.core.kernel import entry
 from ssdgym.errors import SsdgymError
 

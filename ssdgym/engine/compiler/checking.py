@@ -26,7 +26,7 @@ from numba.core.typed_passes import NopythonTypeInference
 from numba.core.untyped_passes import IRProcessing
 from numba.extending import lower_builtin, lower_setattr_generic
 
-from ssdgym.engine.core.linking import PartCompiler
+from ssdgym.engine.compiler.linking import PartCompiler
 
 #: Most rounds of the loops of one function in one call: a second or so of work.
 MOST_ROUNDS = 200_000_000
