@@ -40,10 +40,10 @@ class ScorerConfig(Config):
     )
     start: Start = Field("cost_benefit", description="heuristic whose ranking the untrained scorer has")
     sharpness: float = Field(
-        40.0,
+        5.0,
         gt=0,
-        description="initial factor of the heuristic's score, an inverse temperature; with logarithms in "
-        "units of 16 factors of two, 40 samples a candidate in proportion to the power 3.6 of its score",
+        description="initial factor of the heuristic's score, an inverse temperature; with logarithms to the "
+        "base 4, 5 samples a candidate in proportion to the power 3.6 of its score",
     )
 
 

@@ -60,6 +60,9 @@ class TrainedSource(FileSource):
         """
         kwargs = self._card_kwargs()
         kept = {name: kwargs[name] for name in decision_arguments(self._card().environment) if name in kwargs}
+        if "features" in decision_arguments(self._card().environment):
+            # By name: the default depends on the device.
+            kept["features"] = [*self._card().candidate_features, *self._card().context_features]
         return EnvironmentConfig(id=self._card().environment, kwargs=kept)
 
     def build(self, env: VectorEnv) -> Agent:

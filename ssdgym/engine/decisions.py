@@ -15,6 +15,7 @@ from numba import typeof, types
 
 from ssdgym.engine.core.handle import PARAMETERS, pointer_to
 from ssdgym.engine.core.kernel import function_at, inlined, kernel
+from ssdgym.engine.core.observed import CANDIDATE, DECISION, FEATURE, OUTSIDE, TAKEN
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.core.status import FIRST_DECISION, ILLEGAL_ANSWER
 
@@ -191,6 +192,14 @@ class Question(NamedTuple):
     every: Any  # bool: list all erase sets at fixed places
     most_blocks: Any  # int64: most blocks of the sets that fill the table up
     pairs: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch
+    # How an ERASE decision is described; decisions of other kinds describe themselves.
+    candidate_features: Any = np.zeros(0, FEATURE)
+    context_features: Any = np.zeros(0, FEATURE)
+    proposed_columns: Any = np.zeros(0, np.int64)  # (proposers,): column that marks its pick, or -1
+    sampled_pages: Any = 0  # int64: pages of a block that are looked at to count updates
+    tallies: Any = np.zeros(0, CANDIDATE)  # (K,): scratch
+    decision: Any = np.zeros(1, DECISION)  # scratch
+    outside: Any = np.zeros(1, OUTSIDE)  # to write to: the first value outside its bounds
 
 
 class Input(NamedTuple):
@@ -209,3 +218,24 @@ class View(NamedTuple):
     mask: Any  # (K,) int8
     context: Any  # (columns,) float32
     proposed: Any  # (proposers,) int32: index of each proposer's pick
+    taken: Any  # () TAKEN: where the device was when its last decision was taken
+
+    @classmethod
+    def allocate(cls, count: int, candidates: int, columns: int, entries: int, proposers: int = 0) -> View:
+        """Allocate arrays for several devices, the device as first axis.
+
+        Args:
+            count: number of devices.
+            candidates: K.
+            columns: features of a candidate.
+            entries: of the context.
+            proposers: number of them.
+        """
+        return cls(
+            sets=np.zeros((count, candidates, MAX_PAIRS), ERASE_PAIR),
+            features=np.zeros((count, candidates, columns), np.float32),
+            mask=np.zeros((count, candidates), np.int8),
+            context=np.zeros((count, entries), np.float32),
+            proposed=np.full((count, proposers), -1, np.int32),
+            taken=np.zeros(count, TAKEN),
+        )

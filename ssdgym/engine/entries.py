@@ -148,7 +148,12 @@ def apply(state, i, rules, chosen, action):
 @inlined
 def _observe_one(dev, question, buffers, i):
     view = View(
-        buffers.sets[i], buffers.features[i], buffers.mask[i], buffers.context[i], buffers.proposed[i]
+        buffers.sets[i],
+        buffers.features[i],
+        buffers.mask[i],
+        buffers.context[i],
+        buffers.proposed[i],
+        buffers.taken[i],
     )
     describe(dev, question, view)
 
@@ -211,7 +216,10 @@ def step_batch(state, which, actions, feed, question, buffers, status):
         i = which[k]
         dev = deciding(state, i, question.rules, question.external, question.pairs)
         status[i] = OK
-        if actions[i] >= 0 and dev.control[0].decision_plane >= 0:
+        control = dev.control[0]
+        if actions[i] >= 0 and control.decision_plane >= 0:
+            buffers.taken[i].clock = control.clock
+            buffers.taken[i].now = control.now
             status[i] = settled(dev, settle_choice(dev, buffers.sets[i, actions[i]], actions[i]))
         if status[i] == OK:
             requests = feed.requests[i, : feed.counts[i]]

@@ -67,7 +67,8 @@ class Batch:
     def _locate(self) -> None:
         """Look up the machine code, which is elsewhere in every process."""
         # All devices of a batch have the same rules.
-        self._question = self.decision.question()._replace(rules=rules_for(self.devices[0], None))
+        candidates = self.view.mask.shape[1]
+        self._question = self.decision.question(candidates)._replace(rules=rules_for(self.devices[0], None))
         self._input = Input(self._requests, self._counts, loop_addresses(self.state))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -94,10 +95,14 @@ class Batch:
         if self._broken and not self._broken.isdisjoint(which.tolist()):
             raise SsdgymError("a rule has failed in the middle of a step; reset the environment.")
         try:
-            return step_batch(self.state, which, actions, self._input, self._question, self.view, self.status)
+            others = step_batch(
+                self.state, which, actions, self._input, self._question, self.view, self.status
+            )
         except Exception as error:  # whatever a rule of a user raises
             self._broken.update(which.tolist())
-            raise rule_error(error, self._rules()) from error
+            raise self.decision.explain(error) or rule_error(error, self._rules()) from error
+        self.decision.check(self._question)
+        return others
 
     def observe(self, which: np.ndarray | None = None) -> None:
         """Write the view again. Observing is pure, so this changes nothing.
@@ -109,7 +114,7 @@ class Batch:
         try:
             observe_batch(self.state, devices, self._question, self.view)
         except Exception as error:  # whatever a rule of a user raises
-            raise rule_error(error, self._rules()) from error
+            raise self.decision.explain(error) or rule_error(error, self._rules()) from error
 
     def _rules(self) -> list[Rule]:
         """Return the rules that run inside: what proposes candidates, and what places pages."""
@@ -140,6 +145,14 @@ class Batch:
         """Return a counter of every device, int64 (n,); it changes with the devices."""
         return self.state.counters[name][:, 0]
 
+    def latencies(self) -> np.ndarray:
+        """Return the latencies of reads and writes by log-spaced bins, int64 (n, 2, bins)."""
+        return self.state.histogram
+
+    def host_pages(self) -> np.ndarray:
+        """Return the host pages programmed in every device since its last decision, int64 (n,)."""
+        return self.state.control["clock"][:, 0] - self.view.taken["clock"]
+
     # -- one device
 
     def place(self, i: int, saved: State, seed: int) -> None:
@@ -147,6 +160,8 @@ class Batch:
         self._broken.discard(i)
         restore_device(self.state, i, saved)
         self.state.params["seed"][i] = seed % 2**64
+        for name in ("clock", "now"):
+            self.view.taken[name][i] = self.state.control[name][i, 0]
         self._counts[i] = 0
         start_input(self.state, i)
 

@@ -101,6 +101,22 @@ class Batches:
             values[own] = batch.counter(name)
         return values
 
+    def latencies(self) -> np.ndarray:
+        """Return the latencies of reads and writes by log-spaced bins, int64 (n, 2, bins)."""
+        if self._alone is not None:
+            return self._alone.latencies()
+        found = np.zeros((len(self.status), *self.batches[0].latencies().shape[1:]), np.int64)
+        for batch, own in zip(self.batches, self._numbers, strict=True):
+            found[own] = batch.latencies()
+        return found
+
+    def host_pages(self) -> np.ndarray:
+        """Return the host pages programmed in every device since its last decision, int64 (n,)."""
+        values = np.zeros(len(self.status), np.int64)
+        for batch, own in zip(self.batches, self._numbers, strict=True):
+            values[own] = batch.host_pages()
+        return values
+
     def observe(self) -> None:
         """Write the view again. Observing is pure, so this changes nothing."""
         for batch in self.batches:

@@ -166,6 +166,7 @@ class DeviceEnv(gym.Env[Observation, np.int64]):
         info: dict[str, Any] = {
             "episode_seed": int(episodes.seeds[i]),
             "proposed": episodes.view.proposed[i].copy(),
+            "host_pages": int(episodes.host_pages()[i]),
             **{name: int(episodes.counter(name)[i]) for name in COUNTERS_SHOWN},
         }
         if terms is not None:
@@ -194,12 +195,28 @@ class DecisionEnv(DeviceEnv):
     | `context` | (G,) float32 | what the device is like where the decision is due |
     | `action_mask` | (K,) int8 | 1 where the candidate may be chosen; never all 0 |
 
-    `metadata["features"]` names the columns: `candidates` F of them, `context` G.
+    `metadata["features"]` names the columns: `candidates` F of them, `context` G. The argument `features`
+    chooses them: `"default"` has those that tell something on the devices at hand, `"all"` every registered
+    one, and a list has those it names (`["default", "gain"]`). One of your own is a compiled function
+    (`ssdgym.envs.features`). `info["host_pages"]` has the host pages written since the last decision, for a
+    discount that counts pages and not decisions: most decisions take no host time at all.
 
     ## Rewards
-    The weighted sum of the terms of `objective`, each minus what it counts (`ssdgym.envs.rewards.TERMS`; a
-    term of one's own is a function with the decorator `ssdgym.envs.rewards.reward_term`). `info["terms"]`
-    has each term.
+    The cost of a decision is the weighted sum of the terms of `objective` (`ssdgym.envs.rewards.TERMS`; one
+    of your own is a function with a decorator of `ssdgym.envs.rewards`). `info["terms"]` has minus each term;
+    with a weight of 0 a term is only told, so it holds a reward of several objectives. The argument `reward`
+    says how the cost becomes a reward:
+
+    | `reward` | reward |
+    |---|---|
+    | `"plain"` | minus the cost |
+    | `{"baseline": policy}` | `(price * pages won - cost) / unit`: centred on what the policy pays |
+    | `{"price": p, "unit": u}` | the same with numbers of your own; left out, they are 0 and 1 |
+
+    Pages won are those erased less those relocated. The baseline plays as many host pages as the device has
+    logical ones; the price of a page and the unit (its cost of a round) are such that its own rewards are 0
+    on average and of size 1, whatever the objective. Pages won in an episode are the host pages written, but
+    for what is free at its ends; so the better policy has the higher return.
 
     ## Starting State
     A preconditioned device: full, then overwritten until garbage collection is steady; made once and kept on
@@ -224,6 +241,8 @@ class DecisionEnv(DeviceEnv):
     | `horizon` | int | `8192` | host pages of an episode |
     | `warmup` | int | `0` | host pages before them that are played but neither rewarded nor measured |
     | `preconditioning_seed` | int | `0` | of the workload that preconditions the device |
+    | `features` | str or list of names | `"default"` | what is observed: see Observation Space |
+    | `reward` | str or mapping | `None` | see Rewards; the default is the environment's own |
 
     ## Vectorized environment
     `gym.make_vec` makes the native one, `DecisionVectorEnv`: the same arguments, many devices in one compiled

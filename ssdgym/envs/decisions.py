@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ssdgym.config.checks import is_whole
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
+from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.decisions import ERASE, Question, View, no_rules
-from ssdgym.engine.erase.features import CANDIDATE_COLUMNS, CONTEXT_COLUMNS
-from ssdgym.envs.features import ERASE_FEATURES, Features
+from ssdgym.envs.features import Features, Selection, Setting, select
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy, new_choice
 
@@ -35,7 +34,7 @@ class Decision(ABC):
     """
 
     kind: ClassVar[int]
-    features: ClassVar[Features]
+    features: Features
     proposers: Sequence[Policy] = ()
 
     @abstractmethod
@@ -49,7 +48,19 @@ class Decision(ABC):
             SsdgymError: the decision cannot be taken on one of them.
         """
 
-    @abstractmethod
+    def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
+        """Choose the features to observe.
+
+        Args:
+            features: the argument of the environment, `"default"` for those of this decision.
+            devices: all that the environment has.
+
+        Raises:
+            SsdgymError: the decision has no choice of features, or not these.
+        """
+        if features != "default":
+            raise SsdgymError(f"features cannot be chosen here; leave them out, not {features!r:.60}.")
+
     def buffers(self, count: int, candidates: int) -> View:
         """Return arrays for the observations of some devices.
 
@@ -57,10 +68,22 @@ class Decision(ABC):
             count: number of devices; the first axis of every array.
             candidates: K.
         """
+        return View.allocate(count, candidates, len(self.features.candidates), len(self.features.context))
 
     @abstractmethod
-    def question(self) -> Question:
-        """Return what the engine is to ask, with addresses of this process."""
+    def question(self, candidates: int) -> Question:
+        """Return what the engine is to ask, with addresses of this process.
+
+        Args:
+            candidates: K.
+        """
+
+    def explain(self, error: Exception) -> Exception | None:
+        """Return the error for what was raised while a decision was described; None if it is another's."""
+        return None
+
+    def check(self, question: Question) -> None:  # noqa: B027 - most have nothing to check
+        """Raise if what the engine has observed is not as it should be."""
 
 
 class EraseDecision(Decision):
@@ -79,7 +102,6 @@ class EraseDecision(Decision):
     """
 
     kind = ERASE
-    features = ERASE_FEATURES
 
     def __init__(self, candidates: int | str, proposers: Sequence[str], most_blocks: int = 1) -> None:
         if isinstance(proposers, str) or not isinstance(proposers, Sequence):
@@ -92,6 +114,25 @@ class EraseDecision(Decision):
         self.candidates = candidates
         self.proposers = [get_policy(name) for name in proposers]
         self.most_blocks = most_blocks
+        self._names = [name if isinstance(name, str) else name.label for name in proposers]
+        self._selection: Selection = select("default", Setting((), most_blocks), self._names)
+
+    @property
+    def features(self) -> Features:  # type: ignore[override]
+        """The columns by which candidates and context are described."""
+        return self._selection.features
+
+    def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
+        """Choose the features to observe.
+
+        Args:
+            features: `"default"`, `"all"` or a list of names.
+            devices: all that the environment has.
+
+        Raises:
+            SsdgymError: it is none of these, or names what is not registered.
+        """
+        self._selection = select(features, Setting(tuple(devices), self.most_blocks), self._names)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
         """Return the number of candidates.
@@ -112,17 +153,16 @@ class EraseDecision(Decision):
             count: number of devices; the first axis of every array.
             candidates: K.
         """
-        return View(
-            sets=np.zeros((count, candidates, MAX_PAIRS), ERASE_PAIR),
-            features=np.zeros((count, candidates, CANDIDATE_COLUMNS), np.float32),
-            mask=np.zeros((count, candidates), np.int8),
-            context=np.zeros((count, CONTEXT_COLUMNS), np.float32),
-            proposed=np.full((count, len(self.proposers)), -1, np.int32),
-        )
+        columns, entries = len(self.features.candidates), len(self.features.context)
+        return View.allocate(count, candidates, columns, entries, len(self.proposers))
 
-    def question(self) -> Question:
-        """Return what the engine is to ask, with addresses of this process."""
-        return Question(
+    def question(self, candidates: int) -> Question:
+        """Return what the engine is to ask, with addresses of this process.
+
+        Args:
+            candidates: K.
+        """
+        question = Question(
             rules=no_rules(),
             external=1 << self.kind,
             proposers=np.stack([policy.victim.record for policy in self.proposers]),
@@ -130,6 +170,15 @@ class EraseDecision(Decision):
             most_blocks=self.most_blocks,
             pairs=new_choice(),
         )
+        return self._selection.ask(question, candidates)
+
+    def explain(self, error: Exception) -> Exception | None:
+        """Return the error for what a feature has raised; None if none has."""
+        return self._selection.explain(error)
+
+    def check(self, question: Question) -> None:
+        """Raise if the value of a feature was outside its bounds."""
+        self._selection.check(question.outside)
 
 
 def _check_candidates(candidates: int | str, proposers: int) -> None:

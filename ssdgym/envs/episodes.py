@@ -16,7 +16,7 @@ from ssdgym.engine.core.family import State
 from ssdgym.envs.batch import Batch
 from ssdgym.envs.batches import Batches
 from ssdgym.envs.options import Options
-from ssdgym.envs.rewards import Reward
+from ssdgym.envs.rewards import CountedTotals, Reward, Scale, parse_scale
 from ssdgym.envs.sources.devices import load_devices
 from ssdgym.envs.sources.workloads import EpisodeRequests, load_workloads, open_episode
 from ssdgym.errors import SsdgymError
@@ -57,12 +57,17 @@ class Episodes:
             raise SsdgymError(f"num_envs must be a whole number from 1 up, not {count!r}.")
         self.devices = [pool[i % len(pool)] for i in range(count)]
         self.decision = options.decision()
+        self.decision.observe(options.features, pool)
         self.candidates = self.decision.candidates_on(pool)
         objective = options.default_objective if options.objective is None else options.objective
         self.reward = Reward(self.devices, objective)
+        self._scale = parse_scale(options.default_reward if options.reward is None else options.reward)
         self._check_pace()
         self._batches = Batches(self.devices, self.decision, self.candidates, self._recording())
         self.view, self.status, self.counter = self._batches.view, self._batches.status, self._batches.counter
+        self._totals = CountedTotals(self.devices, self.counter, self._batches.latencies)
+        #: Scales of rewards by (place in the pool, workload).
+        self._scales: dict[tuple[int, int], Scale] = {}
         self._requests: list[EpisodeRequests | None] = [None] * count
         self.seeds = np.zeros(count, np.int64)
         self.over = np.zeros(count, bool)
@@ -130,7 +135,18 @@ class Episodes:
         self._warming_up[i] = self.options.warmup > 0
         self.over[i] = False
         batch.set_horizon(k, self.options.warmup or self.options.horizon)
-        self.reward.start(self.counter, i)
+        self.reward.start(self._totals, i, self._scale_of(i, number))
+
+    def _scale_of(self, i: int, number: int) -> Scale:
+        """Return how the rewards of a device are scaled under a workload, measured once."""
+        if isinstance(self._scale, Scale):
+            return self._scale
+        key = (i % self._kinds, number)
+        if key not in self._scales:
+            seed = self.options.preconditioning_seed
+            device, workload = self.devices[i], self.workloads[number]
+            self._scales[key] = self._scale.scale_on(device, workload, seed, self.reward.cost)
+        return self._scales[key]
 
     def _draw_workload(self, seed: int) -> int:
         """Return the number of the workload that the episode of a seed plays."""
@@ -171,7 +187,7 @@ class Episodes:
         members = self._all if which is None else which
         self._run(members, self._actions)
         self.ended[members] = self.over[members]
-        reward, terms = self.reward.take(self.counter)
+        reward, terms = self.reward.take(self._totals)
         if self._warming_up.any():
             reward[self._warming_up] = 0.0
             for term in terms.values():
@@ -227,7 +243,7 @@ class Episodes:
         """Begin the measured part of device `i`, number `k` of a batch."""
         self._warming_up[i] = False
         batch.reset_metrics(k)
-        self.reward.start(self.counter, i)
+        self.reward.start(self._totals, i)
 
     def _feed(self, batch: Batch, k: int, i: int) -> bool:
         """Give device `i`, number `k` of a batch, its next requests; return false if there are none."""
@@ -252,6 +268,10 @@ class Episodes:
             "context": self.view.context,
             "action_mask": self.view.mask,
         }
+
+    def host_pages(self) -> np.ndarray:
+        """Return the host pages programmed in each device since its last decision, int64 (n,)."""
+        return self._batches.host_pages()
 
     def metrics(self, i: int) -> dict[str, Any]:
         """Return the metrics of device `i` since its measured part began."""

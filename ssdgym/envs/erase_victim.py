@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import EraseDecision
@@ -24,6 +25,8 @@ class EraseVictimOptions(Options):
 
     candidates: int | str = 16
     proposers: Sequence[str] = DEFAULT_PROPOSERS
+
+    default_reward: ClassVar[Mapping[str, str]] = {"baseline": "greedy"}
 
     def decision(self) -> EraseDecision:
         """Return the decision that the environment asks for."""
@@ -50,12 +53,16 @@ class EraseVictimEnv(DecisionEnv):
     `k` is always the same erase set of the plane.
 
     ## Observation Space
-    The columns of `candidates` (K, 12) are `ssdgym.engine.erase.features.CANDIDATE_FEATURES`, the entries of
-    `context` (9,), which describe the plane, `CONTEXT_FEATURES` of the same module.
+    Of each candidate: how much of it is valid, what it wins per page moved, how long ago it was invalidated
+    last and closed, its wear and stream, and which proposers picked it. Of the decision: the host pages and
+    the time since the last one, and how full the open blocks are. More where devices have sub-blocks, are of
+    several sizes, or serve requests that come by themselves; and on demand, such as how often the host writes
+    the valid pages of a candidate and those next to them. `ssdgym.envs.features` has all of them.
 
     ## Rewards
-    The default objective, `{"relocations": 1.0}`, gives `-relocated pages / pages per block`; the
-    undiscounted return of an episode is exactly `-(write amplification - 1) * horizon / pages per block`.
+    The default objective, `{"relocations": 1.0}`, costs `relocated pages / pages per block`; that of an
+    episode is exactly `(write amplification - 1) * horizon / pages per block`. The default reward is that of
+    `{"baseline": "greedy"}`.
 
     ## Starting State
     Full and preconditioned by its workload.

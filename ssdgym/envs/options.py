@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from inspect import Parameter, Signature, signature
 from typing import Any, ClassVar
@@ -40,6 +40,10 @@ class Options(ABC):
         horizon: host pages of an episode.
         warmup: host pages before them that are played but neither rewarded nor measured.
         preconditioning_seed: of the workload that preconditions the device.
+        features: what is observed: `"default"`, `"all"`, or a list of names (`"default"` among them for all
+            of these).
+        reward: how the cost becomes a reward: `"plain"`, `{"baseline": policy}`, or
+            `{"price": number, "unit": number}`; None stands for `default_reward`.
     """
 
     device: Any = "demo"
@@ -51,8 +55,11 @@ class Options(ABC):
     horizon: int = 8192
     warmup: int = 0
     preconditioning_seed: int = 0
+    features: str | Sequence[str] = "default"
+    reward: str | Mapping[str, Any] | None = None
 
     default_objective: ClassVar[Mapping[str, float]] = {"relocations": 1.0}
+    default_reward: ClassVar[str | Mapping[str, Any]] = "plain"
 
     def __post_init__(self) -> None:
         """Check the numbers.
@@ -79,7 +86,7 @@ class Options(ABC):
     @classmethod
     def decision_arguments(cls) -> tuple[str, ...]:
         """Name the arguments that describe the decision: an agent needs them as they were in training."""
-        shared = {field.name for field in fields(Options)}
+        shared = {field.name for field in fields(Options)} - {"features"}
         return tuple(field.name for field in fields(cls) if field.name not in shared)
 
     @classmethod

@@ -42,6 +42,7 @@ class ParallelEraseOptions(Options):
 
     #: What erasing together saves is time; relocations alone would not show it.
     default_objective: ClassVar[Mapping[str, float]] = {"latency": 1.0}
+    default_reward: ClassVar[Mapping[str, str]] = {"baseline": "greedy"}
 
     def decision(self) -> EraseDecision:
         """Return the decision that the environment asks for.
@@ -92,8 +93,8 @@ class ParallelEraseEnv(DecisionEnv):
     together.
 
     ## Rewards
-    The default objective, `{"latency": 1.0}`, gives minus the latencies of the reads and writes that were
-    finished, in units of a page program.
+    The default objective, `{"latency": 1.0}`, costs the latencies of the reads and writes that were finished,
+    in units of a page program. The default reward is that of `{"baseline": "greedy"}`.
 
     ## Starting State
     Full and preconditioned by its workload.

@@ -12,10 +12,10 @@ from ssdgym.agents.agent import Agent, AgentCard
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.learning.stages import Stage
 from ssdgym.agents.scorer import CandidateScorer, ScorerConfig
-from ssdgym.envs.features import ERASE_FEATURES
+from ssdgym.envs.features import Setting, select
 from ssdgym.errors import SsdgymError
 
-INSTALLED = FeatureNames(**ERASE_FEATURES.names())
+INSTALLED = FeatureNames(**select("default", Setting(())).features.names())
 
 
 def make_agent(algorithm: str = "ppo", features: FeatureNames | None = None) -> Agent:
@@ -191,18 +191,18 @@ def test_load__trained_on_other_features__names_the_first(toy, tmp_path) -> None
 
 def test_load__features_in_another_order_or_fewer__matched_by_name(toy, tmp_path) -> None:
     """The agent sees the columns it was trained on, wherever the environment has them."""
-    few = FeatureNames(("log_age", "moves", "log_benefit"), ("free",))
+    few = FeatureNames(("log_age", "wear", "log_benefit"), ("open_room",))
     agent = make_agent(features=few)
     observation, _ = toy.reset(seed=1)
     candidates, context = INSTALLED.candidates, INSTALLED.context
     selected = {
         "candidates": observation["candidates"][..., [candidates.index(name) for name in few.candidates]],
-        "context": observation["context"][..., [context.index("free")]],
+        "context": observation["context"][..., [context.index("open_room")]],
         "action_mask": observation["action_mask"],
     }
     loaded = Agent.load(agent.save(tmp_path / "agent.zip"), env=toy)
     np.testing.assert_array_equal(loaded.scores(observation), agent.scores(selected))
-    with pytest.raises(SsdgymError, match="has 12 candidate and 9 context features, but the agent was"):
+    with pytest.raises(SsdgymError, match="has 5 candidate and 2 context features, but the agent was"):
         agent.scores(observation)
 
 

@@ -7,14 +7,14 @@ from ssdgym.agents.agent import Agent
 from ssdgym.agents.config import CrossEntropyConfig
 from ssdgym.agents.cross_entropy import search_weights
 from ssdgym.agents.train import train
-from ssdgym.envs.features import ERASE_FEATURES
+from ssdgym.envs.features import Setting, select
 from ssdgym.envs.sb3 import SB3VecEnv
 
 
 @pytest.fixture
 def start() -> np.ndarray:
     """Cost-benefit."""
-    names = ERASE_FEATURES.names()["candidates"]
+    names = select("default", Setting(())).features.names()["candidates"]
     return np.array([float(name in ("log_benefit", "log_age")) for name in names])
 
 

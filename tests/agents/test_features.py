@@ -5,7 +5,6 @@ import pytest
 
 from ssdgym.agents.features import FeatureNames
 from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv
-from ssdgym.envs.features import CANDIDATE_FEATURES, CONTEXT_FEATURES
 from ssdgym.errors import SsdgymError
 
 
@@ -19,9 +18,12 @@ from ssdgym.errors import SsdgymError
     ids=["single", "vector", "wrapped"],
 )
 def test_feature_names__of_an_environment__are_the_documented_ones(make) -> None:
-    names = FeatureNames.of(make())
-    assert names.candidates == tuple(feature.name for feature in CANDIDATE_FEATURES)
-    assert names.context == tuple(feature.name for feature in CONTEXT_FEATURES)
+    env = make()
+    names = FeatureNames.of(env)
+    features = env.unwrapped.episodes.decision.features
+    assert names.candidates == tuple(feature.name for feature in features.candidates)
+    assert names.context == tuple(feature.name for feature in features.context)
+    assert {"log_benefit", "proposed_by_greedy"} <= set(names.candidates)
 
 
 def test_feature_names__environment_without_candidates__refused() -> None:
@@ -31,7 +33,7 @@ def test_feature_names__environment_without_candidates__refused() -> None:
 
 def test_feature_names__environment_of_another_width__refused(toy) -> None:
     toy.single_observation_space["context"] = gym.spaces.Box(-1, 1, (77,))
-    with pytest.raises(SsdgymError, match="77 context features, but names 12 and 9"):
+    with pytest.raises(SsdgymError, match="77 context features, but names 5 and 2"):
         FeatureNames.of(toy)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from ssdgym.envs.features import ERASE_FEATURES
+from ssdgym.envs.features import Setting, select
 
 TOY_ID = "ssdgym-test/Toy-v0"
 CANDIDATES = 5
@@ -17,7 +17,7 @@ class ToyVectorEnv(VectorEnv):
     """The reward is one feature, `payoff`, of the chosen candidate. Invalid choices raise."""
 
     def __init__(self, num_envs: int, max_episode_steps: int | None = None, horizon: int = 16) -> None:
-        names = ERASE_FEATURES.names()
+        names = select("default", Setting(())).features.names()
         self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "features": names}
         self.num_envs = num_envs
         self.horizon = horizon

@@ -83,13 +83,7 @@ def test_step_of_a_batch__observes_and_decides() -> None:
     count = 4
     state = chests(count)
     state.control["horizon"] = 30
-    view = View(
-        sets=np.zeros((count, DRAWERS, MAX_PAIRS), ERASE_PAIR),
-        features=np.zeros((count, DRAWERS, 1), np.float32),
-        mask=np.zeros((count, DRAWERS), np.int8),
-        context=np.zeros((count, 1), np.float32),
-        proposed=np.zeros((count, 0), np.int32),
-    )
+    view = View.allocate(count, DRAWERS, columns=1, entries=1)
     requests = np.zeros((count, 50), REQUEST)
     requests[:] = random_writes(50, PAGES)
     feed = Input(requests, np.full(count, 50), loop_addresses(state))

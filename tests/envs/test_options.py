@@ -67,8 +67,9 @@ def test_page__has_gymnasium_s_headings_and_a_true_table_of_the_arguments(single
 
 
 def test_decision_arguments__are_those_that_not_every_environment_has() -> None:
-    assert EraseVictimEnv.options_type.decision_arguments() == ("candidates", "proposers")
+    assert EraseVictimEnv.options_type.decision_arguments() == ("features", "candidates", "proposers")
     assert set(ParallelEraseEnv.options_type.decision_arguments()) == {
+        "features",
         "candidates",
         "most_blocks",
         "proposers",

@@ -52,6 +52,7 @@ def options(kind: str = "blocks", **changes: Any) -> dict[str, Any]:
         "horizon": 400,
         "candidates": 12,
         "objective": {"relocations": 1.0},
+        "reward": "plain",
         **KINDS[kind],
         **changes,
     }
@@ -98,9 +99,11 @@ def test_stable_baselines3_check__only_the_warning_about_the_shape_of_candidates
 
 def test_spaces__those_of_erase_victim() -> None:
     arguments = options()
-    parallel = ParallelEraseEnv(**arguments)
-    victim = EraseVictimEnv(**arguments)
-    assert parallel.observation_space == victim.observation_space
+    parallel = ParallelEraseEnv(**arguments, features=["default", "moves", "share"])
+    victim = EraseVictimEnv(**arguments, features=["default", "moves", "share"])
+    named, victims = (env.metadata["features"]["candidates"] for env in (parallel, victim))
+    assert {n for n in named if "proposed" not in n} == {n for n in victims if "proposed" not in n}
+    assert parallel.observation_space["context"] == victim.observation_space["context"]
     assert parallel.action_space == victim.action_space
 
 
@@ -165,7 +168,8 @@ def test_candidates__first_the_picks_of_the_proposers(kind: str) -> None:
 
 
 def test_features__of_several_blocks__their_sums_and_the_youngest_age() -> None:
-    env = ParallelEraseEnv(**options("sets"))
+    names = ["valid_fraction", "log_age", "log_age_closed", "moves", "gain", "share"]
+    env = ParallelEraseEnv(**options("sets"), features=names)
     rng = np.random.default_rng(2)
     observation, _ = env.reset(seed=2)
     config = env.episodes.devices[0]
@@ -180,15 +184,16 @@ def test_features__of_several_blocks__their_sums_and_the_youngest_age() -> None:
             blocks = state.block[0][[b for b, _ in pairs]]
             invalid = int(state.sub_block["invalid"][0, units].sum())
             valid = int(state.sub_block["written"][0, units].sum()) - invalid
-            expected = {
-                0: valid / max(valid + invalid, 1),
-                2: np.log2(clock - blocks["invalidated_at"].max() + 1) / 16,
-                3: np.log2(clock - blocks["closed_at"].max() + 1) / 16,
-                4: valid / per_block,
-                5: invalid / per_block,
-                6: len(units) / s,
-            }
-            np.testing.assert_allclose(row[list(expected)], list(expected.values()), rtol=1e-6)
+            ages = [clock - blocks[since].max() + 1 for since in ("invalidated_at", "closed_at")]
+            expected = [
+                2 * valid / max(valid + invalid, 1) - 1,
+                np.log2(100 * ages[0] / config.logical_pages) / 2,
+                np.log2(10 * ages[1] / config.logical_pages) / 2,
+                valid / per_block,
+                invalid / per_block,
+                len(units) / s,
+            ]
+            np.testing.assert_allclose(row, expected, rtol=1e-5, atol=1e-6)
         observation, _, _, over, _ = env.step(any_valid(env.action_masks(), rng))
 
 

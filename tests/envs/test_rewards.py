@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv, rewards
-from ssdgym.envs.rewards import TERMS, reward_term
+from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv, ParallelEraseVectorEnv
+from ssdgym.envs.rewards import TERMS, reward_measure, reward_term, terms
 from ssdgym.errors import SsdgymError
 from tests.engine.devices import device, full_device
 
@@ -30,6 +30,7 @@ BY_METRICS = {
         -sum(m[name]["mean"] * m[name]["count"] for name in ("read_latency_ns", "write_latency_ns")) / 600
     ),
     "tail": lambda m: -m["slow_requests"],
+    "p99": lambda m: -m["latency_ns"]["p99"] / 600,
 }
 
 
@@ -40,12 +41,13 @@ def options(ftl: str, **changes: Any) -> dict[str, Any]:
         "horizon": HORIZON,
         "candidates": 5,
         "proposers": ("greedy", "fifo"),
+        "reward": "plain",
         **changes,
     }
 
 
 def terms_of(ftl: str) -> list[str]:
-    return [term for term in TERMS if ftl != "none" or term not in ("latency", "tail")]
+    return [term for term in BY_METRICS if ftl != "none" or term not in ("latency", "tail", "p99")]
 
 
 @pytest.mark.parametrize("warmup", [0, 333])
@@ -64,12 +66,13 @@ def test_return__of_one_term__is_exactly_what_the_metrics_say(ftl: str, term: st
         assert list(info["terms"]) == [term]
         expected = BY_METRICS[term](info["metrics"])
         assert expected < 0
-        assert total_term == pytest.approx(expected, rel=1e-12)
-        assert total == pytest.approx(2.0 * expected, rel=1e-12)
+        width = 1e-2 if term == "p99" else 1e-12  # quantiles are read off bins
+        assert total_term == pytest.approx(expected, rel=width)
+        assert total == pytest.approx(2.0 * total_term, rel=1e-12)
 
 
 def test_terms__are_those_with_a_metric_here() -> None:
-    assert set(BY_METRICS) == set(TERMS)
+    assert set(BY_METRICS) | {"levelling"} == set(TERMS)
 
 
 def test_reward__is_the_weighted_sum_of_the_terms() -> None:
@@ -120,7 +123,7 @@ def test_objective__that_makes_no_sense__refused(objective: dict[str, Any], mess
 
 
 def test_term_of_ones_own__by_name_in_the_objective(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rewards, "TERMS", dict(TERMS))
+    monkeypatch.setattr(terms, "TERMS", dict(TERMS))
 
     @reward_term("rounds", "GC rounds, in tenths")
     def cost(device: Any) -> dict[str, float]:
@@ -139,7 +142,7 @@ def test_term_of_ones_own__by_name_in_the_objective(monkeypatch: pytest.MonkeyPa
 def test_term_of_an_installed_package__by_name_in_the_objective(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(rewards, "TERMS", dict(TERMS))
+    monkeypatch.setattr(terms, "TERMS", dict(TERMS))
     (tmp_path / "lab_terms.py").write_text(
         "from ssdgym.envs.rewards import reward_term\n"
         "reward_term('idling', 'reads')(lambda device: {'host_reads': 1.0})\n"
@@ -154,15 +157,15 @@ def test_term_of_an_installed_package__by_name_in_the_objective(
 
 
 def test_term_of_ones_own__of_a_name_that_is_taken__refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rewards, "TERMS", dict(TERMS))
+    monkeypatch.setattr(terms, "TERMS", dict(TERMS))
     with pytest.raises(
-        SsdgymError, match="the reward term wear is registered already by ssdgym.envs.rewards"
+        SsdgymError, match="the reward term wear is registered already by ssdgym.envs.rewards.terms"
     ):
         reward_term("wear", "blocks erased")(lambda device: {"erases": 1.0})
 
 
 def test_term_of_ones_own__of_what_is_not_counted__refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rewards, "TERMS", dict(TERMS))
+    monkeypatch.setattr(terms, "TERMS", dict(TERMS))
     reward_term("naps", "naps taken")(lambda device: {"naps": 1.0})
     with pytest.raises(
         SsdgymError, match="the reward term naps counts 'naps'; the engine counts host_pages_written,"
@@ -174,3 +177,101 @@ def test_energy__of_a_device_without_energy_values__is_zero() -> None:
     env = EraseVictimEnv(**options("none", device=device(energy={}), objective={"energy": 1.0}))
     env.reset(seed=0)
     assert env.step(np.flatnonzero(env.action_masks())[0])[1] == 0.0
+
+
+def test_levelling__return_is_the_rise_of_the_squares() -> None:
+    env = EraseVictimEnv(**options("none", objective={"levelling": 1.0}))
+    env.reset(seed=0)
+    erases = env.episodes.state.sub_block["erases"][0].astype(np.int64)
+    before, total, over = (erases**2).sum(), 0.0, False
+    while not over:
+        _, reward, _, over, _ = env.step(np.flatnonzero(env.action_masks())[0])
+        total += reward
+    after = (env.episodes.state.sub_block["erases"][0].astype(np.int64) ** 2).sum()
+    assert total == pytest.approx(-(after - before) / 4, rel=0.05)  # what came before the first decision
+
+
+@pytest.mark.parametrize("vector", [EraseVictimVectorEnv, ParallelEraseVectorEnv])
+@pytest.mark.parametrize("term", ["relocations", "wear", "levelling", "latency"])
+def test_baseline__own_decisions__are_paid_nothing_on_average_and_of_size_one(vector: Any, term: str) -> None:
+    env = vector(4, objective={term: 1.0}, horizon=6000)
+    _, info = env.reset(seed=0)
+    rewards = []
+    for _ in range(600):
+        _, reward, _, _, info = env.step(info["proposed"][:, 0])
+        rewards.append(reward)
+    assert abs(np.mean(rewards)) < 0.2
+    size = np.abs(rewards).mean()
+    assert size < 2.0
+
+
+def test_baseline__return__ranks_policies_as_the_cost_does() -> None:
+    found = {}
+    for reward in ("plain", {"baseline": "greedy"}):
+        env = EraseVictimEnv(workload="hot90", ftl={"timing": "none"}, horizon=4000, reward=reward)
+        for j, policy in enumerate(("greedy", "cost_benefit", "fifo")):
+            _, info = env.reset(seed=3)
+            total, over = 0.0, False
+            while not over:
+                _, one, _, over, info = env.step(info["proposed"][j])
+                total += one
+            found[str(reward), policy] = total
+    plain, centred = (
+        [found[kind, p] for p in ("greedy", "cost_benefit", "fifo")]
+        for kind, _ in (("plain", 0), (str({"baseline": "greedy"}), 0))
+    )
+    assert np.argsort(plain).tolist() == np.argsort(centred).tolist()
+    assert abs(centred[0]) < 0.1 * abs(plain[0]) < abs(plain[0])
+
+
+def test_price_and_unit__are_what_is_paid() -> None:
+    plain = EraseVictimEnv(**options("none"))
+    paid = EraseVictimEnv(**options("none", reward={"price": 0.5, "unit": 4.0}))
+    plain.reset(seed=2)
+    paid.reset(seed=2)
+    before = np.array([0, 0])
+    for _ in range(20):
+        action = np.flatnonzero(plain.action_masks())[0]
+        cost = -plain.step(action)[1]
+        _, reward, *_ = paid.step(action)
+        counter = paid.episodes.counter
+        now = np.array([2 * counter("erased_sub_blocks")[0], counter("relocated_pages")[0]])
+        if before.any():
+            won = (now - before) @ [1, -1]
+            assert reward == pytest.approx((0.5 * won - cost) / 4.0)
+        before = now
+
+
+@pytest.mark.parametrize(
+    ("reward", "message"),
+    [
+        (
+            "centred",
+            "reward must be 'plain', {'baseline': policy}, or {'price': number, 'unit': number}, not",
+        ),
+        ({"baseline": "gready"}, "policy gready does not exist"),
+        ({"price": "much"}, "reward.price must be a number, not 'much'."),
+        ({"unit": 0}, "reward.unit must be above 0, not 0.0."),
+        ({}, "reward must be 'plain'"),
+    ],
+)
+def test_reward__that_makes_no_sense__refused(reward: Any, message: str) -> None:
+    with pytest.raises(SsdgymError) as caught:
+        EraseVictimEnv(device=device(), reward=reward)
+    assert str(caught.value).startswith(message)
+
+
+def test_measure_of_ones_own__return_is_its_last_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terms, "TERMS", dict(TERMS))
+
+    @reward_measure("median", "median latency, in us", needs_time=True)
+    def median(totals: Any) -> np.ndarray:
+        return totals.latency_quantile(0.5) / 1000
+
+    env = EraseVictimEnv(**options("event", objective={"median": 1.0}))
+    env.reset(seed=0)
+    total, over = 0.0, False
+    while not over:
+        _, reward, _, over, info = env.step(np.flatnonzero(env.action_masks())[0])
+        total += reward
+    assert total == pytest.approx(-info["metrics"]["latency_ns"]["p50"] / 1000, rel=0.02)

@@ -13,13 +13,12 @@ from gymnasium.utils.env_checker import check_env
 from ssdgym.config import ftl as ftl_module
 from ssdgym.config.device import DeviceConfig, FtlConfig, load_device
 from ssdgym.config.ftl import register_ftl
-from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
-from ssdgym.engine.decisions import RULE, Question, View, no_rules
-from ssdgym.envs import DecisionEnv, DecisionVectorEnv, rewards
+from ssdgym.engine.decisions import RULE, Question, no_rules
+from ssdgym.envs import DecisionEnv, DecisionVectorEnv
 from ssdgym.envs.decisions import Decision
 from ssdgym.envs.features import Features
 from ssdgym.envs.options import Options
-from ssdgym.envs.rewards import reward_term
+from ssdgym.envs.rewards import reward_term, terms
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import new_choice
 from ssdgym.simulator import families
@@ -57,16 +56,7 @@ class DrawerDecision(Decision):
     def candidates_on(self, devices: object) -> int:
         return DRAWERS
 
-    def buffers(self, count: int, candidates: int) -> View:
-        return View(
-            sets=np.zeros((count, candidates, MAX_PAIRS), ERASE_PAIR),
-            features=np.zeros((count, candidates, 1), np.float32),
-            mask=np.zeros((count, candidates), np.int8),
-            context=np.zeros((count, 1), np.float32),
-            proposed=np.zeros((count, 0), np.int32),
-        )
-
-    def question(self) -> Question:
+    def question(self, candidates: int) -> Question:
         return Question(no_rules(), 1 << DRAWER, np.zeros(0, RULE), False, 1, new_choice())
 
 
@@ -91,7 +81,7 @@ def toy_family(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The family is known during a test only."""
     monkeypatch.setattr(ftl_module, "_FAMILIES", dict(ftl_module._FAMILIES))
     monkeypatch.setattr(families, "_BUILDERS", dict(families._BUILDERS))
-    monkeypatch.setattr(rewards, "TERMS", dict(rewards.TERMS))
+    monkeypatch.setattr(terms, "TERMS", dict(terms.TERMS))
     reward_term("emptied", "drawers emptied")(lambda device: {"erases": 1.0})
     register_ftl("toy", ToyFtl)
     register_family(ToyFamily())

@@ -141,6 +141,7 @@ COUNTERS = np.dtype(
         ("lost_pages", "i8"),
         ("clustered_pages", "i8"),  # relocated pages programmed next to another one
         ("relocated_runs", "i8"),  # runs of relocated pages programmed one behind the other in a block
+        ("erase_square_rise", "i8"),  # rise of the sum of the squared erase counts of all sub-blocks
         ("victim_valid_pages", "i8"),  # valid pages of erase sets when their rounds started
         ("read_latency_sum_ns", "i8"),
         ("write_latency_sum_ns", "i8"),
@@ -149,7 +150,14 @@ COUNTERS = np.dtype(
 )
 #: Counters that are no metrics by themselves, and only enter others.
 SUMMED_COUNTERS = frozenset(
-    ("clustered_pages", "relocated_runs", "victim_valid_pages", "read_latency_sum_ns", "write_latency_sum_ns")
+    (
+        "clustered_pages",
+        "relocated_runs",
+        "erase_square_rise",
+        "victim_valid_pages",
+        "read_latency_sum_ns",
+        "write_latency_sum_ns",
+    )
 )
 
 LOGICAL = np.dtype([("ppn", "i4"), ("version", "i4")])

@@ -1,175 +1,72 @@
-"""What a decision looks like to a learner: candidates in numbers, a mask, and context."""
+"""What a decision looks like to a learner: candidates in numbers, a mask, and context.
+
+The numbers are features: functions of what is counted here, called by address.
+"""
 
 from __future__ import annotations
 
-from math import log2
-
 import numpy as np
+from numba import types
 
-from ssdgym.engine.core.bits import NONE, has
-from ssdgym.engine.core.kernel import count_bits, inlined, kernel
-from ssdgym.engine.core.records import IN_STREAMS, MAX_PAIRS, SUB_BLOCK_RUN, WHOLE_BLOCK
+from ssdgym.engine.core.bits import NONE, quotient
+from ssdgym.engine.core.kernel import function_at, inlined, kernel
+from ssdgym.engine.core.observed import FEATURE_SHAPES
+from ssdgym.engine.core.records import MAX_PAIRS, SUB_BLOCK_RUN, WHOLE_BLOCK
 from ssdgym.engine.core.status import OK
 from ssdgym.engine.erase.candidate_table import pairs_of
 from ssdgym.engine.erase.candidates import fill_up, list_all, propose
 from ssdgym.engine.erase.legality import check_erase_set
-from ssdgym.engine.flash.sub_blocks import neighbours_of, valid_in
-from ssdgym.types import Feature
+from ssdgym.engine.erase.tallies import count_candidate, fetch_sampled, sum_up
 
-#: One unit of a log feature is 16 factors of two, so that a difference of two of them is the logarithm of a
-#: ratio: `log_benefit + log_age` orders candidates as cost-benefit does, `log_benefit` alone nearly as greedy
-#: does.
-LOG_SCALE = 16.0
-_LOG = "16 factors of two"
-
-#: The columns of a candidate, as `_describe` fills them. A candidate is a set of one block (or some of its
-#: sub-blocks) or of up to eight; of several, their pages, sub-blocks and erases are counted together.
-CANDIDATE_FEATURES = (
-    Feature("valid_fraction", "valid share of the set's written pages (u)"),
-    Feature("log_benefit", "log2(invalid / (valid + 0.5)) / 16", _LOG, -2.0, 2.0),
-    Feature("log_age", "log2(host pages since the last invalidation in its blocks + 1) / 16", _LOG, 0.0, 4.0),
-    Feature(
-        "log_age_closed", "log2(host pages since the last of its blocks closed + 1) / 16", _LOG, 0.0, 4.0
-    ),
-    Feature("moves", "pages of the set to relocate, in blocks", "blocks", 0.0, MAX_PAIRS),
-    Feature("gain", "invalid pages of the set, in blocks", "blocks", 0.0, MAX_PAIRS),
-    Feature("share", "sub-blocks of the set, in blocks", "blocks", 0.0, MAX_PAIRS),
-    Feature(
-        "wear",
-        "erases of the set against the mean m of the candidates: (e - m) / (m + 1)",
-        "ratio",
-        -1.0,
-        1.0,
-    ),
-    Feature("gc_stream", "share of its blocks that hold relocated pages (with a GC stream of their own)"),
-    Feature(
-        "log_recycle_benefit",
-        "log2(invalid pages per time to win them, in those one move takes) / 16",
-        _LOG,
-        -2.0,
-        2.0,
-    ),
-    Feature(
-        "neighbour_moves",
-        "pages to relocate from neighbours that are not erased, in blocks",
-        "blocks",
-        0.0,
-        MAX_PAIRS,
-    ),
-    Feature("spent", "share of the set's sub-blocks whose pages are all invalid"),
-)
-CANDIDATE_COLUMNS = len(CANDIDATE_FEATURES)
-
-#: The entries of the context, as `_describe_plane` fills them.
-CONTEXT_FEATURES = (
-    Feature("utilisation", "logical pages / pages that can be written (isolation pages left out)"),
-    Feature("log_pages_per_block", "log2(pages per block) / 16", _LOG, 0.0, 2.0),
-    Feature("log_blocks", "log2(blocks per plane) / 32", "32 factors of two"),
-    Feature("free", "free share of the plane's pages"),
-    Feature("pool", "share of the plane's pages that are free in its pool"),
-    Feature("indexed", "share of the plane's blocks that may be victims"),
-    Feature("invalid", "invalid share of the plane's pages"),
-    Feature("log_logical_pages", "log2(logical pages) / 32", "32 factors of two"),
-    Feature("log_clock", "log2(host pages ever written + 1) / 64", "64 factors of two"),
-)
-CONTEXT_COLUMNS = len(CONTEXT_FEATURES)
+_candidate_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["candidate"]))
+_decision_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["decision"]))
+_device_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["device"]))
 
 
 @inlined
-def _clip(value, low, high):
-    return min(max(value, low), high)
+def _checked(question, column, feature, value):
+    """Return the value of a feature; note the first of a call that is outside its bounds, or not a number."""
+    if not feature.low <= value <= feature.high:
+        outside = question.outside[0]
+        if outside.column == 0:
+            outside.column = column + 1
+            outside.value = value
+        return np.float32(0.0)
+    return np.float32(value)
 
 
 @inlined
-def _log_age(dev, since):
-    return log2(dev.control[0].clock - since + 1.0) / LOG_SCALE
+def _describe_candidates(dev, question, count, view):
+    """Fill in the columns of the candidates that may be chosen, a column at a time."""
+    handle = dev.decider.victim_view
+    for column in range(question.candidate_features.shape[0]):
+        feature = question.candidate_features[column]
+        call = _candidate_feature_at(feature.address)
+        for k in range(count):
+            if view.mask[k]:
+                value = call(handle, question.tallies[k], question.decision[0])
+                view.features[k, column] = _checked(question, column, feature, value)
 
 
 @inlined
-def _count_pair(dev, pair):
-    """Count of a pair its sub-blocks, written and invalid pages, erases, sub-blocks that are all invalid."""
-    params = dev.params[0]
-    base = np.int64(pair.block) * params.sub_blocks
-    invalid = 0
-    written = 0
-    erases = 0
-    spent = 0
-    for s in range(params.sub_blocks):
-        if has(pair.mask, s):
-            sub_block = dev.sub_block[base + s]
-            invalid += sub_block.invalid
-            written += sub_block.written
-            erases += sub_block.erases
-            spent += sub_block.invalid == params.pages_per_sub_block
-    return np.int64(count_bits(pair.mask)), written, invalid, erases, spent
+def _mark_proposed(question, view):
+    """Fill in the columns that say which proposer has picked a candidate."""
+    for j in range(view.proposed.shape[0]):
+        if view.proposed[j] >= 0 and question.proposed_columns[j] >= 0:
+            view.features[view.proposed[j], question.proposed_columns[j]] = np.float32(1.0)
 
 
 @inlined
-def _describe(dev, erase_set, pairs, row):
-    """Fill in the candidate's features; `CANDIDATE_FEATURES` names the columns."""
-    params = dev.params[0]
-    members, written, invalid, erases, spent, beside, relocated = np.int64(0), 0, 0, 0, 0, 0, 0
-    invalidated_at, closed_at = np.int64(0), np.int64(0)
-    for k in range(pairs):
-        pair = erase_set[k]
-        block = dev.block[pair.block]
-        counted = _count_pair(dev, pair)
-        members += counted[0]
-        written += counted[1]
-        invalid += counted[2]
-        erases += counted[3]
-        spent += counted[4]
-        beside += valid_in(dev, pair.block, neighbours_of(params, pair.mask))
-        relocated += params.streams > 1 and block.stream == params.gc_stream
-        invalidated_at = max(invalidated_at, block.invalidated_at)
-        closed_at = max(closed_at, block.closed_at)
-    valid = written - invalid
-    cost = (valid + beside) * params.copy_cost + params.erase_cost
-    per_block = np.float64(params.pages_per_block)
-    row[0] = valid / max(written, 1)
-    row[1] = log2(max(invalid, 0.5) / (valid + 0.5)) / LOG_SCALE
-    row[2] = _log_age(dev, invalidated_at)
-    row[3] = _log_age(dev, closed_at)
-    row[4] = valid / per_block
-    row[5] = invalid / per_block
-    row[6] = members / params.sub_blocks
-    row[7] = erases / members
-    row[8] = relocated / pairs if params.placement == IN_STREAMS else 0.0
-    row[9] = _clip(log2(max(invalid, 0.5) * params.copy_cost / cost) / LOG_SCALE, -2.0, 2.0)
-    row[10] = beside / per_block
-    row[11] = spent / members
-
-
-@inlined
-def _relate_wear(view):
-    """Relate the wear of each candidate to the mean of all, in -1 .. 1."""
-    total = 0.0
-    count = 0
-    for k in range(view.mask.shape[0]):
-        if view.mask[k]:
-            total += view.features[k, 7]
-            count += 1
-    mean = total / max(count, 1)
-    for k in range(view.mask.shape[0]):
-        if view.mask[k]:
-            view.features[k, 7] = _clip((view.features[k, 7] - mean) / (mean + 1.0), -1.0, 1.0)
-
-
-@inlined
-def _describe_plane(dev, plane_number, context):
-    params = dev.params[0]
-    control = dev.control[0]
-    plane = dev.plane[plane_number]
-    pages = np.float64(params.blocks) * params.pages_per_block
-    context[0] = params.logical_pages / (pages * params.planes)
-    context[1] = log2(np.float64(params.pages_per_block)) / LOG_SCALE
-    context[2] = log2(np.float64(params.blocks)) / (2 * LOG_SCALE)
-    context[3] = plane.free_pages / pages
-    context[4] = plane.pool_pages / pages
-    context[5] = plane.indexed_blocks / np.float64(params.blocks)
-    context[6] = (pages - plane.free_pages - plane.valid) / pages
-    context[7] = log2(np.float64(params.logical_pages)) / (2 * LOG_SCALE)
-    context[8] = log2(control.clock + 1.0) / (4 * LOG_SCALE)
+def _describe_decision(dev, question, context):
+    handle = dev.decider.victim_view
+    behind = question.candidate_features.shape[0]
+    for place in range(question.context_features.shape[0]):
+        feature = question.context_features[place]
+        if feature.of_device:
+            value = _device_feature_at(feature.address)(handle)
+        else:
+            value = _decision_feature_at(feature.address)(handle, question.decision[0])
+        context[place] = _checked(question, behind + place, feature, value)
 
 
 @inlined
@@ -187,18 +84,29 @@ def observe_plane(dev, plane, question, view):
         count = list_all(dev, plane, view.sets)
     else:
         count = fill_up(dev, plane, view.sets, count, question)
+    stride = 0
+    if question.sampled_pages > 0:
+        stride = max(quotient(dev.params[0].pages_per_block, question.sampled_pages), 1)
     view.features[:] = np.float32(0.0)
     view.mask[:] = 0
     for k in range(count):
-        erase_set = view.sets[k]
-        pairs = pairs_of(erase_set)
-        if check_erase_set(dev, plane, erase_set, pairs) == OK:
+        pairs = pairs_of(view.sets[k])
+        if check_erase_set(dev, plane, view.sets[k], pairs) == OK:
             view.mask[k] = 1
-            _describe(dev, erase_set, pairs, view.features[k])
-    _relate_wear(view)
+            if stride > 0:
+                fetch_sampled(dev, view.sets[k], pairs, stride)
+    for k in range(count):
+        if view.mask[k]:
+            count_candidate(dev, view.sets[k], pairs_of(view.sets[k]), stride, question.tallies[k])
+    for j in range(view.proposed.shape[0]):
+        if view.proposed[j] >= 0:
+            question.tallies[view.proposed[j]].proposers |= np.uint64(1) << np.uint64(j)
+    sum_up(dev, plane, view.mask, question.tallies, view.taken, question.decision[0])
+    _describe_candidates(dev, question, count, view)
+    _mark_proposed(question, view)
     if not view.mask.any():
         view.mask[0] = 1
-    _describe_plane(dev, plane, view.context)
+    _describe_decision(dev, question, view.context)
 
 
 @inlined

@@ -6,6 +6,8 @@ is the program order of the page family; `erase_cells`, the audit and the moves 
 
 from __future__ import annotations
 
+import numpy as np
+
 from ssdgym.engine.core.bits import has
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.records import HARDWARE
@@ -69,6 +71,7 @@ def erase_cells(dev, block, mask):
             invalid += sub_block.invalid
             sub_block.written = 0
             sub_block.invalid = 0
+            dev.counters[0].erase_square_rise += 2 * np.int64(sub_block.erases) + 1
             sub_block.erases += 1
             dev.counters[0].erased_sub_blocks += 1
     return written, invalid

@@ -256,6 +256,7 @@ class DecisionVectorEnv(VectorEnv):
         return {
             "episode_seed": self.episodes.seeds,
             "proposed": self.episodes.view.proposed,
+            "host_pages": self.episodes.host_pages(),
             **{name: self.episodes.counter(name) for name in COUNTERS_SHOWN},
         }
 

@@ -86,6 +86,7 @@ def test_final_info__has_all_that_the_single_environment_s_last_info_has(env_id:
     assert set(final) == {
         "episode_seed",
         "proposed",
+        "host_pages",
         "host_pages_written",
         "relocated_pages",
         "terms",

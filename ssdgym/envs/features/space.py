@@ -1,8 +1,4 @@
-"""The numbers of an observation, as the spaces of Gymnasium and by name.
-
-The engine declares them next to the code that fills them in, one table per kind of decision
-(`ssdgym.engine.erase.features` for erase decisions).
-"""
+"""The numbers of an observation, as the spaces of Gymnasium and by name."""
 
 from __future__ import annotations
 
@@ -11,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from gymnasium import spaces
 
-from ssdgym.engine.erase.features import CANDIDATE_FEATURES, CONTEXT_FEATURES
 from ssdgym.types import Feature
 
 
@@ -41,9 +36,6 @@ class Features:
             context=_box(self.context, ()),
             action_mask=spaces.Box(0, 1, (candidates,), np.int8),
         )
-
-
-ERASE_FEATURES = Features(CANDIDATE_FEATURES, CONTEXT_FEATURES)
 
 
 def _box(features: tuple[Feature, ...], rows: tuple[int, ...]) -> spaces.Box:

@@ -1,0 +1,62 @@
+"""Records of what an observation is made of: features are functions of them, called by address."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import typeof, types
+
+from ssdgym.engine.core.records import MAX_PAIRS
+
+#: A candidate of an ERASE decision. Of several blocks, what is in them is counted together.
+CANDIDATE = np.dtype(
+    [
+        ("block", "i4", (MAX_PAIRS,)),  # of each pair of the erase set
+        ("mask", "u8", (MAX_PAIRS,)),  # sub-blocks of it
+        ("pairs", "i8"),
+        ("sub_blocks", "i8"),  # how many would be erased
+        ("written", "i8"),  # pages
+        ("valid", "i8"),  # pages, which have to be moved
+        ("invalid", "i8"),  # pages, which are won
+        ("beside", "i8"),  # pages to move from neighbours that are not erased
+        ("spent", "i8"),  # sub-blocks whose pages are all invalid
+        ("erases", "i8"),  # of its sub-blocks, since the device was made
+        ("relocated", "i8"),  # blocks of a stream for relocated pages alone
+        ("invalidated_at", "i8"),  # clock of the last invalidation in its blocks
+        ("closed_at", "i8"),  # clock when the last of its blocks was closed
+        ("proposers", "u8"),  # bit j: pick of proposer j
+        # Of a sample of the valid pages, if a feature asks for it: how many, and how often the host has
+        # written them; the same of the pages that share aligned groups of four logical pages with them.
+        ("sampled", "i8"),
+        ("updates", "i8"),
+        ("neighbours", "i8"),
+        ("neighbour_updates", "i8"),
+    ],
+    align=True,
+)
+#: A decision as a whole.
+DECISION = np.dtype(
+    [
+        ("plane", "i8"),
+        ("candidates", "i8"),  # that may be chosen
+        ("mean_erases", "f8"),  # of a sub-block of them, averaged over the candidates
+        ("host_pages", "i8"),  # programmed since the last decision
+        ("elapsed_ns", "i8"),  # since the last decision
+    ],
+    align=True,
+)
+#: Where a device was when its last decision was taken.
+TAKEN = np.dtype([("clock", "i8"), ("now", "i8")])
+#: A feature that is asked for: its code, and the bounds that its values have to keep.
+FEATURE = np.dtype([("address", "i8"), ("of_device", "i8"), ("low", "f8"), ("high", "f8")])
+#: The first value outside its bounds: which column it is for (counted from 1, context behind candidates).
+OUTSIDE = np.dtype([("column", "i8"), ("value", "f8")])
+
+_VIEW = types.int64
+CANDIDATE_TYPE = typeof(np.zeros(1, CANDIDATE)).dtype
+DECISION_TYPE = typeof(np.zeros(1, DECISION)).dtype
+#: What each kind of feature is called with; the first argument is the handle of what a rule sees.
+FEATURE_SHAPES = {
+    "candidate": types.float64(_VIEW, CANDIDATE_TYPE, DECISION_TYPE),
+    "decision": types.float64(_VIEW, DECISION_TYPE),
+    "device": types.float64(_VIEW),
+}

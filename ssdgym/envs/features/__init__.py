@@ -1,0 +1,39 @@
+"""What environments observe: numbers by name, each computed by a registered function.
+
+A feature of one's own is a function with a decorator, in any module that is imported:
+
+    from ssdgym.envs.features import candidate_feature
+
+    @candidate_feature("blocks", "blocks of the set", unit="blocks", high=8)
+    def blocks(view, candidate, decision):
+        return candidate.pairs
+
+An environment observes it where its argument `features` names it: `features=["default", "blocks"]`. Packages
+of features are found by the entry point group `ssdgym.features`.
+"""
+
+import ssdgym.envs.features.candidates
+import ssdgym.envs.features.context  # noqa: F401 - both register the features of ssdgym
+from ssdgym.envs.features.registry import (
+    ENTRY_POINT_GROUP,
+    Setting,
+    candidate_feature,
+    decision_feature,
+    device_feature,
+    registered_features,
+)
+from ssdgym.envs.features.selection import PROPOSED_BY, Selection, select
+from ssdgym.envs.features.space import Features
+
+__all__ = [
+    "ENTRY_POINT_GROUP",
+    "PROPOSED_BY",
+    "Features",
+    "Selection",
+    "Setting",
+    "candidate_feature",
+    "decision_feature",
+    "device_feature",
+    "registered_features",
+    "select",
+]

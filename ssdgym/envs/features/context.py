@@ -1,0 +1,146 @@
+"""Features of a decision as a whole: how full the plane is, what has passed, how the devices differ."""
+
+from __future__ import annotations
+
+from math import log2
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.core.kernel import inlined
+from ssdgym.envs.features.registry import Setting, decision_feature, device_feature
+
+
+@inlined
+def _clip(value, low, high):
+    return min(max(value, low), high)
+
+
+def _always(setting: Setting) -> bool:
+    return True
+
+
+def _in_time(device: DeviceConfig) -> bool:
+    return device.ftl.timing != "none"
+
+
+def _open_loop(device: DeviceConfig) -> bool:
+    return _in_time(device) and device.ftl.queue_depth == 0
+
+
+def _differ(setting: Setting) -> bool:
+    """Return whether the devices differ in size."""
+    return len({(device.logical_pages, device.geometry) for device in setting.devices}) > 1
+
+
+@decision_feature(
+    "host_pages",
+    "host pages since the last decision: log2(pages + 1), of what one block holds, as 2 x - 1 and clipped",
+    low=-1.0,
+    default=_always,
+)
+def host_pages(view, decision):
+    """Return how far the host has come."""
+    pages = log2(max(decision.host_pages, 0) + 1.0)
+    return _clip(2.0 * pages / log2(view.params[0].pages_per_block + 1.0) - 1.0, -1.0, 1.0)
+
+
+@decision_feature(
+    "elapsed",
+    "time since the last decision: 2 log2 of it, in the time to move a block's pages",
+    unit="factors of 1.4",
+    low=-8.0,
+    high=8.0,
+    default=lambda setting: setting.has(_in_time),
+)
+def elapsed(view, decision):
+    """Return the logarithm of the time."""
+    params = view.params[0]
+    block = params.pages_per_block * max(params.copy_cost, 1)
+    return _clip(2.0 * log2((decision.elapsed_ns + 1.0) / block), -8.0, 8.0)
+
+
+@decision_feature(
+    "open_room", "free share f of the plane's open blocks, as 2 f - 1", low=-1.0, default=_always
+)
+def open_room(view, decision):
+    """Return how much the open blocks still take."""
+    params, plane = view.params[0], view.plane[decision.plane]
+    pages = params.streams * params.pages_per_block
+    return _clip(2.0 * (plane.free_pages - plane.pool_pages) / pages - 1.0, -1.0, 1.0)
+
+
+@decision_feature("pool", "share of the plane's pages that are free in its pool")
+def pool(view, decision):
+    """Return the share of pages in the pool."""
+    params = view.params[0]
+    return view.plane[decision.plane].pool_pages / (params.blocks * params.pages_per_block)
+
+
+@decision_feature(
+    "queue",
+    "requests outstanding: log2(requests + 1) / 16",
+    default=lambda setting: setting.has(_open_loop),
+)
+def queue(view, decision):
+    """Return how many requests wait; 0 where the host is idle."""
+    return _clip(log2(view.control[0].outstanding + 1.0) / 16.0, 0.0, 1.0)
+
+
+@decision_feature(
+    "queued_writes",
+    "share of the outstanding requests that are writes",
+    default=lambda setting: setting.has(_open_loop),
+)
+def queued_writes(view, decision):
+    """Return the share; 0 where the host is idle."""
+    control = view.control[0]
+    return control.outstanding_writes / max(control.outstanding, 1)
+
+
+@decision_feature("free", "free share of the plane's pages")
+def free(view, decision):
+    """Return the share of free pages."""
+    params = view.params[0]
+    return view.plane[decision.plane].free_pages / (params.blocks * params.pages_per_block)
+
+
+@decision_feature("invalid", "invalid share of the plane's pages")
+def invalid(view, decision):
+    """Return the share of invalid pages."""
+    params, plane = view.params[0], view.plane[decision.plane]
+    pages = params.blocks * params.pages_per_block
+    return (pages - plane.free_pages - plane.valid) / pages
+
+
+@decision_feature("indexed", "share of the plane's blocks that may be victims")
+def indexed(view, decision):
+    """Return the share of blocks."""
+    return view.plane[decision.plane].indexed_blocks / view.params[0].blocks
+
+
+@device_feature(
+    "utilisation",
+    "logical pages / pages that can be written (isolation pages left out)",
+    default=_differ,
+)
+def utilisation(view):
+    """Return how full the device can be."""
+    params = view.params[0]
+    return params.logical_pages / (params.planes * params.blocks * params.pages_per_block)
+
+
+@device_feature("log_pages_per_block", "log2(pages per block) / 16", default=_differ)
+def log_pages_per_block(view):
+    """Return the logarithm of a block's size."""
+    return log2(view.params[0].pages_per_block) / 16.0
+
+
+@device_feature("log_blocks", "log2(blocks per plane) / 32", default=_differ)
+def log_blocks(view):
+    """Return the logarithm of a plane's size."""
+    return log2(view.params[0].blocks) / 32.0
+
+
+@device_feature("log_logical_pages", "log2(logical pages) / 32", default=_differ)
+def log_logical_pages(view):
+    """Return the logarithm of the device's size."""
+    return log2(view.params[0].logical_pages) / 32.0

@@ -1,0 +1,50 @@
+"""What devices have counted, as rewards look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.time.latency import bin_middles
+
+_MIDDLES = bin_middles()
+
+
+@dataclass(frozen=True)
+class CountedTotals:
+    """The totals of n devices; they change with the devices.
+
+    Attributes:
+        devices: their configurations.
+        counter: returns a counter of every device, int64 (n,).
+        histogram: returns the latencies of reads and writes by log-spaced bins, int64 (n, 2, bins).
+    """
+
+    devices: Sequence[DeviceConfig]
+    counter: Callable[[str], np.ndarray]
+    histogram: Callable[[], np.ndarray]
+
+    def latency_quantile(self, share: float) -> np.ndarray:
+        """Return a quantile of the latencies of reads and writes, ns, float64 (n,); 0 where there are none.
+
+        It is exact to the width of a bin, 0.8 %.
+
+        Args:
+            share: of the requests that are at most as slow, such as 0.99.
+        """
+        finished = self.histogram().sum(axis=1).cumsum(axis=1)
+        requests = finished[:, -1:]
+        found = (finished < np.ceil(share * requests)).sum(axis=1)
+        return np.where(requests[:, 0] > 0, _MIDDLES[np.minimum(found, len(_MIDDLES) - 1)], 0.0)
+
+    def pages_won(self) -> np.ndarray:
+        """Return how many pages collection has won: those erased less those relocated, int64 (n,)."""
+        return self.counter("erased_sub_blocks") * self._sub_block_pages - self.counter("relocated_pages")
+
+    @cached_property
+    def _sub_block_pages(self) -> np.ndarray:
+        return np.array([d.geometry.pages_per_block // d.geometry.sub_blocks_per_block for d in self.devices])

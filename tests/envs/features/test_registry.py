@@ -1,0 +1,197 @@
+"""A feature of one's own is one decorated function, observed in single and vector environments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv
+from ssdgym.envs.features import candidate_feature, decision_feature, device_feature, registry
+from ssdgym.errors import SsdgymError
+from tests.engine.devices import full_device
+
+ARGUMENTS = {
+    "workload": "zipf80",
+    "horizon": 300,
+    "candidates": 5,
+    "proposers": ("greedy", "fifo"),
+    "ftl": {"timing": "none"},
+}
+
+
+@pytest.fixture(autouse=True)
+def forget() -> Iterator[None]:
+    """What a test registers is gone after it."""
+    known = dict(registry._FEATURES)
+    yield
+    registry._FEATURES.clear()
+    registry._FEATURES.update(known)
+
+
+def make(features: Any, **changes: Any) -> EraseVictimEnv:
+    return EraseVictimEnv(device=full_device(), features=features, **{**ARGUMENTS, **changes})
+
+
+def test_own_features__single_and_vector__the_same_values() -> None:
+    @candidate_feature("block", "number of the first block", high=1000)
+    def block(view, candidate, decision):
+        return candidate.block[0]
+
+    @decision_feature("written", "host pages ever written", high=1e9)
+    def written(view, decision):
+        return view.control[0].clock
+
+    @device_feature("planes", "planes of the device", high=64)
+    def planes(view):
+        return view.params[0].planes
+
+    names = ["block", "written", "planes", "gain"]
+    env = make(names)
+    vector = EraseVictimVectorEnv(2, device=full_device(), features=names, **ARGUMENTS)
+    assert env.metadata["features"] == {"candidates": ("block", "gain"), "context": ("written", "planes")}
+    observation, info = env.reset(seed=4)
+    observations, infos = vector.reset(seed=4)
+    for _ in range(30):
+        for key, array in observation.items():
+            np.testing.assert_array_equal(array, observations[key][0])
+        valid = observation["action_mask"] != 0
+        sets = env.episodes.view.sets[0]
+        np.testing.assert_array_equal(observation["candidates"][valid, 0], sets[valid, 0]["block"])
+        assert observation["context"][1] == len(env.episodes.state.plane[0])
+        observation, _, _, _, info = env.step(info["proposed"][0])
+        observations, _, _, _, infos = vector.step(infos["proposed"][:, 0])
+
+
+def test_proposers__are_marked_in_columns_of_their_names() -> None:
+    env = make(["gain", "proposed_by_fifo", "proposed_by_greedy"])
+    assert env.metadata["features"]["candidates"] == ("gain", "proposed_by_fifo", "proposed_by_greedy")
+    observation, info = env.reset(seed=0)
+    for _ in range(30):
+        greedy, fifo = info["proposed"]
+        np.testing.assert_array_equal(np.flatnonzero(observation["candidates"][:, 1]), [fifo])
+        np.testing.assert_array_equal(np.flatnonzero(observation["candidates"][:, 2]), [greedy])
+        observation, _, _, _, info = env.step(fifo)
+
+
+def test_update_rate__of_pages_written_more_often__is_higher() -> None:
+    """One half of the pages is written ten times as often: blocks of it have the higher rate."""
+    hot = {"kind": "hot_cold", "hot_fraction": 0.5, "hot_access": 0.95}
+    env = make(["log_update_rate", "log_neighbour_rate"], workload=hot, horizon=2000, candidates="all")
+    observation, info = env.reset(seed=0)
+    for _ in range(100):
+        observation, _, _, _, info = env.step(info["proposed"][0])
+    valid = observation["action_mask"] != 0
+    rates = observation["candidates"][valid]
+    assert rates[:, 0].std() > 0.1
+    assert np.corrcoef(rates.T)[0, 1] > 0.5
+
+
+def test_host_pages__of_all_decisions__are_those_of_the_episode() -> None:
+    env = make("default")
+    _, info = env.reset(seed=0)
+    total, over = info["host_pages"], False
+    while not over:
+        _, _, _, over, info = env.step(info["proposed"][0])
+        total += info["host_pages"]
+    assert total == info["host_pages_written"] == 300
+
+
+def test_all__names_every_feature_once() -> None:
+    names = make("all").metadata["features"]
+    listed = [*names["candidates"], *names["context"]]
+    assert len(set(listed)) == len(listed)
+    assert set(registry._FEATURES) == set(listed) - {"proposed_by_greedy", "proposed_by_fifo"}
+
+
+def test_default_among_names__stands_for_all_of_them() -> None:
+    default, more = (make(features).metadata["features"] for features in ("default", ["default", "gain"]))
+    assert more["candidates"][: len(default["candidates"]) - 2] == default["candidates"][:-2]
+    assert set(more["candidates"]) == {*default["candidates"], "gain"}
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (["gane"], "feature 'gane' does not exist; there are valid_fraction, log_benefit"),
+        ("gain", "features must be 'default', 'all' or a list of names, not 'gain'."),
+        ([3], "features must be 'default', 'all' or a list of names, not [3]."),
+        (["free"], "features name none of candidates; give at least one, such as 'log_benefit'."),
+        (["proposed_by_random"], "features name proposed_by_random, which is no proposer; there are greedy,"),
+    ],
+)
+def test_features__that_do_not_exist__refused(features: Any, message: str) -> None:
+    with pytest.raises(SsdgymError) as caught:
+        make(features)
+    assert str(caught.value).startswith(message)
+
+
+def test_value_outside_its_bounds__named() -> None:
+    @candidate_feature("ten", "ten times the gain")
+    def ten(view, candidate, decision):
+        return 10.0 + candidate.invalid
+
+    with pytest.raises(
+        SsdgymError, match="feature ten has the value 1.*, outside its bounds 0 and 1; give it"
+    ):
+        make(["ten"]).reset(seed=0)
+
+
+def test_value_that_is_no_number__named() -> None:
+    @decision_feature("nothing", "nothing at all")
+    def nothing(view, decision):
+        return np.nan
+
+    with pytest.raises(SsdgymError, match="feature nothing has the value nan, outside its bounds 0 and 1"):
+        make(["gain", "nothing"]).reset(seed=0)
+
+
+def test_index_out_of_range__named() -> None:
+    @candidate_feature("far", "of a block that is not there")
+    def far(view, candidate, decision):
+        return view.block[10**7].invalid
+
+    with pytest.raises(SsdgymError, match=r"feature far failed: IndexError"):
+        make(["far"]).reset(seed=0)
+
+
+def test_function_that_does_not_compile__named() -> None:
+    @candidate_feature("wrong", "of a field that is not there")
+    def wrong(view, candidate, decision):
+        return candidate.colour
+
+    with pytest.raises(
+        SsdgymError,
+        match=r"feature wrong cannot be compiled: .* is called with \(view, candidate, decision\)",
+    ):
+        make(["wrong"])
+
+
+def test_name_of_another_module__refused() -> None:
+    with pytest.raises(SsdgymError, match="feature gain is registered already by ssdgym.envs.features.cand"):
+        candidate_feature("gain", "mine")(lambda view, candidate, decision: 0.0)
+
+
+def test_bounds_the_wrong_way_round__refused() -> None:
+    with pytest.raises(SsdgymError, match="feature flat has the bounds 1.0 and 1.0; give low below high"):
+        candidate_feature("flat", "flat", low=1.0, high=1.0)
+
+
+def test_feature_of_an_installed_package__by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "lab_features.py").write_text(
+        "from ssdgym.envs.features import candidate_feature\n"
+        "@candidate_feature('pairs', 'pairs of the set', high=8)\n"
+        "def pairs(view, candidate, decision):\n"
+        "    return candidate.pairs\n"
+    )
+    info = tmp_path / "lab-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: lab\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[ssdgym.features]\npairs = lab_features\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    observation, _ = make(["pairs"]).reset(seed=0)
+    valid = observation["action_mask"] != 0
+    assert (observation["candidates"][valid] == 1).all()
