@@ -19,14 +19,15 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from ppo_cleanrl import FEATURES
 
+from ssdgym.agents.environments import EnvironmentConfig
 from ssdgym.experiments.report.style import PALETTE, save_figure, styled
 from ssdgym.experiments.results import Result, write_results
 from ssdgym.experiments.runs.evaluate import run_all
 from ssdgym.experiments.runs.run_spec import RunSpec
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))  # where `ppo_cleanrl:load` is found, by workers, too
 #: Workloads, and how both methods learn on each. What a choice leads to takes longest to show on hot90.
 WORKLOADS = {
     "zipf99": "--total-timesteps 655360 --gamma 0.998 --gae-lambda 0.98",
@@ -64,6 +65,7 @@ def train(out: Path, method: str, workload: str, seed: int, options: Sequence[st
 def evaluate(out: Path, seeds: Sequence[int], host_pages: int, jobs: int) -> list[Result]:
     """Measure all agents and baselines on the unseen seeds."""
     runs = []
+    observing = EnvironmentConfig(kwargs={"features": list(FEATURES)})
     for workload in WORKLOADS:
         deciders = {name: "random_action" if name == "random_action" else None for name in BASELINES}
         for method in METHODS:
@@ -74,7 +76,8 @@ def evaluate(out: Path, seeds: Sequence[int], host_pages: int, jobs: int) -> lis
         for policy, agent in deciders.items():
             for seed in UNSEEN:
                 run = RunSpec("demo", workload, policy, seed, (("timing", "none"),), agent=agent, trust=True)
-                runs.append(replace(run, host_pages=host_pages, warmup=host_pages // 2))
+                run = replace(run, host_pages=host_pages, warmup=host_pages // 2)
+                runs.append(replace(run, environment=observing) if agent else run)
     return run_all(runs, jobs)
 
 

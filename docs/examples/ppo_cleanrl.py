@@ -1,7 +1,8 @@
 """Masked PPO in one file, in the style of CleanRL: learn what to erase, from scratch.
 
 Train with `python ppo_cleanrl.py --workload zipf99 --out agent.safetensors`; in the same folder,
-`ssdgym evaluate --agent "ppo_cleanrl:load(path=agent.safetensors)" --agent random_action` measures the agent.
+`ssdgym evaluate --agent "ppo_cleanrl:load(path=agent.safetensors)" --agent random_action
+--env-arg "features=[default, log_update_rate, log_neighbour_rate]"` measures the agent.
 
 What it takes to learn here is in the comments that begin with "Here". The page "Learning with ssdgym" has the
 reasons and what comes out.
@@ -23,6 +24,9 @@ from torch import Tensor, nn
 from torch.distributions import Categorical
 
 import ssdgym  # noqa: F401  registers the environments
+
+#: What is observed. Here: how often the pages of a candidate are written tells what it is worth to wait.
+FEATURES = ("default", "log_update_rate", "log_neighbour_rate")
 
 
 @dataclass
@@ -157,6 +161,7 @@ def train(args: Args) -> Path:
         ftl={"timing": args.timing},
         workload=args.workload,
         horizon=args.horizon,
+        features=FEATURES,
     )
     observation, info = envs.reset(seed=1000 * args.seed)
     candidates = envs.single_observation_space["candidates"].shape
@@ -196,8 +201,10 @@ def train(args: Args) -> Path:
             observation, reward, terminated, truncated, info = envs.step(actions[t].numpy())
             rewards[t], overs[t] = torch.tensor(reward), torch.tensor(terminated | truncated)
             if truncated.any():  # an episode that was cut off goes on in the mind of the critic
+                ended = np.flatnonzero(truncated)
+                last = {key: np.stack([info["final_obs"][i][key] for i in ended]) for key in observation}
                 with torch.no_grad():
-                    ended_values[t] = network(*tensors(info["final_obs"]))[1] * torch.tensor(truncated)
+                    ended_values[t, ended] = network(*tensors(last))[1]
         steps += T * N
 
         # Here: rewards are about 0 where one plays as well as greedy, but a better player lifts all of them,

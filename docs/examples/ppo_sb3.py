@@ -1,7 +1,7 @@
 """MaskablePPO of sb3-contrib with the set network of ssdgym: learn what to erase, from scratch.
 
-Train with `python ppo_sb3.py --workload zipf99 --out masked.zip`;
-`ssdgym evaluate --agent masked.zip --trust --agent random_action` measures the agent.
+Train with `python ppo_sb3.py --workload zipf99 --out masked.zip`; `ssdgym evaluate --agent masked.zip --trust
+--env-arg "features=[default, log_update_rate, log_neighbour_rate]" --agent random_action` measures the agent.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.policies import ScorerActorCriticPolicy
 from ssdgym.agents.scorer import ScorerConfig
 from ssdgym.envs.sb3 import SB3VecEnv
+
+#: What is observed: how often the pages of a candidate are written tells what it is worth to wait.
+FEATURES = ("default", "log_update_rate", "log_neighbour_rate")
 
 
 @dataclass
@@ -102,6 +105,7 @@ def train(args: Args) -> str:
         ftl={"timing": "none"},
         workload=args.workload,
         horizon=args.horizon,
+        features=FEATURES,
     )
     names = FeatureNames.of(envs)
     env = SB3VecEnv(envs)
