@@ -18,8 +18,8 @@ torch = pytest.importorskip("torch")
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 #: So small that nothing is learned, with episodes that end.
 SMALL = {
-    "ppo_cleanrl": {"num_envs": 4, "num_steps": 32, "minibatch_size": 64, "total_timesteps": 256, "horizon": 64},
-    "ppo_sb3": {"num_envs": 8, "num_steps": 128, "total_timesteps": 1024, "horizon": 512},
+    "ppo_cleanrl": {"num_envs": 4, "num_steps": 32, "minibatch_size": 64, "horizon": 64},
+    "ppo_sb3": {"num_envs": 8, "num_steps": 128, "horizon": 512},
 }
 
 
@@ -35,7 +35,9 @@ def examples(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
 
 def train(name: str, **settings: Any) -> ModuleType:
     script = import_module(name)
-    script.train(script.Args(**{**SMALL[name], **settings}))
+    small = SMALL[name]
+    decisions = 2 * small["num_envs"] * small["num_steps"]
+    script.train(script.Args(**{**small, "total_timesteps": decisions, **settings}))
     return script
 
 
