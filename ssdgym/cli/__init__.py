@@ -28,6 +28,7 @@ from ssdgym.cli.run import run
 from ssdgym.cli.trace import trace
 from ssdgym.cli.train import train
 from ssdgym.cli.tune import tune
+from ssdgym.cli.warmup import warmup
 from ssdgym.deprecation import warn_renamed
 from ssdgym.errors import SsdgymError, with_short_values
 
@@ -44,7 +45,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (run, evaluate, replay, validate, report, reproduce, train, tune, bench, doctor, demo):
+for _command in (
+    run,
+    evaluate,
+    replay,
+    validate,
+    report,
+    reproduce,
+    train,
+    tune,
+    bench,
+    doctor,
+    warmup,
+    demo,
+):
     app.command()(_command)
 app.add_typer(trace, name="trace")
 

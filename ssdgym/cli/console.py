@@ -112,11 +112,11 @@ def progress_bar(unit: str, *, quiet: bool) -> Iterator[Advance]:
 
 
 def compile_note(*, quiet: bool) -> None:
-    """Say why the first run takes long if the compiled engine is not in the cache yet."""
-    from ssdgym.engine.compiler.cache import compile_cache_folder
+    """Let the engine say that it compiles, if it has to, unless the output is for a machine."""
+    from ssdgym.engine.compiler import progress
 
-    if not any(compile_cache_folder().rglob("*.nbc")):
-        progress_note("compiling the engine, once for this version: about a minute", quiet=quiet)
+    if quiet:
+        progress.say = None
 
 
 def progress_note(text: str, *, quiet: bool) -> None:

@@ -29,6 +29,7 @@ COMMANDS = (
     "tune",
     "bench",
     "doctor",
+    "warmup",
     "demo",
 )
 TINY = ("run", "--device", "tiny", "--host-pages", "3000")

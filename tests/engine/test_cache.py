@@ -13,6 +13,7 @@ import pytest
 from numba.core import config
 
 from ssdgym.engine.compiler import cache as door
+from ssdgym.engine.compiler import progress
 from ssdgym.engine.core.kernel import entry
 from ssdgym.errors import SsdgymError
 
@@ -155,6 +156,37 @@ def test_entry__full_disk__warns_and_works(own_cache: Path, monkeypatch: pytest.
     monkeypatch.setattr(door, "write_bytes", refuse)
     with pytest.warns(RuntimeWarning, match="cannot be kept: .* free some space"):
         assert entry(doubled)(3) == 6
+
+
+def test_progress__says_that_the_engine_compiles_and_how_long_it_took(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(progress, "say", said.append)
+    monkeypatch.setattr(progress, "_started", {})
+    monkeypatch.setattr(progress, "_LONG", 0.0)
+    for entry_point in ("_loop", "step"):
+        progress.begin(entry_point)
+        progress.end(entry_point)
+    assert said[0].startswith("ssdgym compiles its engine, once per machine")
+    assert said[1:] == ["compiled loop in 0 s", "compiled step in 0 s"]
+
+
+FIRST_RUN = (
+    "from ssdgym.simulator.build import make_state, Recording; from tests.engine.devices import device; "
+    "make_state([device()], [0], Recording())"
+)
+
+
+def test_entry__of_the_engine__says_so_when_it_is_compiled_and_never_again(own_cache: Path) -> None:
+    def first_run() -> str:
+        root = Path(__file__).parents[2]
+        done = subprocess.run([sys.executable, "-c", FIRST_RUN], cwd=root, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    assert "compiles its engine" in first_run()
+    assert first_run() == ""
 
 
 CHECKED_RUN = """

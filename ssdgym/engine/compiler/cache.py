@@ -22,6 +22,7 @@ import numba
 from numba.core import config, sigutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator, dumps
 
+from ssdgym.engine.compiler import progress
 from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, write_bytes
 
@@ -91,8 +92,17 @@ class _Cache(FunctionCache):
     def __init__(self, function: Any) -> None:
         super().__init__(function)
         self._cache_file = _Files(Path(self.cache_path), self._impl.filename_base)
+        self._is_of_engine = Path(inspect.getfile(function)).is_relative_to(ENGINE_FOLDER)
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        kept = super().load_overload(signature, target_context)
+        if kept is None and self._is_of_engine:
+            progress.begin(self._py_func.__name__)
+        return kept
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
+        if self._is_of_engine:
+            progress.end(self._py_func.__name__)
         if not _is_own(signature):
             return
         try:
