@@ -40,6 +40,8 @@ BASELINES = ("random_action", "greedy", "cost_benefit", "cost_benefit(exponent=0
 UNSEEN = range(50_000, 50_008)
 #: What a method has to be below, by workload.
 GOALS = {"zipf99": ("greedy", "cost_benefit"), "hot90": ("greedy", "random_action")}
+#: Write amplifications so near each other share a label in the figure.
+_CLOSE = 0.08
 #: Half a 95 % interval in standard errors, by number of values (Student's t).
 _T95 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26}
 
@@ -127,10 +129,13 @@ def draw(out: Path, results: Sequence[Result], seeds: Sequence[int]) -> Path:
     figure, panels = plt.subplots(1, len(WORKLOADS), figsize=(8, 3.4), sharey=True)
     for axes, workload in zip(panels, WORKLOADS, strict=True):
         found = amplifications(results, workload)
-        for number, name in enumerate(BASELINES):
-            level = found[name].mean()
-            axes.axhline(level, color="0.45", linestyle=("-", "--", "-.", ":")[number], linewidth=0.9)
-            axes.text(1.0, level, f" {name}", va="center", fontsize=6, transform=axes.get_yaxis_transform())
+        labels: dict[float, str] = {}  # of lines that are too close for two labels, one
+        for level, name in sorted((found[name].mean(), name) for name in BASELINES):
+            axes.axhline(level, color="0.45", linestyle="--", linewidth=0.9)
+            near = [other for other in labels if level - other < _CLOSE]
+            labels[near[0] if near else level] = "\n".join([name, labels[near[0]]] if near else [name])
+        for level, name in labels.items():
+            axes.text(1.01, level, name, va="center", fontsize=6, transform=axes.get_yaxis_transform())
         for color, method in zip(PALETTE, METHODS, strict=False):
             for seed in seeds:
                 with agent_file(out, method, workload, seed).with_suffix(".csv").open() as file:

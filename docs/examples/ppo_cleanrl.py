@@ -189,7 +189,7 @@ def train(args: Args) -> Path:
         if not steps:
             network.scale_candidates.fit(tensors(observation)[0][tensors(observation)[2]])
             network.scale_context.fit(tensors(observation)[1])
-        host, relocated = info["host_pages_written"].sum(), info["relocated_pages"].sum()
+        before = info
         for t in range(T):
             now = tensors(observation)
             for kept, part in zip(seen, now, strict=True):
@@ -237,22 +237,21 @@ def train(args: Args) -> Path:
                 nn.utils.clip_grad_norm_(network.parameters(), args.max_grad_norm)
                 optimizer.step()
 
-        rows.append(_row(time.process_time() - began, steps, rewards, info, host, relocated, distribution))
+        rows.append(_row(time.process_time() - began, steps, rewards, info, before, distribution))
         print(" ".join(f"{name} {value:.6g}" for name, value in rows[-1].items()), flush=True)
     envs.close()
     return _save(network, rows, Path(args.out))
 
 
-def _row(seconds, steps, rewards, info, host, relocated, distribution) -> dict[str, float]:
+def _row(seconds, steps, rewards, info, before, distribution) -> dict[str, float]:
     """Return what the rollout was like; the write amplification is that of the actions drawn in training."""
-    host = float(info["host_pages_written"].sum() - host)
-    relocated = float(info["relocated_pages"].sum() - relocated)
+    host, relocated = (info[name] - before[name] for name in ("host_pages_written", "relocated_pages"))
     return {
         "cpu_seconds": round(seconds, 2),
         "decisions": steps,
         "reward_mean": rewards.mean().item(),
         # counters begin anew with each episode, so rollouts in which one ended have no figure
-        "write_amplification": 1 + relocated / host if min(host, relocated) > 0 else float("nan"),
+        "write_amplification": 1 + relocated.sum() / host.sum() if host.min() > 0 else float("nan"),
         "entropy": distribution.entropy().mean().item(),
     }
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 import gymnasium as gym
+import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
@@ -59,9 +60,9 @@ class Budget(BaseCallback):
         self.began = time.process_time()
         self.counted = self._counters()
 
-    def _counters(self) -> tuple[float, float]:
+    def _counters(self) -> tuple[np.ndarray, np.ndarray]:
         infos = self.training_env.last_infos
-        return float(infos["host_pages_written"].sum()), float(infos["relocated_pages"].sum())
+        return infos["host_pages_written"], infos["relocated_pages"]
 
     def _share(self) -> float:
         if self.args.total_timesteps:
@@ -77,9 +78,11 @@ class Budget(BaseCallback):
         host, relocated = (new - old for new, old in zip(now, self.counted, strict=True))
         self.counted = now
         # counters begin anew with each episode, so rollouts in which one ended have no figure
-        known = min(host, relocated) > 0
+        known = host.min() > 0
         row = {"cpu_seconds": time.process_time() - self.began, "decisions": self.num_timesteps}
-        self.rows.append({**row, "write_amplification": 1 + relocated / host if known else float("nan")})
+        self.rows.append(
+            {**row, "write_amplification": 1 + relocated.sum() / host.sum() if known else np.nan}
+        )
 
     def _on_step(self) -> bool:
         return bool(self.args.total_timesteps) or self._share() < 1
