@@ -1,4 +1,4 @@
-"""What all tests share: one thread per process, and a module of a user's own with agents in it."""
+"""What all tests share: one thread per process, a user's own module of agents, and registries kept clean."""
 
 from __future__ import annotations
 
@@ -48,3 +48,13 @@ def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))  # the present folder is looked in, from then on
     return name
+
+
+@pytest.fixture
+def own_registrations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Features and reward terms that a test registers are gone after it."""
+    from ssdgym.envs.features import registry
+    from ssdgym.envs.rewards import terms
+
+    monkeypatch.setattr(registry, "_FEATURES", dict(registry._FEATURES))
+    monkeypatch.setattr(terms, "TERMS", dict(terms.TERMS))
