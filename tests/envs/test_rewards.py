@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv, ParallelEraseVectorEnv
-from ssdgym.envs.rewards import TERMS, reward_measure, reward_term, terms
+from ssdgym.envs.rewards import TERMS, reward_measure, reward_term
 from ssdgym.errors import SsdgymError
 from tests.engine.devices import device, full_device
 
@@ -122,9 +122,7 @@ def test_objective__that_makes_no_sense__refused(objective: dict[str, Any], mess
     assert str(caught.value).startswith(message)
 
 
-def test_term_of_ones_own__by_name_in_the_objective(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terms, "TERMS", dict(TERMS))
-
+def test_term_of_ones_own__by_name_in_the_objective(own_registrations: None) -> None:
     @reward_term("rounds", "GC rounds, in tenths")
     def cost(device: Any) -> dict[str, float]:
         return {"gc_invocations": 0.1}
@@ -140,9 +138,8 @@ def test_term_of_ones_own__by_name_in_the_objective(monkeypatch: pytest.MonkeyPa
 
 
 def test_term_of_an_installed_package__by_name_in_the_objective(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    own_registrations: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(terms, "TERMS", dict(TERMS))
     (tmp_path / "lab_terms.py").write_text(
         "from ssdgym.envs.rewards import reward_term\n"
         "reward_term('idling', 'reads')(lambda device: {'host_reads': 1.0})\n"
@@ -156,16 +153,14 @@ def test_term_of_an_installed_package__by_name_in_the_objective(
     assert env.episodes.reward.objective == {"idling": 1.0}
 
 
-def test_term_of_ones_own__of_a_name_that_is_taken__refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terms, "TERMS", dict(TERMS))
+def test_term_of_ones_own__of_a_name_that_is_taken__refused(own_registrations: None) -> None:
     with pytest.raises(
         SsdgymError, match="the reward term wear is registered already by ssdgym.envs.rewards.terms"
     ):
         reward_term("wear", "blocks erased")(lambda device: {"erases": 1.0})
 
 
-def test_term_of_ones_own__of_what_is_not_counted__refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terms, "TERMS", dict(TERMS))
+def test_term_of_ones_own__of_what_is_not_counted__refused(own_registrations: None) -> None:
     reward_term("naps", "naps taken")(lambda device: {"naps": 1.0})
     with pytest.raises(
         SsdgymError, match="the reward term naps counts 'naps'; the engine counts host_pages_written,"
@@ -261,9 +256,7 @@ def test_reward__that_makes_no_sense__refused(reward: Any, message: str) -> None
     assert str(caught.value).startswith(message)
 
 
-def test_measure_of_ones_own__return_is_its_last_value(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terms, "TERMS", dict(TERMS))
-
+def test_measure_of_ones_own__return_is_its_last_value(own_registrations: None) -> None:
     @reward_measure("median", "median latency, in us", needs_time=True)
     def median(totals: Any) -> np.ndarray:
         return totals.latency_quantile(0.5) / 1000

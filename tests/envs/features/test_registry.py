@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,9 @@ from ssdgym.envs.features import candidate_feature, decision_feature, device_fea
 from ssdgym.errors import SsdgymError
 from tests.engine.devices import full_device
 
+#: What a test registers is gone after it.
+pytestmark = pytest.mark.usefixtures("own_registrations")
+
 ARGUMENTS = {
     "workload": "zipf80",
     "horizon": 300,
@@ -21,15 +23,6 @@ ARGUMENTS = {
     "proposers": ("greedy", "fifo"),
     "ftl": {"timing": "none"},
 }
-
-
-@pytest.fixture(autouse=True)
-def forget() -> Iterator[None]:
-    """What a test registers is gone after it."""
-    known = dict(registry._FEATURES)
-    yield
-    registry._FEATURES.clear()
-    registry._FEATURES.update(known)
 
 
 def make(features: Any, **changes: Any) -> EraseVictimEnv:
