@@ -62,6 +62,27 @@ def test_kernel__compiled_on_the_way_to_an_inlined_one__keeps_its_own_code() -> 
     assert not compiled.fndesc.inline
 
 
+def test_helper__finished_for_python__is_linked_to_others_as_well() -> None:
+    @door.kernel
+    def scaled(x, factor):
+        return x * factor if x > 0 else -x
+
+    @door.helper
+    def doubled(x):
+        return scaled(x, 2)
+
+    @door.helper
+    def tripled(x):
+        return scaled(x, 3)
+
+    @door.helper
+    def sum_of_both(x):
+        return doubled(x) + tripled(x) + scaled(x, 5)
+
+    assert (doubled(4), tripled(4)) == (8, 12)
+    assert sum_of_both(4) == 40
+
+
 def test_kernel__a_numba_without_that_option__warns_and_still_works(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(door, "CPUTargetOptions", object)
     with pytest.warns(RuntimeWarning, match="no longer knows the option _nrt"):

@@ -12,6 +12,7 @@ import ctypes
 from collections.abc import Iterator
 from typing import Any
 
+from llvmlite.binding import Linkage
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
@@ -96,5 +97,7 @@ def _linkable(library: Any) -> Any:
     """Return a copy of a library's code that may be in others, too, and stays where nothing calls it yet."""
     module = (library._get_module_for_linking() if library._finalized else library._final_module).clone()
     for name in _defined(module):
-        module.get_function(name).linkage = "weak_odr"
+        function = module.get_function(name)
+        if function.linkage != Linkage.internal:  # of a finished library; its way of being called is its own
+            function.linkage = "weak_odr"
     return module

@@ -99,7 +99,7 @@ def test_play__a_trace_that_is_too_short__is_told(
     monkeypatch: pytest.MonkeyPatch, agent: Path, trace: dict[str, Any]
 ) -> None:
     monkeypatch.setattr(sources, "TrainedSource", GreedyFile)
-    with pytest.raises(SsdgymError, match="the workload ended after 1[0-9]* of 3000 host pages; give it mor"):
+    with pytest.raises(SsdgymError, match="the workload ended after 1[0-9]* of 3000 host pages; give it "):
         run_all(runs(agent, workload={**trace, "window": [0, 0.5]}), workers=1)
 
 
