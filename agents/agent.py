@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import warnings
 import zipfile
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -133,7 +134,7 @@ class Agent:
     def act(
         self,
         observation: Observation,
-        mask: np.ndarray | None = None,
+        mask: np.ndarray | bool | None = None,
         rng: np.random.Generator | None = None,
         *,
         deterministic: bool = True,
@@ -153,6 +154,14 @@ class Agent:
             SsdgymError: if the features do not fit, or a draw is asked of an agent without a distribution
                 (DQN).
         """
+        if isinstance(mask, bool):
+            warnings.warn(
+                "the second argument of Agent.act is the mask now; write deterministic=...; the old way goes "
+                "with the next version",
+                FutureWarning,
+                stacklevel=2,
+            )
+            deterministic = mask
         scores = self.scores(observation)
         if not deterministic:
             scores = scores + self._gumbel(scores.shape, rng or self._rng)

@@ -18,9 +18,10 @@ class OneThread:
     The lock is no part of copies and pickles.
     """
 
-    @functools.cached_property
+    @property
     def _in_use(self) -> Any:
-        return threading.RLock()
+        # In one step, so that two threads cannot make a lock each.
+        return vars(self).setdefault("_in_use", threading.RLock())
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the lock behind."""

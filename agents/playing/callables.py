@@ -54,7 +54,7 @@ class CallableSource(Source):
         _look_in_present_folder()
         try:
             spec = importlib.util.find_spec(self.module)
-        except ImportError:
+        except (ImportError, ValueError):  # ValueError: a module without a file, as __main__
             spec = None
         if spec is None:
             raise SsdgymError(

@@ -20,6 +20,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from ppo_cleanrl import FEATURES
+from scipy import stats
 
 from ssdgym.agents.environments import EnvironmentConfig
 from ssdgym.experiments.report.style import PALETTE, save_figure, styled
@@ -42,8 +43,6 @@ UNSEEN = range(60_000, 60_008)
 GOALS = {"zipf99": ("greedy", "cost_benefit"), "hot90": ("greedy", "random_action")}
 #: Write amplifications so near each other share a label in the figure.
 _CLOSE = 0.08
-#: Half a 95 % interval in standard errors, by number of values (Student's t).
-_T95 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26}
 
 
 def agent_file(out: Path, method: str, workload: str, seed: int) -> Path:
@@ -98,7 +97,7 @@ def amplifications(results: Sequence[Result], workload: str) -> dict[str, np.nda
 
 def interval(values: np.ndarray) -> tuple[float, float]:
     """Return the 95 % interval of the mean (Student's t)."""
-    half = _T95[len(values)] * values.std(ddof=1) / math.sqrt(len(values))
+    half = stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values))
     return values.mean() - half, values.mean() + half
 
 

@@ -113,7 +113,7 @@ def _cache() -> Iterator[CheckResult]:
 
 
 def _compiler() -> Iterator[CheckResult]:
-    """Compile and run a kernel of a few lines; the engine's own may take a minute."""
+    """Compile and run a kernel of a few lines; the engine's own may take half a minute."""
     from ssdgym.engine.core.kernel import helper
 
     started = time.perf_counter()

@@ -24,7 +24,10 @@ def warmup(
     compile_note(quiet=quiet)
     started = time.perf_counter()
     _use_every_entry()
-    progress_note(f"everything is compiled, after {time.perf_counter() - started:.0f} s", quiet=quiet)
+    progress_note(
+        f"the engine and the environments are compiled, after {time.perf_counter() - started:.0f} s",
+        quiet=quiet,
+    )
 
 
 def _use_every_entry() -> None:

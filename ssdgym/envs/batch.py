@@ -101,8 +101,16 @@ class Batch:
         except Exception as error:  # whatever a rule of a user raises
             self._broken.update(which.tolist())
             raise self.decision.explain(error) or rule_error(error, self._rules()) from error
-        self.decision.check(self._question)
+        self._check(which)
         return others
+
+    def _check(self, which: np.ndarray) -> None:
+        """Raise if a feature has left its bounds; the devices cannot go on from the middle of a step."""
+        try:
+            self.decision.check(self._question)
+        except SsdgymError:
+            self._broken.update(which.tolist())
+            raise
 
     def observe(self, which: np.ndarray | None = None) -> None:
         """Write the view again. Observing is pure, so this changes nothing.
@@ -115,6 +123,7 @@ class Batch:
             observe_batch(self.state, devices, self._question, self.view)
         except Exception as error:  # whatever a rule of a user raises
             raise self.decision.explain(error) or rule_error(error, self._rules()) from error
+        self._check(devices)
 
     def _rules(self) -> list[Rule]:
         """Return the rules that run inside: what proposes candidates, and what places pages."""

@@ -260,7 +260,16 @@ class Simulator(DecidedDevice):
 
     @exclusive
     def snapshot(self) -> Snapshot:
-        """Return an independent copy of the device and of the input it is at."""
+        """Return an independent copy of the device and of the input it is at.
+
+        Raises:
+            SsdgymError: a policy has failed in the middle of a step.
+        """
+        if self._broken:
+            raise SsdgymError(
+                f"device {self.device.name} stands where its policy failed; restore an earlier snapshot, or "
+                "make a new Simulator."
+            )
         return Snapshot(copy_device(self.arrays, 0), self._input.copy())
 
     @exclusive

@@ -87,6 +87,14 @@ def test_agent__sampled_actions__follow_the_softmax_and_the_seed(toy, tmp_path) 
     np.testing.assert_array_equal(Agent.load(path, seed=4).act(many, deterministic=False), actions)
 
 
+def test_act__deterministic_in_second_place__works_with_a_warning(toy, tmp_path) -> None:
+    observation, _ = toy.reset(seed=1)
+    path = make_agent().save(tmp_path / "agent.zip")
+    with pytest.warns(FutureWarning, match="write deterministic="):
+        sampled = Agent.load(path, seed=4).act(observation, False)
+    np.testing.assert_array_equal(sampled, Agent.load(path, seed=4).act(observation, deterministic=False))
+
+
 def test_agent__dqn__has_no_distribution(toy) -> None:
     with pytest.raises(SsdgymError, match="dqn agent has no distribution"):
         make_agent("dqn").act(toy.reset(seed=0)[0], deterministic=False)

@@ -250,7 +250,7 @@ def make_up(sim: Simulator, rng: np.random.Generator) -> int:
 
     What a policy reads is consistent; the rest of the device is left as it is and no longer fits.
     """
-    state = sim.state
+    state = sim.arrays
     block, unit, plane = state.block[0], state.sub_block[0], state.plane[0]
     mostly_full = rng.random(len(unit)) < 0.8
     unit["written"] = np.where(mostly_full, PPS, rng.integers(0, PPS + 1, len(unit)))
@@ -318,7 +318,7 @@ def test_heavy_unit__ends_the_search__though_a_light_one_follows() -> None:
     """Of sub-blocks that were never full, one with fewer invalid pages can have fewer valid ones."""
     sim = Simulator(config(BARRIER, **DEVICES["sets"]), policy=None, recording=Recording(1, 1))
     make_up(sim, np.random.default_rng(0))
-    state = sim.state
+    state = sim.arrays
     state.sub_block[0]["invalid"] = 0
     state.block[0]["invalid"] = 1  # more than none, so that the blocks are looked at
     state.block[0]["status"] = INDEXED

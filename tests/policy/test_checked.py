@@ -279,6 +279,8 @@ def test_placement_and_hook_out_of_range__are_errors__and_the_device_stops(
             SsdgymError, match="stands where its policy failed; restore a snapshot, or make a"
         ):
             sim.advance()
+        with pytest.raises(SsdgymError, match="stands where its policy failed; restore an earlier snapshot"):
+            sim.snapshot()
         sim.restore(saved)
 
 

@@ -168,7 +168,7 @@ def _is_writable(folder: Path) -> bool:
     except OSError as error:
         warnings.warn(
             f"{folder}: the compiled engine cannot be kept ({error.strerror}) and will be compiled in every "
-            "process, which takes a minute; set SSDGYM_CACHE_DIR to a folder that can be written",
+            "process, which takes about half a minute; set SSDGYM_CACHE_DIR to a folder that can be written",
             RuntimeWarning,
             stacklevel=2,
         )

@@ -235,6 +235,7 @@ def _registered(name: str) -> RegisteredFeature:
 def _compile(function: Function, kind: str) -> tuple[int, Any]:
     """Return the address of a feature's machine code, compiled once in a process, and what keeps it alive."""
     shape = FEATURE_SHAPES[kind]
-    arguments = (Handle(VIEW_TYPE, Memory()), *shape.args[1:])
-    # A function of a user must not be able to end the process by an index out of range.
-    return compiled_address(function, shape.return_type(*arguments), checked=not is_own(function))
+    # A function of a user must not be able to end the process by a bad index, or to change a device.
+    checked = not is_own(function)
+    arguments = (Handle(VIEW_TYPE, Memory(), checked=checked), *shape.args[1:])
+    return compiled_address(function, shape.return_type(*arguments), checked=checked)

@@ -82,7 +82,8 @@ class Selection:
         if isinstance(error, SsdgymError) or not foreign:
             return None
         names = " or ".join(one.feature.name for one in foreign)
-        return SsdgymError(f"feature {names} failed: {type(error).__name__}, {error}; correct it.")
+        reason = f"{type(error).__name__}, {error}" if str(error) else type(error).__name__
+        return SsdgymError(f"feature {names} failed: {reason}; correct it.")
 
     def check(self, outside: np.ndarray) -> None:
         """Raise if a value was outside the bounds of its feature.

@@ -42,7 +42,11 @@ class Reward:
         timed = []
         for name, weight in self.objective.items():
             needs_time = find_term(name).needs_time
-            if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not np.isfinite(weight):
+            if (
+                isinstance(weight, bool)
+                or not isinstance(weight, (int, float, np.number))
+                or not np.isfinite(weight)
+            ):
                 raise SsdgymError(f"objective.{name} must be a number, not {weight!r}.")
             if needs_time and any(d.ftl.timing == "none" for d in devices):
                 raise SsdgymError(f"objective.{name} needs time, but ftl.timing is none; set it to event.")

@@ -54,7 +54,7 @@ def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
         config.id,
         num_envs=len(runs),
         vectorization_mode="vector_entry_point",
-        **config.kwargs,
+        **{**config.kwargs, "reward": "plain"},  # rewards are not looked at
         device=first.device,
         ftl=ftl_changes(first.ftl),
         # What a policy plays in the same run, to be compared with it.

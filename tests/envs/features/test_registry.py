@@ -151,6 +151,43 @@ def test_index_out_of_range__named() -> None:
         make(["far"]).reset(seed=0)
 
 
+def test_function_that_changes_the_device__refused() -> None:
+    @candidate_feature("sly", "changes the clock")
+    def sly(view, candidate, decision):
+        view.control[0].clock = 0
+        return 0.0
+
+    with pytest.raises(SsdgymError, match="feature sly cannot be compiled: a rule may not change the device"):
+        make(["sly"])
+
+
+def test_function_without_end__named() -> None:
+    @decision_feature("endless", "never known")
+    def endless(view, decision):
+        k = 0
+        while k >= 0:
+            k ^= 1
+        return 0.0
+
+    with pytest.raises(SsdgymError, match="feature endless failed: EndlessLoop; correct it"):
+        make(["gain", "endless"]).reset(seed=0)
+
+
+def test_value_outside_its_bounds_in_a_step__the_environment_goes_on_after_a_reset_only() -> None:
+    @decision_feature("early", "2 now and then, though at most 1 is promised")
+    def early(view, decision):
+        return 2.0 if view.control[0].rounds % 8 == 7 else 0.0
+
+    env = make(["gain", "early"])
+    _, info = env.reset(seed=0)
+    with pytest.raises(SsdgymError, match="feature early has the value"):
+        for _ in range(300):
+            _, _, _, _, info = env.step(info["proposed"][0])
+    with pytest.raises(SsdgymError, match="reset the environment"):
+        env.step(0)
+    env.reset(seed=0)
+
+
 def test_function_that_does_not_compile__named() -> None:
     @candidate_feature("wrong", "of a field that is not there")
     def wrong(view, candidate, decision):

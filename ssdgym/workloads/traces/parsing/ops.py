@@ -37,6 +37,7 @@ def scsi_op(text: str) -> int:
 
 def flag_op(text: str) -> int:
     """Return the operation of a whole number whose lowest bit is set for reads."""
-    if not re.fullmatch("-?[0-9]{1,19}", text):
+    digits = re.fullmatch("(-?)0*([0-9]{1,19})", text)
+    if digits is None or not -(2**63) <= int(digits[1] + digits[2]) < 2**63:
         return UNKNOWN_OP
-    return READ if int(text) % 2 else WRITE
+    return READ if int(digits[2]) % 2 else WRITE
