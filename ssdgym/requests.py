@@ -16,9 +16,12 @@ SYNC = 4
 
 #: One host request. `arrival_ns` counts from the start of the workload, `lpn` is the first logical
 #: page, `pages` how many follow each other, `op` one of READ, WRITE, TRIM, FLUSH (a flush has
-#: `pages == 0`), `flags` a set of PARTIAL_HEAD, PARTIAL_TAIL and SYNC.
+#: `pages == 0`), `flags` a set of PARTIAL_HEAD, PARTIAL_TAIL and SYNC. `hint` is a number that the host
+#: gives with a write so that data of like lifetime lies together: its placement handle (FDP) or stream, 0
+#: for none.
 REQUEST = np.dtype(
-    [("arrival_ns", "i8"), ("lpn", "i4"), ("pages", "i4"), ("op", "u1"), ("flags", "u1")], align=True
+    [("arrival_ns", "i8"), ("lpn", "i4"), ("pages", "i4"), ("op", "u1"), ("flags", "u1"), ("hint", "u1")],
+    align=True,
 )
 
 #: An array of dtype REQUEST and shape (requests,).

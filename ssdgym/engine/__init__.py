@@ -9,7 +9,7 @@ owns it. Tests hold both.
 * `verbs`: what families do in their own ways; the entry points are written with these.
 * `erase`: the ERASE decision: which sets are legal, candidates, features, helpers of victim rules.
 * `blocks`: the books of the blocks: index, pool, open blocks. Owns `block`, `plane`, `bucket`,
-  `open_sub_block`.
+  `open_sub_block`, `stream`.
 * `decisions`: kinds of decisions, who takes them, rules called by address, hooks.
 * `speedupgc`: tables of the SpeedupGC paper: best erase sets, block groups, hotness. Owns `best`, `tree`,
   `group_size`, `heap`, `group_bits`, `hotness`, `plane.dirty_head`.
@@ -31,7 +31,8 @@ Arguments that kernels share:
 * `plane`, `block`, `sub`: numbers through the whole device of a plane, a block, a sub-block (`s` is the
   number of a sub-block within its block, a bit of a mask).
 * `lpn`: number of a logical page; `ppn`: of a physical one; `version`: of the data of a logical page.
-* `stream`: number of a write stream; each plane has an open block for each that is used.
+* `stream`: number of a write stream; each plane has an open block for each that is used (`dev.stream`: their
+  books).
 * `die_number`, `transaction` (a page of a request under way), `slot` (a request under way).
 * `rules`, `external`: who takes which decisions (`ssdgym.engine.decisions`).
 """

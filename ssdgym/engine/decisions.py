@@ -39,6 +39,8 @@ EVENTS = {
     "erased": 64,  # a block is about to be erased
 }
 WRITTEN, RELOCATED, TRIMMED, OPENED, CLOSED, COLLECTED, ERASED = EVENTS.values()
+#: The bit of a placement that has a function for periods: plain Python, called between two steps.
+PERIOD = 128
 
 #: A rule: addresses of its function and of its hooks (0: none), the events it hooks, its parameters.
 RULE = np.dtype(
@@ -137,6 +139,13 @@ def decision_code(dev):
 def status_of(dev, code):
     """Return the status for what was returned in place of an answer: a decision that is due, or an error."""
     return decision_code(dev) if code == WAIT else np.int64(code)
+
+
+@inlined
+def period_due(dev):
+    """Return whether the placement's function for periods has to be called before anything else."""
+    control = dev.control[0]
+    return dev.decider.hooks & PERIOD != 0 and control.clock >= control.period_at
 
 
 @kernel

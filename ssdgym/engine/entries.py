@@ -13,7 +13,7 @@ from numba import typeof, types
 
 from ssdgym.engine.core.family import Arrays, State, family_of
 from ssdgym.engine.core.kernel import address_of, entry, inlined
-from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, NO_DECISION, OK
+from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, NO_DECISION, OK, PERIOD_DUE
 from ssdgym.engine.decisions import PAIRS_TYPE, RULES_TYPE, View
 from ssdgym.engine.verbs import (
     bare,
@@ -49,7 +49,7 @@ def advance(
         pairs: (MAX_PAIRS,) ERASE_PAIR, scratch.
 
     Returns:
-        INPUT_ENDED, HORIZON, FIRST_DECISION + the kind of the decision due, or a negative error.
+        INPUT_ENDED, HORIZON, FIRST_DECISION + the kind of the decision due, PERIOD_DUE, or a negative error.
     """
     loop = family_of(state).loops[state.params["timed"][i, 0]]
     return int(loop(state, i, requests, last, rules, external, pairs))
@@ -146,6 +146,12 @@ def apply(state, i, rules, chosen, action):
 
 
 @inlined
+def is_decision(status):
+    """Return whether a device has stopped because a decision is due outside."""
+    return FIRST_DECISION <= status < PERIOD_DUE
+
+
+@inlined
 def _observe_one(dev, question, buffers, i):
     view = View(
         buffers.sets[i],
@@ -226,8 +232,8 @@ def step_batch(state, which, actions, feed, question, buffers, status):
             address = feed.loops[np.int64(dev.params[0].timed)]
             rules, external, pairs = question.rules, question.external, question.pairs
             status[i] = run_loop(state, address, i, requests, False, rules, external, pairs)
-        if status[i] >= FIRST_DECISION or status[i] == HORIZON:
+        if is_decision(status[i]) or status[i] == HORIZON:
             _observe_one(dev, question, buffers, i)
-        if status[i] < FIRST_DECISION:
+        if not is_decision(status[i]):
             others += 1
     return others

@@ -12,7 +12,7 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.status import HORIZON, INPUT_ENDED
+from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, PERIOD_DUE
 from ssdgym.engine.decisions import Input
 from ssdgym.engine.entries import first_invalid_action, loop_addresses, observe_batch, step_batch
 from ssdgym.envs.decisions import Decision
@@ -25,6 +25,7 @@ from ssdgym.requests import REQUEST
 from ssdgym.simulator import Recording
 from ssdgym.simulator.build import make_state
 from ssdgym.simulator.deciding.failures import failure
+from ssdgym.simulator.deciding.periods import begin_period
 from ssdgym.simulator.families import PageMap, family_of_state
 from ssdgym.simulator.input import start_input
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
@@ -94,15 +95,30 @@ class Batch:
         """
         if self._broken and not self._broken.isdisjoint(which.tolist()):
             raise SsdgymError("a rule has failed in the middle of a step; reset the environment.")
+        others = self._step(which, actions)
+        while others and len(due := which[self.status[which] == PERIOD_DUE]):
+            others += self._begin_periods(due) - len(due)
+        self._check(which)
+        return others
+
+    def _step(self, which: np.ndarray, actions: np.ndarray) -> int:
         try:
-            others = step_batch(
-                self.state, which, actions, self._input, self._question, self.view, self.status
-            )
+            return step_batch(self.state, which, actions, self._input, self._question, self.view, self.status)
         except Exception as error:  # whatever a rule of a user raises
             self._broken.update(which.tolist())
             raise self.decision.explain(error) or rule_error(error, self._rules()) from error
-        self._check(which)
-        return others
+
+    def _begin_periods(self, due: np.ndarray) -> int:
+        """Let the placement begin its period on some devices, and go on; return as `step`."""
+        try:
+            for i in due:
+                placement = placement_of(self.devices[i])
+                assert placement is not None, "periods are those of a placement"
+                begin_period(self.state, int(i), placement)
+        except SsdgymError:
+            self._broken.update(due.tolist())
+            raise
+        return self._step(due, np.full(len(self.devices), -1))
 
     def _check(self, which: np.ndarray) -> None:
         """Raise if a feature has left its bounds; the devices cannot go on from the middle of a step."""

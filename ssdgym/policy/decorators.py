@@ -18,9 +18,11 @@ from ssdgym.policy.names import hint
 from ssdgym.policy.registry import register
 from ssdgym.policy.rules import PlacementRule, Rule, VictimRule, choice_of
 
-#: Names and types of the fields of a record, as for numpy: `[("last", "i8")]`.
-Fields = Sequence[tuple[str, str]]
-HookT = TypeVar("HookT", bound=Callable[..., None])
+#: Names and types of the fields of a record, as for numpy: `[("last", "i8"), ("counts", "i4", (8,))]`.
+Fields = Sequence[tuple[str, str] | tuple[str, str, tuple[int, ...]]]
+HookT = TypeVar("HookT", bound=Callable[..., Any])
+#: The event of time passing, for plain Python: see `PlacementRule.periodic`.
+_PERIOD = "period"
 
 
 class RuleFunction(Protocol):
@@ -192,13 +194,16 @@ def _registered(rule: Rule) -> RuleFunction:
     function = cast(Any, rule.function)
 
     def on(event: str) -> Callable[[HookT], HookT]:
-        if event not in EVENTS:
-            raise SsdgymError(f"policy {rule.name}: event {event} does not exist; {hint(event, EVENTS)}")
+        if event == _PERIOD and not isinstance(rule, PlacementRule):
+            raise SsdgymError(f"policy {rule.name}: only placements have periods; give one to a placement.")
+        if event not in (*EVENTS, _PERIOD):
+            known = (*EVENTS, _PERIOD)
+            raise SsdgymError(f"policy {rule.name}: event {event} does not exist; {hint(event, known)}")
         if not rule.compiled:
             raise SsdgymError(f"policy {rule.name} is plain Python and can have no hooks; compile it.")
 
         def hook(listener: HookT) -> HookT:
-            rule.hooks[event] = listener
+            (rule.periods if event == _PERIOD else rule.hooks)[event] = listener
             return listener
 
         return hook

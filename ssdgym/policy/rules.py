@@ -15,7 +15,7 @@ import numpy as np
 from ssdgym.engine.core.handle import Memory, rule_address
 from ssdgym.engine.core.kernel import is_own
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
-from ssdgym.engine.decisions import EVENTS, MAX_PARAMETERS, RULE, SHAPES
+from ssdgym.engine.decisions import EVENTS, MAX_PARAMETERS, PERIOD, RULE, SHAPES
 from ssdgym.engine.page.view import VIEW_TYPE
 from ssdgym.enums import Choice, EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
@@ -61,6 +61,7 @@ class Rule:
         maximum: the largest values allowed.
         memory: records that the rule keeps, part of the state of every device it runs on.
         hooks: functions called for what happens to pages and blocks, by the name of the event.
+        periods: the function called between two steps of the engine, if there is one, by the name `period`.
         trusted: leave the checks out that rules of other packages are compiled with.
         always_checked: compile it with these checks whatever package it is of.
     """
@@ -74,6 +75,7 @@ class Rule:
     maximum: Mapping[str, float] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory)
     hooks: dict[str, Callable[..., None]] = field(default_factory=dict)
+    periods: dict[str, Callable[..., int]] = field(default_factory=dict)
     trusted: bool = False
     always_checked: bool = field(default=False, compare=False)
 
@@ -120,7 +122,8 @@ class Rule:
     @property
     def code(self) -> bytes:
         """The files that the function and the hooks are in, or the code of those typed at a prompt."""
-        functions = [self.function, *self.hooks.values()] if self.function else []
+        hooks = (*self.hooks.values(), *self.periods.values())
+        functions = [self.function, *hooks] if self.function else []
         codes = [getattr(function, "py_func", function).__code__ for function in functions]
         files = {Path(code.co_filename) for code in codes}
         if all(file.is_file() for file in files):
@@ -175,6 +178,7 @@ class Rule:
         for event, hook in self.hooks.items():
             record[event] = self._address(hook, event)
             record["hooks"] |= EVENTS[event]
+        record["hooks"] |= PERIOD if self.periods else 0
         return record
 
 
@@ -226,6 +230,14 @@ class PlacementRule(Rule):
 
     decision: ClassVar[str] = "place"
     arguments: ClassVar[tuple[str, ...]] = ("view", "plane", "lpn", "source", "parameters")
+
+    @property
+    def periodic(self) -> Callable[..., int]:
+        """The function for periods, called with the view and the parameters.
+
+        It returns after how many host pages it is called again.
+        """
+        return self.periods["period"]
 
 
 @cache

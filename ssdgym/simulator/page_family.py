@@ -36,6 +36,9 @@ _PLACEMENTS = {
     "hotness_groups": HOTNESS_GROUPS,
 }
 
+#: What each stream counts for the metrics.
+_COUNTED_BY_STREAM = ("host_pages_written", "relocated_pages", "victims", "victim_valid_pages")
+
 
 @dataclass(frozen=True)
 class Thresholds:
@@ -136,12 +139,30 @@ class PageFamily(FamilyBuilder):
         }
 
     def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
-        """Return the size of the tables, and of what the rules keep."""
-        return {"policy_memory_bytes": table_bytes(device, state) + memory_bytes(device)}
+        """Return the size of the tables and of what the rules keep, and, of several streams, their counts.
+
+        `policy_bytes_per_logical_page` is the share of a logical page in that size. In `streams`, by number:
+        pages programmed, `victims` (blocks), and the valid pages these had when their rounds started.
+        """
+        kept = table_bytes(device, state) + memory_bytes(device)
+        found: dict[str, Any] = {
+            "policy_memory_bytes": kept,
+            "policy_bytes_per_logical_page": kept / device.logical_pages,
+        }
+        count = page_ftl(device.ftl).streams
+        if count > 1:
+            of_planes = state.stream[i].reshape(-1, MAX_STREAMS)
+            found["streams"] = {
+                str(k): {name: int(of_planes[name][:, k].sum()) for name in _COUNTED_BY_STREAM}
+                for k in range(count)
+            }
+        return found
 
     def reset_metrics(self, state: State, i: int) -> None:
         """Clear the counters, and which pages are beside relocated ones."""
         super().reset_metrics(state, i)
+        for name in _COUNTED_BY_STREAM:
+            state.stream[name][i] = 0
         state.block["relocated_run"][i] = 0
 
     def page_map(self, state: State, i: int, device: DeviceConfig) -> PageMap:

@@ -112,7 +112,7 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
 
 def request_array(requests: list[tuple[int, int, int, int, int]]) -> np.ndarray:
     """Requests as the engine takes them."""
-    return np.array(requests, REQUEST)
+    return np.array([(*request, 0) for request in requests], REQUEST)
 
 
 def engine_export(sim: Simulator) -> dict[str, Any]:

@@ -26,6 +26,7 @@ class Request:
     pages: int
     op: int
     flags: int
+    hint: int = 0
     admitted: int = 0  # pages
     done: int = 0  # pages
 

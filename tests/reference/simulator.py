@@ -34,7 +34,7 @@ class Reference:
 
     def run(
         self,
-        requests: Iterable[tuple[int, int, int, int, int]],
+        requests: Iterable[tuple[int, ...]],
         *,
         horizon: int | None = None,
         last: bool = True,
@@ -56,7 +56,7 @@ class Reference:
 
     def decisions(
         self,
-        requests: Iterable[tuple[int, int, int, int, int]],
+        requests: Iterable[tuple[int, ...]],
         *,
         horizon: int | None = None,
         last: bool = True,
@@ -66,8 +66,8 @@ class Reference:
         A refused set raises IllegalEraseSet and ends the generator, not the run: `decisions([], ...)`
         comes back to the same decision.
         """
-        for arrival_ns, lpn, pages, op, flags in requests:
-            self.loop.input.append(Request(self._serial, arrival_ns, lpn, pages, op, flags))
+        for arrival_ns, lpn, pages, op, flags, *hint in requests:
+            self.loop.input.append(Request(self._serial, arrival_ns, lpn, pages, op, flags, *hint))
             self._serial += 1
         self.loop.horizon = horizon
         yield from self.loop.steps(last)

@@ -244,7 +244,7 @@ COUNTED = [
 
 def test_counters__are_metrics_of_their_names_in_the_order_of_the_record() -> None:
     metrics = list(Simulator(device()).metrics())
-    assert metrics[0] == "write_amplification" and metrics[-1] == "policy_memory_bytes"
+    assert metrics[0] == "write_amplification" and metrics[-1] == "policy_bytes_per_logical_page"
     counters = [name for name in COUNTERS.names if name not in SUMMED_COUNTERS]
     assert metrics[1 : 1 + len(counters)] == counters
     assert [name for name in counters if name in COUNTED] == COUNTED

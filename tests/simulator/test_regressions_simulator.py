@@ -23,7 +23,7 @@ EVENT = {"timing": "event"}
 
 def requests_of(*rows: tuple[int, int, int, int, int]) -> np.ndarray:
     """Rows of (arrival_ns, lpn, pages, op, flags)."""
-    return np.array(list(rows), REQUEST)
+    return np.array([(*row, 0) for row in rows], REQUEST)
 
 
 def big_writes(count: int, logical_pages: int) -> np.ndarray:

@@ -44,8 +44,8 @@ def same(a: Simulator, b: Simulator) -> bool:
 @pytest.mark.parametrize("ftl", [{"timing": "event", "queue_depth": 4}, {"timing": "none"}])
 def test_run__a_device_that_heeds_no_arrivals_takes_any(ftl: dict[str, Any]) -> None:
     sim = Simulator(device(logical_pages=160), ftl=ftl)
-    late = [(2**62, page, 1, WRITE, 0) for page in range(50)]
-    assert sim.run(np.array([*late, (-5, 0, 1, WRITE, 0)], REQUEST))["host_pages_written"] == 51
+    late = [(2**62, page, 1, WRITE, 0, 0) for page in range(50)]
+    assert sim.run(np.array([*late, (-5, 0, 1, WRITE, 0, 0)], REQUEST))["host_pages_written"] == 51
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ def test_run__a_request_that_cannot_be_carried_out__named(bad: tuple[int, ...], 
     before = sim.snapshot()
     good = (4, 0, 1, WRITE, 0)
     with pytest.raises(SsdgymError) as caught:
-        sim.run(np.array([good, good, bad], REQUEST))
+        sim.run(np.array([(*row, 0) for row in (good, good, bad)], REQUEST))
     text = sentence(caught)
-    assert text.startswith(f"request 2 {bad} cannot be carried out: ")
+    assert text.startswith(f"request 2 {(*bad, 0)} cannot be carried out: ")
     assert reason in text
     assert differences(sim.state, 0, before[0], 0) == []
 
@@ -252,7 +252,7 @@ def test_policy__names_no_victim__is_an_error() -> None:
 
 
 def request(op: int, lpn: int = 0, pages: int = 1, flags: int = 0) -> np.ndarray:
-    return np.array([(0, lpn, pages, op, flags)], REQUEST)
+    return np.array([(0, lpn, pages, op, flags, 0)], REQUEST)
 
 
 @pytest.mark.parametrize("timing", ["none", "event"])

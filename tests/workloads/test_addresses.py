@@ -18,7 +18,7 @@ def pages_of(requests: np.ndarray) -> list[int]:
 
 @given(st.lists(st.tuples(st.integers(0, 100), st.integers(1, 50)), max_size=8), st.integers(1, 40))
 def test_split_requests_cover_the_same_pages_in_order(ranges: list[tuple[int, int]], limit: int) -> None:
-    requests = np.array([(0, lpn, pages, WRITE, BOTH) for lpn, pages in ranges], REQUEST)
+    requests = np.array([(0, lpn, pages, WRITE, BOTH, 0) for lpn, pages in ranges], REQUEST)
     parts = split_at_end(requests.copy(), limit)
     assert pages_of(parts) == [page % limit for page in pages_of(requests)]
     assert np.count_nonzero(parts["flags"] & PARTIAL_HEAD) == len(requests)
@@ -26,7 +26,7 @@ def test_split_requests_cover_the_same_pages_in_order(ranges: list[tuple[int, in
 
 
 def test_the_partial_flags_stay_at_the_ends_of_a_split_request() -> None:
-    parts = split_at_end(np.array([(7, 95, 210, WRITE, BOTH)], REQUEST), 100)
+    parts = split_at_end(np.array([(7, 95, 210, WRITE, BOTH, 0)], REQUEST), 100)
     assert parts.tolist() == [
         (7, 95, 5, WRITE, PARTIAL_HEAD),
         (7, 0, 100, WRITE, 0),

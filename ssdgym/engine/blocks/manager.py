@@ -22,6 +22,12 @@ from ssdgym.engine.flash.cells import count_written, erase_cells, invalidate_pag
 
 
 @inlined
+def stream_of(dev, record):
+    """Return the stream that a block (its record) is of."""
+    return dev.stream[np.int64(record.plane) * MAX_STREAMS + record.stream]
+
+
+@inlined
 def count_invalid(dev, ppn, change):
     """Count a page that has become invalid; return its block.
 
@@ -32,6 +38,7 @@ def count_invalid(dev, ppn, change):
     invalidate_pages(dev, sub, 1)
     block = block_of(params, sub)
     record = dev.block[block]
+    stream_of(dev, record).valid -= 1
     if record.status & INDEXED:
         raise_invalid(dev, block)
         block_changed(dev, block, change, sub - block * params.sub_blocks)
@@ -76,6 +83,22 @@ def _begin_sub_block(dev, block, sub):
     return sub
 
 
+@inlined
+def _join_stream(dev, plane, block, stream):
+    """Make a block that is opened one of a stream, with the valid pages that it holds already."""
+    record = dev.block[block]
+    joined = dev.stream[plane * MAX_STREAMS + stream]
+    if record.written > 0:
+        valid = record.written - record.invalid
+        left = stream_of(dev, record)
+        left.blocks -= 1
+        left.valid -= valid
+        left.closed_sum -= record.closed_at
+        joined.valid += valid
+    joined.blocks += 1
+    record.stream = stream
+
+
 @kernel
 def _open(dev, plane, stream):
     """Open the head of the pool for a stream; return its first writable sub-block, -1 for no block."""
@@ -87,7 +110,7 @@ def _open(dev, plane, stream):
     if record.status & INDEXED:
         leave_index(dev, block)
     record.status |= OPEN
-    record.stream = stream
+    _join_stream(dev, plane, block, stream)
     block_event(dev, OPENED, plane, block)
     return _begin_sub_block(dev, block, _first_writable(dev, block, 0))
 
@@ -103,6 +126,7 @@ def _advance_sub_block(dev, clock, sub):
     if following < 0:
         record.status &= ~OPEN
         record.closed_at = clock
+        stream_of(dev, record).closed_sum += clock
         enter_index(dev, block)
         block_event(dev, CLOSED, np.int64(record.plane), block)
     return _begin_sub_block(dev, block, following)
@@ -131,6 +155,16 @@ def row_of(dev, plane, stream):
         sub = np.int64(_first_writable(dev, block, 0))
     ppn = sub * params.pages_per_sub_block + dev.sub_block[sub].written
     return remainder(ppn, params.pages_per_block)
+
+
+@inlined
+def count_in_stream(stream, pages, relocated):
+    """Count valid pages programmed for a stream."""
+    stream.valid += pages
+    if relocated:
+        stream.relocated_pages += pages
+    else:
+        stream.host_pages_written += pages
 
 
 @inlined
@@ -176,6 +210,7 @@ def program(dev, plane, stream, lpn, version, relocated):
     ppn = sub * params.pages_per_sub_block + dev.sub_block[sub].written
     program_page(dev, ppn, lpn, version)
     note_program(dev, block_of(params, sub), relocated)
+    count_in_stream(dev.stream[plane * MAX_STREAMS + stream], 1, relocated)
     count_programs(dev, control.clock, plane, stream, sub, 1)
     return ppn
 
@@ -191,8 +226,13 @@ def scatter(dev, plane_number, sub, lpn, version, relocated):
     count_written(dev, sub, 1)
     block = sub // np.int64(params.sub_blocks)
     record = dev.block[block]
+    stream = stream_of(dev, record)
+    if record.written == 0:
+        stream.blocks += 1
+        stream.closed_sum += record.closed_at
     record.written += 1
     note_program(dev, block, relocated)
+    count_in_stream(stream, 1, relocated)
     plane = dev.plane[plane_number]
     plane.free_pages -= 1
     plane.pool_pages -= 1
@@ -201,6 +241,7 @@ def scatter(dev, plane_number, sub, lpn, version, relocated):
     else:
         enter_index(dev, block)
     if record.written == params.pages_per_block:
+        stream.closed_sum += dev.control[0].clock - record.closed_at
         record.closed_at = dev.control[0].clock
         leave_pool(dev, block)
     return ppn
@@ -210,12 +251,17 @@ def scatter(dev, plane_number, sub, lpn, version, relocated):
 def vacate(dev, block, sub, pages):
     """Count pages of a victim's sub-block that have been relocated."""
     invalidate_pages(dev, sub, pages)
-    dev.block[block].invalid += pages
+    record = dev.block[block]
+    record.invalid += pages
+    stream_of(dev, record).valid -= pages
 
 
 @kernel
-def withdraw_block(dev, block):
-    """Take a block that has become a victim out of index, pool and tables."""
+def withdraw_block(dev, block, valid):
+    """Take a block that has become a victim, with `valid` pages to move, out of index, pool and tables."""
+    stream = stream_of(dev, dev.block[block])
+    stream.victims += 1
+    stream.victim_valid_pages += valid
     leave_index(dev, block)
     if dev.block[block].status & POOLED:
         leave_pool(dev, block)
@@ -238,4 +284,8 @@ def erase(dev, block, mask):
     join_pool(dev, block)
     if record.written > 0:
         enter_index(dev, block)
+    else:
+        stream = stream_of(dev, record)
+        stream.blocks -= 1
+        stream.closed_sum -= record.closed_at
     block_changed(dev, block, ANYTHING, 0)

@@ -6,6 +6,7 @@ NO_FAULT = 0
 SUB_BLOCK_COUNTS, BLOCK_COUNTS, FREE_PAGES, POOL_PAGES, VALID_PAGES = 1, 2, 3, 4, 5
 BLOCK_STATUS, AGE_LIST, BUCKETS, POOL, OPEN_SUB_BLOCKS, OPEN_BLOCKS = 6, 7, 8, 9, 10, 11
 BEST_SETS, TREES, GROUPS, WRITABLE_BLOCKS, HEAPS = 12, 13, 14, 15, 16
+STREAMS = 17
 
 #: What is wrong, by the number of the fault.
 FAULTS = (
@@ -26,4 +27,5 @@ FAULTS = (
     "block groups are too large, out of order or miscounted",
     "the writable blocks of a group are miscounted",
     "the heaps of a group are broken",
+    "the blocks or pages of a stream are miscounted",
 )

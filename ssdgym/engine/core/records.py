@@ -113,6 +113,10 @@ CONTROL = np.dtype(
         ("ready_head", "i4"),
         ("ready_count", "i4"),
         ("metrics_start_ns", "i8"),
+        ("period_at", "i8"),  # clock at which the placement's function for periods is called next
+        ("request_lpn", "i4"),  # of the write whose page is placed, or was placed last: its first page ...
+        ("request_pages", "i4"),  # ... how many it has ...
+        ("request_hint", "u1"),  # ... and the hint of the host
     ],
     align=True,
 )
@@ -205,6 +209,20 @@ PLANE = np.dtype(
     align=True,
 )
 BUCKET = np.dtype([("head", "i4"), ("tail", "i4")])
+#: A write stream of a plane. The first four count since the last reset of the metrics. A block is of the
+#: stream that it was last opened for, from the first page that is written to it until all of it is erased.
+STREAM = np.dtype(
+    [
+        ("host_pages_written", "i8"),
+        ("relocated_pages", "i8"),
+        ("victims", "i8"),  # blocks of erase sets
+        ("victim_valid_pages", "i8"),  # of erase sets when their rounds started
+        ("closed_sum", "i8"),  # of `closed_at` of its blocks but for the open one
+        ("valid", "i4"),  # valid pages of its blocks
+        ("blocks", "i4"),
+    ],
+    align=True,
+)
 DIE = np.dtype(
     [
         ("estimate_ns", "i8"),  # when the work queued to it should end
@@ -233,7 +251,17 @@ TRANSACTION = np.dtype(
     [("lpn", "i4"), ("version", "i4"), ("slot", "i4"), ("next", "i4"), ("rmw", "u1")], align=True
 )
 SLOT = np.dtype(
-    [("arrival_ns", "i8"), ("serial", "i8"), ("remaining", "i4"), ("next", "i4"), ("op", "u1")], align=True
+    [
+        ("arrival_ns", "i8"),
+        ("serial", "i8"),
+        ("remaining", "i4"),
+        ("next", "i4"),
+        ("lpn", "i4"),
+        ("pages", "i4"),
+        ("op", "u1"),
+        ("hint", "u1"),
+    ],
+    align=True,
 )
 LATENCY = np.dtype([("ns", "i8"), ("op", "u1")], align=True)
 

@@ -4,6 +4,8 @@ OK, INPUT_ENDED, HORIZON = 0, 1, 2
 #: From here on: this number plus the kind of the decision that is due outside.
 FIRST_DECISION = 3
 ERASE_DECISION, PLACE_DECISION, RELOCATE_DECISION = 3, 4, 5
+#: The function that the placement has for periods is due; kinds of decisions are fewer.
+PERIOD_DUE = 100
 OUT_OF_SPACE, NO_VICTIM, NO_DECISION = -1, -2, -3
 #: Against an erase set: one of its blocks, a mask, what it gains, how its pairs go together, where their
 #: pages would have to go.

@@ -15,6 +15,7 @@ from ssdgym.engine.core.faults import (
     OPEN_SUB_BLOCKS,
     POOL,
     POOL_PAGES,
+    STREAMS,
     SUB_BLOCK_COUNTS,
     VALID_PAGES,
 )
@@ -92,6 +93,29 @@ def _check_block(dev, block):
         return BLOCK_STATUS
     if pooled != (not is_open and not victim and written < params.pages_per_block):
         return BLOCK_STATUS
+    return NO_FAULT
+
+
+@kernel
+def _check_streams(dev, plane):
+    """Check what each stream says of its blocks: those open, and those with written pages."""
+    params = dev.params[0]
+    for number in range(MAX_STREAMS):
+        blocks = 0
+        valid = 0
+        closed_sum = 0
+        for block in range(plane * params.blocks, (plane + 1) * params.blocks):
+            record = dev.block[block]
+            if record.stream != number or (record.written == 0 and not record.status & OPEN):
+                continue
+            blocks += 1
+            for sub in range(block * params.sub_blocks, (block + 1) * params.sub_blocks):
+                valid += _count_valid(dev, sub)
+            if not record.status & OPEN:
+                closed_sum += record.closed_at
+        stream = dev.stream[plane * MAX_STREAMS + number]
+        if blocks != stream.blocks or valid != stream.valid or closed_sum != stream.closed_sum:
+            return STREAMS
     return NO_FAULT
 
 
@@ -203,6 +227,8 @@ def first_fault_of(dev):
         fault = _check_counts(dev, plane)
         if fault == NO_FAULT:
             fault = _check_open(dev, plane)
+        if fault == NO_FAULT:
+            fault = _check_streams(dev, plane)
         if fault == NO_FAULT:
             fault = _check_lists(dev, plane)
         if fault == NO_FAULT and (params.tree_leaves > 0 or params.groups > 0):

@@ -28,7 +28,7 @@ def _start_pair(dev, leader, k, block, mask):
     valid = valid_in(dev, block, mask)
     dev.counters[0].victim_valid_pages += valid
     dev.counters[0].max_victim_valid_pages = max(dev.counters[0].max_victim_valid_pages, valid)
-    withdraw_block(dev, block)
+    withdraw_block(dev, block, valid)
     pair = dev.round_pairs[leader * MAX_PAIRS + k]
     pair.block = block
     pair.mask = mask

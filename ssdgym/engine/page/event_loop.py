@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.core.kernel import inlined, merged
-from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, OUT_OF_TIME, STUCK
+from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, OUT_OF_TIME, PERIOD_DUE, STUCK
+from ssdgym.engine.decisions import period_due
 from ssdgym.engine.flash.addresses import die_of
 from ssdgym.engine.page.mapping import host_trim
 from ssdgym.engine.page.scheduler import dispatch, offer_write, queue_read, queue_write, read_ended
@@ -76,7 +77,7 @@ def _start_request(dev, request):
         _next_request(control)
         return
     arrival_ns = control.now if params.queue_depth > 0 else request.arrival_ns
-    control.slot = take_slot(dev, request.op, arrival_ns, request.pages)
+    control.slot = take_slot(dev, request, arrival_ns)
 
 
 @merged
@@ -171,6 +172,8 @@ def advance_timed(dev, requests, last):
     params = dev.params[0]
     control = dev.control[0]
     while True:
+        if period_due(dev):
+            return PERIOD_DUE
         status = OK if control.resumes else _ending(params, control, requests, last)
         control.resumes = 0
         if status != OK:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.blocks.manager import (
+    count_in_stream,
     count_programs,
     erase,
     note_relocated,
@@ -20,7 +21,7 @@ from ssdgym.engine.blocks.manager import (
 )
 from ssdgym.engine.core.bits import has, quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, merged, prefetch
-from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOTNESS_GROUPS, MAX_PAIRS
+from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOTNESS_GROUPS, MAX_PAIRS, MAX_STREAMS
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import (
     RELOCATE,
@@ -259,6 +260,7 @@ def _empty_sub_block(dev, plane_number, source):
         room = min(left, params.pages_per_sub_block - dev.sub_block[sub].written)
         ppn, moved = _move_some(dev, ppn, end, sub, room)
         note_relocated(dev, block_of(params, sub), moved)
+        count_in_stream(dev.stream[plane_number * MAX_STREAMS + params.gc_stream], moved, True)
         count_programs(dev, control.clock, plane_number, params.gc_stream, sub, moved)
         vacate(dev, block_of(params, source), source, moved)
         left -= moved

@@ -145,6 +145,15 @@ def _stream_of_hotness(dev, lpn):
 
 
 @inlined
+def note_request(dev, request):
+    """Note the request whose page is placed next, for those who decide; `request` may be its slot."""
+    control = dev.control[0]
+    control.request_lpn = request.lpn
+    control.request_pages = request.pages
+    control.request_hint = request.hint
+
+
+@inlined
 def rule_of_host(dev, plane, lpn):
     """Return the stream the device's own placement has for a host page; changes nothing."""
     placement = dev.params[0].placement

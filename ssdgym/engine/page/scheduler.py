@@ -23,7 +23,7 @@ from ssdgym.engine.page.mapping import (
     pass_die,
     pass_plane,
 )
-from ssdgym.engine.page.placement import host_stream
+from ssdgym.engine.page.placement import host_stream, note_request
 from ssdgym.engine.page.writes import join_writes, next_write, program, take_write
 from ssdgym.engine.time.commands import (
     ERASE_SET,
@@ -161,7 +161,9 @@ def _start_write(dev, die_number):
     if plane < 0:
         _redirect_write(dev, die_number)
         return np.int64(_LOOK_AGAIN)
-    lpn = np.int64(dev.transaction[next_write(dev, die_number)].lpn)
+    transaction = dev.transaction[next_write(dev, die_number)]
+    lpn = np.int64(transaction.lpn)
+    note_request(dev, dev.slot[transaction.slot])
     stream = host_stream(dev, plane, lpn)
     if stream < 0:
         return status_of(dev, stream)

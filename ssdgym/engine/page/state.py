@@ -19,6 +19,7 @@ from ssdgym.engine.core.records import (
     PHYSICAL,
     PLANE,
     SLOT,
+    STREAM,
     SUB_BLOCK,
     TRANSACTION,
 )
@@ -40,6 +41,7 @@ ARRAYS = Arrays(
     open_sub_block=Array(
         np.int32, ("open_sub_blocks",)
     ),  # MAX_STREAMS per plane: open sub-block of (plane, stream), or -1
+    stream=Array(STREAM, ("open_sub_blocks",)),  # likewise
     bucket=Array(BUCKET, ("buckets",)),  # pages per block + 1 per plane: blocks by invalid pages
     # Of length 1, as the next ones, where best sets are not kept.
     best=Array(BEST, ("best",)),  # by block

@@ -8,8 +8,8 @@ from ssdgym.engine.blocks.books import prefetch_holder
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, merged, prefetch
 from ssdgym.engine.core.records import STATIC
-from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, OUT_OF_SPACE
-from ssdgym.engine.decisions import status_of
+from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, OUT_OF_SPACE, PERIOD_DUE
+from ssdgym.engine.decisions import period_due, status_of
 from ssdgym.engine.erase.legality import gc_unfinished
 from ssdgym.engine.page.collecting import choose_victim, gc_needed
 from ssdgym.engine.page.gc_round import run_round
@@ -23,7 +23,7 @@ from ssdgym.engine.page.mapping import (
     pass_die,
     pass_plane,
 )
-from ssdgym.engine.page.placement import host_stream
+from ssdgym.engine.page.placement import host_stream, note_request
 from ssdgym.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, WRITE
 
 #: Requests in advance of which memory is asked for.
@@ -94,6 +94,7 @@ def _do_page(dev, request):
     lpn = np.int64(request.lpn) + control.offset
     status = np.int64(OK)
     if request.op == WRITE:
+        note_request(dev, request)
         status = _write_page(dev, lpn, is_partial(request, control.offset))
     elif request.op == READ:
         _read_page(dev, lpn)
@@ -135,6 +136,8 @@ def advance_untimed(dev, requests):
     params = dev.params[0]
     control = dev.control[0]
     while True:
+        if period_due(dev):
+            return PERIOD_DUE
         if control.admitted_pages >= control.horizon:
             return HORIZON
         if control.gc_plane >= 0:

@@ -24,6 +24,7 @@ class PolicyView(NamedTuple):
     plane: Any
     block: Any
     sub_block: Any
+    stream: Any  # number plane * MAX_STREAMS + stream
     bucket: Any
     logical: Any
     physical: Any
@@ -48,6 +49,7 @@ def _view(state, i, page, block, stream, device):
         state.plane[i],
         state.block[i],
         state.sub_block[i],
+        state.stream[i],
         state.bucket[i],
         state.logical[i],
         state.physical[i],

@@ -11,7 +11,7 @@ from ssdgym.engine.core.records import LATE, STATIC
 from ssdgym.engine.decisions import PLACE, is_external
 from ssdgym.engine.page.collecting import gc_needed
 from ssdgym.engine.page.mapping import has_room, host_program, plane_from_cursor
-from ssdgym.engine.page.placement import rule_of_host
+from ssdgym.engine.page.placement import note_request, rule_of_host
 from ssdgym.engine.time.transactions import pop_write
 
 
@@ -103,6 +103,7 @@ def join_writes(dev, die_number, plane, row, first):
         if number < 0:
             return pages
         lpn = np.int64(dev.transaction[number].lpn)
+        note_request(dev, dev.slot[dev.transaction[number].slot])
         joined = _joining_plane(dev, die_number, members, lpn, row)
         if joined < 0:
             return pages

@@ -38,19 +38,22 @@ def pop_write(dev, queue):
 
 
 @inlined
-def take_slot(dev, op, arrival_ns, pages):
+def take_slot(dev, request, arrival_ns):
     """Give a request a slot. One is free while a transaction is: a request in flight holds one of those."""
     control = dev.control[0]
     number = np.int64(control.free_slot)
     slot = dev.slot[number]
     control.free_slot = slot.next
-    slot.op = op
+    slot.op = request.op
     slot.arrival_ns = arrival_ns
-    slot.remaining = pages
+    slot.remaining = request.pages
+    slot.lpn = request.lpn
+    slot.pages = request.pages
+    slot.hint = request.hint
     slot.serial = control.serial
     control.serial += 1
     control.outstanding += 1
-    if op == WRITE:
+    if request.op == WRITE:
         control.outstanding_writes += 1
     return number
 

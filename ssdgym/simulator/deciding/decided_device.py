@@ -20,9 +20,10 @@ from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy, device_for, get_policy, new_choice, rules_for
 from ssdgym.policy.failures import divides_by_zero, rule_error
 from ssdgym.policy.policy import placement_of
-from ssdgym.policy.rules import Rule
+from ssdgym.policy.rules import PlacementRule, Rule
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.deciding.failures import chosen_by, failure
+from ssdgym.simulator.deciding.periods import begin_period
 from ssdgym.simulator.snapshot import copy_device, read_only
 from ssdgym.threads import OneThread
 
@@ -85,6 +86,9 @@ class DecidedDevice(OneThread):
         external = 0 if inside else 1 << ERASE
         self._choice[:] = 0
         kind = self._call(advance, requests, bool(last), self._rules, external, self._choice)
+        while kind == codes.PERIOD_DUE:
+            begin_period(self.arrays, 0, self._placement())
+            kind = self._call(advance, requests, bool(last), self._rules, external, self._choice)
         if kind < 0:
             self._fail(kind)
         return kind
@@ -130,6 +134,11 @@ class DecidedDevice(OneThread):
         except Exception as error:  # whatever a rule of a user raises
             self._broken = True
             raise rule_error(error, self._parts(), copy_device(self.arrays, 0)) from error
+
+    def _placement(self) -> PlacementRule:
+        placement = placement_of(self._device)
+        assert placement is not None, "periods are those of a placement"
+        return placement
 
     def _parts(self) -> list[Rule]:
         """Return the rules that run."""

@@ -19,7 +19,8 @@ from ssdgym.workloads.records.record import Records, Volumes
 
 #: REQUEST with pages numbered in 64 bits, as the addresses of a trace need not fit the device.
 WIDE_REQUEST = np.dtype(
-    [("arrival_ns", "i8"), ("lpn", "i8"), ("pages", "i8"), ("op", "u1"), ("flags", "u1")], align=True
+    [("arrival_ns", "i8"), ("lpn", "i8"), ("pages", "i8"), ("op", "u1"), ("flags", "u1"), ("hint", "u1")],
+    align=True,
 )
 
 IntArray = npt.NDArray[np.int64]
