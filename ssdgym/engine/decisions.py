@@ -142,10 +142,9 @@ def status_of(dev, code):
 
 
 @inlined
-def period_due(dev):
-    """Return whether the placement's function for periods has to be called before anything else."""
-    control = dev.control[0]
-    return dev.decider.hooks & PERIOD != 0 and control.clock >= control.period_at
+def has_periods(dev):
+    """Return whether the placement has a function for periods, due when the clock is at `period_at`."""
+    return dev.decider.hooks & PERIOD != 0
 
 
 @kernel

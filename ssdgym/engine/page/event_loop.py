@@ -6,7 +6,7 @@ import numpy as np
 
 from ssdgym.engine.core.kernel import inlined, merged
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, OUT_OF_TIME, PERIOD_DUE, STUCK
-from ssdgym.engine.decisions import period_due
+from ssdgym.engine.decisions import has_periods
 from ssdgym.engine.flash.addresses import die_of
 from ssdgym.engine.page.mapping import host_trim
 from ssdgym.engine.page.scheduler import dispatch, offer_write, queue_read, queue_write, read_ended
@@ -171,8 +171,9 @@ def advance_timed(dev, requests, last):
     """
     params = dev.params[0]
     control = dev.control[0]
+    periodic = has_periods(dev)
     while True:
-        if period_due(dev):
+        if periodic and control.clock >= control.period_at:
             return PERIOD_DUE
         status = OK if control.resumes else _ending(params, control, requests, last)
         control.resumes = 0

@@ -7,9 +7,9 @@ import numpy as np
 from ssdgym.engine.blocks.books import prefetch_holder
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, merged, prefetch
-from ssdgym.engine.core.records import STATIC
+from ssdgym.engine.core.records import BY_RULE, STATIC
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, OUT_OF_SPACE, PERIOD_DUE
-from ssdgym.engine.decisions import period_due, status_of
+from ssdgym.engine.decisions import PLACE, has_periods, is_external, status_of
 from ssdgym.engine.erase.legality import gc_unfinished
 from ssdgym.engine.page.collecting import choose_victim, gc_needed
 from ssdgym.engine.page.gc_round import run_round
@@ -94,7 +94,8 @@ def _do_page(dev, request):
     lpn = np.int64(request.lpn) + control.offset
     status = np.int64(OK)
     if request.op == WRITE:
-        note_request(dev, request)
+        if dev.params[0].placement == BY_RULE or is_external(dev, PLACE):
+            note_request(dev, request)
         status = _write_page(dev, lpn, is_partial(request, control.offset))
     elif request.op == READ:
         _read_page(dev, lpn)
@@ -135,8 +136,9 @@ def advance_untimed(dev, requests):
     """Run until input or horizon ends, or until a decision is due that is taken outside."""
     params = dev.params[0]
     control = dev.control[0]
+    periodic = has_periods(dev)
     while True:
-        if period_due(dev):
+        if periodic and control.clock >= control.period_at:
             return PERIOD_DUE
         if control.admitted_pages >= control.horizon:
             return HORIZON
