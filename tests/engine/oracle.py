@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.records import INDEXED, MAX_STREAMS
+from ssdgym.policy.names import label_of
 from ssdgym.requests import FLUSH, READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.metrics import metrics_of
@@ -40,6 +41,15 @@ SET_POLICIES: dict[str, tuple[str, Any]] = {
 PLACEMENTS = ("single", "sep_gc", "hot_cold", "hot_to_victims", "hotness_groups")
 STREAM_PLACEMENTS = PLACEMENTS[:3]
 HOT_PLACEMENTS = PLACEMENTS[2:]
+#: Parameters of the placements that are rules, with the largest values that small devices have a use for.
+RULE_PARAMETERS: dict[str, dict[str, int]] = {
+    "dac": {},
+    "mida": {},
+    "mida_hot": {},
+    "sepbit": {"nc": 3},
+    "sepbit_fifo": {"nc": 3},
+    "sfs": {"period": 3},
+}
 #: Of every sub-block, under hardware isolation.
 ISOLATION_LAYERS = 2
 RECORDING = Recording(latencies=1 << 12, slowest=4)
@@ -83,7 +93,7 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
                 "transfer_ns_per_byte": c.transfer_ns,
             },
             "ftl": {
-                "placement": f"sepbit(nc={c.nc})" if c.placement == "sepbit" else c.placement,
+                "placement": label_of(c.placement, c.parameters),
                 "allocation": c.allocation,
                 "multi_plane_writes": c.multi_plane_writes,
                 "timing": c.timing,
@@ -269,7 +279,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
     threshold = draw(st.integers(1, 3)) * (1 if in_blocks else per_block)
     only_streams = erase_unit == "block" or "multi_plane_writes" in fixed
     placement = one("placement", STREAM_PLACEMENTS if only_streams else PLACEMENTS)
-    can_join = multi_plane != "none" and placement in (*STREAM_PLACEMENTS, "sepbit")
+    can_join = multi_plane != "none" and placement in (*STREAM_PLACEMENTS, *RULE_PARAMETERS)
     timing = one("timing", ["none", "event"])
     durations = st.sampled_from([0, 1, 3, 10, 50])
     config = ReferenceConfig(
@@ -277,7 +287,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         chips_per_channel=draw(st.integers(1, most_chips)),
         dies_per_chip=draw(st.sampled_from([1, 1, most_chips])),
         planes_per_die=planes_per_die,
-        blocks_per_plane=blocks + 10 * (placement == "sepbit"),  # for its streams and its floor
+        blocks_per_plane=blocks + 10 * (placement in RULE_PARAMETERS),  # for its streams and its floor
         sub_blocks_per_block=sub_blocks,
         pages_per_block=per_block,
         logical_pages=1,
@@ -286,7 +296,9 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         erase_disturbs=fixed.get("erase_disturbs", isolation != "none"),
         multi_plane=multi_plane,
         placement=placement,
-        nc=draw(st.integers(1, 3)),
+        parameters={
+            name: draw(st.integers(1, most)) for name, most in RULE_PARAMETERS.get(placement, {}).items()
+        },
         hashes=draw(st.sampled_from([1, 2, 7])),
         counters=draw(st.integers(8, 64)),
         decay_period=draw(st.none() | st.integers(1, 100)),

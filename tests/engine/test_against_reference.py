@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssdgym.engine.core.faults import FAULTS
@@ -18,6 +17,7 @@ from ssdgym.engine.erase.legality import check_erase_set
 from ssdgym.engine.page.state import PageDevice as Device
 from ssdgym.policy import new_choice
 from ssdgym.simulator import Simulator
+from tests.engine.comparing import QUICK, THOROUGH, agrees
 from tests.engine.oracle import (
     NEEDS,
     PLACEMENTS,
@@ -33,42 +33,6 @@ from tests.engine.oracle import (
 )
 from tests.reference import Reference, ReferenceConfig
 from tests.reference.erase_sets import Pair
-
-PHASES = (Phase.explicit, Phase.generate, Phase.shrink)
-QUICK = settings(max_examples=80, phases=PHASES, deadline=None, suppress_health_check=list(HealthCheck))
-THOROUGH = settings(QUICK, max_examples=1500)
-
-
-def run_both(
-    config: ReferenceConfig, label: str, requests: list[Any], chunks: list[int], horizon: int | None
-) -> tuple[Simulator, Reference]:
-    """The same input, in the same pieces, through both."""
-    sim = Simulator(device_config(config), policy=label, seed=config.seed, recording=RECORDING)
-    rule = POLICIES[label] if label in POLICIES else SET_POLICIES[label][1]
-    reference = Reference(config, rule)
-    sim.set_horizon(horizon)
-    bounds = [0, *sorted(chunks), len(requests)]
-    for number, (first, end) in enumerate(itertools.pairwise(bounds)):
-        last = number == len(bounds) - 2
-        piece = requests[first:end]
-        sim.feed(request_array(piece))
-        sim.advance(last=last)
-        reference.run(piece, horizon=horizon, last=last)
-        if horizon is not None and reference.counters["host_pages_written"] >= horizon:
-            break
-    return sim, reference
-
-
-def agrees(policy: str, data: st.DataObject, **fixed: Any) -> None:
-    """One device, one input, to its end or horizon: everything the same in both."""
-    config = data.draw(configs(**fixed))
-    requests = data.draw(request_lists(config.logical_pages, data.draw(st.sampled_from([40, 300]))))
-    chunks = data.draw(st.lists(st.integers(0, len(requests)), max_size=2))
-    horizon = data.draw(st.none() | st.integers(1, 200))
-    sim, reference = run_both(config, policy, requests, chunks, horizon)
-    assert_same(sim, reference)
-    assert FAULTS[first_fault(sim.arrays, 0)] == "none"
-    assert sim.metrics()["lost_pages"] == 0
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -105,16 +69,6 @@ def test_engine__best_sets__agrees_with_the_reference__thoroughly(
     policy: str, placement: str, data: st.DataObject
 ) -> None:
     agrees(policy, data, erase_unit=SET_POLICIES[policy][0], placement=placement)
-
-
-@pytest.mark.parametrize("timing", ["none", "event"])
-@pytest.mark.parametrize("policy", ["greedy", "cost_benefit", "parallel_gc"])
-@given(data=st.data())
-@QUICK
-def test_engine__sepbit_by_address__agrees_with_the_reference(
-    policy: str, timing: str, data: st.DataObject
-) -> None:
-    agrees(policy, data, placement="sepbit", timing=timing, **NEEDS.get(policy, {}))
 
 
 #: Those that erase in several planes at once, with the erase unit.

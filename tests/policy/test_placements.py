@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ssdgym.baselines import placements
 from ssdgym.config.device import DeviceConfig, PageFtl, with_ftl
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import (
@@ -41,12 +43,25 @@ def refusal(action: Any, *arguments: Any, **named: Any) -> str:
 # -- names
 
 
-PLACEMENTS = ["hot_cold", "hot_to_victims", "hotness_groups", "sep_gc", "sepbit(nc=16)", "single"]
+PLACEMENTS = [
+    "dac",
+    "hot_cold",
+    "hot_to_victims",
+    "hotness_groups",
+    "mida",
+    "mida_hot",
+    "sep_gc",
+    "sepbit(nc=16)",
+    "sepbit_fifo(nc=16)",
+    "sfs(period=16)",
+    "single",
+]
 
 
 def test_bundled_placements__all_with_their_source() -> None:
-    rules = available_placements().values()
-    assert [rule.label for rule in rules if rule.function is None or rule.memory.page] == PLACEMENTS
+    bundled = [path.stem for path in Path(placements.__file__).parent.glob("[a-z]*.py")]
+    rules = [rule for name, rule in available_placements().items() if name in bundled]
+    assert [rule.label for rule in rules] == PLACEMENTS
     assert all(rule.source for rule in rules)
 
 
@@ -90,7 +105,7 @@ def test_named__stands_for_its_composition_and_keeps_its_name(name: str, rule: s
         ("greedy+sepgc", "policy 'greedy+sepgc': placement sepgc does not exist; did you mean sep_gc?"),
         (
             "gsm+qqq",
-            "placement qqq does not exist; known: hot_cold, hot_to_victims, hotness_groups, sep_gc, ",
+            "placement qqq does not exist; known: dac, hot_cold, hot_to_victims, ",
         ),
         ("gsm+single+single", "policy 'gsm+single+single' names 2 placements; give one."),
         ("gsm+greedy+single", "policy 'gsm+greedy+single' names 2 victim rules; give one."),

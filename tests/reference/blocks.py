@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from .config import ReferenceConfig
 from .flash import Flash
+from .placements import PLACEMENTS
 from .places import Place, Scattered, Stream
-from .sepbit import SepBit
 
 COUNTERS = (
     "host_reads",
@@ -58,7 +58,8 @@ class Blocks(Flash):
         # How many relocated pages were programmed last in the block, without a host page or an erase since.
         self.relocated_last = [0] * blocks
         self.clock = 0
-        self.sepbit = SepBit(config.nc) if config.placement == "sepbit" else None
+        rule = PLACEMENTS.get(config.placement)
+        self.rule = rule(self, **config.parameters) if rule else None
         self.counters = dict.fromkeys(COUNTERS, 0)
 
     def pool_pages(self, plane: int) -> int:
@@ -134,8 +135,8 @@ class Blocks(Flash):
         if self.is_indexed(block):
             self.leave_index(block)
         self.open[plane, stream] = OpenBlock(block, self.writable_sub_blocks(block)[0])
-        if self.sepbit:
-            self.sepbit.block_opened(block, stream, self.clock)
+        if self.rule:
+            self.rule.opened(block, stream)
 
     def _go_on_or_close(self, plane: int, stream: int) -> None:
         place = self.open[plane, stream]

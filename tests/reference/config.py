@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+#: Streams of a plane, and how many of them take relocated pages, for the placements that are rules.
+RULES = {
+    "dac": (6, 5),
+    "mida": (5, 4),
+    "mida_hot": (5, 4),
+    "sepbit": (6, 4),
+    "sepbit_fifo": (6, 4),
+    "sfs": (6, 6),
+}
 
 
 @dataclass(frozen=True)
@@ -21,8 +32,8 @@ class ReferenceConfig:
     isolation: str = "none"  # or "software" or "hardware"
     erase_disturbs: bool = False
     multi_plane: str = "none"  # or "strict" or "relaxed"
-    placement: str = "single"  # or "sep_gc", "hot_cold", "sepbit", "hot_to_victims" or "hotness_groups"
-    nc: int = 16  # sepbit: blocks of which the mean life is taken
+    placement: str = "single"  # or "sep_gc", "hot_cold", "hot_to_victims", "hotness_groups", or a rule
+    parameters: Mapping[str, int] = field(default_factory=dict)  # of the rule
     hashes: int = 7
     counters: int = 64
     decay_period: int | None = None  # None: as many updates as a row has counters
@@ -76,12 +87,14 @@ class ReferenceConfig:
 
     @property
     def streams(self) -> int:
-        return {"sep_gc": 2, "hot_cold": 2, "sepbit": 6}.get(self.placement, 1)
+        if self.placement in RULES:
+            return RULES[self.placement][0]
+        return {"sep_gc": 2, "hot_cold": 2}.get(self.placement, 1)
 
     @property
     def floor(self) -> int:
         """Blocks of the pool below which GC starts: one for the host, one for each stream of relocations."""
-        return 5 if self.placement == "sepbit" else 2
+        return 1 + RULES[self.placement][1] if self.placement in RULES else 2
 
     @property
     def scatters(self) -> bool:

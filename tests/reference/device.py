@@ -61,21 +61,25 @@ class Device(Blocks):
         page = self.logical[lpn]
         page.accepted += 1
         page.version = page.accepted
+        old = page.ppn
         self._invalidate(lpn)
+        if self.rule and old != UNMAPPED:
+            self.rule.trimmed(lpn, old)
         self.counters["host_pages_trimmed"] += 1
 
     def host_program(self, plane: int, lpn: int, version: int) -> None:
         """Program one host page in the plane and switch foreground GC on if the plane needs it."""
         page = self.logical[lpn]
         is_newest = version > page.version
+        old = page.ppn if is_newest else UNMAPPED
         place = self._count_and_place(plane, lpn, is_newest)
         ppn = self.program(plane, place, lpn, version, relocated=False)
         if is_newest:
             page.ppn, page.version = ppn, version
         self.programmed(plane, place)
-        if self.sepbit:
-            self.sepbit.page_written(lpn, self.clock)
         self.clock += 1
+        if self.rule:
+            self.rule.written(lpn, old, ppn)
         self.counters["host_pages_written"] += 1
         if self.needs_gc(plane):
             self.foreground[plane] = True
@@ -83,7 +87,7 @@ class Device(Blocks):
 
     def _count_and_place(self, plane: int, lpn: int, is_newest: bool) -> Place:
         """Where the page goes, with its update counted and the old page invalidated."""
-        stream = None if self.config.scatters else stream_of_host_page(self, lpn)
+        stream = None if self.config.scatters else stream_of_host_page(self, plane, lpn)
         was_hot = self.hotness_group(lpn) > 0
         if self.hotness:
             self.hotness.count_update(lpn)
@@ -94,7 +98,7 @@ class Device(Blocks):
 
     def host_row(self, plane: int, lpn: int) -> int | None:
         """The row to which the plane would program the page of the host now."""
-        return self.row(plane, stream_of_host_page(self, lpn))
+        return self.row(plane, stream_of_host_page(self, plane, lpn))
 
     def hotness_group(self, lpn: int) -> int:
         """1 to g; 0 for pages that are not hot."""

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from .device import Device
 
 
-def stream_of_host_page(device: Device, lpn: int) -> Stream:
+def stream_of_host_page(device: Device, plane: int, lpn: int) -> Stream:
     """For placements in streams, and before the page is counted."""
     assert not device.config.scatters
-    if device.sepbit:
-        return Stream(device.sepbit.stream_of_host_page(lpn, device.clock))
+    if device.rule:
+        return Stream(device.rule.stream_of_host_page(plane, lpn))
     return _hot_or_cold(device, lpn) if device.config.placement == "hot_cold" else Stream(0)
 
 
@@ -32,9 +32,8 @@ def place_relocated_page(device: Device, plane: int, lpn: int, source: int) -> P
     if device.config.placement == "hotness_groups":
         first = (TRIES + 1) * device.number_in_block(source)
         return _by_hotness(device, plane, lpn, RELOCATION_STREAM, device.counters["rounds"], first)
-    if device.sepbit:
-        block = device.block_of_page(source)
-        return Stream(device.sepbit.stream_of_relocated_page(lpn, block, device.clock))
+    if device.rule:
+        return Stream(device.rule.stream_of_relocated_page(lpn, source))
     if device.config.placement == "hot_cold":
         return _hot_or_cold(device, lpn)
     return Stream(1 if device.config.placement == "sep_gc" else 0)

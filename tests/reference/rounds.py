@@ -28,8 +28,8 @@ def start(device: Device, plane: int, pairs: list[Pair]) -> None:
         pool = device.pools[device.plane_of_block(block)]
         if block in pool:
             pool.remove(block)
-        if device.sepbit:
-            device.sepbit.block_collected(block, device.clock)
+        if device.rule:
+            device.rule.collected(block)
         valid = erase_sets.valid_in_set(device, block, mask)
         most = device.counters["max_victim_valid_pages"]
         device.counters["victim_valid_pages"] += valid
@@ -90,6 +90,8 @@ def move(device: Device, plane: int, ppn: int) -> None:
     device.logical[lpn].ppn = device.program(plane, target, lpn, version, relocated=True)
     device.programmed(plane, target)
     device.counters["relocated_pages"] += 1
+    if device.rule:
+        device.rule.relocated(lpn, ppn, device.logical[lpn].ppn)
 
 
 # Erases

@@ -1,0 +1,45 @@
+"""DAC: a page moves up a region whenever it is written, and down whenever it is relocated."""
+
+from ssdgym.policy import placement_policy
+
+_REGIONS = 6
+
+
+@placement_policy(
+    "dac",
+    source="Chiang, Lee and Chang, Software: Practice and Experience 1999; in the form of SepBIT, FAST 2022",
+    streams=6,
+    relocation_streams=5,
+    page=[("region", "u1")],
+)
+def dac(view, plane, lpn, source, parameters):
+    """Put pages into the stream of their region, 0 (coldest) to 5.
+
+    The first write of a page, or the first one after a trim, puts it into region 0. Every other write of the
+    host moves it up a region, and every relocation down one, as far as there are regions. (The paper promotes
+    young pages and demotes old ones only; this is the form in which DAC is compared with since 2022.)
+    """
+    above = view.page_memory[lpn].region  # the next region; 0 for a page in none
+    return min(above, _REGIONS - 1) if source < 0 else max(above - 2, 0)
+
+
+@dac.on("written")
+def written(view, plane, lpn, old_page, page, parameters):
+    """Move the page up, unless it was overtaken by a newer version or a trim."""
+    if view.logical[lpn].ppn == page:
+        memory = view.page_memory[lpn]
+        memory.region = min(memory.region + 1, _REGIONS)
+
+
+@dac.on("relocated")
+def relocated(view, plane, lpn, old_page, page, parameters):
+    """Move the page down; it stays in region 0, or in none."""
+    memory = view.page_memory[lpn]
+    if memory.region > 1:
+        memory.region -= 1
+
+
+@dac.on("trimmed")
+def trimmed(view, plane, lpn, old_page, page, parameters):
+    """Forget the page."""
+    view.page_memory[lpn].region = 0

@@ -1,0 +1,16 @@
+"""MiDA: pages are separated by how often they have been relocated since the host wrote them."""
+
+from ssdgym.policy import placement_policy
+
+_LAST = 4
+
+
+@placement_policy("mida", source="Park et al., MiDA, APSys 2021", streams=5, relocation_streams=4)
+def mida(view, plane, lpn, source, parameters):
+    """Put pages of the host into stream 0, and relocated ones into the next stream after their block's.
+
+    Stream 4 is the last one: its pages stay in it. The streams of blocks are all that is remembered.
+    """
+    if source < 0:
+        return 0
+    return min(view.block[source // view.params[0].pages_per_block].stream + 1, _LAST)

@@ -1,0 +1,62 @@
+"""SepBIT with the queue of its authors in place of exact write times."""
+
+from ssdgym.policy import placement_policy
+
+from .sepbit import collected, opened
+
+
+@placement_policy(
+    "sepbit_fifo",
+    source="Wang et al., FAST 2022, with the FIFO queue of their trace replay",
+    streams=6,
+    relocation_streams=4,
+    parameters={"nc": 16},
+    minimum={"nc": 1},
+    page=[("written", "i8")],
+    block=[("opened_at", "i8")],
+    memory=[("mean_life", "f8"), ("lives", "i8"), ("collected", "i8"), ("queued", "i8")],
+)
+def sepbit_fifo(view, plane, lpn, source, parameters):
+    """Put pages of like expected life into one of six streams, as `sepbit` does but for one thing.
+
+    The age of a page of the host is known only while the page is in a queue of the last pages written. It
+    goes to stream 0 if its age is below `life` and below the length of the queue. Every page of the host
+    joins the queue at its end. If the queue is longer than `life` or the number of logical pages then, its
+    head leaves, and if it is still longer than `life`, the next one, too. So this differs from `sepbit` while
+    `life` grows, and for pages older than there are logical pages. A trimmed page is as one that was never
+    written.
+    """
+    memory, written = view.memory[0], view.page_memory[lpn].written
+    age = view.control[0].clock - written + 1
+    life = memory.mean_life if memory.mean_life > 0.0 else float("inf")
+    if source < 0:
+        return 0 if written > 0 and age < life and age < memory.queued else 1
+    if view.block[source // view.params[0].pages_per_block].stream == 0:
+        return 2
+    if age < 4.0 * life:
+        return 3
+    return 4 if age < 16.0 * life else 5
+
+
+@sepbit_fifo.on("written")
+def written(view, plane, lpn, old_page, page, parameters):
+    """Note when the page was written, unless it was overtaken, and let it join the queue."""
+    memory = view.memory[0]
+    if view.logical[lpn].ppn == page:
+        view.page_memory[lpn].written = view.control[0].clock
+    life = memory.mean_life if memory.mean_life > 0.0 else float("inf")
+    memory.queued += 1
+    if memory.queued > min(life, float(view.params[0].logical_pages)):
+        memory.queued -= 1
+        if memory.queued > life:
+            memory.queued -= 1
+
+
+@sepbit_fifo.on("trimmed")
+def trimmed(view, plane, lpn, old_page, page, parameters):
+    """Forget the page."""
+    view.page_memory[lpn].written = 0
+
+
+sepbit_fifo.on("opened")(opened)
+sepbit_fifo.on("collected")(collected)

@@ -1,0 +1,140 @@
+"""SFS: blocks are clustered by how hot they are, and pages join the cluster that is nearest to their own."""
+
+from ssdgym.policy import kernel, placement_policy
+
+_STREAMS = 6
+_ROUNDS = 3
+
+
+@placement_policy(
+    "sfs",
+    source="Min et al., FAST 2012; in the form of SepBIT, Wang et al., FAST 2022",
+    streams=6,
+    relocation_streams=6,
+    parameters={"period": 16},
+    minimum={"period": 1},
+    page=[("written_at", "i8"), ("writes", "i4")],
+    block=[("written_at", "i8"), ("writes", "i8"), ("hotness", "f8")],
+    stream=[("centre", "f8"), ("total", "f8"), ("blocks", "i8"), ("victims", "i8")],
+)
+def sfs(view, plane, lpn, source, parameters):
+    """Put a page into the stream whose centre is nearest to its hotness, of equals into the last one.
+
+    The hotness of a page is the number of its host writes over the host pages since the last of them. A page
+    of the host goes by its earlier writes; one without goes to stream 0, the hottest.
+
+    Every plane has six centres, which are 0 at first. When the first block of a plane is collected, and every
+    `period`-th after it, they are found anew from the blocks in the index with a valid page (the victim is
+    out of it): three rounds of k-means, from the centres there are, where of equally near centres a block
+    joins the first, and a centre without a block becomes 0; then they are sorted, the largest first. The
+    hotness of a block is the sum of the writes of its valid pages over the sum of the host pages since the
+    last of each. (The paper clusters at every collection, as `period=1` does, and looks at every block each
+    time.)
+    """
+    memory = view.page_memory[lpn]
+    if source < 0 and memory.writes == 0:
+        return 0
+    hotness = memory.writes / (view.control[0].clock - memory.written_at)
+    first = plane * _STREAMS
+    nearest, least = 0, float("inf")
+    for k in range(_STREAMS - 1, -1, -1):
+        distance = abs(view.stream_memory[first + k].centre - hotness)
+        if distance < least:
+            nearest, least = k, distance
+    return nearest
+
+
+@kernel
+def _add(view, lpn, page, sign):
+    """Add a page to the sums of the block that it is in, or take it out with `sign` -1."""
+    block = view.block_memory[page // view.params[0].pages_per_block]
+    memory = view.page_memory[lpn]
+    block.writes += sign * memory.writes
+    block.written_at += sign * memory.written_at
+
+
+@sfs.on("written")
+def written(view, plane, lpn, old_page, page, parameters):
+    """Count the write, unless it was overtaken by a newer version or a trim."""
+    if view.logical[lpn].ppn != page:
+        return
+    if old_page >= 0:
+        _add(view, lpn, old_page, -1)
+    memory = view.page_memory[lpn]
+    memory.writes += 1
+    memory.written_at = view.control[0].clock - 1
+    _add(view, lpn, page, 1)
+
+
+@sfs.on("relocated")
+def relocated(view, plane, lpn, old_page, page, parameters):
+    """Take the page along from block to block."""
+    _add(view, lpn, old_page, -1)
+    _add(view, lpn, page, 1)
+
+
+@sfs.on("trimmed")
+def trimmed(view, plane, lpn, old_page, page, parameters):
+    """Forget the page."""
+    _add(view, lpn, old_page, -1)
+    view.page_memory[lpn].writes = 0
+    view.page_memory[lpn].written_at = 0
+
+
+@sfs.on("collected")
+def collected(view, plane, block, parameters):
+    """Find the centres anew if it is time."""
+    first = view.stream_memory[plane * _STREAMS]
+    if first.victims % parameters.period == 0:
+        _measure(view, plane)
+        for _ in range(_ROUNDS):
+            _cluster(view, plane)
+        _sort(view, plane * _STREAMS)
+    first.victims += 1
+
+
+@kernel
+def _measure(view, plane):
+    """Note how hot the blocks in the index are; -1 for those without a valid page."""
+    clock = view.control[0].clock
+    block = view.plane[plane].age_head
+    while block >= 0:
+        record, memory = view.block[block], view.block_memory[block]
+        valid = record.written - record.invalid
+        memory.hotness = memory.writes / (valid * clock - memory.written_at) if valid > 0 else -1.0
+        block = record.next_age
+
+
+@kernel
+def _cluster(view, plane):
+    """Carry out one round of k-means."""
+    first = plane * _STREAMS
+    for k in range(first, first + _STREAMS):
+        view.stream_memory[k].total = 0.0
+        view.stream_memory[k].blocks = 0
+    block = view.plane[plane].age_head
+    while block >= 0:
+        hotness = view.block_memory[block].hotness
+        if hotness >= 0.0:
+            nearest, least = first, float("inf")
+            for k in range(first, first + _STREAMS):
+                distance = abs(hotness - view.stream_memory[k].centre)
+                if distance < least:
+                    nearest, least = k, distance
+            view.stream_memory[nearest].total += hotness
+            view.stream_memory[nearest].blocks += 1
+        block = view.block[block].next_age
+    for k in range(first, first + _STREAMS):
+        cluster = view.stream_memory[k]
+        cluster.centre = cluster.total / cluster.blocks if cluster.blocks > 0 else 0.0
+
+
+@kernel
+def _sort(view, first):
+    """Sort the centres of a plane, the largest first."""
+    for k in range(first + 1, first + _STREAMS):
+        centre = view.stream_memory[k].centre
+        while k > first and view.stream_memory[k - 1].centre < centre:
+            view.stream_memory[k].centre = view.stream_memory[k - 1].centre
+            k -= 1
+        view.stream_memory[k].centre = centre

@@ -1,0 +1,60 @@
+"""Run the engine and the naive reference on one input, and compare everything."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+
+from ssdgym.engine.core.faults import FAULTS
+from ssdgym.engine.entries import first_fault
+from ssdgym.simulator import Simulator
+from tests.engine.oracle import (
+    POLICIES,
+    RECORDING,
+    SET_POLICIES,
+    assert_same,
+    configs,
+    device_config,
+    request_array,
+    request_lists,
+)
+from tests.reference import Reference, ReferenceConfig
+
+PHASES = (Phase.explicit, Phase.generate, Phase.shrink)
+QUICK = settings(max_examples=80, phases=PHASES, deadline=None, suppress_health_check=list(HealthCheck))
+THOROUGH = settings(QUICK, max_examples=1500)
+
+
+def run_both(
+    config: ReferenceConfig, label: str, requests: list[Any], chunks: list[int], horizon: int | None
+) -> tuple[Simulator, Reference]:
+    """The same input, in the same pieces, through both."""
+    sim = Simulator(device_config(config), policy=label, seed=config.seed, recording=RECORDING)
+    rule = POLICIES[label] if label in POLICIES else SET_POLICIES[label][1]
+    reference = Reference(config, rule)
+    sim.set_horizon(horizon)
+    bounds = [0, *sorted(chunks), len(requests)]
+    for number, (first, end) in enumerate(itertools.pairwise(bounds)):
+        last = number == len(bounds) - 2
+        piece = requests[first:end]
+        sim.feed(request_array(piece))
+        sim.advance(last=last)
+        reference.run(piece, horizon=horizon, last=last)
+        if horizon is not None and reference.counters["host_pages_written"] >= horizon:
+            break
+    return sim, reference
+
+
+def agrees(policy: str, data: st.DataObject, **fixed: Any) -> None:
+    """One device, one input, to its end or horizon: everything the same in both."""
+    config = data.draw(configs(**fixed))
+    requests = data.draw(request_lists(config.logical_pages, data.draw(st.sampled_from([40, 300]))))
+    chunks = data.draw(st.lists(st.integers(0, len(requests)), max_size=2))
+    horizon = data.draw(st.none() | st.integers(1, 200))
+    sim, reference = run_both(config, policy, requests, chunks, horizon)
+    assert_same(sim, reference)
+    assert FAULTS[first_fault(sim.arrays, 0)] == "none"
+    assert sim.metrics()["lost_pages"] == 0

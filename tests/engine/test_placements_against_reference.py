@@ -1,0 +1,74 @@
+"""The compiled engine and the naive reference agree under placements that are rules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ssdgym.requests import TRIM, WRITE
+from tests.engine.comparing import QUICK, THOROUGH, agrees, run_both
+from tests.engine.oracle import NEEDS, RULE_PARAMETERS, SET_POLICIES, assert_same
+from tests.reference import ReferenceConfig
+
+
+@pytest.mark.parametrize("timing", ["none", "event"])
+@pytest.mark.parametrize("placement", RULE_PARAMETERS)
+@given(data=st.data())
+@QUICK
+def test_engine__placement_rules__agrees_with_the_reference(
+    placement: str, timing: str, data: st.DataObject
+) -> None:
+    policy = data.draw(st.sampled_from(["greedy", "cost_benefit", "parallel_gc"]))
+    agrees(policy, data, placement=placement, timing=timing, **NEEDS.get(policy, {}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("timing", ["none", "event"])
+@pytest.mark.parametrize("placement", RULE_PARAMETERS)
+@given(data=st.data())
+@THOROUGH
+def test_engine__placement_rules__agrees_with_the_reference__thoroughly(
+    placement: str, timing: str, data: st.DataObject
+) -> None:
+    policy = data.draw(st.sampled_from(["greedy", "cost_benefit", "parallel_gc"]))
+    agrees(policy, data, placement=placement, timing=timing, **NEEDS.get(policy, {}))
+
+
+@pytest.mark.parametrize("timing", ["none", "event"])
+@pytest.mark.parametrize("placement", RULE_PARAMETERS)
+def test_engine__placement_rules_for_thousands_of_writes__agrees_with_the_reference(
+    placement: str, timing: str
+) -> None:
+    """Long enough for what they learn to matter: every stream is used."""
+    config = ReferenceConfig(
+        planes_per_die=2,
+        blocks_per_plane=24,
+        logical_pages=80,
+        placement=placement,
+        parameters=RULE_PARAMETERS[placement],
+        threshold_blocks=2,
+        timing=timing,
+        read_ns=1,
+        program_ns=3,
+        erase_ns=10,
+    )
+    rng = np.random.default_rng(1)
+    pages = np.minimum(rng.zipf(1.2, 4000) - 1, rng.integers(0, 78, 4000))
+    requests = [
+        (8 * k, int(lpn), 1 + (k % 7 == 0), TRIM if k % 50 == 49 else WRITE, 0) for k, lpn in enumerate(pages)
+    ]
+    sim, reference = run_both(config, "cost_benefit", requests, [], None)
+    assert_same(sim, reference)
+    assert set(sim.state.block["stream"][0]) == set(range(config.streams))
+
+
+@pytest.mark.parametrize("policy", SET_POLICIES)
+@given(data=st.data())
+@QUICK
+def test_engine__placement_rules_on_sub_blocks__agrees_with_the_reference(
+    policy: str, data: st.DataObject
+) -> None:
+    placement = data.draw(st.sampled_from(sorted(RULE_PARAMETERS)))
+    agrees(policy, data, erase_unit=SET_POLICIES[policy][0], placement=placement)
