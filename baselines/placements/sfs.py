@@ -1,6 +1,6 @@
 """SFS: blocks are clustered by how hot they are, and pages join the cluster that is nearest to their own."""
 
-from ssdgym.policy import kernel, placement_policy
+from ssdgym.policy import blocks_of, kernel, placement_policy
 
 _STREAMS = 6
 _ROUNDS = 3
@@ -45,12 +45,11 @@ def sfs(view, plane, lpn, source, parameters):
 
 
 @kernel
-def _add(view, lpn, page, sign):
-    """Add a page to the sums of the block that it is in, or take it out with `sign` -1."""
+def _add(view, page, writes, written_at):
+    """Add to the sums of the block that a page is in."""
     block = view.block_memory[page // view.params[0].pages_per_block]
-    memory = view.page_memory[lpn]
-    block.writes += sign * memory.writes
-    block.written_at += sign * memory.written_at
+    block.writes += writes
+    block.written_at += written_at
 
 
 @sfs.on("written")
@@ -58,27 +57,31 @@ def written(view, plane, lpn, old_page, page, parameters):
     """Count the write, unless it was overtaken by a newer version or a trim."""
     if view.logical[lpn].ppn != page:
         return
+    memory, now = view.page_memory[lpn], view.control[0].clock - 1
+    writes = memory.writes
     if old_page >= 0:
-        _add(view, lpn, old_page, -1)
-    memory = view.page_memory[lpn]
-    memory.writes += 1
-    memory.written_at = view.control[0].clock - 1
-    _add(view, lpn, page, 1)
+        _add(view, old_page, -writes, -memory.written_at)
+    memory.writes = writes + 1
+    memory.written_at = now
+    _add(view, page, writes + 1, now)
 
 
 @sfs.on("relocated")
 def relocated(view, plane, lpn, old_page, page, parameters):
     """Take the page along from block to block."""
-    _add(view, lpn, old_page, -1)
-    _add(view, lpn, page, 1)
+    memory = view.page_memory[lpn]
+    writes, written_at = memory.writes, memory.written_at
+    _add(view, old_page, -writes, -written_at)
+    _add(view, page, writes, written_at)
 
 
 @sfs.on("trimmed")
 def trimmed(view, plane, lpn, old_page, page, parameters):
     """Forget the page."""
-    _add(view, lpn, old_page, -1)
-    view.page_memory[lpn].writes = 0
-    view.page_memory[lpn].written_at = 0
+    memory = view.page_memory[lpn]
+    _add(view, old_page, -memory.writes, -memory.written_at)
+    memory.writes = 0
+    memory.written_at = 0
 
 
 @sfs.on("collected")
@@ -95,13 +98,16 @@ def collected(view, plane, block, parameters):
 
 @kernel
 def _measure(view, plane):
-    """Note how hot the blocks in the index are; -1 for those without a valid page."""
+    """Note how hot the blocks in the index are; -1 for all others, and for those without a valid page."""
+    for block in blocks_of(view, plane):
+        view.block_memory[block].hotness = -1.0
     clock = view.control[0].clock
     block = view.plane[plane].age_head
     while block >= 0:
         record, memory = view.block[block], view.block_memory[block]
         valid = record.written - record.invalid
-        memory.hotness = memory.writes / (valid * clock - memory.written_at) if valid > 0 else -1.0
+        if valid > 0:
+            memory.hotness = memory.writes / (valid * clock - memory.written_at)
         block = record.next_age
 
 
@@ -112,8 +118,7 @@ def _cluster(view, plane):
     for k in range(first, first + _STREAMS):
         view.stream_memory[k].total = 0.0
         view.stream_memory[k].blocks = 0
-    block = view.plane[plane].age_head
-    while block >= 0:
+    for block in blocks_of(view, plane):
         hotness = view.block_memory[block].hotness
         if hotness >= 0.0:
             nearest, least = first, float("inf")
@@ -123,7 +128,6 @@ def _cluster(view, plane):
                     nearest, least = k, distance
             view.stream_memory[nearest].total += hotness
             view.stream_memory[nearest].blocks += 1
-        block = view.block[block].next_age
     for k in range(first, first + _STREAMS):
         cluster = view.stream_memory[k]
         cluster.centre = cluster.total / cluster.blocks if cluster.blocks > 0 else 0.0

@@ -78,3 +78,15 @@ def test_sums_of_blocks__are_those_of_their_valid_pages(timing: str) -> None:
         assert not of_pages[ppn < 0].any()
         sums = np.bincount(ppn[ppn >= 0] // 8, of_pages[ppn >= 0], minlength=2 * 64)
         assert np.array_equal(memory.block_memory[field][: len(sums)], sums)
+
+
+def test_pages_it_was_not_told_of__are_moved_as_coldest_and_then_written_for_the_first_time() -> None:
+    """A device may have been written under another placement before."""
+    bench = clustered()
+    for kept in (bench.memory.page_memory, bench.memory.block_memory):
+        for field in ("writes", "written_at"):
+            kept[field] = 0
+    bench.write(0)
+    bench.collect(1, after_writing=2)
+    assert bench.stream(1) == 5
+    assert bench.write(1, 1) == [0, 0]

@@ -59,7 +59,7 @@ class Sfs(Placement):
         """The first victim of a plane and every `period`-th after it."""
         plane = self.device.plane_of_block(block)
         if self.victims[plane] % self.parameters["period"] == 0:
-            blocks = map(self.hotness_of_block, self.device.ages[plane])
+            blocks = map(self.hotness_of_block, sorted(self.device.ages[plane]))
             self.cluster(plane, [hotness for hotness in blocks if hotness is not None])
         self.victims[plane] += 1
 
