@@ -65,6 +65,13 @@ class EvaluationConfig(Config):
     kwargs: dict[str, Any] = Field({}, description="replace keyword arguments of the training environment")
 
 
+#: Fields of an algorithm that fix how many decisions lie between updates, or what a checkpoint holds.
+_SHAPE = {
+    "ppo": {"rollout_steps"},
+    "dqn": {"buffer_decisions", "warm_up_decisions", "train_every_steps"},
+}
+
+
 class TrainConfig(Config):
     """One training run."""
 
@@ -91,3 +98,8 @@ class TrainConfig(Config):
                 f"ppo.rollout_steps * n_envs = {rollout} decisions; lower it."
             )
         return self
+
+    def changeable(self) -> set[str]:
+        """Return the dotted names of the algorithm's fields that may change at a checkpoint."""
+        names = set(type(getattr(self, self.algorithm)).model_fields) - _SHAPE[self.algorithm]
+        return {f"{self.algorithm}.{name}" for name in names}

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import IO
 
 import torch
-from rich.progress import Progress, TaskID
-from stable_baselines3.common.callbacks import BaseCallback
+from rich.progress import Progress
 from stable_baselines3.common.logger import configure
 
 from ssdgym.agents.agent import Agent, AgentCard
@@ -29,6 +28,7 @@ from ssdgym.agents.cross_entropy import search_weights
 from ssdgym.agents.environments import make_environment
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.learning.progress import Row, evaluation_line, training_bar
+from ssdgym.agents.learning.segments import Enough, Segments
 from ssdgym.agents.learning.stages import Stage, Stages
 from ssdgym.agents.scorer import CandidateScorer
 from ssdgym.agents.validation import validate
@@ -48,6 +48,8 @@ def train(
     progress: bool = True,
     overwrite: bool = False,
     report: Callable[[TrainingRun], None] | None = None,
+    checkpoints: int | None = None,
+    branch: bool = False,
 ) -> Path:
     """Train an agent and return the file of the best one.
 
@@ -68,6 +70,9 @@ def train(
         overwrite: whether a run that is already in `out` may be replaced.
         report: called after every checkpoint, the one at the start included, when all files are written. A
             resumed run calls it for the checkpoint that it begins at.
+        checkpoints: end after so many of them beside the one at the start, to be resumed later; None: never.
+        branch: whether `resume` is a checkpoint of a run whose seed and `TrainConfig.changeable` fields may
+            be others.
 
     Returns:
         Path of the best agent, for `Agent.load`.
@@ -82,13 +87,13 @@ def train(
         raise SsdgymError(f"{out}: already holds a training run; resume it or choose another folder.")
     checkpoint = Checkpoint.load(resume) if resume else None
     if checkpoint and resume:
-        checkpoint.require_config(config, resume)
+        checkpoint.require_config(config, resume, branch)
     with (
         _threads(config.threads),
         _environments(config) as (env, validation_env),
         training_bar(progress) as bar,
     ):
-        run = TrainingRun(config, out, env, validation_env, checkpoint, report)
+        run = TrainingRun(config, out, env, validation_env, checkpoint, report, checkpoints)
         run.learn(bar)
     return out / BEST_AGENT
 
@@ -103,6 +108,7 @@ class TrainingRun:
         validation_env: environments to evaluate in.
         checkpoint: where to continue; None begins from scratch.
         report: called after every checkpoint.
+        checkpoints: end after so many of them.
     """
 
     def __init__(
@@ -113,8 +119,11 @@ class TrainingRun:
         validation_env: SB3VecEnv,
         checkpoint: Checkpoint | None,
         report: Callable[[TrainingRun], None] | None = None,
+        checkpoints: int | None = None,
     ) -> None:
         self.config = config
+        self.checkpoints = checkpoints
+        self.written = 0
         self.out = out
         self.env = env
         self.validation_env = validation_env
@@ -169,16 +178,31 @@ class TrainingRun:
         self.env.reward_offset = -self.evaluations[0]["reward_mean"]
         begin_segment(self.model, self.config.seed)
         name = f"{self.config.algorithm.upper()} (decisions)"
-        task = bar.add_task(name, total=self.config.total_decisions, completed=self.model.num_timesteps)
-        self.model.learn(
-            max(0, self.config.total_decisions - self.model.num_timesteps),
-            callback=_Segments(self, bar, task),
-            reset_num_timesteps=False,
+        total = self.config.total_decisions
+        task = bar.add_task(name, total=total, completed=self.model.num_timesteps)
+        segments = Segments(
+            self.config.checkpoint_decisions,
+            self._at_checkpoint,
+            lambda decisions: bar.update(task, completed=min(decisions, total)),
         )
+        left = max(0, total - self.model.num_timesteps)
+        try:
+            self.model.learn(left, callback=segments, reset_num_timesteps=False)
+        except Enough:
+            return
         self.count()
         if self.evaluations[-1]["decisions"] < self.decisions:
             self.evaluate(self.config.algorithm)
             self.save()
+
+    def _at_checkpoint(self) -> None:
+        self.count()
+        self.evaluate(self.config.algorithm)
+        self.save()
+        self.written += 1
+        if self.written == self.checkpoints:
+            raise Enough
+        begin_segment(self.model, self.config.seed)
 
     def count(self) -> None:
         """Count the decisions that gradients have been learned from."""
@@ -262,36 +286,6 @@ class TrainingRun:
         for name, value in row.items():
             self.model.logger.record(f"validation/{name}", value)
         self.model.logger.dump(self.decisions)
-
-
-class _Segments(BaseCallback):
-    """Cuts a run into segments at its checkpoints, and moves the progress bar."""
-
-    def __init__(self, run: TrainingRun, bar: Progress, task: TaskID) -> None:
-        super().__init__()
-        self.run = run
-        self.bar = bar
-        self.task = task
-
-    def _on_training_start(self) -> None:
-        self._plan()
-
-    def _on_rollout_start(self) -> None:
-        # here the update that belongs to the last rollout is done, and the next rollout has not looked yet
-        if self.model.num_timesteps >= self.next_checkpoint:
-            self.run.count()
-            self.run.evaluate(self.run.config.algorithm)
-            self.run.save()
-            begin_segment(self.run.model, self.run.config.seed)
-            self._plan()
-
-    def _on_step(self) -> bool:
-        self.bar.update(self.task, completed=min(self.model.num_timesteps, self.run.config.total_decisions))
-        return True
-
-    def _plan(self) -> None:
-        every = self.run.config.checkpoint_decisions
-        self.next_checkpoint = (self.model.num_timesteps // every + 1) * every
 
 
 @contextmanager
