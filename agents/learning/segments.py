@@ -20,9 +20,7 @@ class Segments(BaseCallback):
         on_step: called with the decisions so far.
     """
 
-    def __init__(
-        self, every: int, at_checkpoint: Callable[[], None], on_step: Callable[[int], None]
-    ) -> None:
+    def __init__(self, every: int, at_checkpoint: Callable[[], None], on_step: Callable[[int], None]) -> None:
         super().__init__()
         self.every = every
         self.at_checkpoint = at_checkpoint

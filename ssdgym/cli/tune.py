@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ssdgym.cli.console import (
+    Advance,
     compile_note,
     console,
+    is_watched,
     print_json,
     progress_bar,
     progress_note,
@@ -39,7 +41,7 @@ def tune(
     ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option(help="Go on with the sweep in this folder. It holds pickles: only one that you trust."),
+        typer.Option(help="Go on with the sweep in this folder; what has finished is not repeated."),
     ] = None,
     address: Annotated[
         str | None, typer.Option(help="Ray cluster (auto, HOST:PORT). Default: a local one.")
@@ -68,8 +70,15 @@ def tune(
     config = load_sweep(sweep, size)
     compile_note(quiet=as_json)
     try:
-        with _progress(quiet=as_json) as watch:
-            outcome = run_sweep(config, folder, resume=resume is not None, address=address, watch=watch)
+        with _progress(quiet=as_json) as progress:
+            outcome = run_sweep(
+                config,
+                folder,
+                resume=resume is not None,
+                address=address,
+                watch=progress.watch,
+                say=progress.say,
+            )
     except KeyboardInterrupt:
         progress_note(
             f"stopped; go on with: ssdgym tune {sweep} --size {size} --resume {folder}", quiet=as_json
@@ -82,26 +91,47 @@ def tune(
     return FAILED if any(trial.state == "failed" for trial in outcome.trials) else 0
 
 
+class _Progress:
+    """Shows how far a sweep is: a bar below the lines, or lines alone where nobody watches.
+
+    Args:
+        advance: moves the bar.
+        lines: whether progress is told in lines, too.
+        quiet: whether nothing is told.
+    """
+
+    def __init__(self, advance: Advance, *, lines: bool, quiet: bool) -> None:
+        self.advance = advance
+        self.lines = lines
+        self.quiet = quiet
+        self.told = (0, 0)
+
+    def say(self, text: str) -> None:
+        """Tell what has happened to a trial."""
+        progress_note(text, quiet=self.quiet)
+
+    def watch(self, progress: SweepProgress) -> None:
+        """Tell how far the trials are: in lines after every trial, and after every tenth of the work."""
+        text = f"{progress.running} running"
+        if progress.waiting:
+            text += f", {progress.waiting} waiting"
+        if progress.failed:
+            text += f", {progress.failed} failed"
+        if progress.best is not None:
+            text += f", best {progress.best:.6g}"
+        self.advance(progress.share, progress.trials, text)
+        far = (progress.done, int(10 * progress.share / progress.trials))
+        if self.lines and far != self.told:
+            percent = 100 * progress.share / progress.trials
+            self.say(f"{percent:.0f} %: {progress.done} of {progress.trials} trials done, {text}")
+            self.told = far
+
+
 @contextmanager
-def _progress(*, quiet: bool) -> Iterator[Callable[[SweepProgress], None]]:
-    """Show a bar; where stderr is no terminal, print a line whenever a trial has begun or ended."""
-    lines = not quiet and not sys.stderr.isatty()
-    noted = (0, 0)
-    with progress_bar("trials", quiet=quiet) as advance:
-
-        def watch(progress: SweepProgress) -> None:
-            nonlocal noted
-            text = f"{progress.running} running"
-            if progress.failed:
-                text += f", {progress.failed} failed"
-            if progress.best is not None:
-                text += f", best {progress.best:.6g}"
-            advance(progress.share, progress.trials, text)
-            if lines and (progress.done, progress.running) != noted:
-                progress_note(f"{progress.done} of {progress.trials} trials done, {text}", quiet=False)
-                noted = (progress.done, progress.running)
-
-        yield watch
+def _progress(*, quiet: bool) -> Iterator[_Progress]:
+    lines = not is_watched()
+    with progress_bar("trials", quiet=quiet or lines) as advance:
+        yield _Progress(advance, lines=lines and not quiet, quiet=quiet)
 
 
 def _print(outcome: SweepOutcome) -> None:

@@ -53,7 +53,9 @@ def test_branch__begins_with_the_weights_and_learns_with_its_own_settings(
     # it has learned for as long as the other one, with a learning rate that changes next to nothing
     assert all(torch.allclose(half[name], slow_weights[name], atol=1e-6) for name in half)
     train(config, tmp_path / "fast", resume=tmp_path / "half", progress=False)
-    assert not all(torch.allclose(half[name], weights_in(tmp_path / "fast")[name], atol=1e-6) for name in half)
+    assert not all(
+        torch.allclose(half[name], weights_in(tmp_path / "fast")[name], atol=1e-6) for name in half
+    )
 
 
 def test_branch__what_the_checkpoint_depends_on_cannot_change(make_config: Any, tmp_path: Path) -> None:

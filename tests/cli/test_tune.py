@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from ssdgym.cli import WRONG_INPUT, main
-from ssdgym.cli.tune import FAILED
+from ssdgym.cli.tune import FAILED, _progress
 from ssdgym.experiments.results import read_results
 
 ray = pytest.importorskip("ray")
@@ -142,20 +142,92 @@ def test_ray__missing__says_what_to_install() -> None:
     assert "needs the package ray: install it with pip install 'ssdgym[tune]'" in found.stderr
 
 
+def test_optuna__missing__says_what_to_install_before_any_work(write_sweep: Any, tmp_path: Path) -> None:
+    path = write_sweep(search={"kind": "optuna"})
+    code = (
+        "import sys; sys.modules['optuna'] = None\n"
+        f"from ssdgym.cli import main; sys.exit(main(['tune', {path!r}, '--out', {str(tmp_path / 'out')!r}]))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert found.returncode == WRONG_INPUT
+    assert found.stderr.splitlines()[-1] == (
+        "ssdgym: search optuna needs the package optuna: install it with pip install 'ssdgym[tune]'"
+    )
+    assert not (tmp_path / "out").exists()
+
+
+def progress_of(done: int, running: int, share: float, **fields: Any) -> Any:
+    from ssdgym.experiments.tuning.ray_tune import SweepProgress
+
+    values = {"trials": 4, "failed": 0, "waiting": 0, "best": None, **fields}
+    return SweepProgress(done=done, running=running, share=share, **values)
+
+
+def test_progress__redirected__is_told_in_lines_after_every_trial_and_tenth(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with _progress(quiet=False) as progress:
+        progress.say("trial 0 begins: a=1")
+        progress.watch(progress_of(done=0, running=2, share=0.1))
+        progress.watch(progress_of(done=0, running=2, share=0.5, best=2.5))
+        progress.watch(progress_of(done=0, running=2, share=0.6, best=2.5))
+        progress.watch(progress_of(done=1, running=1, share=1.6, best=2.5, waiting=1, failed=1))
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.splitlines() == [
+        "trial 0 begins: a=1",
+        "12 %: 0 of 4 trials done, 2 running, best 2.5",
+        "40 %: 1 of 4 trials done, 1 running, 1 waiting, 1 failed, best 2.5",
+    ]
+
+
+@pytest.mark.parametrize("terminals", [(True, False), (False, True), (False, False)])
+def test_progress__either_output_redirected__nothing_moves(
+    terminals: tuple[bool, bool], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for stream, terminal in zip((sys.stdout, sys.stderr), terminals, strict=True):
+        monkeypatch.setattr(stream, "isatty", lambda terminal=terminal: terminal)
+    with _progress(quiet=False) as progress:
+        progress.watch(progress_of(done=2, running=1, share=2.5))
+    output = capsys.readouterr()
+    assert output.out == "" and output.err == "62 %: 2 of 4 trials done, 1 running\n"
+
+
+def test_progress__on_a_terminal__is_a_bar_with_the_lines_above(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    with _progress(quiet=False) as progress:
+        progress.say("trial 0 begins: a=1")
+        progress.watch(progress_of(done=2, running=1, share=2.5))
+    written = capsys.readouterr().err
+    assert "trial 0 begins: a=1" in written and "2/4" in written and "1 running" in written
+    assert "of 4 trials done" not in written
+
+
+def test_progress__quiet__says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with _progress(quiet=True) as progress:
+        progress.say("trial 0 begins: a=1")
+        progress.watch(progress_of(done=2, running=1, share=2.5))
+    assert capsys.readouterr() == ("", "")
+
+
 @pytest.mark.slow
 def test_tune__one_trial_fails__the_others_end_and_the_best_agent_can_be_evaluated(
     cluster: None, write_sweep: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    ends = tmp_path / "ends.yaml"
-    ends.write_text("kind: uniform\nrequests: 3\n")
-    space = {"environment.kwargs.workload": {"grid": ["zipf99", str(ends)]}}
+    broken = tmp_path / "broken.yaml"
+    broken.write_text(f"kind: trace\npath: {tmp_path / 'broken.csv'}\nformat: msr\n")
+    (tmp_path / "broken.csv").write_text("no trace\n")
+    space = {"environment.kwargs.workload": {"grid": ["zipf99", str(broken)]}}
     out = tmp_path / "out"
     assert main(["tune", write_sweep(space=space, trials=1), "--out", str(out), "--json"]) == FAILED
     output = capfd.readouterr()
     found = json.loads(output.out)
     assert output.err == ""
     assert [trial["state"] for trial in found["trials"]] == ["finished", "failed"]
-    assert "ended before the episode's" in found["trials"][1]["error"]
+    assert "broken.csv: line 1" in found["trials"][1]["error"]
     assert "in _run_trial" in (out / "trials/0001/error.txt").read_text()
     assert found["best"] == 0 and found["agent"] == str(out / "best/agent.zip")
     assert len(read_results(out / "results.parquet")) == 2
@@ -187,7 +259,9 @@ def test_tune__asha_and_heuristics__every_trial_ends_and_the_best_ran_to_its_end
 
 @pytest.mark.slow
 def test_tune__killed_and_resumed__equals_a_sweep_that_was_not(write_sweep: Any, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "ssdgym", "tune", write_sweep()]
+    # a search, since of all sweeps its trials depend the most on what has been before
+    sweep = write_sweep(search={"kind": "optuna", "startup_trials": 1})
+    command = [sys.executable, "-m", "ssdgym", "tune", sweep]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     subprocess.run([*command, "--out", str(whole)], check=True, **quiet)

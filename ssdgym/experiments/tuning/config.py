@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -15,80 +14,12 @@ from ssdgym.config.loading import Config, Source, load_config
 from ssdgym.config.preconditioning import Preconditioning
 from ssdgym.deprecation import warn_renamed
 from ssdgym.errors import SsdgymError
+from ssdgym.experiments.tuning.ranges import Parameters, RangeConfig
 
 #: Training draws its seeds from below this number; see `ssdgym.agents.algorithms.begin_segment`.
 FIRST_HELD_OUT_SEED = 2**32
 
-#: Drawn numbers are rounded to so many digits, so that what a table shows is what was run.
-_DIGITS = 4
-
-Parameters = dict[str, Any]
-Values = Annotated[tuple[Any, ...], Field(min_length=1)]
 Size = Literal["smoke", "full"]
-
-
-class RangeConfig(Config):
-    """The values of one field, given in exactly one of these forms."""
-
-    grid: Values | None = Field(None, description="every one of these, with every one of the other grids")
-    choice: Values | None = Field(None, description="one of these, drawn")
-    uniform: tuple[float, float] | None = Field(None, description="[low, high]")
-    loguniform: tuple[float, float] | None = Field(None, description="[low, high], the logarithm uniform")
-    quniform: tuple[float, float, float] | None = Field(
-        None, description="[low, high, step], rounded to steps from low; whole where all three are"
-    )
-    qloguniform: tuple[float, float, float] | None = Field(
-        None, description="the same, with the logarithm uniform before it is rounded"
-    )
-
-    @model_validator(mode="after")
-    def _one_of_them(self) -> RangeConfig:
-        if len(self.model_dump(exclude_none=True)) != 1:
-            raise ValueError(f"must have exactly one of {', '.join(type(self).model_fields)}")
-        values = self.grid or self.choice
-        if values is not None:
-            if len({repr(value) for value in values}) < len(values):
-                raise ValueError("names a value twice; give each once")
-            return self
-        low, high, *step = self._limits
-        if not low < high:
-            raise ValueError(f"must begin with its lower limit, not [{low:g}, {high:g}]")
-        if self._logarithmic and low <= 0:
-            raise ValueError(f"must have limits above 0 for a logarithm, not {low:g}")
-        if step and not 0 < step[0] <= high - low:
-            raise ValueError(f"must have a step above 0 that fits between its limits, not {step[0]:g}")
-        return self
-
-    @property
-    def _limits(self) -> tuple[float, ...]:
-        limits = self.uniform or self.loguniform or self.quniform or self.qloguniform
-        assert limits is not None  # the validator has seen to it
-        return limits
-
-    @property
-    def _logarithmic(self) -> bool:
-        return (self.loguniform or self.qloguniform) is not None
-
-    def draw(self, rng: np.random.Generator) -> Any:
-        """Draw one value, always by the same number of draws from `rng`."""
-        if self.choice is not None:
-            return self.choice[int(rng.integers(len(self.choice)))]
-        low, high, *step = self._limits
-        share = float(rng.random())
-        if self._logarithmic:
-            value = math.exp(math.log(low) + share * (math.log(high) - math.log(low)))
-        else:
-            value = low + share * (high - low)
-        if step:
-            return self._on_step(value)
-        return min(max(float(f"{value:.{_DIGITS}g}"), low), high)
-
-    def _on_step(self, value: float) -> float | int:
-        low, high, step = self._limits
-        steps = min(round((value - low) / step), math.floor((high - low) / step + 1e-9))
-        if all(number.is_integer() for number in self._limits):
-            return int(low + steps * step)
-        return float(f"{low + steps * step:.12g}")
 
 
 class AgentBaseConfig(Config):
@@ -150,6 +81,51 @@ class AshaConfig(Config):
     reduction_factor: float = Field(3.0, gt=1, description="at every stage the best of so many go on")
 
 
+class PbtConfig(Config):
+    """Population based training: at every checkpoint of the training, the worst members copy the best.
+
+    A copy goes on with the network, the optimiser and the replay buffer of the one it copies, and with
+    parameters near those of that one. All members are compared at the same number of decisions.
+
+    Jaderberg et al., "Population Based Training of Neural Networks", 2017.
+    """
+
+    kind: Literal["pbt"]
+    quantile: float = Field(0.25, gt=0, le=0.5, description="this share copies, and this share is copied")
+    resample_probability: float = Field(
+        0.25, ge=0, le=1, description="of a parameter to be drawn anew instead of changed a little"
+    )
+    factors: tuple[float, float] = Field(
+        (0.8, 1.2), description="a number is multiplied by one of these; a choice moves to a neighbour"
+    )
+
+    @model_validator(mode="after")
+    def _factors_change_something(self) -> PbtConfig:
+        if not 0 < self.factors[0] < 1 < self.factors[1]:
+            raise ValueError("must have factors of which the first lies between 0 and 1, the second above 1")
+        return self
+
+
+class DrawsConfig(Config):
+    """Every combination of the grids, and independent draws of the rest."""
+
+    kind: Literal["draws"] = "draws"
+
+
+class OptunaConfig(Config):
+    """Tree-structured Parzen estimator of Optuna: draws near what has been good, far from what has not.
+
+    Bergstra et al., "Algorithms for Hyper-Parameter Optimization", NeurIPS 2011.
+    """
+
+    kind: Literal["optuna"]
+    startup_trials: int = Field(10, ge=1, description="drawn at random before it begins to learn from them")
+
+
+Scheduler = Annotated[FifoConfig | AshaConfig | PbtConfig, Field(discriminator="kind")]
+Search = Annotated[DrawsConfig | OptunaConfig, Field(discriminator="kind")]
+
+
 class SweepConfig(Config):
     """One sweep."""
 
@@ -159,9 +135,12 @@ class SweepConfig(Config):
     evaluation: HeldOutConfig
     metric: str = Field("write_amplification", description="of results; nested names joined by '/'")
     mode: Literal["min", "max"] = "min"
-    scheduler: Annotated[FifoConfig | AshaConfig, Field(discriminator="kind")] = FifoConfig()
+    search: Search = DrawsConfig()
+    scheduler: Scheduler = FifoConfig()
     trials: PositiveInt = Field(
-        1, le=100_000, description="draws of what is drawn, for every combination of the grids"
+        1,
+        le=100_000,
+        description="draws of what is drawn, for every combination of the grids; members of a population",
     )
     seed: int = Field(0, ge=0, lt=2**63, description="of those draws")
     concurrent: PositiveInt = Field(2, description="trials at a time")
@@ -180,11 +159,27 @@ class SweepConfig(Config):
                     raise ValueError(f"space has {name} and {other}; give either the whole or its fields")
         return self
 
+    @model_validator(mode="after")
+    def _search_and_scheduler_fit(self) -> SweepConfig:
+        kinds = {"search": self.search.kind, "scheduler": self.scheduler.kind}
+        if kinds == {"search": "optuna", "scheduler": "pbt"}:
+            raise ValueError("has search optuna and scheduler pbt, which both choose values; give one")
+        for part, kind in kinds.items():
+            grid = next((name for name, field in self.space.items() if field.grid), None)
+            if kind in ("optuna", "pbt") and grid:
+                raise ValueError(f"has {part} {kind}, which cannot use the grid of {grid}; give a choice")
+        if isinstance(self.scheduler, PbtConfig):
+            if self.base.kind != "agent":
+                raise ValueError("has scheduler pbt, which copies what is trained; give a base of kind agent")
+            if self.trials < 2:
+                raise ValueError("has scheduler pbt, which needs others to copy; give trials of 2 or more")
+        return self
+
     def parameters(self) -> list[Parameters]:
-        """Return the swept fields of every trial, in order.
+        """Return the swept fields of every trial, in order; of a population, those that it begins with.
 
         They depend on the space, on `trials` and on `seed` alone; more trials leave those before them as
-        they are.
+        they are. A search like Optuna's chooses others.
         """
         grids = [[(name, value) for value in field.grid] for name, field in self.space.items() if field.grid]
         drawn = {name: field for name, field in self.space.items() if not field.grid}
@@ -195,6 +190,14 @@ class SweepConfig(Config):
                 values = {**dict(point), **{name: field.draw(rng) for name, field in drawn.items()}}
                 found.append({name: values[name] for name in self.space})
         return found
+
+    def probes(self) -> list[Parameters]:
+        """Return points of the space that have every listed value and every limit in one of them."""
+        ends = {name: field.ends for name, field in self.space.items()}
+        return [
+            {name: values[min(number, len(values) - 1)] for name, values in ends.items()}
+            for number in range(max(map(len, ends.values())))
+        ]
 
 
 def load_sweep(source: Source, size: Size = "full") -> SweepConfig:

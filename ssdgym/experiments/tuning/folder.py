@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import ssdgym
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.tuning.config import SweepConfig
+from ssdgym.experiments.tuning.ranges import Parameters
 from ssdgym.files import writable_folder, write_bytes
 
 _RECORD = "sweep.json"
 _TRIALS = "trials"
+_PARAMETERS = "parameters.json"
 
 
 def trial_folder(folder: Path, number: int) -> Path:
@@ -23,6 +26,27 @@ def trial_folder(folder: Path, number: int) -> Path:
         number: of the trial.
     """
     return folder / _TRIALS / f"{number:04d}"
+
+
+def begin_trial(folder: Path, parameters: Parameters) -> None:
+    """Begin the folder of a trial, or leave it as it is if it holds a trial of the same parameters.
+
+    A search may come to other parameters when a sweep is resumed, where a trial that had failed succeeds.
+
+    Args:
+        folder: of the trial alone, made where missing.
+        parameters: the swept fields.
+
+    Raises:
+        SsdgymError: the folder cannot be written.
+    """
+    path = folder / _PARAMETERS
+    record = json.dumps(parameters, indent=2).encode()
+    if path.exists() and path.read_bytes() != record:
+        shutil.rmtree(folder)
+    writable_folder(folder)
+    if not path.exists():
+        write_bytes(path, record)
 
 
 def _record(sweep: SweepConfig) -> dict[str, Any]:

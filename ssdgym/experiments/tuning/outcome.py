@@ -14,8 +14,10 @@ from typing import Any, Literal
 from ssdgym.experiments.results import Result, write_results
 from ssdgym.experiments.tuning.config import SweepConfig
 from ssdgym.experiments.tuning.folder import trial_folder
-from ssdgym.experiments.tuning.plan import Trial
-from ssdgym.experiments.tuning.trial import ALL, TrialReport, last_report
+from ssdgym.experiments.tuning.measuring import ALL, TrialReport
+from ssdgym.experiments.tuning.population import StageRecord, records_of
+from ssdgym.experiments.tuning.trial import last_report, stage_reports
+from ssdgym.experiments.tuning.trials import Trial
 from ssdgym.files import writable_folder, write_bytes
 
 BEST_AGENT = Path("best", "agent.zip")
@@ -32,12 +34,14 @@ class TrialOutcome:
         state: finished; stopped early by the scheduler; or failed.
         report: its last one; `None` if it failed before the first.
         error: of a failed one.
+        stages: of a member of a population, each with its report, `None` where it was not measured.
     """
 
     trial: Trial
     state: TrialState
     report: TrialReport | None
     error: str = ""
+    stages: Sequence[tuple[StageRecord, TrialReport | None]] = ()
 
 
 @dataclass(frozen=True)
@@ -101,16 +105,41 @@ class SweepOutcome:
         """
         return [self._row(outcome) for outcome in self.trials]
 
-    def _row(self, outcome: TrialOutcome) -> dict[str, Any]:
-        report = outcome.report
+    def stage_rows(self) -> list[dict[str, Any]]:
+        """Return one row per stage of every member of a population, in order; otherwise none.
+
+        A row has the trial's number, the stage, the percent and the decisions by its end, the trial that it
+        has copied, if it has, the swept fields and the metric with its interval.
+        """
+        return [
+            {
+                "trial": outcome.trial.number,
+                "stage": record.number,
+                "percent": record.percent,
+                "decisions": record.decisions,
+                "copied trial": record.copied(outcome.trial.number),
+                **record.parameters,
+                **self._measured(report),
+            }
+            for outcome in self.trials
+            for record, report in outcome.stages
+        ]
+
+    def _measured(self, report: TrialReport | None) -> dict[str, Any]:
         metric = self.sweep.metric
         return {
-            "trial": outcome.trial.number,
-            **outcome.trial.parameters,
             metric: report.metric if report else None,
             f"{metric} low": _or_none(report.low if report else math.nan),
             f"{metric} high": _or_none(report.high if report else math.nan),
-            **({"best at decisions": report.best_at if report else None} if self._trains else {}),
+        }
+
+    def _row(self, outcome: TrialOutcome) -> dict[str, Any]:
+        report = outcome.report
+        return {
+            "trial": outcome.trial.number,
+            **outcome.trial.parameters,
+            **self._measured(report),
+            **({self._decisions: report.trained_for if report else None} if self._trains else {}),
             "percent": report.percent if report else 0,
             "state": outcome.state,
             "error": outcome.error,
@@ -120,6 +149,7 @@ class SweepOutcome:
     def files(self) -> list[Path]:
         """The files that `write` writes."""
         names = ["trials.md", "trials.csv", "results.parquet", "results.csv"]
+        names += ["stages.csv"] if self.stage_rows() else []
         return [self.folder / name for name in names] + ([self.best_agent] if self.best_agent else [])
 
     def write(self) -> None:
@@ -132,6 +162,8 @@ class SweepOutcome:
         write_bytes(markdown, self.markdown().encode())
         write_bytes(table, _csv_text(self.rows()).encode())
         write_results(self.results, self.folder / "results")
+        if rows := self.stage_rows():
+            write_bytes(self.folder / "stages.csv", _csv_text(rows).encode())
         if self.best_agent and self.best and self.best.report and self.best.report.agent:
             writable_folder(self.best_agent.parent)
             write_bytes(self.best_agent, self.best.report.agent.read_bytes())
@@ -145,7 +177,12 @@ class SweepOutcome:
             "The metric is the mean over the held-out workloads of its interquartile mean over seeds, with "
             "the 95 % interval. It has chosen the best trial, so measure that one again on other seeds"
         )
-        if self._trains:
+        if self._is_population:
+            note += (
+                ". Every trial was measured at the end of its last stage, for which its parameters hold; "
+                "stages.csv has those before, and which trial each has copied"
+            )
+        elif self._trains:
             note += (
                 ". Of each trial the agent was measured that its own validation found best: where that is "
                 "at 0 decisions, training has not improved the untrained start"
@@ -167,8 +204,17 @@ class SweepOutcome:
             ]
             for outcome in [*self.ranked, *failed]
         ]
-        best_at = ["best at decisions"] if self._trains else []
-        return ["trial", *names, f"{self.sweep.metric} [95 %]", *best_at, "state"], lines
+        decisions = [self._decisions] if self._trains else []
+        return ["trial", *names, f"{self.sweep.metric} [95 %]", *decisions, "state"], lines
+
+    @property
+    def _decisions(self) -> str:
+        """What the column of decisions is called: a member of a population is measured as it is now."""
+        return "decisions" if self._is_population else "best at decisions"
+
+    @property
+    def _is_population(self) -> bool:
+        return self.sweep.scheduler.kind == "pbt"
 
     @property
     def _trains(self) -> bool:
@@ -193,7 +239,10 @@ def outcome_of(trial: Trial, metric: str, folder: Path, error: str) -> TrialOutc
         error = f"it left no record in {own}; all nodes must share that folder"
     percent = report.percent if report else 0
     state: TrialState = "failed" if error else "finished" if percent >= ALL else "stopped early"
-    return TrialOutcome(trial, state, report, error)
+    stages = (
+        zip(records_of(own), stage_reports(trial, metric, own), strict=True) if trial.in_population else ()
+    )
+    return TrialOutcome(trial, state, report, error, tuple(stages))
 
 
 def _with_interval(report: TrialReport | None) -> str:
@@ -205,9 +254,9 @@ def _with_interval(report: TrialReport | None) -> str:
 
 def _best_at(report: TrialReport | None) -> str:
     """Return how many decisions had trained the agent that was measured."""
-    if report is None or report.best_at is None:
+    if report is None or report.trained_for is None:
         return "-"
-    return f"{report.best_at:,}" if report.best_at else "0: untrained"
+    return f"{report.trained_for:,}" if report.trained_for else "0: untrained"
 
 
 def _or_none(value: float) -> float | None:

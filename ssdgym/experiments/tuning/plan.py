@@ -1,24 +1,16 @@
-"""The trials of a sweep: the configuration of each, checked before anything runs."""
+"""The trials of a sweep, checked before anything runs."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdgym.config.fields import dotted, with_changes
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.evaluate import check_runs
-from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes, ftl_label
-from ssdgym.experiments.tuning.config import (
-    FIRST_HELD_OUT_SEED,
-    AgentBaseConfig,
-    Parameters,
-    PolicyBaseConfig,
-    SweepConfig,
-)
+from ssdgym.experiments.runs.run_spec import ftl_changes, ftl_label
+from ssdgym.experiments.tuning.config import FIRST_HELD_OUT_SEED, SweepConfig
+from ssdgym.experiments.tuning.ranges import Parameters
+from ssdgym.experiments.tuning.trials import Trial, about, argument, plan_trial
 
 if TYPE_CHECKING:
     from ssdgym.agents.config import TrainConfig
@@ -35,169 +27,29 @@ _NOT_WRITES = {
 }
 
 
-@dataclass(frozen=True)
-class Trial:
-    """One trial: what the sweep varies, and what that makes.
-
-    Attributes:
-        number: from 0 on.
-        parameters: the swept fields.
-        label: what results call its policy.
-        runs: one for each held-out workload and seed; the agent's file is filled in when there is one.
-        training: how the agent is trained; `None` where a heuristic is measured.
-    """
-
-    number: int
-    parameters: Parameters
-    label: str
-    runs: tuple[RunSpec, ...]
-    training: TrainConfig | None = None
-
-    def command(self, agent: Path | None, seeds: Sequence[int]) -> str:
-        """Return the `ssdgym evaluate` that measures this trial on other seeds.
-
-        Args:
-            agent: file of the trained agent; `None` for a heuristic.
-            seeds: consecutive ones.
-        """
-        first = self.runs[0]
-        who = ["--agent", str(agent)] if agent else ["--policy", first.policy]
-        words = ["ssdgym", "evaluate", *who, "--device", first.device]
-        for name, value in first.ftl:
-            words += ["--ftl", f"{name}={value}"]
-        for workload in dict.fromkeys(run.workload for run in self.runs):
-            words += ["--workload", workload]
-        words += ["--seeds", f"{seeds[0]}-{seeds[-1]}", "--host-pages", str(first.host_pages)]
-        words += ["--warmup", str(first.warmup)]
-        if first.preconditioning != "workload":
-            words += ["--preconditioning", first.preconditioning]
-        return shlex.join(words)
-
-
 def plan_trials(sweep: SweepConfig) -> list[Trial]:
-    """Return all trials of a sweep, each of them checked.
+    """Return the trials that are known before anything runs, each of them checked.
+
+    Of a search, which chooses as results come in, there are none yet. Where values are chosen on the way, all
+    that are listed and all limits are checked, too.
 
     Raises:
         SsdgymError: a swept field does not exist or a value does not fit, naming the trial; the evaluation
-            uses a workload or a seed of the training; the metric does not exist.
+            uses a workload or a seed of the training; the metric does not exist; a population is to change
+            what cannot change on the way.
     """
-    trials = [_plan(sweep, number, parameters) for number, parameters in enumerate(sweep.parameters())]
-    for trial in trials:
+    searched = sweep.search.kind == "optuna"
+    population = sweep.scheduler.kind == "pbt"
+    trials = _plan_all(sweep, sweep.parameters())
+    probes = _plan_all(sweep, sweep.probes()) if searched or population else []
+    for trial in [*trials, *probes]:
         _check(trial, sweep)
     _check_metric(sweep, trials)
-    return trials
+    return [] if searched else trials
 
 
-def plan_trial(sweep: SweepConfig, number: int) -> Trial:
-    """Return one trial of a sweep.
-
-    Args:
-        sweep: which.
-        number: of the trial, from 0 on.
-
-    Raises:
-        SsdgymError: as `plan_trials`, about this one.
-    """
-    return _plan(sweep, number, sweep.parameters()[number])
-
-
-def _plan(sweep: SweepConfig, number: int, parameters: Parameters) -> Trial:
-    try:
-        if isinstance(sweep.base, AgentBaseConfig):
-            return _agent_trial(sweep, sweep.base, number, parameters)
-        return _policy_trial(sweep, sweep.base, number, parameters)
-    except SsdgymError as error:
-        raise _about(number, parameters, error) from None
-
-
-def _about(number: int, parameters: Parameters, error: SsdgymError) -> SsdgymError:
-    return SsdgymError(f"{_label(number, parameters)}: {error}")
-
-
-def _label(number: int, parameters: Parameters) -> str:
-    return f"trial {number} ({', '.join(f'{name}={value}' for name, value in parameters.items())})"
-
-
-def _agent_trial(sweep: SweepConfig, base: AgentBaseConfig, number: int, parameters: Parameters) -> Trial:
-    from ssdgym.agents.config import TrainConfig
-    from ssdgym.config.loading import load_config
-
-    fields = load_config(TrainConfig, base.agent, "agents").model_dump()
-    # one after the other, since a swept field may lie inside of one that all trials change
-    fields = with_changes(with_changes(fields, base.changes), parameters)
-    training = load_config(TrainConfig, fields, "agents")
-    kwargs = training.environment.kwargs
-    label = _label(number, parameters)
-    evaluation = sweep.evaluation
-    device = _argument(training, kwargs, "device") if evaluation.device is None else evaluation.device
-    ftl = kwargs.get("ftl") or {} if evaluation.ftl is None else evaluation.ftl
-    if not isinstance(device, str):
-        raise SsdgymError("the training's device is not the name of one; set evaluation.device.")
-    runs = _runs(
-        sweep, device, ftl, policy=label, agent=Path("agent.zip"), objective=_text(kwargs.get("objective"))
-    )
-    return Trial(number, parameters, label, runs, training)
-
-
-def _policy_trial(sweep: SweepConfig, base: PolicyBaseConfig, number: int, parameters: Parameters) -> Trial:
-    from ssdgym.policy import get_policy
-
-    of_policy: dict[str, Any] = {}
-    top: dict[str, Any] = {"policy": base.policy, "device": base.device}
-    # all names dotted, so that a swept option replaces that of the base
-    ftl = dict(dotted(base.ftl))
-    for name, value in parameters.items():
-        first, _, rest = name.partition(".")
-        if name in top:
-            top[name] = value
-        elif first == "policy" and rest:
-            of_policy[rest] = value
-        elif first == "ftl" and rest:
-            ftl[rest] = value
-        else:
-            raise SsdgymError(
-                f"there is no field {name} to sweep; there are policy, policy.PARAMETER, device and "
-                "ftl.OPTION."
-            )
-    policy = get_policy(top["policy"]).with_parameters(of_policy)
-    runs = _runs(
-        sweep, top["device"], ftl, policy=policy.label, agent=None, preconditioning=base.preconditioning
-    )
-    return Trial(number, parameters, policy.label, runs)
-
-
-def _runs(
-    sweep: SweepConfig, device: str, ftl: Mapping[str, Any], *, policy: str, agent: Path | None, **fields: Any
-) -> tuple[RunSpec, ...]:
-    evaluation = sweep.evaluation
-    if not isinstance(ftl, Mapping):
-        raise SsdgymError(f"ftl must be a mapping of fields to values, not {ftl!r:.60}.")
-    return tuple(
-        RunSpec(
-            device=device,
-            workload=workload,
-            policy=policy,
-            seed=seed,
-            ftl=dotted(ftl),
-            host_pages=evaluation.host_pages,
-            warmup=evaluation.warmup,
-            agent=agent,
-            **fields,
-        )
-        for seed in evaluation.all_seeds
-        for workload in evaluation.workloads
-    )
-
-
-def _argument(training: TrainConfig, kwargs: dict[str, Any], name: str) -> Any:
-    """Return an argument of the training's environment: as given, or its default."""
-    from ssdgym.agents.environments import default_of
-
-    return kwargs[name] if name in kwargs else default_of(training.environment.id, name)
-
-
-def _text(objective: Any) -> str:
-    return "" if objective is None else str(objective)
+def _plan_all(sweep: SweepConfig, points: Sequence[Parameters]) -> list[Trial]:
+    return [plan_trial(sweep, number, parameters) for number, parameters in enumerate(points)]
 
 
 def _check(trial: Trial, sweep: SweepConfig) -> None:
@@ -208,7 +60,7 @@ def _check(trial: Trial, sweep: SweepConfig) -> None:
             _check_training(trial.training)
             _check_held_out(trial.training, sweep)
     except SsdgymError as error:
-        raise _about(trial.number, trial.parameters, error) from None
+        raise about(trial.number, trial.parameters, error) from None
 
 
 def _check_training(training: TrainConfig) -> None:
@@ -219,13 +71,13 @@ def _check_training(training: TrainConfig) -> None:
     learning = training.environment.kwargs
     for kwargs in (learning, {**learning, **training.evaluation.kwargs}):
         check_arguments(training.environment.id, kwargs)
-        for device in _several(_argument(training, kwargs, "device")):
+        for device in _several(argument(training, kwargs, "device")):
             with_ftl(load_device(device), kwargs.get("ftl"))
 
 
 def _check_held_out(training: TrainConfig, sweep: SweepConfig) -> None:
     """Raise if an agent is judged by workloads or seeds that it is trained or validated on."""
-    used = [_argument(training, training.environment.kwargs, "workload")]
+    used = [argument(training, training.environment.kwargs, "workload")]
     used += [training.evaluation.kwargs["workload"]] if "workload" in training.evaluation.kwargs else []
     trained_on = [_writes(workload) for several in used for workload in _several(several)]
     for workload in sweep.evaluation.workloads:

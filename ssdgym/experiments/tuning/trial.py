@@ -9,60 +9,26 @@ its last checkpoint, and one that was not killed goes the same way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssdgym.errors import SsdgymError
-from ssdgym.experiments.analysis.comparison import summarize
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.runs.grid import Grid, run_grid
+from ssdgym.experiments.runs.grid import Grid
 from ssdgym.experiments.runs.run import result_of
 from ssdgym.experiments.runs.run_spec import RunSpec
 from ssdgym.experiments.runs.store import Store
-from ssdgym.experiments.runs.workers import run_locally
-from ssdgym.experiments.tuning.plan import Trial
+from ssdgym.experiments.tuning.measuring import ALL, HELD_OUT, Listener, Stage, TrialReport, measure
+from ssdgym.experiments.tuning.population import stages_of
+from ssdgym.experiments.tuning.trials import Trial
 from ssdgym.files import writable_folder, write_bytes
 
 if TYPE_CHECKING:
     from ssdgym.agents.train import TrainingRun
 
-HELD_OUT = "held_out"
 EVALUATED = "evaluated"
-#: A trial that has got so far is finished.
-ALL = 100
-
-
-@dataclass(frozen=True)
-class TrialReport:
-    """What a trial had found when it was so far.
-
-    Attributes:
-        percent: of the trial that is done, from 1 to 100, rounded down.
-        metric: the mean over the held-out workloads of its interquartile mean over seeds.
-        low, high: its 95 % interval; NaN with a single seed.
-        results: of the held-out runs.
-        agent: the file of the agent that they are about; `None` for a heuristic.
-        best_at: decisions that had trained that agent, 0 where it is the untrained start; `None` for a
-            heuristic.
-    """
-
-    percent: int
-    metric: float
-    low: float
-    high: float
-    results: Sequence[Result] = ()
-    agent: Path | None = field(default=None, compare=False)
-    best_at: int | None = None
-
-
-#: Called with every report of a trial; may end the trial by raising.
-Listener = Callable[[TrialReport], None]
-#: How much of a trial is done, in percent, and the held-out runs that tell what it has found by then.
-Stage = tuple[int, Sequence[RunSpec]]
 
 
 def run_trial(trial: Trial, metric: str, folder: Path, listener: Listener) -> None:
@@ -80,8 +46,9 @@ def run_trial(trial: Trial, metric: str, folder: Path, listener: Listener) -> No
     writable_folder(folder)
     known: dict[RunSpec, Result] = {}
     percent = 0
-    for percent, runs in _stages(trial, folder):
-        listener(_report(percent, runs, metric, _run(runs, folder, known)))
+    for stage in _stages(trial, folder):
+        listener(measure(stage, metric, folder, known))
+        percent = stage.percent
     if trial.training is not None and percent < ALL:
         _train_agent(trial, metric, folder, listener)
 
@@ -97,31 +64,64 @@ def last_report(trial: Trial, metric: str, folder: Path) -> TrialReport | None:
     Raises:
         SsdgymError: its store is damaged.
     """
-    if not (folder / HELD_OUT).exists():
-        return None
     stages = _stages(trial, folder)
-    grid = Grid.of(list(dict.fromkeys(run for _, runs in stages for run in runs)))
+    known = _known(stages, folder)
+    for stage in reversed(stages):
+        if all(run in known for run in stage.runs):
+            return stage.report(metric, [known[run] for run in stage.runs])
+    return None
+
+
+def stage_reports(trial: Trial, metric: str, folder: Path) -> list[TrialReport | None]:
+    """Return the report of every stage that a trial has been through, `None` where it was not measured.
+
+    Args:
+        trial: as it was planned.
+        metric: name of what is reported.
+        folder: that of the trial.
+
+    Raises:
+        SsdgymError: its store is damaged.
+    """
+    stages = _stages(trial, folder)
+    known = _known(stages, folder)
+    return [
+        stage.report(metric, [known[run] for run in stage.runs])
+        if all(run in known for run in stage.runs)
+        else None
+        for stage in stages
+    ]
+
+
+def _known(stages: Sequence[Stage], folder: Path) -> dict[RunSpec, Result]:
+    """Return the results of those runs of the stages that are in the store."""
+    if not (folder / HELD_OUT).exists():
+        return {}
+    grid = Grid.of(list(dict.fromkeys(run for stage in stages for run in stage.runs)))
     with Store(folder / HELD_OUT) as store:
         finished = store.finished(grid.keys)
-    known = {
+    return {
         run: result_of(run, finished[key].metrics, finished[key].wall_seconds, spec=spec)
         for run, key, spec in zip(grid.runs, grid.keys, grid.specs, strict=True)
         if key in finished
     }
-    for percent, runs in reversed(stages):
-        if all(run in known for run in runs):
-            return _report(percent, runs, metric, [known[run] for run in runs])
-    return None
 
 
 def _stages(trial: Trial, folder: Path) -> list[Stage]:
     """Return the stages of a trial: of a heuristic one after each seed, of an agent those trained so far."""
     if trial.training is None:
         seeds = [list(runs) for _, runs in groupby(trial.runs, key=lambda run: run.seed)]
-        return [(ALL * number // len(seeds), runs) for number, runs in enumerate(accumulate(seeds), start=1)]
-    return [
-        (percent, [replace(run, agent=path) for run in trial.runs]) for path, percent, _ in _evaluated(folder)
-    ]
+        return [
+            Stage(ALL * number // len(seeds), runs) for number, runs in enumerate(accumulate(seeds), start=1)
+        ]
+    if trial.in_population:
+        return stages_of(trial, folder)
+    return [_stage(trial, path) for path, _, _ in _evaluated(folder)]
+
+
+def _stage(trial: Trial, agent: Path) -> Stage:
+    percent, decisions = _numbers(agent)
+    return Stage(percent, [replace(run, agent=agent) for run in trial.runs], decisions)
 
 
 def _evaluated(folder: Path) -> list[tuple[Path, int, int]]:
@@ -157,30 +157,7 @@ def _train_agent(trial: Trial, metric: str, folder: Path, listener: Listener) ->
         best = last if run.best_decisions == decisions else folder / BEST_AGENT
         agent = folder / EVALUATED / f"{percent:03}-{run.best_decisions}.zip"
         write_bytes(agent, best.read_bytes())
-        runs = [replace(one, agent=agent) for one in trial.runs]
-        listener(_report(percent, runs, metric, _run(runs, folder, {})))
+        listener(measure(_stage(trial, agent), metric, folder, {}))
 
     resume = folder / FILE_NAME
     train(training, folder, resume=resume if resume.exists() else None, progress=False, report=at_checkpoint)
-
-
-def _run(runs: Sequence[RunSpec], folder: Path, known: dict[RunSpec, Result]) -> list[Result]:
-    """Return the results of held-out runs, and run in this process those that are not known."""
-    missing = [run for run in runs if run not in known]
-    # The store is closed again before the listener is called, which may end this process.
-    with Store(folder / HELD_OUT) as store:
-        report = run_grid(Grid.of(missing), store, partial(run_locally, workers=1))
-    if report.failures:
-        raise SsdgymError(str(report.failures[0]))
-    known.update(zip(missing, report.results, strict=True))
-    return [known[run] for run in runs]
-
-
-def _report(percent: int, runs: Sequence[RunSpec], metric: str, results: Sequence[Result]) -> TrialReport:
-    unmeasured = next((result for result in results if not result.measured(metric)), None)
-    if unmeasured is not None:
-        raise SsdgymError(f"the metric {metric} was not measured on {unmeasured.workload}; choose another")
-    agent = None if runs[0].agent is None else Path(runs[0].agent)
-    best_at = None if agent is None else _numbers(agent)[1]
-    estimate = summarize(results, results[0].policy, metric)
-    return TrialReport(percent, estimate.value, estimate.low, estimate.high, results, agent, best_at)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ssdgym.errors import SsdgymError
+from ssdgym.experiments.tuning import config
 from ssdgym.experiments.tuning.config import load_sweep
 
 
@@ -21,7 +23,7 @@ def sweep_of(space: dict[str, Any], **fields: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("name", ["ppo-erase-victim", "gc-threshold"])
+@pytest.mark.parametrize("name", ["ppo-erase-victim", "ppo-optuna", "ppo-population", "gc-threshold"])
 def test_sweeps_that_come_with_ssdgym__have_a_smaller_size(name: str) -> None:
     full, smoke = load_sweep(name), load_sweep(name, "smoke")
     assert len(smoke.parameters()) < len(full.parameters())
@@ -88,6 +90,18 @@ def test_draws__are_what_a_table_shows_of_them() -> None:
     assert all(float(f"{value:.4g}") == value for value in drawn)
 
 
+def test_probes__have_every_listed_value_and_every_limit() -> None:
+    space = {"a": {"choice": ["x", "y", "z"]}, "b": {"loguniform": [0.01, 1]}, "c": {"quniform": [2, 9, 3]}}
+    probes = load_sweep(sweep_of(space)).probes()
+    assert [tuple(one.values()) for one in probes] == [("x", 0.01, 2), ("y", 1.0, 8), ("z", 1.0, 8)]
+
+
+@pytest.mark.parametrize(("value", "nearest"), [(0.5, 2), (4.9, 5), (7.9, 8), (100.0, 8)])
+def test_nearest__is_on_a_step_within_the_limits(value: float, nearest: int) -> None:
+    field = load_sweep(sweep_of({"a": {"quniform": [2, 9, 3]}})).space["a"]
+    assert field.nearest(value) == nearest
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -103,7 +117,22 @@ def test_draws__are_what_a_table_shows_of_them() -> None:
         ({"space": {"a": {"normal": [0, 1]}}}, "field space.a.normal is unknown"),
         ({"trials": 3}, "the space has only grids"),
         ({"mode": "smallest"}, "field mode must be 'min' or 'max'"),
-        ({"scheduler": {"kind": "pbt"}}, "field scheduler.kind must be one of 'fifo', 'asha'"),
+        ({"scheduler": {"kind": "sha"}}, "field scheduler.kind must be one of 'fifo', 'asha', 'pbt'"),
+        ({"search": {"kind": "tpe"}}, "field search.kind must be one of 'draws', 'optuna'"),
+        ({"search": {"kind": "optuna"}}, "has search optuna, which cannot use the grid of a"),
+        ({"scheduler": {"kind": "pbt"}}, "has scheduler pbt, which cannot use the grid of a"),
+        (
+            {"scheduler": {"kind": "pbt"}, "space": {"a": {"choice": [1, 2]}}},
+            "has scheduler pbt, which copies what is trained; give a base of kind agent",
+        ),
+        (
+            {"scheduler": {"kind": "pbt"}, "search": {"kind": "optuna"}},
+            "has search optuna and scheduler pbt",
+        ),
+        (
+            {"scheduler": {"kind": "pbt", "factors": [1.2, 0.8]}},
+            "field scheduler must have factors of which the first lies between 0 and 1",
+        ),
         ({"base": {"kind": "device"}}, "field base.kind must be one of 'agent', 'policy'"),
         ({"trails": 3}, "field trails is unknown"),
     ],
@@ -128,3 +157,17 @@ def test_size__with_an_error__is_named() -> None:
         load_sweep(
             sweep_of({"a": {"grid": [1]}}, sizes={"smoke": {"evaluation": {"host_pages": 0}}}), "smoke"
         )
+
+
+def test_documentation__has_every_field_in_one_table() -> None:
+    page = (Path(__file__).parents[3] / "docs/experiments.md").read_text()
+    table = page[page.index("| field | default | meaning |") :].split("\n\n")[0]
+    first = {word for line in table.splitlines() for word in re.findall(r"`([^`]*)`", line.split("|")[1])}
+    names = {name for cell in first for name in re.findall(r"\w+", cell)}
+    models = [config.SweepConfig, config.HeldOutConfig, config.RangeConfig]
+    models += [config.AgentBaseConfig, config.PolicyBaseConfig, config.AshaConfig, config.PbtConfig]
+    models += [config.OptunaConfig]
+    fields = {name for model in models for name in model.model_fields}
+    assert fields <= names, f"without a line: {sorted(fields - names)}"
+    kinds = {model.model_fields["kind"].annotation.__args__[0] for model in models[3:]}
+    assert kinds <= names

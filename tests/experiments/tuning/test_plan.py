@@ -96,6 +96,40 @@ def test_agent__seeds_that_training_may_draw_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    "field",
+    ["ppo.rollout_steps", "dqn.batch_decisions", "scorer.sharpness", "environment.kwargs.horizon", "seed"],
+)
+def test_population__field_that_cannot_change_on_the_way__is_refused(field: str) -> None:
+    space = {"ppo.gamma": {"choice": [0.9, 0.99]}, field: {"choice": [32, 64]}}
+    with pytest.raises(
+        SsdgymError, match=f"scheduler pbt cannot change {field} .*ppo.learning_rate"
+    ) as error:
+        plan(agent_sweep(space, scheduler={"kind": "pbt"}, trials=2))
+    assert "\n" not in str(error.value)
+
+
+def test_population__members_have_seeds_of_their_own() -> None:
+    space = {"ppo.gamma": {"choice": [0.9, 0.99]}}
+    trials = plan(agent_sweep(space, scheduler={"kind": "pbt"}, trials=3))
+    assert [trial.training.seed for trial in trials] == [0, 1, 2]
+    assert all(trial.in_population for trial in trials)
+    assert [trial.label for trial in trials] == ["trial 0", "trial 1", "trial 2"]
+
+
+def test_population__value_that_it_may_come_to__is_checked_before() -> None:
+    space = {"ppo.gamma": {"uniform": [0.5, 1.5]}}
+    with pytest.raises(SsdgymError, match="field ppo.gamma must be less than or equal to 1"):
+        plan(agent_sweep(space, scheduler={"kind": "pbt"}, trials=2, seed=1))
+
+
+def test_optuna__has_no_trials_before_it_runs_but_its_space_is_checked() -> None:
+    search = {"kind": "optuna"}
+    assert plan(policy_sweep({"policy.d": {"choice": [3, 5]}}, search=search)) == []
+    with pytest.raises(SsdgymError, match="cannot be reached"):
+        plan(policy_sweep({"ftl.gc.free_blocks": {"quniform": [2, 3000, 1]}}, search=search))
+
+
+@pytest.mark.parametrize(
     ("space", "said"),
     [
         ({"policy.e": {"grid": [1]}}, "policy d_choices has no parameter 'e'"),

@@ -11,8 +11,10 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.grid import Grid, run_grid
 from ssdgym.experiments.runs.store import STORE_NAME, Store
 from ssdgym.experiments.tuning.config import load_sweep
-from ssdgym.experiments.tuning.plan import Trial, plan_trial
-from ssdgym.experiments.tuning.trial import HELD_OUT, TrialReport, last_report, run_trial
+from ssdgym.experiments.tuning.measuring import HELD_OUT, TrialReport
+from ssdgym.experiments.tuning.plan import plan_trials
+from ssdgym.experiments.tuning.trial import last_report, run_trial
+from ssdgym.experiments.tuning.trials import Trial
 
 METRIC = "write_amplification"
 
@@ -29,7 +31,7 @@ def policy_trial_of(seeds: int) -> Trial:
             "evaluation": {"workloads": ["zipf99", "hot90"], "seeds": seeds, "host_pages": 500},
         }
     )
-    return plan_trial(sweep, 0)
+    return plan_trials(sweep)[0]
 
 
 @pytest.fixture
@@ -55,7 +57,7 @@ def agent_trial() -> Trial:
             "evaluation": {"workloads": ["zipf80"], "seeds": 2, "host_pages": 256},
         }
     )
-    return plan_trial(sweep, 0)
+    return plan_trials(sweep)[0]
 
 
 def reports_of(trial: Trial, folder: Path, killed_after: int | None = None) -> list[TrialReport]:

@@ -1,0 +1,1 @@
+"""What Ray Tune is given to run a sweep: a cluster, a scheduler, a search and a callback."""
