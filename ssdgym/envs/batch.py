@@ -53,6 +53,13 @@ class Batch:
     def __init__(
         self, devices: Sequence[DeviceConfig], decision: Decision, candidates: int, recording: Recording
     ) -> None:
+        for device in devices:
+            placement = placement_of(device)
+            if placement is not None and placement.foresight:
+                raise SsdgymError(
+                    f"device {device.name}: placement {placement.name} knows the future, which environments "
+                    "do not tell; choose another one."
+                )
         count = len(devices)
         self.devices = devices
         self.decision = decision

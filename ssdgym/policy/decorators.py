@@ -121,6 +121,7 @@ def placement_policy(
     block: Fields = (),
     stream: Fields = (),
     memory: Fields = (),
+    foresight: bool = False,
     trusted: bool = False,
 ) -> Callable[[Callable[..., int]], RuleFunction]:
     """Register the decorated function as a placement.
@@ -137,6 +138,8 @@ def placement_policy(
         block: fields of a record per block.
         stream: fields of a record per plane and stream.
         memory: fields of one record.
+        foresight: give the function for periods the future of the run; such a placement is a bound, which
+            only `Simulator.run` carries out, untimed.
         trusted: compile it without checks: an index out of range then ends the process, or is not noticed.
 
     Returns:
@@ -165,6 +168,7 @@ def placement_policy(
                 trusted=trusted,
                 streams=streams,
                 relocation_streams=relocation_streams,
+                foresight=foresight,
             )
         )
 

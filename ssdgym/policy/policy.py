@@ -223,6 +223,7 @@ def _needs_of(ftl: PageFtl, placement: PlacementRule, victim: VictimRule | None)
         relocation_streams=placement.relocation_streams,
         place=_bytes_of(placement.memory),
         victim=ftl.needs.victim,
+        shared=ftl.needs.shared and placement.label == ftl.placement,
     )
     if victim is None:
         return needs
@@ -234,7 +235,7 @@ def _needs_of(ftl: PageFtl, placement: PlacementRule, victim: VictimRule | None)
             )
         return needs.model_copy(update={"shared": True, "victim": MemoryBytes()})
     own = _bytes_of(victim.memory)
-    return needs if own == MemoryBytes() else needs.model_copy(update={"victim": own})
+    return needs if own == MemoryBytes() else needs.model_copy(update={"victim": own, "shared": False})
 
 
 def _bytes_of(memory: Memory) -> MemoryBytes:

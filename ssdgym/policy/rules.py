@@ -223,19 +223,22 @@ class PlacementRule(Rule):
     Attributes:
         streams: write streams of a plane, each with an open block of its own.
         relocation_streams: how many of them relocated pages can go to.
+        foresight: whether its function for periods is told the future of the run.
     """
 
     streams: int = 1
     relocation_streams: int = 1
+    foresight: bool = False
 
     decision: ClassVar[str] = "place"
     arguments: ClassVar[tuple[str, ...]] = ("view", "plane", "lpn", "source", "parameters")
 
     @property
     def periodic(self) -> Callable[..., int]:
-        """The function for periods, called with the view and the parameters.
+        """The function for periods, called with the view, the parameters and, with foresight, the future.
 
-        It returns after how many host pages it is called again.
+        The future is a `ssdgym.simulator.future.Future`, or `None` where none is known. It returns
+        after how many host pages it is called again.
         """
         return self.periods["period"]
 

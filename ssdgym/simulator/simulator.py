@@ -102,10 +102,12 @@ class Simulator(DecidedDevice):
         number = whole(seed, "the seed of a workload")
         chunks = chunks_of(workload, self.device, host_pages, number, start_ns=self.now_ns)
         self.feed(_EMPTY)
+        chunks = self._foreseen(chunks, None if host_pages is None else warmup + host_pages)
         if warmup:
             self.proceed(chunks, warmup)
             self.reset_metrics()
         self.proceed(chunks, host_pages, progress)
+        self._future = None
         return self.metrics()
 
     @exclusive
@@ -293,6 +295,7 @@ class Simulator(DecidedDevice):
         restore_device(self.arrays, 0, saved)
         self._input = requests.copy()
         self._broken = False
+        self._future = None
 
     @exclusive
     def same_as(self, other: Simulator) -> bool:

@@ -102,6 +102,7 @@ def view_arrays(state: State, i: int, memory: Memory | None = None, role: str = 
         The view: record arrays that share memory with the device, read-only but for the rule's own records.
     """
     memory = memory or Memory()
+    lengths = _lengths(state.params[i, 0])
     arrays = {}
     for name in PolicyView._fields:
         array = getattr(state, name)[i]
@@ -109,10 +110,26 @@ def view_arrays(state: State, i: int, memory: Memory | None = None, role: str = 
         record = None if part is None else getattr(memory, part)
         if record is not None:
             array = array[int(state.params[f"{role}_{part}"][i, 0]) :]
-            array = array[: len(array) // record.itemsize * record.itemsize].view(record)
-        arrays[name] = array.view(np.recarray)
+            array = array[: lengths[name] * record.itemsize].view(record)
+        arrays[name] = array[: lengths.get(name)].view(np.recarray)
         arrays[name].flags.writeable = record is not None
     return PolicyView(**arrays)
+
+
+def _lengths(params: np.void) -> dict[str, int]:
+    """Return the items of a device in the arrays that it shares with larger ones of its batch."""
+    blocks = int(params["planes"]) * int(params["blocks"])
+    return {
+        "plane": int(params["planes"]),
+        "block": blocks,
+        "sub_block": blocks * int(params["sub_blocks"]),
+        "logical": int(params["logical_pages"]),
+        "physical": blocks * int(params["pages_per_block"]),
+        "page_memory": int(params["logical_pages"]),
+        "block_memory": blocks,
+        "stream_memory": int(params["planes"]) * int(params["streams"]),
+        "memory": 1,
+    }
 
 
 _SAMPLE = ARRAYS.sample()

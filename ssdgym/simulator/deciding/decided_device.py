@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from ssdgym.policy.rules import PlacementRule, Rule
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.deciding.failures import chosen_by, failure
 from ssdgym.simulator.deciding.periods import begin_period
+from ssdgym.simulator.future import Future, foresee, look_ahead
 from ssdgym.simulator.snapshot import copy_device, read_only
 from ssdgym.threads import OneThread
 
@@ -55,6 +56,7 @@ class DecidedDevice(OneThread):
         self.arrays: State = make_state([self._device], [seed], recording)
         self._choice = new_choice()
         self._broken = False
+        self._future: Future | None = None
 
     @property
     def device(self) -> DeviceConfig:
@@ -87,7 +89,7 @@ class DecidedDevice(OneThread):
         self._choice[:] = 0
         kind = self._call(advance, requests, bool(last), self._rules, external, self._choice)
         while kind == codes.PERIOD_DUE:
-            begin_period(self.arrays, 0, self._placement())
+            begin_period(self.arrays, 0, self._placement(), self._future)
             kind = self._call(advance, requests, bool(last), self._rules, external, self._choice)
         if kind < 0:
             self._fail(kind)
@@ -134,6 +136,23 @@ class DecidedDevice(OneThread):
         except Exception as error:  # whatever a rule of a user raises
             self._broken = True
             raise rule_error(error, self._parts(), copy_device(self.arrays, 0)) from error
+
+    def _foreseen(self, chunks: Iterator[np.ndarray], host_pages: int | None) -> Iterator[np.ndarray]:
+        """Return the chunks, of which `host_pages` pages are told to a placement with foresight."""
+        placement = placement_of(self._device)
+        self._future = None
+        if placement is None or not placement.foresight:
+            return chunks
+        if self._device.ftl.timing != "none":
+            raise SsdgymError(
+                f"device {self._device.name}: placement {placement.name} knows the future, which is known in "
+                "untimed runs only; set ftl.timing to none."
+            )
+        drawn = look_ahead(chunks, host_pages, self._device.logical_pages)
+        clock = int(self.arrays.control["clock"][0, 0])
+        self._future = foresee(drawn, self._device.logical_pages, clock)
+        self.arrays.control["period_at"][0, 0] = clock
+        return iter(drawn)
 
     def _placement(self) -> PlacementRule:
         placement = placement_of(self._device)

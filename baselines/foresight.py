@@ -1,0 +1,73 @@
+"""What placements that know the future have in common: they put pages together that die together.
+
+A run that is foreseen tells them, window by window, when the data of the next host pages dies, which the
+memory of each page keeps. Without a run that is foreseen, as while a device is preconditioned, all data lives
+on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ssdgym.policy import kernel
+from ssdgym.policy.decorators import Fields
+
+#: Host pages of which it is known at a time when they die.
+WINDOW = 4096
+#: Clock at which data dies that lives on.
+_NEVER = 2**40
+#: What such a placement keeps of each page, and once.
+PAGE_FIELDS = [("dies_at", "i8")]
+MEMORY_FIELDS: Fields = [("deaths", "i8", (WINDOW,)), ("window_start", "i8")]
+
+
+def note_future(view: Any, future: Any) -> bool:
+    """Write what dies when to the memory of a placement: the next window, and all pages as a run begins.
+
+    Args:
+        view: of the device, with the fields above.
+        future: of the run (`ssdgym.simulator.future.Future`), or `None`.
+
+    Returns:
+        Whether a run begins, so that what the placement has summed up over pages is to be summed up anew.
+    """
+    clock, memory = int(view.control[0].clock), view.memory[0]
+    begins = future is None or future.start == clock
+    memory.window_start = clock
+    memory.deaths[:] = _NEVER
+    if begins:
+        view.page_memory.dies_at = _NEVER if future is None else future.first
+    if future is not None:
+        known = future.deaths[clock - future.start :][:WINDOW]
+        memory.deaths[: len(known)] = known
+    return begins
+
+
+@kernel
+def death_of(view, lpn, source):
+    """Return the clock at which the data of a page dies; `source` is -1 for one of the host."""
+    if source >= 0:
+        return view.page_memory[lpn].dies_at
+    return view.memory[0].deaths[view.control[0].clock - view.memory[0].window_start]
+
+
+@kernel
+def note_death(view, lpn):
+    """Keep when the data dies of the page of the host that has just been written."""
+    memory = view.memory[0]
+    view.page_memory[lpn].dies_at = memory.deaths[view.control[0].clock - 1 - memory.window_start]
+
+
+@kernel
+def stream_of_life(view, life, first, ratio, streams):
+    """Return the stream of data that lives on for `life` host pages: 0 for the shortest lives.
+
+    The bounds between `streams` streams are `first`, `first * ratio`, `first * ratio**2`, ... of the logical
+    pages.
+    """
+    bound = first * view.params[0].logical_pages
+    stream = 0
+    while stream < streams - 1 and bound <= life:
+        bound *= ratio
+        stream += 1
+    return stream

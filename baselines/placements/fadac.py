@@ -1,0 +1,63 @@
+"""FADaC: pages are separated by how often they are written, against an average that fades."""
+
+from ssdgym.policy import kernel, placement_policy
+
+_STREAMS = 6
+
+
+@kernel
+def _average(view, lpn, source):
+    """Return the fading average with the request counted whose first page is placed now."""
+    control = view.control[0]
+    average = view.memory[0].average
+    if source >= 0 or lpn != control.request_lpn:
+        return average
+    valid = 0
+    for plane in range(view.params[0].planes):
+        valid += view.plane[plane].valid
+    return average + (control.request_pages - average) / max(valid, 1)
+
+
+@placement_policy(
+    "fadac",
+    source="Kremer and Brinkmann, SYSTOR 2019, in the form that SepBIT, FAST 2022, compares with",
+    streams=_STREAMS,
+    relocation_streams=_STREAMS,
+    page=[("writes", "i4")],
+    memory=[("average", "f8")],
+)
+def fadac(view, plane, lpn, source, parameters):
+    """Put a page into one of six streams by the number of its writes: 0 for rarely written ones.
+
+    `average` moves towards the length of each request by one valid page's share of the difference. A page's
+    `writes` are those of the host less the times it was relocated, not below 0; the present write or move
+    counts. Its stream is how often `average` has to be multiplied by 10 to reach `writes`, at most 5. (The
+    fading of the original paper is per page; the comparison's is for the device.)
+    """
+    writes = view.page_memory[lpn].writes
+    writes = max(writes - 1, 0) if source >= 0 else writes + 1
+    bound = _average(view, lpn, source)
+    stream = 0
+    while stream < _STREAMS - 1 and writes > bound:
+        bound *= 10.0
+        stream += 1
+    return stream
+
+
+@fadac.on("written")
+def written(view, plane, lpn, old_page, page, parameters):
+    """Count the write, and the request with its first page."""
+    view.memory[0].average = _average(view, lpn, -1)
+    view.page_memory[lpn].writes += 1
+
+
+@fadac.on("relocated")
+def relocated(view, plane, lpn, old_page, page, parameters):
+    """Count the move against the page."""
+    view.page_memory[lpn].writes = max(view.page_memory[lpn].writes - 1, 0)
+
+
+@fadac.on("trimmed")
+def trimmed(view, plane, lpn, old_page, page, parameters):
+    """Forget the page."""
+    view.page_memory[lpn].writes = 0

@@ -1,0 +1,87 @@
+"""The future of a run: when the data of each host page dies, for placements that are bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ssdgym.requests import TRIM, WRITE
+
+#: Logical spaces written behind the last page of a run that are looked at, where a workload goes on so long,
+#: and after which data that is not seen to die is taken to do so.
+_BEYOND = 4
+
+
+class Future(NamedTuple):
+    """What becomes of the pages that the host writes; times are of the clock, in host pages.
+
+    Data dies when its page is written again or trimmed. What lives on at the end is said to die 4 logical
+    spaces behind it.
+
+    Attributes:
+        start: clock of the first page.
+        deaths: int64 (n,), when the data of page `start + k` dies.
+        first: int64 (logical pages,), when the data dies that each logical page holds at the start.
+        writes: int64 (logical pages,), how often each is written.
+    """
+
+    start: int
+    deaths: np.ndarray
+    first: np.ndarray
+    writes: np.ndarray
+
+
+def look_ahead(chunks: Iterator[np.ndarray], pages: int | None, logical_pages: int) -> list[np.ndarray]:
+    """Draw chunks of requests until as much is known as is needed to say when data dies.
+
+    Args:
+        chunks: arrays of REQUEST, possibly without end.
+        pages: host pages that are going to be written; `None` for all.
+        logical_pages: of the device.
+
+    Returns:
+        The chunks drawn.
+    """
+    drawn: list[np.ndarray] = []
+    left = np.inf if pages is None else pages + _BEYOND * logical_pages
+    for chunk in chunks:
+        drawn.append(chunk)
+        left -= int(chunk["pages"][chunk["op"] == WRITE].sum())
+        if left <= 0:
+            break
+    return drawn
+
+
+def foresee(chunks: list[np.ndarray], logical_pages: int, clock: int) -> Future:
+    """Return the future of a device that carries out requests in their order.
+
+    Args:
+        chunks: the requests, arrays of REQUEST.
+        logical_pages: of the device.
+        clock: of the device now.
+    """
+    lpn, is_write = _pages_of(chunks)
+    times = clock + np.cumsum(is_write) - is_write
+    end = clock + int(is_write.sum()) + _BEYOND * logical_pages
+    order = np.argsort(lpn, kind="stable")
+    same = lpn[order[1:]] == lpn[order[:-1]]
+    deaths = np.full(len(lpn), end, np.int64)
+    deaths[order[:-1][same]] = times[order[1:][same]]
+    first = np.full(logical_pages, end, np.int64)
+    begins = np.concatenate([[True], ~same]) if len(lpn) else np.zeros(0, bool)
+    first[lpn[order[begins]]] = times[order[begins]]
+    return Future(clock, deaths[is_write], first, np.bincount(lpn[is_write], minlength=logical_pages))
+
+
+def _pages_of(chunks: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return each page that is written or trimmed, in order: its number, and whether it is written."""
+    lpns, writes = [np.zeros(0, np.int64)], [np.zeros(0, bool)]
+    for chunk in chunks:
+        requests = chunk[(chunk["op"] == WRITE) | (chunk["op"] == TRIM)]
+        pages = requests["pages"].astype(np.int64)
+        within = np.arange(pages.sum()) - np.repeat(np.cumsum(pages) - pages, pages)
+        lpns.append(np.repeat(requests["lpn"].astype(np.int64), pages) + within)
+        writes.append(np.repeat(requests["op"] == WRITE, pages))
+    return np.concatenate(lpns), np.concatenate(writes)
