@@ -6,16 +6,21 @@ _STREAMS = 6
 
 
 @kernel
-def _average(view, lpn, source):
-    """Return the fading average with the request counted whose first page is placed now."""
-    control = view.control[0]
-    average = view.memory[0].average
-    if source >= 0 or lpn != control.request_lpn:
-        return average
+def _valid_pages(view):
+    """Return the valid pages of the device."""
     valid = 0
     for plane in range(view.params[0].planes):
         valid += view.plane[plane].valid
-    return average + (control.request_pages - average) / max(valid, 1)
+    return valid
+
+
+@kernel
+def _average(view, lpn, valid):
+    """Return the average with the request of a page of the host counted, if the page is its first one."""
+    average = view.memory[0].average
+    if lpn != view.control[0].request_lpn:
+        return average
+    return average + (view.control[0].request_pages - average) / max(valid, 1)
 
 
 @placement_policy(
@@ -29,14 +34,17 @@ def _average(view, lpn, source):
 def fadac(view, plane, lpn, source, parameters):
     """Put a page into one of six streams by the number of its writes: 0 for rarely written ones.
 
-    `average` moves towards the length of each request by one valid page's share of the difference. A page's
+    `average` moves towards the length of each request, before its first page is placed, by the difference
+    divided by the number of valid pages. A page's
     `writes` are those of the host less the times it was relocated, not below 0; the present write or move
     counts. Its stream is how often `average` has to be multiplied by 10 to reach `writes`, at most 5. (The
     fading of the original paper is per page; the comparison's is for the device.)
     """
     writes = view.page_memory[lpn].writes
     writes = max(writes - 1, 0) if source >= 0 else writes + 1
-    bound = _average(view, lpn, source)
+    bound = view.memory[0].average
+    if source < 0:
+        bound = _average(view, lpn, _valid_pages(view))
     stream = 0
     while stream < _STREAMS - 1 and writes > bound:
         bound *= 10.0
@@ -47,7 +55,8 @@ def fadac(view, plane, lpn, source, parameters):
 @fadac.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
     """Count the write, and the request with its first page."""
-    view.memory[0].average = _average(view, lpn, -1)
+    is_new = old_page < 0 and view.logical[lpn].ppn == page
+    view.memory[0].average = _average(view, lpn, _valid_pages(view) - is_new)
     view.page_memory[lpn].writes += 1
 
 

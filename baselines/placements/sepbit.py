@@ -1,6 +1,32 @@
 """SepBIT: pages are separated by when they are expected to be overwritten, inferred from how old they are."""
 
-from ssdgym.policy import placement_policy
+from ssdgym.policy import kernel, placement_policy
+
+
+@kernel
+def mean_life(view):
+    """Return the mean life of the last blocks of stream 0, in host pages; infinite before there are any."""
+    life = view.memory[0].mean_life
+    return life if life > 0.0 else float("inf")
+
+
+@kernel
+def host_stream(view, lpn):
+    """Return 0 for a page of the host that has been written before, not longer ago than `life`, else 1."""
+    written = view.page_memory[lpn].written
+    return 0 if written > 0 and view.control[0].clock - written + 1 < mean_life(view) else 1
+
+
+@kernel
+def relocated_stream(view, lpn, source):
+    """Return 2 for a page from a block of stream 0, else 3, 4 or 5 by its age."""
+    if view.block[source // view.params[0].pages_per_block].stream == 0:
+        return 2
+    age = view.control[0].clock - view.page_memory[lpn].written + 1
+    life = mean_life(view)
+    if age < 4.0 * life:
+        return 3
+    return 4 if age < 16.0 * life else 5
 
 
 @placement_policy(
@@ -25,18 +51,7 @@ def sepbit(view, plane, lpn, source, parameters):
     stream 1. A page relocated from a block of stream 0 goes to stream 2; one from any other block to stream
     3, 4 or 5 if its age is below `4 * life`, below `16 * life`, or above.
     """
-    written = view.page_memory[lpn].written
-    age = view.control[0].clock - written + 1
-    life = view.memory[0].mean_life
-    if life == 0.0:
-        life = float("inf")
-    if source < 0:
-        return 0 if written > 0 and age < life else 1
-    if view.block[source // view.params[0].pages_per_block].stream == 0:
-        return 2
-    if age < 4.0 * life:
-        return 3
-    return 4 if age < 16.0 * life else 5
+    return host_stream(view, lpn) if source < 0 else relocated_stream(view, lpn, source)
 
 
 @sepbit.on("written")

@@ -2,7 +2,7 @@
 
 from ssdgym.policy import placement_policy
 
-from .sepbit import collected, opened
+from .sepbit import collected, host_stream, mean_life, opened, relocated_stream
 
 
 @placement_policy(
@@ -26,16 +26,10 @@ def sepbit_fifo(view, plane, lpn, source, parameters):
     `life` grows, and for pages older than there are logical pages. A trimmed page is as one that was never
     written.
     """
-    memory, written = view.memory[0], view.page_memory[lpn].written
-    age = view.control[0].clock - written + 1
-    life = memory.mean_life if memory.mean_life > 0.0 else float("inf")
-    if source < 0:
-        return 0 if written > 0 and age < life and age < memory.queued else 1
-    if view.block[source // view.params[0].pages_per_block].stream == 0:
-        return 2
-    if age < 4.0 * life:
-        return 3
-    return 4 if age < 16.0 * life else 5
+    if source >= 0:
+        return relocated_stream(view, lpn, source)
+    age = view.control[0].clock - view.page_memory[lpn].written + 1
+    return host_stream(view, lpn) if age < view.memory[0].queued else 1
 
 
 @sepbit_fifo.on("written")
@@ -44,7 +38,7 @@ def written(view, plane, lpn, old_page, page, parameters):
     memory = view.memory[0]
     if view.logical[lpn].ppn == page:
         view.page_memory[lpn].written = view.control[0].clock
-    life = memory.mean_life if memory.mean_life > 0.0 else float("inf")
+    life = mean_life(view)
     memory.queued += 1
     if memory.queued > min(life, float(view.params[0].logical_pages)):
         memory.queued -= 1

@@ -15,6 +15,7 @@ from ssdgym.requests import FLUSH, READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.metrics import metrics_of
 from tests.reference import Reference, ReferenceConfig, erase_sets, policies
+from tests.reference.config import RULES
 from tests.reference.erase_sets import MOST_PAIRS, Pair
 
 #: Our name of a policy, and the reference's function.
@@ -44,6 +45,9 @@ HOT_PLACEMENTS = PLACEMENTS[2:]
 #: Parameters of the placements that are rules, with the largest values that small devices have a use for.
 RULE_PARAMETERS: dict[str, dict[str, int]] = {
     "dac": {},
+    "fadac": {},
+    "hints": {},
+    "hints_isolated": {},
     "mida": {},
     "mida_hot": {},
     "sepbit": {"nc": 3},
@@ -120,9 +124,9 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
     )
 
 
-def request_array(requests: list[tuple[int, int, int, int, int]]) -> np.ndarray:
+def request_array(requests: list[tuple[int, ...]]) -> np.ndarray:
     """Requests as the engine takes them."""
-    return np.array([(*request, 0) for request in requests], REQUEST)
+    return np.array([(*request, 0)[:6] for request in requests], REQUEST)
 
 
 def engine_export(sim: Simulator) -> dict[str, Any]:
@@ -287,7 +291,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         chips_per_channel=draw(st.integers(1, most_chips)),
         dies_per_chip=draw(st.sampled_from([1, 1, most_chips])),
         planes_per_die=planes_per_die,
-        blocks_per_plane=blocks + 10 * (placement in RULE_PARAMETERS),  # for its streams and its floor
+        blocks_per_plane=blocks + sum(RULES.get(placement, ())),  # for its streams and its floor
         sub_blocks_per_block=sub_blocks,
         pages_per_block=per_block,
         logical_pages=1,
@@ -345,7 +349,7 @@ def random_legal_set(reference: Reference, plane: int, rng: np.random.Generator)
 
 
 @st.composite
-def request_lists(draw: st.DrawFn, logical_pages: int, length: int) -> list[tuple[int, int, int, int, int]]:
+def request_lists(draw: st.DrawFn, logical_pages: int, length: int) -> list[tuple[int, ...]]:
     """Requests that overwrite a small device several times; Hypothesis picks the kind, a seed the rest."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     weights = draw(st.sampled_from([(0, 1, 0, 0), (5, 5, 1, 1), (1, 8, 1, 0), (8, 2, 0, 1)]))
@@ -364,5 +368,5 @@ def request_lists(draw: st.DrawFn, logical_pages: int, length: int) -> list[tupl
             requests.append((int(arrival[k]), 0, 0, FLUSH, 0))
         else:
             bits = int(rng.integers(0, 4)) if flags else 0
-            requests.append((int(arrival[k]), lpn, pages, int(ops[k]), bits))
+            requests.append((int(arrival[k]), lpn, pages, int(ops[k]), bits, lpn % 11))
     return requests

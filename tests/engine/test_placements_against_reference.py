@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ssdgym.requests import TRIM, WRITE
+from ssdgym.simulator import Simulator
 from tests.engine.comparing import QUICK, THOROUGH, agrees, run_both
-from tests.engine.oracle import NEEDS, RULE_PARAMETERS, SET_POLICIES, assert_same
-from tests.reference import ReferenceConfig
+from tests.engine.oracle import (
+    NEEDS,
+    POLICIES,
+    RECORDING,
+    RULE_PARAMETERS,
+    SET_POLICIES,
+    assert_same,
+    configs,
+    device_config,
+    request_array,
+    request_lists,
+)
+from tests.reference import Reference, ReferenceConfig
+from tests.reference.config import RULES
+from tests.reference.placements.oracles import Oracle
 
 
 @pytest.mark.parametrize("timing", ["none", "event"])
@@ -44,7 +60,7 @@ def test_engine__placement_rules_for_thousands_of_writes__agrees_with_the_refere
     """Long enough for what they learn to matter: every stream is used."""
     config = ReferenceConfig(
         planes_per_die=2,
-        blocks_per_plane=24,
+        blocks_per_plane=12 + sum(RULES[placement]),
         logical_pages=80,
         placement=placement,
         parameters=RULE_PARAMETERS[placement],
@@ -57,11 +73,32 @@ def test_engine__placement_rules_for_thousands_of_writes__agrees_with_the_refere
     rng = np.random.default_rng(1)
     pages = np.minimum(rng.zipf(1.2, 4000) - 1, rng.integers(0, 78, 4000))
     requests = [
-        (8 * k, int(lpn), 1 + (k % 7 == 0), TRIM if k % 50 == 49 else WRITE, 0) for k, lpn in enumerate(pages)
+        (8 * k, int(lpn), 1 + (k % 7 == 0), TRIM if k % 50 == 49 else WRITE, 0, k % 8)
+        for k, lpn in enumerate(pages)
     ]
     sim, reference = run_both(config, "cost_benefit", requests, [], None)
     assert_same(sim, reference)
-    assert set(sim.state.block["stream"][0]) == set(range(config.streams))
+    used = 4 if placement == "fadac" else config.streams  # its later ones take 10,000 writes of a page
+    assert set(sim.state.block["stream"][0]) == set(range(used))
+
+
+@pytest.mark.parametrize("placement", ["oracle_k", "oracle_host", "oracle_gc", "oracle_rate"])
+@given(data=st.data())
+@QUICK
+def test_engine__placements_with_foresight__agrees_with_the_reference(
+    placement: str, data: st.DataObject
+) -> None:
+    parameters = {"nc": 2} if placement in ("oracle_host", "oracle_gc") else {}
+    config = replace(data.draw(configs(placement=placement, timing="none")), parameters=parameters)
+    requests = data.draw(request_lists(config.logical_pages, 300))
+    sim = Simulator(device_config(config), policy="cost_benefit", seed=config.seed, recording=RECORDING)
+    sim.run(request_array(requests))
+    reference = Reference(config, POLICIES["cost_benefit"])
+    rule = reference.device.rule
+    assert isinstance(rule, Oracle)
+    rule.foresee(requests)
+    reference.run(requests)
+    assert_same(sim, reference)
 
 
 @pytest.mark.parametrize("policy", SET_POLICIES)

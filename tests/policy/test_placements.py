@@ -45,11 +45,18 @@ def refusal(action: Any, *arguments: Any, **named: Any) -> str:
 
 PLACEMENTS = [
     "dac",
+    "fadac",
+    "hints",
+    "hints_isolated",
     "hot_cold",
     "hot_to_victims",
     "hotness_groups",
     "mida",
     "mida_hot",
+    "oracle_gc(nc=16, first=0.02, ratio=3)",
+    "oracle_host(nc=16, first=0.02, ratio=3)",
+    "oracle_k(k=8, first=0.02, ratio=3)",
+    "oracle_rate(k=6, first=0.03125, ratio=4)",
     "sep_gc",
     "sepbit(nc=16)",
     "sepbit_fifo(nc=16)",
@@ -105,7 +112,7 @@ def test_named__stands_for_its_composition_and_keeps_its_name(name: str, rule: s
         ("greedy+sepgc", "policy 'greedy+sepgc': placement sepgc does not exist; did you mean sep_gc?"),
         (
             "gsm+qqq",
-            "placement qqq does not exist; known: dac, hot_cold, hot_to_victims, ",
+            "placement qqq does not exist; known: dac, fadac, hints, hints_isolated, ",
         ),
         ("gsm+single+single", "policy 'gsm+single+single' names 2 placements; give one."),
         ("gsm+greedy+single", "policy 'gsm+greedy+single' names 2 victim rules; give one."),

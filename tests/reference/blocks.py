@@ -35,6 +35,15 @@ COUNTERS = (
 
 
 @dataclass
+class Told:
+    """What a request says to who places its pages."""
+
+    lpn: int = 0
+    pages: int = 0
+    hint: int = 0
+
+
+@dataclass
 class OpenBlock:
     block: int
     sub_block: int
@@ -58,6 +67,7 @@ class Blocks(Flash):
         # How many relocated pages were programmed last in the block, without a host page or an erase since.
         self.relocated_last = [0] * blocks
         self.clock = 0
+        self.request = Told()
         rule = PLACEMENTS.get(config.placement)
         self.rule = rule(self, **config.parameters) if rule else None
         self.counters = dict.fromkeys(COUNTERS, 0)

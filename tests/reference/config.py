@@ -8,11 +8,18 @@ from dataclasses import dataclass, field
 #: Streams of a plane, and how many of them take relocated pages, for the placements that are rules.
 RULES = {
     "dac": (6, 5),
+    "fadac": (6, 6),
+    "hints": (9, 1),
+    "hints_isolated": (16, 1),
     "mida": (5, 4),
     "mida_hot": (5, 4),
     "sepbit": (6, 4),
     "sepbit_fifo": (6, 4),
     "sfs": (6, 6),
+    "oracle_k": (8, 8),
+    "oracle_host": (8, 4),
+    "oracle_gc": (8, 6),
+    "oracle_rate": (6, 6),
 }
 
 

@@ -219,11 +219,12 @@ class EventLoop(Loop):
     def start_write(self, die: Die, plane: int, queue: deque[Page]) -> None:
         """Program the head of the queue in the plane and, with multi-plane writes, what may join it."""
         order = self.planes_behind(die, plane)
+        self.device.request = queue[0].request
         row = self.device.host_row(plane, queue[0].lpn) if self.config.multi_plane_writes else None
         if self.config.allocation != "static":
             self.device.advance_plane_cursor(plane)
         pages = [self.program_head(plane, queue)]
-        while row is not None and queue and (joins := self.planes_to_join(order, queue[0].lpn, row)):
+        while row is not None and queue and (joins := self.planes_to_join(order, queue[0], row)):
             order.remove(joins[0])
             pages.append(self.program_head(joins[0], queue))
             self.counters["joined_writes"] += 1
@@ -231,6 +232,7 @@ class EventLoop(Loop):
 
     def program_head(self, plane: int, queue: deque[Page]) -> Page:
         page = queue.popleft()
+        self.device.request = page.request
         self.device.host_program(plane, page.lpn, page.version)
         return page
 
@@ -240,8 +242,9 @@ class EventLoop(Loop):
         position = planes.index(plane)
         return planes[position + 1 :] + planes[:position]
 
-    def planes_to_join(self, others: list[int], lpn: int, row: int) -> list[int]:
+    def planes_to_join(self, others: list[int], page: Page, row: int) -> list[int]:
         """Those of the planes not in the command yet where the page could be programmed with it, in order."""
+        lpn, self.device.request = page.lpn, page.request
         if self.config.allocation == "static":
             others = [plane for plane in others if plane == lpn % self.config.planes]
         else:

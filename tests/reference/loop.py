@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Generator
 from dataclasses import dataclass
 
+from .blocks import Told
 from .device import Device
 from .erase_sets import Pair
 
@@ -18,15 +19,12 @@ Steps = Generator[int, list[Pair], None]
 Work = Generator[int, list[Pair], bool]
 
 
-@dataclass(eq=False)
-class Request:
+@dataclass(eq=False, kw_only=True)
+class Request(Told):
     serial: int
     arrival_ns: int
-    lpn: int
-    pages: int
     op: int
     flags: int
-    hint: int = 0
     admitted: int = 0  # pages
     done: int = 0  # pages
 

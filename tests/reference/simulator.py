@@ -67,7 +67,17 @@ class Reference:
         comes back to the same decision.
         """
         for arrival_ns, lpn, pages, op, flags, *hint in requests:
-            self.loop.input.append(Request(self._serial, arrival_ns, lpn, pages, op, flags, *hint))
+            self.loop.input.append(
+                Request(
+                    serial=self._serial,
+                    arrival_ns=arrival_ns,
+                    lpn=lpn,
+                    pages=pages,
+                    op=op,
+                    flags=flags,
+                    hint=hint[0] if hint else 0,
+                )
+            )
             self._serial += 1
         self.loop.horizon = horizon
         yield from self.loop.steps(last)

@@ -40,6 +40,7 @@ class UntimedLoop(Loop):
             self.counters["rmw_reads"] += 1
             self.device.read_flash(page.lpn)
         version = self.device.accept_write(page.lpn)
+        self.device.request = page.request
         self.device.host_program(self.bind_plane(page.lpn), page.lpn, version)
 
     def bind_plane(self, lpn: int) -> int:

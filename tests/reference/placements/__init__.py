@@ -2,8 +2,11 @@
 
 from .base import Placement
 from .dac import Dac
+from .fadac import Fadac
+from .hints import Hints, HintsIsolated
 from .mida import Mida
 from .mida_hot import MidaHot
+from .oracles import OracleGc, OracleHost, OracleK, OracleRate
 from .sepbit import SepBit
 from .sepbit_fifo import SepBitFifo
 from .sfs import Sfs
@@ -11,8 +14,15 @@ from .sfs import Sfs
 #: By name.
 PLACEMENTS: dict[str, type[Placement]] = {
     "dac": Dac,
+    "fadac": Fadac,
+    "hints": Hints,
+    "hints_isolated": HintsIsolated,
     "mida": Mida,
     "mida_hot": MidaHot,
+    "oracle_gc": OracleGc,
+    "oracle_host": OracleHost,
+    "oracle_k": OracleK,
+    "oracle_rate": OracleRate,
     "sepbit": SepBit,
     "sepbit_fifo": SepBitFifo,
     "sfs": Sfs,

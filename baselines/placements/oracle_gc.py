@@ -1,0 +1,50 @@
+"""A bound for relocation: relocated pages by when they die, those of the host as SepBIT places them."""
+
+from ssdgym.policy import placement_policy
+
+from ..foresight import MEMORY_FIELDS, PAGE_FIELDS, WINDOW, death_of, note_death, note_future, stream_of_life
+from .sepbit import collected, host_stream, opened
+
+_HOST_STREAMS, _RELOCATION_STREAMS = 2, 6
+
+
+@placement_policy(
+    "oracle_gc",
+    source="A bound: SepBIT's host streams before streams of relocated pages that know the future",
+    streams=_HOST_STREAMS + _RELOCATION_STREAMS,
+    relocation_streams=_RELOCATION_STREAMS,
+    parameters={"nc": 16, "first": 0.02, "ratio": 3.0},
+    minimum={"nc": 1, "first": 1e-6, "ratio": 1.01},
+    page=[*PAGE_FIELDS, ("written", "i8")],
+    block=[("opened_at", "i8")],
+    memory=[*MEMORY_FIELDS, ("mean_life", "f8"), ("lives", "i8"), ("collected", "i8")],
+    foresight=True,
+)
+def oracle_gc(view, plane, lpn, source, parameters):
+    """Put a relocated page into one of six streams by how long its data will live on.
+
+    The bounds are `first * ratio**i` of the logical pages. A page of the host goes to stream 0 or 1 as
+    `sepbit` chooses.
+    """
+    if source < 0:
+        return host_stream(view, lpn)
+    life = death_of(view, lpn, source) - view.control[0].clock
+    return _HOST_STREAMS + stream_of_life(view, life, parameters.first, parameters.ratio, _RELOCATION_STREAMS)
+
+
+@oracle_gc.on("period")
+def period(view, parameters, future):
+    """Note when pages die."""
+    note_future(view, future)
+    return WINDOW
+
+
+@oracle_gc.on("written")
+def written(view, plane, lpn, old_page, page, parameters):
+    """Note when the page was written, and when it dies."""
+    view.page_memory[lpn].written = view.control[0].clock
+    note_death(view, lpn)
+
+
+oracle_gc.on("opened")(opened)
+oracle_gc.on("collected")(collected)
