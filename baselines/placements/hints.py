@@ -1,4 +1,4 @@
-"""Hints of the host: each placement handle has a stream, and all relocated pages share one."""
+"""Hints of the host: each placement handle has a stream; relocated pages share one, or have one for each."""
 
 from ssdgym.policy import placement_policy
 
@@ -17,3 +17,20 @@ def hints(view, plane, lpn, source, parameters):
     Hints from 8 on go round: hint 8 is as 0.
     """
     return _HANDLES if source >= 0 else view.control[0].request_hint % _HANDLES
+
+
+@placement_policy(
+    "hints_isolated",
+    source="NVMe TP4146 (Flexible Data Placement), reclaim unit handles of the type persistently isolated",
+    streams=2 * _HANDLES,
+    relocation_streams=1,
+)
+def hints_isolated(view, plane, lpn, source, parameters):
+    """Put a page of the host into the stream of its request's hint, and relocated ones into one of 8 more.
+
+    Hints from 8 on go round: hint 8 is as 0. Pages of handle `h` are relocated to stream `8 + h`, where they
+    stay until the host writes them again.
+    """
+    if source < 0:
+        return view.control[0].request_hint % _HANDLES
+    return _HANDLES + view.block[source // view.params[0].pages_per_block].stream % _HANDLES

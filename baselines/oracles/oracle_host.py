@@ -2,8 +2,8 @@
 
 from ssdgym.policy import placement_policy
 
-from ..foresight import MEMORY_FIELDS, PAGE_FIELDS, WINDOW, death_of, note_death, note_future, stream_of_life
-from .sepbit import collected, opened, relocated_stream
+from ..placements.sepbit import collected, opened, relocated_stream
+from .foresight import MEMORY_FIELDS, PAGE_FIELDS, WINDOW, death_of, note_death, note_future, stream_of_life
 
 #: Streams for pages of the host; those for relocated pages follow.
 _HOST_STREAMS = 4

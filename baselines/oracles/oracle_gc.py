@@ -2,8 +2,8 @@
 
 from ssdgym.policy import placement_policy
 
-from ..foresight import MEMORY_FIELDS, PAGE_FIELDS, WINDOW, death_of, note_death, note_future, stream_of_life
-from .sepbit import collected, host_stream, opened
+from ..placements.sepbit import collected, host_stream, opened
+from .foresight import MEMORY_FIELDS, PAGE_FIELDS, WINDOW, death_of, note_death, note_future, stream_of_life
 
 _HOST_STREAMS, _RELOCATION_STREAMS = 2, 6
 

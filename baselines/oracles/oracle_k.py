@@ -4,7 +4,7 @@ import numpy as np
 
 from ssdgym.policy import placement_policy
 
-from ..foresight import (
+from .foresight import (
     MEMORY_FIELDS,
     PAGE_FIELDS,
     WINDOW,
