@@ -2,7 +2,29 @@
 
 import math
 
-from ssdgym.policy import blocks_of, choose_block, eligible, victim_policy
+from ssdgym.policy import blocks_of, choose_block, eligible, kernel, victim_policy
+
+
+@kernel
+def benefit_of(view, block, exponent, since_close):
+    """Return `age**exponent * invalid / (2 * valid)` of a block, infinite for one without a valid page.
+
+    Args:
+        view: of a victim rule.
+        block: number of the block.
+        exponent: of the age.
+        since_close: count the age since the block was closed, and not since it last got an invalid page, if
+            this is not 0.
+    """
+    record = view.block[block]
+    since = record.closed_at if since_close != 0.0 else record.invalidated_at
+    age = float(view.control[0].clock - since + 1)
+    if exponent == 0.5:
+        age = math.sqrt(age)  # a few times as fast as a power
+    elif exponent != 1.0:
+        age = age**exponent
+    valid = record.written - record.invalid
+    return age * record.invalid / (2.0 * valid) if valid > 0 else float("inf")
 
 
 @victim_policy(
@@ -17,21 +39,12 @@ def cost_benefit(view, plane, parameters, choice):
     The age is `clock - invalidated_at + 1` host pages, or `clock - closed_at + 1` if `since_close` is not 0.
     A block without a valid page comes before all others; of equals, the lowest number.
     """
-    clock, exponent = view.control[0].clock, parameters.exponent
     best = -1
     best_score = -1.0
     for block in blocks_of(view, plane):
         if not eligible(view, block):
             continue
-        record = view.block[block]
-        since = record.closed_at if parameters.since_close != 0.0 else record.invalidated_at
-        age = float(clock - since + 1)
-        if exponent == 0.5:
-            age = math.sqrt(age)  # a few times as fast as a power
-        elif exponent != 1.0:
-            age = age**exponent
-        valid = record.written - record.invalid
-        score = age * record.invalid / (2.0 * valid) if valid > 0 else float("inf")
+        score = benefit_of(view, block, parameters.exponent, parameters.since_close)
         if score > best_score:
             best = block
             best_score = score

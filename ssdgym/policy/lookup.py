@@ -18,6 +18,7 @@ from ssdgym.policy.registry import (
     Alias,
     placement_rule,
     registered,
+    registered_alias,
     registered_policies,
     registered_rules,
 )
@@ -57,6 +58,8 @@ def get_policy(spec: str | Policy, *, checked: bool = False) -> Policy:
         raise SsdgymError(f"policy {shown(spec)} is neither a name nor a Policy.")
     victim, placement = _by_kind(spec)
     rule = registered(victim.name)
+    if isinstance(rule, PlacementRule):
+        rule = registered_alias(victim.name)
     policy = Policy(rule) if isinstance(rule, VictimRule) else _composed(rule)
     policy = policy.with_parameters(victim.parameters)
     return policy if placement is None else policy.with_placement(label_of(*placement))
@@ -66,6 +69,8 @@ def _by_kind(text: str) -> tuple[WrittenPart, WrittenPart | None]:
     """Return the part of a policy that is a victim rule or an alias, and its placement if it has one."""
     parts = parse_policy(text)
     rules = [registered(part.name) for part in parts]
+    if len(parts) == 1:
+        rules = [registered_alias(parts[0].name) or rules[0]]
     unknown = [part.name for part, rule in zip(parts, rules, strict=True) if rule is None]
     placements = [part for part, rule in zip(parts, rules, strict=True) if isinstance(rule, PlacementRule)]
     victims = [part for part, rule in zip(parts, rules, strict=True) if isinstance(rule, (VictimRule, Alias))]

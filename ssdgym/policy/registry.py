@@ -59,6 +59,8 @@ def policy_alias(
 ) -> None:
     """Give a composition a name, under which it goes in results: `speedupgc` for `gsm+hotness_groups`.
 
+    The name may be that of the placement in it: `midas` for `chain+midas`.
+
     Args:
         name: by which it is looked up.
         composition: a victim rule and, after a `+`, a placement, each with its parameters.
@@ -82,7 +84,8 @@ def policy_alias(
         None if multi_plane is None else choice_of(MultiPlane, multi_plane, f"{where}: multi_plane"),
     )
     _load_own()
-    if name in _RULES or _ALIASES.get(name, entry) != entry:
+    taken = name in _RULES and not _names_own_placement(entry)
+    if taken or _ALIASES.get(name, entry) != entry:
         raise SsdgymError(f"policy {name} is registered already; choose another name for {composition}.")
     _ALIASES[name] = entry
 
@@ -104,11 +107,17 @@ def register(rule: Rule) -> None:
         )
     if known is not None and _home(known) != _home(rule):
         raise SsdgymError(f"policy {name} is registered already by {_home(known)}; choose another name.")
-    if name in _ALIASES:
+    if name in _ALIASES and not _names_own_placement(_ALIASES[name], rule):
         raise SsdgymError(f"policy {name} stands for {_ALIASES[name].composition}; choose another name.")
     if rule.function is not None and not rule.compiled:
         _check_arguments(rule, rule.function)
     _RULES[name] = rule
+
+
+def _names_own_placement(alias: Alias, rule: Rule | None = None) -> bool:
+    """Return whether an alias has the name of the placement in it: alone the name means the alias."""
+    written = {part.name for part in parse_policy(alias.composition)}
+    return alias.name in written and isinstance(rule or _RULES[alias.name], PlacementRule)
 
 
 def _home(rule: Rule) -> str:
@@ -139,6 +148,12 @@ def registered(name: str) -> Rule | Alias | None:
     if name not in _RULES and name not in _ALIASES:
         load_plugins()
     return _RULES.get(name) or _ALIASES.get(name)
+
+
+def registered_alias(name: str) -> Alias | None:
+    """Return an alias by name, also one that has the name of the placement in it; `None` if there is none."""
+    registered(name)
+    return _ALIASES.get(name)
 
 
 def registered_rules(kind: type[Rule]) -> list[str]:

@@ -1,4 +1,4 @@
-"""A policy is written with `ssdgym.policy` and nothing else of ssdgym."""
+"""A policy is written with `ssdgym.policy`, its neighbours, and nothing else of ssdgym."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ FILES = sorted(path for path in BASELINES.rglob("*.py") if path.name != "__init_
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_policies__import_ssdgym_policy_only(path: Path) -> None:
+def test_policies__import_ssdgym_policy_and_each_other_only(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module or "."] if isinstance(node, ast.ImportFrom) else []
         for name in names:
-            assert name == "ssdgym.policy" or not name.startswith(("ssdgym", ".")), name
+            own = name == "ssdgym.policy" or name.startswith("ssdgym.baselines.")
+            assert own or not name.startswith(("ssdgym", ".")), name

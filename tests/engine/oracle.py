@@ -29,9 +29,13 @@ POLICIES: dict[str, Any] = {
     "cost_benefit(since_close=1)": policies.cost_benefit(1, True),
     "ippbe(limit=3,tau=0.75)": policies.ippbe(3, 0.75),
     "parallel_gc": policies.parallel_gc,
+    "chain": policies.chain,
 }
 #: What a policy needs of the device, by field.
-NEEDS: dict[str, dict[str, Any]] = {"parallel_gc": {"multi_plane": "strict"}}
+NEEDS: dict[str, dict[str, Any]] = {
+    "parallel_gc": {"multi_plane": "strict"},
+    "chain": {"placement": "midas"},
+}
 #: Those that erase sub-blocks, with the erase unit they need.
 SET_POLICIES: dict[str, tuple[str, Any]] = {
     "gsm": ("sub_block_run", policies.best_set),
@@ -50,6 +54,7 @@ RULE_PARAMETERS: dict[str, dict[str, int]] = {
     "hints_isolated": {},
     "mida": {},
     "mida_hot": {},
+    "midas": {"sample": 3},
     "sepbit": {"nc": 3},
     "sepbit_fifo": {"nc": 3},
     "sfs": {"period": 3},

@@ -53,6 +53,7 @@ PLACEMENTS = [
     "hotness_groups",
     "mida",
     "mida_hot",
+    "midas(sample=1)",
     "oracle_gc(nc=16, first=0.02, ratio=3)",
     "oracle_host(nc=16, first=0.02, ratio=3)",
     "oracle_k(k=8, first=0.02, ratio=3)",
@@ -170,6 +171,22 @@ def test_named__by_a_user__with_parameters_and_a_rule_that_comes_later() -> None
 )
 def test_named__what_cannot_be_registered__refused(name: str, composition: str, expected: str) -> None:
     assert expected in refusal(policy_alias, name, composition, source="a test")
+
+
+def test_named__with_the_name_of_its_placement__alone_means_the_composition() -> None:
+    """A placement that needs a victim rule of its own has one under its name."""
+    midas = get_policy("midas")
+    assert midas.composition == "chain+midas"
+    assert (midas.label, midas.victim.name) == ("midas", "chain")
+    assert midas.placement == available_placements()["midas"]
+    assert pickle.loads(pickle.dumps(midas)) == midas
+    assert available_policies()["midas"] == midas
+    assert get_policy("greedy+midas(sample=5)").label == "greedy+midas(sample=5)"
+    assert "stands for chain+midas" in refusal(get_policy, "midas(sample=5)")
+    assert "names 2 placements" in refusal(get_policy, "midas+sep_gc")
+    assert "write chain(" in refusal(Simulator, layered(), policy="chain+sep_gc")
+    text = refusal(policy_alias, "sep_gc", "greedy+single", source="a test")
+    assert text == "policy sep_gc is registered already; choose another name for greedy+single."
 
 
 def test_named__a_second_time_the_same__is_no_error() -> None:

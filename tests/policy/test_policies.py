@@ -27,6 +27,7 @@ from ssdgym.simulator import Simulator
 from tests.engine.devices import differences, full_device, random_writes
 
 BUNDLED = [
+    "chain",
     "cost_benefit",
     "d_choices",
     "fifo",
@@ -45,6 +46,7 @@ NAMED = [
     "ippbe_multiplane_strict",
     "ippbe_subblock",
     "ippbe_subblock_multiplane",
+    "midas",
     "speedupgc",
     "speedupgc_pb",
 ]
@@ -102,7 +104,7 @@ def test_get__a_policy__is_itself() -> None:
     ("spec", "expected"),
     [
         ("gredy", "policy gredy does not exist; did you mean greedy?"),
-        ("qqq", "policy qqq does not exist; known: baseline, cost_benefit, d_choices, fifo,"),
+        ("qqq", "policy qqq does not exist; known: baseline, chain, cost_benefit, d_choices,"),
         ("greedy(", "is not of the form NAME or NAME(parameter=value, ...), either with +PLACEMENT"),
         ("", "is not of the form NAME or NAME(parameter=value, ...), either with +PLACEMENT behind it or"),
         ("greedy(d=3)", "policy greedy has no parameter 'd'; it has: none."),

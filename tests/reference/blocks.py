@@ -159,6 +159,8 @@ class Blocks(Flash):
             del self.open[plane, stream]
             self.closed_at[place.block] = self.clock
             self.enter_index(place.block)
+            if self.rule:
+                self.rule.closed(place.block)
 
     # Index
 

@@ -13,6 +13,7 @@ RULES = {
     "hints_isolated": (16, 1),
     "mida": (5, 4),
     "mida_hot": (5, 4),
+    "midas": (13, 1),
     "sepbit": (6, 4),
     "sepbit_fifo": (6, 4),
     "sfs": (6, 6),

@@ -31,6 +31,7 @@ class EventLoop(Loop):
 
     def steps(self, last: bool) -> Steps:
         while True:
+            self.between_steps()
             if self.horizon_reached() or (last and not self.input):
                 if not self.in_flight:
                     return

@@ -63,6 +63,10 @@ class Loop:
     def steps(self, last: bool) -> Steps:
         raise NotImplementedError
 
+    def between_steps(self) -> None:
+        if self.device.rule:
+            self.device.rule.between_steps()
+
     def reset_input(self) -> None:
         """Forget what the horizon cut off."""
         self.input.clear()

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf
+from math import inf, sqrt
 
 from .device import Device
 from .erase_sets import Pair, best_sets, invalid_in_set, valid_in_set, whole
+from .placements.midas import Midas
 from .randomness import POLICY_STREAM, TRIES, below, draw, mix
 
 __all__ = [
     "Policy",
     "below",
     "best_set",
+    "chain",
     "cost_benefit",
     "d_choices",
     "draw",
@@ -93,6 +95,28 @@ def cost_benefit(exponent: float, since_close: bool) -> Policy:
         return _whole(device, max(_eligible(device, device.blocks_of_plane(plane)), key=score))
 
     return policy
+
+
+def chain(device: Device, plane: int) -> list[Pair]:
+    """Of MiDAS: the oldest block of the first group over its size, else cost-benefit within the last one."""
+    rule = device.rule
+    assert isinstance(rule, Midas)
+    last, first = int(rule.memory.last), 0
+    if last > 1:
+        for group in range(last):
+            members = rule.members(plane, group)
+            if len(members) > rule.memory.limit[group] and (eligible := _eligible(device, members)):
+                return _whole(device, eligible[0])
+        first = last
+
+    def score(block: int) -> float:
+        age = float(device.clock - device.closed_at[block] + 1)
+        valid = device.valid_in_block(block)
+        return sqrt(age) * device.invalid_in_block(block) / (2 * valid) if valid else inf
+
+    eligible = _eligible(device, device.blocks_of_plane(plane))
+    of_last = [block for block in eligible if rule.blocks[block].group >= first]
+    return _whole(device, max(of_last or eligible, key=score))
 
 
 def best_set(device: Device, plane: int) -> list[Pair]:

@@ -108,6 +108,8 @@ def erase(device: Device, leader: int) -> None:
 
 
 def erase_pair(device: Device, block: int, mask: int) -> None:
+    if device.rule:
+        device.rule.erased(block)
     disturb(device, block, mask)
     for sub in device.sub_blocks_of_set(block, mask):
         device.written[sub] = 0

@@ -8,6 +8,7 @@ from .loop import FLUSH, TRIM, WRITE, Loop, Page, Steps
 class UntimedLoop(Loop):
     def steps(self, last: bool) -> Steps:
         while True:
+            self.between_steps()
             if self.horizon_reached():
                 return
             if any(self.device.foreground):

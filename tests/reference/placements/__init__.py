@@ -6,6 +6,7 @@ from .fadac import Fadac
 from .hints import Hints, HintsIsolated
 from .mida import Mida
 from .mida_hot import MidaHot
+from .midas import Midas
 from .oracles import OracleGc, OracleHost, OracleK, OracleRate
 from .sepbit import SepBit
 from .sepbit_fifo import SepBitFifo
@@ -19,6 +20,7 @@ PLACEMENTS: dict[str, type[Placement]] = {
     "hints_isolated": HintsIsolated,
     "mida": Mida,
     "mida_hot": MidaHot,
+    "midas": Midas,
     "oracle_gc": OracleGc,
     "oracle_host": OracleHost,
     "oracle_k": OracleK,

@@ -44,8 +44,17 @@ class Placement:
         """An open block belongs to one stream."""
         self.streams[block] = stream
 
+    def closed(self, block: int) -> None:
+        """An open block is full."""
+
     def collected(self, block: int) -> None:
         """A block has become a victim and is in no index; its pages have not been moved."""
+
+    def erased(self, block: int) -> None:
+        """A victim is about to be erased."""
+
+    def between_steps(self) -> None:
+        """Nothing is going on at this moment: time for what takes long."""
 
     # Helpers
 

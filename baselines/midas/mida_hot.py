@@ -1,9 +1,16 @@
 """MiDA behind the hot filter of MiDAS: pages that are overwritten soon, again and again, have a stream."""
 
+from ssdgym.baselines.midas.hot_filter import (
+    FULL,
+    HOST,
+    HOT,
+    heat_after_move,
+    heat_after_overwrite,
+    next_tau,
+)
 from ssdgym.policy import kernel, placement_policy
 
-_HOT, _HOST, _LAST = 0, 1, 4
-_FULL = 3
+_LAST = 4
 
 
 @placement_policy(
@@ -34,7 +41,7 @@ def mida_hot(view, plane, lpn, source, parameters):
     if source >= 0:
         return min(view.block[source // view.params[0].pages_per_block].stream + 1, _LAST)
     page = view.logical[lpn].ppn
-    return _HOT if _counter_after(view, lpn, page, view.control[0].clock) == _FULL else _HOST
+    return HOT if _counter_after(view, lpn, page, view.control[0].clock) == FULL else HOST
 
 
 @kernel
@@ -65,12 +72,8 @@ def _counter_after(view, lpn, page, clock):
         return counter
     pages_per_block = view.params[0].pages_per_block
     record = view.block[page // pages_per_block]
-    if record.stream > _HOST:
-        return counter
-    has_room = record.written < pages_per_block
-    if record.stream == _HOT or has_room or clock - record.closed_at <= _tau(view):
-        return min(counter + 1, _FULL)
-    return max(counter - 1, 0)
+    age = clock - record.closed_at if record.written == pages_per_block else 0
+    return heat_after_overwrite(counter, record.stream, age, _tau(view))
 
 
 @kernel
@@ -79,8 +82,7 @@ def _end_window(view):
     memory, tau = view.memory[0], _tau(view)
     if memory.overwrites < tau or memory.victims == 0:
         return
-    mean = memory.ages / memory.victims
-    memory.tau = 1.5 * tau if mean >= 2.0 * tau else (mean + tau) / 2.0
+    memory.tau = next_tau(tau, memory.ages / memory.victims)
     memory.overwrites = 0
     memory.ages = 0
     memory.victims = 0
@@ -104,13 +106,12 @@ def written(view, plane, lpn, old_page, page, parameters):
 def relocated(view, plane, lpn, old_page, page, parameters):
     """Count the relocation."""
     stream = view.block[old_page // view.params[0].pages_per_block].stream
-    if stream > _HOST:
+    if stream > HOST:
         return
     if _is_asleep(view):
         view.memory[0].ignored += 1
         return
-    counter = view.page_memory[lpn].counter - (2 if stream == _HOT else 1)
-    view.page_memory[lpn].counter = max(counter, 0)
+    view.page_memory[lpn].counter = heat_after_move(view.page_memory[lpn].counter, stream)
 
 
 @mida_hot.on("trimmed")
@@ -123,7 +124,7 @@ def trimmed(view, plane, lpn, old_page, page, parameters):
 def collected(view, plane, block, parameters):
     """Count the age of a block of stream 0."""
     record = view.block[block]
-    if record.stream == _HOT and not _is_asleep(view):
+    if record.stream == HOT and not _is_asleep(view):
         view.memory[0].ages += view.control[0].clock - record.closed_at
         view.memory[0].victims += 1
         _end_window(view)

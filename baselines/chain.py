@@ -1,0 +1,76 @@
+"""The victims of MiDAS: groups that have grown too large give their oldest block, else the last group one."""
+
+from ssdgym.baselines.cost_benefit import benefit_of
+from ssdgym.policy import (
+    blocks_of,
+    choose_block,
+    eligible,
+    kernel,
+    most_invalid_block,
+    next_by_invalid,
+    victim_policy,
+)
+
+
+@kernel
+def _oldest_over_size(view, plane):
+    """Return the oldest eligible block of the first group that is larger than its size; -1 if none is."""
+    memory = view.memory[0]
+    for group in range(memory.last):
+        records = view.stream_memory[plane * view.params[0].streams + group]
+        if records.sealed > memory.limit[group]:
+            block = records.oldest
+            while block >= 0 and not eligible(view, block):
+                block = view.block_memory[block].next
+            if block >= 0:
+                return block
+    return -1
+
+
+@kernel
+def _most_invalid_from(view, plane, first):
+    """Return the block with most invalid pages of the groups from `first` on; -1 if there is none."""
+    block = most_invalid_block(view, plane)
+    while block >= 0 and view.block_memory[block].group < first:
+        block = next_by_invalid(view, plane, block)
+    return block
+
+
+@kernel
+def _best_from(view, plane, first, parameters):
+    """Return the block of the groups from `first` on that the inner rule chooses; -1 if there is none."""
+    if parameters.greedy != 0.0:
+        return _most_invalid_from(view, plane, first)
+    best, best_score = -1, -1.0
+    for block in blocks_of(view, plane):
+        if eligible(view, block) and view.block_memory[block].group >= first:
+            score = benefit_of(view, block, parameters.exponent, parameters.since_close)
+            if score > best_score:
+                best, best_score = block, score
+    return best
+
+
+@victim_policy(
+    "chain",
+    source="Oh et al., MiDAS, FAST 2024",
+    parameters={"greedy": 0, "exponent": 0.5, "since_close": 1},
+    minimum={"exponent": 0},
+    shares_memory_with="midas",
+)
+def chain(view, plane, parameters, choice):
+    """Choose the oldest block of the first group that is over its size, however much of it is valid.
+
+    It is the one that was closed first, of those with an invalid page. If no group is over its size, choose
+    within the last group, or the whole tail: by `cost_benefit` with `exponent` and `since_close`, or the
+    block with most invalid pages if `greedy` is not 0. As long as no configuration is in force, and if there
+    is no block to choose, do so among all blocks.
+    """
+    last = view.memory[0].last
+    block = -1
+    if last > 1:
+        block = _oldest_over_size(view, plane)
+        if block < 0:
+            block = _best_from(view, plane, last, parameters)
+    if block < 0:
+        block = _best_from(view, plane, 0, parameters)
+    return choose_block(view, choice, block)

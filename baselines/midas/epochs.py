@@ -1,0 +1,226 @@
+"""The epochs of MiDAS: what happens between two steps of the engine, and when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ssdgym.baselines.midas import groups
+from ssdgym.baselines.midas.intervals import Intervals, corrected, unit_of
+from ssdgym.baselines.midas.model import Measured, Model
+from ssdgym.baselines.midas.records import TAIL
+from ssdgym.baselines.midas.search import Configuration, search
+
+#: What the next period does: begin, begin the first epoch, note what has been moved, end the epoch.
+BEGIN, FILL, TIME, MEASURE = range(4)
+#: What became of an epoch.
+NOTHING_YET, APPLIED, HOT_GROUP_IMPURE, LAST_GROUP_EMPTY, NO_GROUPS, NOT_BETTER = range(6)
+OUTCOMES = (
+    "no epoch has ended",
+    "the configuration was applied",
+    "the hot group holds too many valid pages; epochs are twice as long",
+    "the last group is empty; epochs are twice as long",
+    "the model finds no groups",
+    "the prediction is worse than what was measured",
+)
+#: The hot group is impure above this valid ratio: of one block, and of more.
+IMPURE_ONE, IMPURE = 0.3, 0.18
+#: Groups are checked after this part of an epoch, and are irregular if their valid ratio is so far above.
+CHECKED_PART, IRREGULAR = 0.3, 0.1
+#: Blocks of 2,048 that the last group keeps at least.
+MARGIN, MARGIN_OF = 50, 2048
+#: Epochs are not doubled beyond this many host pages: what times them has 31 bits.
+LONGEST = 1 << 30
+
+
+def period(view: Any, parameters: Any) -> int:
+    """Do what is due, and return after how many host pages there is more to do.
+
+    Args:
+        view: of the placement; its memory is written, the device is not.
+        parameters: of the placement.
+    """
+    view = groups.own_part(view)
+    memory, clock = view.memory[0], int(view.control[0].clock)
+    if memory.stage == BEGIN:
+        _begin(view, clock)
+    elif clock >= memory.due:
+        _STAGES[int(memory.stage)](view, parameters, clock)
+    if memory.watched_since > 0 and clock >= memory.watched_since + _checked_pages(memory):
+        _check(view, clock)
+    wait = int(memory.due) - clock
+    if memory.configured > 0:
+        since = int(memory.watched_since) or clock
+        wait = min(wait, since + _checked_pages(memory) - clock)
+    return max(wait, 1)
+
+
+def _pages_of(view: Any) -> int:
+    params = view.params[0]
+    return int(params.planes) * int(params.blocks) * int(params.pages_per_block)
+
+
+def _checked_pages(memory: Any) -> int:
+    return max(int(CHECKED_PART * float(memory.epoch_pages)), 1)
+
+
+def _begin(view: Any, clock: int) -> None:
+    """Begin on a device: a tail and nothing else. Nothing is timed until it is full and written once more."""
+    memory, logical_pages = view.memory[0], int(view.params[0].logical_pages)
+    groups.begin(view, TAIL)
+    memory.tau = logical_pages
+    unit = unit_of(int(view.params[0].pages_per_block))
+    memory.bins = 4 * _pages_of(view) // unit
+    memory.epoch_pages = memory.bins * unit
+    memory.stage = FILL
+    memory.due = clock + logical_pages - int(view.plane.valid.sum()) + logical_pages
+
+
+def _begin_epoch(view: Any, clock: int) -> None:
+    memory = view.memory[0]
+    view.page_memory.stamp = 0
+    view.block_memory.intervals = 0
+    memory.unsampled, memory.irregular, memory.windows = 0, 0, 0
+    # A doubled epoch has as many bins, of twice the width.
+    memory.unit = int(memory.epoch_pages) // int(memory.bins)
+    memory.epoch += 1
+    memory.epoch_start = clock
+    memory.stage = TIME
+    memory.due = clock + int(memory.epoch_pages) - _pages_of(view)
+
+
+def _first_epoch(view: Any, parameters: Any, clock: int) -> None:
+    _begin_epoch(view, clock)
+
+
+def _measure(view: Any, parameters: Any, clock: int) -> None:
+    """Note what has been moved before the last pages of the epoch, as many as the device has."""
+    memory = view.memory[0]
+    memory.moved_before, memory.clock_before = memory.moved, clock
+    memory.stage = MEASURE
+    memory.due = int(memory.epoch_start) + int(memory.epoch_pages)
+
+
+def _end_epoch(view: Any, parameters: Any, clock: int) -> None:
+    memory = view.memory[0]
+    moved = int(memory.moved) - int(memory.moved_before)
+    memory.measured_amplification = 1.0 + moved / (clock - int(memory.clock_before))
+    memory.outcome = _configure(view, int(parameters.sample))
+    if memory.outcome in (HOT_GROUP_IMPURE, LAST_GROUP_EMPTY):
+        _double(memory)
+    elif memory.outcome != NO_GROUPS:
+        memory.irregular_epochs = int(memory.irregular_epochs) + 1 if memory.irregular else 0
+        if memory.irregular_epochs >= 2:
+            _double(memory)
+    _begin_epoch(view, clock)
+
+
+_STAGES = {FILL: _first_epoch, TIME: _measure, MEASURE: _end_epoch}
+
+
+def _double(memory: Any) -> None:
+    if 2 * int(memory.epoch_pages) <= LONGEST:
+        memory.epoch_pages = 2 * int(memory.epoch_pages)
+
+
+def _configure(view: Any, sample: int) -> int:
+    """Look for a configuration and apply it if it promises less than was measured; return the outcome."""
+    memory = view.memory[0]
+    hot = measured_hot(memory)
+    if hot.valid > (IMPURE_ONE if hot.blocks <= 1 else IMPURE):
+        return HOT_GROUP_IMPURE
+    if not np.any((view.block_memory.listed != 0) & (view.block_memory.group == memory.top)):
+        return LAST_GROUP_EMPTY
+    found = search(model_of(view, hot, sample), int(view.params[0].planes))
+    if found is None or len(found.sizes) < 2:
+        return NO_GROUPS
+    memory.predicted_amplification = found.amplification
+    if found.amplification > memory.measured_amplification:
+        return NOT_BETTER
+    _apply(view, found)
+    return APPLIED
+
+
+def measured_hot(memory: Any) -> Measured:
+    """Return what the windows of the hot filter have seen, on average; little if there was none."""
+    count = min(int(memory.windows), len(memory.window_valid))
+    if count == 0:
+        return Measured(0.01, 0.05, 1)
+    blocks = float(memory.window_blocks[:count].sum()) / count + 1  # the open one
+    return Measured(
+        float(memory.window_traffic[:count].sum()) / count,
+        float(memory.window_valid[:count].sum()) / count,
+        int(np.floor(blocks + 0.5)),
+    )
+
+
+def intervals_of(view: Any, sample: int) -> Intervals:
+    """Return the histogram of the epoch, corrected for its end.
+
+    Args:
+        view: of the placement.
+        sample: one page in so many is timed.
+    """
+    memory, pages_per_block = view.memory[0], int(view.params[0].pages_per_block)
+    counts = view.block_memory.intervals.reshape(-1)[: int(memory.bins)]
+    once = int(np.count_nonzero(view.page_memory.stamp[::sample] > 0))
+    return Intervals(
+        corrected(counts, once, int(memory.unsampled), sample), int(memory.unit) / pages_per_block
+    )
+
+
+def model_of(view: Any, hot: Measured, sample: int) -> Model:
+    """Return the model of the device after an epoch.
+
+    Args:
+        view: of the placement.
+        hot: what was seen of the hot group.
+        sample: one page in so many is timed.
+    """
+    params, blocks = view.params[0], view.block
+    pages_per_block = int(params.pages_per_block)
+    reserve = max(int(params.low_free), int(params.stop_free), int(params.low_pool), int(params.stop_pool))
+    total = int(params.planes) * int(params.blocks)
+    # Blocks without an invalid page would take no part; they are left out where they are many.
+    listed = view.block_memory.listed != 0
+    whole = listed & (view.block_memory.group >= view.memory[0].last) & (blocks.invalid == 0)
+    idle = int(np.count_nonzero(whole)) * pages_per_block
+    return Model(
+        intervals_of(view, sample),
+        pages_per_block,
+        int(view.plane.valid.sum()) - (idle if idle >= 0.2 * _pages_of(view) else 0),
+        total - int(params.planes) * -(-reserve // pages_per_block),
+        max(2, round(MARGIN * total / MARGIN_OF)),
+        hot,
+    )
+
+
+def _apply(view: Any, found: Configuration) -> None:
+    """Put a configuration in force; the open blocks, in G1 two, count for the sizes."""
+    memory, planes = view.memory[0], int(view.params[0].planes)
+    sizes = [found.hot.blocks // planes - 1, found.sizes[0] // planes - 2]
+    sizes += [size // planes - 1 for size in found.sizes[1:-1]]
+    groups.change(view, tuple(max(size, 0) for size in sizes))
+    memory.applied += 1
+    memory.configured = len(sizes)
+    memory.predicted_valid[:] = 0.0
+    memory.predicted_valid[0] = found.hot.valid
+    memory.predicted_valid[1 : len(found.ratios) + 1] = found.ratios
+    memory.seen, memory.watched_since = 0, 0
+    memory.victims[:], memory.valid[:] = 0, 0.0
+
+
+def _check(view: Any, clock: int) -> None:
+    """Fold the chain from the first irregular group on, and begin to look anew."""
+    memory = view.memory[0]
+    # The last group is no tail: it has a prediction, too.
+    end = int(memory.last) + (memory.top == memory.last)
+    for group in range(1, end):
+        victims = int(memory.victims[group])
+        if victims and memory.valid[group] / victims - memory.predicted_valid[group] >= IRREGULAR:
+            memory.irregular |= 2 * group <= memory.configured + 1
+            groups.fold(view, group, TAIL)
+            break
+    memory.victims[:], memory.valid[:] = 0, 0.0
+    memory.watched_since = clock if memory.configured > 0 else 0

@@ -1,0 +1,219 @@
+"""The Markov chain analysis model of MiDAS: what a configuration of groups costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ssdgym.baselines.midas.intervals import Intervals
+
+#: A hot group is computed from the intervals if its measured valid ratio and its share of the host pages are
+#: below and above this.
+MOST_HOT_VALID, LEAST_HOT_TRAFFIC = 0.1, 0.15
+#: Requests of the last group are hot up to this part of their mean interval.
+HOT_PART = 0.7
+#: A predicted write amplification above this is no prediction.
+MOST_AMPLIFICATION = 100.0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was seen of the hot group in an epoch.
+
+    Attributes:
+        traffic: its share of the host pages.
+        valid: the share of valid pages of its victims.
+        blocks: its size, the open block included.
+    """
+
+    traffic: float
+    valid: float
+    blocks: int
+
+    @property
+    def computable(self) -> bool:
+        """Whether the model may choose its size."""
+        return self.valid <= MOST_HOT_VALID and self.traffic >= LEAST_HOT_TRAFFIC
+
+
+@dataclass(frozen=True)
+class Hot:
+    """A hot group in the model.
+
+    Attributes:
+        blocks: its size.
+        traffic: its share of the host pages.
+        valid: the share of valid pages of its victims.
+        length: how long it keeps a page, in blocks of host pages.
+        bins: of the histogram, whose intervals end in it.
+        held: valid pages it holds.
+    """
+
+    blocks: int
+    traffic: float
+    valid: float
+    length: float
+    bins: int
+    held: float
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A device and what is written to it.
+
+    Attributes:
+        intervals: of an epoch.
+        pages_per_block: of the device.
+        valid_pages: that the groups have to hold.
+        blocks: of all groups together.
+        margin: blocks that the last group keeps at least, and that a group's time ends before the epoch.
+        measured: what was seen of the hot group.
+    """
+
+    intervals: Intervals
+    pages_per_block: int
+    valid_pages: int
+    blocks: int
+    margin: int
+    measured: Measured
+
+    def hot(self, blocks: int) -> Hot | None:
+        """Return the hot group of at least this size, or the measured one if sizes cannot be computed."""
+        return _computed(self, blocks) if self.measured.computable else _measured(self)
+
+    def predict(self, hot: Hot, sizes: Sequence[Any]) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Predict what configurations cost.
+
+        Args:
+            hot: the hot group.
+            sizes: of the groups G1 .. Gn but the last one, in blocks: a number each, or an array of shape
+                (m,) for m configurations.
+
+        Returns:
+            The write amplification, infinite for what the model cannot say, shape (m,); and the valid
+            ratios of the victims of G1 .. Gn, n arrays of shape (m,).
+        """
+        chain = _Chain(self, hot)
+        with np.errstate(all="ignore"):
+            for blocks in sizes:
+                chain.add(np.atleast_1d(np.asarray(blocks, float)))
+            return chain.close()
+
+
+def _computed(model: Model, wanted: int) -> Hot | None:
+    """Let everything with short intervals be hot: as much as fills this many blocks."""
+    intervals = model.intervals
+    share = intervals.upto[1:] / max(intervals.upto[-1], 1.0)
+    ends = np.arange(1, intervals.bins + 1) * intervals.width
+    blocks = np.floor(ends * share + 0.5)
+    enough = np.flatnonzero(blocks >= wanted)
+    if not len(enough):
+        return None
+    k = int(enough[0])
+    held = float(np.sum(1.0 - share[: k + 1])) * intervals.width * model.pages_per_block
+    return Hot(int(blocks[k]), float(share[k]), 0.0, float(ends[k]), k + 1, held)
+
+
+def _measured(model: Model) -> Hot:
+    """Take traffic, valid ratio and size as they were."""
+    intervals, seen = model.intervals, model.measured
+    length = (seen.blocks - 0.5) / seen.traffic
+    bins = int(intervals.first_from(np.float64(length)))
+    share = intervals.upto[1 : bins + 1] / max(intervals.upto[-1], 1.0)
+    held = float(np.sum(1.0 - share)) * seen.traffic * intervals.width * model.pages_per_block
+    return Hot(seen.blocks, seen.traffic, seen.valid, length, bins, held)
+
+
+class _Chain:
+    """Groups added one after the other, for m configurations at once."""
+
+    def __init__(self, model: Model, hot: Hot) -> None:
+        self.model, self.hot = model, hot
+        zero = np.zeros(1)
+        self.first = zero.astype(np.int64) + hot.bins  # bin that has not died yet
+        self.past = zero + hot.length
+        self.inflow = zero + 1.0 - hot.traffic + hot.traffic * hot.valid
+        self.left = zero + model.blocks - hot.blocks
+        self.held = zero + hot.held
+        self.cost = zero + 1.0 + hot.traffic * hot.valid
+        self.wrong = zero > 0
+        self.ratios: list[np.ndarray] = []
+
+    def add(self, blocks: np.ndarray) -> None:
+        """Add a group of this size."""
+        intervals = self.model.intervals
+        time = (blocks - 0.5) / self.inflow
+        end = intervals.first_from(self.past + time)
+        alive = intervals.upto[-1] - intervals.upto[self.first]
+        died = intervals.upto[end] - intervals.upto[self.first]
+        ratio = 1.0 - died / alive
+        # The valid pages of the group, unit by unit: each unit holds what has not died up to its end.
+        units = end - self.first
+        dead = intervals.summed_upto[end] - intervals.summed_upto[self.first]
+        dead = dead - units * intervals.upto[self.first]
+        held = self.inflow * (units - dead / alive) * intervals.width * self.model.pages_per_block
+        late = np.floor(time) + self.past >= intervals.bins * intervals.width - self.model.margin
+        self.wrong = self.wrong | late | ~(ratio > 0)
+        self.held, self.left = self.held + held, self.left - blocks
+        self.inflow, self.past, self.first = self.inflow * ratio, self.past + time, end
+        self.cost = self.cost + self.inflow
+        self.ratios.append(ratio)
+
+    def close(self) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Make a group of the blocks that are left; return what all cost, and the valid ratios."""
+        ratio = self._last_ratio()
+        cost = self.cost + self.inflow * ratio / (1.0 - ratio)
+        wrong = self.wrong | ~(self.left > 0) | ~((ratio > 0) & (ratio < 1)) | ~(cost <= MOST_AMPLIFICATION)
+        cost = np.where(wrong, np.inf, cost)
+        return cost, [np.broadcast_to(one, cost.shape) for one in (*self.ratios, ratio)]
+
+    def _last_ratio(self) -> np.ndarray:
+        """Return the valid ratio of greedy victims of the last group, with hot and cold pages (Desnoyers)."""
+        intervals = self.model.intervals
+        requests = intervals.upto[-1] - intervals.upto[self.first]
+        # The pages with an interval are as many as their requests times it over the length of the epoch.
+        pages = intervals.length_upto[-1] - intervals.length_upto[self.first]
+        mean = pages / requests
+        end = np.floor(HOT_PART * mean / intervals.width)
+        end = np.where(np.isfinite(end), end, 0).astype(np.int64) + 1
+        end = np.clip(end, self.first, intervals.bins)
+        hot_requests = (intervals.upto[end] - intervals.upto[self.first]) / requests
+        hot_pages = (intervals.length_upto[end] - intervals.length_upto[self.first]) / pages
+        finite = 1.0 + 1.0 / (2 * self.model.pages_per_block)
+        valid = self.model.valid_pages - self.held
+        spare = np.where(valid > 0, finite * self.left * self.model.pages_per_block / valid, np.nan)
+        return 1.0 - finite / greedy_amplification(spare, hot_requests, hot_pages)
+
+
+def greedy_amplification(spare: np.ndarray, requests: np.ndarray, pages: np.ndarray) -> np.ndarray:
+    """Return the write amplification of greedy collection with two kinds of pages, after Desnoyers.
+
+    Args:
+        spare: pages of the flash for each valid one, above 1.
+        requests: share of the requests that go to hot pages.
+        pages: share of the pages that are hot.
+
+    Returns:
+        The smallest thousandth that satisfies the formula; not a number where there is none below 1,000.
+    """
+    spare, requests, pages = np.broadcast_arrays(spare, requests, pages)
+    low, high = np.full(spare.shape, 999), np.full(spare.shape, 1_000_000)
+    with np.errstate(all="ignore"):
+        possible = _satisfies(high / 1000, spare, requests, pages)
+        while np.any(high - low > 1):
+            middle = (low + high) // 2
+            enough = _satisfies(middle / 1000, spare, requests, pages)
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return np.where(possible, high / 1000, np.nan)
+
+
+def _satisfies(a: np.ndarray, spare: np.ndarray, requests: np.ndarray, pages: np.ndarray) -> np.ndarray:
+    return 1.0 + _part(requests, pages, spare, a) + _part(1 - requests, 1 - pages, spare, a) <= a
+
+
+def _part(requests: np.ndarray, pages: np.ndarray, spare: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """Return what one kind of pages adds: nothing if there are none of the kind."""
+    return np.where(requests > 0, requests / np.expm1(requests * spare / (pages * a)), 0.0)

@@ -1,0 +1,227 @@
+"""MiDAS: pages go through a chain of groups whose sizes a model chooses, hot ones past it."""
+
+from ssdgym.baselines.midas.epochs import period
+from ssdgym.baselines.midas.hot_filter import (
+    FULL,
+    HOST,
+    HOT,
+    heat_after_move,
+    heat_after_overwrite,
+    next_tau,
+)
+from ssdgym.baselines.midas.intervals import COUNTED_UNITS
+from ssdgym.baselines.midas.lists import delist, enlist, find_way, fold
+from ssdgym.baselines.midas.records import BINS, BLOCK, MEMORY, PAGE, STREAM, STREAMS, WINDOWS
+from ssdgym.policy import kernel, placement_policy, policy_alias
+
+_PAPER = "Oh et al., MiDAS, FAST 2024, with the constants of their simulator"
+#: A plane that collects more blocks than this for one page of the host cannot keep up.
+MOST_VICTIMS = 25
+
+
+@placement_policy(
+    "midas",
+    source=_PAPER,
+    streams=STREAMS,
+    relocation_streams=1,
+    parameters={"sample": 1},
+    minimum={"sample": 1},
+    page=PAGE,
+    block=BLOCK,
+    stream=STREAM,
+    memory=MEMORY,
+)
+def midas(view, plane, lpn, source, parameters):
+    """Put pages into a chain of groups: the hot one, G1 .. Gn.
+
+    A page of the host goes to the hot group if its counter is full (see the hot filter), else to G1. A
+    relocated page goes one group on; those of the last group stay there. While there is a tail, the last
+    group is divided into four by how often its pages have been moved since. Blocks that are erased together
+    send their pages to the group of the first one's. One page in `sample` is timed for the model.
+    """
+    if source >= 0:
+        moves = view.stream_memory[plane * STREAMS]
+        return moves.target if moves.target < view.memory[0].top else moves.way
+    ppn = view.logical[lpn].ppn
+    heat = view.page_memory[lpn].heat
+    if ppn >= 0 and view.memory[0].ignored >= view.params[0].logical_pages:
+        heat = _heat_after(view, lpn, ppn, view.control[0].clock)
+    return HOT if heat == FULL else HOST
+
+
+policy_alias("midas", "chain+midas", source=_PAPER)
+midas.on("period")(period)
+
+
+@kernel
+def _heat_after(view, lpn, ppn, clock):
+    """Return the counter of a page once its copy at `ppn` is overwritten."""
+    pages = view.params[0].pages_per_block
+    block = view.block[ppn // pages]
+    age = clock - block.closed_at if block.written == pages else 0
+    group = view.block_memory[ppn // pages].group
+    return heat_after_overwrite(view.page_memory[lpn].heat, group, age, view.memory[0].tau)
+
+
+@midas.on("written")
+def written(view, plane, lpn, old_page, page, parameters):
+    """Let the hot filter see the page, and time it."""
+    memory, params = view.memory[0], view.params[0]
+    clock = view.control[0].clock
+    view.stream_memory[plane * STREAMS].victims = 0
+    if memory.ignored >= params.logical_pages:
+        memory.host_pages += 1
+        memory.hot_pages += view.block_memory[page // params.pages_per_block].group == HOT
+        if old_page >= 0:
+            view.page_memory[lpn].heat = _heat_after(view, lpn, old_page, clock - 1)
+            memory.overwrites += 1
+            _end_window(view)
+    elif old_page >= 0:
+        memory.ignored += 1
+    if memory.unit > 0:
+        _time(view, lpn, clock, parameters.sample)
+        now = clock - memory.epoch_start
+        view.page_memory[lpn].stamp = now if view.page_memory[lpn].stamp == 0 else -now
+
+
+@kernel
+def _time(view, lpn, clock, sample):
+    """Count the interval that ends now, if it began in this epoch."""
+    memory = view.memory[0]
+    stamp = view.page_memory[lpn].stamp
+    if stamp == 0:
+        return
+    now = clock - memory.epoch_start
+    k = min((now - abs(stamp)) // memory.unit, memory.bins - 1)
+    if sample == 1.0 or lpn % int(sample) == 0:
+        view.block_memory[k // BINS].intervals[k % BINS] += 1
+    if sample > 1.0 and k == 0:
+        spacing = memory.bins // (COUNTED_UNITS + 1)
+        number = now // memory.unit
+        if number % spacing == 0 and 0 < number <= COUNTED_UNITS * spacing:
+            memory.unsampled += 1
+
+
+@kernel
+def _end_window(view):
+    """Begin a window of the hot filter after `tau` overwrites, and a victim of the hot group."""
+    memory, params = view.memory[0], view.params[0]
+    if memory.overwrites < memory.tau or memory.hot_victims == 0:
+        return
+    if memory.hot_pages > 0:
+        blocks = 0
+        for plane in range(params.planes):
+            blocks += view.stream_memory[plane * STREAMS + HOT].sealed
+        k = memory.windows % WINDOWS
+        memory.window_traffic[k] = memory.hot_pages / memory.host_pages
+        memory.window_valid[k] = memory.hot_valid / memory.hot_victims
+        memory.window_blocks[k] = blocks
+        memory.windows += 1
+    memory.tau = next_tau(memory.tau, memory.hot_ages / memory.hot_victims)
+    memory.overwrites = 0
+    memory.host_pages = 0
+    memory.hot_pages = 0
+    memory.hot_victims = 0
+    memory.hot_ages = 0.0
+    memory.hot_valid = 0.0
+
+
+@midas.on("relocated")
+def relocated(view, plane, lpn, old_page, page, parameters):
+    """Let the hot filter see a page that has outlived its block."""
+    memory, params = view.memory[0], view.params[0]
+    memory.moved += 1
+    group = view.block_memory[old_page // params.pages_per_block].group
+    if group > HOST:
+        return
+    if memory.ignored >= params.logical_pages:
+        record = view.page_memory[lpn]
+        record.heat = heat_after_move(record.heat, group)
+    else:
+        memory.ignored += 1
+
+
+@midas.on("trimmed")
+def trimmed(view, plane, lpn, old_page, page, parameters):
+    """Forget the page; its interval ends."""
+    if view.memory[0].unit > 0:
+        _time(view, lpn, view.control[0].clock, parameters.sample)
+    view.page_memory[lpn].stamp = 0
+    view.page_memory[lpn].heat = 0
+
+
+@midas.on("opened")
+def opened(view, plane, block, parameters):
+    """Note the group, and that the stream has an open block."""
+    stream = view.block[block].stream
+    view.block_memory[block].group = min(stream, view.memory[0].top)
+    view.stream_memory[plane * STREAMS + stream].open = 1
+    find_way(view, plane)
+
+
+@midas.on("closed")
+def closed(view, plane, block, parameters):
+    """Append the block to its group."""
+    stream = view.block[block].stream
+    view.block_memory[block].group = min(stream, view.memory[0].top)
+    view.stream_memory[plane * STREAMS + stream].open = 0
+    find_way(view, plane)
+    enlist(view, plane, block)
+
+
+@midas.on("collected")
+def collected(view, plane, block, parameters):
+    """Note where the pages of the block go, and whether its group behaves as predicted."""
+    memory, params = view.memory[0], view.params[0]
+    record, state = view.block_memory[block], view.block[block]
+    clock = view.control[0].clock
+    _keep_up(view, plane, record.group)
+    group = min(record.group, memory.top)
+    moves = view.stream_memory[plane * STREAMS]
+    if moves.collecting == 0:
+        moves.target = min(group + 1, memory.top)
+    moves.collecting += 1
+    delist(view, plane, block)
+    valid = (state.written - state.invalid) / params.pages_per_block
+    if group == HOT and memory.ignored >= params.logical_pages:
+        memory.hot_victims += 1
+        memory.hot_ages += clock - state.closed_at
+        memory.hot_valid += valid
+        _end_window(view)
+    place = min(group, memory.last)
+    memory.victims[place] += 1
+    memory.valid[place] += valid
+    memory.seen |= 1 << place
+    if memory.configured > 0 and memory.watched_since == 0 and _all_seen(memory):
+        memory.watched_since = clock
+        memory.victims[:] = 0
+        memory.valid[:] = 0.0
+
+
+@midas.on("erased")
+def erased(view, plane, block, parameters):
+    """Note that the block is done with."""
+    moves = view.stream_memory[plane * STREAMS]
+    moves.collecting = max(moves.collecting - 1, 0)
+
+
+@kernel
+def _all_seen(memory):
+    every = (2 << memory.last) - 1
+    return memory.seen & every == every
+
+
+@kernel
+def _keep_up(view, plane, group):
+    """Fold the chain from this group on if foreground collection of a plane does not end."""
+    memory = view.memory[0]
+    if not (view.plane[plane].collecting != 0 or view.control[0].gc_plane == plane):
+        return
+    count = view.stream_memory[plane * STREAMS]
+    count.victims += 1
+    if count.victims > MOST_VICTIMS:
+        count.victims = 0
+        if memory.last > 1:
+            first = max(min(group, memory.last - 1), 1)
+            memory.irregular |= 2 * first <= memory.configured + 1
+            fold(view, first)
