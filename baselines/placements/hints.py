@@ -23,7 +23,7 @@ def hints(view, plane, lpn, source, parameters):
     "hints_isolated",
     source="NVMe TP4146 (Flexible Data Placement), reclaim unit handles of the type persistently isolated",
     streams=2 * _HANDLES,
-    relocation_streams=1,
+    relocation_streams=_HANDLES,  # an erase set may have blocks of several streams
 )
 def hints_isolated(view, plane, lpn, source, parameters):
     """Put a page of the host into the stream of its request's hint, and relocated ones into one of 8 more.

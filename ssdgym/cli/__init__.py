@@ -20,7 +20,8 @@ import ssdgym
 from ssdgym.cli.bench import bench
 from ssdgym.cli.demo import demo
 from ssdgym.cli.doctor import doctor
-from ssdgym.cli.evaluate import evaluate
+from ssdgym.cli.grids.evaluate import evaluate
+from ssdgym.cli.grids.suite import suite
 from ssdgym.cli.replay import replay, validate
 from ssdgym.cli.report import report
 from ssdgym.cli.reproduce import reproduce
@@ -48,6 +49,7 @@ app = typer.Typer(
 for _command in (
     run,
     evaluate,
+    suite,
     replay,
     validate,
     report,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ssdgym.cli.console import compile_note, progress_bar, progress_note
-from ssdgym.cli.evaluate import report
+from ssdgym.cli.grids.stored import report
 from ssdgym.cli.options import AsJson, Out
 from ssdgym.cli.train import learning
 

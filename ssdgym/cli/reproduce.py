@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ssdgym.cli.console import console, print_json, progress_note, table_of
-from ssdgym.cli.evaluate import run_stored, runner_of
+from ssdgym.cli.grids.stored import run_stored, runner_of
 from ssdgym.cli.options import AsJson
 from ssdgym.errors import SsdgymError
 

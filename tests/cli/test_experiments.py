@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ssdgym.cli import INTERRUPTED, WRONG_INPUT, main
-from ssdgym.cli.evaluate import SOME_FAILED
+from ssdgym.cli.grids.stored import SOME_FAILED
 from ssdgym.cli.replay import DIFFERENT
 from ssdgym.experiments.results import read_results
 from ssdgym.experiments.runs.store import STORE_NAME

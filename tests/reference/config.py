@@ -10,7 +10,7 @@ RULES = {
     "dac": (6, 5),
     "fadac": (6, 6),
     "hints": (9, 1),
-    "hints_isolated": (16, 1),
+    "hints_isolated": (16, 8),
     "mida": (5, 4),
     "mida_hot": (5, 4),
     "midas": (13, 1),

@@ -24,7 +24,8 @@ FTL_PREFIX = "ftl."
 Scalar = bool | int | float | str | None
 
 
-def _as_seeds(value: Any) -> Any:
+def as_seeds(value: Any) -> Any:
+    """Return the seeds that a text such as 100-104 stands for; other values as they are."""
     return read_seeds(value) if isinstance(value, str) else value
 
 
@@ -111,7 +112,7 @@ class ExperimentConfig(Config):
         None,
         description="What agents that do not know their own environment play; null: ssdgym/EraseVictim-v0.",
     )
-    seeds: Annotated[tuple[Seed, ...], Field(min_length=1), BeforeValidator(_as_seeds), EachOnce] = Field(
+    seeds: Annotated[tuple[Seed, ...], Field(min_length=1), BeforeValidator(as_seeds), EachOnce] = Field(
         description="A list, or text such as 5, 1,2,9 or 100-104."
     )
     vary: dict[str, Annotated[tuple[Scalar, ...], Field(min_length=1), EachOnce]] = Field(

@@ -1,0 +1,1 @@
+"""The commands that run grids of policies and agents."""

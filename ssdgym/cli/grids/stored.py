@@ -1,0 +1,238 @@
+"""What the commands that run grids share: who decides, runs that are kept, and what is said in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ssdgym.cli.console import compile_note, console, print_json, progress_bar, progress_note
+from ssdgym.errors import SsdgymError
+
+if TYPE_CHECKING:
+    from ssdgym.experiments.results import Result
+    from ssdgym.experiments.runs.config import ExperimentConfig
+    from ssdgym.experiments.runs.grid import Failure, Grid, GridReport, Runner
+    from ssdgym.experiments.runs.store import Store
+
+#: Exit code where a run failed.
+SOME_FAILED = 1
+
+
+@dataclass(frozen=True)
+class Runs:
+    """How a grid is carried out.
+
+    Attributes:
+        folder: of the results.
+        workers: number of processes; `None` for 2.
+        address: of a Ray cluster, `local` for a new one on this machine; `None`: without Ray.
+        trust: whether the code of all agents may be executed.
+    """
+
+    folder: Path
+    workers: int | None = None
+    address: str | None = None
+    trust: bool = False
+
+    def carry_out(
+        self, config: ExperimentConfig, typed: Sequence[str], *, quiet: bool
+    ) -> tuple[GridReport, list[str]]:
+        """Run an experiment, and keep every finished run.
+
+        Args:
+            config: the experiment.
+            typed: agents that were named on the command line.
+            quiet: whether the output is for a machine.
+
+        Returns:
+            What came of the runs, and the names of those that learned.
+
+        Raises:
+            SsdgymError: a run is wrongly configured, or a cluster is told how many workers it has.
+        """
+        from ssdgym.experiments.runs.expand import agent_labels, expand
+        from ssdgym.experiments.runs.grid import Grid
+        from ssdgym.experiments.runs.store import Store
+
+        if self.workers is not None and self.address not in (None, "local"):
+            raise SsdgymError(
+                f"--workers {self.workers}: a cluster at {self.address} has its own; leave --workers out"
+            )
+        trusted = trusted_of(config.agents, typed, self.trust)
+        sources = agent_labels(config.agents, trusted=trusted)
+        grid = Grid.of(expand(config, trusted=trusted))
+        runner = runner_of(self.workers or 2, self.address)
+        with Store(self.folder) as store:
+            found = run_stored(grid, store, self.folder, runner, quiet=quiet)
+        return found, [label for label, source in sources.items() if source.learns]
+
+
+def trusted_of(agents: Sequence[str], typed: Sequence[str], everything: bool) -> set[str]:
+    """Return the agents whose code may be executed: modules that were named on the command line, or all.
+
+    A file of an experiment, or of Stable-Baselines3, may come from a stranger; what is typed here does not.
+    """
+    from ssdgym.agents.playing.callables import CallableSource
+    from ssdgym.agents.playing.sources import untrusted_source_of
+
+    if everything:
+        return set(agents)
+    return {agent for agent in typed if isinstance(untrusted_source_of(agent), CallableSource)}
+
+
+def environment_fields(name: str | None, arguments: list[str] | None) -> dict[str, Any] | None:
+    """Return the fields of `EnvironmentConfig` that options give; `None` without any."""
+    if name is None and not arguments:
+        return None
+    from ssdgym.agents.playing.callables import read_parameters
+
+    kwargs = read_parameters("--env-arg", arguments or ())
+    return {**({} if name is None else {"id": name}), "kwargs": kwargs}
+
+
+def runner_of(workers: int, address: str | None) -> Runner:
+    """Return what carries out jobs.
+
+    Args:
+        workers: number of processes.
+        address: of a Ray cluster, `local` for a new one on this machine; `None`: without Ray.
+    """
+    if address is not None:
+        from ssdgym.experiments.runs.ray_runner import run_on_ray
+
+        return lambda jobs: run_on_ray(jobs, None if address == "local" else address, workers)
+    from ssdgym.experiments.runs.workers import run_locally
+
+    return lambda jobs: run_locally(jobs, workers)
+
+
+def run_stored(grid: Grid, store: Store, folder: Path, runner: Runner, *, quiet: bool) -> GridReport:
+    """Carry out a grid with a progress bar; report what is there already, and after Ctrl-C how to go on.
+
+    Args:
+        grid: what to run.
+        store: of `folder`, for what is finished.
+        folder: of the results.
+        runner: carries the jobs out.
+        quiet: whether the output is for a machine.
+
+    Raises:
+        SsdgymError: the store cannot be written.
+    """
+    from ssdgym.experiments.runs.grid import run_grid
+
+    _note_stored(grid, store, quiet=quiet)
+    compile_note(quiet=quiet)
+    done = 0
+
+    def follow(finished: int, total: int) -> None:
+        nonlocal done
+        done = finished
+        advance(finished, total)
+
+    try:
+        with progress_bar("runs", quiet=quiet) as advance:
+            return run_grid(grid, store, runner, follow)
+    except KeyboardInterrupt:
+        progress_note(
+            f"interrupted: {done} of {len(grid.runs)} runs are finished and kept in {folder}; the same "
+            "command goes on from there",
+            quiet=False,
+        )
+        raise
+
+
+def _note_stored(grid: Grid, store: Store, *, quiet: bool) -> None:
+    finished = store.finished(grid.keys)
+    if finished:
+        done = sum(key in finished for key in grid.keys)
+        progress_note(f"{done} of {len(grid.keys)} runs are finished already", quiet=quiet)
+    same, other = store.others(grid.keys)
+    if same:
+        progress_note(
+            f"{same} finished runs belong to another grid; they are kept, not reported", quiet=quiet
+        )
+    if other:
+        progress_note(
+            f"{other} finished runs are of another version or engine; they are kept, not reused", quiet=quiet
+        )
+
+
+def finish(found: GridReport, learned: Sequence[str], folder: Path, *, as_json: bool) -> None:
+    """Report a complete grid; of another one write what there is, and name what is missing."""
+    from ssdgym.experiments.runs.grid import write_grid, write_timings
+
+    if not found.failures:
+        timings = write_timings(found.results, folder)
+        report(found.results, learned, folder, as_json=as_json, others=[timings])
+        return
+    paths = write_grid(found.results, folder)
+    if as_json:
+        failed = [{**_names(failure), "error": failure.sentence} for failure in found.failures]
+        print_json(
+            {
+                "results": [result.as_dict() for result in found.results],
+                "failed": failed,
+                "files": [str(path) for path in paths],
+            }
+        )
+    else:
+        print("\n".join(map(str, paths)))
+    for failure in found.failures:
+        progress_note(f"failed: {failure}", quiet=False)
+    progress_note(
+        f"{len(found.failures)} of {len(found.failures) + len(found.results)} runs failed, so there is no "
+        "table; the same command tries them again and repeats nothing else",
+        quiet=False,
+    )
+    raise typer.Exit(SOME_FAILED)
+
+
+def _names(failure: Failure) -> dict[str, Any]:
+    run = failure.run
+    return {
+        "device": run.device_name,
+        "workload": run.workload_name,
+        "policy": run.policy,
+        "seed": run.seed,
+    }
+
+
+def report(
+    results: Sequence[Result],
+    learned: Sequence[str],
+    out: Path,
+    *,
+    as_json: bool,
+    others: Sequence[Path] = (),
+) -> None:
+    """Write results, table and figures; print the table, the verdicts and the paths.
+
+    Args:
+        results: of a whole grid.
+        learned: the policies that learned.
+        out: an existing folder.
+        as_json: print JSON instead.
+        others: paths of files that were written beside these.
+    """
+    from ssdgym.experiments.report.files import write_report
+    from ssdgym.experiments.report.tables import rich_tables, verdicts
+
+    paths = [*write_report(results, out, learned), *others]
+    sentences = verdicts(results, learned)
+    if as_json:
+        print_json(
+            {
+                "results": [result.as_dict() for result in results],
+                "verdicts": sentences,
+                "files": [str(path) for path in paths],
+            }
+        )
+        return
+    console().print(rich_tables(results, learned))
+    for line in [*sentences, "", *map(str, paths)]:
+        print(line)
