@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 from ssdgym.policy import kernel
-from ssdgym.policy.decorators import Fields
 
 #: Host pages of which it is known at a time when they die.
 WINDOW = 4096
@@ -18,7 +17,7 @@ WINDOW = 4096
 _NEVER = 2**40
 #: What such a placement keeps of each page, and once.
 PAGE_FIELDS = [("dies_at", "i8")]
-MEMORY_FIELDS: Fields = [("deaths", "i8", (WINDOW,)), ("window_start", "i8")]
+MEMORY_FIELDS: list[Any] = [("deaths", "i8", (WINDOW,)), ("window_start", "i8")]
 
 
 def note_future(view: Any, future: Any) -> bool:

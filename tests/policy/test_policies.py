@@ -31,12 +31,14 @@ BUNDLED = [
     "cost_benefit",
     "d_choices",
     "fifo",
+    "future_benefit",
     "greedy",
     "gsm",
     "ippbe",
     "parallel_gc",
     "pb",
     "random",
+    "rate_benefit",
     "windowed_greedy",
 ]
 NAMED = [
