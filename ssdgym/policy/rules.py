@@ -7,7 +7,6 @@ from collections import namedtuple
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -20,6 +19,7 @@ from ssdgym.engine.page.view import VIEW_TYPE
 from ssdgym.enums import Choice, EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import label_of
+from ssdgym.policy.sources import files_of
 
 RuleT = TypeVar("RuleT", bound="Rule")
 ChoiceT = TypeVar("ChoiceT", bound=Choice)
@@ -121,14 +121,16 @@ class Rule:
 
     @property
     def code(self) -> bytes:
-        """The files that the function and the hooks are in, or the code of those typed at a prompt."""
+        """The files of the function and the hooks, with what they import from their package.
+
+        It is the code itself of those typed at a prompt.
+        """
         hooks = (*self.hooks.values(), *self.periods.values())
         functions = [self.function, *hooks] if self.function else []
-        codes = [getattr(function, "py_func", function).__code__ for function in functions]
-        files = {Path(code.co_filename) for code in codes}
+        files = files_of(functions)
         if all(file.is_file() for file in files):
-            return b"".join(file.read_bytes() for file in sorted(files))
-        return b"".join(code.co_code for code in codes)
+            return b"".join(file.read_bytes() for file in files)
+        return b"".join(getattr(function, "py_func", function).__code__.co_code for function in functions)
 
     @cached_property
     def vector(self) -> np.ndarray:

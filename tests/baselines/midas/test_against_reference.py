@@ -94,7 +94,6 @@ def test_groups__in_epochs_that_double_and_chains_that_fold__the_same_in_both() 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("timing", ["none", "event"])
-def test_groups__of_several_planes__the_same_in_both(timing: str) -> None:
-    memory = compared(11, timing, planes_per_die=2, blocks_per_plane=64, pages_per_block=8, share=0.7)
+def test_groups__of_several_planes__the_same_in_both() -> None:
+    memory = compared(11, planes_per_die=2, blocks_per_plane=64, pages_per_block=8, share=0.7)
     assert memory.applied >= 1
