@@ -36,6 +36,9 @@ class TenantConfig(Config):
     )
     share: Weight = Field(1.0, description="Share of the logical space, relative to the other shares.")
     name: str | None = Field(None, min_length=1, description="What to call it in errors.")
+    hint: int | None = Field(
+        None, ge=0, le=255, description="Of all its requests; null: those of its workload."
+    )
 
     @model_validator(mode="after")
     def _has_a_pace(self) -> TenantConfig:
@@ -111,7 +114,7 @@ class TenantsConfig(WorkloadConfig):
                 stream = tenant.workload.open(pages, page_size, seed_of_its_own)
             except SsdgymError as error:
                 raise SsdgymError(f"tenant {name}: {error}") from None
-            streams.append(_Tenant(stream, first))
+            streams.append(_Tenant(stream, first, tenant.hint))
         return ChunkedStream(Merged(streams), partial(_report, streams))
 
     def _bounds(self, logical_pages: int) -> list[int]:
@@ -133,8 +136,9 @@ def _report(tenants: list[_Tenant]) -> dict[str, int]:
 class _Tenant:
     """A stream, moved to where its part of the logical space starts, and the requests known from it."""
 
-    def __init__(self, stream: RequestStream, first_page: int) -> None:
+    def __init__(self, stream: RequestStream, first_page: int, hint: int | None) -> None:
         self.stream = stream
+        self._hint = hint
         self._first_page = first_page
         self._known = NO_REQUESTS
         self._has_ended = False
@@ -144,6 +148,8 @@ class _Tenant:
         if not len(self._known) and not self._has_ended:
             self._known = self.stream.next(CHUNK).copy()
             self._known["lpn"][self._known["op"] != FLUSH] += self._first_page
+            if self._hint is not None:
+                self._known["hint"] = self._hint
             self._has_ended = not len(self._known)
         return not self._has_ended
 

@@ -79,7 +79,9 @@ def _digest(source: Any) -> str:
     while left and len(requests := stream.next(min(left, 777))):
         left -= len(requests)
         for field in REQUEST.names or ():
-            digest.update(requests[field].tobytes())
+            # Hints came later: they count where there are any.
+            if field != "hint" or requests[field].any():
+                digest.update(requests[field].tobytes())
     return digest.hexdigest()[:16]
 
 

@@ -28,10 +28,10 @@ def test_split_requests_cover_the_same_pages_in_order(ranges: list[tuple[int, in
 def test_the_partial_flags_stay_at_the_ends_of_a_split_request() -> None:
     parts = split_at_end(np.array([(7, 95, 210, WRITE, BOTH, 0)], REQUEST), 100)
     assert parts.tolist() == [
-        (7, 95, 5, WRITE, PARTIAL_HEAD),
-        (7, 0, 100, WRITE, 0),
-        (7, 0, 100, WRITE, 0),
-        (7, 0, 5, WRITE, PARTIAL_TAIL),
+        (7, 95, 5, WRITE, PARTIAL_HEAD, 0),
+        (7, 0, 100, WRITE, 0, 0),
+        (7, 0, 100, WRITE, 0, 0),
+        (7, 0, 5, WRITE, PARTIAL_TAIL, 0),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import Field
 
 from ssdgym.errors import SsdgymError
@@ -28,6 +29,13 @@ class HotColdConfig(TwoClassConfig):
     kind: Literal["hot_cold"] = "hot_cold"
     hot_fraction: InnerShare = Field(0.2, description="Share of the footprint's pages that are hot.")
     hot_access: Share = Field(0.8, description="Share of the requests that go to the hot pages.")
+
+    def rates(self, footprint: int) -> npt.NDArray[np.float64]:
+        """See `AccessConfig`."""
+        hot = round(self.hot_fraction * footprint)
+        rates = np.full(footprint, (1 - self.hot_access) / max(footprint - hot, 1))
+        rates[:hot] = self.hot_access / max(hot, 1)
+        return rates
 
     def picker(self, footprint: int, rng: np.random.Generator) -> HotColdPicker:
         """See `AccessConfig`."""

@@ -27,6 +27,15 @@ class ZipfConfig(AccessConfig):
         " workload meets the same hot pages under other draws.",
     )
 
+    def rates(self, footprint: int) -> npt.NDArray[np.float64]:
+        """See `AccessConfig`."""
+        by_rank = np.arange(1, footprint + 1, dtype=np.float64) ** -self.theta
+        if not self.scrambled:
+            return by_rank
+        rates = np.empty(footprint)
+        rates[scrambled_pages(footprint, self.layout_seed)] = by_rank
+        return rates
+
     def picker(self, footprint: int, rng: np.random.Generator) -> ZipfPicker:
         """See `AccessConfig`."""
         return ZipfPicker(self, footprint, rng)

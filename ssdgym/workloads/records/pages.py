@@ -66,7 +66,8 @@ def volume_starts(volumes: Volumes, page_size: int) -> IntArray:
 def to_pages(records: Records, page_size: int, starts: IntArray) -> Requests:
     """Return the pages that each record touches, dtype WIDE_REQUEST, shape (m,).
 
-    A write that covers its first or last page only in part is flagged so. A trim frees only the pages that it
+    A write that covers its first or last page only in part is flagged so; the hint of a request is the number
+    of its volume, modulo 256. A trim frees only the pages that it
     covers whole; one that covers none is left out, and nothing else is.
 
     Args:
@@ -84,6 +85,7 @@ def to_pages(records: Records, page_size: int, starts: IntArray) -> Requests:
     requests["op"] = op
     requests["pages"] = after - first
     requests["lpn"] = first + starts[records["volume"]]
+    requests["hint"] = records["volume"] & 255
     head = np.where(offset % page_size != 0, PARTIAL_HEAD, 0)
     tail = np.where(end % page_size != 0, PARTIAL_TAIL, 0)
     requests["flags"] = np.where(op == WRITE, head | tail, 0)
