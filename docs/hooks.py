@@ -12,12 +12,20 @@ from typing import Any
 
 from mkdocs.plugins import event_priority
 
-from ssdgym.policy import PlacementRule, Policy, VictimRule, available_placements, available_policies
+from ssdgym.policy import (
+    PlacementRule,
+    Policy,
+    VictimRule,
+    available_idle_rules,
+    available_placements,
+    available_policies,
+)
+from ssdgym.policy.rules import Rule
 
 ROOT = Path(__file__).parents[1]
 #: Where the page of policies shows what is registered.
-COMPOSITIONS, VICTIM_RULES, PLACEMENTS = (
-    f"<!-- {name} -->" for name in ("compositions", "victim rules", "placements")
+COMPOSITIONS, VICTIM_RULES, PLACEMENTS, IDLE_RULES = (
+    f"<!-- {name} -->" for name in ("compositions", "victim rules", "placements", "idle rules")
 )
 _SOURCES = TemporaryDirectory(prefix="ssdgym-docs-")
 
@@ -34,12 +42,13 @@ def on_config(config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Fill in the registered policies and placements."""
+    """Fill in the registered policies, placements and idle rules."""
     policies = available_policies().values()
     rules = [policy.victim for policy in policies if not policy.alias]
     markdown = markdown.replace(COMPOSITIONS, _table([policy for policy in policies if policy.alias]))
     markdown = markdown.replace(VICTIM_RULES, "\n".join(map(_section, rules)))
-    return markdown.replace(PLACEMENTS, "\n".join(map(_section, available_placements().values())))
+    markdown = markdown.replace(PLACEMENTS, "\n".join(map(_section, available_placements().values())))
+    return markdown.replace(IDLE_RULES, "\n".join(map(_section, available_idle_rules().values())))
 
 
 def _table(policies: list[Policy]) -> str:
@@ -51,19 +60,19 @@ def _table(policies: list[Policy]) -> str:
     return "\n".join(rows)
 
 
-def _section(rule: VictimRule | PlacementRule) -> str:
+def _section(rule: Rule) -> str:
     """Return what a rule does, its parameters and where it is from."""
     return "\n".join([f"### `{rule.name}`", "", _docstring(rule), "", *_facts(rule)])
 
 
-def _docstring(rule: VictimRule | PlacementRule) -> str:
+def _docstring(rule: Rule) -> str:
     """Return the definition of a rule; that of one that the engine has code for is its file's docstring."""
     if rule.function is not None:
         return inspect.getdoc(rule.function) or ""
     return importlib.import_module(f"ssdgym.baselines.placements.{rule.name}").__doc__ or ""
 
 
-def _facts(rule: VictimRule | PlacementRule) -> Iterator[str]:
+def _facts(rule: Rule) -> Iterator[str]:
     defaults = ", ".join(f"`{name}={value:g}`" for name, value in rule.parameters.items())
     if defaults:
         yield f"* Parameters: {defaults}"

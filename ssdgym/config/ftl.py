@@ -124,6 +124,16 @@ class GcConfig(Config):
     background_fraction: float | None = Field(
         None, gt=0, lt=1, description="idle dies collect planes with a smaller share of free pages"
     )
+    idle: str | None = Field(
+        None,
+        description="how far idle dies go with collecting: an idle rule by name, with its parameters; in "
+        "place of background_fraction",
+    )
+    preemptible: bool = Field(
+        False,
+        description="pages of the host are programmed in a plane with a background round under way, as long "
+        "as the pool has room for what the round still has to move",
+    )
     priority: GcPriority = Field(GcPriority.FIRST, description=f"of foreground GC; {GcPriority.described()}")
     # Tiny-Tail Flash (Yan et al., FAST 2017), without its parity reads.
     copyback: bool = Field(
@@ -136,6 +146,8 @@ class GcConfig(Config):
     def _one_threshold(self) -> GcConfig:
         if (self.free_fraction is None) == (self.free_blocks is None):
             raise ValueError("must give exactly one of free_fraction and free_blocks")
+        if self.idle is not None and self.background_fraction is not None:
+            raise ValueError("gives both background_fraction and idle; leave one of them out")
         for barrier, threshold, unit in (
             (self.barrier_fraction, self.free_fraction, "fraction"),
             (self.barrier_blocks, self.free_blocks, "blocks"),
@@ -149,8 +161,15 @@ class GcConfig(Config):
         return self
 
     def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields with other values; a new threshold comes with its own unit and barrier."""
+        """Return the fields with other values.
+
+        A new threshold comes with its own unit and barrier, an idle rule without a share, and a share without
+        an idle rule.
+        """
         fields = self.model_dump(exclude_unset=True)
+        if "idle" in changes or "background_fraction" in changes:
+            for name in ("idle", "background_fraction"):
+                fields.pop(name, None)
         if "free_blocks" in changes or "free_fraction" in changes:
             for name in ("free_blocks", "free_fraction", "barrier_blocks", "barrier_fraction"):
                 fields.pop(name, None)
@@ -221,6 +240,7 @@ class RuleNeeds(Config):
     relocation_streams: int = Field(1, ge=1, description="streams that the pages of one victim can go to")
     place: MemoryBytes = Field(MemoryBytes(), description="memory of the placement")
     victim: MemoryBytes = Field(MemoryBytes(), description="memory of the victim rule")
+    idle: MemoryBytes = Field(MemoryBytes(), description="memory of the idle rule")
     shared: bool = Field(False, description="the victim rule uses the memory of the placement")
 
 
@@ -266,7 +286,9 @@ class PageFtl(FtlConfig):
         return self.needs.relocation_streams
 
     def check_device(self, geometry: GeometryConfig, erase_unit: str, multi_plane: str) -> None:
-        """Raise if the placement needs other erases, more blocks, or commands of several planes."""
+        """Raise if the placement or the idle rule needs what the device does not have."""
+        if self.timing == "none" and self.gc.idle is not None:
+            raise ValueError(f"ftl.timing none has no idle time for {self.gc.idle}; use timing event")
         if self.placement in SUB_BLOCK_PLACEMENTS and erase_unit == "block":
             raise ValueError(
                 f"ftl.placement {self.placement} needs an erase_unit of sub-blocks (sub_block_run or "

@@ -4,7 +4,8 @@ An import may only point down this map, and each array, or field of its records,
 owns it. Tests hold both.
 
 * `page`: the page-mapping family: its arrays, host pages, GC rounds, the two loops, its audit. Owns
-  `logical`, `promised`, `round_pairs`, `plane.collecting`, `plane.round_*` and `die.plane_cursor`.
+  `logical`, `promised`, `round_pairs`, `plane.collecting`, `plane.round_*`, `die.plane_cursor` and
+  `die.idle*`.
 * `entries`: the entry points: advance, observe, apply, for one device or a batch.
 * `verbs`: what families do in their own ways; the entry points are written with these.
 * `erase`: the ERASE decision: which sets are legal, candidates, features, helpers of victim rules.

@@ -37,10 +37,19 @@ EVENTS = {
     "closed": 16,  # an open block is full
     "collected": 32,  # a block has become a victim, before its pages are moved
     "erased": 64,  # a block is about to be erased
+    "answered": 256,  # a decision about an idle die has been taken
+    "resumed": 512,  # an idle die has work of the host again
 }
-WRITTEN, RELOCATED, TRIMMED, OPENED, CLOSED, COLLECTED, ERASED = EVENTS.values()
+WRITTEN, RELOCATED, TRIMMED, OPENED, CLOSED, COLLECTED, ERASED, ANSWERED, RESUMED = EVENTS.values()
 #: The bit of a placement that has a function for periods: plain Python, called between two steps.
 PERIOD = 128
+#: The bits of devices where somebody decides about idle dies, and where that is a rule that knows the future.
+IDLES, CLAIRVOYANT = 1024, 2048
+
+#: Answers to an IDLE decision that is taken outside: most commands of background GC until it is taken again.
+#: A round's erase ends them, too; the last answer stands for all commands up to it.
+TO_THE_END = 1 << 30
+IDLE_STEPS = (0, 1, 2, 4, 8, 16, 32, TO_THE_END)
 
 #: A rule: addresses of its function and of its hooks (0: none), the events it hooks, its parameters.
 RULE = np.dtype(
@@ -59,22 +68,30 @@ _VIEW, _PLANE, _PAGE, _BLOCK = types.int64, types.int64, types.int64, types.int6
 ERASE_SHAPE = types.int64(_VIEW, _PLANE, PARAMETERS, PAIRS_TYPE)
 #: (view, plane, logical page, page it is relocated from or -1, parameters) -> stream.
 PLACE_SHAPE = types.int64(_VIEW, _PLANE, types.int64, _PAGE, PARAMETERS)
+#: (view, die, ns to the next arrival or -1, parameters) -> commands; -ns: none, and ask again after so long.
+IDLE_SHAPE = types.int64(_VIEW, types.int64, types.int64, PARAMETERS)
 #: Hook (view, plane, logical page, the page that held it or -1, the page that holds it or -1, parameters).
 PAGE_EVENT = types.void(_VIEW, _PLANE, types.int64, _PAGE, _PAGE, PARAMETERS)
 #: Hook (view, plane, block, parameters).
 BLOCK_EVENT = types.void(_VIEW, _PLANE, _BLOCK, PARAMETERS)
+#: Hook (view, die, its commands or ns, parameters).
+DIE_EVENT = types.void(_VIEW, types.int64, types.int64, PARAMETERS)
 #: What a rule's function, and each of its hooks, is called with.
 SHAPES = {
     "erase": ERASE_SHAPE,
     "place": PLACE_SHAPE,
+    "idle": IDLE_SHAPE,
     **dict.fromkeys(("written", "relocated", "trimmed"), PAGE_EVENT),
     **dict.fromkeys(("opened", "closed", "collected", "erased"), BLOCK_EVENT),
+    **dict.fromkeys(("answered", "resumed"), DIE_EVENT),
 }
 
 _erase_rule_at = function_at(types.FunctionType(ERASE_SHAPE))
 _place_rule_at = function_at(types.FunctionType(PLACE_SHAPE))
+_idle_rule_at = function_at(types.FunctionType(IDLE_SHAPE))
 _page_event_at = function_at(types.FunctionType(PAGE_EVENT))
 _block_event_at = function_at(types.FunctionType(BLOCK_EVENT))
+_die_event_at = function_at(types.FunctionType(DIE_EVENT))
 
 
 class Decider(NamedTuple):
@@ -83,9 +100,10 @@ class Decider(NamedTuple):
     external: Any  # int64: bit 1 << kind for every kind that is taken outside
     rules: Any  # (kinds,) RULE
     pairs: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch that victim rules write erase sets to
-    hooks: Any  # int64: events that some rule hooks
+    hooks: Any  # int64: events that some rule hooks, and what else the bits beside those say
     victim_view: Any  # int64: handle of what the victim rule sees
     place_view: Any  # int64: handle of what the placement rule sees
+    idle_view: Any  # int64: handle of what the rule for idle dies sees
 
 
 def no_rules() -> np.ndarray:
@@ -130,6 +148,14 @@ def stream_by_rule(dev, plane, lpn, source):
 
 
 @inlined
+def idle_by_rule(dev, die_number, gap_ns):
+    """Return how many commands of background GC the rule gives an idle die, or -ns to ask it again after."""
+    rule = dev.decider.rules[IDLE]
+    view, parameters = dev.decider.idle_view, pointer_to(rule.parameters, 0)
+    return _idle_rule_at(rule.choose)(view, die_number, gap_ns, parameters)
+
+
+@inlined
 def decision_code(dev):
     """Return the status of a device that waits for a decision."""
     return np.int64(FIRST_DECISION) + np.int64(dev.control[0].decision_kind)
@@ -147,11 +173,19 @@ def has_periods(dev):
     return dev.decider.hooks & PERIOD != 0
 
 
+@inlined
+def _view_of(decider, kind):
+    """Return what the rule of a kind sees."""
+    if kind == IDLE:
+        return decider.idle_view
+    return decider.victim_view if kind == ERASE else decider.place_view
+
+
 @kernel
 def _page_event(decider, event, plane, lpn, old_page, page):
-    for kind in (ERASE, PLACE):
+    for kind in (ERASE, PLACE, IDLE):
         rule = decider.rules[kind]
-        view = decider.victim_view if kind == ERASE else decider.place_view
+        view = _view_of(decider, kind)
         if rule.hooks & event:
             address = rule.written
             if event == RELOCATED:
@@ -170,9 +204,9 @@ def page_event(dev, event, plane, lpn, old_page, page):
 
 @kernel
 def _block_event(decider, event, plane, block):
-    for kind in (ERASE, PLACE):
+    for kind in (ERASE, PLACE, IDLE):
         rule = decider.rules[kind]
-        view = decider.victim_view if kind == ERASE else decider.place_view
+        view = _view_of(decider, kind)
         if rule.hooks & event:
             address = rule.opened
             if event == CLOSED:
@@ -189,6 +223,29 @@ def block_event(dev, event, plane, block):
     """Call the hooks of what happens to a block: OPENED, CLOSED, COLLECTED or ERASED."""
     if dev.decider.hooks & event:
         _block_event(dev.decider, event, plane, block)
+
+
+@inlined
+def knows_future(dev):
+    """Return whether the rule for idle dies is told when the next request arrives."""
+    return dev.decider.hooks & CLAIRVOYANT != 0
+
+
+@kernel
+def _die_event(decider, event, die_number, number):
+    for kind in (ERASE, PLACE, IDLE):
+        rule = decider.rules[kind]
+        if rule.hooks & event:
+            address = rule.answered if event == ANSWERED else rule.resumed
+            view = _view_of(decider, kind)
+            _die_event_at(address)(view, die_number, number, pointer_to(rule.parameters, 0))
+
+
+@inlined
+def die_event(dev, event, die_number, number):
+    """Call the hooks of what happens to an idle die: ANSWERED with its commands, or RESUMED with the ns."""
+    if dev.decider.hooks & event:
+        _die_event(dev.decider, event, die_number, number)
 
 
 class Question(NamedTuple):

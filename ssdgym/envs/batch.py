@@ -19,7 +19,7 @@ from ssdgym.envs.decisions import Decision
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import rules_for
 from ssdgym.policy.failures import rule_error
-from ssdgym.policy.policy import placement_of
+from ssdgym.policy.policy import idle_of, placement_of
 from ssdgym.policy.rules import Rule
 from ssdgym.requests import REQUEST
 from ssdgym.simulator import Recording
@@ -150,9 +150,9 @@ class Batch:
 
     def _rules(self) -> list[Rule]:
         """Return the rules that run inside: what proposes candidates, and what places pages."""
-        placement = placement_of(self.devices[0])
+        inside = placement_of(self.devices[0]), idle_of(self.devices[0])
         proposers = [policy.victim for policy in self.decision.proposers]
-        return [*proposers, *([] if placement is None else [placement])]
+        return [*proposers, *(rule for rule in inside if rule is not None)]
 
     def first_invalid(self, actions: np.ndarray) -> int:
         """Return the first device whose action (of int64 (n,)) is no valid candidate, or -1."""

@@ -11,6 +11,7 @@ from ssdgym.engine.decisions import PLACE
 from ssdgym.envs.batch import Batch
 from ssdgym.envs.decisions import Decision
 from ssdgym.policy import rules_for
+from ssdgym.policy.policy import idle_of
 from ssdgym.simulator import Recording
 
 
@@ -125,7 +126,11 @@ class Batches:
             self._collect_views()
 
 
-def _kind_of(device: DeviceConfig) -> tuple[str, str]:
-    """Return the FTL family of a device, and its placement if that is a rule; equal ones share a batch."""
-    by_rule = rules_for(device, None)[PLACE]["choose"] != 0
-    return device.ftl.mapping, getattr(device.ftl, "placement", "") if by_rule else ""
+def _kind_of(device: DeviceConfig) -> tuple[str, str, str]:
+    """Return the FTL family of a device, its placement if that is a rule, and its idle rule if it has one.
+
+    Equal ones share a batch.
+    """
+    by_rule, idle = rules_for(device, None)[PLACE]["choose"] != 0, idle_of(device)
+    placement = getattr(device.ftl, "placement", "") if by_rule else ""
+    return device.ftl.mapping, placement, "" if idle is None else idle.label

@@ -1,9 +1,9 @@
 """Policies: what one is, how it is registered, how it is looked up.
 
-A policy is a victim rule and, where its name says so, a placement: `greedy` leaves the device's placement as
-it is, `gsm+hotness_groups` brings its own. A victim rule is one decorated function. Written in the subset of
-Python that numba compiles it runs inside the engine at full speed; with `compiled=False` it is plain Python,
-called at every decision:
+A policy is a victim rule and, where its name says so, a placement and a rule for idle dies: `greedy` leaves
+the device's own as they are, `gsm+hotness_groups` brings its own placement. A victim rule is one decorated
+function. Written in the subset of Python that numba compiles it runs inside the engine at full speed; with
+`compiled=False` it is plain Python, called at every decision:
 
     from ssdgym.policy import victim_policy, choose_block, eligible, blocks_of
 
@@ -30,15 +30,30 @@ learns it keeps in records that it declares, and writes in hooks:
     def count(view, plane, lpn, old_page, page, parameters):
         view.page_memory[lpn].writes += 1
 
+A rule for idle dies is a third decorated function. It says how far a die with nothing else to do goes with
+collecting garbage:
+
+    from ssdgym.policy import TO_THE_END, idle_policy, plane_to_collect
+
+    @idle_policy("below", source="an example", parameters={"blocks": 4})
+    def below(view, die, gap_ns, parameters):
+        return TO_THE_END if plane_to_collect(view, die, parameters.blocks, 0.0) >= 0 else 0
+
 Functions are called with:
 
 * victim rule: `(view, plane, parameters, choice)`, returns the number of pairs of the erase set;
 * placement: `(view, plane, lpn, source, parameters)`, returns a stream; `source` is -1 for a page of the
   host, else the physical page it is relocated from;
+* idle rule: `(view, die, gap_ns, parameters)`, returns the number of commands (moves and at last the erase)
+  of the round that goes on or starts, which its erase ends in any case; a negative number lets the die wait
+  for so many ns and asks again. `gap_ns` is the time to the next arrival for rules that are `clairvoyant`,
+  else -1;
 * hooks of the events `written`, `relocated` and `trimmed`: `(view, plane, lpn, old_page, page, parameters)`,
   where -1 is no page;
 * hooks of the events `opened`, `closed`, `collected` (before pages move) and `erased` (before the block is
-  wiped): `(view, plane, block, parameters)`.
+  wiped): `(view, plane, block, parameters)`;
+* hooks of the events `answered` (with the answer of an idle rule, or of who else decides) and `resumed` (with
+  the ns for which a die was idle, when it has work of the host again): `(view, die, number, parameters)`.
 
 `view` has the records of the device (`view.block[block].invalid`, `view.control[0].clock`) and the rule's
 own: `view.page_memory[lpn]`, `view.block_memory[block]`, `view.stream_memory[plane * streams + stream]` and
@@ -66,7 +81,7 @@ from ssdgym.engine.core.records import (
     WHOLE_BLOCK,
 )
 from ssdgym.engine.core.rng import DRAWS_PER_CHOICE, POLICY_STREAM
-from ssdgym.engine.decisions import MAX_PARAMETERS
+from ssdgym.engine.decisions import MAX_PARAMETERS, TO_THE_END
 from ssdgym.engine.erase.legality import legal_set
 from ssdgym.engine.erase.victims import (
     blocks_of,
@@ -77,8 +92,10 @@ from ssdgym.engine.erase.victims import (
     siblings_of,
     whole_mask,
 )
-from ssdgym.policy.decorators import built_in_placement, placement_policy, victim_policy
+from ssdgym.engine.page.collecting import idle_draw, move_ns, pages_to_move, plane_to_collect
+from ssdgym.policy.decorators import built_in_placement, idle_policy, placement_policy, victim_policy
 from ssdgym.policy.lookup import (
+    available_idle_rules,
     available_placements,
     available_policies,
     device_for,
@@ -87,7 +104,7 @@ from ssdgym.policy.lookup import (
 )
 from ssdgym.policy.policy import Policy
 from ssdgym.policy.registry import ENTRY_POINT_GROUP, policy_alias
-from ssdgym.policy.rules import PlacementRule, VictimRule, new_choice
+from ssdgym.policy.rules import IdleRule, PlacementRule, VictimRule, new_choice
 
 __all__ = [
     "DRAWS_PER_CHOICE",
@@ -100,11 +117,14 @@ __all__ = [
     "STRICT",
     "SUB_BLOCK_RUN",
     "SUB_BLOCK_SET",
+    "TO_THE_END",
     "WHOLE_BLOCK",
+    "IdleRule",
     "Memory",
     "PlacementRule",
     "Policy",
     "VictimRule",
+    "available_idle_rules",
     "available_placements",
     "available_policies",
     "blocks_of",
@@ -114,12 +134,17 @@ __all__ = [
     "device_for",
     "eligible",
     "get_policy",
+    "idle_draw",
+    "idle_policy",
     "kernel",
     "legal_set",
     "most_invalid_block",
+    "move_ns",
     "new_choice",
     "next_by_invalid",
+    "pages_to_move",
     "placement_policy",
+    "plane_to_collect",
     "policy_alias",
     "random_eligible",
     "rules_for",

@@ -16,7 +16,7 @@ from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import hint
 from ssdgym.policy.registry import register
-from ssdgym.policy.rules import PlacementRule, Rule, VictimRule, choice_of
+from ssdgym.policy.rules import IdleRule, PlacementRule, Rule, VictimRule, choice_of
 
 #: Names and types of the fields of a record, as for numpy: `[("last", "i8"), ("counts", "i4", (8,))]`.
 Fields = Sequence[tuple[str, str] | tuple[str, str, tuple[int, ...]]]
@@ -169,6 +169,61 @@ def placement_policy(
                 streams=streams,
                 relocation_streams=relocation_streams,
                 foresight=foresight,
+            )
+        )
+
+    return decorate
+
+
+def idle_policy(
+    name: str,
+    *,
+    source: str,
+    clairvoyant: bool = False,
+    parameters: Mapping[str, float] | None = None,
+    minimum: Mapping[str, float] | None = None,
+    maximum: Mapping[str, float] | None = None,
+    page: Fields = (),
+    block: Fields = (),
+    stream: Fields = (),
+    memory: Fields = (),
+    trusted: bool = False,
+) -> Callable[[Callable[..., int]], RuleFunction]:
+    """Register the decorated function as a rule for idle dies.
+
+    Args:
+        name: by which it is looked up.
+        source: names the paper or book it is from.
+        clairvoyant: tell it how long it is to the next arrival; in a closed loop nobody knows.
+        parameters: names and defaults, in the order in which the function finds them in `parameters`.
+        minimum: the smallest values allowed.
+        maximum: the largest values allowed.
+        page: fields of a record per logical page that the rule keeps, zero at the start.
+        block: fields of a record per block.
+        stream: fields of a record per plane and stream.
+        memory: fields of one record.
+        trusted: compile it without checks: an index out of range then ends the process, or is not noticed.
+
+    Returns:
+        The decorator, which returns the function itself.
+
+    Raises:
+        SsdgymError: the name is taken, or there are too many parameters.
+    """
+
+    def decorate(function: Callable[..., int]) -> RuleFunction:
+        return _registered(
+            IdleRule(
+                name,
+                function,
+                source,
+                True,
+                dict(parameters or {}),
+                dict(minimum or {}),
+                dict(maximum or {}),
+                _memory(page, block, stream, memory),
+                trusted=trusted,
+                clairvoyant=clairvoyant,
             )
         )
 

@@ -10,19 +10,20 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, with_ftl
 from ssdgym.config.loading import Source
-from ssdgym.engine.decisions import ERASE, PLACE, no_rules
+from ssdgym.engine.decisions import ERASE, IDLE, PLACE, no_rules
 from ssdgym.errors import SsdgymError, shown
-from ssdgym.policy.names import WrittenPart, hint, label_of, parse_policy
-from ssdgym.policy.policy import Policy, placement_of, with_rules
+from ssdgym.policy.names import WrittenPart, has_near, hint, label_of, parse_policy
+from ssdgym.policy.policy import Policy, idle_of, placement_of, with_rules
 from ssdgym.policy.registry import (
     Alias,
+    idle_rule,
     placement_rule,
     registered,
     registered_alias,
     registered_policies,
     registered_rules,
 )
-from ssdgym.policy.rules import PlacementRule, VictimRule
+from ssdgym.policy.rules import IdleRule, PlacementRule, VictimRule
 
 
 def available_policies() -> dict[str, Policy]:
@@ -33,6 +34,11 @@ def available_policies() -> dict[str, Policy]:
 def available_placements() -> dict[str, PlacementRule]:
     """Return all registered placements by name."""
     return {name: placement_rule(name, "placement") for name in registered_rules(PlacementRule)}
+
+
+def available_idle_rules() -> dict[str, IdleRule]:
+    """Return all registered rules for idle dies by name."""
+    return {name: idle_rule(name, "idle rule") for name in registered_rules(IdleRule)}
 
 
 def get_policy(spec: str | Policy, *, checked: bool = False) -> Policy:
@@ -56,44 +62,48 @@ def get_policy(spec: str | Policy, *, checked: bool = False) -> Policy:
         return spec
     if not isinstance(spec, str):
         raise SsdgymError(f"policy {shown(spec)} is neither a name nor a Policy.")
-    victim, placement = _by_kind(spec)
+    victim, placement, idle = _by_kind(spec)
     rule = registered(victim.name)
     if isinstance(rule, PlacementRule):
         rule = registered_alias(victim.name)
     policy = Policy(rule) if isinstance(rule, VictimRule) else _composed(rule)
     policy = policy.with_parameters(victim.parameters)
-    return policy if placement is None else policy.with_placement(label_of(*placement))
+    if placement is not None:
+        policy = policy.with_placement(label_of(*placement))
+    return policy if idle is None else policy.with_idle(label_of(*idle))
 
 
-def _by_kind(text: str) -> tuple[WrittenPart, WrittenPart | None]:
-    """Return the part of a policy that is a victim rule or an alias, and its placement if it has one."""
+def _by_kind(text: str) -> tuple[WrittenPart, WrittenPart | None, WrittenPart | None]:
+    """Return the parts of a policy: its victim rule or alias, and the placement and idle rule it may have."""
     parts = parse_policy(text)
     rules = [registered(part.name) for part in parts]
     if len(parts) == 1:
         rules = [registered_alias(parts[0].name) or rules[0]]
     unknown = [part.name for part, rule in zip(parts, rules, strict=True) if rule is None]
     placements = [part for part, rule in zip(parts, rules, strict=True) if isinstance(rule, PlacementRule)]
+    idles = [part for part, rule in zip(parts, rules, strict=True) if isinstance(rule, IdleRule)]
     victims = [part for part, rule in zip(parts, rules, strict=True) if isinstance(rule, (VictimRule, Alias))]
     if unknown and not victims:
         raise SsdgymError(f"policy {unknown[0]} does not exist; {hint(unknown[0], registered_policies())}")
     if unknown:
-        known = registered_rules(PlacementRule)
-        raise SsdgymError(
-            f"policy {text!r}: placement {unknown[0]} does not exist; {hint(unknown[0], known)}"
-        )
-    for kind, given in (("placements", placements), ("victim rules", victims)):
+        kind = "idle rule" if has_near(unknown[0], registered_rules(IdleRule)) else "placement"
+        known = registered_rules(IdleRule if kind == "idle rule" else PlacementRule)
+        raise SsdgymError(f"policy {text!r}: {kind} {unknown[0]} does not exist; {hint(unknown[0], known)}")
+    for kind, given in (("placements", placements), ("idle rules", idles), ("victim rules", victims)):
         if len(given) > 1:
             raise SsdgymError(f"policy {text!r} names {len(given)} {kind}; give one.")
     if not victims:
         raise SsdgymError(f"policy {text!r} names no victim rule; add one, as in greedy+{text.strip()}.")
-    return victims[0], placements[0] if placements else None
+    return victims[0], next(iter(placements), None), next(iter(idles), None)
 
 
 def _composed(alias: Any) -> Policy:
     """Return the policy that an alias stands for."""
     rules = {part.name: registered(part.name) for part in parse_policy(alias.composition)}
     if not any(isinstance(rule, VictimRule) for rule in rules.values()):
-        missing = next(name for name, rule in rules.items() if not isinstance(rule, PlacementRule))
+        missing = next(
+            name for name, rule in rules.items() if not isinstance(rule, (PlacementRule, IdleRule))
+        )
         raise SsdgymError(
             f"policy {alias.name} stands for {alias.composition}, and there is no victim rule {missing}; "
             f"{hint(missing, registered_rules(VictimRule))}"
@@ -139,11 +149,14 @@ def rules_for(device: DeviceConfig, policy: Policy | None) -> np.ndarray:
         Shape (kinds,) RULE.
     """
     rules = no_rules()
-    placement = placement_of(device)
-    if placement is not None and policy is not None and policy.victim.always_checked:
-        placement = replace(placement, always_checked=True)
+    placement, idle = placement_of(device), idle_of(device)
+    if policy is not None and policy.victim.always_checked:
+        placement = placement and replace(placement, always_checked=True)
+        idle = idle and replace(idle, always_checked=True)
     if placement is not None and placement.function is not None:
         rules[PLACE] = placement.record
+    if idle is not None:
+        rules[IDLE] = idle.record
     if policy is not None and policy.victim.compiled:
         rules[ERASE] = _with_memory(policy.victim, placement).record
     return rules

@@ -34,7 +34,7 @@ def parse_policy(text: str) -> list[WrittenPart]:
     if _FORM.fullmatch(text) is None:
         raise SsdgymError(
             f"policy {text!r} is not of the form NAME or NAME(parameter=value, ...), either with +PLACEMENT "
-            "behind it or without."
+            "and +IDLE_RULE behind it or without."
         )
     return [WrittenPart(name, _parse_parameters(name, inner)) for name, inner in re.findall(_PART, text)]
 
@@ -80,6 +80,11 @@ def check_name(name: str) -> None:
         raise SsdgymError(
             f"policy name {name!r} must start with a letter and hold only letters, digits, _, . and -."
         )
+
+
+def has_near(name: str, known: Iterable[str]) -> bool:
+    """Return whether one of some names is nearly the same as an unknown one."""
+    return bool(get_close_matches(name, list(known), n=1))
 
 
 def hint(name: str, known: Iterable[str]) -> str:

@@ -14,8 +14,8 @@ from ssdgym.engine.core.handle import Memory
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import parse_policy
-from ssdgym.policy.registry import Alias, placement_rule
-from ssdgym.policy.rules import PlacementRule, Rule, VictimRule
+from ssdgym.policy.registry import Alias, idle_rule, placement_rule
+from ssdgym.policy.rules import IdleRule, PlacementRule, Rule, VictimRule
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,13 @@ class Policy:
         victim: chooses what is erased.
         placement: chooses where pages are written; `None`: as the FTL of the device says.
         alias: the name this composition was looked up by, if it has one.
+        idle: chooses how far idle dies go with background GC; `None`: as the FTL of the device says.
     """
 
     victim: VictimRule
     placement: PlacementRule | None = None
     alias: Alias | None = None
+    idle: IdleRule | None = None
 
     if not TYPE_CHECKING:  # which would take any name for an attribute
         __getattr__ = old_attributes(
@@ -85,7 +87,7 @@ class Policy:
     @property
     def parts(self) -> tuple[Rule, ...]:
         """The rules that the policy brings."""
-        return (self.victim,) if self.placement is None else (self.victim, self.placement)
+        return tuple(rule for rule in (self.victim, self.placement, self.idle) if rule is not None)
 
     def with_parameters(self, given: Mapping[str, float]) -> Policy:
         """Return the same policy with other parameters of its victim rule.
@@ -115,16 +117,33 @@ class Policy:
             )
         return replace(self, placement=placement)
 
+    def with_idle(self, idle: str | IdleRule) -> Policy:
+        """Return the same policy with a rule for idle dies.
+
+        Raises:
+            SsdgymError: it has one already, or there is no such rule.
+        """
+        if isinstance(idle, str):
+            idle = idle_rule(idle, f"policy {self.label}: idle rule")
+        if self.idle is not None:
+            raise SsdgymError(
+                f"policy {self.label} has the idle rule {self.idle.label} and cannot be given {idle.label}, "
+                "too; leave one of them out."
+            )
+        return replace(self, idle=idle)
+
     def with_checks(self) -> Policy:
         """Return the same policy, whose rules are compiled with checks whatever package they are of."""
         placement = self.placement and replace(self.placement, always_checked=True)
-        return replace(self, victim=replace(self.victim, always_checked=True), placement=placement)
+        idle = self.idle and replace(self.idle, always_checked=True)
+        victim = replace(self.victim, always_checked=True)
+        return replace(self, victim=victim, placement=placement, idle=idle)
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return the device as this policy runs it.
 
-        It has the policy's placement, and an erase unit and commands of several planes that suit the victim
-        rule. The device's isolation is kept where its erase unit is.
+        It has the policy's placement and idle rule, and an erase unit and commands of several planes that
+        suit the victim rule. The device's isolation is kept where its erase unit is.
 
         Raises:
             SsdgymError: the device cannot be erased so, or has too few blocks for the placement.
@@ -147,7 +166,7 @@ class Policy:
         if self.multi_plane is not None and self.multi_plane != device.multi_plane:
             changes["multi_plane"] = self.multi_plane
         where = f"policy {self.label} cannot run on device {device.name}"
-        return with_rules(device, self.placement, self.victim, where, **changes)
+        return with_rules(device, self.placement, self.victim, where, self.idle, **changes)
 
     @property
     def label(self) -> str:
@@ -155,8 +174,8 @@ class Policy:
         if not self.alias:
             return "+".join(rule.label for rule in self.parts)
         # What the name stands for is not repeated behind it.
-        own_placement = len(parse_policy(self.alias_of)) > 1
-        return "+".join([self.name, *(rule.label for rule in self.parts[1:] if not own_placement)])
+        own = {part.name for part in parse_policy(self.alias_of)}
+        return "+".join([self.name, *(rule.label for rule in self.parts[1:] if rule.name not in own)])
 
     @property
     def composition(self) -> str:
@@ -164,8 +183,8 @@ class Policy:
         return self.alias_of + self.label.removeprefix(self.name) if self.alias else self.label
 
     def placed_on(self, device: DeviceConfig) -> Policy:
-        """Return the policy with the placement of a device."""
-        return replace(self, placement=placement_of(device))
+        """Return the policy with the placement and the idle rule of a device."""
+        return replace(self, placement=placement_of(device), idle=idle_of(device))
 
     def source_digest(self) -> str:
         """Return a hash of the code of its rules and their hooks."""
@@ -183,11 +202,23 @@ def placement_of(device: DeviceConfig) -> PlacementRule | None:
     return placement_rule(device.ftl.placement, f"device {device.name}: ftl.placement")
 
 
+def idle_of(device: DeviceConfig) -> IdleRule | None:
+    """Return the rule for idle dies of a device; `None` if it has none.
+
+    Raises:
+        SsdgymError: there is no rule of that name.
+    """
+    if not isinstance(device.ftl, PageFtl) or device.ftl.gc.idle is None:
+        return None
+    return idle_rule(device.ftl.gc.idle, f"device {device.name}: ftl.gc.idle")
+
+
 def with_rules(
     device: DeviceConfig,
     placement: PlacementRule | None,
     victim: VictimRule | None = None,
     where: str | None = None,
+    idle: IdleRule | None = None,
     **changes: Any,
 ) -> DeviceConfig:
     """Return the device with a placement, and with other values in some fields, checked as a whole.
@@ -197,6 +228,8 @@ def with_rules(
         placement: where pages are written; `None`: as the FTL of the device says.
         victim: chooses victims; the memory it needs is added, and that of another rule is kept.
         where: what errors start with, by default the name of the device.
+        idle: how far idle dies go with background GC, in place of `gc.background_fraction`; `None`: as the
+            FTL of the device says.
         changes: values by the name of the field.
 
     Raises:
@@ -206,17 +239,27 @@ def with_rules(
     if isinstance(ftl, PageFtl):
         placement = placement or placement_of(device)
         assert placement is not None, "this FTL has one"
-        rules = _needs_of(ftl, placement, victim)
-        if (placement.label, rules) != (ftl.placement, ftl.needs):
+        idle = idle or idle_of(device)
+        rules = _needs_of(ftl, placement, victim, idle)
+        label = None if idle is None else idle.label
+        if (placement.label, label, rules) != (ftl.placement, ftl.gc.idle, ftl.needs):
             by_default = PageFtl(placement=placement.label).needs
-            filled = {"placement": placement.label, "rules": None if rules == by_default else rules}
+            filled: dict[str, Any] = {
+                "placement": placement.label,
+                "rules": None if rules == by_default else rules,
+            }
+            if label is not None:
+                filled["gc"] = ftl.gc.model_copy(update={"idle": label, "background_fraction": None})
             changes["ftl"] = ftl.model_copy(update=filled)
-    elif placement is not None:
-        raise SsdgymError(f"{where or device.name}: ftl.mapping {ftl.mapping} takes no placement.")
+    elif placement is not None or idle is not None:
+        what = "no placement" if placement is not None else "no idle rule"
+        raise SsdgymError(f"{where or device.name}: ftl.mapping {ftl.mapping} takes {what}.")
     return changed_device(device, where, **changes) if changes else device
 
 
-def _needs_of(ftl: PageFtl, placement: PlacementRule, victim: VictimRule | None) -> RuleNeeds:
+def _needs_of(
+    ftl: PageFtl, placement: PlacementRule, victim: VictimRule | None, idle: IdleRule | None
+) -> RuleNeeds:
     """Return what rules need of a device; a victim rule without memory leaves that of another one alone."""
     needs = RuleNeeds(
         streams=placement.streams,
@@ -224,6 +267,7 @@ def _needs_of(ftl: PageFtl, placement: PlacementRule, victim: VictimRule | None)
         place=_bytes_of(placement.memory),
         victim=ftl.needs.victim,
         shared=ftl.needs.shared and placement.label == ftl.placement,
+        idle=MemoryBytes() if idle is None else _bytes_of(idle.memory),
     )
     if victim is None:
         return needs

@@ -14,8 +14,10 @@ from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import check_name, hint, parse_policy
 from ssdgym.policy.rules import (
+    IdleRule,
     PlacementRule,
     Rule,
+    RuleT,
     VictimRule,
     choice_of,
 )
@@ -167,18 +169,29 @@ def registered_policies() -> list[str]:
     return sorted({*registered_rules(VictimRule), *_ALIASES})
 
 
-def placement_rule(text: str, where: str) -> PlacementRule:
-    """Return a placement by what it is written as, such as `sep_gc`.
+def rule_of_kind(kind: type[RuleT], text: str, where: str) -> RuleT:
+    """Return a rule of a kind by what it is written as, such as `sep_gc` or `threshold(blocks=4)`.
 
     Args:
+        kind: such as `PlacementRule`.
         text: name and parameters.
         where: what errors start with.
 
     Raises:
-        SsdgymError: there is no such placement or parameter.
+        SsdgymError: there is no such rule or parameter.
     """
     written = parse_policy(text)
     rule = registered(written[0].name) if len(written) == 1 else None
-    if not isinstance(rule, PlacementRule):
-        raise SsdgymError(f"{where} {text} does not exist; {hint(text, registered_rules(PlacementRule))}")
+    if not isinstance(rule, kind):
+        raise SsdgymError(f"{where} {text} does not exist; {hint(text, registered_rules(kind))}")
     return rule.with_parameters(written[0].parameters)
+
+
+def placement_rule(text: str, where: str) -> PlacementRule:
+    """Return a placement by what it is written as; see `rule_of_kind`."""
+    return rule_of_kind(PlacementRule, text, where)
+
+
+def idle_rule(text: str, where: str) -> IdleRule:
+    """Return an idle rule by what it is written as; see `rule_of_kind`."""
+    return rule_of_kind(IdleRule, text, where)

@@ -14,7 +14,7 @@ import numpy as np
 from ssdgym.engine.core.handle import Memory, rule_address
 from ssdgym.engine.core.kernel import is_own
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
-from ssdgym.engine.decisions import EVENTS, MAX_PARAMETERS, PERIOD, RULE, SHAPES
+from ssdgym.engine.decisions import CLAIRVOYANT, EVENTS, MAX_PARAMETERS, PERIOD, RULE, SHAPES
 from ssdgym.engine.page.view import VIEW_TYPE
 from ssdgym.enums import Choice, EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
@@ -243,6 +243,31 @@ class PlacementRule(Rule):
         after how many host pages it is called again.
         """
         return self.periods["period"]
+
+
+@dataclass(frozen=True)
+class IdleRule(Rule):
+    """A rule that chooses how far a die goes with background GC when it has nothing else to do.
+
+    `function(view, die, gap_ns, parameters)` returns the number of commands, moves and at last the erase, of
+    the round that goes on or starts; the erase ends them in any case, and a negative number lets the die wait
+    for so many ns and then asks again. It changes nothing and learns in hooks.
+
+    Attributes:
+        clairvoyant: whether it is told how long it is to the next arrival, which is -1 for other rules.
+    """
+
+    clairvoyant: bool = False
+
+    decision: ClassVar[str] = "idle"
+    arguments: ClassVar[tuple[str, ...]] = ("view", "die", "gap_ns", "parameters")
+
+    @cached_property
+    def record(self) -> np.ndarray:
+        """The rule and its hooks for the engine, shape () RULE; compiles at first use."""
+        record = super().record.copy()
+        record["hooks"] |= CLAIRVOYANT if self.clairvoyant else 0
+        return record
 
 
 @cache

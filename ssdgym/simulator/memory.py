@@ -29,24 +29,26 @@ def _segments(device: DeviceConfig, rule: MemoryBytes) -> dict[str, int]:
 
 
 def memory_fields(device: DeviceConfig) -> dict[str, int]:
-    """Return where each rule's memory begins, by the fields of PARAMS: the victim rule's comes first."""
+    """Return where each rule's memory begins, by the fields of PARAMS: victim rule, placement, idle rule."""
     needs = page_ftl(device.ftl).needs
     place = _segments(device, needs.victim)
     victim = place if needs.shared else dict.fromkeys(place, 0)
+    idle = {part: place[part] + size for part, size in _segments(device, needs.place).items()}
     return {
         **{f"victim_{part}": start for part, start in victim.items()},
         **{f"place_{part}": start for part, start in place.items()},
+        **{f"idle_{part}": start for part, start in idle.items()},
     }
 
 
 def memory_sizes(device: DeviceConfig) -> dict[str, int]:
     """Return the lengths of the engine's arrays for the memory of rules, in bytes; never 0."""
     needs = page_ftl(device.ftl).needs
-    victim, place = (_segments(device, rule) for rule in (needs.victim, needs.place))
-    return {array: max(victim[part] + place[part], _ALIGNED) for part, array in ARRAYS.items()}
+    segments = [_segments(device, rule) for rule in (needs.victim, needs.place, needs.idle)]
+    return {array: max(sum(own[part] for own in segments), _ALIGNED) for part, array in ARRAYS.items()}
 
 
 def memory_bytes(device: DeviceConfig) -> int:
     """Return the bytes of all records that rules keep."""
     needs = page_ftl(device.ftl).needs
-    return sum(sum(_bytes_of(device, rule).values()) for rule in (needs.victim, needs.place))
+    return sum(sum(_bytes_of(device, rule).values()) for rule in (needs.victim, needs.place, needs.idle))

@@ -33,6 +33,7 @@ _QUEUES = ("slot", "free_slot", "free_transaction", "free_transactions", "ready_
 #: its times count as its family weighs them. Of an FTL: what matters only in time, or to queues.
 _OF_NO_EFFECT = {"name", "description", "assumed", "energy", "timing"}
 _OF_NO_EFFECT_ON_FTL = {"timing", "queue_depth", "window_pages", "multi_plane_writes"}
+_OF_NO_EFFECT_ON_GC = {"preemptible", "idle"}
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,10 @@ def cache_key(device: DeviceConfig, workload: WorkloadConfig, seed: int, setting
     """
     fields = device.model_dump(mode="json", exclude=_OF_NO_EFFECT)
     fields["ftl"] = {name: value for name, value in fields["ftl"].items() if name not in _OF_NO_EFFECT_ON_FTL}
+    if gc := fields["ftl"].get("gc"):
+        kept = {name: value for name, value in gc.items() if name not in _OF_NO_EFFECT_ON_GC}
+        # With any idle rule erases have to win pages, whether time passes or not.
+        fields["ftl"]["gc"] = {**kept, "idle": gc.get("idle") is not None}
     parts = {
         "device": fields,
         "weighed": family_of(device).weighed(device),

@@ -59,6 +59,8 @@ RULE_PARAMETERS: dict[str, dict[str, int]] = {
     "sepbit_fifo": {"nc": 3},
     "sfs": {"period": 3},
 }
+#: Rules for idle dies.
+IDLE_RULES = ("blocking", "threshold", "idle_predict", "clairvoyant_gap", "rl_gc")
 #: Of every sub-block, under hardware isolation.
 ISOLATION_LAYERS = 2
 RECORDING = Recording(latencies=1 << 12, slowest=4)
@@ -120,13 +122,22 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
                     "free_blocks": c.threshold_blocks,
                     "barrier_fraction": None if in_blocks else fraction(c.barrier),
                     "barrier_blocks": c.barrier if in_blocks else None,
-                    "background_fraction": fraction(c.background_pages),
+                    **({"background_fraction": fraction(c.background_pages)} if c.idle is None else {}),
+                    **({} if c.idle is None else {"idle": idle_label(c)}),
+                    "preemptible": c.preemptible,
                     "priority": c.gc_priority,
                     "copyback": c.copyback,
                 },
             },
         }
     )
+
+
+def idle_label(c: ReferenceConfig) -> str:
+    """Our name of an idle rule; who decides outside is asked in place of the one that does nothing."""
+    if c.idle in ("blocking", "outside"):
+        return "blocking"
+    return f"{c.idle}(blocks={c.idle_blocks})"
 
 
 def request_array(requests: list[tuple[int, ...]]) -> np.ndarray:
@@ -290,6 +301,8 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
     placement = one("placement", STREAM_PLACEMENTS if only_streams else PLACEMENTS)
     can_join = multi_plane != "none" and placement in (*STREAM_PLACEMENTS, *RULE_PARAMETERS)
     timing = one("timing", ["none", "event"])
+    background = draw(st.none() | st.integers(1, 4 * per_block)) if timing == "event" else None
+    background = None if fixed.get("idle") else background
     durations = st.sampled_from([0, 1, 3, 10, 50])
     config = ReferenceConfig(
         channels=draw(st.integers(1, 2)),
@@ -318,7 +331,10 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         threshold_pages=None if in_blocks else threshold,
         threshold_blocks=threshold if in_blocks else None,
         barrier=draw(st.none() | st.just(threshold + 1)),
-        background_pages=draw(st.none() | st.integers(1, 4 * per_block)) if timing == "event" else None,
+        background_pages=background,
+        idle=one("idle", [None, *IDLE_RULES]) if timing == "event" and background is None else None,
+        idle_blocks=draw(st.integers(1, blocks)),
+        preemptible=one("preemptible", [False, True]),
         gc_priority=one("gc_priority", ["first", "after_reads"]),
         copyback=draw(st.booleans()),
         timing=timing,

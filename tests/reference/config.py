@@ -53,6 +53,9 @@ class ReferenceConfig:
     threshold_blocks: int | None = None
     barrier: int | None = None  # in the threshold's unit; None: the threshold
     background_pages: int | None = None
+    idle: str | None = None  # a rule of idle.py, in place of background_pages
+    idle_blocks: int = 4  # what its planes have fewer free pages than
+    preemptible: bool = False
     gc_priority: str = "first"  # or "after_reads"
     copyback: bool = False
     timing: str = "none"  # or "event"

@@ -162,15 +162,16 @@ class Device(Blocks):
         short = self.config.gc_mode == "barrier" and self._is_short(plane, self.config.stop)
         return short or self._is_on_floor(plane)
 
-    def wants_background_gc(self, plane: int) -> bool:
-        limit = self.config.background_pages
-        is_under = limit is not None and self.free_pages(plane) < limit
+    def wants_background_gc(self, plane: int, limit: float) -> bool:
+        """Whether it has a victim, and fewer free pages than the limit."""
+        is_under = self.free_pages(plane) < limit
         return is_under and any(self.is_eligible(block) for block in self.blocks_of_plane(plane))
 
     def must_gain(self, plane: int) -> bool:
         """Whether rounds are repeated until a level is reached, which sets that gain no pages never would."""
         c = self.config
-        return c.gc_mode == "barrier" or c.background_pages is not None or self._is_on_floor(plane)
+        collects_idle = c.background_pages is not None or c.idle is not None
+        return c.gc_mode == "barrier" or collects_idle or self._is_on_floor(plane)
 
     # Rounds
 
@@ -196,6 +197,21 @@ class Device(Blocks):
         leader = self.leader_of(plane)
         assert leader is not None
         return rounds.move_next(self, self.rounds[leader])
+
+    def moves_left(self, plane: int) -> int:
+        """How many pages the plane has still to move for the round running in it."""
+        leader = self.leader_of(plane)
+        pairs = [] if leader is None else self.rounds[leader]
+        own = [pair for pair in pairs if self.plane_of_block(pair[0]) == plane]
+        return sum(erase_sets.moves(self, block, mask) for block, mask in own)
+
+    def takes_host_pages(self, plane: int) -> bool:
+        """Whether a page of the host may be programmed there although a round may be running."""
+        if self.leader_of(plane) is None:
+            return True
+        streams = self.config.floor - 1  # that relocated pages can go to
+        needed = self.moves_left(plane) + streams * self.config.pages_per_block
+        return self.config.preemptible and self.pool_pages(plane) >= needed
 
     def erase(self, plane: int) -> None:
         """End the round running in the plane."""

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from .background import BackgroundGc
 from .device import Device
-from .loop import FLUSH, READ, TRIM, WRITE, Loop, Page, Request, Steps, Work
-from .nand import Command, Commands, Die, Nand, Phases
+from .loop import FLUSH, READ, TRIM, WRITE, Page, Steps, Work
+from .nand import Command, Die, Event, Nand, Phases
 
 
-class EventLoop(Loop):
+class EventLoop(BackgroundGc):
+    """Admission, and the classes of work that a die looks for."""
+
     def __init__(self, device: Device) -> None:
         super().__init__(device)
         c = self.config
-        self.commands = Commands(c)
         self.nand = Nand(c)
         self.ready: deque[Die] = deque()
-        self.common: deque[Page] = deque()  # writes bound to no die yet, of late allocation
         self.in_flight: list[Page] = []  # the window
-        self.outstanding: list[Request] = []
         first, second = (self.foreground_gc, self.host_read)
         if c.gc_priority == "after_reads":
             first, second = second, first
@@ -63,9 +63,6 @@ class EventLoop(Loop):
         with_room = [die for die in idle if any(map(self.device.has_room, self.planes_of(die)))]
         return with_room[0] if with_room else None
 
-    def planes_of(self, die: Die) -> list[int]:
-        return self.device.planes_of_die(die.number)
-
     # Admission
 
     def can_admit(self) -> bool:
@@ -83,9 +80,11 @@ class EventLoop(Loop):
     def admit(self) -> None:
         if self.input[0].op == FLUSH:
             self.input.popleft()
+            self.started += 1
             return
         page = self.take_page()
         if page.request.admitted == 1:
+            self.started += 1
             self.outstanding.append(page.request)
             if self.config.closed_loop:
                 page.request.arrival_ns = self.now
@@ -168,6 +167,7 @@ class EventLoop(Loop):
     def dispatch(self, die: Die) -> Steps:
         did_something = True
         while die.command is None and did_something:
+            self.look_at(die)
             for work in self.classes:
                 did_something = yield from work(die)
                 if did_something:
@@ -206,7 +206,7 @@ class EventLoop(Loop):
             return False
         if plane is None:
             self.send_elsewhere(queue.popleft())
-        elif self.device.leader_of(plane) is not None:
+        elif not self.device.takes_host_pages(plane):
             yield from self.collect(die, plane)
         else:
             self.start_write(die, plane, queue)
@@ -250,7 +250,7 @@ class EventLoop(Loop):
             others = [plane for plane in others if plane == lpn % self.config.planes]
         else:
             others = [plane for plane in others if self.device.has_room(plane)]
-        undisturbed = [plane for plane in others if self.device.leader_of(plane) is None]
+        undisturbed = [plane for plane in others if self.device.takes_host_pages(plane)]
         return [plane for plane in undisturbed if self.device.host_row(plane, lpn) == row]
 
     def send_elsewhere(self, page: Page) -> None:
@@ -258,16 +258,6 @@ class EventLoop(Loop):
         if not self.device.has_room(plane):
             raise RuntimeError("every plane holds V_max valid pages: this write would be sent round for ever")
         self.queue_write_to(self.die_of_plane(plane), page)
-
-    def background_gc(self, die: Die) -> Work:
-        planes = self.planes_of(die)
-        running = [plane for plane in planes if self.device.leader_of(plane) is not None]
-        wanting = [plane for plane in planes if self.device.wants_background_gc(plane)]
-        if running:
-            yield from self.collect(die, running[0])
-        elif wanting:
-            yield from self.collect(die, min(wanting, key=self.device.free_pages))
-        return bool(running or wanting)
 
     def collect(self, die: Die, plane: int) -> Steps:
         """Start the next command of the round that runs in the plane, and a round if none is running."""
@@ -289,17 +279,25 @@ class EventLoop(Loop):
 
     def advance(self) -> None:
         """Take the next event, or go to the next arrival if that is earlier."""
-        event, arrival = self.nand.next_event(), self.next_arrival()
+        event, arrival = self.next_event(), self.next_arrival()
         if arrival is not None and (event is None or arrival < event[0]):
             self.now = arrival
             return
         assert event is not None
-        self.now = event[0]
-        if ended := self.nand.take(event):
+        self.now, kind, number = event
+        if kind == 1 and number in self.timers:
+            del self.timers[number]
+            self.make_ready(self.nand.dies[number])
+        elif ended := self.nand.take(event):
             die, command = ended
             self.make_ready(die)
             for page in command.pages:
                 self.page_done(page)
+
+    def next_event(self) -> Event | None:
+        """Of the flash, or the timer of an idle die."""
+        timers = [(time, 1, number) for number, time in self.timers.items()]
+        return min([*timers, *filter(None, [self.nand.next_event()])], default=None)
 
     def next_arrival(self) -> int | None:
         """When the next request arrives; None if it is here already or comes by the queue depth."""

@@ -75,8 +75,13 @@ PARAMS = np.dtype(
         ("place_block", "i8"),
         ("place_stream", "i8"),
         ("place_device", "i8"),
+        ("idle_page", "i8"),  # ... and that of the rule for idle dies
+        ("idle_block", "i8"),
+        ("idle_stream", "i8"),
+        ("idle_device", "i8"),
         ("placement", "u1"),  # IN_STREAMS, HOT_TO_VICTIMS, HOTNESS_GROUPS, HOT_COLD or BY_RULE
         ("reads_first", "u1"),  # host reads go before foreground GC
+        ("preemptible", "u1"),  # pages of the host may go to a plane with a round under way
         ("timed", "u1"),
     ],
     align=True,
@@ -117,6 +122,7 @@ CONTROL = np.dtype(
         ("request_lpn", "i4"),  # of the write whose page is placed, or was placed last: its first page ...
         ("request_pages", "i4"),  # ... how many it has ...
         ("request_hint", "u1"),  # ... and the hint of the host
+        ("next_arrival_ns", "i8"),  # of the next request; only for rules that know the future
     ],
     align=True,
 )
@@ -237,6 +243,15 @@ DIE = np.dtype(
         ("next_waiter", "i4"),  # in its channel's queue
         ("plane_cursor", "i4"),
         ("pages", "i4"),  # that the present command reads, writes or moves
+        # Only where a decision is taken about idle dies. A die is idle from when it finds nothing to do until
+        # it finds work of the host.
+        ("idle_since", "i8"),  # when it found nothing to do
+        ("idle_gap_ns", "i8"),  # how long it was idle the last time ...
+        ("idle_mean_gap_ns", "i8"),  # ... and on average, the later times counting for more
+        ("idle_steps", "i4"),  # commands of background GC that it has still been given
+        ("idle_answers", "i4"),  # decisions taken since `idle_since`
+        ("idle", "u1"),
+        ("timer", "u1"),  # its event is the time at which it is asked again
         ("command", "u1"),
         ("stage", "u1"),
         ("ready", "u1"),

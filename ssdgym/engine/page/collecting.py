@@ -1,18 +1,45 @@
-"""Garbage collection of a plane: when it is needed, who chooses what is erased, and how a round starts."""
+"""Garbage collection of a plane: when it is needed, who chooses what is erased, and how a round starts.
+
+Of background GC also how far idle dies go with it, who decides that, and where the host may interrupt it.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
+from ssdgym.engine.blocks.index import most_invalid_block
 from ssdgym.engine.blocks.manager import withdraw_block
-from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.kernel import helper, inlined, kernel
 from ssdgym.engine.core.records import MAX_PAIRS
+from ssdgym.engine.core.rng import IDLE_STREAM, draw
 from ssdgym.engine.core.status import NO_VICTIM, OK
-from ssdgym.engine.decisions import ERASE, ask_outside, decision_code, erase_set_by, is_external
+from ssdgym.engine.decisions import (
+    ANSWERED,
+    ERASE,
+    IDLE,
+    IDLE_STEPS,
+    RESUMED,
+    TO_THE_END,
+    WAIT,
+    ask_outside,
+    decision_code,
+    die_event,
+    erase_set_by,
+    idle_by_rule,
+    is_external,
+    knows_future,
+)
 from ssdgym.engine.erase.legality import check_erase_set
-from ssdgym.engine.flash.sub_blocks import valid_in
+from ssdgym.engine.flash.sub_blocks import neighbours_of, valid_in
+from ssdgym.engine.flash.times import duration_of, move_phases
 from ssdgym.engine.speedupgc.groups import refresh_groups
 from ssdgym.engine.speedupgc.trees import refresh
+from ssdgym.engine.time.commands import ERASE_SET, start_timer, stop_timer
+from ssdgym.engine.time.events import NEVER
+
+#: The mean of a die's idle times gives the last one the weight 2**-_WEIGHT_BITS.
+_WEIGHT_BITS = 3
+_NO_ANSWER = np.int64(-(2**63))
 
 
 @inlined
@@ -81,3 +108,164 @@ def choose_victim(dev, plane_number):
     if pairs < 1:
         return NO_VICTIM
     return start_round(dev, plane_number, decider.pairs, pairs)
+
+
+# -- background GC
+
+
+@kernel
+def moves_left(view, number):
+    """Return how many pages a plane has still to move for the round that runs on it; 0 where none does."""
+    params = view.params[0]
+    plane = view.plane[number]
+    leader = np.int64(plane.round_leader)
+    moves = np.int64(0)
+    if leader >= 0:
+        for k in range(plane.round_pair, view.plane[leader].round_count):
+            pair = view.round_pairs[leader * MAX_PAIRS + k]
+            block = np.int64(pair.block)
+            if view.block[block].plane == number:
+                moves += valid_in(view, block, pair.mask | neighbours_of(params, pair.mask))
+    return moves
+
+
+@inlined
+def takes_host_pages(dev, number):
+    """Return whether pages of the host may go to a plane before the round that runs on it has ended.
+
+    The pool must hold the round's moves left, a block for each stream that they may open one for, and one for
+    the page.
+    """
+    params = dev.params[0]
+    if dev.plane[number].round_leader < 0:
+        return True
+    if not params.preemptible:
+        return False
+    kept = np.int64(params.relocation_streams) * params.pages_per_block
+    return dev.plane[number].pool_pages >= moves_left(dev, number) + kept
+
+
+@inlined
+def background_plane(view, die_number, below_free):
+    """Return the plane whose background round goes on or should start, or -1.
+
+    A round starts only in a plane with less than `below_free` free pages and a victim.
+    """
+    params = view.params[0]
+    best = -1
+    for plane in range(die_number, params.planes, params.dies):
+        if view.plane[plane].round_leader >= 0:
+            return plane
+        free = view.plane[plane].free_pages
+        scarcest = best < 0 or free < view.plane[best].free_pages
+        if free < below_free and scarcest and most_invalid_block(view, plane) >= 0:
+            best = plane
+    return best
+
+
+@inlined
+def _gap_ns(dev):
+    """Return the time to the next arrival, -1 if it is not known."""
+    control = dev.control[0]
+    known = knows_future(dev) and control.next_arrival_ns >= 0
+    return control.next_arrival_ns - control.now if known else np.int64(-1)
+
+
+@inlined
+def _ask(dev, die_number, plane):
+    """Return the commands an idle die is given, or -ns to ask again after so long; _NO_ANSWER has to wait."""
+    if not is_external(dev, IDLE):
+        return np.int64(idle_by_rule(dev, die_number, _gap_ns(dev)))
+    action = ask_outside(dev, IDLE, plane, die_number)
+    return _NO_ANSWER if action == WAIT else np.int64(IDLE_STEPS[action])
+
+
+@kernel
+def idle_plane(dev, die_number):
+    """Decide what a die does that has nothing to do.
+
+    Returns:
+        The plane it goes on to collect, -1 to stay idle, or WAIT for a decision that is due.
+    """
+    die = dev.die[die_number]
+    if not die.idle:
+        die.idle = 1
+        die.idle_since = dev.control[0].now
+        die.idle_answers = 0
+    plane = np.int64(background_plane(dev, die_number, NEVER))
+    if plane < 0:
+        die.idle_steps = 0
+        return np.int64(-1)
+    if die.idle_steps > 0:
+        return plane
+    answer = _ask(dev, die_number, plane)
+    if answer == _NO_ANSWER:
+        return np.int64(WAIT)
+    die.idle_answers += 1
+    die_event(dev, ANSWERED, die_number, answer)
+    if answer < 0:
+        start_timer(dev, die_number, -answer)
+        return np.int64(-1)
+    die.idle_steps = min(answer, TO_THE_END)
+    return plane if answer > 0 else np.int64(-1)
+
+
+@inlined
+def take_step(dev, die_number):
+    """Count a command of background GC that an idle die has started; an erase is the last one."""
+    die = dev.die[die_number]
+    die.idle_steps = 0 if die.command == ERASE_SET else die.idle_steps - 1
+
+
+@kernel
+def wake_up(dev, die_number, has_work):
+    """Look at an idle die again: its timer is over, and so is its idle time if it has work of the host."""
+    die = dev.die[die_number]
+    stop_timer(dev, die_number)
+    if has_work:
+        gap_ns = dev.control[0].now - die.idle_since
+        mean = die.idle_mean_gap_ns
+        die.idle = 0
+        die.idle_steps = 0
+        die.idle_gap_ns = gap_ns
+        die.idle_mean_gap_ns = gap_ns if mean == 0 else mean + ((gap_ns - mean) >> _WEIGHT_BITS)
+        die_event(dev, RESUMED, die_number, gap_ns)
+
+
+# -- for rules
+
+
+@helper
+def plane_to_collect(view, die_number, blocks, share):
+    """Return the plane that an idle die goes on with or starts with, for rules; -1 for none.
+
+    Args:
+        view: what the rule sees.
+        die_number: the die.
+        blocks: a round starts in a plane with fewer free pages than these blocks have ...
+        share: ... or, if this is above 0, than this share of the plane, rounded up to whole pages.
+    """
+    params = view.params[0]
+    limit = blocks * params.pages_per_block
+    if share > 0:
+        limit = np.ceil(share * params.blocks * params.pages_per_block)
+    return np.int64(background_plane(view, die_number, limit))
+
+
+@helper
+def pages_to_move(view, plane):
+    """Return how many pages the round that runs on a plane has still to move; 0 where none runs."""
+    return moves_left(view, plane)
+
+
+@helper
+def move_ns(view):
+    """Return the nominal time in which an idle die moves a page."""
+    return np.int64(duration_of(move_phases(view.params[0], 1)))
+
+
+@helper
+def idle_draw(view, decision, k):
+    """Return a random number from 0 to below 1: draw `k` of a decision of an idle rule."""
+    bits = draw(view.params[0].seed, IDLE_STREAM, decision, k)
+    return (bits >> np.uint64(11)) * 2.0**-53

@@ -6,7 +6,7 @@ import numpy as np
 
 from ssdgym.engine.core.kernel import inlined, merged
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, OUT_OF_TIME, PERIOD_DUE, STUCK
-from ssdgym.engine.decisions import has_periods
+from ssdgym.engine.decisions import has_periods, knows_future
 from ssdgym.engine.flash.addresses import die_of
 from ssdgym.engine.page.mapping import host_trim
 from ssdgym.engine.page.scheduler import dispatch, offer_write, queue_read, queue_write, read_ended
@@ -128,6 +128,21 @@ def _next_arrival(params, control, requests):
 
 
 @inlined
+def _known_arrival(params, control, requests):
+    """Return when the next request arrives, for rules that know it.
+
+    It is -1 in a closed loop, and NEVER if no more arrive.
+    """
+    if params.queue_depth > 0:
+        return np.int64(-1)
+    if control.slot >= 0:
+        return control.now
+    if control.cursor >= requests.shape[0] or control.admitted_pages >= control.horizon:
+        return NEVER
+    return max(requests[control.cursor].arrival_ns, control.now)
+
+
+@inlined
 def _may_admit(control, requests):
     """Return whether there is a page to admit and a place for it."""
     if control.free_transactions == 0 or control.cursor >= requests.shape[0]:
@@ -171,7 +186,7 @@ def advance_timed(dev, requests, last):
     """
     params = dev.params[0]
     control = dev.control[0]
-    periodic = has_periods(dev)
+    periodic, clairvoyant = has_periods(dev), knows_future(dev)
     while True:
         if periodic and control.clock >= control.period_at:
             return PERIOD_DUE
@@ -184,6 +199,8 @@ def advance_timed(dev, requests, last):
             _admit_page(dev, requests[control.cursor])
             continue
         if control.ready_count > 0:
+            if clairvoyant:
+                control.next_arrival_ns = _known_arrival(params, control, requests)
             status = dispatch(dev, np.int64(dev.ready[control.ready_head]))
             if status != OK:
                 return status

@@ -9,7 +9,7 @@ from ssdgym.engine.core.family import Family
 from ssdgym.engine.core.faults import FAULTS
 from ssdgym.engine.core.kernel import entry, function_at, inlined
 from ssdgym.engine.core.status import HORIZON, ILLEGAL_ANSWER, OK
-from ssdgym.engine.decisions import ERASE, decision_code
+from ssdgym.engine.decisions import ERASE, IDLE, IDLE_STEPS, decision_code
 from ssdgym.engine.entries import loop_signature
 from ssdgym.engine.erase.candidate_table import pairs_of
 from ssdgym.engine.erase.features import observe_plane
@@ -72,7 +72,8 @@ def _settle_choice(dev, chosen, action):
     control = dev.control[0]
     if control.decision_kind == ERASE:
         return np.int64(start_round(dev, np.int64(control.decision_plane), chosen, pairs_of(chosen)))
-    if action < 0 or action >= dev.params[0].streams:
+    answers = len(IDLE_STEPS) if control.decision_kind == IDLE else dev.params[0].streams
+    if action < 0 or action >= answers:
         return np.int64(ILLEGAL_ANSWER)
     control.answer = action
     return np.int64(OK)

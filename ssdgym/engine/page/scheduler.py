@@ -5,15 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.blocks.books import prefetch_holder
-from ssdgym.engine.blocks.index import most_invalid_block
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, merged
 from ssdgym.engine.core.records import DYNAMIC, LATE, STATIC
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
-from ssdgym.engine.decisions import status_of
+from ssdgym.engine.decisions import IDLES, status_of
 from ssdgym.engine.flash.addresses import die_of
 from ssdgym.engine.flash.times import erase_phases, move_phases, read_phases, write_phases
-from ssdgym.engine.page.collecting import choose_victim
+from ssdgym.engine.page.collecting import (
+    background_plane,
+    choose_victim,
+    idle_plane,
+    take_step,
+    takes_host_pages,
+    wake_up,
+)
 from ssdgym.engine.page.gc_round import finish_round, move_command
 from ssdgym.engine.page.mapping import (
     bind_die,
@@ -144,12 +150,9 @@ def _has_write(dev, die_number):
 
 @inlined
 def _plane_in_the_way(dev, die_number):
-    """Return the plane of the die's next write if a (background) round is running in it, else -1.
-
-    The write has to wait for the round.
-    """
+    """Return the plane of the die's next write if that has to wait for a (background) round, else -1."""
     plane = _plane_of_write(dev, die_number, next_write(dev, die_number))
-    if plane >= 0 and dev.plane[plane].round_leader >= 0:
+    if plane >= 0 and not takes_host_pages(dev, plane):
         return plane
     return np.int64(-1)
 
@@ -220,23 +223,11 @@ def _collecting_plane(dev, die_number):
 
 
 @inlined
-def _background_plane(dev, die_number):
-    """Return the plane whose background round goes on or should start, or -1."""
-    params = dev.params[0]
-    best = -1
-    for plane in range(die_number, params.planes, params.dies):
-        if dev.plane[plane].round_leader >= 0:
-            return plane
-        free = dev.plane[plane].free_pages
-        scarcest = best < 0 or free < dev.plane[best].free_pages
-        if free < params.background_free and scarcest and most_invalid_block(dev, plane) >= 0:
-            best = plane
-    return best
-
-
-@inlined
 def _plane_to_collect(dev, die_number):
-    """Return the plane that the die should collect now, by its rule, or -1 if a host command goes first."""
+    """Return the plane that the die should collect now, by its rule, or -1 if a host command goes first.
+
+    Below that, a decision about the idle die is due, or an error: see `status_of`.
+    """
     params = dev.params[0]
     die = dev.die[die_number]
     if params.reads_first and die.read_head >= 0:
@@ -246,16 +237,25 @@ def _plane_to_collect(dev, die_number):
         return plane
     if _has_write(dev, die_number):
         return _plane_in_the_way(dev, die_number)
+    if dev.decider.hooks & IDLES:
+        return idle_plane(dev, die_number)
     if params.background_free > 0:
-        return _background_plane(dev, die_number)
+        return background_plane(dev, die_number, params.background_free)
     return -1
 
 
 @merged
 def _dispatch_once(dev, die_number):
-    plane = _plane_to_collect(dev, die_number)
+    if dev.die[die_number].idle:
+        wake_up(dev, die_number, dev.die[die_number].read_head >= 0 or _has_write(dev, die_number))
+    plane = np.int64(_plane_to_collect(dev, die_number))
     if plane >= 0:
-        return _gc_command(dev, plane)
+        status = np.int64(_gc_command(dev, plane))
+        if status == OK and dev.die[die_number].idle_steps > 0:
+            take_step(dev, die_number)
+        return status
+    if plane != -1:
+        return status_of(dev, plane)
     if dev.die[die_number].read_head >= 0:
         return _start_read(dev, die_number)
     if _has_write(dev, die_number):

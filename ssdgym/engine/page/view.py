@@ -11,7 +11,7 @@ from ssdgym.engine.core.family import State
 from ssdgym.engine.core.handle import MEMORY_FIELDS, Memory, handle_of
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.records import BY_RULE
-from ssdgym.engine.decisions import ERASE, PLACE, Decider
+from ssdgym.engine.decisions import CLAIRVOYANT, ERASE, IDLE, IDLES, PLACE, Decider
 from ssdgym.engine.page.state import ARRAYS, device_of
 
 
@@ -22,6 +22,8 @@ class PolicyView(NamedTuple):
     control: Any  # (1,) CONTROL
     counters: Any  # (1,) COUNTERS
     plane: Any
+    round_pairs: Any  # MAX_PAIRS per plane: the round that it leads
+    die: Any
     block: Any
     sub_block: Any
     stream: Any  # number plane * MAX_STREAMS + stream
@@ -47,6 +49,8 @@ def _view(state, i, page, block, stream, device):
         state.control[i],
         state.counters[i],
         state.plane[i],
+        state.round_pairs[i],
+        state.die[i],
         state.block[i],
         state.sub_block[i],
         state.stream[i],
@@ -86,7 +90,14 @@ def deciding_page_device(state, i, rules, external, pairs):
         )
         place_view = handle_of(place)
     hooks = rules[ERASE].hooks | rules[PLACE].hooks
-    return device_of(state, i, Decider(external, rules, pairs, hooks, view, place_view))
+    idle_view = view
+    if rules[IDLE].choose != 0:
+        idle = _view(state, i, params.idle_page, params.idle_block, params.idle_stream, params.idle_device)
+        idle_view = handle_of(idle)
+        hooks |= rules[IDLE].hooks | IDLES
+    if external & (1 << IDLE):  # the future reaches no agent
+        hooks = (hooks | IDLES) & ~CLAIRVOYANT
+    return device_of(state, i, Decider(external, rules, pairs, hooks, view, place_view, idle_view))
 
 
 def view_arrays(state: State, i: int, memory: Memory | None = None, role: str = "victim") -> PolicyView:
@@ -96,7 +107,7 @@ def view_arrays(state: State, i: int, memory: Memory | None = None, role: str = 
         state: the batch.
         i: number of the device in it.
         memory: records the rule keeps.
-        role: whose memory it is, `victim` or `place`.
+        role: whose memory it is, `victim`, `place` or `idle`.
 
     Returns:
         The view: record arrays that share memory with the device, read-only but for the rule's own records.

@@ -9,7 +9,7 @@ from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel, merged
 from ssdgym.engine.core.records import LATE, STATIC
 from ssdgym.engine.decisions import PLACE, is_external
-from ssdgym.engine.page.collecting import gc_needed
+from ssdgym.engine.page.collecting import gc_needed, takes_host_pages
 from ssdgym.engine.page.mapping import has_room, host_program, plane_from_cursor
 from ssdgym.engine.page.placement import note_request, rule_of_host
 from ssdgym.engine.time.transactions import pop_write
@@ -64,7 +64,7 @@ def _bit_of(params, plane):
 def _can_join(dev, plane, members, lpn, row):
     """Return whether a write can join a command in this plane."""
     params = dev.params[0]
-    if members & _bit_of(params, plane) or dev.plane[plane].round_leader >= 0:
+    if members & _bit_of(params, plane) or not takes_host_pages(dev, plane):
         return False
     if params.allocation != STATIC and not has_room(dev, plane):
         return False

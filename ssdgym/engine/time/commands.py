@@ -8,7 +8,15 @@ from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.records import DYNAMIC
 from ssdgym.engine.flash.times import NO_PHASE, duration_of
-from ssdgym.engine.time.events import channel_is_free, make_ready, schedule, take_waiter, wait_for_channel
+from ssdgym.engine.time.events import (
+    cancel,
+    channel_is_free,
+    latest_ns,
+    make_ready,
+    schedule,
+    take_waiter,
+    wait_for_channel,
+)
 
 IDLE, READ_PAGE, WRITE_PAGE, MOVE_PAGE, ERASE_SET = 0, 1, 2, 3, 4
 #: Stages of a command: the array works before its transfer; the transfer and what follows it.
@@ -64,6 +72,27 @@ def start_command(dev, die_number, command, transaction, pages, phases):
     if phases.transfer_ns == NO_PHASE:
         die.stage = _TRANSFER
     schedule(dev, control.now + phases.array_ns, dev.params[0].channels + die_number)
+
+
+@inlined
+def start_timer(dev, die_number, wait_ns):
+    """Let an idle die, which has no other event, become ready again after a time that can be counted."""
+    params = dev.params[0]
+    at = dev.control[0].now + min(max(wait_ns, 1), latest_ns(params))
+    if at < latest_ns(params):
+        die = dev.die[die_number]
+        die.timer = 1
+        die.stage = _TRANSFER
+        schedule(dev, at, params.channels + die_number)
+
+
+@inlined
+def stop_timer(dev, die_number):
+    """Forget the timer of a die, if it has one."""
+    die = dev.die[die_number]
+    if die.timer:
+        die.timer = 0
+        cancel(dev, dev.params[0].channels + die_number)
 
 
 @inlined

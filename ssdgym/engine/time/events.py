@@ -51,6 +51,12 @@ def schedule(dev, time_ns, resource):
 
 
 @inlined
+def cancel(dev, resource):
+    """Remove the resource's event."""
+    _set_leaf(dev, resource, NO_EVENT)
+
+
+@inlined
 def next_event_ns(dev):
     """Return the time of the first event, NEVER if there is none."""
     params = dev.params[0]
@@ -65,7 +71,7 @@ def take_event(dev):
     """Remove the first event and return its resource."""
     params = dev.params[0]
     resource = dev.event[1] & ((np.int64(1) << np.int64(params.leaf_bits)) - 1)
-    _set_leaf(dev, resource, NO_EVENT)
+    cancel(dev, resource)
     return resource
 
 

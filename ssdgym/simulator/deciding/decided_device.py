@@ -19,7 +19,7 @@ from ssdgym.engine.page.view import view_arrays
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy, device_for, get_policy, new_choice, rules_for
 from ssdgym.policy.failures import divides_by_zero, rule_error
-from ssdgym.policy.policy import placement_of
+from ssdgym.policy.policy import idle_of, placement_of
 from ssdgym.policy.rules import PlacementRule, Rule
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.deciding.failures import chosen_by, failure
@@ -162,7 +162,8 @@ class DecidedDevice(OneThread):
     def _parts(self) -> list[Rule]:
         """Return the rules that run."""
         victim = None if self._policy is None else self._policy.victim
-        return [rule for rule in (victim, placement_of(self._device)) if rule is not None]
+        rules = (victim, placement_of(self._device), idle_of(self._device))
+        return [rule for rule in rules if rule is not None]
 
     def _fail(self, status: int, choice: np.ndarray | None = None) -> None:
         """Raise for a negative code of the engine."""

@@ -1,0 +1,147 @@
+"""Collection by a table of values, learned while the device runs (tabular Q-learning)."""
+
+from ssdgym.policy import TO_THE_END, idle_draw, idle_policy, kernel, move_ns, plane_to_collect
+
+_LAST, _BEFORE, _ACTED, _ACTIONS = 17, 2, 2, 8
+
+
+@kernel
+def _class_of(gap_ns, unit_ns, classes):
+    """Return the class of an idle time: 0 below one unit, k below 2**k units, the last one without an end."""
+    limit, number = unit_ns, 0
+    while number < classes - 1 and gap_ns >= limit:
+        limit, number = 2 * limit, number + 1
+    return number
+
+
+@kernel
+def _state_of(view):
+    """Return the number of the state: by the last idle times, and whether the last action was to collect."""
+    memory = view.memory[0]
+    unit_ns = max(move_ns(view), 1)
+    last = _class_of(memory.last_ns, unit_ns, _LAST)
+    before = 1 if memory.before_ns >= max(view.params[0].erase_ns, 1) else 0
+    return (last * _BEFORE + before) * _ACTED + (1 if memory.action > 0 else 0)
+
+
+@kernel
+def _best_of(view, state):
+    """Return the action of highest value in a state, the first of equals."""
+    values, best = view.memory[0].values, 0
+    for action in range(1, _ACTIONS):
+        if values[state * _ACTIONS + action] > values[state * _ACTIONS + best]:
+            best = action
+    return best
+
+
+@kernel
+def _commands_of(action):
+    """Return the commands of an action: 0, 1, 2, 4, 8, 16, 32 or all to the end of the round."""
+    if action == _ACTIONS - 1:
+        return TO_THE_END
+    return 0 if action == 0 else 1 << (action - 1)
+
+
+@kernel
+def _action_at(view, state, parameters):
+    """Return the action that is taken now, by the draws of this decision."""
+    memory = view.memory[0]
+    explore = parameters.explore if memory.decisions == 0 else memory.explore
+    if idle_draw(view, memory.decisions, 0) < explore:
+        return int(idle_draw(view, memory.decisions, 1) * _ACTIONS)
+    return _best_of(view, state)
+
+
+@idle_policy(
+    "rl_gc",
+    source="after Kang, Shin and Yoo, ACM TECS 16(5s), 2017: reinforcement learning of fine-grained"
+    " collection in idle times against long tail latency. All constants, states and rewards are assumed",
+    parameters={
+        "blocks": 4,
+        "share": 0.0,
+        "rate": 0.3,
+        "discount": 0.8,
+        "explore": 0.8,
+        "decay": 0.99,
+        "least_explore": 0.01,
+    },
+    minimum={
+        "blocks": 0,
+        "share": 0.0,
+        "rate": 0.0,
+        "discount": 0.0,
+        "explore": 0.0,
+        "decay": 0.0,
+        "least_explore": 0.0,
+    },
+    maximum={
+        "share": 1.0,
+        "rate": 1.0,
+        "discount": 1.0,
+        "explore": 1.0,
+        "decay": 1.0,
+        "least_explore": 1.0,
+    },
+    memory=[
+        ("values", "f8", (_LAST * _BEFORE * _ACTED * _ACTIONS,)),
+        ("explore", "f8"),
+        ("last_ns", "i8"),
+        ("before_ns", "i8"),
+        ("decisions", "i8"),
+        ("state", "i8"),
+        ("action", "i8"),
+        ("completed", "i8"),
+        ("slow", "i8"),
+    ],
+)
+def rl_gc(view, die, gap_ns, parameters):
+    """Learn how many commands of background collection an idle die should be given.
+
+    The abstract of the paper says that idle times are used, that collection is fine-grained, and that
+    reinforcement learning decides; all that follows is assumed.
+
+    State: the idle time that ended last, of whatever die, in 17 classes (below one move, below 2, 4, 8 ...
+    moves); whether the one before was at least as long as an erase; whether the last action was to collect.
+    Action: 0, 1, 2, 4, 8, 16, 32 commands or the rest of the round. Reward: of the requests completed since
+    the last decision, the share of those no slower than a program and an erase minus the share of the slower
+    ones; 0 without any. Values start at 0 and go by `rate` (alpha) and `discount` (gamma). With the
+    probability `explore`, which falls by the factor `decay` at each decision down to `least_explore`, the
+    action is drawn uniformly: draws 0 and 1 of the decision. `blocks` and `share` are those of `threshold`;
+    where no plane is below, nothing is decided.
+    """
+    if plane_to_collect(view, die, parameters.blocks, parameters.share) < 0:
+        return 0
+    return _commands_of(_action_at(view, _state_of(view), parameters))
+
+
+@rl_gc.on("answered")
+def learn(view, die, commands, parameters):
+    """Credit the last action with what has come of it, and note the present one."""
+    if plane_to_collect(view, die, parameters.blocks, parameters.share) < 0:
+        return
+    memory = view.memory[0]
+    state = _state_of(view)
+    action = _action_at(view, state, parameters)
+    completed = view.control[0].serial - view.control[0].outstanding
+    slow = view.counters[0].slow_requests
+    if completed < memory.completed or slow < memory.slow:  # the metrics have been reset
+        memory.completed, memory.slow = 0, 0
+    if memory.decisions > 0:
+        reward = 0.0
+        if completed > memory.completed:
+            reward = 1.0 - 2.0 * (slow - memory.slow) / (completed - memory.completed)
+        place = memory.state * _ACTIONS + memory.action
+        best = memory.values[state * _ACTIONS + _best_of(view, state)]
+        memory.values[place] += parameters.rate * (reward + parameters.discount * best - memory.values[place])
+    explore = parameters.explore if memory.decisions == 0 else memory.explore
+    memory.explore = max(explore * parameters.decay, parameters.least_explore)
+    memory.state, memory.action = state, action
+    memory.completed, memory.slow = completed, slow
+    memory.decisions += 1
+
+
+@rl_gc.on("resumed")
+def resumed(view, die, idle_ns, parameters):
+    """Note how long the die was idle."""
+    memory = view.memory[0]
+    memory.before_ns, memory.last_ns = memory.last_ns, idle_ns

@@ -1,0 +1,108 @@
+"""Idle rules: the third part of a policy, what it asks of the device, and what refuses it."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ssdgym.errors import SsdgymError
+from ssdgym.policy import available_idle_rules, device_for, get_policy, idle_policy
+from ssdgym.simulator import Simulator
+from tests.engine.devices import device, mixed_requests
+
+BUNDLED = ["blocking", "clairvoyant_gap", "idle_predict", "rl_gc", "threshold"]
+
+
+def refusal(action: Any, *arguments: Any, **named: Any) -> str:
+    with pytest.raises(SsdgymError) as caught:
+        action(*arguments, **named)
+    return str(caught.value)
+
+
+def timed(**gc: Any) -> Any:
+    return device(ftl={"timing": "event", "gc": {"free_blocks": 2, **gc}})
+
+
+def test_bundled_idle_rules__all_with_their_source() -> None:
+    rules = available_idle_rules()
+    assert [name for name in rules if name in BUNDLED] == BUNDLED
+    for name in BUNDLED:
+        assert rules[name].source
+        assert rules[name].function is not None
+        assert rules[name].function.__doc__
+
+
+def test_composition__parts_in_any_order__the_same_policy() -> None:
+    policy = get_policy("cost_benefit+sepbit+threshold(blocks=6)")
+    assert policy.idle is not None
+    assert policy.idle.label == "threshold(blocks=6, share=0)"
+    assert policy.label.endswith("+sepbit(nc=16)+threshold(blocks=6, share=0)")
+    for text in ("threshold(blocks=6)+cost_benefit+sepbit", "sepbit+threshold(blocks=6)+cost_benefit"):
+        assert get_policy(text) == policy
+    for copied in (get_policy(policy.label), pickle.loads(pickle.dumps(policy))):
+        assert copied == policy
+    assert get_policy("greedy+blocking").placement is None
+    assert get_policy("greedy+sep_gc").idle is None
+
+
+def test_named_composition__with_an_idle_rule__keeps_its_name() -> None:
+    assert get_policy("baseline+blocking").label == "baseline+blocking"
+    assert get_policy("baseline+blocking").composition == "greedy+single+blocking"
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("greedy+treshold", "idle rule treshold does not exist; did you mean threshold?"),
+        ("greedy+blocking+threshold", "names 2 idle rules; give one."),
+        ("blocking", "names no victim rule; add one, as in greedy+blocking."),
+        ("greedy+threshold(blocks=1.5)", "parameter blocks of policy threshold must be whole"),
+        ("greedy+threshold(share=2)", "parameter share of policy threshold must be at most 1"),
+    ],
+)
+def test_get__an_idle_rule_that_makes_no_sense__refused(spec: str, expected: str) -> None:
+    assert expected in refusal(get_policy, spec)
+
+
+def test_adapt__the_rule_takes_the_place_of_the_background_share() -> None:
+    adapted = device_for(timed(background_fraction=0.2), policy="greedy+blocking")
+    assert adapted.ftl.gc.idle == "blocking"
+    assert adapted.ftl.gc.background_fraction is None
+    kept = device_for(timed(idle="threshold"), policy="greedy")
+    assert kept.ftl.gc.idle == "threshold(blocks=4, share=0)"
+
+
+def test_without_time__refused() -> None:
+    reason = "ftl.timing none has no idle time for threshold"
+    assert reason in refusal(device_for, device(), policy="greedy+threshold")
+    assert "gives both background_fraction and idle" in refusal(
+        device_for, "tiny", ftl={"gc": {"free_blocks": 2, "background_fraction": 0.2, "idle": "blocking"}}
+    )
+    assert "ftl.gc.idle sep_gc does not exist" in refusal(Simulator, timed(idle="sep_gc"), policy="greedy")
+
+
+def test_idle_rule__of_a_user__with_memory_and_hooks() -> None:
+    @idle_policy("counting", source="a test", memory=[("asked", "i8"), ("ns", "i8")])
+    def counting(view: Any, die: int, gap_ns: int, parameters: Any) -> int:
+        """Make one move at a time."""
+        return 1 if gap_ns == -1 else 0
+
+    @counting.on("answered")
+    def answered(view: Any, die: int, commands: int, parameters: Any) -> None:
+        view.memory[0].asked += commands
+
+    @counting.on("resumed")
+    def resumed(view: Any, die: int, idle_ns: int, parameters: Any) -> None:
+        view.memory[0].ns += idle_ns
+
+    sim = Simulator(timed(), policy="cost_benefit+sep_gc+counting")
+    sim.run(mixed_requests(2000, sim.logical_pages, gap_ns=4000))
+    record = np.dtype([("asked", "i8"), ("ns", "i8")], align=True)
+    start = int(sim.state.params["idle_device"][0, 0])
+    asked, ns = sim.state.memory[0, start : start + record.itemsize].view(record)[0]
+    assert asked > 100
+    assert 0 < ns < 2 * sim.now_ns, "two dies"
+    assert sim.metrics()["policy_memory_bytes"] == record.itemsize

@@ -1,0 +1,180 @@
+"""The rules for idle dies of baselines/idle: how many commands of background collection a die is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING
+
+from .randomness import draw
+
+if TYPE_CHECKING:
+    from .background import BackgroundGc
+    from .nand import Die
+
+#: More commands than any round has.
+ALL = 10**9
+#: The answers of whoever decides outside, by their number.
+OUTSIDE = (0, 1, 2, 4, 8, 16, 32, ALL)
+IDLE_STREAM = 7
+
+
+@dataclass
+class Idle:
+    """An idle time of a die."""
+
+    since: int
+    answers: int = 0
+    commands: int = 0  # that it has still been given
+
+
+class IdleRule:
+    """The base of the rules; on its own it collects nothing."""
+
+    def __init__(self, loop: BackgroundGc) -> None:
+        self.loop = loop
+        self.config = loop.config
+
+    def choose(self, die: Die, idle: Idle) -> int:
+        """How many commands; below 0: none, and ask again after so many ns."""
+        return 0
+
+    def answered(self, answer: int) -> None:
+        """Hear what has been chosen, and learn."""
+
+    def resumed(self, gap: int) -> None:
+        """Hear how long a die was idle that has work now."""
+
+    def plane(self, die: Die) -> int | None:
+        """What the die would collect, if that plane has few pages free."""
+        limit = self.config.idle_blocks * self.config.pages_per_block
+        return self.loop.plane_to_collect(die, limit)
+
+    @property
+    def move_ns(self) -> int:
+        return sum(ns for _, ns in self.loop.commands.move(1))
+
+
+class Threshold(IdleRule):
+    def choose(self, die: Die, idle: Idle) -> int:
+        return 0 if self.plane(die) is None else ALL
+
+
+class IdlePredict(IdleRule):
+    PATIENCE = 2
+
+    def choose(self, die: Die, idle: Idle) -> int:
+        if self.plane(die) is None:
+            return 0
+        mean = self.loop.mean_gap.get(die.number, 0)
+        left = self.PATIENCE * mean - (self.loop.now - idle.since)
+        if left <= 0:
+            return ALL
+        moves = mean // max(self.move_ns, 1)
+        return moves if idle.answers == 0 and moves else -left
+
+
+class ClairvoyantGap(IdleRule):
+    def choose(self, die: Die, idle: Idle) -> int:
+        plane = self.plane(die)
+        if plane is None or self.config.closed_loop:
+            return 0
+        gap = self.gap()
+        if self.loop.device.leader_of(plane) is None:
+            needed = max(self.move_ns, self.config.erase_ns)
+        else:
+            needed = self.move_ns if self.loop.device.moves_left(plane) else self.config.erase_ns
+        return 1 if needed <= gap else -(int(gap) + 1)
+
+    def gap(self) -> float:
+        if not self.loop.input or self.loop.horizon_reached():
+            return 0 if self.is_in_admission() else inf
+        if self.is_in_admission():
+            return 0
+        return max(self.loop.input[0].arrival_ns - self.loop.now, 0)
+
+    def is_in_admission(self) -> bool:
+        return bool(self.loop.input) and self.loop.input[0].admitted > 0
+
+
+class RlGc(IdleRule):
+    RATE, DISCOUNT, EXPLORE, DECAY, LEAST_EXPLORE = 0.3, 0.8, 0.8, 0.99, 0.01
+
+    def __init__(self, loop: BackgroundGc) -> None:
+        super().__init__(loop)
+        self.values: dict[tuple[int, bool, bool], list[float]] = {}
+        self.gaps = [0, 0]  # the last one first
+        self.explore = self.EXPLORE
+        self.decisions = 0
+        self.before: tuple[tuple[int, bool, bool], int] | None = None
+        self.seen = (0, 0)
+        self.die: Die | None = None
+
+    def choose(self, die: Die, idle: Idle) -> int:
+        self.die = die
+        return 0 if self.plane(die) is None else OUTSIDE[self.action()]
+
+    def state(self) -> tuple[int, bool, bool]:
+        unit = max(self.move_ns, 1)
+        last = sum(self.gaps[0] >= unit << k for k in range(16))
+        acted = self.before is not None and self.before[1] > 0
+        return last, self.gaps[1] >= max(self.config.erase_ns, 1), acted
+
+    def of_state(self) -> list[float]:
+        return self.values.setdefault(self.state(), [0.0] * len(OUTSIDE))
+
+    def action(self) -> int:
+        if self.uniform(0) < self.explore:
+            return int(self.uniform(1) * len(OUTSIDE))
+        return max(range(len(OUTSIDE)), key=self.of_state().__getitem__)
+
+    def uniform(self, k: int) -> float:
+        return (draw(self.config.seed, IDLE_STREAM, self.decisions, k) >> 11) / 2**53
+
+    def answered(self, answer: int) -> None:
+        assert self.die is not None
+        if self.plane(self.die) is None:
+            return
+        action = self.action()
+        limit = self.config.program_ns + self.config.erase_ns
+        slow = sum(latency > limit for latency in self.loop.latencies.values())
+        completed = self.loop.started - len(self.loop.outstanding)
+        if self.before is not None:
+            state, last = self.before
+            new, late = completed - self.seen[0], slow - self.seen[1]
+            reward = 1.0 - 2.0 * late / new if new else 0.0
+            own = self.values[state]
+            own[last] += self.RATE * (reward + self.DISCOUNT * max(self.of_state()) - own[last])
+        self.explore = max(self.explore * self.DECAY, self.LEAST_EXPLORE)
+        self.of_state()
+        self.before = self.state(), action
+        self.seen = completed, slow
+        self.decisions += 1
+
+    def resumed(self, gap: int) -> None:
+        self.gaps = [gap, self.gaps[0]]
+
+
+class Scripted(IdleRule):
+    """Whoever decides outside, with answers known beforehand."""
+
+    answers: Iterator[int] = iter(())
+
+    def choose(self, die: Die, idle: Idle) -> int:
+        return OUTSIDE[next(self.answers)]
+
+
+RULES: dict[str, type[IdleRule]] = {
+    "blocking": IdleRule,
+    "threshold": Threshold,
+    "idle_predict": IdlePredict,
+    "clairvoyant_gap": ClairvoyantGap,
+    "rl_gc": RlGc,
+    "outside": Scripted,
+}
+
+
+def idle_rule(loop: BackgroundGc) -> IdleRule | None:
+    """The rule of the configuration; None where a share of free pages decides, or nothing does."""
+    return None if loop.config.idle is None else RULES[loop.config.idle](loop)
