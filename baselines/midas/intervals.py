@@ -75,8 +75,8 @@ class Intervals:
         return _sums(self.counts * (np.arange(self.bins) * self.width))
 
     def first_from(self, blocks: np.ndarray) -> np.ndarray:
-        """Return the first bin that begins at this length or later, at most T."""
-        return np.minimum(np.ceil(blocks / self.width), self.bins).astype(np.int64)
+        """Return the first bin that begins at this length or later, T if there is none or no such length."""
+        return np.fmin(np.ceil(blocks / self.width), self.bins).astype(np.int64)
 
 
 def _sums(values: np.ndarray) -> np.ndarray:

@@ -49,6 +49,19 @@ def test_search__limit_of_the_groups__is_kept() -> None:
     assert len(found.sizes) == 2
 
 
+def test_search__groups_that_nothing_reaches__are_no_prediction() -> None:
+    """Behind the last interval no page is left: its groups have nothing to take a ratio of."""
+    counts = np.zeros(2048, int)
+    counts[[10, 200, 400]] = [500, 300, 200]
+    model = Model(Intervals(counts, 0.25), 32, 3400, 124, 3, Measured(0.1, 0.05, 2))
+    hot = model.hot(2)
+    assert hot is not None
+    cost, _ = model.predict(hot, (np.arange(1, 100), 5, 5))
+    assert np.isinf(cost[-1])
+    found = search(model)
+    assert found is None or np.isfinite(found.amplification)
+
+
 def test_search__nothing_ever_dies__no_configuration() -> None:
     counts = np.zeros(2048, int)
     counts[-1] = 1000
