@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from ssdgym.cli import main
+
 pytest.importorskip("sb3_contrib")
 torch = pytest.importorskip("torch")
 
@@ -48,6 +50,25 @@ def test_ppo_cleanrl__same_seed__same_weights() -> None:
     assert first == again != other
     with open("a.csv") as file:
         assert [row["decisions"] for row in csv.DictReader(file)] == ["128", "256"]
+
+
+@pytest.mark.parametrize(
+    ("method", "policy", "env_id"),
+    [
+        ("ppo", "set", "ssdgym/ParallelErase-v0"),
+        ("ppo", "flat", "ssdgym/EraseVictim-v0"),
+        ("dqn", "set", "ssdgym/EraseVictim-v0"),
+    ],
+)
+def test_sb3_stock__what_it_trains__can_be_evaluated(method: str, policy: str, env_id: str) -> None:
+    script = import_module("sb3_stock")
+    decisions = 5_100 if method == "dqn" else 1  # just above the warm-up of DQN; one rollout of PPO
+    settings = {"method": method, "policy": policy, "env_id": env_id, "timing": "event"}
+    out = script.train(script.Args(**settings, num_envs=1, total_timesteps=decisions, out="agent.zip"))
+    device = "demo-parallel" if "Parallel" in env_id else "demo"
+    command = f"evaluate --agent {out} --trust --environment {env_id} --device {device} --policy greedy"
+    command += " --workload zipf99 --seeds 1-2 --host-pages 300 --warmup 0"
+    assert main(command.split()) == 0
 
 
 def test_learning_curves__evaluates_the_agents_of_both_scripts(

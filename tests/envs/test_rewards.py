@@ -189,15 +189,33 @@ def test_levelling__return_is_the_rise_of_the_squares() -> None:
 @pytest.mark.parametrize("vector", [EraseVictimVectorEnv, ParallelEraseVectorEnv])
 @pytest.mark.parametrize("term", ["relocations", "wear", "levelling", "latency"])
 def test_baseline__own_decisions__are_paid_nothing_on_average_and_of_size_one(vector: Any, term: str) -> None:
-    env = vector(4, objective={term: 1.0}, horizon=6000)
-    _, info = env.reset(seed=0)
-    rewards = []
-    for _ in range(600):
-        _, reward, _, _, info = env.step(info["proposed"][:, 0])
-        rewards.append(reward)
+    env = vector(4, objective={term: 1.0}, reward={"baseline": "greedy"}, horizon=6000)
+    rewards = play(env, "greedy")
     assert abs(np.mean(rewards)) < 0.2
     size = np.abs(rewards).mean()
     assert size < 2.0
+
+
+def play(env: Any, proposer: str, decisions: int = 600) -> np.ndarray:
+    """Return what the decisions of a proposer are paid."""
+    j = list(env.episodes.options.proposers).index(proposer)
+    _, info = env.reset(seed=0)
+    rewards = []
+    for _ in range(decisions):
+        picks = info["proposed"][:, j]
+        _, reward, _, _, info = env.step(np.where(picks >= 0, picks, info["proposed"][:, 0]))
+        rewards.append(reward)
+    return np.array(rewards)
+
+
+def test_parallel_erase__by_default__pays_most_for_the_decisions_that_cost_the_host_least() -> None:
+    """At greedy's price large sets are paid most: a decision of theirs wins more pages, each at a profit."""
+    env = ParallelEraseVectorEnv(4, horizon=40_000)
+    paid = {name: play(env, name, 1200) for name in ("cost_benefit", "ippbe(limit=4, tau=0.75)")}
+    means = {name: rewards.mean() for name, rewards in paid.items()}
+    assert means["cost_benefit"] > means["ippbe(limit=4, tau=0.75)"] + 0.1
+    assert abs(means["cost_benefit"]) < 0.1
+    assert all(np.abs(rewards).mean() < 2.0 for rewards in paid.values())
 
 
 def test_baseline__return__ranks_policies_as_the_cost_does() -> None:
