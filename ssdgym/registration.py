@@ -9,7 +9,11 @@ from __future__ import annotations
 from gymnasium.envs.registration import register, registry
 
 #: Id -> module of `ssdgym.envs`; its classes have the name of the id with `Env` and `VectorEnv`.
-ENVIRONMENTS = {"EraseVictim-v0": "erase_victim", "ParallelErase-v0": "parallel_erase"}
+ENVIRONMENTS = {
+    "EraseVictim-v0": "erase_victim",
+    "ParallelErase-v0": "parallel_erase",
+    "Placement-v0": "placement",
+}
 
 
 def register_environments() -> None:

@@ -52,9 +52,11 @@ def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture
 def own_registrations(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Features and reward terms that a test registers are gone after it."""
+    """Features, reward terms and rules that a test registers are gone after it."""
     from ssdgym.envs.features import registry
     from ssdgym.envs.rewards import terms
+    from ssdgym.policy import registry as policies
 
+    monkeypatch.setattr(policies, "_RULES", dict(policies._RULES))
     monkeypatch.setattr(registry, "_FEATURES", dict(registry._FEATURES))
     monkeypatch.setattr(terms, "TERMS", dict(terms.TERMS))

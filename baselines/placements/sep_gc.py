@@ -2,4 +2,12 @@
 
 from ssdgym.policy import built_in_placement
 
-built_in_placement("sep_gc", source="As compared with in SepBIT, Wang et al., FAST 2022 (SepGC)")
+
+def sep_gc(view, plane, lpn, source, parameters):
+    """Tell pages of the host from relocated ones."""
+    return 0 if source < 0 else 1
+
+
+built_in_placement(
+    "sep_gc", source="As compared with in SepBIT, Wang et al., FAST 2022 (SepGC)", equivalent=sep_gc
+)

@@ -18,6 +18,8 @@ from ssdgym.errors import SsdgymError
 
 #: Write streams of a plane for the placements that the engine has code for and that put pages in streams.
 STREAMS = {"single": 1, "sep_gc": 2, "hot_cold": 2}
+#: Most write streams of a plane.
+MOST_STREAMS = 16
 #: Placements of the engine that scatter pages to sub-blocks that would be erased next.
 SUB_BLOCK_PLACEMENTS = ("hot_to_victims", "hotness_groups")
 #: A counter of the hotness table has 4 bits.
@@ -252,6 +254,18 @@ class PageFtl(FtlConfig):
         "sep_gc",
         description="where pages are written: a placement by name, with its parameters",
     )
+    min_streams: int = Field(
+        1,
+        ge=1,
+        le=MOST_STREAMS,
+        description="write streams of a plane at least, for agents that choose among more than the placement "
+        "has; relocated pages may go to each of these, so a plane keeps a free block for each",
+    )
+    watchers: tuple[str, ...] = Field(
+        (),
+        description="rules that follow what happens on the device and decide nothing, by name: what "
+        "environments observe, and placements whose choices they tell",
+    )
     rules: RuleNeeds | None = Field(
         None, description="what the rules need; filled in, whatever stands here is replaced"
     )
@@ -273,7 +287,8 @@ class PageFtl(FtlConfig):
     @property
     def needs(self) -> RuleNeeds:
         """What the rules need; of a placement that is not the engine's it is known once it was looked up."""
-        return self.rules or RuleNeeds(streams=STREAMS.get(self.placement, 1))
+        streams = max(STREAMS.get(self.placement, 1), self.min_streams)
+        return self.rules or RuleNeeds(streams=streams, relocation_streams=self.min_streams)
 
     @property
     def streams(self) -> int:

@@ -3,6 +3,7 @@
 An import may only point down this map, and each array, or field of its records, is assigned in the room that
 owns it. Tests hold both.
 
+* `placing`: how the decisions about streams are described, compiled only where they are.
 * `page`: the page-mapping family: its arrays, host pages, GC rounds, the two loops, its audit. Owns
   `logical`, `promised`, `round_pairs`, `plane.collecting`, `plane.round_*`, `die.plane_cursor` and
   `die.idle*`.

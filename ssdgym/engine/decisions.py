@@ -15,7 +15,7 @@ from numba import typeof, types
 
 from ssdgym.engine.core.handle import PARAMETERS, pointer_to
 from ssdgym.engine.core.kernel import function_at, inlined, kernel
-from ssdgym.engine.core.observed import CANDIDATE, DECISION, FEATURE, OUTSIDE, TAKEN
+from ssdgym.engine.core.observed import CANDIDATE, DECISION, FEATURE, OUTSIDE, PAGE_SEEN, STREAM_SEEN, TAKEN
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.core.status import FIRST_DECISION, ILLEGAL_ANSWER
 
@@ -23,6 +23,11 @@ from ssdgym.engine.core.status import FIRST_DECISION, ILLEGAL_ANSWER
 #: region a flushed or collected page goes to; a merge plan; how many steps of background GC to take.
 ERASE, PLACE, RELOCATE, REGION, MERGE, IDLE = range(6)
 KINDS = ("ERASE", "PLACE", "RELOCATE", "REGION", "MERGE", "IDLE")
+#: Number of the first rule that only watches: such rules stand behind those of the kinds. Their hooks are
+#: called, and what they would choose can be asked.
+WATCHERS = len(KINDS)
+#: The bit beside the kinds taken outside: a stream named for the first page of a request is for all of it.
+WHOLE_REQUESTS = 1 << 16
 #: Most parameters of a rule.
 MAX_PARAMETERS = 64
 #: Answer of `ask` where the decision has to be taken outside first.
@@ -102,7 +107,7 @@ class Decider(NamedTuple):
     pairs: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch that victim rules write erase sets to
     hooks: Any  # int64: events that some rule hooks, and what else the bits beside those say
     victim_view: Any  # int64: handle of what the victim rule sees
-    place_view: Any  # int64: handle of what the placement rule sees
+    place_view: Any  # int64: handle of what the placement rule sees, and the rules that only watch
     idle_view: Any  # int64: handle of what the rule for idle dies sees
 
 
@@ -138,9 +143,9 @@ def erase_set_by(rule, view, plane, pairs):
 
 
 @inlined
-def stream_by_rule(dev, plane, lpn, source):
-    """Return the stream the placement rule has for a page, ILLEGAL_ANSWER if there is no such stream."""
-    rule = dev.decider.rules[PLACE]
+def stream_by(dev, number, plane, lpn, source):
+    """Return the stream a rule (its number) has for a page, ILLEGAL_ANSWER if there is no such stream."""
+    rule = dev.decider.rules[number]
     stream = _place_rule_at(rule.choose)(
         dev.decider.place_view, plane, lpn, source, pointer_to(rule.parameters, 0)
     )
@@ -175,15 +180,37 @@ def has_periods(dev):
 
 @inlined
 def _view_of(decider, kind):
-    """Return what the rule of a kind sees."""
+    """Return what the rule of a kind, or a rule that only watches, sees."""
     if kind == IDLE:
         return decider.idle_view
     return decider.victim_view if kind == ERASE else decider.place_view
 
 
+@inlined
+def listeners(rules):
+    """Return how many rules may hook events: for victims, places and idle dies, and those that only watch."""
+    return np.int64(3 + rules.shape[0] - WATCHERS)
+
+
+@inlined
+def listener(k):
+    """Return the number of the `k`-th rule that may hook events."""
+    return np.int64(k if k <= PLACE else k - 2 + IDLE)
+
+
+@inlined
+def hooked_by(rules):
+    """Return the events that some rule hooks."""
+    events = np.int64(0)
+    for k in range(listeners(rules)):
+        events |= rules[listener(k)].hooks
+    return events
+
+
 @kernel
 def _page_event(decider, event, plane, lpn, old_page, page):
-    for kind in (ERASE, PLACE, IDLE):
+    for k in range(listeners(decider.rules)):
+        kind = listener(k)
         rule = decider.rules[kind]
         view = _view_of(decider, kind)
         if rule.hooks & event:
@@ -204,7 +231,8 @@ def page_event(dev, event, plane, lpn, old_page, page):
 
 @kernel
 def _block_event(decider, event, plane, block):
-    for kind in (ERASE, PLACE, IDLE):
+    for k in range(listeners(decider.rules)):
+        kind = listener(k)
         rule = decider.rules[kind]
         view = _view_of(decider, kind)
         if rule.hooks & event:
@@ -257,7 +285,7 @@ class Question(NamedTuple):
     every: Any  # bool: list all erase sets at fixed places
     most_blocks: Any  # int64: most blocks of the sets that fill the table up
     pairs: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch
-    # How an ERASE decision is described; decisions of other kinds describe themselves.
+    # How an ERASE decision is described ...
     candidate_features: Any = np.zeros(0, FEATURE)
     context_features: Any = np.zeros(0, FEATURE)
     proposed_columns: Any = np.zeros(0, np.int64)  # (proposers,): column that marks its pick, or -1
@@ -265,6 +293,13 @@ class Question(NamedTuple):
     tallies: Any = np.zeros(0, CANDIDATE)  # (K,): scratch
     decision: Any = np.zeros(1, DECISION)  # scratch
     outside: Any = np.zeros(1, OUTSIDE)  # to write to: the first value outside its bounds
+    # ... and those of other kinds: by code that is compiled where one is asked for.
+    describers: Any = np.zeros(len(KINDS), np.int64)  # addresses by kind; 0: as an ERASE decision
+    stream_features: Any = np.zeros(0, FEATURE)  # their columns stand behind those of erase sets
+    page_features: Any = np.zeros(0, FEATURE)  # they stand behind those of the decision
+    stream_columns: Any = np.zeros(0, np.int64)  # as `proposed_columns`, of the device's placement first
+    streams: Any = np.zeros(0, STREAM_SEEN)  # (K,): scratch
+    page: Any = np.zeros(1, PAGE_SEEN)  # scratch
 
 
 class Input(NamedTuple):

@@ -13,6 +13,7 @@ from numba import typeof, types
 
 from ssdgym.engine.core.family import Arrays, State, family_of
 from ssdgym.engine.core.kernel import address_of, entry, inlined
+from ssdgym.engine.core.pointer import point_to
 from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, NO_DECISION, OK, PERIOD_DUE
 from ssdgym.engine.decisions import PAIRS_TYPE, RULES_TYPE, View
 from ssdgym.engine.verbs import (
@@ -161,7 +162,7 @@ def _observe_one(dev, question, buffers, i):
         buffers.proposed[i],
         buffers.taken[i],
     )
-    describe(dev, question, view)
+    describe(dev, question, point_to(view))
 
 
 @entry
@@ -176,9 +177,10 @@ def observe_batch(state, which, question, buffers):
         question: what is asked, a `Question`.
         buffers: a `View` whose arrays have the device as a first axis; those of `which` are written.
     """
+    asked = point_to(question)
     for k in range(which.shape[0]):
         dev = deciding(state, which[k], question.rules, question.external, question.pairs)
-        _observe_one(dev, question, buffers, which[k])
+        _observe_one(dev, asked, buffers, which[k])
 
 
 @entry
@@ -200,7 +202,7 @@ def first_invalid_action(mask, actions):
 
 @entry
 def step_batch(state, which, actions, feed, question, buffers, status):
-    """Step many devices that take their ERASE decisions outside.
+    """Step many devices that take decisions outside.
 
     For each device `i` of `which`: carry out its action if a decision is due, advance through its input, and
     observe if a decision is due or the horizon is reached.
@@ -218,6 +220,7 @@ def step_batch(state, which, actions, feed, question, buffers, status):
         How many of the devices do not wait for a decision now.
     """
     others = 0
+    asked = point_to(question)
     for k in range(which.shape[0]):
         i = which[k]
         dev = deciding(state, i, question.rules, question.external, question.pairs)
@@ -233,7 +236,7 @@ def step_batch(state, which, actions, feed, question, buffers, status):
             rules, external, pairs = question.rules, question.external, question.pairs
             status[i] = run_loop(state, address, i, requests, False, rules, external, pairs)
         if is_decision(status[i]) or status[i] == HORIZON:
-            _observe_one(dev, question, buffers, i)
+            _observe_one(dev, asked, buffers, i)
         if not is_decision(status[i]):
             others += 1
     return others

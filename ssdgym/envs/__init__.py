@@ -5,6 +5,7 @@ from ssdgym.envs.decisions import EraseDecision
 from ssdgym.envs.erase_victim import EraseVictimEnv, EraseVictimVectorEnv
 from ssdgym.envs.options import Options
 from ssdgym.envs.parallel_erase import ParallelEraseEnv, ParallelEraseVectorEnv
+from ssdgym.envs.placement import PlacementEnv, PlacementVectorEnv
 from ssdgym.envs.vector.decision_vector_env import DecisionVectorEnv
 
 __all__ = [
@@ -16,4 +17,6 @@ __all__ = [
     "Options",
     "ParallelEraseEnv",
     "ParallelEraseVectorEnv",
+    "PlacementEnv",
+    "PlacementVectorEnv",
 ]

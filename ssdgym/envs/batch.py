@@ -17,10 +17,10 @@ from ssdgym.engine.decisions import Input
 from ssdgym.engine.entries import first_invalid_action, loop_addresses, observe_batch, step_batch
 from ssdgym.envs.decisions import Decision
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import rules_for
 from ssdgym.policy.failures import rule_error
-from ssdgym.policy.policy import idle_of, placement_of
-from ssdgym.policy.rules import Rule
+from ssdgym.policy.policy import idle_of
+from ssdgym.policy.rules import PlacementRule, Rule
+from ssdgym.policy.watching import placement_of, rules_on
 from ssdgym.requests import REQUEST
 from ssdgym.simulator import Recording
 from ssdgym.simulator.build import make_state
@@ -76,7 +76,7 @@ class Batch:
         """Look up the machine code, which is elsewhere in every process."""
         # All devices of a batch have the same rules.
         candidates = self.view.mask.shape[1]
-        self._question = self.decision.question(candidates)._replace(rules=rules_for(self.devices[0], None))
+        self._question = self.decision.ask(candidates, self.devices[0])
         self._input = Input(self._requests, self._counts, loop_addresses(self.state))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -119,8 +119,8 @@ class Batch:
         """Let the placement begin its period on some devices, and go on; return as `step`."""
         try:
             for i in due:
-                placement = placement_of(self.devices[i])
-                assert placement is not None, "periods are those of a placement"
+                placement = rules_on(self.devices[i])[0]
+                assert isinstance(placement, PlacementRule), "the first is"
                 begin_period(self.state, int(i), placement)
         except SsdgymError:
             self._broken.update(due.tolist())
@@ -149,10 +149,11 @@ class Batch:
         self._check(devices)
 
     def _rules(self) -> list[Rule]:
-        """Return the rules that run inside: what proposes candidates, and what places pages."""
-        inside = placement_of(self.devices[0]), idle_of(self.devices[0])
+        """Return the rules that run inside: what proposes, decides, places, idles or watches."""
+        inside = [] if self.decision.policy is None else [self.decision.policy.victim]
+        idle = idle_of(self.devices[0])
         proposers = [policy.victim for policy in self.decision.proposers]
-        return [*proposers, *(rule for rule in inside if rule is not None)]
+        return [*proposers, *inside, *rules_on(self.devices[0]), *([] if idle is None else [idle])]
 
     def first_invalid(self, actions: np.ndarray) -> int:
         """Return the first device whose action (of int64 (n,)) is no valid candidate, or -1."""

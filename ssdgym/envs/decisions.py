@@ -18,7 +18,7 @@ from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.decisions import ERASE, Question, View, no_rules
 from ssdgym.envs.features import Features, Selection, Setting, select
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import Policy, get_policy, new_choice
+from ssdgym.policy import Policy, get_policy, new_choice, rules_for
 
 #: Most candidates when all erase sets of a plane are listed.
 _MOST_CANDIDATES = 4096
@@ -31,11 +31,13 @@ class Decision(ABC):
         kind: number of the kind, of `ssdgym.engine.decisions`.
         features: the columns by which candidates and context are described.
         proposers: policies whose rules run inside the engine while a decision is described.
+        policy: takes the decisions about victims inside the engine, where the agent does not.
     """
 
     kind: ClassVar[int]
     features: Features
     proposers: Sequence[Policy] = ()
+    policy: Policy | None = None
 
     @abstractmethod
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
@@ -78,6 +80,23 @@ class Decision(ABC):
             candidates: K.
         """
 
+    def ask(self, candidates: int, device: DeviceConfig) -> Question:
+        """Return what the engine is to ask a batch of devices, and who takes the other decisions.
+
+        Args:
+            candidates: K.
+            device: the first of the batch; its rules are those of all.
+        """
+        return self.question(candidates)._replace(rules=rules_for(device, self.policy))
+
+    def adapt(self, device: DeviceConfig) -> DeviceConfig:
+        """Return a device as this decision needs it; by default as it is.
+
+        Raises:
+            SsdgymError: the decision cannot be taken on it.
+        """
+        return device
+
     def explain(self, error: Exception) -> Exception | None:
         """Return the error for what was raised while a decision was described; None if it is another's."""
         return None
@@ -86,7 +105,37 @@ class Decision(ABC):
         """Raise if what the engine has observed is not as it should be."""
 
 
-class EraseDecision(Decision):
+class DescribedDecision(Decision):
+    """A decision that is described by registered features."""
+
+    _selection: Selection
+
+    @property
+    def features(self) -> Features:  # type: ignore[override]
+        """The columns by which candidates and context are described."""
+        return self._selection.features
+
+    def explain(self, error: Exception) -> Exception | None:
+        """Return the error for what a feature has raised; None if none has."""
+        return self._selection.explain(error)
+
+    def check(self, question: Question) -> None:
+        """Raise if the value of a feature was outside its bounds."""
+        self._selection.check(question.outside)
+
+    def buffers(self, count: int, candidates: int) -> View:
+        """Return arrays for the observations of some devices.
+
+        Args:
+            count: number of devices; the first axis of every array.
+            candidates: K.
+        """
+        columns, entries = len(self.features.candidates), len(self.features.context)
+        proposers = len(self._selection.proposers) + len(self._selection.stream_proposers)
+        return View.allocate(count, candidates, columns, entries, proposers)
+
+
+class EraseDecision(DescribedDecision):
     """Which erase set to take next in the plane that collects; action k takes candidate k.
 
     Candidates are the picks of the proposers, equal ones once, then sets by falling invalid pages, then
@@ -114,13 +163,8 @@ class EraseDecision(Decision):
         self.candidates = candidates
         self.proposers = [get_policy(name) for name in proposers]
         self.most_blocks = most_blocks
-        self._names = [name if isinstance(name, str) else name.label for name in proposers]
-        self._selection: Selection = select("default", Setting((), most_blocks), self._names)
-
-    @property
-    def features(self) -> Features:  # type: ignore[override]
-        """The columns by which candidates and context are described."""
-        return self._selection.features
+        self.names = [name if isinstance(name, str) else name.label for name in proposers]
+        self._selection = select("default", Setting((), most_blocks), self.names)
 
     def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
         """Choose the features to observe.
@@ -132,7 +176,7 @@ class EraseDecision(Decision):
         Raises:
             SsdgymError: it is none of these, or names what is not registered.
         """
-        self._selection = select(features, Setting(tuple(devices), self.most_blocks), self._names)
+        self._selection = select(features, Setting(tuple(devices), self.most_blocks), self.names)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
         """Return the number of candidates.
@@ -146,23 +190,17 @@ class EraseDecision(Decision):
         _check_proposers(self.proposers, devices)
         return _count_sets(devices) if self.candidates == "all" else int(self.candidates)
 
-    def buffers(self, count: int, candidates: int) -> View:
-        """Return arrays for the observations of some devices.
-
-        Args:
-            count: number of devices; the first axis of every array.
-            candidates: K.
-        """
-        columns, entries = len(self.features.candidates), len(self.features.context)
-        return View.allocate(count, candidates, columns, entries, len(self.proposers))
-
     def question(self, candidates: int) -> Question:
         """Return what the engine is to ask, with addresses of this process.
 
         Args:
             candidates: K.
         """
-        question = Question(
+        return self._selection.ask(self.undescribed(), candidates)
+
+    def undescribed(self) -> Question:
+        """Return the question without features."""
+        return Question(
             rules=no_rules(),
             external=1 << self.kind,
             proposers=np.stack([policy.victim.record for policy in self.proposers]),
@@ -170,15 +208,6 @@ class EraseDecision(Decision):
             most_blocks=self.most_blocks,
             pairs=new_choice(),
         )
-        return self._selection.ask(question, candidates)
-
-    def explain(self, error: Exception) -> Exception | None:
-        """Return the error for what a feature has raised; None if none has."""
-        return self._selection.explain(error)
-
-    def check(self, question: Question) -> None:
-        """Raise if the value of a feature was outside its bounds."""
-        self._selection.check(question.outside)
 
 
 def _check_candidates(candidates: int | str, proposers: int) -> None:

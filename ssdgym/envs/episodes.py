@@ -55,9 +55,10 @@ class Episodes:
         pool = load_devices(options.device, options.ftl, self.workloads, options.size_to_trace)
         if not is_whole(count) or count < 1:
             raise SsdgymError(f"num_envs must be a whole number from 1 up, not {count!r}.")
-        self.devices = [pool[i % len(pool)] for i in range(count)]
         self.decision = options.decision()
         self.decision.observe(options.features, pool)
+        pool = [self.decision.adapt(device) for device in pool]
+        self.devices = [pool[i % len(pool)] for i in range(count)]
         self.candidates = self.decision.candidates_on(pool)
         objective = options.default_objective if options.objective is None else options.objective
         self.reward = Reward(self.devices, objective)

@@ -93,7 +93,13 @@ from ssdgym.engine.erase.victims import (
     whole_mask,
 )
 from ssdgym.engine.page.collecting import idle_draw, move_ns, pages_to_move, plane_to_collect
-from ssdgym.policy.decorators import built_in_placement, idle_policy, placement_policy, victim_policy
+from ssdgym.policy.decorators import (
+    built_in_placement,
+    idle_policy,
+    placement_policy,
+    victim_policy,
+    watcher,
+)
 from ssdgym.policy.lookup import (
     available_idle_rules,
     available_placements,
@@ -104,7 +110,7 @@ from ssdgym.policy.lookup import (
 )
 from ssdgym.policy.policy import Policy
 from ssdgym.policy.registry import ENTRY_POINT_GROUP, policy_alias
-from ssdgym.policy.rules import IdleRule, PlacementRule, VictimRule, new_choice
+from ssdgym.policy.rules import IdleRule, PlacementRule, VictimRule, Watcher, new_choice
 
 __all__ = [
     "DRAWS_PER_CHOICE",
@@ -124,6 +130,7 @@ __all__ = [
     "PlacementRule",
     "Policy",
     "VictimRule",
+    "Watcher",
     "available_idle_rules",
     "available_placements",
     "available_policies",
@@ -150,6 +157,7 @@ __all__ = [
     "rules_for",
     "siblings_of",
     "victim_policy",
+    "watcher",
     "whole_mask",
 ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -11,18 +11,13 @@ from ssdgym.config.ftl import STREAMS
 from ssdgym.deprecation import old_arguments
 from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.records import MAX_STREAMS
-from ssdgym.engine.decisions import EVENTS
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
-from ssdgym.policy.names import hint
 from ssdgym.policy.registry import register
-from ssdgym.policy.rules import IdleRule, PlacementRule, Rule, VictimRule, choice_of
+from ssdgym.policy.rules import HookT, IdleRule, PlacementRule, Rule, VictimRule, Watcher, choice_of
 
 #: Names and types of the fields of a record, as for numpy: `[("last", "i8"), ("counts", "i4", (8,))]`.
 Fields = Sequence[tuple[str, str] | tuple[str, str, tuple[int, ...]]]
-HookT = TypeVar("HookT", bound=Callable[..., Any])
-#: The event of time passing, for plain Python: see `PlacementRule.periodic`.
-_PERIOD = "period"
 
 
 class RuleFunction(Protocol):
@@ -230,17 +225,51 @@ def idle_policy(
     return decorate
 
 
-def built_in_placement(name: str, *, source: str) -> None:
+def built_in_placement(name: str, *, source: str, equivalent: Callable[..., int] | None = None) -> None:
     """Register a placement that is a part of the engine.
 
     Args:
         name: by which the engine's configuration knows it.
         source: names the paper or book it is from.
+        equivalent: a function that chooses the same, to tell its choices where another one places.
 
     Raises:
         SsdgymError: the name is taken.
     """
-    register(PlacementRule(name, None, source, streams=STREAMS.get(name, 1)))
+    register(PlacementRule(name, None, source, streams=STREAMS.get(name, 1), equivalent=equivalent))
+
+
+def watcher(
+    name: str,
+    *,
+    source: str,
+    page: Fields = (),
+    block: Fields = (),
+    stream: Fields = (),
+    memory: Fields = (),
+    trusted: bool = False,
+) -> Watcher:
+    """Register a rule that decides nothing, and follows what happens on a device in its hooks.
+
+    Args:
+        name: by which it is looked up.
+        source: says what it is for.
+        page: fields of a record per logical page that it keeps, zero at the start.
+        block: fields of a record per block.
+        stream: fields of a record per plane and stream.
+        memory: fields of one record.
+        trusted: compile its hooks without checks: an index out of range then ends the process, or is not
+            noticed.
+
+    Returns:
+        The rule: `rule.on(event)` is the decorator of a hook.
+
+    Raises:
+        SsdgymError: the name is taken.
+    """
+    rule = Watcher(name, None, source, memory=_memory(page, block, stream, memory), trusted=trusted)
+    register(rule)
+    return rule
 
 
 def _memory(*parts: Fields) -> Memory:
@@ -251,21 +280,5 @@ def _registered(rule: Rule) -> RuleFunction:
     """Register a rule, and let its function register the hooks."""
     register(rule)
     function = cast(Any, rule.function)
-
-    def on(event: str) -> Callable[[HookT], HookT]:
-        if event == _PERIOD and not isinstance(rule, PlacementRule):
-            raise SsdgymError(f"policy {rule.name}: only placements have periods; give one to a placement.")
-        if event not in (*EVENTS, _PERIOD):
-            known = (*EVENTS, _PERIOD)
-            raise SsdgymError(f"policy {rule.name}: event {event} does not exist; {hint(event, known)}")
-        if not rule.compiled:
-            raise SsdgymError(f"policy {rule.name} is plain Python and can have no hooks; compile it.")
-
-        def hook(listener: HookT) -> HookT:
-            (rule.periods if event == _PERIOD else rule.hooks)[event] = listener
-            return listener
-
-        return hook
-
-    function.on = on
+    function.on = rule.on
     return cast(RuleFunction, function)

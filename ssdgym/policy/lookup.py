@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copyreg
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from ssdgym.config.loading import Source
 from ssdgym.engine.decisions import ERASE, IDLE, PLACE, no_rules
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy.names import WrittenPart, has_near, hint, label_of, parse_policy
-from ssdgym.policy.policy import Policy, idle_of, placement_of, with_rules
+from ssdgym.policy.policy import Policy, idle_of, with_rules
 from ssdgym.policy.registry import (
     Alias,
     idle_rule,
@@ -23,7 +24,8 @@ from ssdgym.policy.registry import (
     registered_policies,
     registered_rules,
 )
-from ssdgym.policy.rules import IdleRule, PlacementRule, VictimRule
+from ssdgym.policy.rules import IdleRule, PlacementRule, Rule, VictimRule
+from ssdgym.policy.watching import rules_on
 
 
 def available_policies() -> dict[str, Policy]:
@@ -146,26 +148,26 @@ def rules_for(device: DeviceConfig, policy: Policy | None) -> np.ndarray:
         policy: `None`, or one in plain Python, leaves the choice of victims outside.
 
     Returns:
-        Shape (kinds,) RULE.
+        Shape (kinds + watchers,) RULE.
     """
-    rules = no_rules()
-    placement, idle = placement_of(device), idle_of(device)
+    rules, beside, idle = no_rules(), rules_on(device), idle_of(device)
     if policy is not None and policy.victim.always_checked:
-        placement = placement and replace(placement, always_checked=True)
+        beside = [replace(rule, always_checked=True) for rule in beside]
         idle = idle and replace(idle, always_checked=True)
-    if placement is not None and placement.function is not None:
-        rules[PLACE] = placement.record
+    if beside and beside[0].function is not None:
+        rules[PLACE] = beside[0].record
     if idle is not None:
         rules[IDLE] = idle.record
     if policy is not None and policy.victim.compiled:
-        rules[ERASE] = _with_memory(policy.victim, placement).record
-    return rules
+        rules[ERASE] = _with_memory(policy.victim, beside).record
+    watchers = [rule.record for rule in beside[1:]]
+    return np.concatenate([rules, np.array(watchers, rules.dtype)]) if watchers else rules
 
 
-def _with_memory(victim: VictimRule, placement: PlacementRule | None) -> VictimRule:
-    """Return a victim rule with the memory of the placement, if it shares that."""
-    if placement is not None and victim.shares_memory_with == placement.name:
-        return replace(victim, memory=placement.memory)
+def _with_memory(victim: VictimRule, beside: Sequence[Rule]) -> VictimRule:
+    """Return a victim rule with the memory of the placement, the first of some rules, if it shares that."""
+    if beside and victim.shares_memory_with == beside[0].name:
+        return replace(victim, memory=beside[0].memory)
     return victim
 
 

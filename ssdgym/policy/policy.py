@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ssdgym.config.device import DeviceConfig, PageFtl, changed_device
-from ssdgym.config.ftl import MemoryBytes, RuleNeeds
+from ssdgym.config.ftl import MemoryBytes, RuleNeeds, page_ftl
 from ssdgym.deprecation import old_attributes
 from ssdgym.engine.core.handle import Memory
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
@@ -16,6 +16,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import parse_policy
 from ssdgym.policy.registry import Alias, idle_rule, placement_rule
 from ssdgym.policy.rules import IdleRule, PlacementRule, Rule, VictimRule
+from ssdgym.policy.watching import placement_of, side_by_side, watchers_of
 
 
 @dataclass(frozen=True)
@@ -191,17 +192,6 @@ class Policy:
         return hashlib.sha256(b"".join(rule.code for rule in self.parts)).hexdigest()
 
 
-def placement_of(device: DeviceConfig) -> PlacementRule | None:
-    """Return the placement of a device; `None` for an FTL without placements.
-
-    Raises:
-        SsdgymError: there is no placement of that name.
-    """
-    if not isinstance(device.ftl, PageFtl):
-        return None
-    return placement_rule(device.ftl.placement, f"device {device.name}: ftl.placement")
-
-
 def idle_of(device: DeviceConfig) -> IdleRule | None:
     """Return the rule for idle dies of a device; `None` if it has none.
 
@@ -240,17 +230,14 @@ def with_rules(
         placement = placement or placement_of(device)
         assert placement is not None, "this FTL has one"
         idle = idle or idle_of(device)
-        rules = _needs_of(ftl, placement, victim, idle)
+        rules = _needs_of(device, placement, victim, idle)
         label = None if idle is None else idle.label
         if (placement.label, label, rules) != (ftl.placement, ftl.gc.idle, ftl.needs):
-            by_default = PageFtl(placement=placement.label).needs
-            filled: dict[str, Any] = {
-                "placement": placement.label,
-                "rules": None if rules == by_default else rules,
-            }
+            bare = ftl.model_copy(update={"placement": placement.label, "rules": None})
+            filled: dict[str, Any] = {} if rules == bare.needs else {"rules": rules}
             if label is not None:
                 filled["gc"] = ftl.gc.model_copy(update={"idle": label, "background_fraction": None})
-            changes["ftl"] = ftl.model_copy(update=filled)
+            changes["ftl"] = bare.model_copy(update=filled)
     elif placement is not None or idle is not None:
         what = "no placement" if placement is not None else "no idle rule"
         raise SsdgymError(f"{where or device.name}: ftl.mapping {ftl.mapping} takes {what}.")
@@ -258,16 +245,17 @@ def with_rules(
 
 
 def _needs_of(
-    ftl: PageFtl, placement: PlacementRule, victim: VictimRule | None, idle: IdleRule | None
+    device: DeviceConfig, placement: PlacementRule, victim: VictimRule | None, idle: IdleRule | None
 ) -> RuleNeeds:
     """Return what rules need of a device; a victim rule without memory leaves that of another one alone."""
+    ftl = page_ftl(device.ftl)
     needs = RuleNeeds(
-        streams=placement.streams,
-        relocation_streams=placement.relocation_streams,
-        place=_bytes_of(placement.memory),
+        streams=max(placement.streams, ftl.min_streams),
+        relocation_streams=max(placement.relocation_streams, ftl.min_streams),
+        place=_bytes_of([placement.memory, *(rule.memory for rule in watchers_of(device))]),
         victim=ftl.needs.victim,
         shared=ftl.needs.shared and placement.label == ftl.placement,
-        idle=MemoryBytes() if idle is None else _bytes_of(idle.memory),
+        idle=MemoryBytes() if idle is None else _bytes_of([idle.memory]),
     )
     if victim is None:
         return needs
@@ -278,10 +266,16 @@ def _needs_of(
                 f"cannot run with {placement.name}; write {victim.label}+{victim.shares_memory_with}."
             )
         return needs.model_copy(update={"shared": True, "victim": MemoryBytes()})
-    own = _bytes_of(victim.memory)
+    own = _bytes_of([victim.memory])
     return needs if own == MemoryBytes() else needs.model_copy(update={"victim": own, "shared": False})
 
 
-def _bytes_of(memory: Memory) -> MemoryBytes:
-    records = {part: record for part, record in vars(memory).items() if record is not None}
-    return MemoryBytes(**{part: record.itemsize for part, record in records.items()})
+def _bytes_of(memories: Sequence[Memory]) -> MemoryBytes:
+    """Return the sizes of the records of rules that lie side by side."""
+    sizes = {
+        part: record.itemsize
+        for memory in side_by_side(memories)
+        for part, record in vars(memory).items()
+        if record is not None
+    }
+    return MemoryBytes(**sizes)

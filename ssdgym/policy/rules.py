@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections import namedtuple
 from collections.abc import Callable, Mapping
@@ -18,11 +19,14 @@ from ssdgym.engine.decisions import CLAIRVOYANT, EVENTS, MAX_PARAMETERS, PERIOD,
 from ssdgym.engine.page.view import VIEW_TYPE
 from ssdgym.enums import Choice, EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
-from ssdgym.policy.names import label_of
+from ssdgym.policy.names import hint, label_of
 from ssdgym.policy.sources import files_of
 
 RuleT = TypeVar("RuleT", bound="Rule")
 ChoiceT = TypeVar("ChoiceT", bound=Choice)
+HookT = TypeVar("HookT", bound=Callable[..., Any])
+#: The event of time passing, for plain Python: see `PlacementRule.periodic`.
+_PERIOD = "period"
 
 
 def choice_of(kind: type[ChoiceT], word: str, where: str) -> ChoiceT:
@@ -126,11 +130,15 @@ class Rule:
         It is the code itself of those typed at a prompt.
         """
         hooks = (*self.hooks.values(), *self.periods.values())
-        functions = [self.function, *hooks] if self.function else []
+        functions = [function for function in (self.function, *hooks) if function is not None]
         files = files_of(functions)
         if all(file.is_file() for file in files):
             return b"".join(file.read_bytes() for file in files)
         return b"".join(getattr(function, "py_func", function).__code__.co_code for function in functions)
+
+    def source_digest(self) -> str:
+        """Return a hash of the code of the function and the hooks."""
+        return hashlib.sha256(self.code).hexdigest()
 
     @cached_property
     def vector(self) -> np.ndarray:
@@ -175,13 +183,33 @@ class Rule:
     def record(self) -> np.ndarray:
         """The rule and its hooks for the engine, shape () RULE; compiles at first use."""
         record = np.zeros((), RULE)
-        record["choose"] = self.address
+        record["choose"] = self.address if self.function else 0
         record["parameters"] = self.vector
         for event, hook in self.hooks.items():
             record[event] = self._address(hook, event)
             record["hooks"] |= EVENTS[event]
         record["hooks"] |= PERIOD if self.periods else 0
         return record
+
+    def on(self, event: str) -> Callable[[HookT], HookT]:
+        """Register the decorated function as the rule's hook of an event.
+
+        Raises:
+            SsdgymError: there is no such event, or the rule can have no such hook.
+        """
+        if event == _PERIOD and not isinstance(self, PlacementRule):
+            raise SsdgymError(f"policy {self.name}: only placements have periods; give one to a placement.")
+        if event not in (*EVENTS, _PERIOD):
+            known = (*EVENTS, _PERIOD)
+            raise SsdgymError(f"policy {self.name}: event {event} does not exist; {hint(event, known)}")
+        if not self.compiled:
+            raise SsdgymError(f"policy {self.name} is plain Python and can have no hooks; compile it.")
+
+        def hook(listener: HookT) -> HookT:
+            (self.periods if event == _PERIOD else self.hooks)[event] = listener
+            return listener
+
+        return hook
 
 
 @dataclass(frozen=True)
@@ -226,11 +254,13 @@ class PlacementRule(Rule):
         streams: write streams of a plane, each with an open block of its own.
         relocation_streams: how many of them relocated pages can go to.
         foresight: whether its function for periods is told the future of the run.
+        equivalent: of a placement that the engine has code for, a function that chooses the same.
     """
 
     streams: int = 1
     relocation_streams: int = 1
     foresight: bool = False
+    equivalent: Callable[..., int] | None = None
 
     decision: ClassVar[str] = "place"
     arguments: ClassVar[tuple[str, ...]] = ("view", "plane", "lpn", "source", "parameters")
@@ -268,6 +298,11 @@ class IdleRule(Rule):
         record = super().record.copy()
         record["hooks"] |= CLAIRVOYANT if self.clairvoyant else 0
         return record
+
+
+@dataclass(frozen=True)
+class Watcher(Rule):
+    """A rule that decides nothing: it follows what happens on a device, for whoever reads its records."""
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.config.ftl import PageFtl, page_ftl
+from ssdgym.config.ftl import STREAMS, PageFtl, page_ftl
 from ssdgym.engine.core.family import Sizes, State
 from ssdgym.engine.core.records import (
     BY_RULE,
@@ -24,6 +24,7 @@ from ssdgym.engine.core.records import (
 from ssdgym.engine.page.family import PAGE
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
+from ssdgym.policy.watching import watchers_of
 from ssdgym.simulator.families import FREE, INVALID, VALID, FamilyBuilder, PageMap
 from ssdgym.simulator.memory import memory_bytes, memory_fields, memory_sizes
 from ssdgym.simulator.tables import table_bytes, table_fields, table_sizes
@@ -113,7 +114,7 @@ class PageFamily(FamilyBuilder):
         ftl = page_ftl(device.ftl)
         return {
             "streams": ftl.streams,
-            "gc_stream": ftl.streams - 1,
+            "gc_stream": STREAMS.get(ftl.placement, ftl.streams) - 1,
             "relocation_streams": ftl.relocation_streams,
             **vars(thresholds_of(device)),
             "multi_plane_writes": ftl.multi_plane_writes,
@@ -190,6 +191,7 @@ class PageFamily(FamilyBuilder):
         """
         placement = page_ftl(device.ftl).placement
         source = get_policy(f"greedy+{placement}").source_digest()
+        source += "".join(sorted(rule.source_digest() for rule in watchers_of(device)))
         if placement not in _PLACEMENTS:
             return {**super().weighed(device), "placement": source}
         tables = [table_fields(device), table_sizes(device)] if device.erase_unit != "block" else []

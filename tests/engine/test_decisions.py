@@ -29,6 +29,7 @@ STREAMS = {PLACE_DECISION: 0, RELOCATE_DECISION: 1}
 #: Where a device that is asked outside notes what it is asked, and where the moves of its last round stand: a
 #: round whose pages all go to one stream moves them without it.
 ASKED = {"control.decision_kind", "control.decision_subject", "plane.round_pair", "plane.round_page"}
+ASKED |= {"control.request_lpn", "control.request_pages"}  # which nobody else asks for
 FTLS: dict[str, dict[str, Any]] = {
     "untimed": {"timing": "none"},
     "event": {"timing": "event"},

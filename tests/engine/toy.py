@@ -57,7 +57,7 @@ def _bare(state, i):
 
 @inlined
 def _deciding(state, i, rules, external, pairs):
-    return device_of(state, i, Decider(external, rules, pairs, 0, 0, 0))
+    return device_of(state, i, Decider(external, rules, pairs, 0, 0, 0, 0))
 
 
 @inlined

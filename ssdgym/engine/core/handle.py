@@ -30,7 +30,7 @@ from numba.np.numpy_support import from_dtype
 
 from ssdgym.engine.compiler.checking import checked_array
 from ssdgym.engine.core.kernel import compiled_address
-from ssdgym.engine.core.pointer import load_field
+from ssdgym.engine.core.pointer import load_field, store_for_good
 
 #: The parameters of a rule, as the engine passes them.
 PARAMETERS = types.voidptr
@@ -174,7 +174,7 @@ def handle_of(typing_context, view):
     """Store a view and return its address, which is good until the calling entry returns."""
 
     def build(context, builder, sig, args):
-        stored = cgutils.alloca_once_value(builder, args[0])
+        stored = store_for_good(builder, args[0])
         return builder.ptrtoint(stored, context.get_value_type(types.int64))
 
     return types.int64(view), build

@@ -36,11 +36,39 @@ CANDIDATE = np.dtype(
 #: A decision as a whole.
 DECISION = np.dtype(
     [
+        ("kind", "i8"),
         ("plane", "i8"),
         ("candidates", "i8"),  # that may be chosen
         ("mean_erases", "f8"),  # of a sub-block of them, averaged over the candidates
         ("host_pages", "i8"),  # programmed since the last decision
         ("elapsed_ns", "i8"),  # since the last decision
+    ],
+    align=True,
+)
+#: A write stream of the plane that a page is placed in.
+STREAM_SEEN = np.dtype(
+    [
+        ("number", "i8"),
+        ("streams", "i8"),  # of the plane
+        ("slot", "i8"),  # number through the whole device, of the records `view.stream`
+        ("own", "i8"),  # number through the whole device, of a rule's records of streams
+        ("room", "i8"),  # free pages of its open block; 0 where none is open
+        ("open", "i8"),  # blocks, 0 or 1
+        ("blocks", "i8"),  # the open one included
+        ("valid", "i8"),  # pages
+        ("written", "i8"),  # pages
+    ],
+    align=True,
+)
+#: A page that is placed.
+PAGE_SEEN = np.dtype(
+    [
+        ("plane", "i8"),
+        ("lpn", "i8"),
+        ("relocated", "i8"),  # by garbage collection, and not written by the host
+        ("held", "i8"),  # page that holds its data up to now, or -1
+        ("block", "i8"),  # the block of that, or -1
+        ("stream", "i8"),  # that this block is of, or -1
     ],
     align=True,
 )
@@ -54,9 +82,13 @@ OUTSIDE = np.dtype([("column", "i8"), ("value", "f8")])
 _VIEW = types.int64
 CANDIDATE_TYPE = typeof(np.zeros(1, CANDIDATE)).dtype
 DECISION_TYPE = typeof(np.zeros(1, DECISION)).dtype
+STREAM_TYPE = typeof(np.zeros(1, STREAM_SEEN)).dtype
+PAGE_TYPE = typeof(np.zeros(1, PAGE_SEEN)).dtype
 #: What each kind of feature is called with; the first argument is the handle of what a rule sees.
 FEATURE_SHAPES = {
     "candidate": types.float64(_VIEW, CANDIDATE_TYPE, DECISION_TYPE),
+    "stream": types.float64(_VIEW, STREAM_TYPE, PAGE_TYPE),
+    "page": types.float64(_VIEW, PAGE_TYPE),
     "decision": types.float64(_VIEW, DECISION_TYPE),
     "device": types.float64(_VIEW),
 }

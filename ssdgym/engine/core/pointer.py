@@ -6,10 +6,11 @@ every function that is compiled into another, which costs more than the work of 
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 from llvmlite import ir
-from numba import types
+from numba import typeof, types
 from numba.core import cgutils
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
@@ -21,7 +22,9 @@ class Pointer(types.Type):
     def __init__(self, stored: Any) -> None:
         self.stored = stored
         self.instance_class = stored.instance_class
-        super().__init__(f"Pointer({stored})")
+        # The name is what numba tells types apart by, and a part of the name of every kernel.
+        digest = hashlib.sha256(str(stored).encode()).hexdigest()[:16]
+        super().__init__(f"Pointer({stored.instance_class.__name__} {digest})")
 
 
 register_model(Pointer)(models.OpaqueModel)
@@ -70,12 +73,39 @@ def _load(builder: Any, pointer: Any) -> Any:
     return value
 
 
+def pointer_type(sample: Any) -> Pointer:
+    """Return the type of a pointer to a NamedTuple of this kind."""
+    return Pointer(typeof(sample))
+
+
+def store_for_good(builder: Any, value: Any) -> Any:
+    """Store a value on the stack, where it stays until the calling entry returns.
+
+    LLVM takes the memory of a function that it writes into its caller for free behind it. It does not where
+    the function itself says from when on it is used, and never that it is free.
+
+    Args:
+        builder: of LLVM's instructions.
+        value: to store.
+
+    Returns:
+        A pointer to it.
+    """
+    stored = cgutils.alloca_once(builder, value.type)
+    size = ir.IntType(64)
+    kind = ir.FunctionType(ir.VoidType(), [size, cgutils.voidptr_t])
+    begin = builder.module.declare_intrinsic("llvm.lifetime.start", [cgutils.voidptr_t], kind)
+    builder.call(begin, [size(-1), builder.bitcast(stored, cgutils.voidptr_t)])  # -1: all of it
+    builder.store(value, stored)
+    return stored
+
+
 @intrinsic
 def point_to(typing_context, device):
     """Store a NamedTuple and return a pointer to it, which is good until the calling entry returns."""
 
     def build(context, builder, sig, args):
-        stored = builder.bitcast(cgutils.alloca_once_value(builder, args[0]), cgutils.voidptr_t)
+        stored = builder.bitcast(store_for_good(builder, args[0]), cgutils.voidptr_t)
         # An empty piece of assembly that hides where the pointer comes from: what is loaded through it never
         # changes, which does not hold for the memory before the tuple was stored there.
         kind = ir.FunctionType(cgutils.voidptr_t, [cgutils.voidptr_t])

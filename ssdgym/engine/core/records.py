@@ -123,6 +123,7 @@ CONTROL = np.dtype(
         ("request_pages", "i4"),  # ... how many it has ...
         ("request_hint", "u1"),  # ... and the hint of the host
         ("next_arrival_ns", "i8"),  # of the next request; only for rules that know the future
+        ("request_stream", "i4"),  # untimed: named outside for its first page, where that is for all of them
     ],
     align=True,
 )
@@ -275,6 +276,7 @@ SLOT = np.dtype(
         ("pages", "i4"),
         ("op", "u1"),
         ("hint", "u1"),
+        ("stream", "u1"),  # 1 + the one named outside for its first page, where that is for all; 0 for none
     ],
     align=True,
 )

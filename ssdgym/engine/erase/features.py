@@ -24,7 +24,7 @@ _device_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["device"]))
 
 
 @inlined
-def _checked(question, column, feature, value):
+def checked(question, column, feature, value):
     """Return the value of a feature; note the first of a call that is outside its bounds, or not a number."""
     if not feature.low <= value <= feature.high:
         outside = question.outside[0]
@@ -45,19 +45,20 @@ def _describe_candidates(dev, question, count, view):
         for k in range(count):
             if view.mask[k]:
                 value = call(handle, question.tallies[k], question.decision[0])
-                view.features[k, column] = _checked(question, column, feature, value)
+                view.features[k, column] = checked(question, column, feature, value)
 
 
 @inlined
 def _mark_proposed(question, view):
     """Fill in the columns that say which proposer has picked a candidate."""
-    for j in range(view.proposed.shape[0]):
+    for j in range(question.proposers.shape[0]):
         if view.proposed[j] >= 0 and question.proposed_columns[j] >= 0:
             view.features[view.proposed[j], question.proposed_columns[j]] = np.float32(1.0)
 
 
 @inlined
-def _describe_decision(dev, question, context):
+def describe_decision(dev, question, context):
+    """Fill in the features of the decision and of the device, the first entries of the context."""
     handle = dev.decider.victim_view
     behind = question.candidate_features.shape[0]
     for place in range(question.context_features.shape[0]):
@@ -66,7 +67,7 @@ def _describe_decision(dev, question, context):
             value = _device_feature_at(feature.address)(handle)
         else:
             value = _decision_feature_at(feature.address)(handle, question.decision[0])
-        context[place] = _checked(question, behind + place, feature, value)
+        context[place] = checked(question, behind + place, feature, value)
 
 
 @inlined
@@ -79,7 +80,7 @@ def observe_plane(dev, plane, question, view):
     """
     count = propose(dev, plane, question, view.sets, view.proposed)
     if question.every:
-        _locate_proposed(dev, plane, view)
+        _locate_proposed(dev, plane, question, view)
         _clear_pairs(view.sets, count)
         count = list_all(dev, plane, view.sets)
     else:
@@ -98,7 +99,7 @@ def observe_plane(dev, plane, question, view):
     for k in range(count):
         if view.mask[k]:
             count_candidate(dev, view.sets[k], pairs_of(view.sets[k]), stride, question.tallies[k])
-    for j in range(view.proposed.shape[0]):
+    for j in range(question.proposers.shape[0]):
         if view.proposed[j] >= 0:
             question.tallies[view.proposed[j]].proposers |= np.uint64(1) << np.uint64(j)
     sum_up(dev, plane, view.mask, question.tallies, view.taken, question.decision[0])
@@ -106,7 +107,7 @@ def observe_plane(dev, plane, question, view):
     _mark_proposed(question, view)
     if not view.mask.any():
         view.mask[0] = 1
-    _describe_decision(dev, question, view.context)
+    describe_decision(dev, question, view.context)
 
 
 @inlined
@@ -118,10 +119,10 @@ def _clear_pairs(sets, count):
 
 
 @kernel
-def _locate_proposed(dev, plane, view):
+def _locate_proposed(dev, plane, question, view):
     """Translate the proposers' picks to the places of `list_all`; sets of several pairs have none."""
     params = dev.params[0]
-    for p in range(view.proposed.shape[0]):
+    for p in range(question.proposers.shape[0]):
         if view.proposed[p] < 0:
             continue
         wanted = view.sets[view.proposed[p]]

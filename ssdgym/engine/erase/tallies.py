@@ -6,6 +6,7 @@ import numpy as np
 
 from ssdgym.engine.core.bits import has
 from ssdgym.engine.core.kernel import count_bits, inlined, prefetch
+from ssdgym.engine.decisions import ERASE
 from ssdgym.engine.flash.addresses import sub_block_of
 from ssdgym.engine.flash.sub_blocks import neighbours_of, valid_in
 
@@ -125,6 +126,7 @@ def sum_up(dev, plane, mask, tallies, taken, decision):
         if mask[k]:
             erases += tallies[k].erases / np.float64(tallies[k].sub_blocks)
             count += 1
+    decision.kind = ERASE
     decision.plane = plane
     decision.candidates = count
     decision.mean_erases = erases / max(count, 1)

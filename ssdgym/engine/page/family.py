@@ -19,7 +19,7 @@ from ssdgym.engine.page.event_loop import advance_timed
 from ssdgym.engine.page.format import format_page_device
 from ssdgym.engine.page.state import ARRAYS, PageDevice, PageState
 from ssdgym.engine.page.untimed_loop import advance_untimed
-from ssdgym.engine.page.view import VIEW_TYPE, deciding_page_device, page_device, view_arrays
+from ssdgym.engine.page.view import DESCRIBER, VIEW_TYPE, deciding_page_device, page_device, view_arrays
 from ssdgym.engine.speedupgc.groups import refresh_groups
 from ssdgym.engine.speedupgc.trees import refresh
 from ssdgym.engine.verbs import (
@@ -34,6 +34,7 @@ from ssdgym.engine.verbs import (
 )
 
 _loop_at = function_at(types.FunctionType(loop_signature(ARRAYS)))
+_describer_at = function_at(types.FunctionType(DESCRIBER))
 
 
 @inlined
@@ -83,7 +84,13 @@ def _settle_choice(dev, chosen, action):
 def _describe(dev, question, view):
     control = dev.control[0]
     plane = np.int64(control.decision_plane if control.decision_plane >= 0 else control.host_plane)
-    observe_plane(dev, plane, question, view)
+    view.proposed[:] = -1
+    view.context[:] = np.float32(0.0)
+    address = question.describers[control.decision_kind]
+    if address == 0:
+        observe_plane(dev, plane, question, view)
+    else:
+        _describer_at(address)(dev, question, view, plane)
 
 
 PAGE = Family("page", ARRAYS, (_untimed_loop, _timed_loop), VIEW_TYPE, view_arrays, FAULTS)

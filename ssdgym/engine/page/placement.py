@@ -14,7 +14,14 @@ from ssdgym.engine.core.bits import full_mask
 from ssdgym.engine.core.kernel import inlined, kernel, merged
 from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOTNESS_GROUPS, IN_STREAMS
 from ssdgym.engine.core.rng import HOST_PLACEMENT_STREAM, RELOCATION_STREAM, below, draw
-from ssdgym.engine.decisions import PLACE, RELOCATE, ask_outside, is_external, stream_by_rule
+from ssdgym.engine.decisions import (
+    PLACE,
+    RELOCATE,
+    WHOLE_REQUESTS,
+    ask_outside,
+    is_external,
+    stream_by,
+)
 from ssdgym.engine.speedupgc.best_sets import first_writable
 from ssdgym.engine.speedupgc.groups import first_of
 from ssdgym.engine.speedupgc.hotness import count_update, hotness_group
@@ -160,7 +167,7 @@ def rule_of_host(dev, plane, lpn):
     if placement == IN_STREAMS:
         return np.int64(HOST_STREAM)
     if placement == BY_RULE:
-        return stream_by_rule(dev, plane, lpn, np.int64(-1))
+        return stream_by(dev, PLACE, plane, lpn, np.int64(-1))
     return np.int64(_stream_of_hotness(dev, lpn) if placement == HOT_COLD else HOST_STREAM)
 
 
@@ -169,15 +176,24 @@ def rule_of_relocated(dev, plane, lpn, source):
     """Return the stream the device's own placement has for a relocated page; changes nothing."""
     placement = dev.params[0].placement
     if placement == BY_RULE:
-        return stream_by_rule(dev, plane, lpn, source)
+        return stream_by(dev, PLACE, plane, lpn, source)
     return np.int64(_stream_of_hotness(dev, lpn) if placement == HOT_COLD else dev.params[0].gc_stream)
 
 
 @inlined
-def host_stream(dev, plane, lpn):
-    """Decide the stream of a host page that is programmed next; below 0, see `status_of`."""
+def by_request(dev):
+    """Return whether the stream that is named outside for the first page of a request is for all of them."""
+    return dev.decider.external & WHOLE_REQUESTS != 0
+
+
+@inlined
+def host_stream(dev, plane, lpn, named):
+    """Decide the stream of a host page that is programmed next; below 0, see `status_of`.
+
+    `named` is the stream named outside for the whole request that it is of, or -1.
+    """
     if is_external(dev, PLACE):
-        return ask_outside(dev, PLACE, plane, lpn)
+        return np.int64(named) if named >= 0 else ask_outside(dev, PLACE, plane, lpn)
     return rule_of_host(dev, plane, lpn)
 
 

@@ -29,7 +29,7 @@ from ssdgym.engine.page.mapping import (
     pass_die,
     pass_plane,
 )
-from ssdgym.engine.page.placement import host_stream, note_request
+from ssdgym.engine.page.placement import by_request, host_stream, note_request
 from ssdgym.engine.page.writes import join_writes, next_write, program, take_write
 from ssdgym.engine.time.commands import (
     ERASE_SET,
@@ -41,7 +41,14 @@ from ssdgym.engine.time.commands import (
     start_command,
 )
 from ssdgym.engine.time.events import make_ready
-from ssdgym.engine.time.transactions import pop_read, pop_write, push_read, push_write, transaction_done
+from ssdgym.engine.time.transactions import (
+    name_stream,
+    pop_read,
+    pop_write,
+    push_read,
+    push_write,
+    transaction_done,
+)
 
 #: Nothing was started, but the die's queues have changed: look again.
 _LOOK_AGAIN = 100
@@ -166,10 +173,13 @@ def _start_write(dev, die_number):
         return np.int64(_LOOK_AGAIN)
     transaction = dev.transaction[next_write(dev, die_number)]
     lpn = np.int64(transaction.lpn)
-    note_request(dev, dev.slot[transaction.slot])
-    stream = host_stream(dev, plane, lpn)
+    slot = dev.slot[transaction.slot]
+    note_request(dev, slot)
+    stream = host_stream(dev, plane, lpn, np.int64(slot.stream) - 1)
     if stream < 0:
         return status_of(dev, stream)
+    if by_request(dev):
+        name_stream(dev, transaction.slot, stream)
     if params.allocation != STATIC:
         pass_plane(dev, plane)
     number = take_write(dev, die_number)

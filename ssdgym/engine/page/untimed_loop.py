@@ -9,7 +9,7 @@ from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, merged, prefetch
 from ssdgym.engine.core.records import BY_RULE, STATIC
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, OUT_OF_SPACE, PERIOD_DUE
-from ssdgym.engine.decisions import PLACE, has_periods, is_external, status_of
+from ssdgym.engine.decisions import PLACE, WRITTEN, has_periods, is_external, status_of
 from ssdgym.engine.erase.legality import gc_unfinished
 from ssdgym.engine.page.collecting import choose_victim, gc_needed
 from ssdgym.engine.page.gc_round import run_round
@@ -23,7 +23,7 @@ from ssdgym.engine.page.mapping import (
     pass_die,
     pass_plane,
 )
-from ssdgym.engine.page.placement import host_stream, note_request
+from ssdgym.engine.page.placement import by_request, host_stream, note_request
 from ssdgym.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, WRITE
 
 #: Requests in advance of which memory is asked for.
@@ -62,9 +62,12 @@ def _write_page(dev, lpn, partial):
     params = dev.params[0]
     control = dev.control[0]
     plane, die_number = _place_for(dev, lpn)
-    stream = host_stream(dev, plane, lpn)
+    named = control.request_stream if by_request(dev) and control.offset > 0 else -1
+    stream = host_stream(dev, plane, lpn, named)
     if stream < 0:
         return status_of(dev, stream)
+    if by_request(dev):
+        control.request_stream = stream
     _pass(dev, plane, die_number)
     if partial and dev.logical[lpn].ppn >= 0:
         host_read(dev, lpn)
@@ -94,7 +97,7 @@ def _do_page(dev, request):
     lpn = np.int64(request.lpn) + control.offset
     status = np.int64(OK)
     if request.op == WRITE:
-        if dev.params[0].placement == BY_RULE or is_external(dev, PLACE):
+        if dev.params[0].placement == BY_RULE or is_external(dev, PLACE) or dev.decider.hooks & WRITTEN:
             note_request(dev, request)
         status = _write_page(dev, lpn, is_partial(request, control.offset))
     elif request.op == READ:

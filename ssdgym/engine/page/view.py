@@ -5,14 +5,25 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import typeof
+from numba import typeof, types
 
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.handle import MEMORY_FIELDS, Memory, handle_of
 from ssdgym.engine.core.kernel import inlined
-from ssdgym.engine.core.records import BY_RULE
-from ssdgym.engine.decisions import CLAIRVOYANT, ERASE, IDLE, IDLES, PLACE, Decider
-from ssdgym.engine.page.state import ARRAYS, device_of
+from ssdgym.engine.core.pointer import pointer_type
+from ssdgym.engine.core.records import BY_RULE, ERASE_PAIR, MAX_PAIRS
+from ssdgym.engine.decisions import (
+    CLAIRVOYANT,
+    IDLE,
+    IDLES,
+    WATCHERS,
+    Decider,
+    Question,
+    View,
+    hooked_by,
+    no_rules,
+)
+from ssdgym.engine.page.state import ARRAYS, PageDevice, device_of
 
 
 class PolicyView(NamedTuple):
@@ -84,17 +95,17 @@ def deciding_page_device(state, i, rules, external, pairs):
     )
     view = handle_of(victim)
     place_view = view
-    if params.placement == BY_RULE:
+    if params.placement == BY_RULE or rules.shape[0] > WATCHERS:
         place = _view(
             state, i, params.place_page, params.place_block, params.place_stream, params.place_device
         )
         place_view = handle_of(place)
-    hooks = rules[ERASE].hooks | rules[PLACE].hooks
+    hooks = hooked_by(rules)
     idle_view = view
     if rules[IDLE].choose != 0:
         idle = _view(state, i, params.idle_page, params.idle_block, params.idle_stream, params.idle_device)
         idle_view = handle_of(idle)
-        hooks |= rules[IDLE].hooks | IDLES
+        hooks |= IDLES
     if external & (1 << IDLE):  # the future reaches no agent
         hooks = (hooks | IDLES) & ~CLAIRVOYANT
     return device_of(state, i, Decider(external, rules, pairs, hooks, view, place_view, idle_view))
@@ -146,3 +157,17 @@ def _lengths(params: np.void) -> dict[str, int]:
 _SAMPLE = ARRAYS.sample()
 #: numba's type of the view, for compiling rules.
 VIEW_TYPE = typeof(PolicyView(*(getattr(_SAMPLE, name)[0] for name in PolicyView._fields)))
+
+_DEVICE: Any = PageDevice
+#: What describes a decision of a kind: (device, question, view, plane).
+DESCRIBER = types.void(
+    pointer_type(
+        _DEVICE(
+            *(array[0] for array in _SAMPLE),
+            Decider(0, no_rules(), np.zeros(MAX_PAIRS, ERASE_PAIR), 0, 0, 0, 0),
+        )
+    ),
+    pointer_type(Question(no_rules(), 0, no_rules(), False, 1, np.zeros(MAX_PAIRS, ERASE_PAIR))),
+    pointer_type(View(*(array[0] for array in View.allocate(1, 1, 1, 1, 1)))),
+    types.int64,
+)

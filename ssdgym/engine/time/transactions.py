@@ -50,12 +50,19 @@ def take_slot(dev, request, arrival_ns):
     slot.lpn = request.lpn
     slot.pages = request.pages
     slot.hint = request.hint
+    slot.stream = 0
     slot.serial = control.serial
     control.serial += 1
     control.outstanding += 1
     if request.op == WRITE:
         control.outstanding_writes += 1
     return number
+
+
+@inlined
+def name_stream(dev, slot_number, stream):
+    """Note the stream that has been named outside for all pages of a request."""
+    dev.slot[slot_number].stream = stream + 1
 
 
 @inlined

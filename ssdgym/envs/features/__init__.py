@@ -13,15 +13,17 @@ of features are found by the entry point group `ssdgym.features`.
 """
 
 import ssdgym.envs.features.candidates
-import ssdgym.envs.features.context  # noqa: F401 - both register the features of ssdgym
-from ssdgym.envs.features.registry import (
-    ENTRY_POINT_GROUP,
-    Setting,
+import ssdgym.envs.features.context
+import ssdgym.envs.features.pages
+import ssdgym.envs.features.streams  # noqa: F401 - these register the features of ssdgym
+from ssdgym.envs.features.decorators import (
     candidate_feature,
     decision_feature,
     device_feature,
-    registered_features,
+    page_feature,
+    stream_feature,
 )
+from ssdgym.envs.features.registry import ENTRY_POINT_GROUP, Setting, registered_features
 from ssdgym.envs.features.selection import PROPOSED_BY, Selection, select
 from ssdgym.envs.features.space import Features
 
@@ -34,6 +36,8 @@ __all__ = [
     "candidate_feature",
     "decision_feature",
     "device_feature",
+    "page_feature",
     "registered_features",
     "select",
+    "stream_feature",
 ]

@@ -11,7 +11,8 @@ from math import log2
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.records import MAX_PAIRS
-from ssdgym.envs.features.registry import Setting, candidate_feature
+from ssdgym.envs.features.decorators import candidate_feature
+from ssdgym.envs.features.registry import Setting
 
 _LOG = "factors of four"
 
@@ -22,7 +23,7 @@ def _clip(value, low, high):
 
 
 def _always(setting: Setting) -> bool:
-    return True
+    return "ERASE" in setting.kinds
 
 
 def _sub_blocks(device: DeviceConfig) -> bool:

@@ -6,7 +6,9 @@ from math import log2
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.kernel import inlined
-from ssdgym.envs.features.registry import Setting, decision_feature, device_feature
+from ssdgym.engine.decisions import ERASE, PLACE, RELOCATE
+from ssdgym.envs.features.decorators import decision_feature, device_feature
+from ssdgym.envs.features.registry import Setting
 
 
 @inlined
@@ -15,7 +17,7 @@ def _clip(value, low, high):
 
 
 def _always(setting: Setting) -> bool:
-    return True
+    return "ERASE" in setting.kinds
 
 
 def _in_time(device: DeviceConfig) -> bool:
@@ -29,6 +31,29 @@ def _open_loop(device: DeviceConfig) -> bool:
 def _differ(setting: Setting) -> bool:
     """Return whether the devices differ in size."""
     return len({(device.logical_pages, device.geometry) for device in setting.devices}) > 1
+
+
+def _joint(setting: Setting) -> bool:
+    """Return whether decisions about victims alternate with others."""
+    return "ERASE" in setting.kinds and len(setting.kinds) > 1
+
+
+@decision_feature("asks_erase", "1 if the decision is what to erase", default=_joint)
+def asks_erase(view, decision):
+    """Return whether it is of that kind."""
+    return 1.0 if decision.kind == ERASE else 0.0
+
+
+@decision_feature("asks_place", "1 if it is where a page of the host goes", default=_joint)
+def asks_place(view, decision):
+    """Return whether it is of that kind."""
+    return 1.0 if decision.kind == PLACE else 0.0
+
+
+@decision_feature("asks_relocate", "1 if it is where a relocated page goes", default=_joint)
+def asks_relocate(view, decision):
+    """Return whether it is of that kind."""
+    return 1.0 if decision.kind == RELOCATE else 0.0
 
 
 @decision_feature(

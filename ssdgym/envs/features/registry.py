@@ -1,4 +1,4 @@
-"""Registered features: one compiled function each, of a candidate, of a decision, or of a device."""
+"""Registered features: one compiled function each, of one of some kinds."""
 
 from __future__ import annotations
 
@@ -28,10 +28,23 @@ class Setting:
     Attributes:
         devices: all that the environment has.
         most_blocks: most blocks of a candidate.
+        kinds: of the decisions that are asked for, by name.
     """
 
     devices: tuple[DeviceConfig, ...]
     most_blocks: int = 1
+    kinds: tuple[str, ...] = ("ERASE",)
+
+    @property
+    def described(self) -> tuple[str, ...]:
+        """The kinds of features that tell something about such decisions."""
+        erases, places = "ERASE" in self.kinds, bool({"PLACE", "RELOCATE"} & set(self.kinds))
+        return (
+            *(("candidate",) if erases else ()),
+            *(("stream", "page") if places else ()),
+            "decision",
+            "device",
+        )
 
     def has(self, test: Callable[[DeviceConfig], bool]) -> bool:
         """Return whether some device passes a test."""
@@ -48,10 +61,11 @@ class RegisteredFeature:
 
     Attributes:
         feature: name, meaning and bounds.
-        kind: `candidate`, `decision` or `device`.
+        kind: one of `KINDS`.
         function: to be compiled.
         default: in which settings it is observed without being named.
         samples_pages: whether it needs the updates of sampled pages to be counted.
+        watcher: the rule whose records the function reads, if it reads any.
     """
 
     feature: Feature
@@ -59,62 +73,52 @@ class RegisteredFeature:
     function: Function = field(compare=False)
     default: When = field(compare=False)
     samples_pages: bool = False
+    watcher: str = ""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Be pickled by name: the functions are found where the module is imported."""
         return _registered, (self.feature.name,)
 
-    @property
-    def address(self) -> int:
-        """Address of the compiled function; compiles at first use.
+    def address_on(self, memory: Memory) -> int:
+        """Return the address of the compiled function; compiles at first use.
+
+        Args:
+            memory: the records of its watcher, as they lie on the devices.
 
         Raises:
             SsdgymError: it cannot be compiled.
         """
         try:
-            return _compile(self.function, self.kind)[0]
+            return _compile(self.function, self.kind, memory)[0]
         except ValueError as error:
             raise SsdgymError(
                 f"feature {self.feature.name} cannot be compiled: {error}; it is called with "
-                f"({', '.join(_ARGUMENTS[self.kind])}) and returns a number."
+                f"({', '.join(KINDS[self.kind])}) and returns a number."
             ) from error
 
 
-_ARGUMENTS = {
+#: The kinds of features, each with what its functions are called with.
+KINDS = {
     "candidate": ("view", "candidate", "decision"),
+    "stream": ("view", "stream", "page"),
     "decision": ("view", "decision"),
+    "page": ("view", "page"),
     "device": ("view",),
 }
 _FEATURES: dict[str, RegisteredFeature] = {}
 
 
-def _never(setting: Setting) -> bool:
-    return False
-
-
-def candidate_feature(
-    name: str,
-    meaning: str,
-    *,
-    unit: str = "share",
-    low: float = 0.0,
-    high: float = 1.0,
-    default: When = _never,
-    samples_pages: bool = False,
+def register(
+    feature: Feature, kind: str, default: When, samples_pages: bool = False, watcher: str = ""
 ) -> Callable[[Function], Function]:
-    """Register the decorated function as a feature of every candidate.
-
-    It is called with `(view, candidate, decision)`: what a victim rule sees, and records of
-    `ssdgym.engine.core.observed`, CANDIDATE and DECISION.
+    """Register the decorated function as a feature.
 
     Args:
-        name: by which environments and agents have it.
-        meaning: what it says, as a phrase.
-        unit: of its values.
-        low: smallest value.
-        high: largest value.
-        default: in which settings it is observed without being named; never, unless said.
-        samples_pages: whether it reads `sampled`, `updates`, `neighbours` or `neighbour_updates`.
+        feature: name, meaning and bounds.
+        kind: one of `KINDS`.
+        default: in which settings it is observed without being named.
+        samples_pages: whether it needs the updates of sampled pages to be counted.
+        watcher: the rule whose records it reads.
 
     Returns:
         The decorator; the function stays as it is.
@@ -122,88 +126,22 @@ def candidate_feature(
     Raises:
         SsdgymError: another module has registered a feature of this name, or the bounds are wrong.
     """
-    return _register(Feature(name, meaning, unit, low, high), "candidate", default, samples_pages)
-
-
-def decision_feature(
-    name: str,
-    meaning: str,
-    *,
-    unit: str = "share",
-    low: float = 0.0,
-    high: float = 1.0,
-    default: When = _never,
-) -> Callable[[Function], Function]:
-    """Register the decorated function as an entry of the context that changes from decision to decision.
-
-    It is called with `(view, decision)`.
-
-    Args:
-        name: by which environments and agents have it.
-        meaning: what it says, as a phrase.
-        unit: of its values.
-        low: smallest value.
-        high: largest value.
-        default: in which settings it is observed without being named; never, unless said.
-
-    Returns:
-        The decorator; the function stays as it is.
-
-    Raises:
-        SsdgymError: another module has registered a feature of this name, or the bounds are wrong.
-    """
-    return _register(Feature(name, meaning, unit, low, high), "decision", default)
-
-
-def device_feature(
-    name: str,
-    meaning: str,
-    *,
-    unit: str = "share",
-    low: float = 0.0,
-    high: float = 1.0,
-    default: When = _never,
-) -> Callable[[Function], Function]:
-    """Register the decorated function as an entry of the context that tells devices apart.
-
-    It is called with `(view)`.
-
-    Args:
-        name: by which environments and agents have it.
-        meaning: what it says, as a phrase.
-        unit: of its values.
-        low: smallest value.
-        high: largest value.
-        default: in which settings it is observed without being named; never, unless said.
-
-    Returns:
-        The decorator; the function stays as it is.
-
-    Raises:
-        SsdgymError: another module has registered a feature of this name, or the bounds are wrong.
-    """
-    return _register(Feature(name, meaning, unit, low, high), "device", default)
-
-
-def _register(
-    feature: Feature, kind: str, default: When, samples_pages: bool = False
-) -> Callable[[Function], Function]:
     if not feature.low < feature.high:
         raise SsdgymError(
             f"feature {feature.name} has the bounds {feature.low} and {feature.high}; give low below high."
         )
 
-    def register(function: Function) -> Function:
+    def add(function: Function) -> Function:
         known = _FEATURES.get(feature.name)
         if known is not None and known.function.__module__ != function.__module__:
             raise SsdgymError(
                 f"feature {feature.name} is registered already by {known.function.__module__}; choose "
                 "another name."
             )
-        _FEATURES[feature.name] = RegisteredFeature(feature, kind, function, default, samples_pages)
+        _FEATURES[feature.name] = RegisteredFeature(feature, kind, function, default, samples_pages, watcher)
         return function
 
-    return register
+    return add
 
 
 def registered_features() -> tuple[RegisteredFeature, ...]:
@@ -232,10 +170,10 @@ def _registered(name: str) -> RegisteredFeature:
 
 
 @cache
-def _compile(function: Function, kind: str) -> tuple[int, Any]:
+def _compile(function: Function, kind: str, memory: Memory) -> tuple[int, Any]:
     """Return the address of a feature's machine code, compiled once in a process, and what keeps it alive."""
     shape = FEATURE_SHAPES[kind]
     # A function of a user must not be able to end the process by a bad index, or to change a device.
     checked = not is_own(function)
-    arguments = (Handle(VIEW_TYPE, Memory(), checked=checked), *shape.args[1:])
+    arguments = (Handle(VIEW_TYPE, memory, checked=checked), *shape.args[1:])
     return compiled_address(function, shape.return_type(*arguments), checked=checked)

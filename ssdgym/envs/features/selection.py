@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.kernel import is_own
-from ssdgym.engine.core.observed import CANDIDATE, DECISION, FEATURE, OUTSIDE
+from ssdgym.engine.core.observed import CANDIDATE, DECISION, FEATURE, OUTSIDE, PAGE_SEEN, STREAM_SEEN
 from ssdgym.engine.decisions import Question
 from ssdgym.envs.features.registry import RegisteredFeature, Setting, find_features, registered_features
 from ssdgym.envs.features.space import Features
@@ -27,49 +28,76 @@ class Selection:
     """Features in the order of their columns.
 
     Attributes:
-        candidates: features of a candidate.
+        candidates: features of an erase set.
+        streams: features of a write stream, whose columns stand behind those.
         context: features of the decision and of the device.
-        proposed: labels of the proposers with a column, which stand behind `candidates`.
-        proposers: labels of all proposers.
+        pages: features of the page that is placed, which stand behind those.
+        proposed: labels of the proposers with a column, which stand behind `streams`.
+        proposers: labels of all proposers of erase sets.
+        stream_proposers: labels of all proposers of streams.
     """
 
     candidates: tuple[RegisteredFeature, ...]
+    streams: tuple[RegisteredFeature, ...]
     context: tuple[RegisteredFeature, ...]
+    pages: tuple[RegisteredFeature, ...]
     proposed: tuple[str, ...] = ()
     proposers: tuple[str, ...] = ()
+    stream_proposers: tuple[str, ...] = ()
 
     @property
     def features(self) -> Features:
         """The columns by name and bounds."""
         marks = (Feature(PROPOSED_BY + label, f"1 for the pick of {label}") for label in self.proposed)
-        return Features(
-            (*(one.feature for one in self.candidates), *marks), tuple(one.feature for one in self.context)
-        )
+        rows, context = (*self.candidates, *self.streams), (*self.context, *self.pages)
+        return Features((*(one.feature for one in rows), *marks), tuple(one.feature for one in context))
+
+    @property
+    def _all(self) -> tuple[RegisteredFeature, ...]:
+        """All features, in the order in which the engine numbers them."""
+        return (*self.candidates, *self.context, *self.streams, *self.pages)
+
+    @property
+    def watchers(self) -> tuple[str, ...]:
+        """The rules whose records the features read, each once."""
+        return tuple(dict.fromkeys(one.watcher for one in self._all if one.watcher))
 
     @property
     def samples_pages(self) -> bool:
         """Whether updates of sampled pages have to be counted."""
         return any(one.samples_pages for one in self.candidates)
 
-    def ask(self, question: Question, candidates: int) -> Question:
+    def ask(
+        self, question: Question, candidates: int, memories: Mapping[str, Memory] | None = None
+    ) -> Question:
         """Return a question with these features, compiled at first use, and room to count candidates in.
 
         Args:
             question: without them.
             candidates: K.
+            memories: records of the rules that watch, by name.
         """
-        behind = len(self.candidates)
-        columns = [
-            behind + self.proposed.index(label) if label in self.proposed else -1 for label in self.proposers
-        ]
+        memories = memories or {}
         return question._replace(
-            candidate_features=_records(self.candidates),
-            context_features=_records(self.context),
-            proposed_columns=np.array(columns, np.int64),
+            candidate_features=_records(self.candidates, memories),
+            context_features=_records(self.context, memories),
+            stream_features=_records(self.streams, memories),
+            page_features=_records(self.pages, memories),
+            proposed_columns=self._columns_of(self.proposers),
+            stream_columns=self._columns_of(self.stream_proposers),
             sampled_pages=SAMPLED_PAGES if self.samples_pages else 0,
             tallies=np.zeros(candidates, CANDIDATE),
             decision=np.zeros(1, DECISION),
             outside=np.zeros(1, OUTSIDE),
+            streams=np.zeros(candidates, STREAM_SEEN),
+            page=np.zeros(1, PAGE_SEEN),
+        )
+
+    def _columns_of(self, proposers: Sequence[str]) -> np.ndarray:
+        """Return the column that marks what each proposer has picked, or -1, int64 (proposers,)."""
+        behind = len(self.candidates) + len(self.streams)
+        return np.array(
+            [behind + self.proposed.index(one) if one in self.proposed else -1 for one in proposers], np.int64
         )
 
     def explain(self, error: Exception) -> SsdgymError | None:
@@ -78,7 +106,7 @@ class Selection:
         Compiled code does not say where an index is out of range, so all features of other packages are
         named.
         """
-        foreign = [one for one in (*self.candidates, *self.context) if not is_own(one.function)]
+        foreign = [one for one in self._all if not is_own(one.function)]
         if isinstance(error, SsdgymError) or not foreign:
             return None
         names = " or ".join(one.feature.name for one in foreign)
@@ -98,40 +126,58 @@ class Selection:
         if column < 0:
             return
         outside["column"] = 0
-        feature = (*self.candidates, *self.context)[column].feature
+        feature = self._all[column].feature
         raise SsdgymError(
             f"feature {feature.name} has the value {outside['value'][0]:g}, outside its bounds "
             f"{feature.low:g} and {feature.high:g}; give it wider ones, or clip it."
         )
 
 
-def select(asked: Any, setting: Setting, proposers: Sequence[str] = ()) -> Selection:
+def select(
+    asked: Any, setting: Setting, proposers: Sequence[str] = (), stream_proposers: Sequence[str] = ()
+) -> Selection:
     """Choose features.
 
     Args:
         asked: `"default"`, which takes those that tell something in the setting; `"all"`; or a list of names,
             `"default"` among them for all of these.
-        setting: devices and candidates.
-        proposers: what the proposers are called.
+        setting: devices, candidates and kinds of decisions.
+        proposers: what the proposers of erase sets are called.
+        stream_proposers: what those of streams are called.
 
     Raises:
-        SsdgymError: it is none of these, or names what is not registered.
+        SsdgymError: it is none of these, or names what is not registered or tells nothing here.
     """
-    names = _expand(asked, setting, [PROPOSED_BY + label for label in proposers])
+    labels_of_all = (*proposers, *stream_proposers)
+    names = _expand(asked, setting, [PROPOSED_BY + label for label in labels_of_all])
     marks = [name for name in names if name.startswith(PROPOSED_BY)]
     labels = [name.removeprefix(PROPOSED_BY) for name in marks]
     for label in labels:
-        if label not in proposers:
-            raise SsdgymError(
-                f"features name {PROPOSED_BY}{label}, which is no proposer; there are {', '.join(proposers)}."
-            )
+        if label not in labels_of_all:
+            known = ", ".join(labels_of_all)
+            raise SsdgymError(f"features name {PROPOSED_BY}{label}, which is no proposer; there are {known}.")
     found = find_features([name for name in names if name not in marks])
-    chosen = tuple(one for one in found if one.kind == "candidate")
-    if not chosen and not labels:
-        raise SsdgymError("features name none of candidates; give at least one, such as 'log_benefit'.")
+    for one in found:
+        if one.kind not in setting.described:
+            raise SsdgymError(
+                f"features name {one.feature.name}, a feature of a {one.kind}, and this environment has none."
+            )
+    if not labels and not any(one.kind in ("candidate", "stream") for one in found):
+        example = "log_benefit" if "candidate" in setting.described else "stream_valid"
+        raise SsdgymError(f"features name none of candidates; give at least one, such as {example!r}.")
     return Selection(
-        chosen, tuple(one for one in found if one.kind != "candidate"), tuple(labels), tuple(proposers)
+        candidates=_of(found, "candidate"),
+        streams=_of(found, "stream"),
+        context=_of(found, "decision", "device"),
+        pages=_of(found, "page"),
+        proposed=tuple(labels),
+        proposers=tuple(proposers),
+        stream_proposers=tuple(stream_proposers),
     )
+
+
+def _of(features: Sequence[RegisteredFeature], *kinds: str) -> tuple[RegisteredFeature, ...]:
+    return tuple(one for one in features if one.kind in kinds)
 
 
 def _expand(asked: Any, setting: Setting, marks: list[str]) -> list[str]:
@@ -139,7 +185,7 @@ def _expand(asked: Any, setting: Setting, marks: list[str]) -> list[str]:
     if asked == "default":
         asked = ["default"]
     if asked == "all":
-        return [*(one.feature.name for one in registered_features()), *marks]
+        return [*(one.feature.name for one in _described(setting)), *marks]
     listed = isinstance(asked, Sequence) and not isinstance(asked, str)
     if not listed or not all(isinstance(name, str) for name in asked):
         raise SsdgymError(f"features must be 'default', 'all' or a list of names, not {asked!r:.60}.")
@@ -150,14 +196,19 @@ def _expand(asked: Any, setting: Setting, marks: list[str]) -> list[str]:
 
 
 def _default(setting: Setting, marks: list[str]) -> list[str]:
-    return [*(one.feature.name for one in registered_features() if one.default(setting)), *marks]
+    return [*(one.feature.name for one in _described(setting) if one.default(setting)), *marks]
 
 
-def _records(chosen: Sequence[RegisteredFeature]) -> np.ndarray:
+def _described(setting: Setting) -> list[RegisteredFeature]:
+    """Return the features of what decisions of the setting are about."""
+    return [one for one in registered_features() if one.kind in setting.described]
+
+
+def _records(chosen: Sequence[RegisteredFeature], memories: Mapping[str, Memory]) -> np.ndarray:
     """Return features for the engine, shape (F,) FEATURE; compiles at first use."""
     records = np.zeros(len(chosen), FEATURE)
     for record, one in zip(records, chosen, strict=True):
-        record["address"] = one.address
+        record["address"] = one.address_on(memories.get(one.watcher, Memory()))
         record["of_device"] = one.kind == "device"
         record["low"], record["high"] = one.feature.low, one.feature.high
     return records

@@ -19,8 +19,9 @@ from ssdgym.engine.page.view import view_arrays
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy, device_for, get_policy, new_choice, rules_for
 from ssdgym.policy.failures import divides_by_zero, rule_error
-from ssdgym.policy.policy import idle_of, placement_of
+from ssdgym.policy.policy import idle_of
 from ssdgym.policy.rules import PlacementRule, Rule
+from ssdgym.policy.watching import placement_of, rules_on
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.deciding.failures import chosen_by, failure
 from ssdgym.simulator.deciding.periods import begin_period
@@ -155,14 +156,14 @@ class DecidedDevice(OneThread):
         return iter(drawn)
 
     def _placement(self) -> PlacementRule:
-        placement = placement_of(self._device)
-        assert placement is not None, "periods are those of a placement"
+        placement = rules_on(self._device)[0]
+        assert isinstance(placement, PlacementRule), "the first is"
         return placement
 
     def _parts(self) -> list[Rule]:
         """Return the rules that run."""
         victim = None if self._policy is None else self._policy.victim
-        rules = (victim, placement_of(self._device), idle_of(self._device))
+        rules = (victim, *rules_on(self._device), idle_of(self._device))
         return [rule for rule in rules if rule is not None]
 
     def _fail(self, status: int, choice: np.ndarray | None = None) -> None:

@@ -7,7 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.envs import DecisionVectorEnv, EraseVictimVectorEnv, ParallelEraseVectorEnv
+from ssdgym.envs import (
+    DecisionVectorEnv,
+    EraseVictimVectorEnv,
+    ParallelEraseVectorEnv,
+    PlacementVectorEnv,
+)
 
 STEPS = 400
 
@@ -32,8 +37,10 @@ def played(env: DecisionVectorEnv) -> dict[str, np.ndarray]:
         (EraseVictimVectorEnv, {}),
         (EraseVictimVectorEnv, {"ftl": {"timing": "none"}, "workload": "hot90"}),
         (ParallelEraseVectorEnv, {}),
+        (PlacementVectorEnv, {"ftl": {"timing": "none"}}),
+        (PlacementVectorEnv, {}),
     ],
-    ids=["erase victim", "without time, hot90", "parallel erase"],
+    ids=["erase victim", "without time, hot90", "parallel erase", "placement, without time", "placement"],
 )
 def test_default__every_column_varies_and_none_is_a_copy(make: Any, arguments: dict[str, Any]) -> None:
     env = make(4, **arguments)

@@ -1,0 +1,79 @@
+"""What has happened to each page, and what goes to each stream: for those who observe, it decides nothing.
+
+A host page, and a page that is relocated, are told apart by how often and when the host has written them, and
+by what lies next to them. It is noted while it happens, so nothing here is from the future.
+"""
+
+from math import log2
+
+from ssdgym.policy import kernel, watcher
+
+#: Logical pages of an aligned group, whose writes are counted together.
+GROUP = 16
+#: A stream forgets half of what went to it after about so many pages.
+_LATELY = 64.0
+
+page_history = watcher(
+    "page_history",
+    source="The intervals and counts that PHFTL, ML-DT and DOGI (FAST 2026) choose their features among",
+    page=[
+        ("written", "i8"),  # clock of the last host write, from 1; 0 = never
+        ("grouped", "i8"),  # of the first page of a group: clock of the last write to the group
+        ("interval", "f4"),  # host pages between the last two host writes; 0 = there were none
+        ("earlier", "f4"),  # the interval before that
+        ("updates", "f4"),  # host writes, of which older ones count less
+        ("group_updates", "f4"),  # of the first page of a group: of all of it
+        ("moves", "i4"),  # by garbage collection since the last host write
+    ],
+    stream=[
+        ("age", "f4"),  # of the pages that went there lately: log2 of the host pages since they were written
+        ("relocated", "f4"),  # share of them that were relocated
+    ],
+    memory=[("next", "i8")],  # the logical page behind the one that the host has written last
+)
+
+
+@kernel
+def faded(view, count, since):
+    """Return a count that has become old: after as many host pages as the device has, half of it."""
+    return count / (1.0 + (view.control[0].clock - since) / view.params[0].logical_pages)
+
+
+@kernel
+def log_age(view, written):
+    """Return log2 of the host pages since a page was written, 1 more; of a new page, since the beginning."""
+    return log2(view.control[0].clock - written + 1.0)
+
+
+@kernel
+def _note_in_stream(view, plane, page, age, relocated):
+    params = view.params[0]
+    stream = view.block[page // params.pages_per_block].stream
+    own = view.stream_memory[plane * params.streams + stream]
+    own.age += (age - own.age) / _LATELY
+    own.relocated += (relocated - own.relocated) / _LATELY
+
+
+@page_history.on("written")
+def written(view, plane, lpn, old_page, page, parameters):
+    """Note a write of the host."""
+    clock = view.control[0].clock
+    own, group = view.page_memory[lpn], view.page_memory[lpn - lpn % GROUP]
+    _note_in_stream(view, plane, page, log_age(view, own.written), 0.0)
+    group.group_updates = faded(view, group.group_updates, group.grouped) + 1.0
+    group.grouped = clock
+    if own.written > 0:
+        own.earlier = own.interval
+        own.interval = clock - own.written
+    own.updates = faded(view, own.updates, own.written) + 1.0
+    own.written = clock
+    own.moves = 0
+    view.memory[0].next = lpn + 1
+
+
+@page_history.on("relocated")
+def relocated(view, plane, lpn, old_page, page, parameters):
+    """Note a move by garbage collection."""
+    own = view.page_memory[lpn]
+    own.moves += 1
+    _note_in_stream(view, plane, page, log_age(view, own.written), 1.0)

@@ -1,0 +1,145 @@
+"""What the PLACE and RELOCATE decisions look like to a learner: write streams as candidates, and the page.
+
+The numbers are features: functions of what is looked at here, called by address. This is compiled only where
+such a decision is described.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from ssdgym.engine.core.bits import quotient
+from ssdgym.engine.core.kernel import compiled_address, function_at, inlined
+from ssdgym.engine.core.observed import FEATURE_SHAPES
+from ssdgym.engine.core.records import MAX_STREAMS
+from ssdgym.engine.decisions import RELOCATE, WATCHERS, stream_by
+from ssdgym.engine.erase.features import checked, describe_decision
+from ssdgym.engine.page.placement import rule_of_host, rule_of_relocated
+from ssdgym.engine.page.view import DESCRIBER
+
+_stream_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["stream"]))
+_page_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["page"]))
+
+
+@inlined
+def _look_at_page(dev, plane, page):
+    """Write which page is placed, and where its data is up to now."""
+    control = dev.control[0]
+    relocated = control.decision_kind == RELOCATE
+    subject = np.int64(control.decision_subject)
+    lpn = np.int64(dev.physical[subject].lpn) if relocated else subject
+    held = subject if relocated else np.int64(dev.logical[lpn].ppn)
+    page.plane = plane
+    page.lpn = lpn
+    page.relocated = relocated
+    page.held = held
+    page.block = quotient(held, dev.params[0].pages_per_block) if held >= 0 else -1
+    page.stream = dev.block[page.block].stream if held >= 0 else -1
+
+
+@inlined
+def _look_at_stream(dev, plane, number, seen):
+    """Write what a stream of the plane holds."""
+    params = dev.params[0]
+    slot = plane * MAX_STREAMS + number
+    sub = np.int64(dev.open_sub_block[slot])
+    seen.number = number
+    seen.streams = params.streams
+    seen.slot = slot
+    seen.own = plane * params.streams + number
+    seen.open = sub >= 0
+    room = np.int64(0)
+    if sub >= 0:
+        # Sub-blocks are written one after the other.
+        block = quotient(sub, params.sub_blocks)
+        room = params.pages_per_block - dev.block[block].written - dev.sub_block[sub].written
+    seen.room = room
+    seen.blocks = dev.stream[slot].blocks
+    seen.valid = dev.stream[slot].valid
+    seen.written = seen.blocks * params.pages_per_block - room
+
+
+@inlined
+def _look_at_decision(dev, plane, taken, decision):
+    control = dev.control[0]
+    decision.kind = control.decision_kind
+    decision.plane = plane
+    decision.candidates = dev.params[0].streams
+    decision.mean_erases = 0.0
+    decision.host_pages = control.clock - taken.clock
+    decision.elapsed_ns = control.now - taken.now
+
+
+@inlined
+def _describe_streams(dev, question, view):
+    """Fill in the columns of the streams, a column at a time."""
+    handle, first = dev.decider.place_view, question.candidate_features.shape[0]
+    before = first + question.context_features.shape[0]
+    for k in range(question.stream_features.shape[0]):
+        feature = question.stream_features[k]
+        call = _stream_feature_at(feature.address)
+        for stream in range(dev.params[0].streams):
+            value = call(handle, question.streams[stream], question.page[0])
+            view.features[stream, first + k] = checked(question, before + k, feature, value)
+
+
+@inlined
+def _describe_page(dev, question, context):
+    handle, first = dev.decider.place_view, question.context_features.shape[0]
+    before = question.candidate_features.shape[0] + first + question.stream_features.shape[0]
+    for k in range(question.page_features.shape[0]):
+        feature = question.page_features[k]
+        value = _page_feature_at(feature.address)(handle, question.page[0])
+        context[first + k] = checked(question, before + k, feature, value)
+
+
+@inlined
+def _mark(question, view, j, stream):
+    """Note the choice of proposer `j` of streams, and mark it."""
+    view.proposed[question.proposers.shape[0] + j] = max(stream, -1)
+    column = question.stream_columns[j]
+    if stream >= 0 and column >= 0:
+        view.features[stream, column] = np.float32(1.0)
+
+
+@inlined
+def _propose(dev, plane, question, view):
+    """Mark what the device's placement would choose, and then the rules that watch and choose."""
+    page = question.page[0]
+    lpn, source = np.int64(page.lpn), np.int64(page.held if page.relocated else -1)
+    stream = rule_of_relocated(dev, plane, lpn, source) if page.relocated else rule_of_host(dev, plane, lpn)
+    _mark(question, view, 0, stream)
+    j = 1
+    for k in range(WATCHERS, dev.decider.rules.shape[0]):
+        if dev.decider.rules[k].choose != 0:
+            _mark(question, view, j, stream_by(dev, k, plane, lpn, source))
+            j += 1
+
+
+def _describe(dev, question, view, plane):
+    """Describe the stream of a page as a decision. Pure: the device stays as it is."""
+    view.features[:] = np.float32(0.0)
+    view.mask[:] = 0
+    _look_at_page(dev, plane, question.page[0])
+    for stream in range(dev.params[0].streams):
+        view.mask[stream] = 1
+        _look_at_stream(dev, plane, stream, question.streams[stream])
+    _look_at_decision(dev, plane, view.taken, question.decision[0])
+    _describe_streams(dev, question, view)
+    _propose(dev, plane, question, view)
+    describe_decision(dev, question, view.context)
+    _describe_page(dev, question, view.context)
+
+
+@cache
+def _compiled() -> tuple[int, Any]:
+    return compiled_address(_describe, DESCRIBER)
+
+
+def stream_describer() -> int:
+    """Return the address of what describes PLACE and RELOCATE decisions; compiles at first use."""
+    return _compiled()[0]

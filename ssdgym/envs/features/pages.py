@@ -1,0 +1,188 @@
+"""Features of the page that is placed, whether the host writes it or garbage collection moves it.
+
+Ages and intervals are logarithms in steps of a factor of four, in tenths of the logical pages, as those of
+erase sets since their blocks closed.
+"""
+
+from __future__ import annotations
+
+from math import log2
+
+from ssdgym.baselines.page_history import GROUP, faded
+from ssdgym.engine.core.kernel import inlined
+from ssdgym.envs.features.decorators import page_feature
+from ssdgym.envs.features.registry import Setting
+
+_LOG = "factors of four"
+
+
+@inlined
+def _clip(value, low, high):
+    return min(max(value, low), high)
+
+
+def _always(setting: Setting) -> bool:
+    return True
+
+
+def _host_and_relocated(setting: Setting) -> bool:
+    """Return whether nothing else tells who asks."""
+    return set(setting.kinds) == {"PLACE", "RELOCATE"}
+
+
+@inlined
+def _log_pages(view, pages):
+    """Return the logarithm of a number of host pages; one too small to be told from none is 1."""
+    return _clip(log2(10.0 * max(pages, 1.0) / view.params[0].logical_pages) / 2.0, -16.0, 16.0)
+
+
+@page_feature(
+    "page_relocated",
+    "1 if garbage collection moves the page, 0 if the host writes it",
+    default=_host_and_relocated,
+)
+def page_relocated(view, page):
+    """Return who asks."""
+    return float(page.relocated)
+
+
+@page_feature(
+    "page_age",
+    "log4 of the host pages since the host wrote it last",
+    unit=_LOG,
+    low=-16.0,
+    high=16.0,
+    default=_always,
+)
+def page_age(view, page):
+    """Return the logarithm of the age; of a new page, that of the device."""
+    return _log_pages(view, view.control[0].clock - view.page_memory[page.lpn].written + 1.0)
+
+
+@page_feature(
+    "page_interval",
+    "log4 of the host pages between its last two host writes; 8 without",
+    unit=_LOG,
+    low=-16.0,
+    high=16.0,
+    default=_always,
+)
+def page_interval(view, page):
+    """Return the logarithm of the interval."""
+    interval = view.page_memory[page.lpn].interval
+    return _log_pages(view, interval) if interval > 0.0 else 8.0
+
+
+@page_feature(
+    "page_interval_before",
+    "the same of the interval before that",
+    unit=_LOG,
+    low=-16.0,
+    high=16.0,
+    default=_always,
+)
+def page_interval_before(view, page):
+    """Return the logarithm of the interval."""
+    interval = view.page_memory[page.lpn].earlier
+    return _log_pages(view, interval) if interval > 0.0 else 8.0
+
+
+@page_feature(
+    "page_updates",
+    "log2 of its host writes, 1 more; they count half once as many host pages as logical ones have passed",
+    unit="factors of two",
+    high=32.0,
+    default=_always,
+)
+def page_updates(view, page):
+    """Return the logarithm of the count."""
+    own = view.page_memory[page.lpn]
+    return _clip(log2(1.0 + faded(view, own.updates, own.written)), 0.0, 32.0)
+
+
+@page_feature(
+    "page_group_updates",
+    "the same of the mean page of the aligned group of 16 logical pages that it is in",
+    unit="factors of two",
+    high=32.0,
+    default=_always,
+)
+def page_group_updates(view, page):
+    """Return the logarithm of the count."""
+    group = view.page_memory[page.lpn - page.lpn % GROUP]
+    return _clip(log2(1.0 + faded(view, group.group_updates, group.grouped) / GROUP), 0.0, 32.0)
+
+
+@page_feature(
+    "page_moves",
+    "log2 of how often it was relocated since the host wrote it last, 1 more",
+    unit="factors of two",
+    high=32.0,
+    default=_always,
+)
+def page_moves(view, page):
+    """Return the logarithm of the number."""
+    return log2(1.0 + view.page_memory[page.lpn].moves)
+
+
+@page_feature(
+    "page_block_age",
+    "log4 of the host pages since the block that holds it was closed",
+    unit=_LOG,
+    low=-16.0,
+    high=16.0,
+    default=_always,
+)
+def page_block_age(view, page):
+    """Return the logarithm of the age; that of the device without such a block."""
+    closed = view.block[page.block].closed_at if page.block >= 0 else 0
+    return _log_pages(view, view.control[0].clock - closed + 1.0)
+
+
+@page_feature(
+    "page_stream",
+    "number of the stream that holds it; -1 without",
+    unit="stream",
+    low=-1.0,
+    high=15.0,
+    default=_always,
+)
+def page_stream(view, page):
+    """Return where the page is."""
+    return float(page.stream)
+
+
+@page_feature(
+    "request_pages",
+    "log2 of the pages of its request, of a host page; else 0",
+    unit="factors of two",
+    high=32.0,
+)
+def request_pages(view, page):
+    """Return the logarithm of the size."""
+    return 0.0 if page.relocated else log2(max(view.control[0].request_pages, 1))
+
+
+@page_feature(
+    "request_offset", "place of the page in its request, 0 for the first and below 1; 0 of a relocated page"
+)
+def request_offset(view, page):
+    """Return the place."""
+    control = view.control[0]
+    if page.relocated:
+        return 0.0
+    return _clip((page.lpn - control.request_lpn) / max(control.request_pages, 1), 0.0, 1.0)
+
+
+@page_feature(
+    "request_sequential", "1 if the page follows the one that the host wrote last; 0 of a relocated page"
+)
+def request_sequential(view, page):
+    """Return whether the host goes on."""
+    return 1.0 if page.relocated == 0 and page.lpn == view.memory[0].next else 0.0
+
+
+@page_feature("request_hint", "the hint of its request, of a host page; else 0", unit="hint", high=255.0)
+def request_hint(view, page):
+    """Return the hint."""
+    return 0.0 if page.relocated else float(view.control[0].request_hint)

@@ -1,0 +1,118 @@
+"""Features of a write stream that a page can go to."""
+
+from __future__ import annotations
+
+from math import log2
+
+from ssdgym.baselines.page_history import log_age
+from ssdgym.engine.core.kernel import inlined
+from ssdgym.envs.features.decorators import stream_feature
+from ssdgym.envs.features.registry import Setting
+
+
+@inlined
+def _clip(value, low, high):
+    return min(max(value, low), high)
+
+
+def _always(setting: Setting) -> bool:
+    return True
+
+
+@stream_feature("stream_number", "its number k of S streams, as 2 k / (S - 1) - 1", low=-1.0, default=_always)
+def stream_number(view, stream, page):
+    """Return the number."""
+    return 2.0 * stream.number / max(stream.streams - 1, 1) - 1.0
+
+
+@stream_feature(
+    "stream_fill",
+    "written share f of its open block, as 2 f - 1; -1 if none is open",
+    low=-1.0,
+    default=_always,
+)
+def stream_fill(view, stream, page):
+    """Return how far its open block is written."""
+    if stream.open == 0:
+        return -1.0
+    return _clip(1.0 - 2.0 * stream.room / view.params[0].pages_per_block, -1.0, 1.0)
+
+
+@stream_feature(
+    "stream_valid", "valid share u of the written pages of its blocks, as 2 u - 1", low=-1.0, default=_always
+)
+def stream_valid(view, stream, page):
+    """Return the valid share; 1 without blocks."""
+    if stream.written <= 0:
+        return 1.0
+    return _clip(2.0 * stream.valid / stream.written - 1.0, -1.0, 1.0)
+
+
+@stream_feature(
+    "stream_blocks", "share b of the plane's blocks that are its own, as 2 b - 1", low=-1.0, default=_always
+)
+def stream_blocks(view, stream, page):
+    """Return its share of the plane."""
+    return _clip(2.0 * stream.blocks / view.params[0].blocks - 1.0, -1.0, 1.0)
+
+
+@stream_feature(
+    "stream_age",
+    "log4 of the mean host pages since its full blocks were closed, in tenths of the logical pages",
+    unit="factors of four",
+    low=-8.0,
+    high=8.0,
+    default=_always,
+)
+def stream_age(view, stream, page):
+    """Return the logarithm of the mean age; 0 without full blocks."""
+    full = stream.blocks - stream.open
+    if full <= 0:
+        return 0.0
+    age = view.control[0].clock - view.stream[stream.slot].closed_sum / full + 1.0
+    return _clip(log2(max(10.0 * age / view.params[0].logical_pages, 1e-6)) / 2.0, -8.0, 8.0)
+
+
+@stream_feature(
+    "stream_intake",
+    "log4 of the age of the pages that went there lately, in tenths of the logical pages",
+    unit="factors of four",
+    low=-16.0,
+    high=16.0,
+    default=_always,
+)
+def stream_intake(view, stream, page):
+    """Return the mean logarithm of the host pages since they were written before."""
+    age = view.stream_memory[stream.own].age
+    return _clip((age - log2(view.params[0].logical_pages / 10.0)) / 2.0, -16.0, 16.0)
+
+
+@stream_feature(
+    "stream_relocated",
+    "share r of the pages that went there lately that were relocated, as 2 r - 1",
+    low=-1.0,
+    default=_always,
+)
+def stream_relocated(view, stream, page):
+    """Return the share."""
+    return _clip(2.0 * view.stream_memory[stream.own].relocated - 1.0, -1.0, 1.0)
+
+
+@stream_feature(
+    "stream_distance",
+    "log4 of the age of the page, of that of the pages that went there lately",
+    unit="factors of four",
+    low=-16.0,
+    high=16.0,
+    default=_always,
+)
+def stream_distance(view, stream, page):
+    """Return how much older the page is than what goes there."""
+    age = log_age(view, view.page_memory[page.lpn].written)
+    return _clip((age - view.stream_memory[stream.own].age) / 2.0, -16.0, 16.0)
+
+
+@stream_feature("stream_holds_page", "1 if the data of the page are in a block of it now", default=_always)
+def stream_holds_page(view, stream, page):
+    """Return whether the page is there."""
+    return 1.0 if stream.number == page.stream else 0.0

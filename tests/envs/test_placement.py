@@ -1,0 +1,220 @@
+"""`ssdgym/Placement-v0`: what Gymnasium and Stable-Baselines3 expect, and what its docs promise."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from stable_baselines3.common.env_checker import check_env as check_env_for_sb3
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.envs import PlacementEnv, PlacementVectorEnv
+from ssdgym.envs.features import page_feature, stream_feature
+from ssdgym.envs.sb3 import SB3VecEnv
+from ssdgym.errors import SsdgymError
+from ssdgym.policy import watcher
+from ssdgym.requests import REQUEST, WRITE
+from tests.engine.devices import device, differences
+
+ENV_ID = "ssdgym/Placement-v0"
+
+
+def spacious(timing: str = "none", placement: str = "sep_gc", **fields: Any) -> DeviceConfig:
+    geometry = {"blocks_per_plane": 40, "pages_per_block": 4}
+    return device(geometry, {"timing": timing, "placement": placement}, over_provisioning=1.0, **fields)
+
+
+KINDS: dict[str, dict[str, Any]] = {
+    "both": {"device": spacious()},
+    "timed": {"device": spacious("event")},
+    "host": {"device": spacious(), "pages": "host"},
+    "relocated": {"device": spacious(), "pages": "relocated"},
+    "by request": {"device": spacious(), "per": "request"},
+    "proposers": {"device": spacious(placement="dac"), "proposers": ["sepbit", "sep_gc"], "streams": 6},
+    "all features": {"device": spacious(), "features": "all"},
+}
+each_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def options(kind: str = "both", **changes: Any) -> dict[str, Any]:
+    return {"workload": "zipf80", "horizon": 200, "reward": "plain", **KINDS[kind], **changes}
+
+
+@each_kind
+def test_checkers__of_gymnasium_and_stable_baselines3(kind: str) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        check_env(PlacementEnv(**options(kind)), skip_render_check=True)
+        check_env_for_sb3(PlacementEnv(**options(kind)), skip_render_check=True)
+    (message,) = {str(warning.message) for warning in caught}
+    assert "observation candidates has an unconventional shape" in message
+
+
+def test_gymnasium_check__as_made_by_default__no_warning() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(gym.make(ENV_ID).unwrapped, skip_render_check=True)
+
+
+@each_kind
+def test_episode__to_the_horizon__inside_its_space_and_nothing_lost(kind: str) -> None:
+    env = PlacementEnv(**options(kind))
+    rng = np.random.default_rng(0)
+    observation, info = env.reset(seed=3)
+    total, over = 0.0, False
+    while not over:
+        assert env.observation_space.contains(observation)
+        assert observation["action_mask"].all()
+        observation, reward, terminated, over, info = env.step(rng.integers(env.action_space.n))
+        total += reward
+        assert not terminated
+    assert env.observation_space.contains(observation)
+    metrics = info["metrics"]
+    assert metrics["host_pages_written"] == 200
+    assert metrics["lost_pages"] == 0
+    assert total == pytest.approx(-metrics["relocated_pages"] / 4)
+
+
+def test_step__no_such_stream__refused_with_everything_as_it_was() -> None:
+    env, other = PlacementEnv(**options()), PlacementEnv(**options())
+    for each in (env, other):
+        each.reset(seed=0)
+    with pytest.raises(SsdgymError, match="action 4 of environment 0 is outside the action mask"):
+        env.step(4)
+    assert differences(env.episodes.state, 0, other.episodes.state, 0) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"pages": "all"}, "pages must be one of host, relocated, both, not 'all'"),
+        ({"per": "block"}, "per must be one of page, request, not 'block'"),
+        ({"streams": 17}, "streams must be None or a whole number from 1 to 16, not 17"),
+        ({"streams": 1}, "streams = 1 are too few for the placement sep_gc, which has 2"),
+        ({"proposers": "dac"}, "proposers must be a list of placements"),
+        ({"proposers": ["greedy"]}, "proposers: greedy does not exist"),
+        ({"proposers": ["page_history"]}, "proposers name page_history, which places nothing"),
+        ({"proposers": ["hot_cold"]}, "hot_cold is a part of the engine and cannot watch"),
+        ({"proposers": ["sepbit"]}, "streams = 4 are too few for the placement sepbit, which has 6"),
+        ({"victims": "greedy+single"}, "give a compiled victim rule alone"),
+        ({"features": ["log_benefit"]}, "features name log_benefit, a feature of a candidate"),
+        ({"features": ["page_age"]}, "features name none of candidates"),
+    ],
+    ids=str,
+)
+def test_arguments__that_do_not_fit__said_so(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(SsdgymError, match=message):
+        PlacementEnv(**options(**changes))
+
+
+def test_placement_that_scatters_pages__refused() -> None:
+    sub_blocks = {"sub_blocks_per_block": 4, "blocks_per_plane": 40, "pages_per_block": 8}
+    model = device(sub_blocks, {"placement": "hot_to_victims"}, erase_unit="sub_block_run")
+    with pytest.raises(SsdgymError, match=r"does not write pages to streams; set ftl.placement"):
+        PlacementEnv(**options(device=model))
+
+
+def test_devices_of_several_placements__each_proposes_its_own() -> None:
+    models = [spacious(placement=name) for name in ("sep_gc", "dac")]
+    vector = PlacementVectorEnv(2, **options(device=models, streams=None))
+    assert vector.single_action_space.n == 6
+    _, infos = vector.reset(seed=[5, 5])
+    alone = PlacementEnv(**options(device=models[1], streams=None))
+    _, info = alone.reset(seed=5)
+    for _ in range(200):
+        assert infos["proposed"][1, 0] == info["proposed"][0]
+        _, _, _, _, infos = vector.step(infos["proposed"][:, 0])
+        info = alone.step(info["proposed"][0])[4]
+
+
+def test_page_features__of_a_page_written_and_moved() -> None:
+    """One page among many that are written once, by hand."""
+    names = ["stream_holds_page", "page_age", "page_interval", "page_updates", "page_moves", "page_stream"]
+    model = spacious()
+    rng = np.random.default_rng(0)
+    pages = rng.integers(0, model.logical_pages, 4000)
+    requests = np.zeros(4000, REQUEST)
+    requests["lpn"], requests["pages"], requests["op"] = pages, 1, WRITE
+    env = PlacementEnv(device=model, workload=requests, horizon=3000, features=names, reward="plain")
+    observation, info = env.reset(seed=0)
+    state, unit = env.episodes.state, model.logical_pages / 10
+    written: dict[int, list[int]] = {}
+    moved: dict[int, int] = {}
+    checked = 0
+    for _ in range(6000):
+        control = state.control[0, 0]
+        clock, subject = int(control["clock"]), int(control["decision_subject"])
+        relocated = control["decision_kind"] == 2
+        lpn = int(state.physical["lpn"][0, subject]) if relocated else subject
+        age, interval, _updates, moves, _ = observation["context"]
+        if len(written.get(lpn, [])) > 1:
+            last, before = written[lpn][-1], written[lpn][-2]
+            assert age == pytest.approx(np.log2((clock - last + 1) / unit) / 2, abs=1e-5)
+            assert interval == pytest.approx(np.log2((last - before) / unit) / 2, abs=1e-5)
+            assert moves == pytest.approx(np.log2(1 + moved[lpn]), abs=1e-5)
+            checked += 1
+        if relocated:
+            moved[lpn] = moved.get(lpn, 0) + 1
+        else:
+            written.setdefault(lpn, []).append(clock + 1)
+            moved[lpn] = 0
+        observation, _, _, over, _info = env.step(rng.integers(4))
+        if over:
+            break
+    assert checked > 1000
+
+
+@pytest.mark.usefixtures("own_registrations")
+def test_own_features__read_the_records_of_an_own_watcher() -> None:
+    counts = watcher("counted_for_test", source="this test", page=[("writes", "i4")])
+
+    @counts.on("written")
+    def count(view, plane, lpn, old_page, page, parameters):
+        view.page_memory[lpn].writes += 1
+
+    @page_feature("writes", "how often it was written", high=1e6, watcher="counted_for_test")
+    def writes(view, page):
+        return view.page_memory[page.lpn].writes
+
+    @stream_feature("valid_pages", "valid pages", high=1e6)
+    def valid_pages(view, stream, page):
+        return stream.valid
+
+    env = PlacementEnv(**options(features=["default", "writes", "valid_pages"], pages="host"))
+    observation, _ = env.reset(seed=1)
+    names = env.metadata["features"]
+    place = names["context"].index("writes")
+    for _ in range(100):
+        lpn = int(env.episodes.state.control["decision_subject"][0, 0])
+        assert observation["context"][place] == env.episodes.state.logical["version"][0, lpn]
+        observation, *_ = env.step(0)
+    assert observation["candidates"][:, names["candidates"].index("valid_pages")].sum() > 0
+
+
+def test_sb3_adapter__masks_and_episodes() -> None:
+    env = SB3VecEnv(PlacementVectorEnv(2, **options(horizon=40)))
+    env.seed(1)
+    env.reset()
+    done = np.zeros(2, bool)
+    while not done.any():
+        masks = env.env_method("action_masks")
+        assert np.array(masks).shape == (2, 4)
+        _, _, done, infos = env.step(np.zeros(2, np.int64))
+    assert infos[int(np.argmax(done))]["episode"]["l"] > 0
+
+
+def test_vector__pickled_in_the_middle__goes_on_as_it_would() -> None:
+    env = PlacementVectorEnv(2, **options("proposers"))
+    env.reset(seed=1)
+    for _ in range(20):
+        env.step(np.zeros(2, np.int64))
+    other = pickle.loads(pickle.dumps(env))
+    for _ in range(50):
+        ours, theirs = env.step(np.ones(2, np.int64))[0], other.step(np.ones(2, np.int64))[0]
+        for name, array in ours.items():
+            np.testing.assert_array_equal(array, theirs[name])
