@@ -13,6 +13,7 @@ ENVIRONMENTS = {
     "EraseVictim-v0": "erase_victim",
     "ParallelErase-v0": "parallel_erase",
     "Placement-v0": "placement",
+    "JointGC-v0": "joint_gc",
 }
 
 

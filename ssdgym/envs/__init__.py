@@ -3,6 +3,7 @@
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import EraseDecision
 from ssdgym.envs.erase_victim import EraseVictimEnv, EraseVictimVectorEnv
+from ssdgym.envs.joint_gc import JointGCEnv, JointGCVectorEnv
 from ssdgym.envs.options import Options
 from ssdgym.envs.parallel_erase import ParallelEraseEnv, ParallelEraseVectorEnv
 from ssdgym.envs.placement import PlacementEnv, PlacementVectorEnv
@@ -14,6 +15,8 @@ __all__ = [
     "EraseDecision",
     "EraseVictimEnv",
     "EraseVictimVectorEnv",
+    "JointGCEnv",
+    "JointGCVectorEnv",
     "Options",
     "ParallelEraseEnv",
     "ParallelEraseVectorEnv",

@@ -141,7 +141,7 @@ def test_page_features__of_a_page_written_and_moved() -> None:
     requests = np.zeros(4000, REQUEST)
     requests["lpn"], requests["pages"], requests["op"] = pages, 1, WRITE
     env = PlacementEnv(device=model, workload=requests, horizon=3000, features=names, reward="plain")
-    observation, info = env.reset(seed=0)
+    observation, _ = env.reset(seed=0)
     state, unit = env.episodes.state, model.logical_pages / 10
     written: dict[int, list[int]] = {}
     moved: dict[int, int] = {}

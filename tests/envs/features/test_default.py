@@ -10,6 +10,7 @@ import pytest
 from ssdgym.envs import (
     DecisionVectorEnv,
     EraseVictimVectorEnv,
+    JointGCVectorEnv,
     ParallelEraseVectorEnv,
     PlacementVectorEnv,
 )
@@ -39,8 +40,9 @@ def played(env: DecisionVectorEnv) -> dict[str, np.ndarray]:
         (ParallelEraseVectorEnv, {}),
         (PlacementVectorEnv, {"ftl": {"timing": "none"}}),
         (PlacementVectorEnv, {}),
+        (JointGCVectorEnv, {"ftl": {"timing": "none"}}),
     ],
-    ids=["erase victim", "without time, hot90", "parallel erase", "placement, without time", "placement"],
+    ids=["erase victim", "hot90", "parallel erase", "placement", "placement in time", "joint"],
 )
 def test_default__every_column_varies_and_none_is_a_copy(make: Any, arguments: dict[str, Any]) -> None:
     env = make(4, **arguments)

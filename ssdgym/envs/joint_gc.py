@@ -1,0 +1,108 @@
+"""`ssdgym/JointGC-v0`: what to erase and where pages go, in one episode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ssdgym.envs.decision_env import DecisionEnv
+from ssdgym.envs.decisions import EraseDecision
+from ssdgym.envs.kinds.joint import JointDecision
+from ssdgym.envs.kinds.streams import StreamDecision
+from ssdgym.envs.options import Options
+from ssdgym.envs.placement import DEFAULT_VICTIMS
+from ssdgym.envs.vector.decision_vector_env import DecisionVectorEnv
+
+JOINT_PROPOSERS = ("greedy", "cost_benefit", DEFAULT_VICTIMS, "fifo")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointGCOptions(Options):
+    """The arguments of `JointGCEnv`.
+
+    Attributes:
+        candidates: erase sets among which the agent chooses, or `"all"`.
+        proposers: victim policies whose picks are always candidates.
+        pages: `host`, `relocated` or `both`.
+        per: `page` or `request`.
+        streams: that the agent chooses among; None: as many as the placements have.
+        placements: whose choices are told, beside that of the device's own placement.
+    """
+
+    device: Any = "demo-placement"
+    candidates: int | str = 8
+    proposers: Sequence[str] = JOINT_PROPOSERS
+    pages: str = "both"
+    per: str = "page"
+    streams: int | None = 4
+    placements: Sequence[str] = ()
+
+    default_reward: ClassVar[Mapping[str, str]] = {"baseline": DEFAULT_VICTIMS}
+
+    def decision(self) -> JointDecision:
+        """Return the decision that the environment asks for."""
+        streams = StreamDecision(self.pages, self.per, self.streams, None, self.placements)
+        return JointDecision(EraseDecision(self.candidates, self.proposers), streams)
+
+
+class JointGCEnv(DecisionEnv):
+    """Choose what garbage collection erases, and where pages go.
+
+    ## Description
+    Where pages are put decides what a block will be worth, and which blocks are erased decides what is put
+    together next. The agent takes both decisions, as they come: a page of the host is about to be programmed,
+    a plane runs short of free pages, a valid page of the victim has to be moved. Most decisions are about
+    pages. What is not said here is as in `ssdgym.envs.EraseVictimEnv` and `ssdgym.envs.PlacementEnv`.
+
+    ## Action Space
+    `Discrete(K)`, K the larger of `candidates` and `streams`. Where victims are asked for, action `k` erases
+    candidate `k`; where a page is, it goes to stream `k`. Rows beyond those of the kind at hand are masked.
+
+    `info["proposed"]` has the places of the picks of the `proposers`, then the stream that the device's
+    placement would choose, then those of the `placements`; -1 where the decision is of the other kind. A
+    victim policy and the placement are so played through the environment exactly.
+
+    ## Observation Space
+    The columns of both kinds side by side, 0 where they are not of the kind at hand; in the context those
+    of the decision, which say of what kind it is (`asks_erase`, `asks_place`, `asks_relocate`), then those of
+    the page.
+
+    ## Rewards
+    The default objective, `{"relocations": 1.0}`, costs `relocated pages / pages per block`; that of an
+    episode is exactly `(write amplification - 1) * horizon / pages per block`. The default reward is that of
+    `{"baseline": "cost_benefit(since_close=1)"}` with the device's placement.
+
+    ## Starting State
+    Full and preconditioned by its workload, with the device's placement and greedy victims.
+
+    ## Episode End
+    After `horizon` host pages; truncated, never terminated.
+
+    ## Arguments
+    Those of every environment, and
+
+    | name | type | default | meaning |
+    |---|---|---|---|
+    | `device` | as everywhere | `"demo-placement"` | of small blocks, so that streams cost little |
+    | `candidates` | int or `"all"` | `8` | erase sets to choose among |
+    | `proposers` | list of str | `JOINT_PROPOSERS` | victim policies whose picks are always candidates |
+    | `pages` | str | `"both"` | `host`, `relocated` or `both`; the others go by the device's placement |
+    | `per` | str | `"page"` | a decision for each `page` of the host, or for each `request` |
+    | `streams` | int or `None` | `4` | streams; `None`: as many as the placements have |
+    | `placements` | list of str | `()` | placements whose choices are told besides |
+
+    ## Vectorized environment
+    `JointGCVectorEnv`, which `gym.make_vec` makes: many devices in one compiled call per step.
+
+    ## Version History
+    * v0: first version.
+    """
+
+    options_type = JointGCOptions
+
+
+class JointGCVectorEnv(DecisionVectorEnv):
+    """Many `JointGCEnv` in one compiled call per step; see `ssdgym.envs.DecisionVectorEnv`."""
+
+    options_type = JointGCOptions
