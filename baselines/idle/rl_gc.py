@@ -91,7 +91,8 @@ def _action_at(view, state, parameters):
         ("state", "i8"),
         ("action", "i8"),
         ("completed", "i8"),
-        ("slow", "i8"),
+        ("latency_ns", "i8"),
+        ("usual_ns", "f8"),
     ],
 )
 def rl_gc(view, die, gap_ns, parameters):
@@ -102,12 +103,12 @@ def rl_gc(view, die, gap_ns, parameters):
 
     State: the idle time that ended last, of whatever die, in 17 classes (below one move, below 2, 4, 8 ...
     moves); whether the one before was at least as long as an erase; whether the last action was to collect.
-    Action: 0, 1, 2, 4, 8, 16, 32 commands or the rest of the round. Reward: of the requests completed since
-    the last decision, the share of those no slower than a program and an erase minus the share of the slower
-    ones; 0 without any. Values start at 0 and go by `rate` (alpha) and `discount` (gamma). With the
-    probability `explore`, which falls by the factor `decay` at each decision down to `least_explore`, the
-    action is drawn uniformly: draws 0 and 1 of the decision. `blocks` and `share` are those of `threshold`;
-    where no plane is below, nothing is decided.
+    Action: 0, 1, 2, 4, 8, 16, 32 commands or the rest of the round. Reward: `1 - l / u`, but at least -1,
+    with the mean latency `l` of the requests completed since the last decision and their usual latency `u`,
+    the exponential mean of `l` with the weight 1/64; 0 where none has been completed. Values start at 0 and
+    go by `rate` (alpha) and `discount` (gamma). With the probability `explore`, which falls by the factor
+    `decay` at each decision down to `least_explore`, the action is drawn uniformly: draws 0 and 1 of the
+    decision. `blocks` and `share` are those of `threshold`; where no plane is below, nothing is decided.
     """
     if plane_to_collect(view, die, parameters.blocks, parameters.share) < 0:
         return 0
@@ -123,20 +124,23 @@ def learn(view, die, commands, parameters):
     state = _state_of(view)
     action = _action_at(view, state, parameters)
     completed = view.control[0].serial - view.control[0].outstanding
-    slow = view.counters[0].slow_requests
-    if completed < memory.completed or slow < memory.slow:  # the metrics have been reset
-        memory.completed, memory.slow = 0, 0
+    latency_ns = view.counters[0].read_latency_sum_ns + view.counters[0].write_latency_sum_ns
+    if completed < memory.completed or latency_ns < memory.latency_ns:  # the metrics have been reset
+        memory.completed, memory.latency_ns = 0, 0
     if memory.decisions > 0:
         reward = 0.0
         if completed > memory.completed:
-            reward = 1.0 - 2.0 * (slow - memory.slow) / (completed - memory.completed)
+            mean_ns = (latency_ns - memory.latency_ns) / (completed - memory.completed)
+            reward = max(1.0 - mean_ns / memory.usual_ns, -1.0) if memory.usual_ns > 0.0 else 0.0
+            usual_ns = memory.usual_ns if memory.usual_ns > 0.0 else mean_ns
+            memory.usual_ns = usual_ns + (mean_ns - usual_ns) / 64.0
         place = memory.state * _ACTIONS + memory.action
         best = memory.values[state * _ACTIONS + _best_of(view, state)]
         memory.values[place] += parameters.rate * (reward + parameters.discount * best - memory.values[place])
     explore = parameters.explore if memory.decisions == 0 else memory.explore
     memory.explore = max(explore * parameters.decay, parameters.least_explore)
     memory.state, memory.action = state, action
-    memory.completed, memory.slow = completed, slow
+    memory.completed, memory.latency_ns = completed, latency_ns
     memory.decisions += 1
 
 

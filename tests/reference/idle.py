@@ -108,7 +108,8 @@ class RlGc(IdleRule):
         self.explore = self.EXPLORE
         self.decisions = 0
         self.before: tuple[tuple[int, bool, bool], int] | None = None
-        self.seen = (0, 0)
+        self.seen = (0, 0)  # requests completed, and ns of their latencies
+        self.usual = 0.0
         self.die: Die | None = None
 
     def choose(self, die: Die, idle: Idle) -> int:
@@ -137,20 +138,26 @@ class RlGc(IdleRule):
         if self.plane(self.die) is None:
             return
         action = self.action()
-        limit = self.config.program_ns + self.config.erase_ns
-        slow = sum(latency > limit for latency in self.loop.latencies.values())
+        spent = sum(self.loop.latencies.values())
         completed = self.loop.started - len(self.loop.outstanding)
         if self.before is not None:
             state, last = self.before
-            new, late = completed - self.seen[0], slow - self.seen[1]
-            reward = 1.0 - 2.0 * late / new if new else 0.0
+            reward = self.reward(completed - self.seen[0], spent - self.seen[1])
             own = self.values[state]
             own[last] += self.RATE * (reward + self.DISCOUNT * max(self.of_state()) - own[last])
         self.explore = max(self.explore * self.DECAY, self.LEAST_EXPLORE)
         self.of_state()
         self.before = self.state(), action
-        self.seen = completed, slow
+        self.seen = completed, spent
         self.decisions += 1
+
+    def reward(self, requests: int, spent: int) -> float:
+        """How much faster than usual the requests were."""
+        if requests == 0:
+            return 0.0
+        mean, before = spent / requests, self.usual
+        self.usual = before + (mean - before) / 64 if before > 0 else mean
+        return max(1.0 - mean / before, -1.0) if before > 0 else 0.0
 
     def resumed(self, gap: int) -> None:
         self.gaps = [gap, self.gaps[0]]
