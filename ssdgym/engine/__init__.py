@@ -27,7 +27,7 @@ owns it. Tests hold both.
 Arguments that kernels share:
 
 * `dev`: one device of a batch: a pointer to its arrays and to who takes its decisions (`dev.decider`).
-* `view`: the part of a device that rules, or the tables of SpeedupGC, work on.
+* `view`: the part of a device that rules work on.
 * `params`: the device's constants (PARAMS); `control`: where it is and what it waits for (CONTROL);
   `dev.counters[0]`: what it has counted (COUNTERS).
 * `plane`, `block`, `sub`: numbers through the whole device of a plane, a block, a sub-block (`s` is the

@@ -16,7 +16,6 @@ from ssdgym.engine.core.records import INDEXED, POOLED
 from ssdgym.engine.page.state import device_of
 from ssdgym.engine.speedupgc.audit import check_groups
 from ssdgym.engine.speedupgc.groups import ANYTHING, first_of, reclassify, withdraw
-from ssdgym.engine.speedupgc.records import group_view
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.tables import group_limit
 from tests.engine.devices import device
@@ -46,7 +45,7 @@ def _fault(state):
 @helper
 def _first_of(state, group, kind):
     dev = device_of(state, 0, 0)
-    return first_of(group_view(dev), 0, group, kind)
+    return first_of(dev, 0, group, kind)
 
 
 def group_limit_of(blocks: int, groups: int) -> int:

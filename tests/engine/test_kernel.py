@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numba
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from numba.core import config
 from numba.core.cpu import CPUTargetOptions
 
 from ssdgym.engine.core import kernel as door
+from ssdgym.engine.core.pointer import point_to
 from ssdgym.engine.page.family import PAGE
 
 
@@ -117,3 +120,39 @@ def test_shared__plain_python_for_python_and_compiled_for_kernels() -> None:
 
     assert fourfold(3) == 12
     assert helper("ab") == "abab"
+
+
+class Pair(NamedTuple):
+    """A small device."""
+
+    number: Any
+    rows: Any
+
+
+def test_pointed_array__is_as_the_array_itself() -> None:
+    """Only its place and its length are loaded."""
+
+    @door.kernel
+    def described(dev):
+        rows = dev.rows
+        return len(rows), rows.size, rows.itemsize, rows.strides[0], rows[-1].wide + rows[0].narrow
+
+    @door.helper
+    def describe(rows):
+        return described(point_to(Pair(7, rows)))
+
+    rows = np.zeros(3, np.dtype([("narrow", "i2"), ("wide", "i8")], align=True))
+    rows["narrow"], rows["wide"] = 5, (1, 2, 3)
+    assert describe(rows) == (3, 3, 16, 16, 8)
+
+
+def test_symbols__are_short_whatever_the_arguments() -> None:
+    """The type of a record lists all of its fields."""
+
+    @door.helper
+    def length(rows):
+        return len(rows)
+
+    assert length(np.zeros(3, np.dtype([(f"field_{k}", "i8") for k in range(100)]))) == 3
+    (compiled,) = length.overloads.values()
+    assert len(compiled.fndesc.mangled_name) < 300

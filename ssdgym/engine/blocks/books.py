@@ -1,4 +1,4 @@
-"""The one way in which a change of a block reaches the tables that are kept about blocks."""
+"""The ways in which a change of a block reaches the tables that are kept about blocks."""
 
 from __future__ import annotations
 
@@ -10,24 +10,37 @@ from ssdgym.engine.flash.addresses import block_of, sub_block_of
 from ssdgym.engine.speedupgc.groups import ANYTHING, INVALIDATED, PROGRAMMED, reclassify, withdraw
 from ssdgym.engine.speedupgc.trees import mark_dirty
 
-__all__ = ["ANYTHING", "INVALIDATED", "LISTED", "PROGRAMMED", "WITHDRAWN", "block_changed"]
+__all__ = [
+    "ANYTHING",
+    "INVALIDATED",
+    "PROGRAMMED",
+    "block_changed",
+    "block_listed",
+    "block_withdrawn",
+    "prefetch_block",
+    "prefetch_holder",
+]
 
-#: What has happened to a block, besides ANYTHING, and PROGRAMMED or INVALIDATED for one page of a sub-block:
-#: its place in the index or its number of invalid pages has changed; it has become a victim.
-LISTED, WITHDRAWN = 3, 4
 #: Sub-blocks in a line of memory.
 _PER_LINE = 64 // SUB_BLOCK.itemsize
 
 
 @inlined
 def block_changed(dev, block, change, s):
-    """Bring the tables up to date after a change of a block (in its sub-block `s` where it is of a page)."""
-    if change == LISTED:
-        mark_dirty(dev, block)
-    elif change == WITHDRAWN:
-        withdraw(dev, block)
-    else:
-        reclassify(dev, block, change, s)
+    """Bring the tables up to date after a change of a block: of a page in its sub-block `s`, or ANYTHING."""
+    reclassify(dev, block, change, s)
+
+
+@inlined
+def block_listed(dev, block):
+    """Bring the tables up to date after a block's place in the index, or its invalid pages, have changed."""
+    mark_dirty(dev, block)
+
+
+@inlined
+def block_withdrawn(dev, block):
+    """Bring the tables up to date after a block has become a victim."""
+    withdraw(dev, block)
 
 
 @inlined

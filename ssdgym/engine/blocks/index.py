@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ssdgym.engine.blocks.books import LISTED, block_changed
+from ssdgym.engine.blocks.books import block_listed
 from ssdgym.engine.core.kernel import helper, inlined
 from ssdgym.engine.core.lists import list_verbs
 from ssdgym.engine.core.records import INDEXED, POOLED
@@ -38,7 +38,7 @@ def raise_invalid(dev, block):
     _remove_from_bucket(dev.block, _bucket_of(dev, block), block)
     dev.block[block].invalid += 1
     _enter_bucket(dev, block)
-    block_changed(dev, block, LISTED, 0)
+    block_listed(dev, block)
 
 
 @inlined
@@ -50,7 +50,7 @@ def enter_index(dev, block):
     _append_to_ages(dev.block, plane, block)
     plane.indexed_blocks += 1
     _enter_bucket(dev, block)
-    block_changed(dev, block, LISTED, 0)
+    block_listed(dev, block)
 
 
 @inlined
@@ -62,7 +62,7 @@ def leave_index(dev, block):
     _remove_from_ages(dev.block, plane, block)
     plane.indexed_blocks -= 1
     _remove_from_bucket(dev.block, _bucket_of(dev, block), block)
-    block_changed(dev, block, LISTED, 0)
+    block_listed(dev, block)
 
 
 @helper

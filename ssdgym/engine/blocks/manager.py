@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.books import ANYTHING, INVALIDATED, LISTED, WITHDRAWN, block_changed
+from ssdgym.engine.blocks.books import (
+    ANYTHING,
+    INVALIDATED,
+    block_changed,
+    block_listed,
+    block_withdrawn,
+)
 from ssdgym.engine.blocks.index import (
     enter_index,
     join_pool,
@@ -237,7 +243,7 @@ def scatter(dev, plane_number, sub, lpn, version, relocated):
     plane.free_pages -= 1
     plane.pool_pages -= 1
     if record.status & INDEXED:
-        block_changed(dev, block, LISTED, 0)
+        block_listed(dev, block)
     else:
         enter_index(dev, block)
     if record.written == params.pages_per_block:
@@ -265,7 +271,7 @@ def withdraw_block(dev, block, valid):
     leave_index(dev, block)
     if dev.block[block].status & POOLED:
         leave_pool(dev, block)
-    block_changed(dev, block, WITHDRAWN, 0)
+    block_withdrawn(dev, block)
     lower_max_invalid(dev, np.int64(dev.block[block].plane))
     block_event(dev, COLLECTED, np.int64(dev.block[block].plane), block)
 

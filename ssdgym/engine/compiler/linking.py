@@ -9,12 +9,14 @@ asked for, which happens to entries; then the code of all that it calls is linke
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from llvmlite.binding import Linkage
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.itanium_mangler import mangle
 
 #: Address of code that raises a TypeError: what Python finds where it calls a function that is only a part.
 _REFUSE = int(ctypes.cast(ctypes.pythonapi.PyErr_BadArgument, ctypes.c_void_p).value or 0)
@@ -27,7 +29,19 @@ class PartCompiler(Compiler):
         if library is None:
             library = _Part(target_context.codegen(), "ssdgym")
             library.enable_object_caching()
-        super().__init__(typing_context, target_context, library, *rest)
+        super().__init__(typing_context, target_context.subtarget(mangler=_short_name), library, *rest)
+
+
+def _short_name(
+    name: str, arguments: tuple[Any, ...], *, abi_tags: Sequence[str] = (), uid: int | None = None
+) -> str:
+    """Return the symbol of a function, with a digest of its arguments' types in place of their names.
+
+    The name of a record type lists its fields: that of a batch has 10,000 characters, which LLVM would read
+    wherever a function is called.
+    """
+    digest = hashlib.sha256(str(arguments).encode()).hexdigest()[:16]
+    return str(mangle(name, (), abi_tags=(*abi_tags, digest), uid=uid))
 
 
 class _NoEnvironment:
@@ -55,6 +69,14 @@ class _Part(JITCodeLibrary):
             library._ensure_finalized()
         self._linking_libraries.append(library)
 
+    def _optimize_functions(self, module: Any) -> None:
+        # numba makes passes for each function, and for those that are only declared, too.
+        module.data_layout = self._codegen._data_layout
+        passes, builder = self._codegen._function_pass_manager()
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
+
     def finalize(self) -> None:
         self._raise_if_finalized()
         own = _defined(self._final_module)
@@ -71,8 +93,9 @@ class _Part(JITCodeLibrary):
         self._finalize_final_module()
 
     def _optimize_final_module(self) -> None:
-        # Once: numba's cheaper first run is for the reference counts that the engine does without.
-        passes, builder = self._codegen._module_pass_manager()
+        # Once: numba's cheaper first run is for the reference counts that the engine does without. Its loops
+        # follow links between records, or are short: there is nothing to gain from vectors.
+        passes, builder = self._codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False)
         passes.run(self._final_module, builder)
 
     def _below(self) -> Iterator[Any]:

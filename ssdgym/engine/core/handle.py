@@ -118,8 +118,7 @@ class _HandleFields(AttributeTemplate):
 def _load_field(context: Any, builder: Any, handle: Handle, pointer: Any, name: str) -> Any:
     place, wanted = handle.resolve(name)
     stored = handle.view.types[place]
-    view = builder.bitcast(pointer, context.get_value_type(handle.view).as_pointer())
-    value = load_field(builder, view, place)
+    value = load_field(context, builder, pointer, handle.view, place)
     if handle.record(name) is None:
         return value
     # The bytes of the rule's memory as records: the same place in memory, other items.

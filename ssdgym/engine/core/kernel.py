@@ -5,7 +5,6 @@
 | `kernel`  | as a part of entries, which may be inlined  | whatever is long, or not called for every page   |
 | `inlined` | into each of its callers                    | what is short and called for every page          |
 | `helper`  | as `kernel`; Python can call it, too        | what victim rules are written with               |
-| `merged`  | as a part of its caller's source            | a long function with one caller: the upper loops |
 | `shared`  | as `kernel`, and leaves it plain            | what host code in Python needs as well           |
 | `entry`   | for Python, cached on disk                  | what Python calls: a loop, a batch               |
 | `verb`    | a version of it for each FTL family         | what families do in their own ways               |
@@ -108,14 +107,6 @@ def is_own(function: Callable) -> bool:
     return str(function.__module__).partition(".")[0] == __name__.partition(".")[0]
 
 
-def merged(function: Callable) -> Any:
-    """Write `function` into its one caller before that is compiled.
-
-    For the upper parts of a long loop, each of which would otherwise be optimised with all that is below it.
-    """
-    return numba.njit(**_compiler_options(), pipeline_class=PartCompiler, inline="always")(function)
-
-
 def shared(function: Callable) -> Any:
     """Keep `function` plain Python for Python, and compile it into the kernels that call it."""
     return register_jitable(**_compiler_options(), pipeline_class=PartCompiler)(function)
@@ -136,6 +127,7 @@ def verb(stub: Callable) -> Any:
     versions: dict[type, Callable] = {}
 
     options = {**_compiler_options(), "pipeline_class": PartCompiler, "forceinline": True}
+    options.update(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
     @overload(stub, strict=False, jit_options=options)
     def choose(first, *rest):

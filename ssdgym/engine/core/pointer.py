@@ -15,6 +15,9 @@ from numba.core import cgutils
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
 
+#: Distances of the fields of a tuple from where it begins, in bytes.
+_OFFSETS: dict[Any, list[int]] = {}
+
 
 class Pointer(types.Type):
     """Type of a pointer to a NamedTuple that does not change while the pointer is in use."""
@@ -40,23 +43,56 @@ class _Fields(AttributeTemplate):
 
 
 @lower_getattr_generic(Pointer)
-def _load_field(context: Any, builder: Any, pointer: Pointer, value: Any, name: str) -> Any:
-    stored = builder.bitcast(value, context.get_value_type(pointer.stored).as_pointer())
-    return load_field(builder, stored, pointer.stored.fields.index(name))
+def _load_pointed(context: Any, builder: Any, pointer: Pointer, value: Any, name: str) -> Any:
+    return load_field(context, builder, value, pointer.stored, pointer.stored.fields.index(name))
 
 
-def load_field(builder: Any, stored: Any, place: int) -> Any:
+def load_field(context: Any, builder: Any, pointer: Any, stored: Any, place: int) -> Any:
     """Load a field of a stored tuple, telling the compiler that it never changes.
 
     Args:
+        context: of numba's code generation.
         builder: of LLVM's instructions.
-        stored: pointer to the tuple.
+        pointer: to the tuple, of LLVM's type of a byte's pointer.
+        stored: numba's type of the tuple.
         place: number of the field.
 
     Returns:
         The field's value.
     """
-    return _load(builder, cgutils.gep_inbounds(builder, stored, 0, place))
+    field = stored.types[place]
+    # By its distance in bytes: the type of the tuple is long, and LLVM reads what is written here as text.
+    begin = builder.gep(
+        pointer, [ir.Constant(ir.IntType(32), _offset(context, stored, place))], inbounds=True
+    )
+    at = builder.bitcast(begin, context.get_value_type(field).as_pointer())
+    return _load_row(context, builder, field, at) if _is_row(field) else _load(builder, at)
+
+
+def _offset(context: Any, stored: Any, place: int) -> int:
+    if stored not in _OFFSETS:
+        kind = context.get_value_type(stored)
+        _OFFSETS[stored] = [kind.get_element_offset(context.target_data, k) for k in range(len(stored.types))]
+    return int(_OFFSETS[stored][place])
+
+
+def _is_row(field: Any) -> bool:
+    return isinstance(field, types.Array) and field.ndim == 1 and field.layout == "C"
+
+
+def _load_row(context: Any, builder: Any, field: Any, pointer: Any) -> Any:
+    """Load an array of one dimension: where it is and its length; the rest follows from these."""
+    model = context.data_model_manager[field]
+    size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(field.dtype)))
+    place_of = model.get_field_position
+    data = _load_word(builder, cgutils.gep_inbounds(builder, pointer, 0, place_of("data")))
+    length = _load_word(builder, cgutils.gep_inbounds(builder, pointer, 0, place_of("shape"), 0))
+    value = ir.Constant(pointer.type.pointee, None)
+    value = builder.insert_value(value, length, place_of("nitems"))
+    value = builder.insert_value(value, size, place_of("itemsize"))
+    value = builder.insert_value(value, data, place_of("data"))
+    value = builder.insert_value(value, length, (place_of("shape"), 0))
+    return builder.insert_value(value, size, (place_of("strides"), 0))
 
 
 def _load(builder: Any, pointer: Any) -> Any:
@@ -68,6 +104,10 @@ def _load(builder: Any, pointer: Any) -> Any:
             part = _load(builder, cgutils.gep_inbounds(builder, pointer, 0, place))
             value = builder.insert_value(value, part, place)
         return value
+    return _load_word(builder, pointer)
+
+
+def _load_word(builder: Any, pointer: Any) -> Any:
     value = builder.load(pointer)
     value.set_metadata("invariant.load", builder.module.add_metadata([]))
     return value

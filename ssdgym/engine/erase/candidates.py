@@ -18,7 +18,6 @@ from ssdgym.engine.erase.legality import check_erase_set
 from ssdgym.engine.erase.together import fill_up_together
 from ssdgym.engine.erase.victims import random_eligible
 from ssdgym.engine.speedupgc.best_sets import best_set
-from ssdgym.engine.speedupgc.records import set_view
 
 
 @inlined
@@ -34,7 +33,7 @@ def _add_block(dev, sets, count, block, scratch):
     params = dev.params[0]
     count = _add_mask(sets, count, block, full_mask(params.sub_blocks), scratch)
     if params.erase_unit != WHOLE_BLOCK:
-        count = _add_mask(sets, count, block, best_set(set_view(dev), block), scratch)
+        count = _add_mask(sets, count, block, best_set(dev, block), scratch)
     return count
 
 

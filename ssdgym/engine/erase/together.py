@@ -14,7 +14,6 @@ from ssdgym.engine.erase.candidate_table import add_set
 from ssdgym.engine.erase.legality import check_erase_set
 from ssdgym.engine.erase.victims import random_eligible
 from ssdgym.engine.speedupgc.best_sets import best_set
-from ssdgym.engine.speedupgc.records import set_view
 
 
 @inlined
@@ -23,7 +22,7 @@ def _unit_of(dev, block):
     params = dev.params[0]
     if params.erase_unit == WHOLE_BLOCK:
         return full_mask(params.sub_blocks)
-    return best_set(set_view(dev), block)
+    return best_set(dev, block)
 
 
 @kernel

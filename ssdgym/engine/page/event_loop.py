@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.core.kernel import inlined, merged
+from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, OUT_OF_TIME, PERIOD_DUE, STUCK
 from ssdgym.engine.decisions import has_periods, knows_future
 from ssdgym.engine.flash.addresses import die_of
@@ -80,7 +80,7 @@ def _start_request(dev, request):
     control.slot = take_slot(dev, request, arrival_ns)
 
 
-@merged
+@inlined
 def _admit_page(dev, request):
     """Admit the next page of the request in admission."""
     control = dev.control[0]
@@ -97,7 +97,7 @@ def _admit_page(dev, request):
         _next_request(control)
 
 
-@merged
+@inlined
 def _take_event(dev):
     """Carry out the first event."""
     params = dev.params[0]
@@ -150,7 +150,7 @@ def _may_admit(control, requests):
     return control.admitted_pages < control.horizon
 
 
-@merged
+@inlined
 def _pass_time(dev, requests):
     """Go on to the next event or arrival: OK, STUCK if there is neither, OUT_OF_TIME if it is too late."""
     params = dev.params[0]
@@ -178,7 +178,7 @@ def _ending(params, control, requests, last):
     return OK
 
 
-@merged
+@inlined
 def advance_timed(dev, requests, last):
     """Run until input or horizon ends and nothing is outstanding, or until a decision is due outside.
 

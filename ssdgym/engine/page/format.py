@@ -8,7 +8,6 @@ from ssdgym.engine.blocks.index import join_pool
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import MAX_STREAMS
 from ssdgym.engine.speedupgc.groups import form_groups
-from ssdgym.engine.speedupgc.records import group_view
 from ssdgym.engine.time.events import NO_EVENT
 
 _NO_HORIZON = np.int64(2**62)
@@ -36,7 +35,7 @@ def _format_plane(dev, number):
     for slot in range(number * MAX_STREAMS, (number + 1) * MAX_STREAMS):
         dev.open_sub_block[slot] = -1
     if params.groups > 0:
-        form_groups(group_view(dev), number)
+        form_groups(dev, number)
 
 
 @kernel

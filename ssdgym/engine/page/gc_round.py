@@ -20,7 +20,7 @@ from ssdgym.engine.blocks.manager import (
     writable_sub_block,
 )
 from ssdgym.engine.core.bits import has, quotient, remainder
-from ssdgym.engine.core.kernel import inlined, kernel, merged, prefetch
+from ssdgym.engine.core.kernel import inlined, kernel, prefetch
 from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOTNESS_GROUPS, MAX_PAIRS, MAX_STREAMS
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import (
@@ -267,7 +267,7 @@ def _empty_sub_block(dev, plane_number, source):
     return OK
 
 
-@merged
+@inlined
 def _empty_pair(dev, leader, k):
     """Relocate the valid pages of a pair and its neighbours to one stream; return OK or OUT_OF_SPACE."""
     params = dev.params[0]
@@ -288,7 +288,7 @@ def _page_by_page(dev, planes):
     return planes > 1 or dev.params[0].placement in (HOTNESS_GROUPS, HOT_COLD, BY_RULE)
 
 
-@merged
+@inlined
 def run_round(dev, leader):
     """Carry the round that a plane leads to its end; return OK, an error, or the decision due."""
     if _page_by_page(dev, dev.plane[leader].round_planes):

@@ -10,14 +10,14 @@ import numpy as np
 from ssdgym.engine.blocks.books import ANYTHING
 from ssdgym.engine.blocks.manager import count_invalid, count_valid, invalidate
 from ssdgym.engine.core.bits import quotient, remainder
-from ssdgym.engine.core.kernel import inlined, kernel, merged
+from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.decisions import TRIMMED, WRITTEN, page_event
 from ssdgym.engine.flash.addresses import plane_of
 from ssdgym.engine.flash.cells import check_page
 from ssdgym.engine.page.placement import place_host, prefetch_host
 
 
-@merged
+@inlined
 def host_program(dev, plane, stream, lpn, version):
     """Program a host page with the version it was admitted with.
 

@@ -11,7 +11,7 @@ import numpy as np
 from ssdgym.engine.blocks.books import PROGRAMMED, block_changed, prefetch_block
 from ssdgym.engine.blocks.manager import program, scatter
 from ssdgym.engine.core.bits import full_mask
-from ssdgym.engine.core.kernel import inlined, kernel, merged
+from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOTNESS_GROUPS, IN_STREAMS
 from ssdgym.engine.core.rng import HOST_PLACEMENT_STREAM, RELOCATION_STREAM, below, draw
 from ssdgym.engine.decisions import (
@@ -25,7 +25,6 @@ from ssdgym.engine.decisions import (
 from ssdgym.engine.speedupgc.best_sets import first_writable
 from ssdgym.engine.speedupgc.groups import first_of
 from ssdgym.engine.speedupgc.hotness import count_update, hotness_group
-from ssdgym.engine.speedupgc.records import group_view, set_view
 from ssdgym.engine.speedupgc.trees import best_target, refresh
 
 HOST_STREAM, HOT_STREAM = 0, 1
@@ -103,7 +102,7 @@ def _prefetch_random(dev, plane, stream, decision, first_draw):
         prefetch_block(dev, plane * params.blocks + drawn)
 
 
-@merged
+@inlined
 def prefetch_host(dev, plane):
     """Ask for the memory of the block that a host page will probably be placed in."""
     params = dev.params[0]
@@ -112,14 +111,13 @@ def prefetch_host(dev, plane):
         _prefetch_random(dev, plane, HOST_PLACEMENT_STREAM, control.clock, 0)
 
 
-@merged
+@inlined
 def _scatter_by_hotness(dev, plane, group, stream, decision, first_draw, lpn, version, valid, relocated):
     params = dev.params[0]
-    view = group_view(dev)
     if group > 0:
-        sub = _groups_sub_block(view, plane, group - 1)
+        sub = _groups_sub_block(dev, plane, group - 1)
     else:
-        sub = _random_sub_block(view, plane, stream, decision, first_draw)
+        sub = _random_sub_block(dev, plane, stream, decision, first_draw)
     ppn = scatter(dev, plane, sub, lpn, version, relocated)
     if ppn >= 0 and valid:
         block = sub // np.int64(params.sub_blocks)
@@ -127,7 +125,7 @@ def _scatter_by_hotness(dev, plane, group, stream, decision, first_draw, lpn, ve
     return ppn
 
 
-@merged
+@inlined
 def _place_host_by_hotness(dev, plane, lpn, version, valid):
     params = dev.params[0]
     control = dev.control[0]
@@ -140,7 +138,7 @@ def _place_host_by_hotness(dev, plane, lpn, version, valid):
         )
     if group > 0:
         refresh(dev, plane)
-        sub = _next_victims_sub_block(set_view(dev), plane)
+        sub = _next_victims_sub_block(dev, plane)
         if sub >= 0:
             return scatter(dev, plane, sub, lpn, version, False)
     return program(dev, plane, HOST_STREAM, lpn, version, False)
@@ -205,7 +203,7 @@ def relocated_stream(dev, plane, lpn, source):
     return rule_of_relocated(dev, plane, lpn, source)
 
 
-@merged
+@inlined
 def place_host(dev, plane, stream, lpn, version, valid):
     """Program a page of the host in a plane; return its number, -1 when out of space.
 
@@ -221,7 +219,7 @@ def place_host(dev, plane, stream, lpn, version, valid):
     return program(dev, plane, stream, lpn, version, False)
 
 
-@merged
+@inlined
 def _place_relocated_by_hotness(dev, plane, source, lpn, version):
     params = dev.params[0]
     control = dev.control[0]
@@ -233,7 +231,7 @@ def _place_relocated_by_hotness(dev, plane, source, lpn, version):
     )
 
 
-@merged
+@inlined
 def place_relocated(dev, plane, stream, source, lpn, version):
     """Program the copy of a page that is at `source`; return its number, -1 when out of space."""
     params = dev.params[0]

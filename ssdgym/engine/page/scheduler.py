@@ -6,7 +6,7 @@ import numpy as np
 
 from ssdgym.engine.blocks.books import prefetch_holder
 from ssdgym.engine.core.bits import remainder
-from ssdgym.engine.core.kernel import inlined, merged
+from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.records import DYNAMIC, LATE, STATIC
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import IDLES, status_of
@@ -164,7 +164,7 @@ def _plane_in_the_way(dev, die_number):
     return np.int64(-1)
 
 
-@merged
+@inlined
 def _start_write(dev, die_number):
     params = dev.params[0]
     plane = _plane_of_write(dev, die_number, next_write(dev, die_number))
@@ -193,7 +193,7 @@ def _start_write(dev, die_number):
     return np.int64(OK)
 
 
-@merged
+@inlined
 def _gc_command(dev, plane_number):
     """Start the next command of the round that runs on a plane; if none does, start a round.
 
@@ -254,7 +254,7 @@ def _plane_to_collect(dev, die_number):
     return -1
 
 
-@merged
+@inlined
 def _dispatch_once(dev, die_number):
     if dev.die[die_number].idle:
         wake_up(dev, die_number, dev.die[die_number].read_head >= 0 or _has_write(dev, die_number))
@@ -289,7 +289,7 @@ def offer_write(dev):
     return False
 
 
-@merged
+@inlined
 def dispatch(dev, die_number):
     """Start what an idle die should do next, if anything; return OK, a decision that is due, or an error."""
     while True:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ssdgym.engine.blocks.books import prefetch_holder
 from ssdgym.engine.core.bits import remainder
-from ssdgym.engine.core.kernel import inlined, merged, prefetch
+from ssdgym.engine.core.kernel import inlined, prefetch
 from ssdgym.engine.core.records import BY_RULE, STATIC
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, OUT_OF_SPACE, PERIOD_DUE
 from ssdgym.engine.decisions import PLACE, WRITTEN, has_periods, is_external, status_of
@@ -57,7 +57,7 @@ def is_partial(request, offset):
     return head or (request.flags & PARTIAL_TAIL and offset == request.pages - 1)
 
 
-@merged
+@inlined
 def _write_page(dev, lpn, partial):
     params = dev.params[0]
     control = dev.control[0]
@@ -90,7 +90,7 @@ def _read_page(dev, lpn):
         dev.counters[0].unmapped_reads += 1
 
 
-@merged
+@inlined
 def _do_page(dev, request):
     """Carry out the next page of a request."""
     control = dev.control[0]
@@ -109,7 +109,7 @@ def _do_page(dev, request):
     return status
 
 
-@merged
+@inlined
 def _collect(dev):
     """Carry out one round of foreground GC, or return the decision it needs."""
     params = dev.params[0]
@@ -134,7 +134,7 @@ def _prefetch_pages(dev, soon, later):
         prefetch_holder(dev, np.int64(soon.lpn))
 
 
-@merged
+@inlined
 def advance_untimed(dev, requests):
     """Run until input or horizon ends, or until a decision is due that is taken outside."""
     params = dev.params[0]

@@ -6,7 +6,7 @@ import numpy as np
 
 from ssdgym.engine.blocks.manager import row_of
 from ssdgym.engine.core.bits import quotient, remainder
-from ssdgym.engine.core.kernel import inlined, kernel, merged
+from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import LATE, STATIC
 from ssdgym.engine.decisions import PLACE, is_external
 from ssdgym.engine.page.collecting import gc_needed, takes_host_pages
@@ -15,7 +15,7 @@ from ssdgym.engine.page.placement import note_request, rule_of_host
 from ssdgym.engine.time.transactions import pop_write
 
 
-@merged
+@inlined
 def program(dev, plane_number, stream, lpn, version):
     """Program the page of a write command, and switch GC on if it is needed now."""
     params = dev.params[0]

@@ -18,10 +18,10 @@ _SIX = np.uint64(6)
 
 
 @inlined
-def moves_of(view, block, mask):
+def moves_of(dev, block, mask):
     """Count the valid pages to move before a set is erased."""
-    params = view.params[0]
-    return np.int64(valid_in(view, block, mask | neighbours_of(params, mask)))
+    params = dev.params[0]
+    return np.int64(valid_in(dev, block, mask | neighbours_of(params, mask)))
 
 
 @inlined
@@ -31,13 +31,13 @@ def cost_of(params, moves):
 
 
 @inlined
-def _valid_pages(view, sub):
-    sub_block = view.sub_block[sub]
+def _valid_pages(dev, sub):
+    sub_block = dev.sub_block[sub]
     return np.int64(sub_block.written - sub_block.invalid)
 
 
 @inlined
-def _better_run(view, block, gain, moves_before):
+def _better_run(dev, block, gain, moves_before):
     """Find the run of a block that exceeds the benefit `gain / cost` most.
 
     The excess is `invalid * cost - gain * its cost`, where `cost` is that of `moves_before`. A run `a..b`
@@ -47,14 +47,14 @@ def _better_run(view, block, gain, moves_before):
     Returns:
         First and last sub-block, the invalid pages and moves of the run, and whether it exceeds the benefit.
     """
-    params = view.params[0]
+    params = dev.params[0]
     base = np.int64(block) * params.sub_blocks
     last = params.sub_blocks - 1
     counts_beside = np.int64(params.isolation == SOFTWARE)
     cost = cost_of(params, moves_before)
     per_move = gain * params.copy_cost
     invalid, moves = np.int64(0), np.int64(0)  # of all sub-blocks up to here
-    valid_before, valid = np.int64(0), _valid_pages(view, base)
+    valid_before, valid = np.int64(0), _valid_pages(dev, base)
     start, start_total, start_invalid, start_moves = 0, np.int64(2**62), np.int64(0), np.int64(0)
     best_excess, best_start, best_end = np.int64(-(2**62)), 0, 0
     best_invalid, best_moves = np.int64(0), np.int64(0)
@@ -66,10 +66,10 @@ def _better_run(view, block, gain, moves_before):
         if at_start <= start_total:
             start, start_total, start_invalid, start_moves = s, at_start, invalid, moves_from
         # 2. Take the sub-block into the sums, and look at the next one, which may be a neighbour of the run.
-        invalid += view.sub_block[base + s].invalid
+        invalid += dev.sub_block[base + s].invalid
         moves += valid
         valid_before = valid
-        valid = _valid_pages(view, base + s + 1) if s < last else np.int64(0)
+        valid = _valid_pages(dev, base + s + 1) if s < last else np.int64(0)
         # 3. Let the run end here if it exceeds the best one, or equals it and is shorter. Ends are tried from
         #    the lowest on, so that of runs of equal length the lowest stays.
         moves_to = moves + counts_beside * valid
@@ -81,7 +81,7 @@ def _better_run(view, block, gain, moves_before):
 
 
 @inlined
-def _best_run(view, block, gain, moves):
+def _best_run(dev, block, gain, moves):
     """Find the best run of a block, from the invalid pages and moves of one of its sets.
 
     Each pass finds the run that exceeds the benefit of the one before most. The pass after which none does
@@ -92,104 +92,104 @@ def _best_run(view, block, gain, moves):
     """
     first, last, exceeds = 0, 0, True
     while exceeds:
-        first, last, gain, moves, exceeds = _better_run(view, block, gain, moves)
+        first, last, gain, moves, exceeds = _better_run(dev, block, gain, moves)
     return full_mask(last - first + 1) << np.uint64(first), gain, moves
 
 
 @inlined
-def _next_by_invalid(view, block, taken):
+def _next_by_invalid(dev, block, taken):
     """Return the sub-block with most invalid pages that is not taken, the lowest of equals; -1 for none."""
-    params = view.params[0]
+    params = dev.params[0]
     base = np.int64(block) * params.sub_blocks
     best, most = -1, 0
     for s in range(params.sub_blocks):
-        invalid = view.sub_block[base + s].invalid
+        invalid = dev.sub_block[base + s].invalid
         if invalid > most and not has(taken, s):
             best, most = s, invalid
     return best
 
 
 @inlined
-def _cannot_gain(view, base, mask, s, gain, moves, best_gain, best_cost):
+def _cannot_gain(dev, base, mask, s, gain, moves, best_gain, best_cost):
     """Return whether the best benefit is out of reach even if sub-block `s` and all after it need no move."""
-    params = view.params[0]
+    params = dev.params[0]
     left = params.sub_blocks - np.int64(count_bits(mask))
-    most = gain + left * view.sub_block[base + s].invalid
+    most = gain + left * dev.sub_block[base + s].invalid
     return most * best_cost <= best_gain * cost_of(params, moves)
 
 
 @inlined
-def _best_prefix(view, block):
+def _best_prefix(dev, block):
     """Find the best beginning of a block's sub-blocks in falling order of invalid pages.
 
     Returns:
         Mask, invalid pages, moves.
     """
-    params = view.params[0]
+    params = dev.params[0]
     base = np.int64(block) * params.sub_blocks
     mask, best = NONE, NONE
     gain, moves = np.int64(0), np.int64(0)
     best_gain, best_moves, best_cost = np.int64(0), np.int64(0), np.int64(1)
     while True:
-        s = _next_by_invalid(view, block, mask)
-        if s < 0 or _cannot_gain(view, base, mask, s, gain, moves, best_gain, best_cost):
+        s = _next_by_invalid(dev, block, mask)
+        if s < 0 or _cannot_gain(dev, base, mask, s, gain, moves, best_gain, best_cost):
             return best, best_gain, best_moves
         mask |= ONE << np.uint64(s)
-        gain += view.sub_block[base + s].invalid
-        moves += _valid_pages(view, base + s)
+        gain += dev.sub_block[base + s].invalid
+        moves += _valid_pages(dev, base + s)
         beside = np.int64(0)
         if params.isolation == SOFTWARE:
-            beside += valid_in(view, block, neighbours_of(params, mask))
+            beside += valid_in(dev, block, neighbours_of(params, mask))
         cost = cost_of(params, moves + beside)
         if gain * best_cost > best_gain * cost:
             best, best_gain, best_moves, best_cost = mask, gain, moves + beside, cost
 
 
 @inlined
-def _find_best(view, block, guess):
+def _find_best(dev, block, guess):
     """Find the best erase set of a block, from any set of it: the nearer to the best, the sooner.
 
     Returns:
         Mask, invalid pages, moves; zeros without an invalid page.
     """
-    params = view.params[0]
-    if view.block[block].invalid == 0:
+    params = dev.params[0]
+    if dev.block[block].invalid == 0:
         return NONE, np.int64(0), np.int64(0)
     if params.erase_unit != SUB_BLOCK_RUN:
-        return _best_prefix(view, block)
-    gain = np.int64(invalid_in(view, block, guess))
+        return _best_prefix(dev, block)
+    gain = np.int64(invalid_in(dev, block, guess))
     if gain == 0:
         guess = full_mask(params.sub_blocks)
-        gain = np.int64(view.block[block].invalid)
-    return _best_run(view, block, gain, moves_of(view, block, guess))
+        gain = np.int64(dev.block[block].invalid)
+    return _best_run(dev, block, gain, moves_of(dev, block, guess))
 
 
 @kernel
-def best_set(view, block):
+def best_set(dev, block):
     """Return the mask of the best erase set of a block, 0 if it has no invalid page."""
-    return _find_best(view, block, NONE)[0]
+    return _find_best(dev, block, NONE)[0]
 
 
 @kernel
-def _full_and_invalid(view, block):
+def _full_and_invalid(dev, block):
     """Count the sub-blocks of a block that hold only invalid pages."""
-    params = view.params[0]
+    params = dev.params[0]
     base = np.int64(block) * params.sub_blocks
     count = 0
     for s in range(params.sub_blocks):
-        if view.sub_block[base + s].invalid == params.pages_per_sub_block:
+        if dev.sub_block[base + s].invalid == params.pages_per_sub_block:
             count += 1
     return count
 
 
 @inlined
-def first_writable(view, block, mask):
+def first_writable(dev, block, mask):
     """Return the lowest sub-block of `mask` with unwritten pages, as a global number; -1 for none."""
-    params = view.params[0]
+    params = dev.params[0]
     base = np.int64(block) * params.sub_blocks
     while mask != NONE:
         s = np.int64(lowest_bit(mask))
-        if view.sub_block[base + s].written < params.pages_per_sub_block:
+        if dev.sub_block[base + s].written < params.pages_per_sub_block:
             return base + s
         mask &= mask - ONE
     return np.int64(-1)
@@ -204,36 +204,36 @@ def tie_of(mask):
 
 
 @inlined
-def _keep(view, block, found):
+def _keep(dev, block, found):
     """Keep mask, invalid pages and moves of a block's best set, and what follows from them."""
-    params = view.params[0]
-    best = view.best[block]
+    params = dev.params[0]
+    best = dev.best[block]
     best.mask, best.gain, best.moves = found
     if params.isolation == HARDWARE:
-        best.rank_gain, best.rank_moves, best.rank_tie = _full_and_invalid(view, block), 0, 0
+        best.rank_gain, best.rank_moves, best.rank_tie = _full_and_invalid(dev, block), 0, 0
     else:
         best.rank_gain, best.rank_moves, best.rank_tie = best.gain, best.moves, tie_of(best.mask)
     best.writable = 0
-    if view.block[block].status & POOLED:
-        in_best = first_writable(view, block, best.mask) >= 0
+    if dev.block[block].status & POOLED:
+        in_best = first_writable(dev, block, best.mask) >= 0
         best.writable = WRITABLE_BEST if in_best else WRITABLE
 
 
 @inlined
-def find_first(view, block):
+def find_first(dev, block):
     """Keep the lowest sub-block of a block with unwritten pages (for a block without an open one)."""
-    params = view.params[0]
-    sub = first_writable(view, block, full_mask(params.sub_blocks))
-    view.best[block].first = sub - np.int64(block) * params.sub_blocks if sub >= 0 else 0
+    params = dev.params[0]
+    sub = first_writable(dev, block, full_mask(params.sub_blocks))
+    dev.best[block].first = sub - np.int64(block) * params.sub_blocks if sub >= 0 else 0
 
 
 @inlined
-def renew(view, block):
+def renew(dev, block):
     """Find a block's best set and its rank, and whether it can be written, and keep them."""
-    if view.block[block].status & INDEXED:
-        _keep(view, block, _find_best(view, block, view.best[block].mask))
+    if dev.block[block].status & INDEXED:
+        _keep(dev, block, _find_best(dev, block, dev.best[block].mask))
     else:
-        _keep(view, block, (NONE, np.int64(0), np.int64(0)))
+        _keep(dev, block, (NONE, np.int64(0), np.int64(0)))
 
 
 @inlined
@@ -243,21 +243,21 @@ def _burdens(params, mask, s):
 
 
 @inlined
-def renew_after(view, block, s, programmed):
+def renew_after(dev, block, s, programmed):
     """Do as `renew` after one page of sub-block `s` of an indexed block was programmed or became invalid.
 
     A page that was programmed makes the sets that it burdens worse, so the best one stays unless it is one of
     them. The benefit of the best set is corrected, not counted again.
     """
-    params = view.params[0]
-    best = view.best[block]
+    params = dev.params[0]
+    best = dev.best[block]
     burdened = _burdens(params, best.mask, s)
     if programmed and not burdened:
-        if not view.block[block].status & POOLED:
+        if not dev.block[block].status & POOLED:
             best.writable = 0
         return
     if best.mask == NONE or params.erase_unit != SUB_BLOCK_RUN:
-        _keep(view, block, _find_best(view, block, NONE))
+        _keep(dev, block, _find_best(dev, block, NONE))
         return
     gain, moves = np.int64(best.gain), np.int64(best.moves)
     if programmed:
@@ -265,4 +265,4 @@ def renew_after(view, block, s, programmed):
     elif burdened:
         gain += np.int64(has(best.mask, s))
         moves -= 1
-    _keep(view, block, _best_run(view, block, gain, moves))
+    _keep(dev, block, _best_run(dev, block, gain, moves))

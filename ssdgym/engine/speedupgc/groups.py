@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.core.bits import NONE, ONE
-from ssdgym.engine.core.kernel import inlined, kernel, lowest_bit, merged, shared
+from ssdgym.engine.core.kernel import inlined, kernel, lowest_bit, shared
 from ssdgym.engine.speedupgc.best_sets import find_first, renew, renew_after
 from ssdgym.engine.speedupgc.heaps import (
     HIGH,
@@ -25,7 +25,7 @@ from ssdgym.engine.speedupgc.heaps import (
     rank_of,
     remove_from_heap,
 )
-from ssdgym.engine.speedupgc.records import WRITABLE, WRITABLE_BEST, group_view
+from ssdgym.engine.speedupgc.records import WRITABLE, WRITABLE_BEST
 
 #: What has happened to a block.
 ANYTHING, PROGRAMMED, INVALIDATED = 0, 1, 2
@@ -49,8 +49,8 @@ def _bits_base(params, number, kind):
 
 
 @inlined
-def _set_bit(view, number, kind, place, value):
-    params = view.params[0]
+def _set_bit(dev, number, kind, place, value):
+    params = dev.params[0]
     base = _bits_base(params, number, kind)
     word = place // _WORD
     bit = ONE << np.uint64(place % _WORD)
@@ -58,171 +58,171 @@ def _set_bit(view, number, kind, place, value):
     summary = base + words + word // _WORD
     mark = ONE << np.uint64(word % _WORD)
     if value:
-        view.group_bits[base + word] |= bit
-        view.group_bits[summary] |= mark
+        dev.group_bits[base + word] |= bit
+        dev.group_bits[summary] |= mark
     else:
-        view.group_bits[base + word] &= ~bit
-        if view.group_bits[base + word] == NONE:
-            view.group_bits[summary] &= ~mark
+        dev.group_bits[base + word] &= ~bit
+        if dev.group_bits[base + word] == NONE:
+            dev.group_bits[summary] &= ~mark
 
 
 @inlined
-def writable_bit(view, plane, group, kind, block):
+def writable_bit(dev, plane, group, kind, block):
     """Return whether a block of a group can be written to (kind 0), or in its best set (kind 1)."""
-    params = view.params[0]
+    params = dev.params[0]
     place = block - plane * params.blocks
     word = _bits_base(params, plane * params.groups + group, kind) + place // _WORD
-    return (view.group_bits[word] >> np.uint64(place % _WORD)) & ONE != NONE
+    return (dev.group_bits[word] >> np.uint64(place % _WORD)) & ONE != NONE
 
 
 @inlined
-def _show(view, plane, block, writable):
+def _show(dev, plane, block, writable):
     """Enter into the bits of the block's group how it can be written."""
-    params = view.params[0]
-    number = plane * params.groups + view.best[block].group
+    params = dev.params[0]
+    number = plane * params.groups + dev.best[block].group
     place = block - plane * params.blocks
-    _set_bit(view, number, 0, place, writable >= WRITABLE)
-    _set_bit(view, number, 1, place, writable == WRITABLE_BEST)
+    _set_bit(dev, number, 0, place, writable >= WRITABLE)
+    _set_bit(dev, number, 1, place, writable == WRITABLE_BEST)
 
 
-@inlined
-def _leave(view, plane, block):
+@kernel
+def _leave(dev, plane, block):
     """Take a block out of its group; its rank may have changed already."""
-    params = view.params[0]
-    number = plane * params.groups + view.best[block].group
-    _show(view, plane, block, 0)
-    view.group_size[number] -= 1
-    remove_from_heap(view, number, np.int64(view.best[block].low), LOW)
-    remove_from_heap(view, number, np.int64(view.best[block].high), HIGH)
+    params = dev.params[0]
+    number = plane * params.groups + dev.best[block].group
+    _show(dev, plane, block, 0)
+    dev.group_size[number] -= 1
+    remove_from_heap(dev, number, np.int64(dev.best[block].low), LOW)
+    remove_from_heap(dev, number, np.int64(dev.best[block].high), HIGH)
 
 
-@inlined
-def _join(view, plane, block, group):
+@kernel
+def _join(dev, plane, block, group):
     """Add a block to a group."""
-    params = view.params[0]
+    params = dev.params[0]
     number = plane * params.groups + group
-    size = np.int64(view.group_size[number])
-    view.group_size[number] = size + 1
-    view.best[block].group = group
-    rank = rank_of(view, block)
-    raise_entry(view, number, size, rank, LOW)
-    raise_entry(view, number, size, rank, HIGH)
-    _show(view, plane, block, view.best[block].writable)
+    size = np.int64(dev.group_size[number])
+    dev.group_size[number] = size + 1
+    dev.best[block].group = group
+    rank = rank_of(dev, block)
+    raise_entry(dev, number, size, rank, LOW)
+    raise_entry(dev, number, size, rank, HIGH)
+    _show(dev, plane, block, dev.best[block].writable)
 
 
 # -- Algorithm 1
 
 
 @inlined
-def _lowest_but(view, number, block):
+def _lowest_but(dev, number, block):
     """Return the smallest rank of a group, `block` left out."""
-    params = view.params[0]
-    size = np.int64(view.group_size[number])
+    params = dev.params[0]
+    size = np.int64(dev.group_size[number])
     none = Rank(np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
     if size == 0:
         return none
-    root = first_from(view, number, 0, LOW)
+    root = first_from(dev, number, 0, LOW)
     if root.block != block:
         return root
     if size == 1:
         return none
-    left = first_from(view, number, 1, LOW)
+    left = first_from(dev, number, 1, LOW)
     if size == 2:
         return left
-    right = first_from(view, number, 2, LOW)
+    right = first_from(dev, number, 2, LOW)
     return left if is_larger(params, right, left) else right
 
 
 @inlined
-def _stands_above(view, plane, rank, group):
+def _stands_above(dev, plane, rank, group):
     """Return whether a block's rank is above the smallest one of a group, itself left out."""
-    params = view.params[0]
-    lowest = _lowest_but(view, plane * params.groups + group, rank.block)
+    params = dev.params[0]
+    lowest = _lowest_but(dev, plane * params.groups + group, rank.block)
     return lowest.block >= 0 and exceeds(params, rank, lowest)
 
 
 @inlined
-def _group_for(view, plane, rank):
+def _group_for(dev, plane, rank):
     """Find the highest group whose smallest rank, the block left out, is below that of a block; else 0.
 
     Ranks rise from group to group, so the search starts where the block was; an empty group is passed over.
     """
-    params = view.params[0]
-    group = np.int64(view.best[rank.block].group)
+    params = dev.params[0]
+    group = np.int64(dev.best[rank.block].group)
     for higher in range(group + 1, params.groups):
-        if _stands_above(view, plane, rank, higher):
+        if _stands_above(dev, plane, rank, higher):
             group = np.int64(higher)
-        elif view.group_size[plane * params.groups + higher] > 0:
+        elif dev.group_size[plane * params.groups + higher] > 0:
             break
-    while group > 0 and not _stands_above(view, plane, rank, group):
+    while group > 0 and not _stands_above(dev, plane, rank, group):
         group -= 1
     return group
 
 
 @inlined
-def _has_room_below(view, plane, group):
-    params = view.params[0]
+def _has_room_below(dev, plane, group):
+    params = dev.params[0]
     found = False
     for lower in range(group):
-        found = found or view.group_size[plane * params.groups + lower] < params.group_limit
+        found = found or dev.group_size[plane * params.groups + lower] < params.group_limit
     return found
 
 
 @inlined
-def _insert(view, plane, block, group):
+def _insert(dev, plane, block, group):
     """Add a block to a group; move what is too much down, or up where all groups below are full."""
-    params = view.params[0]
+    params = dev.params[0]
     first = plane * params.groups
-    full = view.group_size[first + group] == params.group_limit
-    if full and _has_room_below(view, plane, group):
+    full = dev.group_size[first + group] == params.group_limit
+    if full and _has_room_below(dev, plane, group):
         # 1. The group is full and one below is not: its smallest rank makes room and goes down, where the
         #    same may happen again. Every rank stays above those of the groups below.
-        while view.group_size[first + group] == params.group_limit:
-            evicted = first_from(view, first + group, 0, LOW).block
-            _leave(view, plane, evicted)
-            _join(view, plane, block, group)
+        while dev.group_size[first + group] == params.group_limit:
+            evicted = first_from(dev, first + group, 0, LOW).block
+            _leave(dev, plane, evicted)
+            _join(dev, plane, block, group)
             block = evicted
             group -= 1
-        _join(view, plane, block, group)
+        _join(dev, plane, block, group)
         return
     # 2. Else the block joins, and what is too much goes up: nothing can go down, or nothing has to.
-    _join(view, plane, block, group)
-    while view.group_size[first + group] > params.group_limit:
-        block = first_from(view, first + group, 0, HIGH).block
-        _leave(view, plane, block)
+    _join(dev, plane, block, group)
+    while dev.group_size[first + group] > params.group_limit:
+        block = first_from(dev, first + group, 0, HIGH).block
+        _leave(dev, plane, block)
         group += 1
-        _join(view, plane, block, group)
+        _join(dev, plane, block, group)
 
 
 @kernel
-def _reclassify(view, block, change, s):
-    params = view.params[0]
-    plane = np.int64(view.block[block].plane)
-    best = view.best[block]
-    before, was_writable = rank_of(view, block), best.writable
+def _reclassify(dev, block, change, s):
+    params = dev.params[0]
+    plane = np.int64(dev.block[block].plane)
+    best = dev.best[block]
+    before, was_writable = rank_of(dev, block), best.writable
     sub = np.int64(block) * params.sub_blocks + s
-    if change == ANYTHING or view.sub_block[sub].written == params.pages_per_sub_block:
-        find_first(view, block)
+    if change == ANYTHING or dev.sub_block[sub].written == params.pages_per_sub_block:
+        find_first(dev, block)
     if change == ANYTHING:
-        renew(view, block)
+        renew(dev, block)
     else:
-        renew_after(view, block, s, change == PROGRAMMED)
-    rank = rank_of(view, block)
-    group = _group_for(view, plane, rank)
+        renew_after(dev, block, s, change == PROGRAMMED)
+    rank = rank_of(dev, block)
+    group = _group_for(dev, plane, rank)
     if group != best.group:
-        _leave(view, plane, block)
-        _insert(view, plane, block, group)
+        _leave(dev, plane, block)
+        _insert(dev, plane, block, group)
         return
     number = plane * params.groups + group
     if is_larger(params, rank, before):
-        advance_entry(view, number, np.int64(best.high), rank, HIGH)
+        advance_entry(dev, number, np.int64(best.high), rank, HIGH)
     elif is_larger(params, before, rank):
-        advance_entry(view, number, np.int64(best.low), rank, LOW)
+        advance_entry(dev, number, np.int64(best.low), rank, LOW)
     if best.writable != was_writable:
-        _show(view, plane, block, best.writable)
+        _show(dev, plane, block, best.writable)
 
 
-@merged
+@inlined
 def reclassify(dev, block, change, s):
     """Find the best set, the rank and the group of a changed block that is no victim.
 
@@ -230,64 +230,64 @@ def reclassify(dev, block, change, s):
     """
     params = dev.params[0]
     if params.groups > 0:
-        _reclassify(group_view(dev), np.int64(block), change, np.int64(s))
+        _reclassify(dev, np.int64(block), change, np.int64(s))
 
 
 @kernel
-def _withdraw(view, block):
-    _show(view, np.int64(view.block[block].plane), block, 0)
-    view.best[block].writable = 0
+def _withdraw(dev, block):
+    _show(dev, np.int64(dev.block[block].plane), block, 0)
+    dev.best[block].writable = 0
 
 
-@merged
+@inlined
 def withdraw(dev, block):
     """Keep a block that becomes a victim in its group, and let nothing be written to it."""
     params = dev.params[0]
     if params.groups > 0:
-        _withdraw(group_view(dev), np.int64(block))
+        _withdraw(dev, np.int64(block))
 
 
 @kernel
-def form_groups(view, plane):
+def form_groups(dev, plane):
     """Deal the blocks of an empty plane, whose ranks are all the same, to its groups in turn."""
-    params = view.params[0]
+    params = dev.params[0]
     for place in range(params.blocks):
         block = np.int64(plane) * params.blocks + place
-        renew(view, block)
-        _join(view, plane, block, place % params.groups)
+        renew(dev, block)
+        _join(dev, plane, block, place % params.groups)
 
 
 @kernel
-def _refresh_groups(view, plane):
-    params = view.params[0]
+def _refresh_groups(dev, plane):
+    params = dev.params[0]
     winner = Rank(np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
     for lower in range(params.groups):
         number = plane * params.groups + params.groups - 1 - lower
-        if view.group_size[number] == 0:
+        if dev.group_size[number] == 0:
             continue
-        if winner.block < 0 or is_larger(params, entry_at(view, heap_base(params, number, HIGH)), winner):
-            rank = first_from(view, number, 0, HIGH)
+        if winner.block < 0 or is_larger(params, entry_at(dev, heap_base(params, number, HIGH)), winner):
+            rank = first_from(dev, number, 0, HIGH)
             if winner.block < 0 or is_larger(params, rank, winner):
                 winner = rank
 
 
-@merged
+@inlined
 def refresh_groups(dev, plane):
     """Correct the largest rank of a plane whose ranks are benefits, for `best_of_groups`."""
     params = dev.params[0]
     if params.groups > 0 and params.tree_leaves == 0:
-        _refresh_groups(group_view(dev), plane)
+        _refresh_groups(dev, plane)
 
 
 @inlined
-def best_of_groups(view, plane):
+def best_of_groups(dev, plane):
     """Return the block with the best set of a plane whose groups are refreshed; -1 for none."""
-    params = view.params[0]
+    params = dev.params[0]
     winner = Rank(np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
     for group in range(params.groups):
         number = plane * params.groups + group
-        if view.group_size[number] > 0:
-            root = entry_at(view, heap_base(params, number, HIGH))
+        if dev.group_size[number] > 0:
+            root = entry_at(dev, heap_base(params, number, HIGH))
             if winner.block < 0 or is_larger(params, root, winner):
                 winner = root
     return winner.block if winner.gain > 0 else np.int64(-1)
@@ -297,14 +297,14 @@ def best_of_groups(view, plane):
 
 
 @inlined
-def first_of(view, plane, group, kind):
+def first_of(dev, plane, group, kind):
     """Return the lowest block of a group to be written to (kind 0), or in its best set (1); -1 for none."""
-    params = view.params[0]
+    params = dev.params[0]
     base = _bits_base(params, plane * params.groups + group, kind)
     words, summary = words_of(np.int64(params.blocks))
     for k in range(summary):
-        mark = view.group_bits[base + words + k]
+        mark = dev.group_bits[base + words + k]
         if mark != NONE:
             word = k * _WORD + np.int64(lowest_bit(mark))
-            return plane * params.blocks + word * _WORD + np.int64(lowest_bit(view.group_bits[base + word]))
+            return plane * params.blocks + word * _WORD + np.int64(lowest_bit(dev.group_bits[base + word]))
     return np.int64(-1)

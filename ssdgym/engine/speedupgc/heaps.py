@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ssdgym.engine.core.kernel import inlined
+from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.speedupgc.best_sets import cost_of
 
 #: The two heaps of a group.
@@ -32,9 +32,9 @@ class Rank(NamedTuple):
 
 
 @inlined
-def rank_of(view, block):
+def rank_of(dev, block):
     """Return the rank of a block."""
-    best = view.best[block]
+    best = dev.best[block]
     return Rank(np.int64(best.rank_gain), np.int64(best.rank_moves), np.int64(best.rank_tie), np.int64(block))
 
 
@@ -66,99 +66,112 @@ def heap_base(params, number, heap):
 
 
 @inlined
-def entry_at(view, place):
+def entry_at(dev, place):
     """Return the rank an entry is sorted by."""
-    entry = view.heap[place]
+    entry = dev.heap[place]
     return Rank(np.int64(entry.gain), np.int64(entry.moves), np.int64(entry.tie), np.int64(entry.block))
 
 
 @inlined
-def _put(view, base, place, rank, heap):
-    entry = view.heap[base + place]
+def _put(dev, base, place, rank, heap):
+    entry = dev.heap[base + place]
     entry.gain, entry.moves, entry.tie, entry.block = rank
     if heap == LOW:
-        view.best[rank.block].low = place
+        dev.best[rank.block].low = place
     else:
-        view.best[rank.block].high = place
+        dev.best[rank.block].high = place
 
 
 @inlined
-def _rise(view, base, place, rank, heap):
+def _rise(dev, base, place, rank, heap):
     """Let an entry rise from a free place of its heap; return where it stops."""
-    params = view.params[0]
+    params = dev.params[0]
     while place > 0:
         parent = (place - 1) >> 1
-        above = entry_at(view, base + parent)
+        above = entry_at(dev, base + parent)
         if not is_before(params, rank, above, heap):
             break
-        _put(view, base, place, above, heap)
+        _put(dev, base, place, above, heap)
         place = parent
     return place
 
 
 @inlined
-def _sink(view, base, size, place, rank, heap):
+def _sink(dev, base, size, place, rank, heap):
     """Let an entry sink from a free place of its heap; return where it stops."""
-    params = view.params[0]
+    params = dev.params[0]
     while True:
         child = 2 * place + 1
         if child >= size:
             break
-        below = entry_at(view, base + child)
+        below = entry_at(dev, base + child)
         if child + 1 < size:
-            other = entry_at(view, base + child + 1)
+            other = entry_at(dev, base + child + 1)
             if is_before(params, other, below, heap):
                 child, below = child + 1, other
         if not is_before(params, below, rank, heap):
             break
-        _put(view, base, place, below, heap)
+        _put(dev, base, place, below, heap)
         place = child
     return place
 
 
 @inlined
-def raise_entry(view, number, place, rank, heap):
+def raise_entry(dev, number, place, rank, heap):
     """Put an entry into its group's heap, at a place or nearer to the root."""
-    params = view.params[0]
+    params = dev.params[0]
     base = heap_base(params, number, heap)
-    _put(view, base, _rise(view, base, place, rank, heap), rank, heap)
+    _put(dev, base, _rise(dev, base, place, rank, heap), rank, heap)
 
 
 @inlined
-def advance_entry(view, number, place, rank, heap):
+def advance_entry(dev, number, place, rank, heap):
     """Raise a block's entry after its rank has moved towards the root, unless it is nearer already."""
-    params = view.params[0]
+    params = dev.params[0]
     base = heap_base(params, number, heap)
-    if is_before(params, rank, entry_at(view, base + place), heap):
-        raise_entry(view, number, place, rank, heap)
+    if is_before(params, rank, entry_at(dev, base + place), heap):
+        raise_entry(dev, number, place, rank, heap)
 
 
-@inlined
-def remove_from_heap(view, number, place, heap):
+@kernel
+def remove_from_heap(dev, number, place, heap):
     """Fill the place of a block that leaves with the last one; `group_size` no longer counts the block."""
-    params = view.params[0]
-    size = np.int64(view.group_size[number])
+    params = dev.params[0]
+    size = np.int64(dev.group_size[number])
     if place < size:
         base = heap_base(params, number, heap)
-        last = entry_at(view, base + size)
-        risen = _rise(view, base, place, last, heap)
+        last = entry_at(dev, base + size)
+        risen = _rise(dev, base, place, last, heap)
         if risen == place:
-            risen = _sink(view, base, size, place, last, heap)
-        _put(view, base, risen, last, heap)
+            risen = _sink(dev, base, size, place, last, heap)
+        _put(dev, base, risen, last, heap)
+
+
+@kernel
+def _corrected_first(dev, number, place, heap):
+    """Let what is at a place of a heap sink until an entry stays there that is as its block is."""
+    params = dev.params[0]
+    base = heap_base(params, number, heap)
+    size = np.int64(dev.group_size[number])
+    while True:
+        entry = entry_at(dev, base + place)
+        rank = rank_of(dev, entry.block)
+        if _is_same(rank, entry):
+            return rank
+        _put(dev, base, _sink(dev, base, size, place, rank, heap), rank, heap)
 
 
 @inlined
-def first_from(view, number, place, heap):
+def _is_same(a, b):
+    return a.gain == b.gain and a.moves == b.moves and a.tie == b.tie
+
+
+@inlined
+def first_from(dev, number, place, heap):
     """Return the first rank of a heap, or of the part below a place of it.
 
     Entries that reach the place are corrected first.
     """
-    params = view.params[0]
-    base = heap_base(params, number, heap)
-    size = np.int64(view.group_size[number])
-    while True:
-        entry = entry_at(view, base + place)
-        rank = rank_of(view, entry.block)
-        if rank.gain == entry.gain and rank.moves == entry.moves and rank.tie == entry.tie:
-            return rank
-        _put(view, base, _sink(view, base, size, place, rank, heap), rank, heap)
+    entry = entry_at(dev, heap_base(dev.params[0], number, heap) + place)
+    rank = rank_of(dev, entry.block)
+    return rank if _is_same(rank, entry) else _corrected_first(dev, number, place, heap)

@@ -1,12 +1,8 @@
-"""Records of best erase sets and block groups, and the parts of a device their bookkeeping works on."""
+"""Records of best erase sets and block groups."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
-
-from ssdgym.engine.core.kernel import inlined
 
 #: The best erase set of a block, and the block's place among the groups.
 BEST = np.dtype(
@@ -38,48 +34,3 @@ HEAP = np.dtype(
 )
 #: Values of `writable`.
 WRITABLE, WRITABLE_BEST = 1, 2
-
-
-class SetView(NamedTuple):
-    """The part of a device that the bookkeeping of best sets works on."""
-
-    params: Any
-    plane: Any
-    block: Any
-    sub_block: Any
-    best: Any
-    tree: Any
-
-
-class GroupView(NamedTuple):
-    """The part of a device that the bookkeeping of block groups works on.
-
-    It is called for every page, so every field counts.
-    """
-
-    params: Any
-    block: Any
-    sub_block: Any
-    best: Any
-    group_size: Any
-    heap: Any
-    group_bits: Any
-
-
-@inlined
-def set_view(dev):
-    """Return the part of a device that the books of best sets need; nothing is copied."""
-    return SetView(
-        dev.params,
-        dev.plane,
-        dev.block,
-        dev.sub_block,
-        dev.best,
-        dev.tree,
-    )
-
-
-@inlined
-def group_view(dev):
-    """Return the part of a device that the books of block groups need; nothing is copied."""
-    return GroupView(dev.params, dev.block, dev.sub_block, dev.best, dev.group_size, dev.heap, dev.group_bits)

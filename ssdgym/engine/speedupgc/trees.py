@@ -15,7 +15,6 @@ from ssdgym.engine.core.bits import NONE
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import HOT_TO_VICTIMS, INDEXED
 from ssdgym.engine.speedupgc.best_sets import cost_of, renew, tie_of
-from ssdgym.engine.speedupgc.records import set_view
 
 #: The two trees of a plane.
 VICTIMS, TARGETS = 0, 1
@@ -34,12 +33,12 @@ def mark_dirty(dev, block):
 
 
 @inlined
-def beats(view, tree, a, b):
+def beats(dev, tree, a, b):
     """Return whether block `a` is better than `b`; -1 is no block, and loses."""
     if a < 0 or b < 0:
         return b < 0
-    params = view.params[0]
-    x, y = view.best[a], view.best[b]
+    params = dev.params[0]
+    x, y = dev.best[a], dev.best[b]
     if tree == TARGETS and x.writable != y.writable:
         return x.writable > y.writable
     ours, theirs = x.gain * cost_of(params, y.moves), y.gain * cost_of(params, x.moves)
@@ -56,36 +55,36 @@ def root_of(params, plane, tree):
 
 
 @inlined
-def _repair(view, plane, tree, block, takes_part):
+def _repair(dev, plane, tree, block, takes_part):
     """Set a block's leaf and repair its path, up to where another block wins as before."""
-    params = view.params[0]
+    params = dev.params[0]
     base = root_of(params, plane, tree)
     node = block - plane * params.blocks + np.int64(params.tree_leaves)
-    view.tree[base + node] = block if takes_part else -1
+    dev.tree[base + node] = block if takes_part else -1
     while node > 1:
-        a, b = np.int64(view.tree[base + node]), np.int64(view.tree[base + (node ^ 1)])
-        winner = a if beats(view, tree, a, b) else b
+        a, b = np.int64(dev.tree[base + node]), np.int64(dev.tree[base + (node ^ 1)])
+        winner = a if beats(dev, tree, a, b) else b
         node >>= 1
-        if winner == view.tree[base + node] and winner != block:
+        if winner == dev.tree[base + node] and winner != block:
             return
-        view.tree[base + node] = winner
+        dev.tree[base + node] = winner
 
 
 @kernel
-def _refresh(view, plane):
-    params = view.params[0]
-    block = np.int64(view.plane[plane].dirty_head)
+def _refresh(dev, plane):
+    params = dev.params[0]
+    block = np.int64(dev.plane[plane].dirty_head)
     while block >= 0:
-        best = view.best[block]
+        best = dev.best[block]
         if params.groups == 0:  # with groups it is kept at every change
-            renew(view, block)
-        indexed = (view.block[block].status & INDEXED) != 0  # a victim keeps its set for its group's sake
-        _repair(view, plane, VICTIMS, block, indexed and best.mask != NONE)
+            renew(dev, block)
+        indexed = (dev.block[block].status & INDEXED) != 0  # a victim keeps its set for its group's sake
+        _repair(dev, plane, VICTIMS, block, indexed and best.mask != NONE)
         if params.placement == HOT_TO_VICTIMS:
-            _repair(view, plane, TARGETS, block, best.mask != NONE and best.writable > 0)
+            _repair(dev, plane, TARGETS, block, best.mask != NONE and best.writable > 0)
         best.dirty = 0
         block = np.int64(best.next_dirty)
-    view.plane[plane].dirty_head = -1
+    dev.plane[plane].dirty_head = -1
 
 
 @inlined
@@ -93,18 +92,18 @@ def refresh(dev, plane):
     """Bring a plane's trees up to date."""
     params = dev.params[0]
     if params.tree_leaves > 0 and dev.plane[plane].dirty_head >= 0:
-        _refresh(set_view(dev), plane)
+        _refresh(dev, plane)
 
 
 @inlined
-def best_of_plane(view, plane):
+def best_of_plane(dev, plane):
     """Return the block with the best set of a plane whose trees are up to date; -1 for none."""
-    params = view.params[0]
-    return np.int64(view.tree[root_of(params, plane, VICTIMS) + 1])
+    params = dev.params[0]
+    return np.int64(dev.tree[root_of(params, plane, VICTIMS) + 1])
 
 
 @inlined
-def best_target(view, plane):
+def best_target(dev, plane):
     """Return the block of the pool that would be erased next, by the trees; -1 for none."""
-    params = view.params[0]
-    return np.int64(view.tree[root_of(params, plane, TARGETS) + 1])
+    params = dev.params[0]
+    return np.int64(dev.tree[root_of(params, plane, TARGETS) + 1])
