@@ -30,11 +30,13 @@ POLICIES: dict[str, Any] = {
     "ippbe(limit=3,tau=0.75)": policies.ippbe(3, 0.75),
     "parallel_gc": policies.parallel_gc,
     "chain": policies.chain,
+    "expired": policies.expired,
 }
 #: What a policy needs of the device, by field.
 NEEDS: dict[str, dict[str, Any]] = {
     "parallel_gc": {"multi_plane": "strict"},
     "chain": {"placement": "midas"},
+    "expired": {"placement": "dogi"},
 }
 #: Those that erase sub-blocks, with the erase unit they need.
 SET_POLICIES: dict[str, tuple[str, Any]] = {
@@ -49,6 +51,7 @@ HOT_PLACEMENTS = PLACEMENTS[2:]
 #: Parameters of the placements that are rules, with the largest values that small devices have a use for.
 RULE_PARAMETERS: dict[str, dict[str, int]] = {
     "dac": {},
+    "dogi": {},
     "fadac": {},
     "hints": {},
     "hints_isolated": {},

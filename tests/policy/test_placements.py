@@ -45,6 +45,7 @@ def refusal(action: Any, *arguments: Any, **named: Any) -> str:
 
 PLACEMENTS = [
     "dac",
+    "dogi(doubling=0, colder=0)",
     "fadac",
     "hints",
     "hints_isolated",
@@ -117,7 +118,7 @@ def test_named__stands_for_its_composition_and_keeps_its_name(name: str, rule: s
         ("greedy+sepgc", "policy 'greedy+sepgc': placement sepgc does not exist; did you mean sep_gc?"),
         (
             "gsm+qqq",
-            "placement qqq does not exist; known: dac, fadac, hints, hints_isolated, ",
+            "placement qqq does not exist; known: dac, dogi, fadac, hints, ",
         ),
         ("gsm+single+single", "policy 'gsm+single+single' names 2 placements; give one."),
         ("gsm+greedy+single", "policy 'gsm+greedy+single' names 2 victim rules; give one."),

@@ -30,6 +30,7 @@ BUNDLED = [
     "chain",
     "cost_benefit",
     "d_choices",
+    "expired",
     "fifo",
     "future_benefit",
     "greedy",
@@ -43,6 +44,7 @@ BUNDLED = [
 ]
 NAMED = [
     "baseline",
+    "dogi",
     "gsm_plus",
     "ippbe_multiplane",
     "ippbe_multiplane_strict",

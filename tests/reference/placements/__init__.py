@@ -2,6 +2,7 @@
 
 from .base import Placement
 from .dac import Dac
+from .dogi import Dogi
 from .fadac import Fadac
 from .hints import Hints, HintsIsolated
 from .mida import Mida
@@ -15,6 +16,7 @@ from .sfs import Sfs
 #: By name.
 PLACEMENTS: dict[str, type[Placement]] = {
     "dac": Dac,
+    "dogi": Dogi,
     "fadac": Fadac,
     "hints": Hints,
     "hints_isolated": HintsIsolated,

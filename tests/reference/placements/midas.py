@@ -7,39 +7,19 @@ happens to pages and blocks is written here anew, and who is in a group is found
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from ssdgym.baselines.midas import records
 from ssdgym.baselines.midas.epochs import period
 from ssdgym.baselines.midas.records import BINS, STREAMS, TAIL, WINDOWS
 
 from .base import Placement
+from .views import View, view_of, zeros
 
 HOT, G1 = 0, 1
 FULL = 3
 MOST_VICTIMS = 25
 COUNTED_UNITS = 10
-
-
-class View(NamedTuple):
-    """What the function between two steps sees of a device."""
-
-    params: Any
-    control: Any
-    plane: Any
-    block: Any
-    page_memory: Any
-    block_memory: Any
-    stream_memory: Any
-    memory: Any
-
-
-def zeros(fields: Any, count: int) -> Any:
-    """Records of these fields, or of whole numbers of these names."""
-    named = [(field, "i8") if isinstance(field, str) else field for field in fields]
-    return np.zeros(count, np.dtype(named)).view(np.recarray)
 
 
 class Midas(Placement):
@@ -65,29 +45,7 @@ class Midas(Placement):
             self.due = self.clock + period(self.view(), SimpleNamespace(**self.parameters))
 
     def view(self) -> View:
-        device, c = self.device, self.device.config
-        unit = 1 if c.threshold_blocks is None else c.pages_per_block
-        params = zeros(
-            (
-                *("planes", "blocks", "pages_per_block", "logical_pages"),
-                *("low_free", "stop_free", "low_pool", "stop_pool"),
-            ),
-            1,
-        )
-        params.planes, params.blocks = c.planes, c.blocks_per_plane
-        params.pages_per_block, params.logical_pages = c.pages_per_block, c.logical_pages
-        params.low_pool = max(c.threshold * unit, c.floor * c.pages_per_block)
-        params.stop_pool = c.stop * unit if c.gc_mode == "barrier" else 0
-        control = zeros(("clock",), 1)
-        control.clock = self.clock
-        plane = zeros(("valid",), c.planes)
-        plane.valid = [sum(map(device.valid_in_block, device.blocks_of_plane(p))) for p in range(c.planes)]
-        block = zeros(("status", "stream", "closed_at", "invalid"), len(self.blocks))
-        opened = {place.block: stream for (_, stream), place in device.open.items()}
-        for b in range(len(block)):
-            status = (b in opened) + 2 * device.is_indexed(b)
-            block[b] = (status, opened.get(b, 0), device.closed_at[b], device.invalid_in_block(b))
-        return View(params, control, plane, block, self.pages, self.blocks, self.groups, self.memories)
+        return view_of(self.device, self.pages, self.blocks, self.groups, self.memories)
 
     # Groups
 

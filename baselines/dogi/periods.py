@@ -1,0 +1,188 @@
+"""What DOGI does between two steps of the engine: end windows, train the classifier, choose groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ssdgym.baselines.dogi.classifier import Trained, train
+from ssdgym.baselines.dogi.groups import HotGroup, Log, Room, best_configuration, targets_of
+from ssdgym.baselines.dogi.records import CATEGORIES, COLDEST, FROZEN, HOT, SAMPLES, STREAMS
+
+#: What is due at times, and how often: the share of the logical pages that the host writes meanwhile.
+SHIFT, MOVE_MU, TRAIN, FREEZE = range(4)
+SHARES = (1.2, 0.3, 0.78, 6.0)
+#: `mu` at the start, as a share of the logical pages; it stays while write amplification changes by less.
+FIRST_MU, LEAST_CHANGE = 0.006, 0.05
+#: The first samples are taken when the host has written so many times the pages of the device.
+UNTRAINED = 2
+#: Share of the logical pages that the host writes between the last sample and the training.
+WAIT = 0.3
+#: With fewer samples whose pages were written again there is no training.
+LEAST_SAMPLES = 100
+#: A classifier that is right less often is not used; the chain then has so many groups.
+LEAST_ACCURACY, GROUPS_BY_MOVES = 0.1, 3
+#: Longer than any life.
+NEVER = 2**62
+#: Status bits of a block, as the engine keeps them.
+_OPEN, _INDEXED = 1, 2
+
+
+def period(view: Any, parameters: Any) -> int:
+    """Do what is due, and return after how many host pages there is more to do.
+
+    Args:
+        view: of the placement; its memory is written, the device is not.
+        parameters: of the placement.
+    """
+    memory, clock = view.memory[0], int(view.control[0].clock)
+    if memory.due[SHIFT] == 0:
+        _begin(view, clock)
+    for number, work in enumerate((_shift, _move_mu, _train, _freeze)):
+        if clock >= memory.due[number]:
+            work(view, parameters, clock)
+            memory.due[number] = clock + _pages(view, SHARES[number])
+    return int(memory.due.min()) - clock
+
+
+def _pages(view: Any, share: float) -> int:
+    """Return a share of the logical pages, at least one."""
+    return max(int(share * int(view.params[0].logical_pages)), 1)
+
+
+def _begin(view: Any, clock: int) -> None:
+    """Begin on a device, whose blocks may be full already: with a chain by the number of moves."""
+    params, memory = view.params[0], view.memory[0]
+    for number, share in enumerate(SHARES):
+        memory.due[number] = clock + _pages(view, share)
+    pages = int(params.planes) * int(params.blocks) * int(params.pages_per_block)
+    memory.due[TRAIN] += UNTRAINED * pages
+    memory.mu = memory.mu_before = _pages(view, FIRST_MU)
+    memory.life[:] = NEVER
+    memory.window_start = clock
+    full = (view.block.status & _INDEXED) != 0
+    view.block_memory.opened_at[full] = view.block.closed_at[full]
+    view.block_memory.sealed_at[full] = view.block.closed_at[full] + 1
+    for block in np.flatnonzero(view.block.status & _OPEN):
+        plane, stream = int(block) // int(params.blocks), int(view.block[block].stream)
+        if stream < STREAMS:
+            view.stream_memory[plane * STREAMS + stream].open = 1
+    _unconfigure(memory, COLDEST)
+    _begin_samples(view, clock + UNTRAINED * pages)
+
+
+def _unconfigure(memory: Any, groups: int) -> None:
+    """Put pages of the host that are not hot into G1, and moved ones one group on."""
+    memory.configured, memory.top = 0, groups
+    memory.group[:], memory.target[:], memory.life[HOT + 1 :] = 1, 0, NEVER
+
+
+def _shift(view: Any, parameters: Any, clock: int) -> None:
+    """Begin a window: a bit is shifted into each page's byte."""
+    view.page_memory.windows >>= 1
+
+
+def _freeze(view: Any, parameters: Any, clock: int) -> None:
+    """Freeze all pages, until they are overwritten."""
+    view.page_memory.overwritten = 0
+
+
+def _move_mu(view: Any, parameters: Any, clock: int) -> None:
+    """Raise the bound of the hot group by a block if write amplification has fallen, else take that back."""
+    memory = view.memory[0]
+    written = clock - int(memory.window_start)
+    found = 1.0 + (int(memory.moved) - int(memory.window_moved)) / written
+    before = float(memory.amplification)
+    if before > 0 and abs(found - before) >= LEAST_CHANGE * before:
+        if found < before:
+            memory.mu_before = int(memory.mu)
+            memory.mu += int(view.params[0].pages_per_block)
+        else:
+            memory.mu = int(memory.mu_before)
+        memory.life[HOT] = int(memory.mu)
+    memory.amplification = found
+    memory.window_start, memory.window_moved = clock, int(memory.moved)
+
+
+def _begin_samples(view: Any, clock: int) -> None:
+    """Begin to take samples: as many as there is room for are spread over the time."""
+    memory = view.memory[0]
+    length = max(_pages(view, SHARES[TRAIN]) - _pages(view, WAIT), 1)
+    memory.sampled_from, memory.sampled_until = clock, clock + length
+    memory.spacing = -(-length // SAMPLES)
+    memory.passed = 0
+
+
+def _train(view: Any, parameters: Any, clock: int) -> None:
+    """Train the classifier and choose groups, if there are samples enough, else take more of them."""
+    memory = view.memory[0]
+    count = int(memory.samples)
+    known = np.flatnonzero(memory.lives[:count])
+    _begin_samples(view, clock)
+    if len(known) < LEAST_SAMPLES and count < SAMPLES:
+        return
+    memory.samples = 0
+    view.page_memory.sample = 0
+    if len(known) >= LEAST_SAMPLES:
+        bounds = _doubling_bounds(view) if parameters.doubling else None
+        seed = (int(view.params[0].seed), int(memory.trained))
+        trained = train(np.array(memory.features[known]), np.array(memory.lives[known]), seed, bounds)
+        _keep(memory, trained)
+        _configure(view, trained, bool(parameters.colder))
+    memory.host_pages, memory.hot_pages, memory.hot_victims, memory.hot_valid = 0, 0, 0, 0
+
+
+def _doubling_bounds(view: Any) -> np.ndarray:
+    """Return the bounds of the paper: 1 % of the logical pages, and twice as many each."""
+    return _pages(view, 0.01) << np.arange(CATEGORIES - 1)
+
+
+def _keep(memory: Any, trained: Trained) -> None:
+    """Write a classifier to the memory."""
+    memory.trained += 1
+    memory.accuracy = trained.accuracy
+    memory.means[:], memory.scales[:] = trained.network.mean, trained.network.scale
+    for layer in range(3):
+        getattr(memory, f"weights_{layer + 1}")[:] = trained.network.weights[2 * layer]
+        getattr(memory, f"biases_{layer + 1}")[:] = trained.network.weights[2 * layer + 1]
+
+
+def _configure(view: Any, trained: Trained, colder: bool) -> None:
+    """Choose the groups; without a good classifier, or if none fit the device, they are by moves alone."""
+    memory = view.memory[0]
+    log = Log(trained.predicted, trained.intervals, trained.bounds)
+    found = None
+    if trained.accuracy >= LEAST_ACCURACY:
+        found = best_configuration(log, _hot_group(view), _room(view), FROZEN - 1)
+    if found is None:
+        _unconfigure(memory, GROUPS_BY_MOVES)
+        return
+    memory.configured, memory.top = 1, len(found.ends)
+    memory.predicted = found.amplification
+    memory.group[1:] = [1 + sum(category > end for end in found.ends) for category in range(CATEGORIES)]
+    memory.target[1:] = targets_of(found.ends, log, colder)
+    memory.life[:] = NEVER
+    memory.life[HOT] = int(memory.mu)
+    for number, end in enumerate(found.ends[:-1]):
+        memory.life[1 + number] = int(log.bounds[end])
+
+
+def _hot_group(view: Any) -> HotGroup:
+    """Return what was seen of the hot group since the last training."""
+    memory = view.memory[0]
+    pages = int(memory.hot_victims) * int(view.params[0].pages_per_block)
+    return HotGroup(
+        int(memory.hot_pages) / max(int(memory.host_pages), 1),
+        int(memory.hot_valid) / pages if pages else 0.0,
+        int(memory.mu),
+    )
+
+
+def _room(view: Any) -> Room:
+    """Return the blocks that can hold data, and the valid pages there are."""
+    params = view.params[0]
+    planes, pages_per_block = int(params.planes), int(params.pages_per_block)
+    reserve = max(int(params.low_free), int(params.stop_free), int(params.low_pool), int(params.stop_pool))
+    free = -(-reserve // pages_per_block)
+    return Room(planes * (int(params.blocks) - free), planes, pages_per_block, int(view.plane.valid.sum()))

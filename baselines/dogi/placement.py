@@ -1,0 +1,180 @@
+"""DOGI: groups of pages of like expected life, which a small network predicts."""
+
+from ssdgym.baselines.dogi.features import (
+    category_of,
+    chunk_of,
+    interval_of,
+    is_hot,
+    read_features,
+)
+from ssdgym.baselines.dogi.periods import period
+from ssdgym.baselines.dogi.records import (
+    BLOCK,
+    COLDEST,
+    FROZEN,
+    HOT,
+    MEMORY,
+    PAGE,
+    SAMPLES,
+    STREAM,
+    STREAMS,
+)
+from ssdgym.policy import kernel, placement_policy, policy_alias
+
+_PAPER = "DOGI, FAST 2026"
+
+
+@kernel
+def group_of(view, block):
+    """Return the group of a block: its stream, or the coldest group if there is no such group any more."""
+    stream = view.block[block].stream
+    return stream if stream == FROZEN else min(stream, view.memory[0].top)
+
+
+@placement_policy(
+    "dogi",
+    source=_PAPER,
+    streams=STREAMS,
+    relocation_streams=STREAMS - 1,
+    parameters={"doubling": 0, "colder": 0},
+    minimum={"doubling": 0, "colder": 0},
+    maximum={"doubling": 1, "colder": 1},
+    page=PAGE,
+    block=BLOCK,
+    stream=STREAM,
+    memory=MEMORY,
+)
+def dogi(view, plane, lpn, source, parameters):
+    """Put pages into groups by how long they are expected to live: a hot one, G1 .. Gn, and a frozen one.
+
+    A page of the host goes to the hot group if the time since it was last written is below `mu`, else to the
+    group of the category that the classifier finds. A relocated page that the host has not overwritten for
+    long is frozen. Any other goes one group on, from the hot group to G1; if it is moved for the first time,
+    to the group of the life that pages of its category have left. Categories are tenths of the intervals that
+    the classifier is trained on; with `doubling=1` the first ends at 1 % of the logical pages and each other
+    at twice that of the one before. With `colder=1` no page moves to a hotter group.
+    """
+    if source >= 0:
+        return _way(view, plane, _target_of(view, lpn, source))
+    interval = interval_of(view, lpn, view.logical[lpn].ppn, view.control[0].clock)
+    if is_hot(view, interval):
+        return HOT
+    return _way(view, plane, view.memory[0].group[_known_category(view, lpn, interval)])
+
+
+policy_alias("dogi", "expired+dogi", source=_PAPER)
+dogi.on("period")(period)
+
+
+@kernel
+def _known_category(view, lpn, interval):
+    """Return the category of a page that is not hot, 0 while groups are not of categories."""
+    return category_of(view, lpn, interval) if view.memory[0].configured != 0 else 0
+
+
+@kernel
+def _target_of(view, lpn, source):
+    """Return the group that a page is relocated to."""
+    memory, record = view.memory[0], view.page_memory[lpn]
+    if record.overwritten == 0:
+        return FROZEN
+    if memory.target[record.category] > 0:
+        return memory.target[record.category]
+    return min(group_of(view, source // view.params[0].pages_per_block) + 1, memory.top)
+
+
+@kernel
+def _way(view, plane, group):
+    """Return the stream of a group: for the coldest one first a block that a group left open that is gone."""
+    if group == view.memory[0].top:
+        for stream in range(group + 1, COLDEST + 1):
+            if view.stream_memory[plane * STREAMS + stream].open != 0:
+                return stream
+    return group
+
+
+@dogi.on("written")
+def written(view, plane, lpn, old_page, page, parameters):
+    """Note the write, unless it was overtaken by a newer version or a trim."""
+    if view.logical[lpn].ppn != page:
+        return
+    memory, record = view.memory[0], view.page_memory[lpn]
+    clock = view.control[0].clock - 1
+    if record.sample > 0:
+        memory.lives[record.sample - 1] = clock - memory.taken_at[record.sample - 1]
+        record.sample = 0
+    memory.host_pages += 1
+    memory.hot_pages += view.block[page // view.params[0].pages_per_block].stream == HOT
+    interval = interval_of(view, lpn, old_page, clock)
+    record.category = 0
+    if not is_hot(view, interval):
+        record.category = _known_category(view, lpn, interval)
+        _sample(view, lpn, interval, clock)
+    record.interval = 0
+    record.windows |= 128
+    if old_page >= 0:
+        record.overwritten = 1
+    view.block_memory[chunk_of(view, lpn)].chunk_writes += 1
+    memory.previous = lpn
+
+
+@kernel
+def _sample(view, lpn, interval, clock):
+    """Keep what the classifier reads off the page, if a sample is due."""
+    memory = view.memory[0]
+    if not (memory.sampled_from <= clock < memory.sampled_until) or memory.samples == SAMPLES:
+        return
+    memory.passed += 1
+    if memory.passed < memory.spacing:
+        return
+    memory.passed = 0
+    number = memory.samples
+    read_features(view, lpn, interval, memory.features[number])
+    memory.taken_at[number] = clock
+    memory.lives[number] = 0
+    memory.samples = number + 1
+    view.page_memory[lpn].sample = number + 1
+
+
+@dogi.on("relocated")
+def relocated(view, plane, lpn, old_page, page, parameters):
+    """Note the age of the page so far; its category has been used."""
+    record = view.page_memory[lpn]
+    record.interval = interval_of(view, lpn, old_page, view.control[0].clock)
+    record.category = 0
+    view.memory[0].moved += 1
+
+
+@dogi.on("trimmed")
+def trimmed(view, plane, lpn, old_page, page, parameters):
+    """Forget the page."""
+    record = view.page_memory[lpn]
+    record.sample = 0
+    record.interval = 0
+    record.windows = 0
+    record.category = 0
+    record.overwritten = 0
+
+
+@dogi.on("opened")
+def opened(view, plane, block, parameters):
+    """Note when the block was opened."""
+    view.block_memory[block].opened_at = view.control[0].clock
+    view.block_memory[block].sealed_at = 0
+    view.stream_memory[plane * STREAMS + view.block[block].stream].open = 1
+
+
+@dogi.on("closed")
+def closed(view, plane, block, parameters):
+    """Note when the block was full."""
+    view.block_memory[block].sealed_at = view.control[0].clock + 1
+    view.stream_memory[plane * STREAMS + view.block[block].stream].open = 0
+
+
+@dogi.on("collected")
+def collected(view, plane, block, parameters):
+    """Count what was valid in a block of the hot group."""
+    record = view.block[block]
+    if record.stream == HOT:
+        view.memory[0].hot_victims += 1
+        view.memory[0].hot_valid += record.written - record.invalid
