@@ -14,6 +14,7 @@ ENVIRONMENTS = {
     "ParallelErase-v0": "parallel_erase",
     "Placement-v0": "placement",
     "JointGC-v0": "joint_gc",
+    "BackgroundGC-v0": "background_gc",
 }
 
 

@@ -4,6 +4,7 @@ An import may only point down this map, and each array, or field of its records,
 owns it. Tests hold both.
 
 * `placing`: how the decisions about streams are described, compiled only where they are.
+* `idling`: how the decision about idle dies is described, likewise.
 * `page`: the page-mapping family: its arrays, host pages, GC rounds, the two loops, its audit. Owns
   `logical`, `promised`, `round_pairs`, `plane.collecting`, `plane.round_*`, `die.plane_cursor` and
   `die.idle*`.
@@ -12,6 +13,7 @@ owns it. Tests hold both.
 * `erase`: the ERASE decision: which sets are legal, candidates, features, helpers of victim rules.
 * `blocks`: the books of the blocks: index, pool, open blocks. Owns `block`, `plane`, `bucket`,
   `open_sub_block`, `stream`.
+* `questions`: what a batch is asked, and where its observations go.
 * `decisions`: kinds of decisions, who takes them, rules called by address, hooks.
 * `speedupgc`: tables of the SpeedupGC paper: best erase sets, block groups, hotness. Owns `best`, `tree`,
   `group_size`, `heap`, `group_bits`, `hotness`, `plane.dirty_head`.

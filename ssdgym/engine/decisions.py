@@ -15,7 +15,6 @@ from numba import typeof, types
 
 from ssdgym.engine.core.handle import PARAMETERS, pointer_to
 from ssdgym.engine.core.kernel import function_at, inlined, kernel
-from ssdgym.engine.core.observed import CANDIDATE, DECISION, FEATURE, OUTSIDE, PAGE_SEEN, STREAM_SEEN, TAKEN
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.core.status import FIRST_DECISION, ILLEGAL_ANSWER
 
@@ -274,68 +273,3 @@ def die_event(dev, event, die_number, number):
     """Call the hooks of what happens to an idle die: ANSWERED with its commands, or RESUMED with the ns."""
     if dev.decider.hooks & event:
         _die_event(dev.decider, event, die_number, number)
-
-
-class Question(NamedTuple):
-    """What the devices of a batch are asked, and by whom else decisions are taken."""
-
-    rules: Any  # (kinds,) RULE of the decisions that are not taken outside
-    external: Any  # int64: set of the kinds taken outside
-    proposers: Any  # (n,) RULE: victim rules whose picks are always among the candidates
-    every: Any  # bool: list all erase sets at fixed places
-    most_blocks: Any  # int64: most blocks of the sets that fill the table up
-    pairs: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch
-    # How an ERASE decision is described ...
-    candidate_features: Any = np.zeros(0, FEATURE)
-    context_features: Any = np.zeros(0, FEATURE)
-    proposed_columns: Any = np.zeros(0, np.int64)  # (proposers,): column that marks its pick, or -1
-    sampled_pages: Any = 0  # int64: pages of a block that are looked at to count updates
-    tallies: Any = np.zeros(0, CANDIDATE)  # (K,): scratch
-    decision: Any = np.zeros(1, DECISION)  # scratch
-    outside: Any = np.zeros(1, OUTSIDE)  # to write to: the first value outside its bounds
-    # ... and those of other kinds: by code that is compiled where one is asked for.
-    describers: Any = np.zeros(len(KINDS), np.int64)  # addresses by kind; 0: as an ERASE decision
-    stream_features: Any = np.zeros(0, FEATURE)  # their columns stand behind those of erase sets
-    page_features: Any = np.zeros(0, FEATURE)  # they stand behind those of the decision
-    stream_columns: Any = np.zeros(0, np.int64)  # as `proposed_columns`, of the device's placement first
-    streams: Any = np.zeros(0, STREAM_SEEN)  # (K,): scratch
-    page: Any = np.zeros(1, PAGE_SEEN)  # scratch
-
-
-class Input(NamedTuple):
-    """The requests of a batch."""
-
-    requests: Any  # (n, m) REQUEST
-    counts: Any  # (n,) int64: how many of each device's are there
-    loops: Any  # (2,) int64, of `loop_addresses`
-
-
-class View(NamedTuple):
-    """Where the observation of one device goes; the caller provides the arrays."""
-
-    sets: Any  # (K, MAX_PAIRS) ERASE_PAIR: pairs of a set, then empty masks
-    features: Any  # (K, columns) float32
-    mask: Any  # (K,) int8
-    context: Any  # (columns,) float32
-    proposed: Any  # (proposers,) int32: index of each proposer's pick
-    taken: Any  # () TAKEN: where the device was when its last decision was taken
-
-    @classmethod
-    def allocate(cls, count: int, candidates: int, columns: int, entries: int, proposers: int = 0) -> View:
-        """Allocate arrays for several devices, the device as first axis.
-
-        Args:
-            count: number of devices.
-            candidates: K.
-            columns: features of a candidate.
-            entries: of the context.
-            proposers: number of them.
-        """
-        return cls(
-            sets=np.zeros((count, candidates, MAX_PAIRS), ERASE_PAIR),
-            features=np.zeros((count, candidates, columns), np.float32),
-            mask=np.zeros((count, candidates), np.int8),
-            context=np.zeros((count, entries), np.float32),
-            proposed=np.full((count, proposers), -1, np.int32),
-            taken=np.zeros(count, TAKEN),
-        )

@@ -15,7 +15,8 @@ from ssdgym.engine.core.family import Arrays, State, family_of
 from ssdgym.engine.core.kernel import address_of, entry, inlined
 from ssdgym.engine.core.pointer import point_to
 from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, NO_DECISION, OK, PERIOD_DUE
-from ssdgym.engine.decisions import PAIRS_TYPE, RULES_TYPE, View
+from ssdgym.engine.decisions import PAIRS_TYPE, RULES_TYPE
+from ssdgym.engine.questions import View
 from ssdgym.engine.verbs import (
     bare,
     count_lost_pages,

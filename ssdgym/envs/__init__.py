@@ -1,5 +1,6 @@
 """Gymnasium environments; `import ssdgym` registers them."""
 
+from ssdgym.envs.background_gc import BackgroundGCEnv, BackgroundGCVectorEnv
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import EraseDecision
 from ssdgym.envs.erase_victim import EraseVictimEnv, EraseVictimVectorEnv
@@ -10,6 +11,8 @@ from ssdgym.envs.placement import PlacementEnv, PlacementVectorEnv
 from ssdgym.envs.vector.decision_vector_env import DecisionVectorEnv
 
 __all__ = [
+    "BackgroundGCEnv",
+    "BackgroundGCVectorEnv",
     "DecisionEnv",
     "DecisionVectorEnv",
     "EraseDecision",

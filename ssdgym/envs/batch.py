@@ -13,8 +13,8 @@ import numpy as np
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, PERIOD_DUE
-from ssdgym.engine.decisions import Input
 from ssdgym.engine.entries import first_invalid_action, loop_addresses, observe_batch, step_batch
+from ssdgym.engine.questions import Input
 from ssdgym.envs.decisions import Decision
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.failures import rule_error

@@ -15,7 +15,8 @@ import numpy as np
 from ssdgym.config.checks import is_whole
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.records import MAX_PAIRS
-from ssdgym.engine.decisions import ERASE, Question, View, no_rules
+from ssdgym.engine.decisions import ERASE, no_rules
+from ssdgym.engine.questions import Question, View
 from ssdgym.envs.features import Features, Selection, Setting, select
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy, new_choice, rules_for
@@ -131,7 +132,9 @@ class DescribedDecision(Decision):
             candidates: K.
         """
         columns, entries = len(self.features.candidates), len(self.features.context)
-        proposers = len(self._selection.proposers) + len(self._selection.stream_proposers)
+        selection = self._selection
+        labels = (selection.proposers, selection.stream_proposers, selection.answer_proposers)
+        proposers = sum(map(len, labels))
         return View.allocate(count, candidates, columns, entries, proposers)
 
 

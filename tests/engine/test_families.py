@@ -10,7 +10,7 @@ import numpy as np
 
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, ILLEGAL_ANSWER, INPUT_ENDED, OK
-from ssdgym.engine.decisions import RULE, Input, Question, View, no_rules
+from ssdgym.engine.decisions import RULE, no_rules
 from ssdgym.engine.entries import (
     advance,
     apply,
@@ -21,6 +21,7 @@ from ssdgym.engine.entries import (
     observe_batch,
     step_batch,
 )
+from ssdgym.engine.questions import Input, Question, View
 from ssdgym.requests import REQUEST
 from ssdgym.simulator.snapshot import copy_device, restore_device, same_device
 from tests.engine.devices import random_writes

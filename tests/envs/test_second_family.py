@@ -13,7 +13,8 @@ from gymnasium.utils.env_checker import check_env
 from ssdgym.config import ftl as ftl_module
 from ssdgym.config.device import DeviceConfig, FtlConfig, load_device
 from ssdgym.config.ftl import register_ftl
-from ssdgym.engine.decisions import RULE, Question, no_rules
+from ssdgym.engine.decisions import RULE, no_rules
+from ssdgym.engine.questions import Question
 from ssdgym.envs import DecisionEnv, DecisionVectorEnv
 from ssdgym.envs.decisions import Decision
 from ssdgym.envs.features import Features

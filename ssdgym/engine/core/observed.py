@@ -72,6 +72,32 @@ PAGE_SEEN = np.dtype(
     ],
     align=True,
 )
+#: An idle die, and the plane that it would collect.
+DIE_SEEN = np.dtype(
+    [
+        ("number", "i8"),
+        ("plane", "i8"),  # one of the die's if there is nothing to collect
+        ("collects", "i8"),  # whether there is something
+        ("running", "i8"),  # whether a round is under way
+        (
+            "moves",
+            "i8",
+        ),  # pages left to move; of none, those of the block with most invalid pages
+        ("invalid", "i8"),  # pages that the erase wins, likewise
+    ],
+    align=True,
+)
+#: How far an idle die may go.
+ANSWER_SEEN = np.dtype(
+    [
+        ("number", "i8"),
+        ("commands", "i8"),  # of the round that is under way or would start
+        ("moves", "i8"),  # of them
+        ("erases", "i8"),  # whether the erase is among them
+        ("nominal_ns", "i8"),
+    ],
+    align=True,
+)
 #: Where a device was when its last decision was taken.
 TAKEN = np.dtype([("clock", "i8"), ("now", "i8")])
 #: A feature that is asked for: its code, and the bounds that its values have to keep.
@@ -84,11 +110,15 @@ CANDIDATE_TYPE = typeof(np.zeros(1, CANDIDATE)).dtype
 DECISION_TYPE = typeof(np.zeros(1, DECISION)).dtype
 STREAM_TYPE = typeof(np.zeros(1, STREAM_SEEN)).dtype
 PAGE_TYPE = typeof(np.zeros(1, PAGE_SEEN)).dtype
+DIE_TYPE = typeof(np.zeros(1, DIE_SEEN)).dtype
+ANSWER_TYPE = typeof(np.zeros(1, ANSWER_SEEN)).dtype
 #: What each kind of feature is called with; the first argument is the handle of what a rule sees.
 FEATURE_SHAPES = {
     "candidate": types.float64(_VIEW, CANDIDATE_TYPE, DECISION_TYPE),
     "stream": types.float64(_VIEW, STREAM_TYPE, PAGE_TYPE),
     "page": types.float64(_VIEW, PAGE_TYPE),
+    "answer": types.float64(_VIEW, ANSWER_TYPE, DIE_TYPE),
+    "die": types.float64(_VIEW, DIE_TYPE),
     "decision": types.float64(_VIEW, DECISION_TYPE),
     "device": types.float64(_VIEW),
 }

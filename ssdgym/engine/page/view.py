@@ -18,12 +18,11 @@ from ssdgym.engine.decisions import (
     IDLES,
     WATCHERS,
     Decider,
-    Question,
-    View,
     hooked_by,
     no_rules,
 )
 from ssdgym.engine.page.state import ARRAYS, PageDevice, device_of
+from ssdgym.engine.questions import Question, View
 
 
 class PolicyView(NamedTuple):

@@ -14,12 +14,15 @@ of features are found by the entry point group `ssdgym.features`.
 
 import ssdgym.envs.features.candidates
 import ssdgym.envs.features.context
+import ssdgym.envs.features.idle
 import ssdgym.envs.features.pages
 import ssdgym.envs.features.streams  # noqa: F401 - these register the features of ssdgym
 from ssdgym.envs.features.decorators import (
+    answer_feature,
     candidate_feature,
     decision_feature,
     device_feature,
+    die_feature,
     page_feature,
     stream_feature,
 )
@@ -33,9 +36,11 @@ __all__ = [
     "Features",
     "Selection",
     "Setting",
+    "answer_feature",
     "candidate_feature",
     "decision_feature",
     "device_feature",
+    "die_feature",
     "page_feature",
     "registered_features",
     "select",

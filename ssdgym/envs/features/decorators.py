@@ -172,3 +172,65 @@ def page_feature(
         SsdgymError: another module has registered a feature of this name, or the bounds are wrong.
     """
     return register(Feature(name, meaning, unit, low, high), "page", default, watcher=watcher)
+
+
+def answer_feature(
+    name: str,
+    meaning: str,
+    *,
+    unit: str = "share",
+    low: float = 0.0,
+    high: float = 1.0,
+    default: When = _never,
+) -> Callable[[Function], Function]:
+    """Register the decorated function as a feature of how far an idle die may go.
+
+    It is called with `(view, answer, die)`: what rules see, and records of `ssdgym.engine.core.observed`,
+    ANSWER_SEEN and DIE_SEEN.
+
+    Args:
+        name: by which environments and agents have it.
+        meaning: what it says, as a phrase.
+        unit: of its values.
+        low: smallest value.
+        high: largest value.
+        default: in which settings it is observed without being named; never, unless said.
+
+    Returns:
+        The decorator; the function stays as it is.
+
+    Raises:
+        SsdgymError: another module has registered a feature of this name, or the bounds are wrong.
+    """
+    return register(Feature(name, meaning, unit, low, high), "answer", default)
+
+
+def die_feature(
+    name: str,
+    meaning: str,
+    *,
+    unit: str = "share",
+    low: float = 0.0,
+    high: float = 1.0,
+    default: When = _never,
+) -> Callable[[Function], Function]:
+    """Register the decorated function as an entry of the context that tells about the die that is idle.
+
+    It is called with `(view, die)`: what rules see, and records of `ssdgym.engine.core.observed`,
+    DIE_SEEN.
+
+    Args:
+        name: by which environments and agents have it.
+        meaning: what it says, as a phrase.
+        unit: of its values.
+        low: smallest value.
+        high: largest value.
+        default: in which settings it is observed without being named; never, unless said.
+
+    Returns:
+        The decorator; the function stays as it is.
+
+    Raises:
+        SsdgymError: another module has registered a feature of this name, or the bounds are wrong.
+    """
+    return register(Feature(name, meaning, unit, low, high), "die", default)

@@ -38,10 +38,12 @@ class Setting:
     @property
     def described(self) -> tuple[str, ...]:
         """The kinds of features that tell something about such decisions."""
+        idles = "IDLE" in self.kinds
         erases, places = "ERASE" in self.kinds, bool({"PLACE", "RELOCATE"} & set(self.kinds))
         return (
             *(("candidate",) if erases else ()),
             *(("stream", "page") if places else ()),
+            *(("answer", "die") if idles else ()),
             "decision",
             "device",
         )
@@ -101,6 +103,8 @@ class RegisteredFeature:
 KINDS = {
     "candidate": ("view", "candidate", "decision"),
     "stream": ("view", "stream", "page"),
+    "answer": ("view", "answer", "die"),
+    "die": ("view", "die"),
     "decision": ("view", "decision"),
     "page": ("view", "page"),
     "device": ("view",),

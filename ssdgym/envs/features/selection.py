@@ -10,8 +10,17 @@ import numpy as np
 
 from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.kernel import is_own
-from ssdgym.engine.core.observed import CANDIDATE, DECISION, FEATURE, OUTSIDE, PAGE_SEEN, STREAM_SEEN
-from ssdgym.engine.decisions import Question
+from ssdgym.engine.core.observed import (
+    ANSWER_SEEN,
+    CANDIDATE,
+    DECISION,
+    DIE_SEEN,
+    FEATURE,
+    OUTSIDE,
+    PAGE_SEEN,
+    STREAM_SEEN,
+)
+from ssdgym.engine.questions import Question
 from ssdgym.envs.features.registry import RegisteredFeature, Setting, find_features, registered_features
 from ssdgym.envs.features.space import Features
 from ssdgym.errors import SsdgymError
@@ -30,32 +39,39 @@ class Selection:
     Attributes:
         candidates: features of an erase set.
         streams: features of a write stream, whose columns stand behind those.
+        answers: features of how far an idle die goes, whose columns stand behind those.
         context: features of the decision and of the device.
         pages: features of the page that is placed, which stand behind those.
-        proposed: labels of the proposers with a column, which stand behind `streams`.
+        dies: features of an idle die, which stand behind those.
+        proposed: labels of the proposers with a column, which stand behind `answers`.
         proposers: labels of all proposers of erase sets.
         stream_proposers: labels of all proposers of streams.
+        answer_proposers: labels of all proposers of how far an idle die goes.
     """
 
     candidates: tuple[RegisteredFeature, ...]
     streams: tuple[RegisteredFeature, ...]
     context: tuple[RegisteredFeature, ...]
     pages: tuple[RegisteredFeature, ...]
+    answers: tuple[RegisteredFeature, ...] = ()
+    dies: tuple[RegisteredFeature, ...] = ()
     proposed: tuple[str, ...] = ()
     proposers: tuple[str, ...] = ()
     stream_proposers: tuple[str, ...] = ()
+    answer_proposers: tuple[str, ...] = ()
 
     @property
     def features(self) -> Features:
         """The columns by name and bounds."""
         marks = (Feature(PROPOSED_BY + label, f"1 for the pick of {label}") for label in self.proposed)
-        rows, context = (*self.candidates, *self.streams), (*self.context, *self.pages)
+        rows = (*self.candidates, *self.streams, *self.answers)
+        context = (*self.context, *self.pages, *self.dies)
         return Features((*(one.feature for one in rows), *marks), tuple(one.feature for one in context))
 
     @property
     def _all(self) -> tuple[RegisteredFeature, ...]:
         """All features, in the order in which the engine numbers them."""
-        return (*self.candidates, *self.context, *self.streams, *self.pages)
+        return (*self.candidates, *self.context, *self.streams, *self.pages, *self.answers, *self.dies)
 
     @property
     def watchers(self) -> tuple[str, ...]:
@@ -91,11 +107,16 @@ class Selection:
             outside=np.zeros(1, OUTSIDE),
             streams=np.zeros(candidates, STREAM_SEEN),
             page=np.zeros(1, PAGE_SEEN),
+            answer_features=_records(self.answers, memories),
+            die_features=_records(self.dies, memories),
+            answer_columns=self._columns_of(self.answer_proposers),
+            answers=np.zeros(candidates, ANSWER_SEEN),
+            die=np.zeros(1, DIE_SEEN),
         )
 
     def _columns_of(self, proposers: Sequence[str]) -> np.ndarray:
         """Return the column that marks what each proposer has picked, or -1, int64 (proposers,)."""
-        behind = len(self.candidates) + len(self.streams)
+        behind = len(self.candidates) + len(self.streams) + len(self.answers)
         return np.array(
             [behind + self.proposed.index(one) if one in self.proposed else -1 for one in proposers], np.int64
         )
@@ -134,7 +155,11 @@ class Selection:
 
 
 def select(
-    asked: Any, setting: Setting, proposers: Sequence[str] = (), stream_proposers: Sequence[str] = ()
+    asked: Any,
+    setting: Setting,
+    proposers: Sequence[str] = (),
+    stream_proposers: Sequence[str] = (),
+    answer_proposers: Sequence[str] = (),
 ) -> Selection:
     """Choose features.
 
@@ -144,11 +169,12 @@ def select(
         setting: devices, candidates and kinds of decisions.
         proposers: what the proposers of erase sets are called.
         stream_proposers: what those of streams are called.
+        answer_proposers: what those of how far an idle die goes are called.
 
     Raises:
         SsdgymError: it is none of these, or names what is not registered or tells nothing here.
     """
-    labels_of_all = (*proposers, *stream_proposers)
+    labels_of_all = (*proposers, *stream_proposers, *answer_proposers)
     names = _expand(asked, setting, [PROPOSED_BY + label for label in labels_of_all])
     marks = [name for name in names if name.startswith(PROPOSED_BY)]
     labels = [name.removeprefix(PROPOSED_BY) for name in marks]
@@ -162,8 +188,9 @@ def select(
             raise SsdgymError(
                 f"features name {one.feature.name}, a feature of a {one.kind}, and this environment has none."
             )
-    if not labels and not any(one.kind in ("candidate", "stream") for one in found):
-        example = "log_benefit" if "candidate" in setting.described else "stream_valid"
+    if not labels and not any(one.kind in ("candidate", "stream", "answer") for one in found):
+        examples = {"candidate": "log_benefit", "stream": "stream_valid", "answer": "answer_number"}
+        example = next(name for kind, name in examples.items() if kind in setting.described)
         raise SsdgymError(f"features name none of candidates; give at least one, such as {example!r}.")
     return Selection(
         candidates=_of(found, "candidate"),
@@ -173,6 +200,9 @@ def select(
         proposed=tuple(labels),
         proposers=tuple(proposers),
         stream_proposers=tuple(stream_proposers),
+        answers=_of(found, "answer"),
+        dies=_of(found, "die"),
+        answer_proposers=tuple(answer_proposers),
     )
 
 

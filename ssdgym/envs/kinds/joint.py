@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.decisions import ERASE, KINDS, Question
+from ssdgym.engine.decisions import ERASE, KINDS
+from ssdgym.engine.questions import Question
 from ssdgym.envs.decisions import DescribedDecision, EraseDecision
 from ssdgym.envs.features import Setting, select
 from ssdgym.envs.kinds.streams import StreamDecision

@@ -10,8 +10,9 @@ import numpy as np
 from ssdgym.config.checks import is_whole
 from ssdgym.config.device import DeviceConfig, PageFtl, with_ftl
 from ssdgym.config.ftl import MOST_STREAMS, SUB_BLOCK_PLACEMENTS
-from ssdgym.engine.decisions import KINDS, PLACE, RELOCATE, RULE, WHOLE_REQUESTS, Question, no_rules
+from ssdgym.engine.decisions import KINDS, PLACE, RELOCATE, RULE, WHOLE_REQUESTS, no_rules
 from ssdgym.engine.placing import stream_describer
+from ssdgym.engine.questions import Question
 from ssdgym.envs.decisions import DescribedDecision
 from ssdgym.envs.features import Setting, select
 from ssdgym.errors import SsdgymError, shown
@@ -65,7 +66,7 @@ class StreamDecision(DescribedDecision):
         self.external = sum(1 << kind for kind in self.kinds)
         self.external |= WHOLE_REQUESTS if per == "request" else 0
         self.streams = streams
-        self.policy = None if victims is None else _only_victims(get_policy(victims))
+        self.policy = None if victims is None else only_victims(get_policy(victims))
         self.placements = [_placement(name) for name in proposers]
         self.names = [PLACEMENT, *proposers]
         self.observe("default", ())
@@ -161,8 +162,13 @@ class StreamDecision(DescribedDecision):
         return question._replace(rules=rules_for(device, self.policy))
 
 
-def _only_victims(policy: Policy) -> Policy:
-    if policy.placement is not None or not policy.victim.compiled or policy.victim.shares_memory_with:
+def only_victims(policy: Policy) -> Policy:
+    """Return a policy that chooses victims and nothing else.
+
+    Raises:
+        SsdgymError: it does more, or is plain Python.
+    """
+    if len(policy.parts) > 1 or not policy.victim.compiled or policy.victim.shares_memory_with:
         raise SsdgymError(
             f"victims name {policy.label}; give a compiled victim rule alone, such as 'greedy'."
         )

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ssdgym.envs import (
+    BackgroundGCVectorEnv,
     DecisionVectorEnv,
     EraseVictimVectorEnv,
     JointGCVectorEnv,
@@ -41,8 +42,9 @@ def played(env: DecisionVectorEnv) -> dict[str, np.ndarray]:
         (PlacementVectorEnv, {"ftl": {"timing": "none"}}),
         (PlacementVectorEnv, {}),
         (JointGCVectorEnv, {"ftl": {"timing": "none"}}),
+        (BackgroundGCVectorEnv, {}),
     ],
-    ids=["erase victim", "hot90", "parallel erase", "placement", "placement in time", "joint"],
+    ids=["erase victim", "hot90", "parallel erase", "placement", "placement in time", "joint", "background"],
 )
 def test_default__every_column_varies_and_none_is_a_copy(make: Any, arguments: dict[str, Any]) -> None:
     env = make(4, **arguments)

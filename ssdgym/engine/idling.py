@@ -1,0 +1,158 @@
+"""What the IDLE decision looks like to a learner: how far to go as candidates, and the idle die.
+
+The numbers are features: functions of what is looked at here, called by address. This is compiled only where
+such a decision is described.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from ssdgym.engine.blocks.index import most_invalid_block
+from ssdgym.engine.core.kernel import compiled_address, function_at, inlined
+from ssdgym.engine.core.observed import FEATURE_SHAPES
+from ssdgym.engine.core.records import MAX_PAIRS
+from ssdgym.engine.decisions import IDLE, IDLE_STEPS, TO_THE_END, idle_by_rule
+from ssdgym.engine.erase.features import checked, describe_decision
+from ssdgym.engine.flash.sub_blocks import invalid_in
+from ssdgym.engine.page.collecting import background_plane, move_ns, moves_left
+from ssdgym.engine.page.view import DESCRIBER
+from ssdgym.engine.time.events import NEVER
+
+_ANSWERS = len(IDLE_STEPS)
+_answer_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["answer"]))
+_die_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["die"]))
+
+
+@inlined
+def _invalid_of_round(dev, plane):
+    """Return the invalid pages in what the round of a plane is going to erase there."""
+    leader = np.int64(dev.plane[plane].round_leader)
+    invalid = np.int64(0)
+    for k in range(dev.plane[leader].round_count):
+        pair = dev.round_pairs[leader * MAX_PAIRS + k]
+        if dev.block[pair.block].plane == plane:
+            invalid += invalid_in(dev, np.int64(pair.block), pair.mask)
+    return invalid
+
+
+@inlined
+def _look_at_die(dev, seen):
+    """Write which die is asked for, at the horizon the last one asked for, and what it would go on with."""
+    control = dev.control[0]
+    asked = control.decision_kind == IDLE and control.decision_subject < dev.params[0].dies
+    die = np.int64(control.decision_subject) if asked else np.int64(0)
+    plane = np.int64(background_plane(dev, die, NEVER))
+    seen.number = die
+    seen.collects = plane >= 0
+    seen.plane = plane if plane >= 0 else die  # plane d is one of die d
+    seen.running = 0
+    seen.moves = 0
+    seen.invalid = 0
+    if plane >= 0 and dev.plane[plane].round_leader >= 0:
+        seen.running = 1
+        seen.moves = moves_left(dev, plane)
+        seen.invalid = _invalid_of_round(dev, plane)
+    elif plane >= 0:
+        block = np.int64(most_invalid_block(dev, plane))
+        record = dev.block[block]
+        seen.moves = record.written - record.invalid
+        seen.invalid = record.invalid
+
+
+@inlined
+def _look_at_answer(dev, number, die, seen):
+    """Write what an answer allows of the round that the die would go on with."""
+    steps = np.int64(IDLE_STEPS[number])
+    seen.number = number
+    seen.commands = min(steps, die.moves + 1) if die.collects else np.int64(0)
+    seen.moves = min(seen.commands, die.moves)
+    seen.erases = seen.commands > die.moves
+    seen.nominal_ns = seen.moves * move_ns(dev) + seen.erases * dev.params[0].erase_ns
+
+
+@inlined
+def _look_at_decision(dev, die, taken, decision):
+    control = dev.control[0]
+    decision.kind = IDLE
+    decision.plane = die.plane
+    decision.candidates = _ANSWERS if die.collects else 1
+    decision.mean_erases = 0.0
+    decision.host_pages = control.clock - taken.clock
+    decision.elapsed_ns = control.now - taken.now
+
+
+@inlined
+def _describe_answers(dev, question, view):
+    handle = dev.decider.victim_view
+    first = question.candidate_features.shape[0] + question.stream_features.shape[0]
+    before = first + question.context_features.shape[0] + question.page_features.shape[0]
+    for k in range(question.answer_features.shape[0]):
+        feature = question.answer_features[k]
+        call = _answer_feature_at(feature.address)
+        for number in range(_ANSWERS):
+            value = call(handle, question.answers[number], question.die[0])
+            view.features[number, first + k] = checked(question, before + k, feature, value)
+
+
+@inlined
+def _describe_die(dev, question, context):
+    handle = dev.decider.victim_view
+    first = question.context_features.shape[0] + question.page_features.shape[0]
+    rows = question.candidate_features.shape[0] + question.stream_features.shape[0]
+    before = rows + first + question.answer_features.shape[0]
+    for k in range(question.die_features.shape[0]):
+        feature = question.die_features[k]
+        value = _die_feature_at(feature.address)(handle, question.die[0])
+        context[first + k] = checked(question, before + k, feature, value)
+
+
+@inlined
+def _answer_of(commands):
+    """Return the number of the largest answer that gives no more commands; a rule that waits gives none."""
+    number = 0
+    for k in range(1, _ANSWERS):
+        if min(commands, TO_THE_END) >= IDLE_STEPS[k]:
+            number = k
+    return number
+
+
+@inlined
+def _propose(dev, question, view):
+    """Note what the idle rule of the device would answer, and mark it."""
+    if dev.decider.rules[IDLE].choose == 0 or not question.die[0].collects:
+        return
+    number = _answer_of(np.int64(idle_by_rule(dev, question.die[0].number, np.int64(-1))))
+    view.proposed[0] = number
+    if question.answer_columns[0] >= 0:
+        view.features[number, question.answer_columns[0]] = np.float32(1.0)
+
+
+def _describe(dev, question, view, plane):
+    """Describe how far an idle die goes as a decision. Pure: the device stays as it is."""
+    view.features[:] = np.float32(0.0)
+    view.mask[:] = 0
+    die = question.die[0]
+    _look_at_die(dev, die)
+    for number in range(_ANSWERS):
+        view.mask[number] = die.collects or number == 0
+        _look_at_answer(dev, number, die, question.answers[number])
+    _look_at_decision(dev, die, view.taken, question.decision[0])
+    _describe_answers(dev, question, view)
+    _propose(dev, question, view)
+    describe_decision(dev, question, view.context)
+    _describe_die(dev, question, view.context)
+
+
+@cache
+def _compiled() -> tuple[int, Any]:
+    return compiled_address(_describe, DESCRIBER)
+
+
+def idle_describer() -> int:
+    """Return the address of what describes IDLE decisions; compiles at first use."""
+    return _compiled()[0]

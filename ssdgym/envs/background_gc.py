@@ -1,0 +1,99 @@
+"""`ssdgym/BackgroundGC-v0`: how far an idle die goes with collecting garbage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ssdgym.envs.decision_env import DecisionEnv
+from ssdgym.envs.kinds.idle import IdleDecision
+from ssdgym.envs.options import Options
+from ssdgym.envs.vector.decision_vector_env import DecisionVectorEnv
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackgroundGCOptions(Options):
+    """The arguments of `BackgroundGCEnv`.
+
+    Attributes:
+        victims: policy that chooses what is erased.
+    """
+
+    device: Any = "demo-idle"
+    workload: Any = "idle_bursts"
+    victims: str = "greedy"
+
+    default_objective: ClassVar[Mapping[str, float]] = {"latency": 1.0, "relocations": 64.0}
+
+    def decision(self) -> IdleDecision:
+        """Return the decision that the environment asks for."""
+        return IdleDecision(self.victims)
+
+
+class BackgroundGCEnv(DecisionEnv):
+    """Choose how far a die that has nothing else to do goes with collecting garbage.
+
+    ## Description
+    A device full of data serves a workload that comes in bursts. Between them its dies have time to collect:
+    whoever collects early has free blocks when the next burst comes, and moves pages that would have become
+    invalid by themselves had it waited. The agent is asked whenever a die finds nothing to do and has
+    something to collect, and again when it has done what it was given.
+    What is not said here is as in every environment (`ssdgym.envs.DecisionEnv`).
+
+    ## Action Space
+    `Discrete(8)`: 0, 1, 2, 4, 8, 16 or 32 commands of the round that is under way in the die, or that it
+    starts; 7 stands for all to the end of the round. A command moves a page (of several planes together), or
+    is the erase that ends the round. After 0 the die is not asked again before it has had work of the host.
+    The plane is the engine's choice: that of the round under way, else the one with fewest free pages.
+
+    A host read or write that comes meanwhile waits for one command at most where the device has
+    `gc.preemptible: true`; else writes wait for the whole round.
+
+    `info["proposed"][0]` is what the idle rule of the device (`ftl.gc.idle`) would answer, rounded down to an
+    answer; one that would wait for some time proposes 0. To play it leaves the device that the rule leaves,
+    bit for bit, where the rule knows these answers only, as `blocking` and `threshold` do.
+
+    ## Observation Space
+    Of each answer: its share of the round's commands, whether it ends the round, its nominal time, and that
+    time against the mean idle time of the die. Of the die: room in the plane's pool, whether a round is under
+    way, what it has to move, for how long the die has been idle, the last and the mean idle time, how often
+    it was asked since; requests outstanding. `ssdgym.envs.features` has all of them. When the next request
+    comes is nowhere among them.
+
+    ## Rewards
+    The default objective, `{"latency": 1.0, "relocations": 64.0}`, costs the latencies of reads and writes
+    that finish, in page programs, and 64 of them for as many relocated pages as a block has.
+
+    ## Starting State
+    Full and preconditioned by its workload, with greedy victims.
+
+    ## Episode End
+    After `horizon` host pages; truncated, never terminated.
+
+    ## Arguments
+    Those of every environment, and
+
+    | name | type | default | meaning |
+    |---|---|---|---|
+    | `device` | as everywhere | `"demo-idle"` | four dies, with interrupted rounds |
+    | `workload` | as everywhere | `"idle_bursts"` | it has to leave idle time: arrival times, or reads |
+    | `victims` | str | `"greedy"` | policy that chooses what is erased |
+
+    Devices need time (`ftl.timing: event`). One without an idle rule has `blocking`, and one with
+    `gc.background_fraction` has `threshold` with that share.
+
+    ## Vectorized environment
+    `BackgroundGCVectorEnv`, which `gym.make_vec` makes: many devices in one compiled call per step.
+
+    ## Version History
+    * v0: first version.
+    """
+
+    options_type = BackgroundGCOptions
+
+
+class BackgroundGCVectorEnv(DecisionVectorEnv):
+    """Many `BackgroundGCEnv` in one compiled call per step; see `ssdgym.envs.DecisionVectorEnv`."""
+
+    options_type = BackgroundGCOptions

@@ -1,0 +1,146 @@
+"""Features of an idle die, and of how far it may go with collecting."""
+
+from __future__ import annotations
+
+from math import log2
+
+from ssdgym.engine.core.kernel import inlined
+from ssdgym.envs.features.decorators import answer_feature, die_feature
+from ssdgym.envs.features.registry import Setting
+from ssdgym.policy import move_ns
+
+
+@inlined
+def _clip(value, low, high):
+    return min(max(value, low), high)
+
+
+@inlined
+def _in_moves(view, ns):
+    """Return a time as log2(moves + 1) / 16."""
+    return _clip(log2(max(ns, 0) / max(move_ns(view), 1) + 1.0) / 16.0, 0.0, 1.0)
+
+
+def _always(setting: Setting) -> bool:
+    return True
+
+
+def _parts(setting: Setting) -> bool:
+    """Return whether parts of blocks are erased: of whole ones, what is not moved is won."""
+    return setting.has(lambda device: device.erase_unit != "block")
+
+
+@answer_feature("answer_number", "its number k of K answers, as 2 k / (K - 1) - 1", low=-1.0, default=_always)
+def answer_number(view, answer, die):
+    """Return the number."""
+    return 2.0 * answer.number / 7.0 - 1.0
+
+
+@answer_feature("answer_commands", "share of the rest of the round that it allows", default=_always)
+def answer_commands(view, answer, die):
+    """Return the share of commands."""
+    return answer.commands / (die.moves + 1.0)
+
+
+@answer_feature("answer_erases", "1 if it allows the erase of the round", default=_always)
+def answer_erases(view, answer, die):
+    """Return whether the round would end."""
+    return 1.0 if answer.erases else 0.0
+
+
+@answer_feature("answer_time", "nominal time: log2(moves + 1) / 16, in moves", default=_always)
+def answer_time(view, answer, die):
+    """Return how long it would take."""
+    return _in_moves(view, answer.nominal_ns)
+
+
+@answer_feature(
+    "answer_fits",
+    "log4 of its nominal time, of the mean idle time of the die",
+    unit="factors of four",
+    low=-8.0,
+    high=8.0,
+    default=_always,
+)
+def answer_fits(view, answer, die):
+    """Return how it compares with an idle time."""
+    mean = view.die[die.number].idle_mean_gap_ns
+    return _clip(log2((answer.nominal_ns + 1.0) / (mean + 1.0)) / 2.0, -8.0, 8.0)
+
+
+@die_feature(
+    "idle_room",
+    "log2 of the free pages of the plane's pool, of those below which the host waits for collection",
+    unit="factors of two",
+    low=-8.0,
+    high=8.0,
+    default=_always,
+)
+def idle_room(view, die):
+    """Return how far off foreground collection is."""
+    pool = view.plane[die.plane].pool_pages
+    return _clip(log2((pool + 1.0) / max(view.params[0].low_pool, 1)), -8.0, 8.0)
+
+
+@die_feature("idle_free", "free share of the plane's pages")
+def idle_free(view, die):
+    """Return the share of free pages."""
+    params = view.params[0]
+    return view.plane[die.plane].free_pages / (params.blocks * params.pages_per_block)
+
+
+@die_feature("idle_running", "1 if a round is under way", default=_always)
+def idle_running(view, die):
+    """Return whether the die would go on with a round."""
+    return 1.0 if die.running else 0.0
+
+
+@die_feature(
+    "idle_moves",
+    "pages that the round has to move, or one of the block with most invalid pages would, in blocks",
+    high=8.0,
+    default=_always,
+)
+def idle_moves(view, die):
+    """Return what is left to move."""
+    return _clip(die.moves / view.params[0].pages_per_block, 0.0, 8.0)
+
+
+@die_feature(
+    "idle_gain",
+    "invalid pages that the round erases, or one of the block with most of them would, in blocks",
+    high=8.0,
+    default=_parts,
+)
+def idle_gain(view, die):
+    """Return what there is to win."""
+    return _clip(die.invalid / view.params[0].pages_per_block, 0.0, 8.0)
+
+
+@die_feature("idle_since", "time for which it has been idle: log2(moves + 1) / 16, in moves", default=_always)
+def idle_since(view, die):
+    """Return how long the die has been idle."""
+    record = view.die[die.number]
+    return _in_moves(view, view.control[0].now - record.idle_since) if record.idle else 0.0
+
+
+@die_feature("idle_last", "its last idle time: log2(moves + 1) / 16, in moves", default=_always)
+def idle_last(view, die):
+    """Return how long the die was idle before."""
+    return _in_moves(view, view.die[die.number].idle_gap_ns)
+
+
+@die_feature(
+    "idle_mean",
+    "its mean idle time, the last one with the weight 1/8: log2(moves + 1) / 16, in moves",
+    default=_always,
+)
+def idle_mean(view, die):
+    """Return how long the die is idle as a rule."""
+    return _in_moves(view, view.die[die.number].idle_mean_gap_ns)
+
+
+@die_feature("idle_answers", "decisions in this idle time: log2(decisions + 1) / 8", default=_always)
+def idle_answers(view, die):
+    """Return how often the die has been asked."""
+    return _clip(log2(view.die[die.number].idle_answers + 1.0) / 8.0, 0.0, 1.0)
