@@ -40,7 +40,7 @@ def test_suite__its_policies__a_table_that_ranks_them(
     command = ["suite", str(suite), "--out", str(tmp_path / "out"), "--workers", "1"]
     assert main(command) == 0
     printed = capsys.readouterr().out
-    assert "greedy+sep_gc" in printed and "zipf99 on roomy" in printed
+    assert "greedy+sep_gc" in printed and "zipf99" in printed and "roomy" in printed
     assert main([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     scores = {row["policy"]: row["score"]["value"] for row in found["standings"]}

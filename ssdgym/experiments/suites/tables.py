@@ -10,7 +10,6 @@ from rich.console import Group as Renderables
 from rich.table import Table
 
 from ssdgym.experiments.analysis.statistics import Estimate
-from ssdgym.experiments.analysis.tasks import task_title
 from ssdgym.experiments.suites.config import SuiteConfig
 from ssdgym.experiments.suites.scores import SuiteScores
 
@@ -43,18 +42,29 @@ def _standings(scores: SuiteScores, suite: SuiteConfig, learned: Sequence[str]) 
 
 
 def _tasks(scores: SuiteScores, suite: SuiteConfig) -> Table:
-    table = _table(f"{suite.metric} by task", "means over the seeds")
-    table.add_column("task")
+    nanoseconds = suite.metric.partition("/")[0].endswith("_ns")
+    table = _table(f"{suite.metric}{', ms,' if nanoseconds else ''} by task", "means over the seeds")
+    for title in ("workload", "device"):
+        table.add_column(title)
     for title in ("baseline", "bound", "best"):
-        table.add_column(title, justify="right")
-    table.add_column("best policy", no_wrap=True)
-    several = len({task.task[1] for task in scores.tasks}) > 1
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("best policy", overflow="fold")
     for task in scores.tasks:
         policy, value = task.best
-        cells = (f"{number:.3f}" for number in (task.baseline, task.ceiling, value))
         device, ftl, workload = task.task
-        table.add_row(task_title((device, ftl if several else "", workload)), *cells, policy)
+        numbers = (task.baseline, task.ceiling, value)
+        cells = (f"{number / 1e6:,.2f}" if nanoseconds else f"{number:.3f}" for number in numbers)
+        several = len({other.task[1] for other in scores.tasks}) > 1
+        where = _without_common(device, [other.task[0] for other in scores.tasks])
+        table.add_row(workload, f"{where} ({ftl})" if several else where, *cells, policy)
     return table
+
+
+def _without_common(device: str, devices: Sequence[str]) -> str:
+    """Return what tells a device from others: of variations of one device, the fields that are varied."""
+    names = {name.partition("(")[0] for name in devices}
+    _, bracket, fields = device.partition("(")
+    return fields.removesuffix(")") if bracket and len(names) == 1 else device
 
 
 def _table(title: str, caption: str) -> Table:

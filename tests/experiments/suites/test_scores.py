@@ -85,8 +85,9 @@ def test_experiment__runs_what_the_scores_are_made_of_once() -> None:
     assert (experiment.workloads, experiment.host_pages, experiment.seeds) == (("zipf99", "hot90"), 7, (1, 2))
 
 
-def test_suite_wa__its_splits_share_no_workload() -> None:
-    suite = load_suite("wa")
+@pytest.mark.parametrize("name", ["wa", "latency"])
+def test_suites__their_splits_share_no_workload(name: str) -> None:
+    suite = load_suite(name)
     models: dict[str, str] = {}
     for split, workloads in suite.splits.items():
         for workload in workloads:
