@@ -92,9 +92,10 @@ class Fuzz:
     def __init__(self, seed: int) -> None:
         self.draw = random.Random(seed)
         self.calls: Counter[str] = Counter()
+        gc = {"free_blocks": 2, "preemptible": True, "idle": "rl_gc(blocks=20)"}
         self.devices = [
-            device({"blocks_per_plane": 64}, {"timing": timing, "queue_depth": 4})
-            for timing in ("none", "event")
+            device({"blocks_per_plane": 64}, {"timing": "none", "queue_depth": 4}),
+            device({"blocks_per_plane": 64}, {"timing": "event", "queue_depth": 4, "gc": gc}),
         ]
         self.start()
 

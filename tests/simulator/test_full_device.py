@@ -10,7 +10,9 @@ import pytest
 from ssdgym.engine.core.faults import FAULTS
 from ssdgym.engine.entries import first_fault
 from ssdgym.errors import SsdgymError
+from ssdgym.policy import device_for
 from ssdgym.simulator import Recording, Simulator
+from ssdgym.simulator.page_family import thresholds_of
 from tests.engine.devices import POLICIES, device, full_device, mixed_requests, random_writes
 
 
@@ -55,6 +57,26 @@ def test_full_device__reads_writes_trims_and_background_gc__go_on(
     assert metrics["requests"] == 6000
     assert metrics["lost_pages"] == 0
     assert metrics["read_latency_ns"]["count"] + metrics["write_latency_ns"]["count"] < 6000
+    assert FAULTS[first_fault(sim.arrays, 0)] == "none"
+
+
+@pytest.mark.parametrize("allocation", ["static", "dynamic", "late"])
+@pytest.mark.parametrize("placement", ["single", "sep_gc", "sepbit"])
+@pytest.mark.parametrize("idle", ["threshold(blocks=40)", "rl_gc(blocks=40)"])
+def test_full_device__rounds_that_the_host_interrupts__never_out_of_space(
+    idle: str, placement: str, allocation: str
+) -> None:
+    """As eager as can be: there is always a round under way, and no page to spare."""
+    gc = {"free_blocks": 1, "preemptible": True, "idle": idle}
+    geometry = {"planes_per_die": 2, "blocks_per_plane": 24, "pages_per_block": 4}
+    ftl = {"timing": "event", "placement": placement, "allocation": allocation, "gc": gc}
+    adapted = device_for(device(geometry, ftl, logical_pages=1))  # with the streams of the placement
+    most = adapted.geometry.planes * thresholds_of(adapted).valid_limit - (allocation != "static")
+    sim = Simulator(device(geometry, ftl, logical_pages=most))
+    sim.fill()
+    metrics = sim.run(mixed_requests(20_000, sim.logical_pages, gap_ns=6000))
+    assert metrics["requests"] == 20_000
+    assert metrics["lost_pages"] == 0
     assert FAULTS[first_fault(sim.arrays, 0)] == "none"
 
 
