@@ -26,7 +26,7 @@ page_history = watcher(
         ("moves", "i4"),  # by garbage collection since the last host write
     ],
     stream=[
-        ("age", "f4"),  # of the pages that went there lately: log2 of the host pages since they were written
+        ("age", "f4"),  # of the pages that went there lately, as `log_age` counts
         ("relocated", "f4"),  # share of them that were relocated
     ],
     memory=[("next", "i8")],  # the logical page behind the one that the host has written last
@@ -41,8 +41,12 @@ def faded(view, count, since):
 
 @kernel
 def log_age(view, written):
-    """Return log2 of the host pages since a page was written, 1 more; of a new page, since the beginning."""
-    return log2(view.control[0].clock - written + 1.0)
+    """Return log4 of the host pages since a page was written, 1 more, in tenths of the logical pages.
+
+    Of a page that was never written it is the age of the device.
+    """
+    pages = view.control[0].clock - written + 1.0
+    return log2(10.0 * pages / view.params[0].logical_pages) / 2.0
 
 
 @kernel

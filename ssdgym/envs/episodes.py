@@ -189,7 +189,7 @@ class Episodes:
         self._run(members, self._actions)
         self.ended[members] = self.over[members]
         reward, terms = self.reward.take(self._totals)
-        if self._warming_up.any():
+        if self.options.warmup and self._warming_up.any():
             reward[self._warming_up] = 0.0
             for term in terms.values():
                 term[self._warming_up] = 0.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import log2
 
-from ssdgym.baselines.page_history import GROUP, faded
+from ssdgym.baselines.page_history import GROUP, faded, log_age
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.envs.features.decorators import page_feature
 from ssdgym.envs.features.registry import Setting
@@ -56,7 +56,7 @@ def page_relocated(view, page):
 )
 def page_age(view, page):
     """Return the logarithm of the age; of a new page, that of the device."""
-    return _log_pages(view, view.control[0].clock - view.page_memory[page.lpn].written + 1.0)
+    return _clip(log_age(view, view.page_memory[page.lpn].written), -16.0, 16.0)
 
 
 @page_feature(

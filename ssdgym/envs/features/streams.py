@@ -83,8 +83,7 @@ def stream_age(view, stream, page):
 )
 def stream_intake(view, stream, page):
     """Return the mean logarithm of the host pages since they were written before."""
-    age = view.stream_memory[stream.own].age
-    return _clip((age - log2(view.params[0].logical_pages / 10.0)) / 2.0, -16.0, 16.0)
+    return _clip(view.stream_memory[stream.own].age, -16.0, 16.0)
 
 
 @stream_feature(
@@ -104,12 +103,24 @@ def stream_relocated(view, stream, page):
     unit="factors of four",
     low=-16.0,
     high=16.0,
-    default=_always,
 )
 def stream_distance(view, stream, page):
     """Return how much older the page is than what goes there."""
     age = log_age(view, view.page_memory[page.lpn].written)
-    return _clip((age - view.stream_memory[stream.own].age) / 2.0, -16.0, 16.0)
+    return _clip(age - view.stream_memory[stream.own].age, -16.0, 16.0)
+
+
+@stream_feature(
+    "stream_gap",
+    "the same without its sign: how unlike the page is to what goes there",
+    unit="factors of four",
+    high=16.0,
+    default=_always,
+)
+def stream_gap(view, stream, page):
+    """Return how far the age of the page is from that of what goes there."""
+    age = log_age(view, view.page_memory[page.lpn].written)
+    return _clip(abs(age - view.stream_memory[stream.own].age), 0.0, 16.0)
 
 
 @stream_feature("stream_holds_page", "1 if the data of the page are in a block of it now", default=_always)

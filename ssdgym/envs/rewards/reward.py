@@ -34,6 +34,7 @@ class Reward:
         self._won = np.zeros(len(devices), np.int64)
         self._price = np.full(len(devices), PLAIN.price)
         self._unit = np.full(len(devices), PLAIN.unit)
+        self._pays = False
 
     def _check(self, devices: Sequence[DeviceConfig]) -> list[str]:
         """Return the names of the terms that need time."""
@@ -81,11 +82,12 @@ class Reward:
             total[i] = self._measures[name](totals)[i]
         if scale is not None:
             self._price[i], self._unit[i] = scale.price, scale.unit
+            self._pays = bool(self._price.any())
         self._won[i] = self._pages_won(totals)[i]
 
     def _pages_won(self, totals: CountedTotals) -> np.ndarray:
         """Return the pages won where they are paid for; devices of other families count none."""
-        return totals.pages_won() if self._price.any() else np.zeros(len(self._won), np.int64)
+        return totals.pages_won() if self._pays else np.zeros(len(self._won), np.int64)
 
     def take(self, totals: CountedTotals) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Return the rewards since the last call, and the unweighted terms that make them up.
@@ -103,7 +105,7 @@ class Reward:
             terms[name] = self._totals[name] - total
             self._totals[name] = total
             reward += weight * terms[name]
-        if self._price.any():
+        if self._pays:
             won = self._pages_won(totals)
             reward += self._price * (won - self._won)
             self._won = won

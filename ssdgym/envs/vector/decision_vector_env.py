@@ -128,12 +128,13 @@ class DecisionVectorEnv(VectorEnv):
         played = ~rest
         actions = np.asarray(actions)
         offered = None if self.render_mode is None else self.episodes.view.sets.copy()
-        rewards, terms = self.episodes.step(actions, np.flatnonzero(played) if rest.any() else None)
+        some_rest = bool(rest.any())
+        rewards, terms = self.episodes.step(actions, np.flatnonzero(played) if some_rest else None)
         if offered is not None:
             self._note_choices(offered, actions, played)
         over = self.episodes.ended & played
         infos = self._end(over, terms) if over.any() else {}
-        if rest.any():
+        if some_rest:
             self._start(_numbers(rest))
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             played &= ~over  # the others' infos are those of their new episode

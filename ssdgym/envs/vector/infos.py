@@ -18,16 +18,18 @@ def batched(values: Mapping[str, Any], present: np.ndarray) -> dict[str, Any]:
     Returns:
         The same as `VectorEnv` makes of the infos of single environments; nothing if none has them.
     """
+    absent = None if present.all() else ~present
+    return {} if absent is not None and absent.all() else _masked(values, present, absent)
+
+
+def _masked(values: Mapping[str, Any], present: np.ndarray, absent: np.ndarray | None) -> dict[str, Any]:
     infos: dict[str, Any] = {}
-    if not present.any():
-        return infos
     for name, value in values.items():
-        infos[name] = batched(value, present) if isinstance(value, Mapping) else _kept(value, present)
+        if isinstance(value, Mapping):
+            infos[name] = _masked(value, present, absent)
+        else:
+            infos[name] = value.copy()
+            if absent is not None:
+                infos[name][absent] = 0
         infos[f"_{name}"] = present.copy()
     return infos
-
-
-def _kept(value: np.ndarray, present: np.ndarray) -> np.ndarray:
-    kept = value.copy()
-    kept[~present] = 0
-    return kept
