@@ -101,7 +101,7 @@ def test_the_former_kind_of_synthetic_traces_is_read_with_a_warning() -> None:
         ({"theta": 1}, "field kind is missing"),
         (
             {"kind": "zip"},
-            "field kind must be one of 'drifting', 'hot_cold', 'mixed', 'sequential', ",
+            "field kind must be one of 'btree', 'drifting', 'hot_cold', 'log', ",
         ),
         ({"kind": "zipf", "theta": -1}, "field theta must be greater than or equal to 0, not -1"),
         ({"kind": "uniform", "theta": 1}, "field theta is unknown"),

@@ -25,8 +25,8 @@ class LsmConfig(StructuredConfig):
     Every page of updates goes to the journal first. As many as fill a table are flushed to the first level. A
     level that holds more than its share hands its oldest table down, which is merged with those it overlaps
     with in the next level, `ratio` of them or fewer where there are not as many yet: all of these are written
-    anew and the old ones trimmed. Each level holds `ratio` times as many tables as the one above it; as updates
-    of the same keys meet, the last one does not grow any more.
+    anew and the old ones trimmed. Each level holds `ratio` times as many tables as the one above it; as
+    updates of the same keys meet, the last one does not grow any more.
     """
 
     kind: Literal["lsm"] = "lsm"
