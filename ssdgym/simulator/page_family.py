@@ -147,18 +147,17 @@ class PageFamily(FamilyBuilder):
         pages programmed, `victims` (blocks), and the valid pages these had when their rounds started.
         """
         kept = table_bytes(device, state) + memory_bytes(device)
-        found: dict[str, Any] = {
+        count = page_ftl(device.ftl).streams
+        of_planes = state.stream[i].reshape(-1, MAX_STREAMS)
+        by_stream = {
+            str(k): {name: int(of_planes[name][:, k].sum()) for name in _COUNTED_BY_STREAM}
+            for k in range(count)
+        }
+        return {
+            **({"streams": by_stream} if count > 1 else {}),
             "policy_memory_bytes": kept,
             "policy_bytes_per_logical_page": kept / device.logical_pages,
         }
-        count = page_ftl(device.ftl).streams
-        if count > 1:
-            of_planes = state.stream[i].reshape(-1, MAX_STREAMS)
-            found["streams"] = {
-                str(k): {name: int(of_planes[name][:, k].sum()) for name in _COUNTED_BY_STREAM}
-                for k in range(count)
-            }
-        return found
 
     def reset_metrics(self, state: State, i: int) -> None:
         """Clear the counters, and which pages are beside relocated ones."""

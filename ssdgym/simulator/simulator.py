@@ -102,6 +102,8 @@ class Simulator(DecidedDevice):
         number = whole(seed, "the seed of a workload")
         chunks = chunks_of(workload, self.device, host_pages, number, start_ns=self.now_ns)
         self.feed(_EMPTY)
+        _check_horizon(host_pages)
+        _check_horizon(warmup or None, "warmup")
         chunks = self._foreseen(chunks, None if host_pages is None else warmup + host_pages)
         if warmup:
             self.proceed(chunks, warmup)
@@ -205,10 +207,7 @@ class Simulator(DecidedDevice):
     def set_horizon(self, host_pages: int | None) -> None:
         """Stop admission once `host_pages` more host pages have been admitted (None: never)."""
         control = self.arrays.control[0, 0]
-        if host_pages is not None and (not is_whole(host_pages) or not 1 <= host_pages < _NO_HORIZON):
-            raise SsdgymError(
-                f"host_pages must be a whole number from 1 to 2**62 - 1, not {shown(host_pages)}."
-            )
+        _check_horizon(host_pages)
         control["horizon"] = _NO_HORIZON if host_pages is None else control["admitted_pages"] + host_pages
 
     @exclusive
@@ -301,3 +300,9 @@ class Simulator(DecidedDevice):
     def same_as(self, other: Simulator) -> bool:
         """Return whether two devices are equal in every value of their state."""
         return same_device(self.arrays, 0, other.arrays, 0)
+
+
+def _check_horizon(pages: int | None, name: str = "host_pages") -> None:
+    """Raise if a number of host pages is none."""
+    if pages is not None and (not is_whole(pages) or not 1 <= pages < _NO_HORIZON):
+        raise SsdgymError(f"{name} must be a whole number from 1 to 2**62 - 1, not {shown(pages)}.")
