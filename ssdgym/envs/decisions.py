@@ -133,8 +133,9 @@ class DescribedDecision(Decision):
         """
         columns, entries = len(self.features.candidates), len(self.features.context)
         selection = self._selection
-        labels = (selection.proposers, selection.stream_proposers, selection.answer_proposers)
-        proposers = sum(map(len, labels))
+        # The idle rule's answer stands first, where otherwise the first victim policy's pick does.
+        others = len(selection.proposers) + len(selection.stream_proposers)
+        proposers = max(others, len(selection.answer_proposers))
         return View.allocate(count, candidates, columns, entries, proposers)
 
 

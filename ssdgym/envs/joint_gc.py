@@ -1,4 +1,4 @@
-"""`ssdgym/JointGC-v0`: what to erase and where pages go, in one episode."""
+"""`ssdgym/JointGC-v0`: what to erase, where pages go and how far idle dies collect, in one episode."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any, ClassVar
 
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import EraseDecision
+from ssdgym.envs.kinds.idle import IdleDecision
 from ssdgym.envs.kinds.joint import JointDecision
 from ssdgym.envs.kinds.streams import StreamDecision
 from ssdgym.envs.options import Options
 from ssdgym.envs.placement import DEFAULT_VICTIMS
 from ssdgym.envs.vector.decision_vector_env import DecisionVectorEnv
+from ssdgym.errors import SsdgymError, shown
 
 JOINT_PROPOSERS = ("greedy", "cost_benefit", DEFAULT_VICTIMS, "fifo")
 
@@ -28,6 +30,7 @@ class JointGCOptions(Options):
         per: `page` or `request`.
         streams: that the agent chooses among; None: as many as the placements have.
         placements: whose choices are told, beside that of the device's own placement.
+        idle: whether the agent also chooses how far idle dies collect.
     """
 
     device: Any = "demo-placement"
@@ -37,17 +40,27 @@ class JointGCOptions(Options):
     per: str = "page"
     streams: int | None = 4
     placements: Sequence[str] = ()
+    idle: bool = False
 
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": DEFAULT_VICTIMS}
 
     def decision(self) -> JointDecision:
-        """Return the decision that the environment asks for."""
+        """Return the decision that the environment asks for.
+
+        Raises:
+            SsdgymError: an argument is not of its kind.
+        """
+        if not isinstance(self.idle, bool):
+            raise SsdgymError(
+                f"idle must be True or False, not {shown(self.idle)}; the rule that proposes is ftl.gc.idle."
+            )
+        erase = EraseDecision(self.candidates, self.proposers)
         streams = StreamDecision(self.pages, self.per, self.streams, None, self.placements)
-        return JointDecision(EraseDecision(self.candidates, self.proposers), streams)
+        return JointDecision(erase, streams, IdleDecision(None) if self.idle else None)
 
 
 class JointGCEnv(DecisionEnv):
-    """Choose what garbage collection erases, and where pages go.
+    """Choose what garbage collection erases, where pages go and, if wanted, how far idle dies collect.
 
     ## Description
     Where pages are put decides what a block will be worth, and which blocks are erased decides what is put
@@ -55,18 +68,27 @@ class JointGCEnv(DecisionEnv):
     a plane runs short of free pages, a valid page of the victim has to be moved. Most decisions are about
     pages. What is not said here is as in `ssdgym.envs.EraseVictimEnv` and `ssdgym.envs.PlacementEnv`.
 
+    With `idle=True` the agent also decides when to collect, as in `ssdgym.envs.BackgroundGCEnv`: it is asked
+    whenever a die finds nothing to do and has something to collect. That needs a device with time
+    (`ftl.timing: event`), and a workload that leaves idle time; a device without time is refused. Latencies
+    then count, so that an objective such as `{"latency": 1.0, "relocations": 64.0}` suits.
+
     ## Action Space
-    `Discrete(K)`, K the larger of `candidates` and `streams`. Where victims are asked for, action `k` erases
-    candidate `k`; where a page is, it goes to stream `k`. Rows beyond those of the kind at hand are masked.
+    `Discrete(K)`, K the larger of `candidates` and `streams`, and at least 8 with `idle`. Where victims are
+    asked for, action `k` erases candidate `k`; where a page is, it goes to stream `k`; where a die is idle,
+    it takes 0, 1, 2, 4, 8, 16 or 32 commands, or all to the end of the round. Rows beyond those of the kind
+    at hand are masked.
 
     `info["proposed"]` has the places of the picks of the `proposers`, then the stream that the device's
-    placement would choose, then those of the `placements`; -1 where the decision is of the other kind. A
-    victim policy and the placement are so played through the environment exactly.
+    placement would choose, then those of the `placements`; -1 where the decision is of another kind. Where a
+    die is idle (`asks_idle`), `info["proposed"][0]` is instead the answer of the device's idle rule
+    (`ftl.gc.idle`), and the others are -1. A victim policy, the placement and an idle rule that knows these
+    answers only are so played through the environment exactly.
 
     ## Observation Space
-    The columns of both kinds side by side, 0 where they are not of the kind at hand; in the context those
-    of the decision, which say of what kind it is (`asks_erase`, `asks_place`, `asks_relocate`), then those of
-    the page.
+    The columns of the kinds side by side, 0 where they are not of the kind at hand; in the context those
+    of the decision, which say of what kind it is (`asks_erase`, `asks_place`, `asks_relocate`, and with
+    `idle` also `asks_idle`), then those of the page, then those of the die.
 
     ## Rewards
     The default objective, `{"relocations": 1.0}`, costs `relocated pages / pages per block`; that of an
@@ -91,6 +113,7 @@ class JointGCEnv(DecisionEnv):
     | `per` | str | `"page"` | a decision for each `page` of the host, or for each `request` |
     | `streams` | int or `None` | `4` | streams; `None`: as many as the placements have |
     | `placements` | list of str | `()` | placements whose choices are told besides |
+    | `idle` | bool | `False` | also choose how far idle dies collect; else the device's idle rule does |
 
     ## Vectorized environment
     `JointGCVectorEnv`, which `gym.make_vec` makes: many devices in one compiled call per step.

@@ -6,7 +6,7 @@ from math import log2
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.kernel import inlined
-from ssdgym.engine.decisions import ERASE, PLACE, RELOCATE
+from ssdgym.engine.decisions import ERASE, IDLE, PLACE, RELOCATE
 from ssdgym.envs.features.decorators import decision_feature, device_feature
 from ssdgym.envs.features.registry import Setting
 
@@ -54,6 +54,16 @@ def asks_place(view, decision):
 def asks_relocate(view, decision):
     """Return whether it is of that kind."""
     return 1.0 if decision.kind == RELOCATE else 0.0
+
+
+@decision_feature(
+    "asks_idle",
+    "1 if it is how far an idle die collects",
+    default=lambda setting: _joint(setting) and "IDLE" in setting.kinds,
+)
+def asks_idle(view, decision):
+    """Return whether it is of that kind."""
+    return 1.0 if decision.kind == IDLE else 0.0
 
 
 @decision_feature(

@@ -26,7 +26,7 @@ class IdleDecision(DescribedDecision):
     """How many commands of background collection an idle die takes; action k takes `IDLE_STEPS[k]`.
 
     Args:
-        victims: policy that chooses what is erased, without a placement.
+        victims: policy that chooses what is erased, without a placement; None: somebody else does.
 
     Raises:
         SsdgymError: it is none.
@@ -34,8 +34,9 @@ class IdleDecision(DescribedDecision):
 
     kind: ClassVar[int] = IDLE
 
-    def __init__(self, victims: str) -> None:
-        self.policy = self._victims = only_victims(get_policy(victims))
+    def __init__(self, victims: str | None) -> None:
+        self.policy = None if victims is None else only_victims(get_policy(victims))
+        self.names = [IDLE_RULE]
         self.observe("default", ())
 
     def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
@@ -49,7 +50,7 @@ class IdleDecision(DescribedDecision):
             SsdgymError: it is none of these, or names what is not registered.
         """
         setting = Setting(tuple(devices), kinds=(KINDS[IDLE],))
-        self._selection = select(features, setting, answer_proposers=(IDLE_RULE,))
+        self._selection = select(features, setting, answer_proposers=self.names)
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return a device with an idle rule, which proposes, and with the policy that chooses victims.
@@ -68,8 +69,10 @@ class IdleDecision(DescribedDecision):
                 "tell; choose another one."
             )
         own = "blocking" if share is None else f"threshold(share={share})"
-        adapted = self._victims.adapt(with_ftl(device, {"gc.idle": own if rule is None else rule.label}))
-        return with_rules(adapted, None, self._victims.victim)
+        adapted = with_ftl(device, {"gc.idle": own if rule is None else rule.label})
+        if self.policy is None:
+            return with_rules(adapted, None)
+        return with_rules(self.policy.adapt(adapted), None, self.policy.victim)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
         """Return the number of answers.
