@@ -56,7 +56,7 @@ def test_named_composition__with_an_idle_rule__keeps_its_name() -> None:
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
-        ("greedy+treshold", "idle rule treshold does not exist; did you mean threshold?"),
+        ("greedy+thresh", "idle rule thresh does not exist; did you mean threshold?"),
         ("greedy+blocking+threshold", "names 2 idle rules; give one."),
         ("blocking", "names no victim rule; add one, as in greedy+blocking."),
         ("greedy+threshold(blocks=1.5)", "parameter blocks of policy threshold must be whole"),
