@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import typeof, types
 
+from ssdgym.engine.core.family import Arrays
 from ssdgym.engine.core.handle import PARAMETERS, pointer_to
 from ssdgym.engine.core.kernel import function_at, inlined, kernel
+from ssdgym.engine.core.pointer import pointer_type
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.core.status import FIRST_DECISION, ILLEGAL_ANSWER
 
@@ -65,7 +67,6 @@ RULE = np.dtype(
     ]
 )
 PAIRS_TYPE = typeof(np.zeros(MAX_PAIRS, ERASE_PAIR))
-RULES_TYPE = typeof(np.zeros(1, RULE))
 
 _VIEW, _PLANE, _PAGE, _BLOCK = types.int64, types.int64, types.int64, types.int64
 #: (view, plane, parameters, erase set to fill) -> number of pairs filled, 0 for none.
@@ -108,6 +109,13 @@ class Decider(NamedTuple):
     victim_view: Any  # int64: handle of what the victim rule sees
     place_view: Any  # int64: handle of what the placement rule sees, and the rules that only watch
     idle_view: Any  # int64: handle of what the rule for idle dies sees
+
+
+def device_type(arrays: Arrays) -> Any:
+    """Return numba's type of a pointer to a device of a family, with who takes its decisions."""
+    device: Any = arrays.device
+    decider = Decider(0, no_rules(), np.zeros(MAX_PAIRS, ERASE_PAIR), 0, 0, 0, 0)
+    return pointer_type(device(*(array[0] for array in arrays.sample()), decider))
 
 
 def no_rules() -> np.ndarray:

@@ -6,16 +6,17 @@ reaches them by address, so that they are not compiled into it again.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numba import typeof, types
 
-from ssdgym.engine.core.family import Arrays, State, family_of
+from ssdgym.engine.core.family import Arrays, Family, State, family_of
 from ssdgym.engine.core.kernel import address_of, entry, inlined
 from ssdgym.engine.core.pointer import point_to
 from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, NO_DECISION, OK, PERIOD_DUE
-from ssdgym.engine.decisions import PAIRS_TYPE, RULES_TYPE
+from ssdgym.engine.decisions import device_type
 from ssdgym.engine.questions import View
 from ssdgym.engine.verbs import (
     bare,
@@ -53,16 +54,23 @@ def advance(
     Returns:
         INPUT_ENDED, HORIZON, FIRST_DECISION + the kind of the decision due, PERIOD_DUE, or a negative error.
     """
-    loop = family_of(state).loops[state.params["timed"][i, 0]]
-    return int(loop(state, i, requests, last, rules, external, pairs))
+    address = _loop_address(family_of(state), int(state.params["timed"][i, 0]))
+    return int(_advance_one(state, i, address, requests, last, rules, external, pairs))
+
+
+@entry
+def _advance_one(state, i, address, requests, last, rules, external, pairs):
+    return run_loop(deciding(state, i, rules, external, pairs), address, requests, last)
 
 
 def loop_signature(arrays: Arrays) -> Any:
-    """Return numba's signature of the loops of a family with these arrays."""
-    chunk = typeof(np.zeros(1, REQUEST))
-    return types.int64(
-        arrays.state_type, types.int64, chunk, types.boolean, RULES_TYPE, types.int64, PAIRS_TYPE
-    )
+    """Return numba's signature of the loops of a family with these arrays: (device, requests, last)."""
+    return types.int64(device_type(arrays), typeof(np.zeros(1, REQUEST)), types.boolean)
+
+
+@cache
+def _loop_address(family: Family, timed: int) -> int:
+    return address_of(family.loops[timed], loop_signature(family.arrays))
 
 
 def loop_addresses(state: State) -> np.ndarray:
@@ -74,7 +82,7 @@ def loop_addresses(state: State) -> np.ndarray:
     family = family_of(state)
     addresses = np.zeros(2, np.int64)
     for timed in np.unique(state.params["timed"]):
-        addresses[timed] = address_of(family.loops[timed], loop_signature(family.arrays))
+        addresses[timed] = _loop_address(family, int(timed))
     return addresses
 
 
@@ -233,9 +241,7 @@ def step_batch(state, which, actions, feed, question, buffers, status):
             status[i] = settled(dev, settle_choice(dev, buffers.sets[i, actions[i]], actions[i]))
         if status[i] == OK:
             requests = feed.requests[i, : feed.counts[i]]
-            address = feed.loops[np.int64(dev.params[0].timed)]
-            rules, external, pairs = question.rules, question.external, question.pairs
-            status[i] = run_loop(state, address, i, requests, False, rules, external, pairs)
+            status[i] = run_loop(dev, feed.loops[np.int64(dev.params[0].timed)], requests, False)
         if is_decision(status[i]) or status[i] == HORIZON:
             _observe_one(dev, asked, buffers, i)
         if not is_decision(status[i]):

@@ -41,5 +41,5 @@ def describe(dev, question, view):
 
 
 @verb
-def run_loop(state, address, i, requests, last, rules, external, pairs):
+def run_loop(dev, address, requests, last):
     """Call a loop of the family, of [`loop_addresses`][ssdgym.engine.entries.loop_addresses]."""

@@ -82,8 +82,7 @@ def _write(dev, lpn, drawer):
 
 
 @entry
-def _loop(state, i, requests, last, rules, external, pairs):
-    dev = deciding(state, i, rules, external, pairs)
+def _loop(dev, requests, last):
     control = dev.control[0]
     if control.decision_plane >= 0:
         return decision_code(dev)
@@ -105,8 +104,8 @@ def _loop(state, i, requests, last, rules, external, pairs):
 
 
 @inlined
-def _run_loop(state, address, i, requests, last, rules, external, pairs):
-    return _loop_at(address)(state, i, requests, last, rules, external, pairs)
+def _run_loop(dev, address, requests, last):
+    return _loop_at(address)(dev, requests, last)
 
 
 @inlined
@@ -153,7 +152,7 @@ def _describe(dev, question, view):
 TOY = Family("toy", ARRAYS, (_loop, _loop), faults=("none", "a drawer holds more than fits"))
 bare.of(ToyState)(_bare)
 deciding.of(ToyState)(_deciding)
-run_loop.of(ToyState)(_run_loop)
+run_loop.of(ToyDevice)(_run_loop)
 format_arrays.of(ToyDevice)(_format)
 count_lost_pages.of(ToyDevice)(_count_lost)
 find_fault.of(ToyDevice)(_find_fault)

@@ -93,8 +93,7 @@ class Family:
     Attributes:
         name: the value of `ftl.mapping` in a device.
         arrays: of a batch of its devices.
-        loops: the untimed loop and the one in time: entries called with (state, i, requests, last, rules,
-            external, pairs).
+        loops: the untimed loop and the one in time: entries called by address with (device, requests, last).
         view_type: numba's type of what rules see.
         view_arrays: (state, i, memory, role) -> the same for plain Python.
         faults: what its audit can find, by number; 0 is none.

@@ -48,24 +48,22 @@ def _prepare_view(dev, status):
 
 
 @entry
-def _untimed_loop(state, i, requests, last, rules, external, pairs):
-    dev = deciding(state, i, rules, external, pairs)
+def _untimed_loop(dev, requests, last):
     if dev.control[0].decision_plane >= 0:
         return decision_code(dev)
     return _prepare_view(dev, advance_untimed(dev, requests))
 
 
 @entry
-def _timed_loop(state, i, requests, last, rules, external, pairs):
-    dev = deciding(state, i, rules, external, pairs)
+def _timed_loop(dev, requests, last):
     if dev.control[0].decision_plane >= 0:
         return decision_code(dev)
     return _prepare_view(dev, advance_timed(dev, requests, last))
 
 
 @inlined
-def _run_loop(state, address, i, requests, last, rules, external, pairs):
-    return _loop_at(address)(state, i, requests, last, rules, external, pairs)
+def _run_loop(dev, address, requests, last):
+    return _loop_at(address)(dev, requests, last)
 
 
 @inlined
@@ -96,7 +94,7 @@ def _describe(dev, question, view):
 PAGE = Family("page", ARRAYS, (_untimed_loop, _timed_loop), VIEW_TYPE, view_arrays, FAULTS)
 bare.of(PageState)(page_device)
 deciding.of(PageState)(deciding_page_device)
-run_loop.of(PageState)(_run_loop)
+run_loop.of(PageDevice)(_run_loop)
 format_arrays.of(PageDevice)(format_page_device)
 count_lost_pages.of(PageDevice)(count_lost_in)
 find_fault.of(PageDevice)(first_fault_of)

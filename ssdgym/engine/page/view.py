@@ -18,10 +18,11 @@ from ssdgym.engine.decisions import (
     IDLES,
     WATCHERS,
     Decider,
+    device_type,
     hooked_by,
     no_rules,
 )
-from ssdgym.engine.page.state import ARRAYS, PageDevice, device_of
+from ssdgym.engine.page.state import ARRAYS, device_of
 from ssdgym.engine.questions import Question, View
 
 
@@ -157,15 +158,9 @@ _SAMPLE = ARRAYS.sample()
 #: numba's type of the view, for compiling rules.
 VIEW_TYPE = typeof(PolicyView(*(getattr(_SAMPLE, name)[0] for name in PolicyView._fields)))
 
-_DEVICE: Any = PageDevice
 #: What describes a decision of a kind: (device, question, view, plane).
 DESCRIBER = types.void(
-    pointer_type(
-        _DEVICE(
-            *(array[0] for array in _SAMPLE),
-            Decider(0, no_rules(), np.zeros(MAX_PAIRS, ERASE_PAIR), 0, 0, 0, 0),
-        )
-    ),
+    device_type(ARRAYS),
     pointer_type(Question(no_rules(), 0, no_rules(), False, 1, np.zeros(MAX_PAIRS, ERASE_PAIR))),
     pointer_type(View(*(array[0] for array in View.allocate(1, 1, 1, 1, 1)))),
     types.int64,
