@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ssdgym.policy import kernel
 
 #: Host pages of which it is known at a time when they die.
 WINDOW = 4096
-#: Clock at which data dies that lives on.
-_NEVER = 2**40
+#: A number of host pages that no device gets to: when data dies that lives on.
+NEVER = 2**40
 #: What such a placement keeps of each page, and once.
 PAGE_FIELDS = [("dies_at", "i8")]
 MEMORY_FIELDS: list[Any] = [("deaths", "i8", (WINDOW,)), ("window_start", "i8")]
@@ -33,13 +35,30 @@ def note_future(view: Any, future: Any) -> bool:
     clock, memory = int(view.control[0].clock), view.memory[0]
     begins = future is None or future.start == clock
     memory.window_start = clock
-    memory.deaths[:] = _NEVER
+    memory.deaths[:] = NEVER
     if begins:
-        view.page_memory.dies_at = _NEVER if future is None else future.first
+        view.page_memory.dies_at = NEVER if future is None else future.first
     if future is not None:
         known = future.deaths[clock - future.start :][:WINDOW]
         memory.deaths[: len(known)] = known
     return begins
+
+
+def sums_over_blocks(view: Any, values: np.ndarray) -> np.ndarray:
+    """Return the sum over the valid pages of each block.
+
+    Args:
+        view: of the device.
+        values: of each logical page, integers (logical pages,).
+
+    Returns:
+        int64 (blocks,).
+    """
+    mapped = view.logical.ppn >= 0
+    blocks = view.logical.ppn[mapped] // int(view.params[0].pages_per_block)
+    sums = np.zeros(len(view.block_memory), np.int64)
+    np.add.at(sums, blocks, values[mapped])
+    return sums
 
 
 @kernel

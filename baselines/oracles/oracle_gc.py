@@ -2,9 +2,12 @@
 
 from ssdgym.policy import placement_policy
 
-from ..placements.sepbit import collected, host_stream, opened
+from ..placements.sepbit import SEPBIT_BLOCK, SEPBIT_MEMORY, SEPBIT_PAGE, collected, host_stream, opened
 from .foresight import MEMORY_FIELDS, PAGE_FIELDS, WINDOW, death_of, note_death, note_future, stream_of_life
 
+#: What it keeps of each page, and once.
+PAGE = [*PAGE_FIELDS, *SEPBIT_PAGE]
+MEMORY = [*MEMORY_FIELDS, *SEPBIT_MEMORY]
 _HOST_STREAMS, _RELOCATION_STREAMS = 2, 6
 
 
@@ -15,9 +18,9 @@ _HOST_STREAMS, _RELOCATION_STREAMS = 2, 6
     relocation_streams=_RELOCATION_STREAMS,
     parameters={"nc": 16, "first": 0.02, "ratio": 3.0},
     minimum={"nc": 1, "first": 1e-6, "ratio": 1.01},
-    page=[*PAGE_FIELDS, ("written", "i8")],
-    block=[("opened_at", "i8")],
-    memory=[*MEMORY_FIELDS, ("mean_life", "f8"), ("lives", "i8"), ("collected", "i8")],
+    page=PAGE,
+    block=SEPBIT_BLOCK,
+    memory=MEMORY,
     foresight=True,
 )
 def oracle_gc(view, plane, lpn, source, parameters):

@@ -2,8 +2,9 @@
 
 from ssdgym.policy import placement_policy
 
-from ..placements.sepbit import collected, opened, relocated_stream
-from .foresight import MEMORY_FIELDS, PAGE_FIELDS, WINDOW, death_of, note_death, note_future, stream_of_life
+from ..placements.sepbit import SEPBIT_BLOCK, collected, opened, relocated_stream
+from .foresight import death_of, stream_of_life
+from .oracle_gc import MEMORY, PAGE, period, written
 
 #: Streams for pages of the host; those for relocated pages follow.
 _HOST_STREAMS = 4
@@ -16,9 +17,9 @@ _HOST_STREAMS = 4
     relocation_streams=4,
     parameters={"nc": 16, "first": 0.02, "ratio": 3.0},
     minimum={"nc": 1, "first": 1e-6, "ratio": 1.01},
-    page=[*PAGE_FIELDS, ("written", "i8")],
-    block=[("opened_at", "i8")],
-    memory=[*MEMORY_FIELDS, ("mean_life", "f8"), ("lives", "i8"), ("collected", "i8")],
+    page=PAGE,
+    block=SEPBIT_BLOCK,
+    memory=MEMORY,
     foresight=True,
 )
 def oracle_host(view, plane, lpn, source, parameters):
@@ -33,19 +34,7 @@ def oracle_host(view, plane, lpn, source, parameters):
     return stream_of_life(view, life, parameters.first, parameters.ratio, _HOST_STREAMS)
 
 
-@oracle_host.on("period")
-def period(view, parameters, future):
-    """Note when pages die."""
-    note_future(view, future)
-    return WINDOW
-
-
-@oracle_host.on("written")
-def written(view, plane, lpn, old_page, page, parameters):
-    """Note when the page was written, and when it dies."""
-    view.page_memory[lpn].written = view.control[0].clock
-    note_death(view, lpn)
-
-
+oracle_host.on("period")(period)
+oracle_host.on("written")(written)
 oracle_host.on("opened")(opened)
 oracle_host.on("collected")(collected)

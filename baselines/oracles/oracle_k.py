@@ -1,7 +1,5 @@
 """Data that dies together lies together: a bound for placements, which knows when each page dies."""
 
-import numpy as np
-
 from ssdgym.policy import placement_policy
 
 from .foresight import (
@@ -12,6 +10,7 @@ from .foresight import (
     note_death,
     note_future,
     stream_of_life,
+    sums_over_blocks,
 )
 
 
@@ -41,10 +40,7 @@ def oracle_k(view, plane, lpn, source, parameters):
 def period(view, parameters, future):
     """Note when pages die, and sum it up over the valid pages of each block as a run begins."""
     if note_future(view, future):
-        mapped = view.logical.ppn >= 0
-        blocks = view.logical.ppn[mapped] // int(view.params[0].pages_per_block)
-        view.block_memory.deaths = 0
-        np.add.at(view.block_memory.deaths, blocks, view.page_memory.dies_at[: len(mapped)][mapped])
+        view.block_memory.deaths = sums_over_blocks(view, view.page_memory.dies_at)
     return WINDOW
 
 

@@ -1,10 +1,8 @@
 """A bound for workloads without memory: pages that are written equally often lie together."""
 
-import numpy as np
-
 from ssdgym.policy import placement_policy
 
-_NEVER = 2**40
+from .foresight import NEVER, stream_of_life, sums_over_blocks
 
 
 @placement_policy(
@@ -29,12 +27,7 @@ def oracle_rate(view, plane, lpn, source, parameters):
     if writes == 0:
         return int(parameters.k) - 1
     interval = view.memory[0].written / writes
-    bound = parameters.first * view.params[0].logical_pages
-    stream = 0
-    while stream < parameters.k - 1 and bound <= interval:
-        bound *= parameters.ratio
-        stream += 1
-    return stream
+    return stream_of_life(view, interval, parameters.first, parameters.ratio, parameters.k)
 
 
 @oracle_rate.on("period")
@@ -42,11 +35,8 @@ def period(view, parameters, future):
     """Note how often each page is written as a run begins, and sum it up over the pages of each block."""
     view.page_memory.writes = 0 if future is None else future.writes
     view.memory[0].written = 0 if future is None else len(future.deaths)
-    mapped = view.logical.ppn >= 0
-    blocks = view.logical.ppn[mapped] // int(view.params[0].pages_per_block)
-    view.block_memory.writes = 0
-    np.add.at(view.block_memory.writes, blocks, view.page_memory.writes[mapped])
-    return _NEVER
+    view.block_memory.writes = sums_over_blocks(view, view.page_memory.writes)
+    return NEVER
 
 
 @oracle_rate.on("written")

@@ -2,6 +2,11 @@
 
 from ssdgym.policy import kernel, placement_policy
 
+#: What it keeps of each page, of each block, and once.
+SEPBIT_PAGE = [("written", "i8")]
+SEPBIT_BLOCK = [("opened_at", "i8")]
+SEPBIT_MEMORY = [("mean_life", "f8"), ("lives", "i8"), ("collected", "i8")]
+
 
 @kernel
 def mean_life(view):
@@ -36,9 +41,9 @@ def relocated_stream(view, lpn, source):
     relocation_streams=4,
     parameters={"nc": 16},
     minimum={"nc": 1},
-    page=[("written", "i8")],
-    block=[("opened_at", "i8")],
-    memory=[("mean_life", "f8"), ("lives", "i8"), ("collected", "i8")],
+    page=SEPBIT_PAGE,
+    block=SEPBIT_BLOCK,
+    memory=SEPBIT_MEMORY,
 )
 def sepbit(view, plane, lpn, source, parameters):
     """Put pages of like expected life into one of six streams.

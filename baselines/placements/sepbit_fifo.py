@@ -2,7 +2,16 @@
 
 from ssdgym.policy import placement_policy
 
-from .sepbit import collected, host_stream, mean_life, opened, relocated_stream
+from .sepbit import (
+    SEPBIT_BLOCK,
+    SEPBIT_MEMORY,
+    SEPBIT_PAGE,
+    collected,
+    host_stream,
+    mean_life,
+    opened,
+    relocated_stream,
+)
 
 
 @placement_policy(
@@ -12,9 +21,9 @@ from .sepbit import collected, host_stream, mean_life, opened, relocated_stream
     relocation_streams=4,
     parameters={"nc": 16},
     minimum={"nc": 1},
-    page=[("written", "i8")],
-    block=[("opened_at", "i8")],
-    memory=[("mean_life", "f8"), ("lives", "i8"), ("collected", "i8"), ("queued", "i8")],
+    page=SEPBIT_PAGE,
+    block=SEPBIT_BLOCK,
+    memory=[*SEPBIT_MEMORY, ("queued", "i8")],
 )
 def sepbit_fifo(view, plane, lpn, source, parameters):
     """Put pages of like expected life into one of six streams, as `sepbit` does but for one thing.
