@@ -22,8 +22,16 @@ class Writer(Protocol):
     def batch(self) -> Requests:
         """Return the next requests that write or trim, at least one."""
 
-    def pages_to_read(self, count: int) -> IntArray:
-        """Return pages that the program reads, shape (count,)."""
+    def pages_to_read(self, count: int, rng: np.random.Generator) -> IntArray:
+        """Return pages that the program reads.
+
+        Args:
+            count: how many.
+            rng: draws for reads alone, so that reads do not change what is written.
+
+        Returns:
+            Shape (count,).
+        """
 
 
 class StructuredConfig(RegionConfig):
@@ -98,7 +106,7 @@ class Structured:
         mixed["op"], mixed["pages"] = READ, 1
         is_read = np.ones(len(mixed), bool)
         is_read[places] = False
-        mixed["lpn"][is_read] = self._writer.pages_to_read(int(before.sum()))
+        mixed["lpn"][is_read] = self._writer.pages_to_read(int(before.sum()), self._reads)
         mixed[places] = requests
         return mixed
 

@@ -66,7 +66,7 @@ class BtreeWriter:
         """See `Writer`."""
         config, update = self._config, self._updates + np.arange(CHUNK)
         self._updates += CHUNK
-        leaf = self._leaf(CHUNK)
+        leaf = self._leaf(CHUNK, self._rng)
         commits = update[update % config.commit_updates == 0]
         splits = self._rng.random(CHUNK) < 1 / config.fanout
         parts = [
@@ -78,11 +78,11 @@ class BtreeWriter:
         requests = np.concatenate([requests_of(WRITE, lpn, 1, hint) for _, lpn, hint in parts])
         return requests[np.argsort(when, kind="stable")]
 
-    def pages_to_read(self, count: int) -> IntArray:
+    def pages_to_read(self, count: int, rng: np.random.Generator) -> IntArray:
         """See `Writer`: leaves, by the popularity of their keys."""
-        return self._journal + self._inner + self._leaf(count)
+        return self._journal + self._inner + self._leaf(count, rng)
 
-    def _leaf(self, count: int) -> IntArray:
+    def _leaf(self, count: int, rng: np.random.Generator) -> IntArray:
         """Return the numbers of leaves, drawn by popularity, shape (count,)."""
-        ranks = np.searchsorted(self._distribution, self._rng.random(count), side="right")
+        ranks = np.searchsorted(self._distribution, rng.random(count), side="right")
         return self._leaf_of_rank[ranks].astype(np.int64)

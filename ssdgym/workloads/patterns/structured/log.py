@@ -61,6 +61,6 @@ class LogWriter:
         pages = np.where(is_metadata, 1, config.append_pages)
         return requests_of(WRITE, lpn, pages, np.where(is_metadata, METADATA, DATA))
 
-    def pages_to_read(self, count: int) -> IntArray:
+    def pages_to_read(self, count: int, rng: np.random.Generator) -> IntArray:
         """See `Writer`: any page of the footprint."""
-        return self._rng.integers(self._pages, size=count)
+        return rng.integers(self._pages, size=count)

@@ -41,21 +41,20 @@ class LsmConfig(StructuredConfig):
 
     def writer(self, pages: int, rng: np.random.Generator) -> LsmWriter:
         """See `StructuredConfig`."""
-        return LsmWriter(self, pages, rng)
+        return LsmWriter(self, pages)
 
 
 class LsmWriter:
     """The journal has two tables' pages at the start of the footprint; tables have places behind it."""
 
-    def __init__(self, config: LsmConfig, pages: int, rng: np.random.Generator) -> None:
+    def __init__(self, config: LsmConfig, pages: int) -> None:
         """Start with empty levels.
 
         Args:
             config: the pattern.
             pages: of the footprint.
-            rng: draws for it alone.
         """
-        self._config, self._rng = config, rng
+        self._config = config
         self._journal_pages = 2 * config.table_pages
         places = (pages - self._journal_pages) // config.table_pages
         self._free = deque(range(places))
@@ -74,13 +73,13 @@ class LsmWriter:
                 parts += self._compact(level)
         return np.concatenate(parts)
 
-    def pages_to_read(self, count: int) -> IntArray:
+    def pages_to_read(self, count: int, rng: np.random.Generator) -> IntArray:
         """See `Writer`: any page of any table, of the journal while there is none."""
         tables = np.array([table for level in self._levels for table in level], np.int64)
         if not len(tables):
-            return self._rng.integers(self._journal_pages, size=count)
-        chosen = tables[self._rng.integers(len(tables), size=count)] * self._config.table_pages
-        return self._journal_pages + chosen + self._rng.integers(self._config.table_pages, size=count)
+            return rng.integers(self._journal_pages, size=count)
+        chosen = tables[rng.integers(len(tables), size=count)] * self._config.table_pages
+        return self._journal_pages + chosen + rng.integers(self._config.table_pages, size=count)
 
     def _write(self, places: list[int], level: int) -> Requests:
         """Write tables to places, and take them into a level."""

@@ -66,6 +66,6 @@ class ObjectCacheWriter:
         pages = np.where(is_small, 1, config.region_pages)
         return requests_of(WRITE, lpn, pages, np.where(is_small, SMALL, LARGE))
 
-    def pages_to_read(self, count: int) -> IntArray:
+    def pages_to_read(self, count: int, rng: np.random.Generator) -> IntArray:
         """See `Writer`: any page of the footprint."""
-        return self._rng.integers(self._pages, size=count)
+        return rng.integers(self._pages, size=count)
