@@ -8,7 +8,7 @@ import pytest
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Simulator
 from ssdgym.workloads import load_workload, open_workload
-from ssdgym.workloads.patterns.base import hints_by_rate
+from ssdgym.workloads.patterns.rated import hints_by_rate
 from ssdgym.workloads.records.pages import to_pages
 from ssdgym.workloads.records.record import RECORD
 
@@ -34,9 +34,17 @@ def test_pattern__pages_with_lower_hints_are_accessed_more_often(kind: dict) -> 
     assert len(means) > 1 and means == sorted(means, reverse=True)
 
 
-def test_pattern__that_says_no_rates__has_no_hints() -> None:
-    with pytest.raises(SsdgymError, match="cannot give hints: sequential does not say how often each page"):
-        load_workload({"kind": "sequential", "hints": 2})
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {"kind": "uniform"},
+        {"kind": "sequential"},
+        {"kind": "drifting", "shift_every_pages": 1, "shift_pages": 1},
+    ],
+)
+def test_pattern__that_knows_no_rates__has_no_field_for_hints(kind: dict) -> None:
+    with pytest.raises(SsdgymError, match="field hints is unknown"):
+        load_workload({**kind, "hints": 2})
 
 
 def test_tenants__one_with_a_hint_and_one_with_those_of_its_workload() -> None:

@@ -67,24 +67,11 @@ class AccessConfig(RegionConfig):
     request_pages: SizeWeights = Field(
         {1: 1.0}, description="Pages per request: a number, or a mapping of pages to weights."
     )
-    hints: int = Field(
-        0,
-        ge=0,
-        le=256,
-        description="Number of hints by which the host tells how often it accesses a request's first page: 0"
-        " for those accessed most often, each further one for a quarter of the rate; 0 or 1: no hints.",
-    )
 
     @model_validator(mode="after")
     def _shares_fit(self) -> AccessConfig:
         if self.read_fraction + self.trim_fraction > 1:
             raise ValueError("needs read_fraction + trim_fraction to be at most 1")
-        return self
-
-    @model_validator(mode="after")
-    def _rates_are_known(self) -> AccessConfig:
-        if self.hints > 1 and type(self).rates is AccessConfig.rates:
-            raise ValueError(f"cannot give hints: {self.kind} does not say how often each page is accessed")
         return self
 
     def never_writes(self) -> bool:
@@ -116,12 +103,9 @@ class AccessConfig(RegionConfig):
             )
         return first, pages
 
-    def rates(self, footprint: int) -> npt.NDArray[np.float64]:
-        """Return how often each page is accessed in relation to the others, shape (footprint,).
-
-        Only patterns in which that stays the same have it.
-        """
-        raise NotImplementedError
+    def page_hints(self, footprint: int) -> npt.NDArray[np.uint8] | None:
+        """Return the hint of each page, shape (footprint,); None where the host gives none."""
+        return None
 
     @abstractmethod
     def picker(self, footprint: int, rng: np.random.Generator) -> Picker:
@@ -159,7 +143,7 @@ class Accesses:
         self._sizes = SizeDraw(config.request_pages, sizes)
         self._ops = _OpDraw(config, ops)
         self._pick = config.picker(self._footprint, pages)
-        self._hints = hints_by_rate(config.rates(self._footprint), config.hints) if config.hints > 1 else None
+        self._hints = config.page_hints(self._footprint)
 
     def chunk(self) -> Requests:
         """See `ssdgym.workloads.chunks.Source`."""
@@ -173,21 +157,6 @@ class Accesses:
         if self._first:
             requests["lpn"] += self._first
         return requests
-
-
-def hints_by_rate(rates: npt.NDArray[np.float64], hints: int) -> npt.NDArray[np.uint8]:
-    """Return the hint of each page: 0 for the highest rate, each further one for a quarter of it.
-
-    Args:
-        rates: of each page, shape (pages,).
-        hints: how many there are; the last one has all slower pages.
-
-    Returns:
-        Shape (pages,).
-    """
-    with np.errstate(divide="ignore"):
-        quarters = np.floor(np.log(rates.max() / rates) / np.log(4.0) + 1e-9)
-    return np.minimum(quarters, hints - 1).astype(np.uint8)
 
 
 class _OpDraw:

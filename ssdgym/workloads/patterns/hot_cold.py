@@ -13,6 +13,7 @@ from ssdgym.workloads.addresses import IntArray, align
 from ssdgym.workloads.base import InnerShare, Share
 from ssdgym.workloads.kinds import workload_kind
 from ssdgym.workloads.patterns.base import AccessConfig
+from ssdgym.workloads.patterns.rated import RatedConfig
 
 
 class TwoClassConfig(AccessConfig):
@@ -23,7 +24,7 @@ class TwoClassConfig(AccessConfig):
 
 
 @workload_kind
-class HotColdConfig(TwoClassConfig):
+class HotColdConfig(TwoClassConfig, RatedConfig):
     """Two classes of pages; the hot ones lie at the start of the footprint (Rosenblum 1991)."""
 
     kind: Literal["hot_cold"] = "hot_cold"
@@ -31,7 +32,7 @@ class HotColdConfig(TwoClassConfig):
     hot_access: Share = Field(0.8, description="Share of the requests that go to the hot pages.")
 
     def rates(self, footprint: int) -> npt.NDArray[np.float64]:
-        """See `AccessConfig`."""
+        """See `RatedConfig`."""
         hot = round(self.hot_fraction * footprint)
         rates = np.full(footprint, (1 - self.hot_access) / max(footprint - hot, 1))
         rates[:hot] = self.hot_access / max(hot, 1)

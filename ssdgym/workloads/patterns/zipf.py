@@ -11,11 +11,11 @@ from pydantic import Field, NonNegativeInt
 
 from ssdgym.workloads.addresses import IntArray, align
 from ssdgym.workloads.kinds import workload_kind
-from ssdgym.workloads.patterns.base import AccessConfig
+from ssdgym.workloads.patterns.rated import RatedConfig
 
 
 @workload_kind
-class ZipfConfig(AccessConfig):
+class ZipfConfig(RatedConfig):
     """The page of rank k is accessed in proportion to `k ** -theta`."""
 
     kind: Literal["zipf"] = "zipf"
@@ -28,7 +28,7 @@ class ZipfConfig(AccessConfig):
     )
 
     def rates(self, footprint: int) -> npt.NDArray[np.float64]:
-        """See `AccessConfig`."""
+        """See `RatedConfig`."""
         by_rank = np.arange(1, footprint + 1, dtype=np.float64) ** -self.theta
         if not self.scrambled:
             return by_rank
