@@ -1,9 +1,23 @@
 """A bound for relocation: relocated pages by when they die, those of the host as SepBIT places them."""
 
+from ssdgym.baselines.oracles.foresight import (
+    MEMORY_FIELDS,
+    PAGE_FIELDS,
+    WINDOW,
+    death_of,
+    note_death,
+    note_future,
+    stream_of_life,
+)
+from ssdgym.baselines.placements.sepbit import (
+    SEPBIT_BLOCK,
+    SEPBIT_MEMORY,
+    SEPBIT_PAGE,
+    collected,
+    host_stream,
+    opened,
+)
 from ssdgym.policy import placement_policy
-
-from ..placements.sepbit import SEPBIT_BLOCK, SEPBIT_MEMORY, SEPBIT_PAGE, collected, host_stream, opened
-from .foresight import MEMORY_FIELDS, PAGE_FIELDS, WINDOW, death_of, note_death, note_future, stream_of_life
 
 #: What it keeps of each page, and once.
 PAGE = [*PAGE_FIELDS, *SEPBIT_PAGE]

@@ -1,10 +1,9 @@
 """A bound for host placement: pages of the host by when they die, relocated ones as SepBIT places them."""
 
+from ssdgym.baselines.oracles.foresight import death_of, stream_of_life
+from ssdgym.baselines.oracles.oracle_gc import MEMORY, PAGE, period, written
+from ssdgym.baselines.placements.sepbit import SEPBIT_BLOCK, collected, opened, relocated_stream
 from ssdgym.policy import placement_policy
-
-from ..placements.sepbit import SEPBIT_BLOCK, collected, opened, relocated_stream
-from .foresight import death_of, stream_of_life
-from .oracle_gc import MEMORY, PAGE, period, written
 
 #: Streams for pages of the host; those for relocated pages follow.
 _HOST_STREAMS = 4

@@ -1,8 +1,6 @@
 """Data that dies together lies together: a bound for placements, which knows when each page dies."""
 
-from ssdgym.policy import placement_policy
-
-from .foresight import (
+from ssdgym.baselines.oracles.foresight import (
     MEMORY_FIELDS,
     PAGE_FIELDS,
     WINDOW,
@@ -12,6 +10,7 @@ from .foresight import (
     stream_of_life,
     sums_over_blocks,
 )
+from ssdgym.policy import placement_policy
 
 
 @placement_policy(

@@ -1,8 +1,7 @@
 """A bound for workloads without memory: pages that are written equally often lie together."""
 
+from ssdgym.baselines.oracles.foresight import NEVER, stream_of_life, sums_over_blocks
 from ssdgym.policy import placement_policy
-
-from .foresight import NEVER, stream_of_life, sums_over_blocks
 
 
 @placement_policy(

@@ -1,8 +1,6 @@
 """SepBIT with the queue of its authors in place of exact write times."""
 
-from ssdgym.policy import placement_policy
-
-from .sepbit import (
+from ssdgym.baselines.placements.sepbit import (
     SEPBIT_BLOCK,
     SEPBIT_MEMORY,
     SEPBIT_PAGE,
@@ -12,6 +10,7 @@ from .sepbit import (
     opened,
     relocated_stream,
 )
+from ssdgym.policy import placement_policy
 
 
 @placement_policy(

@@ -71,7 +71,7 @@ class PlacementEnv(DecisionEnv):
     relocated, the time since its last write, the last two intervals, an update count that fades, that of its
     neighbours, how often it was moved, and the age and the stream of the block that holds it. On demand:
     size, offset, sequentiality and hint of the request. `ssdgym.envs.features` has all of them. All are noted
-    while things happen (`ssdgym.baselines.page_history`), so that nothing is from the future.
+    while things happen (`ssdgym.policy.page_history`), so that nothing is from the future.
 
     ## Rewards
     The default objective, `{"relocations": 1.0}`, costs `relocated pages / pages per block`; that of an

@@ -135,7 +135,8 @@ def _check_arguments(rule: Rule, function: Callable[..., int]) -> None:
 
 def _load_own() -> None:
     """Import the policies of ssdgym, whose names are taken from the start."""
-    importlib.import_module("ssdgym.baselines")
+    for module in ("ssdgym.baselines", "ssdgym.policy.page_history"):
+        importlib.import_module(module)
 
 
 def load_plugins() -> None:

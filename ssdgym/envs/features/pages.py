@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from math import log2
 
-from ssdgym.baselines.page_history import GROUP, faded, log_age
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.envs.features.decorators import page_feature
 from ssdgym.envs.features.registry import Setting
+from ssdgym.policy.page_history import GROUP, faded, log_age
 
 _LOG = "factors of four"
 

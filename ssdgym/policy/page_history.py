@@ -6,7 +6,8 @@ by what lies next to them. It is noted while it happens, so nothing here is from
 
 from math import log2
 
-from ssdgym.policy import kernel, watcher
+from ssdgym.engine.core.kernel import helper as kernel
+from ssdgym.policy.decorators import watcher
 
 #: Logical pages of an aligned group, whose writes are counted together.
 GROUP = 16
