@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 
 
-class Choice(str, Enum):
+class Choice(StrEnum):
     """One of several ways; equal to its word.
 
     Attributes:
@@ -23,10 +23,6 @@ class Choice(str, Enum):
         member.code = code
         member.meaning = meaning
         return member
-
-    def __str__(self) -> str:
-        """Return the word."""
-        return str(self.value)
 
     @classmethod
     def described(cls) -> str:
