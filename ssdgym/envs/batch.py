@@ -178,6 +178,10 @@ class Batch:
         """Return a counter of every device, int64 (n,); it changes with the devices."""
         return self.state.counters[name][:, 0]
 
+    def kind_asked(self, i: int) -> int:
+        """Return the number of the kind of decision that device `i` waits for, or did last."""
+        return int(self.state.control["decision_kind"][i, 0])
+
     def latencies(self) -> np.ndarray:
         """Return the latencies of reads and writes by log-spaced bins, int64 (n, 2, bins)."""
         return self.state.histogram

@@ -102,6 +102,11 @@ class Batches:
             values[own] = batch.counter(name)
         return values
 
+    def kind_asked(self, i: int) -> int:
+        """Return the number of the kind of decision that device `i` waits for, or did last."""
+        batch, k = self._places[i]
+        return batch.kind_asked(k)
+
     def latencies(self) -> np.ndarray:
         """Return the latencies of reads and writes by log-spaced bins, int64 (n, 2, bins)."""
         if self._alone is not None:

@@ -13,6 +13,7 @@ import gymnasium as gym
 import numpy as np
 
 from ssdgym.deprecation import old_arguments, old_names
+from ssdgym.engine.decisions import ERASE
 from ssdgym.envs.episodes import Episodes
 from ssdgym.envs.options import OLD_ARGUMENTS, Options, sign
 from ssdgym.envs.render.scene import Scene
@@ -96,7 +97,8 @@ class DeviceEnv(gym.Env[Observation, np.int64]):
             raise SsdgymError(
                 "step was called on an episode that is over or has not begun; call reset first."
             )
-        offered = None if self.render_mode is None else self.episodes.view.sets[self._number].copy()
+        erases = self.render_mode is not None and self.episodes.kind_asked(self._number) == ERASE
+        offered = self.episodes.view.sets[self._number].copy() if erases else None
         reward, terms = self.episodes.step(np.array([action] * len(self.episodes.devices)), self._which)
         if offered is not None:
             self.chosen = offered[action]
@@ -135,10 +137,14 @@ class DeviceEnv(gym.Env[Observation, np.int64]):
             SsdgymError: the FTL family has no map of pages.
         """
         view, episodes, i = self.episodes.view, self.episodes, self._number
+        kind, allowed = episodes.kind_asked(i), view.mask[i] != 0
         return Scene(
             device=episodes.devices[i].name,
             map=episodes.page_map(i),
-            candidates=view.sets[i][view.mask[i] != 0],
+            kind=kind,
+            choices=int(allowed.sum()),
+            # The engine leaves the erase sets of before where it asks for something else.
+            candidates=view.sets[i][allowed & (kind == ERASE)],
             chosen=self.chosen,
             counters={name: int(episodes.counter(name)[i]) for name in COUNTERS_SHOWN},
         )

@@ -66,6 +66,7 @@ class Episodes:
         self._check_pace()
         self._batches = Batches(self.devices, self.decision, self.candidates, self._recording())
         self.view, self.status, self.counter = self._batches.view, self._batches.status, self._batches.counter
+        self.kind_asked = self._batches.kind_asked
         self._totals = CountedTotals(self.devices, self.counter, self._batches.latencies)
         #: Scales of rewards by (place in the pool, workload).
         self._scales: dict[tuple[int, int], Scale] = {}

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ssdgym.engine.decisions import ERASE, IDLE, PLACE, RELOCATE
 from ssdgym.simulator.families import PageMap
+
+#: What there is to choose among in decisions of a kind, and for what.
+_CHOICES = {
+    ERASE: ("candidate", ""),
+    PLACE: ("stream", " for a page of the host"),
+    RELOCATE: ("stream", " for a page that is relocated"),
+    IDLE: ("answer", " for an idle die"),
+}
 
 
 @dataclass(frozen=True)
@@ -17,13 +26,18 @@ class Scene:
     Attributes:
         device: its name.
         map: what its pages hold.
-        candidates: erase sets that may be chosen now, ERASE_PAIR (k, pairs).
-        chosen: the erase set chosen before, ERASE_PAIR (pairs,); None where none was.
+        kind: number of that of the decision, of `ssdgym.engine.decisions`.
+        choices: how many there are now.
+        candidates: erase sets that may be chosen now, ERASE_PAIR (k, pairs); none where the decision is of
+            another kind.
+        chosen: the erase set chosen last, ERASE_PAIR (pairs,); None where none was.
         counters: pages by name, since the metrics were reset: `host_pages_written`, `relocated_pages`.
     """
 
     device: str
     map: PageMap
+    kind: int
+    choices: int
     candidates: np.ndarray
     chosen: np.ndarray | None
     counters: Mapping[str, int]
@@ -51,10 +65,11 @@ class Scene:
 
     @property
     def decision(self) -> str:
-        """How many candidates are offered, and what was chosen before."""
-        offered = f"{_count(len(self.candidates), 'candidate')} offered"
+        """How much is offered for what, and which erase set was chosen before."""
+        thing, purpose = _CHOICES.get(self.kind, ("choice", ""))
+        offered = f"{_count(self.choices, thing)} offered{purpose}"
         if self.chosen is None:
-            return f"{offered}; none chosen yet"
+            return f"{offered}; none chosen yet" if self.kind == ERASE else offered
         pairs = self.chosen[self.chosen["mask"] != 0]
         return f"{offered}; chosen before: block {', '.join(str(block) for block in pairs['block'])}"
 

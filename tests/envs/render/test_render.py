@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv, ParallelEraseEnv
+from ssdgym.engine.decisions import ERASE, PLACE, RELOCATE
+from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv, JointGCEnv, ParallelEraseEnv
 from ssdgym.envs.render.scene import Scene
 from ssdgym.errors import SsdgymError
 
@@ -74,6 +75,22 @@ def test_scene__candidates_and_the_choice_before__those_of_the_episode() -> None
     assert before.offered_blocks[after.chosen_blocks].all()
     env.reset()
     assert env.scene().chosen is None
+
+
+def test_scene__where_several_kinds_are_asked__marks_erase_sets_only_where_one_is_chosen() -> None:
+    env = JointGCEnv(device="demo-placement", horizon=2000, render_mode="ansi")
+    env.reset(seed=0)
+    erased, kinds, truncated = None, set(), False
+    while not truncated:
+        scene, allowed = env.scene(), env.action_masks()
+        kinds.add(scene.kind)
+        assert scene.choices == allowed.sum()
+        assert len(scene.candidates) == (scene.choices if scene.kind == ERASE else 0)
+        np.testing.assert_array_equal(scene.chosen, erased)
+        action = allowed.argmax()
+        erased = env.episodes.view.sets[0, action].copy() if scene.kind == ERASE else erased
+        truncated = env.step(action)[3]
+    assert kinds == {ERASE, PLACE, RELOCATE}
 
 
 def test_scene__pages__are_those_of_the_device() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
 
 from ssdgym.engine.core.records import ERASE_PAIR
+from ssdgym.engine.decisions import ERASE, IDLE, MERGE, PLACE, RELOCATE
 from ssdgym.envs.render.layout import layout_of
 from ssdgym.envs.render.picture import draw_picture
 from ssdgym.envs.render.scene import Scene
@@ -26,12 +28,14 @@ def erase_sets(*blocks: int) -> np.ndarray:
     return sets
 
 
-def scene(shape: tuple[int, int, int] = (1, 4, 4), **fields: object) -> Scene:
+def scene(shape: tuple[int, int, int] = (1, 4, 4), **fields: Any) -> Scene:
     """A full device of valid pages where nothing is offered."""
     pages = np.full(shape, VALID, np.int8)
     parts = {
         "device": "small",
         "map": PageMap(pages, np.zeros(shape[:2], bool)),
+        "kind": ERASE,
+        "choices": len(fields.get("candidates", ())),
         "candidates": erase_sets(),
         "chosen": None,
         "counters": {"host_pages_written": 0, "relocated_pages": 0},
@@ -118,6 +122,21 @@ def test_text__a_character_for_each_block__with_marks_in_colour() -> None:
         "plane 1   ███·",
     ]
     assert "\x1b[43m▄\x1b[0m" in text and "\x1b[45m█\x1b[0m" in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (PLACE, "4 streams offered for a page of the host"),
+        (RELOCATE, "4 streams offered for a page that is relocated"),
+        (IDLE, "4 answers offered for an idle die"),
+        (MERGE, "4 choices offered"),
+    ],
+)
+def test_decision__of_another_kind__says_what_is_chosen(kind: int, said: str) -> None:
+    assert scene(kind=kind, choices=4).decision == said
+    after = scene(kind=kind, choices=4, chosen=erase_sets(3)[0])
+    assert after.decision == f"{said}; chosen before: block 3"
 
 
 @each_shape
