@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sb3_contrib import MaskablePPO
-from stable_baselines3.common.env_checker import check_env as check_env_for_sb3
 
 from ssdgym.envs import EraseVictimEnv, ParallelEraseEnv, ParallelEraseVectorEnv
 from ssdgym.envs.parallel_erase import PARALLEL_PROPOSERS
@@ -23,6 +20,7 @@ from ssdgym.policy import get_policy
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.snapshot import copy_device, restore_device
 from tests.engine.devices import device, differences, full_device
+from tests.envs.checking import assert_gymnasium_is_content, assert_sb3_only_warns_of_the_shape
 
 ENV_ID = "ssdgym/ParallelErase-v0"
 #: A threshold of some blocks, so that there is room for the pages of several before they are erased.
@@ -78,23 +76,15 @@ class ForCheckers(ParallelEraseEnv):
 
 @each_kind
 def test_gymnasium_check__no_warning(kind: str) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        check_env(ForCheckers(**options(kind)), skip_render_check=True)
+    assert_gymnasium_is_content(ForCheckers(**options(kind)))
 
 
 def test_gymnasium_check__as_made_by_default__no_warning() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        check_env(gym.make(ENV_ID).unwrapped)
+    assert_gymnasium_is_content(gym.make(ENV_ID), render=True)
 
 
 def test_stable_baselines3_check__only_the_warning_about_the_shape_of_candidates() -> None:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        check_env_for_sb3(ForCheckers(**options("relaxed")), skip_render_check=True)
-    (message,) = {str(warning.message) for warning in caught}
-    assert "observation candidates has an unconventional shape" in message
+    assert_sb3_only_warns_of_the_shape(ForCheckers(**options("relaxed")))
 
 
 def test_spaces__those_of_erase_victim() -> None:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ssdgym.config.device import DeviceConfig, PageFtl, with_ftl
-from ssdgym.engine.decisions import IDLE, IDLE_STEPS, KINDS, RULE, no_rules
+from ssdgym.engine.decisions import IDLE, IDLE_STEPS, KINDS
 from ssdgym.engine.idling import idle_describer
 from ssdgym.engine.questions import Question
 from ssdgym.envs.decisions import DescribedDecision
 from ssdgym.envs.features import Setting, select
-from ssdgym.envs.kinds.streams import only_victims
+from ssdgym.envs.kinds.without_sets import question_without_sets, victims_of, with_victims
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import get_policy, new_choice, rules_for
-from ssdgym.policy.policy import idle_of, with_rules
+from ssdgym.policy import rules_for
+from ssdgym.policy.policy import idle_of
 
 #: The label of the device's own idle rule, which proposes.
 IDLE_RULE = "idle_rule"
@@ -35,7 +33,7 @@ class IdleDecision(DescribedDecision):
     kind: ClassVar[int] = IDLE
 
     def __init__(self, victims: str | None) -> None:
-        self.policy = None if victims is None else only_victims(get_policy(victims))
+        self.policy = victims_of(victims)
         self.names = [IDLE_RULE]
         self.observe("default", ())
 
@@ -69,10 +67,7 @@ class IdleDecision(DescribedDecision):
                 "tell; choose another one."
             )
         own = "blocking" if share is None else f"threshold(share={share})"
-        adapted = with_ftl(device, {"gc.idle": own if rule is None else rule.label})
-        if self.policy is None:
-            return with_rules(adapted, None)
-        return with_rules(self.policy.adapt(adapted), None, self.policy.victim)
+        return with_victims(with_ftl(device, {"gc.idle": own if rule is None else rule.label}), self.policy)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
         """Return the number of answers.
@@ -88,15 +83,7 @@ class IdleDecision(DescribedDecision):
         Args:
             candidates: K.
         """
-        question = Question(
-            rules=no_rules(),
-            external=1 << IDLE,
-            proposers=np.zeros(0, RULE),
-            every=False,
-            most_blocks=1,
-            pairs=new_choice(),
-        )
-        return question._replace(describers=np.full(len(KINDS), idle_describer()))
+        return question_without_sets(1 << IDLE, idle_describer())
 
     def ask(self, candidates: int, device: DeviceConfig) -> Question:
         """Return what the engine is to ask a batch of devices, and who takes the other decisions.

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ssdgym.config.checks import is_whole
 from ssdgym.config.device import DeviceConfig, PageFtl, with_ftl
 from ssdgym.config.ftl import MOST_STREAMS, SUB_BLOCK_PLACEMENTS
-from ssdgym.engine.decisions import KINDS, PLACE, RELOCATE, RULE, WHOLE_REQUESTS, no_rules
+from ssdgym.engine.decisions import KINDS, PLACE, RELOCATE, WHOLE_REQUESTS
 from ssdgym.engine.placing import stream_describer
 from ssdgym.engine.questions import Question
 from ssdgym.envs.decisions import DescribedDecision
 from ssdgym.envs.features import Setting, select
+from ssdgym.envs.kinds.without_sets import question_without_sets, victims_of, with_victims
 from ssdgym.errors import SsdgymError, shown
-from ssdgym.policy import Policy, get_policy, new_choice, rules_for
-from ssdgym.policy.policy import with_rules
+from ssdgym.policy import Policy, rules_for
 from ssdgym.policy.rules import PlacementRule
 from ssdgym.policy.watching import placement_of, rules_on, watching
 
@@ -66,7 +64,7 @@ class StreamDecision(DescribedDecision):
         self.external = sum(1 << kind for kind in self.kinds)
         self.external |= WHOLE_REQUESTS if per == "request" else 0
         self.streams = streams
-        self.policy = None if victims is None else only_victims(get_policy(victims))
+        self.policy = victims_of(victims)
         self.placements = [_placement(name) for name in proposers]
         self.names = [PLACEMENT, *proposers]
         self.observe("default", ())
@@ -120,10 +118,7 @@ class StreamDecision(DescribedDecision):
         # Where relocated pages go by the rule alone, its own streams have all the free blocks they need.
         kept = streams if RELOCATE in self.kinds or streams > own.streams else 1
         changes = {"min_streams": kept, "watchers": [*watchers, *(rule.label for rule in self.placements)]}
-        adapted = device if self.policy is None else self.policy.adapt(device)
-        return with_rules(
-            with_ftl(adapted, changes), None, None if self.policy is None else self.policy.victim
-        )
+        return with_victims(with_ftl(device, changes), self.policy)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
         """Return the number of streams, on the device with most.
@@ -139,16 +134,8 @@ class StreamDecision(DescribedDecision):
         Args:
             candidates: K.
         """
-        question = Question(
-            rules=no_rules(),
-            external=self.external,
-            proposers=np.zeros(0, RULE),
-            every=False,
-            most_blocks=1,
-            pairs=new_choice(),
-        )
         # At the horizon a device that has never asked is described as if it asked where a host page goes.
-        return question._replace(describers=np.full(len(KINDS), stream_describer()))
+        return question_without_sets(self.external, stream_describer())
 
     def ask(self, candidates: int, device: DeviceConfig) -> Question:
         """Return what the engine is to ask a batch of devices, and who takes the other decisions.
@@ -160,19 +147,6 @@ class StreamDecision(DescribedDecision):
         memories = {rule.name: rule.memory for rule in rules_on(device)[1:]}
         question = self._selection.ask(self.question(candidates), candidates, memories)
         return question._replace(rules=rules_for(device, self.policy))
-
-
-def only_victims(policy: Policy) -> Policy:
-    """Return a policy that chooses victims and nothing else.
-
-    Raises:
-        SsdgymError: it does more, or is plain Python.
-    """
-    if len(policy.parts) > 1 or not policy.victim.compiled or policy.victim.shares_memory_with:
-        raise SsdgymError(
-            f"victims name {policy.label}; give a compiled victim rule alone, such as 'greedy'."
-        )
-    return policy
 
 
 def _placement(name: str) -> PlacementRule:
