@@ -15,222 +15,101 @@ def _never(setting: Setting) -> bool:
     return False
 
 
-def candidate_feature(
-    name: str,
-    meaning: str,
-    *,
-    unit: str = "share",
-    low: float = 0.0,
-    high: float = 1.0,
-    default: When = _never,
-    samples_pages: bool = False,
-) -> Callable[[Function], Function]:
-    """Register the decorated function as a feature of every candidate.
-
-    It is called with `(view, candidate, decision)`: what a victim rule sees, and records of
-    `ssdgym.engine.core.observed`, CANDIDATE and DECISION.
+class FeatureDecorator:
+    """Registers functions as features of one kind: `@decorator(name, meaning, low=-1)`.
 
     Args:
-        name: by which environments and agents have it.
-        meaning: what it says, as a phrase.
-        unit: of its values.
-        low: smallest value.
-        high: largest value.
-        default: in which settings it is observed without being named; never, unless said.
-        samples_pages: whether it reads `sampled`, `updates`, `neighbours` or `neighbour_updates`.
-
-    Returns:
-        The decorator; the function stays as it is.
-
-    Raises:
-        SsdgymError: another module has registered a feature of this name, or the bounds are wrong.
+        kind: one of `ssdgym.envs.features.registry.KINDS`, which has what functions are called with.
     """
-    return register(Feature(name, meaning, unit, low, high), "candidate", default, samples_pages)
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def __call__(
+        self,
+        name: str,
+        meaning: str,
+        *,
+        unit: str = "share",
+        low: float = 0.0,
+        high: float = 1.0,
+        default: When = _never,
+    ) -> Callable[[Function], Function]:
+        """Register the decorated function as a feature.
+
+        Args:
+            name: by which environments and agents have it.
+            meaning: what it says, as a phrase.
+            unit: of its values.
+            low: smallest value.
+            high: largest value.
+            default: in which settings it is observed without being named; never, unless said.
+
+        Returns:
+            The decorator; the function stays as it is.
+
+        Raises:
+            SsdgymError: another module has registered a feature of this name, or the bounds are wrong.
+        """
+        return register(Feature(name, meaning, unit, low, high), self.kind, default)
 
 
-def decision_feature(
-    name: str,
-    meaning: str,
-    *,
-    unit: str = "share",
-    low: float = 0.0,
-    high: float = 1.0,
-    default: When = _never,
-) -> Callable[[Function], Function]:
-    """Register the decorated function as an entry of the context that changes from decision to decision.
+class SamplingDecorator(FeatureDecorator):
+    """Registers functions as features that may look at sampled pages."""
 
-    It is called with `(view, decision)`.
+    def __call__(
+        self,
+        name: str,
+        meaning: str,
+        *,
+        unit: str = "share",
+        low: float = 0.0,
+        high: float = 1.0,
+        default: When = _never,
+        samples_pages: bool = False,
+    ) -> Callable[[Function], Function]:
+        """Register the decorated function as a feature; see `FeatureDecorator`.
 
-    Args:
-        name: by which environments and agents have it.
-        meaning: what it says, as a phrase.
-        unit: of its values.
-        low: smallest value.
-        high: largest value.
-        default: in which settings it is observed without being named; never, unless said.
-
-    Returns:
-        The decorator; the function stays as it is.
-
-    Raises:
-        SsdgymError: another module has registered a feature of this name, or the bounds are wrong.
-    """
-    return register(Feature(name, meaning, unit, low, high), "decision", default)
+        With `samples_pages` it may read `sampled`, `updates`, `neighbours` or `neighbour_updates`.
+        """
+        return register(Feature(name, meaning, unit, low, high), self.kind, default, samples_pages)
 
 
-def device_feature(
-    name: str,
-    meaning: str,
-    *,
-    unit: str = "share",
-    low: float = 0.0,
-    high: float = 1.0,
-    default: When = _never,
-) -> Callable[[Function], Function]:
-    """Register the decorated function as an entry of the context that tells devices apart.
+class WatchingDecorator(FeatureDecorator):
+    """Registers functions as features that read the records of a rule that watches."""
 
-    It is called with `(view)`.
+    def __call__(
+        self,
+        name: str,
+        meaning: str,
+        *,
+        unit: str = "share",
+        low: float = 0.0,
+        high: float = 1.0,
+        default: When = _never,
+        watcher: str = PAGE_HISTORY,
+    ) -> Callable[[Function], Function]:
+        """Register the decorated function as a feature; see `FeatureDecorator`.
 
-    Args:
-        name: by which environments and agents have it.
-        meaning: what it says, as a phrase.
-        unit: of its values.
-        low: smallest value.
-        high: largest value.
-        default: in which settings it is observed without being named; never, unless said.
-
-    Returns:
-        The decorator; the function stays as it is.
-
-    Raises:
-        SsdgymError: another module has registered a feature of this name, or the bounds are wrong.
-    """
-    return register(Feature(name, meaning, unit, low, high), "device", default)
+        `watcher` names the rule whose records it reads; environments have it watch.
+        """
+        return register(Feature(name, meaning, unit, low, high), self.kind, default, watcher=watcher)
 
 
-def stream_feature(
-    name: str,
-    meaning: str,
-    *,
-    unit: str = "share",
-    low: float = 0.0,
-    high: float = 1.0,
-    default: When = _never,
-    watcher: str = PAGE_HISTORY,
-) -> Callable[[Function], Function]:
-    """Register the decorated function as a feature of every write stream that a page can go to.
+# In what functions are called with, `view` is what rules see, with the records of the watcher where there is
+# one; the others are records of `ssdgym.engine.core.observed`.
 
-    It is called with `(view, stream, page)`: what rules see, with the records of the watcher, and records of
-    `ssdgym.engine.core.observed`, STREAM_SEEN and PAGE_SEEN.
-
-    Args:
-        name: by which environments and agents have it.
-        meaning: what it says, as a phrase.
-        unit: of its values.
-        low: smallest value.
-        high: largest value.
-        default: in which settings it is observed without being named; never, unless said.
-        watcher: the rule whose records it reads; environments have it watch.
-
-    Returns:
-        The decorator; the function stays as it is.
-
-    Raises:
-        SsdgymError: another module has registered a feature of this name, or the bounds are wrong.
-    """
-    return register(Feature(name, meaning, unit, low, high), "stream", default, watcher=watcher)
-
-
-def page_feature(
-    name: str,
-    meaning: str,
-    *,
-    unit: str = "share",
-    low: float = 0.0,
-    high: float = 1.0,
-    default: When = _never,
-    watcher: str = PAGE_HISTORY,
-) -> Callable[[Function], Function]:
-    """Register the decorated function as an entry of the context that tells about the page that is placed.
-
-    It is called with `(view, page)`: what rules see, with the records of the watcher, and a record of
-    `ssdgym.engine.core.observed`, PAGE_SEEN.
-
-    Args:
-        name: by which environments and agents have it.
-        meaning: what it says, as a phrase.
-        unit: of its values.
-        low: smallest value.
-        high: largest value.
-        default: in which settings it is observed without being named; never, unless said.
-        watcher: the rule whose records it reads; environments have it watch.
-
-    Returns:
-        The decorator; the function stays as it is.
-
-    Raises:
-        SsdgymError: another module has registered a feature of this name, or the bounds are wrong.
-    """
-    return register(Feature(name, meaning, unit, low, high), "page", default, watcher=watcher)
-
-
-def answer_feature(
-    name: str,
-    meaning: str,
-    *,
-    unit: str = "share",
-    low: float = 0.0,
-    high: float = 1.0,
-    default: When = _never,
-) -> Callable[[Function], Function]:
-    """Register the decorated function as a feature of how far an idle die may go.
-
-    It is called with `(view, answer, die)`: what rules see, and records of `ssdgym.engine.core.observed`,
-    ANSWER_SEEN and DIE_SEEN.
-
-    Args:
-        name: by which environments and agents have it.
-        meaning: what it says, as a phrase.
-        unit: of its values.
-        low: smallest value.
-        high: largest value.
-        default: in which settings it is observed without being named; never, unless said.
-
-    Returns:
-        The decorator; the function stays as it is.
-
-    Raises:
-        SsdgymError: another module has registered a feature of this name, or the bounds are wrong.
-    """
-    return register(Feature(name, meaning, unit, low, high), "answer", default)
-
-
-def die_feature(
-    name: str,
-    meaning: str,
-    *,
-    unit: str = "share",
-    low: float = 0.0,
-    high: float = 1.0,
-    default: When = _never,
-) -> Callable[[Function], Function]:
-    """Register the decorated function as an entry of the context that tells about the die that is idle.
-
-    It is called with `(view, die)`: what rules see, and records of `ssdgym.engine.core.observed`,
-    DIE_SEEN.
-
-    Args:
-        name: by which environments and agents have it.
-        meaning: what it says, as a phrase.
-        unit: of its values.
-        low: smallest value.
-        high: largest value.
-        default: in which settings it is observed without being named; never, unless said.
-
-    Returns:
-        The decorator; the function stays as it is.
-
-    Raises:
-        SsdgymError: another module has registered a feature of this name, or the bounds are wrong.
-    """
-    return register(Feature(name, meaning, unit, low, high), "die", default)
+#: Of every candidate: `(view, candidate, decision)`, a CANDIDATE and a DECISION.
+candidate_feature = SamplingDecorator("candidate")
+#: Of the context, changing from decision to decision: `(view, decision)`.
+decision_feature = FeatureDecorator("decision")
+#: Of the context, telling devices apart: `(view)`.
+device_feature = FeatureDecorator("device")
+#: Of every write stream that a page can go to: `(view, stream, page)`, a STREAM_SEEN and a PAGE_SEEN.
+stream_feature = WatchingDecorator("stream")
+#: Of the context, telling about the page that is placed: `(view, page)`.
+page_feature = WatchingDecorator("page")
+#: Of how far an idle die may go: `(view, answer, die)`, an ANSWER_SEEN and a DIE_SEEN.
+answer_feature = FeatureDecorator("answer")
+#: Of the context, telling about the die that is idle: `(view, die)`.
+die_feature = FeatureDecorator("die")
