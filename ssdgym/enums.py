@@ -84,3 +84,36 @@ class GcPriority(Choice):
 
     FIRST = "first", 0, "before all host commands"
     AFTER_READS = "after_reads", 1, "after host reads"
+
+
+class SubpageKind(Choice):
+    """The FTL of a device that is addressed by subpages."""
+
+    CGM = "cgm", 0, "maps whole pages; a write of part of one reads the rest of it first"
+    FGM = "fgm", 1, "maps subpages; any of them share a page, and what a waiting host does not fill is wasted"
+    # Jin et al., SAC 2011.
+    SECTOR_LOG = "sector_log", 2, "maps whole pages, and writes parts of pages to a log that maps subpages"
+    # Kim et al., DAC 2017, as are the region rules.
+    SUBFTL = (
+        "subftl",
+        3,
+        "maps whole pages, and programs parts of pages as single subpages without an erase between",
+    )
+
+
+class RegionRule(Choice):
+    """Which block of subFTL's region is written next."""
+
+    FEWEST_VALID = (
+        "fewest_valid",
+        0,
+        "that with the fewest valid subpages; without passes left it is collected",
+    )
+    PRINTED = "printed", 1, "that with the fewest passes; without any with passes left one is collected"
+
+
+class Advance(Choice):
+    """What subFTL does with a valid subpage that is in the way of a pass."""
+
+    ALWAYS = "always", 0, "programs it again as the next subpage of its page"
+    NEVER = "never", 1, "leaves the page out of the pass"

@@ -11,6 +11,7 @@ from ssdgym.config.fields import dotted, nested
 from ssdgym.config.ftl import AnyFtl, FtlConfig, GcConfig, HotnessConfig, PageFtl
 from ssdgym.config.geometry import MAX_PAGES, CapacityConfig, EnergyConfig, GeometryConfig, TimingConfig
 from ssdgym.config.loading import Config, Source, load_config
+from ssdgym.config.subpage import SubpageFtl
 from ssdgym.deprecation import warn_renamed
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError, shown
@@ -25,6 +26,7 @@ __all__ = [
     "GeometryConfig",
     "HotnessConfig",
     "PageFtl",
+    "SubpageFtl",
     "TimingConfig",
     "load_device",
     "with_ftl",
@@ -108,10 +110,16 @@ class DeviceConfig(Config):
 
     @model_validator(mode="after")
     def _capacity_fits(self) -> DeviceConfig:
-        physical, usable = self.geometry.physical_pages, self.usable.physical_pages
-        if self.capacity.logical_pages is not None and self.logical_pages >= physical:
+        if self.logical_pages % self.units_per_page:
             raise ValueError(
-                f"logical_pages = {self.logical_pages} must be below the {physical} physical pages"
+                f"logical_pages = {self.logical_pages} must be a multiple of the {self.units_per_page} that "
+                "a page of flash holds"
+            )
+        physical, usable = self.physical_units, self.usable.physical_pages * self.units_per_page
+        if self.capacity.logical_pages is not None and self.logical_pages >= physical:
+            pages = "pages" if self.units_per_page == 1 else "subpages"
+            raise ValueError(
+                f"logical_pages = {self.logical_pages} must be below the {physical} physical {pages}"
             )
         if self.logical_pages == 0:
             raise ValueError(
@@ -140,8 +148,9 @@ class DeviceConfig(Config):
 
     @property
     def logical_pages(self) -> int:
-        """Pages that the host can address, however the capacity was given."""
-        return self.capacity.pages_of(self.geometry.physical_pages)
+        """Pages that the host can address, however the capacity was given; they fill whole pages of flash."""
+        pages = self.capacity.pages_of(self.physical_units)
+        return pages if self.capacity.logical_pages is not None else pages - pages % self.units_per_page
 
     @property
     def host_pages(self) -> int:
@@ -152,7 +161,17 @@ class DeviceConfig(Config):
     @property
     def spare_ratio(self) -> float:
         """Over-provisioning, however the capacity was given."""
-        return (self.geometry.physical_pages - self.logical_pages) / self.logical_pages
+        return (self.physical_units - self.logical_pages) / self.logical_pages
+
+    @property
+    def units_per_page(self) -> int:
+        """How many of what a logical page number addresses a page of flash holds."""
+        return self.ftl.units_per_page(self.geometry)
+
+    @property
+    def physical_units(self) -> int:
+        """The flash in units of what a logical page number addresses, whether it holds data or isolates."""
+        return self.geometry.physical_pages * self.units_per_page
 
     @property
     def host_unit_bytes(self) -> int:
@@ -168,16 +187,18 @@ class DeviceConfig(Config):
         """Return the same device with as few blocks as hold `logical_pages` at its over-provisioning.
 
         Args:
-            logical_pages: pages that the host can address.
+            logical_pages: pages that the host can address; rounded up to what fills whole pages of flash.
             more_blocks: blocks per plane beyond that; the name of the device tells.
 
         Raises:
             SsdgymError: the device would be too large, or so small that its other fields do not fit it.
         """
         geometry = self.geometry
+        logical_pages += -logical_pages % self.units_per_page
         needed = logical_pages * (1 + self.spare_ratio)
-        blocks = math.ceil(needed / (geometry.planes * geometry.pages_per_block)) + more_blocks
-        if blocks * geometry.planes * geometry.pages_per_block > MAX_PAGES:
+        of_each = geometry.planes * geometry.pages_per_block * self.units_per_page
+        blocks = math.ceil(needed / of_each) + more_blocks
+        if blocks * of_each > MAX_PAGES:
             raise SsdgymError(
                 f"device {self.name}: cannot be made to hold {logical_pages} pages, since it would have "
                 f"more than {MAX_PAGES} physical ones; use larger pages or touch fewer."

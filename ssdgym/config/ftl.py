@@ -6,7 +6,7 @@ A family is told apart by its `mapping`. Those of installed code are added by `r
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, GetCoreSchemaHandler, ValidationError, model_validator
 from pydantic_core import CoreSchema, core_schema
@@ -31,7 +31,10 @@ class FtlConfig(Config):
 
     Attributes:
         mapping: name of the family.
+        whole_blocks_only: whether the family never erases a part of a block.
     """
+
+    whole_blocks_only: ClassVar[bool] = False
 
     mapping: str
     allocation: Allocation = Field(Allocation.STATIC, description=Allocation.described())
@@ -58,9 +61,13 @@ class FtlConfig(Config):
             ValueError: naming the field that does not fit.
         """
 
+    def units_per_page(self, geometry: GeometryConfig) -> int:
+        """Return how many of what a logical page number addresses a page of flash holds."""
+        return 1
+
     def host_unit_bytes(self, geometry: GeometryConfig) -> int:
         """Return the size of what a logical page number addresses."""
-        return geometry.page_size_bytes
+        return geometry.page_size_bytes // self.units_per_page(geometry)
 
     def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
         """Return the fields with other values; those of another family keep what all families have."""

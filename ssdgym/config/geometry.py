@@ -8,6 +8,8 @@ from ssdgym.config.loading import Config
 
 #: Page numbers are 32-bit.
 MAX_PAGES = 2**31 - 1
+#: Most subpages of a page.
+MOST_SUBPAGES = 8
 
 
 class GeometryConfig(Config):
@@ -24,6 +26,12 @@ class GeometryConfig(Config):
         None, description="horizontal layers of a block, of equally many pages; needed for hardware isolation"
     )
     page_size_bytes: PositiveInt
+    subpages_per_page: int = Field(
+        1,
+        ge=1,
+        le=MOST_SUBPAGES,
+        description="equal parts of a page that can be programmed one after the other",
+    )
 
     @model_validator(mode="after")
     def _sub_blocks_divide(self) -> GeometryConfig:
@@ -46,6 +54,20 @@ class GeometryConfig(Config):
         if self.physical_pages > MAX_PAGES:
             raise ValueError(
                 f"of {self.physical_pages} pages is too large: at most {MAX_PAGES} can be numbered"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _subpages_divide(self) -> GeometryConfig:
+        subpages = self.subpages_per_page
+        if self.page_size_bytes % subpages:
+            raise ValueError(
+                f"subpages_per_page = {subpages} must divide page_size_bytes = {self.page_size_bytes}"
+            )
+        if self.physical_pages * subpages > MAX_PAGES:
+            raise ValueError(
+                f"of {self.physical_pages} pages of {subpages} subpages is too large: at most {MAX_PAGES} "
+                "subpages can be numbered"
             )
         return self
 
@@ -75,12 +97,16 @@ class TimingConfig(Config):
 
     read_ns: int = Field(ge=0, description="tR: array to page register, ns")
     program_ns: int = Field(ge=0, description="tPROG, ns")
+    subpage_program_ns: int = Field(0, ge=0, description="tPROG of one subpage, ns; 0: as of a whole page")
     erase_ns: int = Field(ge=0, description="tBERS, ns")
     transfer_ns_per_byte: float = Field(ge=0, le=1e9, description="channel, ns per byte")
 
 
 class EnergyConfig(Config):
-    """Energy of one command in microjoule; an erase is linear in the blocks erased together."""
+    """Energy of one command in microjoule; an erase is linear in the blocks erased together.
+
+    Programming a subpage costs as much as programming a page.
+    """
 
     read_uj: float = Field(0.0, ge=0)
     program_uj: float = Field(0.0, ge=0)

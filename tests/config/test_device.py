@@ -68,7 +68,7 @@ def refusal(source: Any) -> str:
         ("timing.program_ns", 0.5, "must be a whole number"),
         ("timing.transfer_ns_per_byte", float("inf"), "must be a finite number"),
         ("energy.erase_uj", -2.0, "must be greater than or equal to 0, not -2.0"),
-        ("ftl.mapping", "block", "must be 'page', not 'block'"),
+        ("ftl.mapping", "block", "must be 'page' or 'subpage', not 'block'"),
         ("ftl.placement", 2, "must be a valid string, not 2"),
         ("isolation", "plastic", "must be 'none', 'software' or 'hardware', not 'plastic'"),
         ("isolation_layers", 0, "must be greater than 0, not 0"),

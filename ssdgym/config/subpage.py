@@ -1,0 +1,204 @@
+"""The FTLs of the sub-page family, whose logical pages are parts of a page of flash."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from ssdgym.config.ftl import FtlConfig, GcConfig, register_ftl
+from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
+from ssdgym.enums import Advance, Allocation, RegionRule, SubpageKind
+from ssdgym.errors import SsdgymError
+
+#: Share of a plane's blocks that is its region: 26 of 128, since the paper gives 20 %.
+REGION_SHARE = 26 / 128
+#: Fewest blocks of a region: subFTL keeps one in reserve and collects another, while a third is written.
+_LEAST_REGION_BLOCKS = {SubpageKind.SECTOR_LOG: 2, SubpageKind.SUBFTL: 3}
+#: Fields that only some kinds have.
+_OF_REGIONS = ("region_share", "region_blocks")
+_OF_SUBFTL = ("rule", "advance", "wear_gap", "evict_after_days", "retention_days")
+#: Fields of `gc` that these FTLs know.
+_GC_FIELDS = ("mode", "free_blocks", "barrier_blocks", "priority")
+#: Days that a subpage keeps its data by default: a month.
+_RETENTION_DAYS = 30
+#: Longest times, in days.
+_MOST_DAYS = 1_000_000
+
+
+class SubpageFtl(FtlConfig):
+    """An FTL for large pages whose logical pages are subpages of them."""
+
+    whole_blocks_only: ClassVar[bool] = True
+
+    mapping: Literal["subpage"] = "subpage"
+    kind: SubpageKind = Field(SubpageKind.SUBFTL, description=SubpageKind.described())
+    allocation: Allocation = Field(
+        Allocation.DYNAMIC,
+        description="dynamic, the only one here: a write is bound to a die when it is queued",
+    )
+    window_pages: int = Field(
+        1024, ge=1, le=MAX_PAGES, description="page transactions the controller holds; further requests wait"
+    )
+    buffer_groups: int = Field(
+        512, ge=1, le=MAX_PAGES, description="pages of flash of which the write buffer holds parts"
+    )
+    region_share: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="sector_log and subftl: share of a plane's blocks that is the region of small writes, "
+        f"rounded to whole blocks; default {REGION_SHARE}",
+    )
+    region_blocks: int | None = Field(
+        None, ge=1, description="sector_log and subftl: blocks of that region, in place of region_share"
+    )
+    rule: RegionRule = Field(
+        RegionRule.FEWEST_VALID, description=f"subftl: the block written next; {RegionRule.described()}"
+    )
+    advance: Advance = Field(
+        Advance.ALWAYS, description=f"subftl: a valid subpage in the way; {Advance.described()}"
+    )
+    wear_gap: int = Field(
+        0,
+        ge=0,
+        le=MAX_PAGES,
+        description="subftl: an erased region block is exchanged for the least worn free block where it has "
+        "more erases than free blocks have on average and so many; 0: never",
+    )
+    evict_after_days: int = Field(
+        15,
+        ge=0,
+        le=_MOST_DAYS,
+        description="subftl: subpages stored for longer move to whole pages when a day passes; 0: never",
+    )
+    retention_days: tuple[Annotated[int, Field(ge=1, le=_MOST_DAYS)], ...] | None = Field(
+        None,
+        description="subftl: how long a subpage keeps its data, by the programs of its page before its own; "
+        f"default {_RETENTION_DAYS} days each",
+    )
+    full_retention_days: int = Field(
+        365, ge=1, le=_MOST_DAYS, description="how long data in whole pages is kept"
+    )
+    gc: GcConfig = GcConfig(free_blocks=2)
+
+    @model_validator(mode="after")
+    def _only_what_is_known(self) -> SubpageFtl:
+        if self.allocation != Allocation.DYNAMIC:
+            raise ValueError(f"has allocation {self.allocation}, and mapping subpage knows dynamic only")
+        for name in GcConfig.model_fields:
+            if name not in _GC_FIELDS and getattr(self.gc, name) != GcConfig.model_fields[name].default:
+                raise ValueError(
+                    f"has gc.{name}, and of gc mapping subpage knows {', '.join(_GC_FIELDS)}; leave it out"
+                )
+        for name in _foreign_fields(self.kind):
+            if getattr(self, name) != SubpageFtl.model_fields[name].default:
+                raise ValueError(f"has {name}, which is of no use to kind {self.kind}; leave it out")
+        if self.region_share is not None and self.region_blocks is not None:
+            raise ValueError("gives both region_share and region_blocks; leave one of them out")
+        return self
+
+    @property
+    def has_region(self) -> bool:
+        """Whether small writes have blocks of their own."""
+        return self.kind in _LEAST_REGION_BLOCKS
+
+    def region_blocks_of(self, geometry: GeometryConfig) -> int:
+        """Return the blocks of a plane that are its region; 0 without one."""
+        if not self.has_region:
+            return 0
+        if self.region_blocks is not None:
+            return self.region_blocks
+        share = REGION_SHARE if self.region_share is None else self.region_share
+        return round(share * geometry.blocks_per_plane)
+
+    def retention_of(self, geometry: GeometryConfig) -> tuple[int, ...]:
+        """Return the days that a subpage keeps its data, by the programs of its page before."""
+        return self.retention_days or (_RETENTION_DAYS,) * geometry.subpages_per_page
+
+    def units_per_page(self, geometry: GeometryConfig) -> int:
+        """Return the subpages of a page: each is a logical page."""
+        return geometry.subpages_per_page
+
+    def check_device(self, geometry: GeometryConfig, erase_unit: str, multi_plane: str) -> None:
+        """Raise if the flash cannot be used so, or the region or the window is too small."""
+        subpages = geometry.subpages_per_page
+        if subpages < 2:
+            raise ValueError("ftl.mapping subpage needs geometry.subpages_per_page of at least 2")
+        if geometry.sub_blocks_per_block > 1 or erase_unit != "block":
+            raise ValueError(
+                "ftl.mapping subpage erases whole blocks; set erase_unit to block and "
+                "geometry.sub_blocks_per_block to 1"
+            )
+        if multi_plane != "none":
+            raise ValueError(
+                f"ftl.mapping subpage has no commands of several planes; set multi_plane to none, "
+                f"not {multi_plane}"
+            )
+        least = least_window(geometry)
+        if self.window_pages < least:
+            raise ValueError(
+                f"ftl.window_pages = {self.window_pages} must be at least {least} with {subpages} subpages "
+                "per page"
+            )
+        if self.retention_days is not None and len(self.retention_days) != subpages:
+            raise ValueError(
+                f"ftl.retention_days has {len(self.retention_days)} entries and needs one for each of the "
+                f"{subpages} subpages of a page"
+            )
+        self._check_region(geometry)
+
+    def _check_region(self, geometry: GeometryConfig) -> None:
+        least, blocks = _LEAST_REGION_BLOCKS.get(self.kind, 0), self.region_blocks_of(geometry)
+        if blocks < least:
+            raise ValueError(
+                f"ftl.kind {self.kind} needs a region of at least {least} blocks per plane and has {blocks}; "
+                "raise ftl.region_share (or region_blocks) or geometry.blocks_per_plane"
+            )
+        if blocks >= geometry.blocks_per_plane:
+            raise ValueError(
+                f"a region of {blocks} blocks leaves none of the {geometry.blocks_per_plane} of a plane for "
+                "whole pages; lower ftl.region_share (or region_blocks)"
+            )
+
+    def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields with other values.
+
+        Another kind loses the fields that it does not have, and the region has its size one way.
+        """
+        fields = super().with_changes(changes)
+        if fields.get("mapping", self.mapping) != self.mapping:
+            return fields
+        dropped = {name for name in _OF_REGIONS if any(other in changes for other in _OF_REGIONS)}
+        if changes.get("kind") in list(SubpageKind):
+            dropped |= set(_foreign_fields(changes["kind"]))
+        return {name: value for name, value in fields.items() if name not in dropped or name in changes}
+
+
+def least_window(geometry: GeometryConfig) -> int:
+    """Return the fewest page transactions that the FTLs of a device get along with.
+
+    A part of a request leaves the buffer as one write for each of its subpages, or as one that has to read
+    the rest of its page first.
+    """
+    return 4 * (geometry.subpages_per_page + 1)
+
+
+def subpage_ftl(ftl: FtlConfig) -> SubpageFtl:
+    """Return an FTL of the sub-page family as what it is.
+
+    Raises:
+        SsdgymError: it is of another family.
+    """
+    if not isinstance(ftl, SubpageFtl):
+        raise SsdgymError(f"ftl.mapping {ftl.mapping} has no part in what is of mapping subpage.")
+    return ftl
+
+
+def _foreign_fields(kind: str) -> tuple[str, ...]:
+    """Return the fields that a kind does not have."""
+    regions = () if kind in _LEAST_REGION_BLOCKS else _OF_REGIONS
+    return regions if kind == SubpageKind.SUBFTL else (*regions, *_OF_SUBFTL)
+
+
+register_ftl("subpage", SubpageFtl)

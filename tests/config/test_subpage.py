@@ -1,0 +1,166 @@
+"""Devices of the sub-page family: what is read, what is refused and how it is named, sizes in subpages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ssdgym.config.device import DeviceConfig, SubpageFtl, load_device, with_ftl
+from ssdgym.enums import Allocation, SubpageKind
+from ssdgym.errors import SsdgymError
+
+GEOMETRY = {"blocks_per_plane": 16, "pages_per_block": 8, "page_size_bytes": 16384, "subpages_per_page": 4}
+PLAIN: dict[str, Any] = {
+    "name": "parts",
+    "geometry": GEOMETRY,
+    "capacity": {"over_provisioning": 0.6},
+    "timing": {"read_ns": 50, "program_ns": 600, "erase_ns": 3000, "transfer_ns_per_byte": 0.01},
+    "ftl": {"mapping": "subpage"},
+}
+
+
+def parts(**fields: Any) -> DeviceConfig:
+    return load_device({**PLAIN, **fields})
+
+
+def of_kind(kind: str, **ftl: Any) -> DeviceConfig:
+    return parts(ftl={"mapping": "subpage", "kind": kind, **ftl})
+
+
+def refusal(**fields: Any) -> str:
+    with pytest.raises(SsdgymError) as caught:
+        parts(**fields)
+    text = str(caught.value)
+    assert "\n" not in text and text.startswith("device parts: ") and text.endswith(".")
+    return text
+
+
+def test_mapping_subpage__by_default_is_subftl_with_a_fifth_of_the_blocks_as_region() -> None:
+    ftl = parts().ftl
+    assert isinstance(ftl, SubpageFtl) and ftl.kind == SubpageKind.SUBFTL
+    assert ftl.allocation == Allocation.DYNAMIC and ftl.window_pages == 1024 and ftl.gc.free_blocks == 2
+    assert ftl.region_blocks_of(parts().geometry) == round(16 * 26 / 128) == 3
+    assert ftl.retention_of(parts().geometry) == (30, 30, 30, 30)
+
+
+def test_logical_pages__count_subpages_and_fill_whole_pages() -> None:
+    device = parts()
+    assert device.host_unit_bytes == 4096 and device.physical_units == 16 * 8 * 4
+    assert device.logical_pages == 320 == 512 / 1.6 and device.spare_ratio == 0.6
+    assert parts(capacity={"over_provisioning": 0.61}).logical_pages == 316
+    assert parts(capacity={"logical_pages": 400}).logical_pages == 400
+
+
+def test_sized_to__keeps_the_over_provisioning_and_fills_whole_pages() -> None:
+    sized = parts().sized_to(1001)
+    assert sized.logical_pages == 1004
+    assert sized.geometry.blocks_per_plane == 51 and sized.physical_units == 1632 >= 1.6 * 1004
+
+
+@pytest.mark.parametrize("kind", [kind for kind in SubpageKind if kind in ("cgm", "fgm")])
+def test_kinds_without_a_region__have_no_blocks_for_it(kind: str) -> None:
+    device = of_kind(kind)
+    assert isinstance(device.ftl, SubpageFtl) and not device.ftl.has_region
+    assert device.ftl.region_blocks_of(device.geometry) == 0
+
+
+def test_device__of_16_gib__fits() -> None:
+    geometry = {**GEOMETRY, "channels": 8, "chips_per_channel": 4, "blocks_per_plane": 128}
+    device = parts(geometry={**geometry, "pages_per_block": 256})
+    assert device.geometry.physical_pages * device.geometry.page_size_bytes == 2**34
+    assert device.physical_units == 2**22
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        (
+            {"geometry": {**GEOMETRY, "subpages_per_page": 1}},
+            "needs geometry.subpages_per_page of at least 2",
+        ),
+        (
+            {"geometry": {**GEOMETRY, "subpages_per_page": 9}},
+            "subpages_per_page must be less than or equal to 8",
+        ),
+        (
+            {"geometry": {**GEOMETRY, "subpages_per_page": 3}},
+            "subpages_per_page = 3 must divide page_size_bytes",
+        ),
+        (
+            {"geometry": {**GEOMETRY, "blocks_per_plane": 2**27}},
+            "of 1073741824 pages of 4 subpages is too large: at most 2147483647 subpages can be numbered",
+        ),
+        (
+            {"geometry": {**GEOMETRY, "sub_blocks_per_block": 2}},
+            "erases whole blocks; set erase_unit to block",
+        ),
+        (
+            {"geometry": {**GEOMETRY, "planes_per_die": 2}, "multi_plane": "strict"},
+            "no commands of several planes; set multi_plane to none, not strict",
+        ),
+        ({"capacity": {"logical_pages": 319}}, "319 must be a multiple of the 4 that a page of flash holds"),
+        ({"capacity": {"logical_pages": 512}}, "512 must be below the 512 physical subpages"),
+    ],
+)
+def test_device__that_does_not_fit__named(fields: dict[str, Any], reason: str) -> None:
+    assert reason in refusal(**fields)
+
+
+@pytest.mark.parametrize(
+    ("ftl", "reason"),
+    [
+        ({"kind": "dftl"}, "field ftl.kind must be 'cgm', 'fgm', 'sector_log' or 'subftl', not 'dftl'"),
+        ({"placement": "single"}, "field ftl.placement is unknown"),
+        ({"allocation": "static"}, "has allocation static, and mapping subpage knows dynamic only"),
+        (
+            {"gc": {"free_fraction": 0.1}},
+            "has gc.free_fraction, and of gc mapping subpage knows mode, free_blocks",
+        ),
+        ({"gc": {"free_blocks": 2, "background_fraction": 0.1}}, "has gc.background_fraction"),
+        ({"gc": {"free_blocks": 2, "idle": "blocking"}}, "has gc.idle"),
+        ({"gc": {"free_blocks": 2, "preemptible": True}}, "has gc.preemptible"),
+        ({"gc": {"free_blocks": 2, "copyback": True}}, "has gc.copyback"),
+        ({"window_pages": 19}, "ftl.window_pages = 19 must be at least 20 with 4 subpages per page"),
+        ({"retention_days": [30, 30]}, "ftl.retention_days has 2 entries and needs one for each of the 4"),
+        ({"region_blocks": 2}, "subftl needs a region of at least 3 blocks per plane and has 2"),
+        ({"region_share": 0.15}, "subftl needs a region of at least 3 blocks per plane and has 2"),
+        ({"kind": "sector_log", "region_blocks": 1}, "sector_log needs a region of at least 2 blocks"),
+        ({"region_blocks": 16}, "a region of 16 blocks leaves none of the 16 of a plane for whole pages"),
+        ({"region_blocks": 4, "region_share": 0.2}, "gives both region_share and region_blocks"),
+        ({"kind": "cgm", "region_blocks": 4}, "has region_blocks, which is of no use to kind cgm"),
+        ({"kind": "fgm", "region_share": 0.2}, "has region_share, which is of no use to kind fgm"),
+        ({"kind": "sector_log", "rule": "printed"}, "has rule, which is of no use to kind sector_log"),
+        ({"kind": "cgm", "wear_gap": 3}, "has wear_gap, which is of no use to kind cgm"),
+    ],
+)
+def test_ftl__that_does_not_fit__named(ftl: dict[str, Any], reason: str) -> None:
+    assert reason in refusal(ftl={"mapping": "subpage", **ftl})
+
+
+def test_with_ftl__another_kind__leaves_out_what_it_does_not_have() -> None:
+    given = of_kind("subftl", region_blocks=5, advance="never", buffer_groups=7, queue_depth=3)
+    assert with_ftl(given, {"kind": "sector_log"}).ftl == SubpageFtl(
+        kind=SubpageKind.SECTOR_LOG, region_blocks=5, buffer_groups=7, queue_depth=3
+    )
+    assert with_ftl(given, {"kind": "cgm"}).ftl == SubpageFtl(
+        kind=SubpageKind.CGM, buffer_groups=7, queue_depth=3
+    )
+    with pytest.raises(SsdgymError, match="has rule, which is of no use to kind fgm"):
+        with_ftl(given, {"kind": "fgm", "rule": "printed"})
+
+
+def test_with_ftl__another_size_of_the_region__replaces_the_one_given() -> None:
+    ftl = with_ftl(of_kind("subftl", region_blocks=5), {"region_share": 0.25}).ftl
+    assert isinstance(ftl, SubpageFtl) and ftl.region_blocks is None
+    assert ftl.region_blocks_of(parts().geometry) == 4
+
+
+def test_device__as_text_and_back__is_the_same() -> None:
+    given = of_kind("subftl", region_blocks=5, retention_days=[40, 30, 20, 10], gc={"free_blocks": 3})
+    assert load_device(given.model_dump(mode="json")) == given
+
+
+def test_subpages_of_a_page__do_not_change_a_device_that_maps_pages() -> None:
+    device = parts(ftl={})
+    assert device.host_unit_bytes == 16384 and device.logical_pages == 80 == device.physical_units / 1.6
