@@ -109,10 +109,12 @@ def _leaf_bits(device: DeviceConfig) -> int:
 
 def _check_times(device: DeviceConfig) -> None:
     """Raise if commands are so long that the time at which one ends could not be counted."""
-    timing = device.timing
-    waiting = math.ceil(device.geometry.dies / device.geometry.channels) * 2 * device.transfer_ns
+    # A page may be gathered from as many others as it holds logical pages.
+    timing, pages = device.timing, device.units_per_page
+    waiting = math.ceil(device.geometry.dies / device.geometry.channels) * (pages + 1) * device.transfer_ns
     waiting *= device.geometry.planes_per_die  # of which all may take part in a command
-    longest = timing.read_ns + timing.program_ns + timing.erase_ns + waiting
+    programs = max(timing.program_ns, timing.subpage_program_ns)
+    longest = pages * timing.read_ns + programs + timing.erase_ns + waiting
     most = 1 << (62 - _leaf_bits(device))
     if longest >= most:
         raise SsdgymError(
@@ -188,5 +190,8 @@ def make_state(devices: Sequence[DeviceConfig], seeds: Sequence[int], recording:
     state = _allocate(family, devices, sizes)
     for i, (device, seed) in enumerate(zip(devices, seeds, strict=True)):
         state.params[i] = params_record(device, seed)
+        for array, values in family.constants(device).items():
+            for name, value in values.items():
+                getattr(state, array)[name][i] = value
         format_device(state, i)
     return state

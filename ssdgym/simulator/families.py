@@ -40,9 +40,11 @@ class FamilyBuilder(ABC):
 
     Attributes:
         engine: the family in the engine; its name is the mapping.
+        fixed: names of the arrays of constants: a device keeps its own when it takes over another's state.
     """
 
     engine: Family
+    fixed: tuple[str, ...] = ("params",)
 
     @abstractmethod
     def check(self, device: DeviceConfig) -> None:
@@ -56,6 +58,10 @@ class FamilyBuilder(ABC):
     def params(self, device: DeviceConfig) -> Mapping[str, int]:
         """Return the constants of the family, by the names of the record PARAMS."""
 
+    def constants(self, device: DeviceConfig) -> Mapping[str, Mapping[str, Any]]:
+        """Return the constants of the family that stand beside PARAMS: values by array and field."""
+        return {}
+
     @abstractmethod
     def sizes(self, device: DeviceConfig) -> Sizes:
         """Return the lengths of the family's own arrays for one device, by name."""
@@ -67,6 +73,17 @@ class FamilyBuilder(ABC):
     def reset_metrics(self, state: State, i: int) -> None:
         """Clear the counters of device `i`, and what else it keeps for metrics alone."""
         state.counters[i] = 0
+
+    def pass_day(self, state: State, i: int, device: DeviceConfig) -> None:
+        """Make the data of device `i` a day older; what has to be done about it is done when it goes on.
+
+        Raises:
+            SsdgymError: data does not age in this family.
+        """
+        raise SsdgymError(
+            f"device {device.name}: data does not age with ftl.mapping {self.engine.name}; pass_days is for "
+            "devices of mapping subpage."
+        )
 
     def page_map(self, state: State, i: int, device: DeviceConfig) -> PageMap:
         """Return what the pages of device `i` hold, for pictures of it.

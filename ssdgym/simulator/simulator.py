@@ -19,9 +19,16 @@ from ssdgym.simulator.build import Recording
 from ssdgym.simulator.deciding.choices import erase_choice
 from ssdgym.simulator.deciding.decided_device import DecidedDevice
 from ssdgym.simulator.deciding.failures import failure
+from ssdgym.simulator.families import family_of
 from ssdgym.simulator.input import chunks_of, own_requests, pages_not_admitted, start_input
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
-from ssdgym.simulator.preconditioning import Preconditioning, PreconditioningReport, fill, make_steady
+from ssdgym.simulator.preconditioning import (
+    Preconditioning,
+    PreconditioningReport,
+    fill,
+    in_no_time,
+    make_steady,
+)
 from ssdgym.simulator.snapshot import Snapshot, copy_device, fits, restore_device, same_device
 from ssdgym.threads import exclusive
 from ssdgym.workloads.base import WorkloadConfig
@@ -190,6 +197,33 @@ class Simulator(DecidedDevice):
             SsdgymError: the device is in use.
         """
         fill(self, share)
+
+    @exclusive
+    def pass_days(self, days: int) -> None:
+        """Let the data on the device grow older by whole days, in which the host does nothing.
+
+        At the end of each day what is too old to stay where it is goes elsewhere, in no simulated time. What
+        is left of the present input is forgotten, as by `run`.
+
+        Args:
+            days: at least 1.
+
+        Raises:
+            SsdgymError: data does not age in the device's family, or requests are outstanding.
+        """
+        if not is_whole(days) or days < 1:
+            raise SsdgymError(f"days must be a whole number from 1 up, not {shown(days)}.")
+        self.feed(_EMPTY)
+        control, family = self.arrays.control[0, 0], family_of(self.device)
+        if control["outstanding"]:
+            raise SsdgymError(
+                f"device {self.device.name} has {control['outstanding']} requests outstanding; advance to "
+                "their end before days pass."
+            )
+        for _ in range(days):
+            family.pass_day(self.arrays, 0, self.device)
+            with in_no_time(self, self.policy, int(self.arrays.params["seed"][0, 0])):
+                self.proceed(iter(()))
 
     def _finish_input(self, *, last: bool) -> int:
         """Advance to the end of the present input; a policy that is not compiled decides in Python."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.records import PARAMS
+from ssdgym.simulator.families import family_of_state
 
 #: The text of a dtype, which takes numpy longer for records than their sum.
 _name = functools.cache(str)
@@ -100,7 +100,10 @@ def content(array: np.ndarray) -> bytes:
 
 def fits(saved: State, state: State) -> bool:
     """Return whether the saved device, but for its seed, is made as this one is."""
-    names = [name for name in PARAMS.names or () if name != "seed"]
+    fixed = family_of_state(state).fixed
     return all(a.shape == b.shape for a, b in zip(saved, state, strict=True)) and all(
-        np.array_equal(saved.params[name], state.params[name]) for name in names
+        np.array_equal(getattr(saved, array)[name], getattr(state, array)[name])
+        for array in fixed
+        for name in getattr(state, array).dtype.names
+        if name != "seed"
     )

@@ -19,14 +19,13 @@ from ssdgym.engine.core.family import State
 from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, write_atomically
 from ssdgym.policy import get_policy
-from ssdgym.simulator.families import family_of
+from ssdgym.simulator.families import family_of, family_of_state
 from ssdgym.simulator.snapshot import content
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.kinds import code_hashes
 
-#: Arrays that a device keeps for itself when it takes over a preconditioned state, and those that are empty.
-_OWN = ("params",)
-_CLEARED = ("latency", "histogram", "tail", "channel", "transaction", "slot", "event", "ready")
+#: Arrays that are empty in a preconditioned device; it keeps its own, as it keeps its constants.
+_CLEARED = ("latency", "histogram", "tail", "channel", "transaction", "carried", "slot", "event", "ready")
 #: Fields of the control record that belong to the device's queues, whose sizes are its own.
 _QUEUES = ("slot", "free_slot", "free_transaction", "free_transactions", "ready_head", "ready_count")
 #: The only fields that a steady state does not depend on. Of a device: what describes it and what it costs;
@@ -141,9 +140,8 @@ def save_preconditioned(state: State, i: int, key: str, report: PreconditioningR
         key: name of the state on disk.
         report: what made it.
     """
-    arrays = {
-        name: array[i] for name, array in state._asdict().items() if name not in _OWN and name not in _CLEARED
-    }
+    own = {*family_of_state(state).fixed, *_CLEARED}
+    arrays = {name: array[i] for name, array in state._asdict().items() if name not in own}
     arrays["report"] = np.array([report.host_pages, report.write_amplification, report.steady], np.float64)
     arrays["checksum"] = np.array(_checksum(arrays))
     path = _path(key)
