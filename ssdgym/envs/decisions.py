@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ssdgym.config.checks import is_whole
-from ssdgym.config.device import DeviceConfig
+from ssdgym.config.device import DeviceConfig, SubpageFtl
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.decisions import ERASE, no_rules
 from ssdgym.engine.questions import Question, View
@@ -181,6 +181,19 @@ class EraseDecision(DescribedDecision):
             SsdgymError: it is none of these, or names what is not registered.
         """
         self._selection = select(features, Setting(tuple(devices), self.most_blocks), self.names)
+
+    def adapt(self, device: DeviceConfig) -> DeviceConfig:
+        """Return the device as it is.
+
+        Raises:
+            SsdgymError: erase sets of its family are not described to agents.
+        """
+        if isinstance(device.ftl, SubpageFtl):
+            raise SsdgymError(
+                f"device {device.name}: agents are not asked for erases on devices of ftl.mapping "
+                f"{device.ftl.mapping}; choose one of mapping page."
+            )
+        return device
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
         """Return the number of candidates.

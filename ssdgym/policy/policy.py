@@ -151,6 +151,11 @@ class Policy:
         """
         changes: dict[str, Any] = {}
         if self.erase_unit is not None and self.erase_unit != device.erase_unit:
+            if device.ftl.whole_blocks_only:
+                raise SsdgymError(
+                    f"policy {self.label} erases sub-blocks, and device {device.name} of ftl.mapping "
+                    f"{device.ftl.mapping} erases whole blocks; choose another one, such as greedy."
+                )
             if self.erase_unit != "block" and device.geometry.sub_blocks_per_block == 1:
                 raise SsdgymError(
                     f"policy {self.label} erases sub-blocks, and device {device.name} has one per block; set "
@@ -238,10 +243,23 @@ def with_rules(
             if label is not None:
                 filled["gc"] = ftl.gc.model_copy(update={"idle": label, "background_fraction": None})
             changes["ftl"] = bare.model_copy(update=filled)
-    elif placement is not None or idle is not None:
-        what = "no placement" if placement is not None else "no idle rule"
-        raise SsdgymError(f"{where or device.name}: ftl.mapping {ftl.mapping} takes {what}.")
+    else:
+        _check_without_rules(placement, victim, idle, f"{where or device.name}: ftl.mapping {ftl.mapping}")
     return changed_device(device, where, **changes) if changes else device
+
+
+def _check_without_rules(
+    placement: PlacementRule | None, victim: VictimRule | None, idle: IdleRule | None, where: str
+) -> None:
+    """Raise if a policy has rules that only the page family has a place for."""
+    if placement is not None or idle is not None:
+        what = "no placement" if placement is not None else "no idle rule"
+        raise SsdgymError(f"{where} takes {what}.")
+    if victim is not None and victim.keeps_memory:
+        raise SsdgymError(
+            f"{where} takes no victim rule that keeps records or hooks events, as {victim.name} does; choose "
+            "another one, such as greedy."
+        )
 
 
 def _needs_of(

@@ -100,7 +100,12 @@ class StreamDecision(DescribedDecision):
         Raises:
             SsdgymError: pages are not placed in streams there, or there are too few of them.
         """
-        if not isinstance(device.ftl, PageFtl) or device.ftl.placement in SUB_BLOCK_PLACEMENTS:
+        if not isinstance(device.ftl, PageFtl):
+            raise SsdgymError(
+                f"device {device.name} of ftl.mapping {device.ftl.mapping} has no placements; choose one of "
+                "mapping page."
+            )
+        if device.ftl.placement in SUB_BLOCK_PLACEMENTS:
             raise SsdgymError(
                 f"device {device.name} does not write pages to streams; set ftl.placement to one that does, "
                 "such as sep_gc."
