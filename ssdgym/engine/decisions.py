@@ -29,6 +29,9 @@ KINDS = ("ERASE", "PLACE", "RELOCATE", "REGION", "MERGE", "IDLE")
 WATCHERS = len(KINDS)
 #: The bit beside the kinds taken outside: a stream named for the first page of a request is for all of it.
 WHOLE_REQUESTS = 1 << 16
+#: And those that say which REGION decisions are taken outside: where groups that leave the write buffer in
+#: part go to, and which subpages stay in a region when it is collected.
+ASK_FLUSHES, ASK_COLLECTED = 1 << 17, 1 << 18
 #: Most parameters of a rule.
 MAX_PARAMETERS = 64
 #: Answer of `ask` where the decision has to be taken outside first.

@@ -7,6 +7,7 @@ SUB_BLOCK_COUNTS, BLOCK_COUNTS, FREE_PAGES, POOL_PAGES, VALID_PAGES = 1, 2, 3, 4
 BLOCK_STATUS, AGE_LIST, BUCKETS, POOL, OPEN_SUB_BLOCKS, OPEN_BLOCKS = 6, 7, 8, 9, 10, 11
 BEST_SETS, TREES, GROUPS, WRITABLE_BLOCKS, HEAPS = 12, 13, 14, 15, 16
 STREAMS = 17
+PAGE_COUNTS, REGION_PAGES, REGION_BLOCKS, SPLIT_GROUPS, BUFFER_LIST = 18, 19, 20, 21, 22
 
 #: What is wrong, by the number of the fault.
 FAULTS = (
@@ -28,4 +29,9 @@ FAULTS = (
     "the writable blocks of a group are miscounted",
     "the heaps of a group are broken",
     "the blocks or pages of a stream are miscounted",
+    "the valid slots or the programs of a flash page are miscounted",
+    "a page of a region holds more than the last subpage, or more than its passes",
+    "the blocks of a region are miscounted or have a wrong role",
+    "the sectors of a group are on several pages of the main area",
+    "the list of the write buffer is broken, or holds what was not promised",
 )

@@ -16,3 +16,5 @@ STUCK = -9
 OUT_OF_TIME = -10
 #: Against the answer to any other decision.
 ILLEGAL_ANSWER = -11
+#: A subpage would have been programmed over a valid one, or out of order: a fault of the engine.
+OUT_OF_ORDER = -12

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ssdgym.engine.blocks.audit import check_lists
 from ssdgym.engine.core.faults import (
-    AGE_LIST,
     BLOCK_COUNTS,
     BLOCK_STATUS,
-    BUCKETS,
     FREE_PAGES,
     NO_FAULT,
     OPEN_BLOCKS,
@@ -21,7 +20,7 @@ from ssdgym.engine.core.faults import (
 )
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import HOT_TO_VICTIMS, HOTNESS_GROUPS, INDEXED, MAX_STREAMS, OPEN, POOLED
-from ssdgym.engine.page.collecting import is_victim
+from ssdgym.engine.rounds import is_victim
 from ssdgym.engine.speedupgc.audit import check_groups, check_trees
 
 
@@ -141,55 +140,6 @@ def _check_open(dev, plane):
 
 
 @kernel
-def _check_lists(dev, number):
-    """Check that the age list and the buckets hold the indexed blocks, and the pool the pooled ones."""
-    params = dev.params[0]
-    plane = dev.plane[number]
-    length = 0
-    before = -1
-    block = np.int64(plane.age_head)
-    while block >= 0 and length <= params.blocks:
-        if not dev.block[block].status & INDEXED or dev.block[block].previous_age != before:
-            return AGE_LIST
-        before = block
-        block = np.int64(dev.block[block].next_age)
-        length += 1
-    if length != plane.indexed_blocks or before != plane.age_tail:
-        return AGE_LIST
-    for invalid in range(params.pages_per_block + 1):
-        bucket = dev.bucket[number * (params.pages_per_block + 1) + invalid]
-        before = -1
-        block = np.int64(bucket.head)
-        while block >= 0:
-            record = dev.block[block]
-            if record.invalid != invalid or record.previous_bucket != before or invalid > plane.max_invalid:
-                return BUCKETS
-            before = block
-            block = np.int64(record.next_bucket)
-            length -= 1
-        if bucket.head >= 0 and bucket.tail != before:
-            return BUCKETS
-    if length != 0:
-        return BUCKETS
-    return _check_pool(dev, plane)
-
-
-@inlined
-def _check_pool(dev, plane):
-    params = dev.params[0]
-    before = -1
-    length = 0
-    block = np.int64(plane.pool_head)
-    while block >= 0 and length <= params.blocks:
-        if not dev.block[block].status & POOLED or dev.block[block].previous_pool != before:
-            return POOL
-        before = block
-        block = np.int64(dev.block[block].next_pool)
-        length += 1
-    return NO_FAULT if length == plane.pool_count and before == plane.pool_tail else POOL
-
-
-@kernel
 def _check_counts(dev, number):
     params = dev.params[0]
     plane = dev.plane[number]
@@ -230,7 +180,7 @@ def first_fault_of(dev):
         if fault == NO_FAULT:
             fault = _check_streams(dev, plane)
         if fault == NO_FAULT:
-            fault = _check_lists(dev, plane)
+            fault = check_lists(dev, plane)
         if fault == NO_FAULT and (params.tree_leaves > 0 or params.groups > 0):
             fault = check_trees(dev, plane)
         if fault == NO_FAULT and params.groups > 0:

@@ -8,106 +8,30 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.blocks.index import most_invalid_block
-from ssdgym.engine.blocks.manager import withdraw_block
 from ssdgym.engine.core.kernel import helper, inlined, kernel
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.core.rng import IDLE_STREAM, draw
-from ssdgym.engine.core.status import NO_VICTIM, OK
 from ssdgym.engine.decisions import (
     ANSWERED,
-    ERASE,
     IDLE,
     IDLE_STEPS,
     RESUMED,
     TO_THE_END,
     WAIT,
     ask_outside,
-    decision_code,
     die_event,
-    erase_set_by,
     idle_by_rule,
     is_external,
     knows_future,
 )
-from ssdgym.engine.erase.legality import check_erase_set
 from ssdgym.engine.flash.sub_blocks import neighbours_of, valid_in
 from ssdgym.engine.flash.times import duration_of, move_phases
-from ssdgym.engine.speedupgc.groups import refresh_groups
-from ssdgym.engine.speedupgc.trees import refresh
 from ssdgym.engine.time.commands import ERASE_SET, start_timer, stop_timer
 from ssdgym.engine.time.events import NEVER
 
 #: The mean of a die's idle times gives the last one the weight 2**-_WEIGHT_BITS.
 _WEIGHT_BITS = 3
 _NO_ANSWER = np.int64(-(2**63))
-
-
-@inlined
-def gc_needed(params, plane):
-    """Return whether a host program that has just ended in this plane switches foreground GC on."""
-    return plane.free_pages < params.low_free or plane.pool_pages < params.low_pool
-
-
-@inlined
-def _start_pair(dev, leader, k, block, mask):
-    """Take a victim out of index and pool and make it pair `k` of the round of a plane."""
-    number = np.int64(dev.block[block].plane)
-    valid = valid_in(dev, block, mask)
-    dev.counters[0].victim_valid_pages += valid
-    dev.counters[0].max_victim_valid_pages = max(dev.counters[0].max_victim_valid_pages, valid)
-    withdraw_block(dev, block, valid)
-    pair = dev.round_pairs[leader * MAX_PAIRS + k]
-    pair.block = block
-    pair.mask = mask
-    plane = dev.plane[number]
-    if plane.round_leader < 0:
-        plane.round_leader = leader
-        plane.round_pair = k
-        plane.round_page = 0
-        dev.plane[leader].round_planes += 1
-
-
-@kernel
-def start_round(dev, leader, pairs, count):
-    """Check an erase set and make it the running round of its planes; return OK or the reason against it."""
-    control = dev.control[0]
-    status = check_erase_set(dev, leader, pairs, count)
-    if status != OK:
-        return status
-    dev.plane[leader].round_count = count
-    dev.plane[leader].round_planes = 0
-    for k in range(count):
-        _start_pair(dev, leader, k, np.int64(pairs[k].block), pairs[k].mask)
-    control.rounds += 1
-    dev.counters[0].gc_invocations += 1
-    return OK
-
-
-@inlined
-def is_victim(planes, round_pairs, plane_number, block):
-    """Return whether a block of a plane is the victim of a running round."""
-    leader = np.int64(planes[plane_number].round_leader)
-    if leader < 0:
-        return False
-    found = False
-    for k in range(planes[leader].round_count):
-        found = found or round_pairs[leader * MAX_PAIRS + k].block == block
-    return found
-
-
-@inlined
-def choose_victim(dev, plane_number):
-    """Take the decision a plane needs, outside or by the victim rule, and start the round."""
-    refresh(dev, plane_number)
-    refresh_groups(dev, plane_number)
-    if is_external(dev, ERASE):
-        ask_outside(dev, ERASE, plane_number, 0)
-        return decision_code(dev)
-    decider = dev.decider
-    pairs = erase_set_by(decider.rules[ERASE], decider.victim_view, plane_number, decider.pairs)
-    if pairs < 1:
-        return NO_VICTIM
-    return start_round(dev, plane_number, decider.pairs, pairs)
 
 
 # -- background GC

@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.core.kernel import inlined
-from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, OUT_OF_TIME, PERIOD_DUE, STUCK
+from ssdgym.engine.core.status import OK, PERIOD_DUE
 from ssdgym.engine.decisions import has_periods, knows_future
 from ssdgym.engine.flash.addresses import die_of
 from ssdgym.engine.page.mapping import host_trim
 from ssdgym.engine.page.scheduler import dispatch, offer_write, queue_read, queue_write, read_ended
 from ssdgym.engine.page.untimed_loop import is_partial
+from ssdgym.engine.time.clock import EVENT, arrived, ending, may_admit, next_request, pass_time, start_request
 from ssdgym.engine.time.commands import READ_PAGE, WRITE_PAGE, channel_event, command_ended
-from ssdgym.engine.time.events import NEVER, latest_ns, next_event_ns, take_event, take_ready
-from ssdgym.engine.time.transactions import page_done, take_slot, take_transaction, writes_done
-from ssdgym.requests import FLUSH, READ, WRITE
+from ssdgym.engine.time.events import NEVER, next_event_ns, take_event, take_ready
+from ssdgym.engine.time.transactions import page_done, take_transaction, writes_done
+from ssdgym.requests import READ, WRITE
 
 
 @inlined
@@ -51,36 +52,6 @@ def _admit_write(dev, lpn, partial):
 
 
 @inlined
-def _arrived(params, control, request):
-    """Return whether a request that has not been started may be started now."""
-    if request.op == FLUSH and control.outstanding_writes > 0:
-        return False
-    if params.queue_depth > 0:
-        return request.op == FLUSH or control.outstanding < params.queue_depth
-    return request.arrival_ns <= control.now
-
-
-@inlined
-def _next_request(control):
-    control.cursor += 1
-    control.offset = 0
-    control.slot = -1
-
-
-@inlined
-def _start_request(dev, request):
-    """Give the request a slot; a flush that may start is over at once."""
-    params = dev.params[0]
-    control = dev.control[0]
-    if request.op == FLUSH:
-        control.serial += 1
-        _next_request(control)
-        return
-    arrival_ns = control.now if params.queue_depth > 0 else request.arrival_ns
-    control.slot = take_slot(dev, request, arrival_ns)
-
-
-@inlined
 def _admit_page(dev, request):
     """Admit the next page of the request in admission."""
     control = dev.control[0]
@@ -94,7 +65,7 @@ def _admit_page(dev, request):
         page_done(dev, np.int64(control.slot))
     control.offset += 1
     if control.offset == request.pages:
-        _next_request(control)
+        next_request(control)
 
 
 @inlined
@@ -118,16 +89,6 @@ def _take_event(dev):
 
 
 @inlined
-def _next_arrival(params, control, requests):
-    """Return when the next request arrives, if time alone is what it waits for; else NEVER."""
-    blocked = control.slot >= 0 or control.free_transactions == 0 or params.queue_depth > 0
-    if blocked or control.cursor >= requests.shape[0] or control.admitted_pages >= control.horizon:
-        return NEVER
-    arrival_ns = requests[control.cursor].arrival_ns
-    return arrival_ns if arrival_ns > control.now else NEVER
-
-
-@inlined
 def _known_arrival(params, control, requests):
     """Return when the next request arrives, for rules that know it.
 
@@ -143,42 +104,6 @@ def _known_arrival(params, control, requests):
 
 
 @inlined
-def _may_admit(control, requests):
-    """Return whether there is a page to admit and a place for it."""
-    if control.free_transactions == 0 or control.cursor >= requests.shape[0]:
-        return False
-    return control.admitted_pages < control.horizon
-
-
-@inlined
-def _pass_time(dev, requests):
-    """Go on to the next event or arrival: OK, STUCK if there is neither, OUT_OF_TIME if it is too late."""
-    params = dev.params[0]
-    control = dev.control[0]
-    arrival_ns = _next_arrival(params, control, requests)
-    event_ns = next_event_ns(dev)
-    if min(event_ns, arrival_ns) >= latest_ns(params):
-        return STUCK if event_ns == NEVER and arrival_ns == NEVER else OUT_OF_TIME
-    if event_ns <= arrival_ns:
-        _take_event(dev)
-    else:
-        control.now = arrival_ns
-    return OK
-
-
-@inlined
-def _ending(params, control, requests, last):
-    """Return INPUT_ENDED or HORIZON where the run ends now, else OK."""
-    ended = control.cursor >= requests.shape[0]
-    at_horizon = control.admitted_pages >= control.horizon
-    if ended and not last and not at_horizon:
-        return INPUT_ENDED
-    if (ended or at_horizon) and control.free_transactions == params.window_pages:
-        return HORIZON if at_horizon else INPUT_ENDED
-    return OK
-
-
-@inlined
 def advance_timed(dev, requests, last):
     """Run until input or horizon ends and nothing is outstanding, or until a decision is due outside.
 
@@ -190,12 +115,12 @@ def advance_timed(dev, requests, last):
     while True:
         if periodic and control.clock >= control.period_at:
             return PERIOD_DUE
-        status = OK if control.resumes else _ending(params, control, requests, last)
+        status = OK if control.resumes else ending(params, control, requests, last)
         control.resumes = 0
         if status != OK:
             return status
         # The pages of a request come together: only then can those of several planes be written together.
-        if control.slot >= 0 and _may_admit(control, requests):
+        if control.slot >= 0 and may_admit(control, requests, 1):
             _admit_page(dev, requests[control.cursor])
             continue
         if control.ready_count > 0:
@@ -208,9 +133,11 @@ def advance_timed(dev, requests, last):
             continue
         if offer_write(dev):
             continue
-        if _may_admit(control, requests) and _arrived(params, control, requests[control.cursor]):
-            _start_request(dev, requests[control.cursor])
+        if may_admit(control, requests, 1) and arrived(params, control, requests[control.cursor]):
+            start_request(dev, requests[control.cursor])
             continue
-        status = _pass_time(dev, requests)
-        if status != OK:
+        status = pass_time(dev, requests, 1)
+        if status == EVENT:
+            _take_event(dev)
+        elif status != OK:
             return status

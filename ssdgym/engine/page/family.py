@@ -14,12 +14,12 @@ from ssdgym.engine.entries import loop_signature
 from ssdgym.engine.erase.candidate_table import pairs_of
 from ssdgym.engine.erase.features import observe_plane
 from ssdgym.engine.page.audit import count_lost_in, first_fault_of
-from ssdgym.engine.page.collecting import start_round
 from ssdgym.engine.page.event_loop import advance_timed
 from ssdgym.engine.page.format import format_page_device
 from ssdgym.engine.page.state import ARRAYS, PageDevice, PageState
 from ssdgym.engine.page.untimed_loop import advance_untimed
 from ssdgym.engine.page.view import DESCRIBER, VIEW_TYPE, deciding_page_device, page_device, view_arrays
+from ssdgym.engine.rounds import start_round
 from ssdgym.engine.speedupgc.groups import refresh_groups
 from ssdgym.engine.speedupgc.trees import refresh
 from ssdgym.engine.verbs import (

@@ -8,7 +8,7 @@ from ssdgym.engine.blocks.index import join_pool
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import MAX_STREAMS
 from ssdgym.engine.speedupgc.groups import form_groups
-from ssdgym.engine.time.events import NO_EVENT
+from ssdgym.engine.time.format import format_queues
 
 _NO_HORIZON = np.int64(2**62)
 
@@ -38,23 +38,6 @@ def _format_plane(dev, number):
         form_groups(dev, number)
 
 
-@kernel
-def _format_queues(dev):
-    params = dev.params[0]
-    control = dev.control[0]
-    for number in range(params.dies):
-        dev.die[number].read_head = -1
-        dev.die[number].write_head = -1
-    for number in range(params.channels):
-        dev.channel[number].waiter_head = -1
-    for number in range(params.window_pages):
-        dev.transaction[number].next = number + 1
-        dev.slot[number].next = number + 1
-    control.free_transactions = params.window_pages
-    for node in range(2 << params.leaf_bits):
-        dev.event[node] = NO_EVENT
-
-
 @inlined
 def format_page_device(dev):
     """Turn zeroed arrays, but for the parameters, into an empty device."""
@@ -69,7 +52,7 @@ def format_page_device(dev):
         dev.tree[:] = -1
     for plane in range(params.planes):
         _format_plane(dev, plane)
-    _format_queues(dev)
+    format_queues(dev)
     control.horizon = _NO_HORIZON
     control.decision_plane = -1
     control.answer = -1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ssdgym.engine.binding import bind_die, bind_plane, emptiest_plane, pass_die, pass_plane
 from ssdgym.engine.blocks.books import prefetch_holder
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined
@@ -12,25 +13,12 @@ from ssdgym.engine.core.status import OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import IDLES, status_of
 from ssdgym.engine.flash.addresses import die_of
 from ssdgym.engine.flash.times import erase_phases, move_phases, read_phases, write_phases
-from ssdgym.engine.page.collecting import (
-    background_plane,
-    choose_victim,
-    idle_plane,
-    take_step,
-    takes_host_pages,
-    wake_up,
-)
+from ssdgym.engine.page.collecting import background_plane, idle_plane, take_step, takes_host_pages, wake_up
 from ssdgym.engine.page.gc_round import finish_round, move_command
-from ssdgym.engine.page.mapping import (
-    bind_die,
-    bind_plane,
-    emptiest_plane,
-    host_read,
-    pass_die,
-    pass_plane,
-)
+from ssdgym.engine.page.mapping import host_read
 from ssdgym.engine.page.placement import by_request, host_stream, note_request
 from ssdgym.engine.page.writes import join_writes, next_write, program, take_write
+from ssdgym.engine.rounds import choose_victim
 from ssdgym.engine.time.commands import (
     ERASE_SET,
     IDLE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ssdgym.engine.binding import bind_die, bind_plane, emptiest_plane, pass_die, pass_plane
 from ssdgym.engine.blocks.books import prefetch_holder
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, prefetch
@@ -11,19 +12,10 @@ from ssdgym.engine.core.records import BY_RULE, STATIC
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, OUT_OF_SPACE, PERIOD_DUE
 from ssdgym.engine.decisions import PLACE, WRITTEN, has_periods, is_external, status_of
 from ssdgym.engine.erase.legality import gc_unfinished
-from ssdgym.engine.page.collecting import choose_victim, gc_needed
 from ssdgym.engine.page.gc_round import run_round
-from ssdgym.engine.page.mapping import (
-    bind_die,
-    bind_plane,
-    emptiest_plane,
-    host_program,
-    host_read,
-    host_trim,
-    pass_die,
-    pass_plane,
-)
+from ssdgym.engine.page.mapping import host_program, host_read, host_trim
 from ssdgym.engine.page.placement import by_request, host_stream, note_request
+from ssdgym.engine.rounds import choose_victim, gc_needed
 from ssdgym.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, WRITE
 
 #: Requests in advance of which memory is asked for.

@@ -53,7 +53,7 @@ class PolicyView(NamedTuple):
 
 
 @inlined
-def _view(state, i, page, block, stream, device):
+def whole_view(state, i, page, block, stream, device):
     """Return the view of a rule whose memory begins at these bytes; nothing is copied."""
     return PolicyView(
         state.params[i],
@@ -90,20 +90,22 @@ def page_device(state, i):
 def deciding_page_device(state, i, rules, external, pairs):
     """Return device `i` of a batch with who takes its decisions; good for one call of the engine."""
     params = state.params[i, 0]
-    victim = _view(
+    victim = whole_view(
         state, i, params.victim_page, params.victim_block, params.victim_stream, params.victim_device
     )
     view = handle_of(victim)
     place_view = view
     if params.placement == BY_RULE or rules.shape[0] > WATCHERS:
-        place = _view(
+        place = whole_view(
             state, i, params.place_page, params.place_block, params.place_stream, params.place_device
         )
         place_view = handle_of(place)
     hooks = hooked_by(rules)
     idle_view = view
     if rules[IDLE].choose != 0:
-        idle = _view(state, i, params.idle_page, params.idle_block, params.idle_stream, params.idle_device)
+        idle = whole_view(
+            state, i, params.idle_page, params.idle_block, params.idle_stream, params.idle_device
+        )
         idle_view = handle_of(idle)
         hooks |= IDLES
     if external & (1 << IDLE):  # the future reaches no agent

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from ssdgym.engine.binding import has_room, plane_from_cursor
 from ssdgym.engine.blocks.manager import row_of
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import LATE, STATIC
 from ssdgym.engine.decisions import PLACE, is_external
-from ssdgym.engine.page.collecting import gc_needed, takes_host_pages
-from ssdgym.engine.page.mapping import has_room, host_program, plane_from_cursor
+from ssdgym.engine.page.collecting import takes_host_pages
+from ssdgym.engine.page.mapping import host_program
 from ssdgym.engine.page.placement import note_request, rule_of_host
+from ssdgym.engine.rounds import gc_needed
 from ssdgym.engine.time.transactions import pop_write
 
 

@@ -66,11 +66,11 @@ def name_stream(dev, slot_number, stream):
 
 
 @inlined
-def page_done(dev, slot_number):
-    """Mark one page of a request as done; the last one completes it."""
+def pages_done(dev, slot_number, pages):
+    """Mark pages of a request as done; the last one completes it."""
     control = dev.control[0]
     slot = dev.slot[slot_number]
-    slot.remaining -= 1
+    slot.remaining -= pages
     if slot.remaining > 0:
         return
     if slot.op == READ or slot.op == WRITE:
@@ -80,6 +80,12 @@ def page_done(dev, slot_number):
     control.outstanding -= 1
     slot.next = control.free_slot
     control.free_slot = slot_number
+
+
+@inlined
+def page_done(dev, slot_number):
+    """Mark one page of a request as done; the last one completes it."""
+    pages_done(dev, slot_number, 1)
 
 
 @inlined
@@ -98,14 +104,19 @@ def take_transaction(dev, lpn, version, slot_number, rmw):
 
 
 @inlined
-def transaction_done(dev, number):
-    """Free a transaction and mark one page of its request as done."""
+def free_transaction(dev, number):
+    """Give the place of a transaction back."""
     control = dev.control[0]
-    transaction = dev.transaction[number]
-    transaction.next = control.free_transaction
+    dev.transaction[number].next = control.free_transaction
     control.free_transaction = number
     control.free_transactions += 1
-    page_done(dev, np.int64(transaction.slot))
+
+
+@inlined
+def transaction_done(dev, number):
+    """Free a transaction and mark one page of its request as done."""
+    free_transaction(dev, number)
+    page_done(dev, np.int64(dev.transaction[number].slot))
 
 
 @inlined

@@ -1,0 +1,74 @@
+"""Binding: the die and the plane that a page of the host goes to, where the FTL is free to choose them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.core.bits import quotient, remainder
+from ssdgym.engine.core.kernel import inlined, kernel
+
+
+@inlined
+def has_room(dev, plane):
+    """Return whether a plane takes one more valid page (dynamic and late allocation)."""
+    params = dev.params[0]
+    return dev.plane[plane].valid < params.valid_limit
+
+
+@inlined
+def plane_from_cursor(dev, die_number, k):
+    """Return the `k`-th plane of a die from its plane cursor upwards, wrapping."""
+    params = dev.params[0]
+    within = remainder(dev.die[die_number].plane_cursor + k, params.planes_per_die)
+    return within * params.dies + die_number
+
+
+@inlined
+def bind_plane(dev, die_number):
+    """Return the die's next plane with room for a valid page, or -1 (dynamic and late allocation)."""
+    params = dev.params[0]
+    for k in range(params.planes_per_die):
+        plane = plane_from_cursor(dev, die_number, k)
+        if has_room(dev, plane):
+            return np.int64(plane)
+    return np.int64(-1)
+
+
+@inlined
+def pass_plane(dev, plane):
+    """Move the plane cursor of a die behind the plane that has been bound."""
+    params = dev.params[0]
+    die = dev.die[remainder(plane, params.dies)]
+    die.plane_cursor = remainder(quotient(plane, params.dies) + 1, params.planes_per_die)
+
+
+@kernel
+def bind_die(dev):
+    """Return the die that should be idle first: dynamic allocation (and late, where no time passes)."""
+    params = dev.params[0]
+    control = dev.control[0]
+    best = np.int64(control.die_cursor)
+    best_time = max(dev.die[best].estimate_ns, control.now)
+    for k in range(1, params.dies):
+        die = remainder(control.die_cursor + k, params.dies)
+        time = max(dev.die[die].estimate_ns, control.now)
+        if time < best_time:
+            best, best_time = die, time
+    return best
+
+
+@inlined
+def pass_die(dev, die_number):
+    """Move the die cursor behind the die that has been bound."""
+    dev.control[0].die_cursor = remainder(die_number + 1, dev.params[0].dies)
+
+
+@kernel
+def emptiest_plane(dev):
+    """Return the plane with the fewest valid pages."""
+    params = dev.params[0]
+    best = 0
+    for plane in range(1, params.planes):
+        if dev.plane[plane].valid < dev.plane[best].valid:
+            best = plane
+    return best

@@ -1,0 +1,169 @@
+"""The write buffer: groups that wait, in the order in which they came, and how their sectors leave."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.core.bits import quotient
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.lists import list_verbs
+from ssdgym.engine.decisions import ASK_FLUSHES, REGION, WAIT, ask_outside
+from ssdgym.engine.subpage.pages import count_sectors, forget, full_mask, lowest_of
+from ssdgym.engine.subpage.state import CGM, FGM, GROUP_WRITE, LIST_WRITE, SECTOR_LOG, SUBPAGE_WRITE
+
+_append, _remove = list_verbs("head", "tail", "next", "previous")
+
+
+@inlined
+def waiting_of(dev, group):
+    """Return the mask of the sectors of a group that wait in the buffer."""
+    number = np.int64(dev.entry_of[group])
+    return np.int64(dev.entry[number].dirty) if number >= 0 else np.int64(0)
+
+
+@inlined
+def is_full(dev):
+    """Return whether no other group finds a place in the buffer."""
+    return dev.buffer[0].count >= dev.subpage[0].buffer_groups
+
+
+@inlined
+def drop_entry(dev, group):
+    """Take a group out of the buffer, if it is there."""
+    number = np.int64(dev.entry_of[group])
+    if number < 0:
+        return
+    buffer = dev.buffer[0]
+    _remove(dev.entry, buffer, number)
+    dev.entry_of[group] = -1
+    dev.entry[number].next = buffer.free
+    buffer.free = number
+    buffer.count -= 1
+
+
+@inlined
+def set_waiting(dev, group, mask):
+    """Let these sectors of a group, and no others, wait in the buffer; it has a place for them."""
+    if mask == 0:
+        drop_entry(dev, group)
+        return
+    buffer = dev.buffer[0]
+    number = np.int64(dev.entry_of[group])
+    if number < 0:
+        number = np.int64(buffer.free)
+        buffer.free = dev.entry[number].next
+        buffer.count += 1
+        dev.entry[number].group = group
+        dev.entry_of[group] = number
+        _append(dev.entry, buffer, number)
+    dev.entry[number].dirty = mask
+
+
+@inlined
+def promise(dev, group, mask):
+    """Admit the sectors of a part of a write request."""
+    control = dev.control[0]
+    first = group * np.int64(dev.subpage[0].slots)
+    sectors = count_sectors(mask)
+    dev.tally[0].buffer_merges += count_sectors(mask & waiting_of(dev, group))
+    while mask != 0:
+        dev.promised[first + lowest_of(mask)] += 1
+        mask &= mask - 1
+    control.clock += sectors
+    control.admitted_pages += sectors
+    dev.counters[0].host_pages_written += sectors
+
+
+@inlined
+def trim_sector(dev, group, s):
+    """Forget a sector, and whatever versions of it are on their way."""
+    lpn = group * dev.subpage[0].slots + s
+    waiting = waiting_of(dev, group)
+    if waiting >> s & 1:
+        set_waiting(dev, group, waiting & ~(np.int64(1) << s))
+    forget(dev, lpn)
+    dev.logical[lpn].version += dev.promised[lpn] + 1
+    dev.promised[lpn] = 0
+    dev.counters[0].host_pages_trimmed += 1
+
+
+@kernel
+def way_out(dev, group, mask):
+    """Decide how these sectors of a group leave the buffer.
+
+    Returns:
+        GROUP_WRITE, LIST_WRITE or SUBPAGE_WRITE; WAIT where that has to be decided outside.
+    """
+    kind = dev.subpage[0].kind
+    if kind == FGM:
+        return np.int64(LIST_WRITE)
+    if kind == CGM or mask == full_mask(dev):
+        return np.int64(GROUP_WRITE)
+    if kind == SECTOR_LOG:
+        return np.int64(LIST_WRITE)
+    if dev.decider.external & ASK_FLUSHES == 0:
+        return np.int64(SUBPAGE_WRITE)
+    dev.buffer[0].collected_plane = -1
+    lpn = group * dev.subpage[0].slots + lowest_of(mask)
+    answer = ask_outside(dev, REGION, np.int64(dev.control[0].host_plane), lpn)
+    if answer == WAIT:
+        return np.int64(WAIT)
+    return np.int64(SUBPAGE_WRITE if answer == 1 else GROUP_WRITE)
+
+
+@inlined
+def gathers(dev):
+    """Return whether groups that leave because the buffer is full leave together."""
+    return dev.subpage[0].kind in (FGM, SECTOR_LOG)
+
+
+@inlined
+def _carry(dev, place, lpn):
+    """Put the newest version of a sector that the host was promised at a place of a write."""
+    sector = dev.carried[place]
+    sector.lpn = lpn
+    sector.version = dev.logical[lpn].version + dev.promised[lpn]
+
+
+@inlined
+def note_partial(dev, number, sectors):
+    """Note whether the sectors of a write have left the buffer as less than a page."""
+    subpage = dev.subpage[0]
+    dev.transaction[number].partial = sectors < subpage.slots
+    if sectors < subpage.slots:
+        dev.tally[0].small_write_bytes += sectors * subpage.subpage_bytes
+
+
+@inlined
+def carry_group(dev, number, group, mask):
+    """Let a write carry these sectors of a group, each at its place in the group."""
+    slots = np.int64(dev.subpage[0].slots)
+    for s in range(slots):
+        dev.carried[number * slots + s].lpn = -1
+        if mask >> s & 1:
+            _carry(dev, number * slots + s, group * slots + s)
+
+
+@kernel
+def carry_oldest(dev, number):
+    """Let a write carry the sectors that came first, a page of them, one behind the other."""
+    slots = np.int64(dev.subpage[0].slots)
+    buffer = dev.buffer[0]
+    k = np.int64(0)
+    while k < slots and buffer.head >= 0:
+        group = np.int64(dev.entry[buffer.head].group)
+        mask = waiting_of(dev, group)
+        while mask != 0 and k < slots:
+            _carry(dev, number * slots + k, group * slots + lowest_of(mask))
+            mask &= mask - 1
+            k += 1
+        set_waiting(dev, group, mask)
+    note_partial(dev, number, k)
+    for rest in range(k, slots):
+        dev.carried[number * slots + rest].lpn = -1
+
+
+@inlined
+def group_of(dev, lpn):
+    """Return the group of a sector."""
+    return quotient(lpn, dev.subpage[0].slots)

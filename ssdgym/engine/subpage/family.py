@@ -1,0 +1,190 @@
+"""The sub-page family: its empty devices, its loops, and how its decisions are described and carried out."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from ssdgym.engine.blocks.index import join_pool
+from ssdgym.engine.core.family import Family
+from ssdgym.engine.core.faults import FAULTS
+from ssdgym.engine.core.handle import handle_of
+from ssdgym.engine.core.kernel import entry, function_at, inlined, kernel
+from ssdgym.engine.core.pointer import pointer_type
+from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS, MAX_STREAMS
+from ssdgym.engine.core.status import ILLEGAL_ANSWER, OK
+from ssdgym.engine.decisions import ERASE, Decider, decision_code, device_type, hooked_by, no_rules
+from ssdgym.engine.entries import loop_signature
+from ssdgym.engine.erase.candidate_table import pairs_of
+from ssdgym.engine.page.view import VIEW_TYPE, view_arrays, whole_view
+from ssdgym.engine.questions import Question, View
+from ssdgym.engine.rounds import start_round
+from ssdgym.engine.subpage.audit import count_lost_in, first_fault_of
+from ssdgym.engine.subpage.event_loop import advance_timed
+from ssdgym.engine.subpage.state import ARRAYS, SUBFTL, SubpageDevice, SubpageState, device_of
+from ssdgym.engine.subpage.untimed_loop import advance_untimed
+from ssdgym.engine.time.format import format_queues
+from ssdgym.engine.verbs import (
+    bare,
+    count_lost_pages,
+    deciding,
+    describe,
+    find_fault,
+    format_arrays,
+    run_loop,
+    settle_choice,
+)
+
+_NO_HORIZON = np.int64(2**62)
+#: What describes a decision of a kind: (device, question, view, plane).
+DESCRIBER = types.void(
+    device_type(ARRAYS),
+    pointer_type(Question(no_rules(), 0, no_rules(), False, 1, np.zeros(MAX_PAIRS, ERASE_PAIR))),
+    pointer_type(View(*(array[0] for array in View.allocate(1, 1, 1, 1, 1)))),
+    types.int64,
+)
+_loop_at = function_at(types.FunctionType(loop_signature(ARRAYS)))
+_describer_at = function_at(types.FunctionType(DESCRIBER))
+
+
+@kernel
+def _format_region(dev, number):
+    """Give the last blocks of a plane to its region."""
+    params = dev.params[0]
+    subpage = dev.subpage[0]
+    region = dev.region[number]
+    region.open = -1
+    region.reserve = -1
+    region.victim = -1
+    region.write_head = -1
+    first = (number + 1) * np.int64(params.blocks) - subpage.region_blocks
+    for k in range(subpage.region_blocks):
+        dev.member[number * subpage.region_blocks + k] = first + k
+        dev.region_block[first + k].in_region = 1
+    if subpage.kind == SUBFTL:
+        region.reserve = first + subpage.region_blocks - 1
+
+
+@kernel
+def _format_plane(dev, number):
+    params = dev.params[0]
+    plane = dev.plane[number]
+    plane.pool_head = -1
+    plane.pool_tail = -1
+    plane.dirty_head = -1
+    plane.age_head = -1
+    plane.age_tail = -1
+    plane.round_leader = -1
+    _format_region(dev, number)
+    first = number * params.blocks
+    for block in range(first, first + params.blocks):
+        dev.block[block].plane = number
+        if not dev.region_block[block].in_region:
+            plane.free_pages += params.pages_per_block
+            join_pool(dev, block)
+    for bucket in range(number * (params.pages_per_block + 1), (number + 1) * (params.pages_per_block + 1)):
+        dev.bucket[bucket].head = -1
+        dev.bucket[bucket].tail = -1
+    for slot in range(number * MAX_STREAMS, (number + 1) * MAX_STREAMS):
+        dev.open_sub_block[slot] = -1
+
+
+@kernel
+def _format_buffer(dev):
+    subpage = dev.subpage[0]
+    buffer = dev.buffer[0]
+    for number in range(subpage.buffer_groups):
+        dev.entry[number].next = number + 1
+    buffer.head = -1
+    buffer.tail = -1
+    buffer.sweep_plane = -1
+    buffer.write_plane = -1
+    buffer.collected_plane = -1
+    for group in range(dev.params[0].logical_pages // np.int64(subpage.slots)):
+        dev.entry_of[group] = -1
+
+
+@inlined
+def _format(dev):
+    params = dev.params[0]
+    control = dev.control[0]
+    for lpn in range(params.logical_pages):
+        dev.logical[lpn].ppn = -1
+    slots = np.int64(params.planes) * params.blocks * dev.subpage[0].block_pages * dev.subpage[0].slots
+    for slot in range(slots):
+        dev.physical[slot].lpn = -1
+    for plane in range(params.planes):
+        _format_plane(dev, plane)
+    _format_buffer(dev)
+    format_queues(dev)
+    control.horizon = _NO_HORIZON
+    control.decision_plane = -1
+    control.answer = -1
+    control.gc_plane = -1
+    control.slot = -1
+    control.write_head = -1
+
+
+@inlined
+def _bare(state, i):
+    return device_of(state, i, 0)
+
+
+@inlined
+def _deciding(state, i, rules, external, pairs):
+    """Return device `i` of a batch with who takes its decisions; its rules have no memory of their own."""
+    view = handle_of(whole_view(state, i, 0, 0, 0, 0))
+    decider = Decider(external, rules, pairs, hooked_by(rules), view, view, view)
+    return device_of(state, i, decider)
+
+
+@entry
+def _untimed_loop(dev, requests, last):
+    if dev.control[0].decision_plane >= 0:
+        return decision_code(dev)
+    return np.int64(advance_untimed(dev, requests))
+
+
+@entry
+def _timed_loop(dev, requests, last):
+    if dev.control[0].decision_plane >= 0:
+        return decision_code(dev)
+    return np.int64(advance_timed(dev, requests, last))
+
+
+@inlined
+def _run_loop(dev, address, requests, last):
+    return _loop_at(address)(dev, requests, last)
+
+
+@inlined
+def _settle_choice(dev, chosen, action):
+    control = dev.control[0]
+    if control.decision_kind == ERASE:
+        return np.int64(start_round(dev, np.int64(control.decision_plane), chosen, pairs_of(chosen)))
+    if action < 0 or action > 1:
+        return np.int64(ILLEGAL_ANSWER)
+    control.answer = action
+    return np.int64(OK)
+
+
+@inlined
+def _describe(dev, question, view):
+    control = dev.control[0]
+    plane = np.int64(control.decision_plane if control.decision_plane >= 0 else control.host_plane)
+    view.proposed[:] = -1
+    view.context[:] = np.float32(0.0)
+    address = question.describers[control.decision_kind]
+    if address != 0:
+        _describer_at(address)(dev, question, view, plane)
+
+
+SUBPAGE_FAMILY = Family("subpage", ARRAYS, (_untimed_loop, _timed_loop), VIEW_TYPE, view_arrays, FAULTS)
+bare.of(SubpageState)(_bare)
+deciding.of(SubpageState)(_deciding)
+run_loop.of(SubpageDevice)(_run_loop)
+format_arrays.of(SubpageDevice)(_format)
+count_lost_pages.of(SubpageDevice)(count_lost_in)
+find_fault.of(SubpageDevice)(first_fault_of)
+settle_choice.of(SubpageDevice)(_settle_choice)
+describe.of(SubpageDevice)(_describe)

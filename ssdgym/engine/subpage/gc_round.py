@@ -1,0 +1,168 @@
+"""Rounds in the main area: valid pages, or pages gathered of valid slots, are moved; then blocks are erased.
+
+Where whole pages are mapped a page moves with the slots of it that are valid, each to its old place in the
+page. Where every sector is mapped by itself (`fgm`) the valid slots of several pages are gathered in one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.blocks.manager import erase, vacate
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.records import MAX_PAIRS
+from ssdgym.engine.core.status import OK, OUT_OF_SPACE
+from ssdgym.engine.erase.legality import gc_unfinished
+from ssdgym.engine.flash.times import Phases
+from ssdgym.engine.subpage.pages import check_slot, holds, put, take_page, waste, wipe_pages
+
+
+@inlined
+def _victim_of(dev, plane_number):
+    plane = dev.plane[plane_number]
+    return np.int64(dev.round_pairs[plane_number * MAX_PAIRS + plane.round_pair].block)
+
+
+@kernel
+def _find_page(dev, plane_number):
+    """Return the next page of a round with a valid slot from its place in the round on; -1 for none.
+
+    Where every sector is mapped by itself, `round_page` counts slots, so that a page may be read twice.
+    """
+    plane = dev.plane[plane_number]
+    subpage = dev.subpage[0]
+    slots = np.int64(subpage.slots)
+    while plane.round_pair < plane.round_count:
+        first = _victim_of(dev, plane_number) * subpage.block_pages
+        while plane.round_page < subpage.block_pages * slots:
+            page = first + plane.round_page // slots
+            if dev.page_valid[page] == 0:
+                plane.round_page += slots - plane.round_page % slots
+            elif holds(dev, first * slots + plane.round_page):
+                return page
+            else:
+                plane.round_page += 1
+        plane.round_pair += 1
+        plane.round_page = 0
+    return np.int64(-1)
+
+
+@inlined
+def _vacate(dev, unit):
+    """Count a unit of account whose data has been moved."""
+    block = unit // np.int64(dev.params[0].pages_per_block)
+    vacate(dev, block, block, 1)
+
+
+@kernel
+def _move_page(dev, plane_number, page):
+    """Move a page with its valid slots; return 1 (page read), or OUT_OF_SPACE."""
+    slots = np.int64(dev.subpage[0].slots)
+    live = np.int64(dev.page_valid[page])
+    dev.counters[0].flash_reads += 1
+    target = np.int64(take_page(dev, plane_number, live, True))
+    if target < 0:
+        return np.int64(OUT_OF_SPACE)
+    for s in range(slots):
+        slot = page * slots + s
+        if holds(dev, slot):
+            check_slot(dev, slot)
+            put(dev, target * slots + s, np.int64(dev.physical[slot].lpn))
+        else:
+            waste(dev, target * slots + s)
+    dev.page_valid[page] = 0
+    _vacate(dev, page)
+    dev.counters[0].relocated_pages += live
+    return np.int64(1)
+
+
+@inlined
+def _sources_left(dev, plane_number):
+    """Count the valid slots that a round has still to move from its present block, up to those of a page."""
+    plane = dev.plane[plane_number]
+    slots = np.int64(dev.subpage[0].slots)
+    first = _victim_of(dev, plane_number) * dev.subpage[0].block_pages * slots
+    count = np.int64(0)
+    place = np.int64(plane.round_page)
+    while count < slots and place < dev.subpage[0].block_pages * slots:
+        count += holds(dev, first + place)
+        place += 1
+    return count
+
+
+@kernel
+def _gather(dev, plane_number):
+    """Move the next valid slots of a block, a page of them; return the pages read, or OUT_OF_SPACE."""
+    plane = dev.plane[plane_number]
+    slots = np.int64(dev.subpage[0].slots)
+    count = _sources_left(dev, plane_number)
+    target = np.int64(take_page(dev, plane_number, count, True))
+    if target < 0:
+        return np.int64(OUT_OF_SPACE)
+    first = _victim_of(dev, plane_number) * dev.subpage[0].block_pages * slots
+    pages = np.int64(0)
+    before = np.int64(-1)
+    k = np.int64(0)
+    while k < count:
+        slot = first + np.int64(plane.round_page)
+        if holds(dev, slot):
+            page = slot // slots
+            pages += page != before
+            before = page
+            check_slot(dev, slot)
+            put(dev, target * slots + k, np.int64(dev.physical[slot].lpn))
+            dev.page_valid[page] -= 1
+            _vacate(dev, slot)
+            k += 1
+        plane.round_page += 1
+    for rest in range(count, slots):
+        waste(dev, target * slots + rest)
+    dev.counters[0].flash_reads += pages
+    dev.counters[0].relocated_pages += count
+    return pages
+
+
+@kernel
+def move_command(dev, plane_number):
+    """Carry out the next move of a round; return the pages it reads, 0 if none is left, or an error."""
+    page = np.int64(_find_page(dev, plane_number))
+    if page < 0:
+        return np.int64(0)
+    if dev.subpage[0].unit_slots == 1:
+        return np.int64(_gather(dev, plane_number))
+    pages = np.int64(_move_page(dev, plane_number, page))
+    plane = dev.plane[plane_number]
+    plane.round_page += dev.subpage[0].slots - plane.round_page % dev.subpage[0].slots
+    return pages
+
+
+@inlined
+def gather_phases(params, pages):
+    """Return the phases of a move of the data of so many pages to one."""
+    transfer_ns = np.int64((pages + 1) * params.transfer_ns)
+    return Phases(np.int64(pages * params.read_ns), transfer_ns, np.int64(params.program_ns))
+
+
+@kernel
+def finish_round(dev, plane_number):
+    """Erase the blocks of a round, without valid slots; GC of the plane ends where it has done enough."""
+    plane = dev.plane[plane_number]
+    for k in range(plane_number * MAX_PAIRS, plane_number * MAX_PAIRS + plane.round_count):
+        block = np.int64(dev.round_pairs[k].block)
+        wipe_pages(dev, block)
+        erase(dev, block, dev.round_pairs[k].mask)
+    plane.round_leader = -1
+    if plane.collecting and not gc_unfinished(dev.params[0], plane):
+        plane.collecting = 0
+
+
+@inlined
+def run_round(dev, plane_number):
+    """Carry a round to its end in no time; return OK or an error."""
+    pages = np.int64(1)
+    while pages > 0:
+        pages = np.int64(move_command(dev, plane_number))
+    if pages < 0:
+        return pages
+    finish_round(dev, plane_number)
+    return np.int64(OK)

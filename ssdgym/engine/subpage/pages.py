@@ -1,0 +1,276 @@
+"""Flash pages and their slots: what they hold, which are valid, and pages of the main area being written."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.blocks.books import ANYTHING
+from ssdgym.engine.blocks.manager import (
+    count_in_stream,
+    count_invalid,
+    count_programs,
+    count_valid,
+    invalidate,
+    note_program,
+    writable_sub_block,
+)
+from ssdgym.engine.core.bits import quotient, remainder
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.records import MAX_STREAMS
+from ssdgym.engine.flash.cells import program_page
+from ssdgym.engine.subpage.state import SUBFTL
+from ssdgym.engine.time.commands import IDLE
+from ssdgym.engine.time.events import make_ready
+
+
+@inlined
+def full_mask(dev):
+    """Return the mask of all sectors of a group."""
+    return (np.int64(1) << np.int64(dev.subpage[0].slots)) - 1
+
+
+@inlined
+def count_sectors(mask):
+    """Count the sectors of a mask."""
+    count = np.int64(0)
+    while mask != 0:
+        mask &= mask - 1
+        count += 1
+    return count
+
+
+@inlined
+def lowest_of(mask):
+    """Return the number of the lowest sector of a mask that is not 0."""
+    s = np.int64(0)
+    while not mask >> s & 1:
+        s += 1
+    return s
+
+
+# -- addresses
+
+
+@inlined
+def page_of(dev, slot):
+    """Return the flash page of a slot."""
+    return quotient(slot, dev.subpage[0].slots)
+
+
+@inlined
+def block_of_page(dev, page):
+    """Return the block of a flash page."""
+    return quotient(page, dev.subpage[0].block_pages)
+
+
+@inlined
+def plane_of_page(dev, page):
+    """Return the plane of a flash page."""
+    return quotient(page, np.int64(dev.params[0].blocks) * dev.subpage[0].block_pages)
+
+
+@inlined
+def die_of_page(dev, page):
+    """Return the die of a flash page."""
+    return remainder(plane_of_page(dev, page), dev.params[0].dies)
+
+
+@inlined
+def in_region(dev, page):
+    """Return whether a flash page is one of a region."""
+    return dev.region_block[block_of_page(dev, page)].in_region != 0
+
+
+@inlined
+def unit_of(dev, slot):
+    """Return the unit of account of a slot of the main area."""
+    return quotient(slot, dev.subpage[0].unit_slots)
+
+
+# -- what slots hold
+
+
+@inlined
+def holds(dev, slot):
+    """Return whether a slot is valid, so that a sector is mapped to it."""
+    lpn = np.int64(dev.physical[slot].lpn)
+    return lpn >= 0 and dev.logical[lpn].ppn == slot
+
+
+@inlined
+def _limit_h(dev, slot, page):
+    """Return how many hours a slot keeps its data."""
+    subpage = dev.subpage[0]
+    if subpage.kind == SUBFTL and in_region(dev, page):
+        return subpage.retention_h[slot - page * subpage.slots]
+    return subpage.full_retention_h
+
+
+@inlined
+def age_h(dev, page):
+    """Return the hours since the last program of a flash page."""
+    return dev.buffer[0].calendar_h - np.int64(dev.stored_h[page])
+
+
+@inlined
+def check_slot(dev, slot):
+    """Read a valid slot: does it hold the newest version of its sector, and is that still readable."""
+    held = dev.physical[slot]
+    if held.version != dev.logical[held.lpn].version:
+        dev.counters[0].lost_pages += 1
+    page = page_of(dev, slot)
+    if age_h(dev, page) > _limit_h(dev, slot, page):
+        dev.tally[0].uncorrectable_reads += 1
+
+
+@inlined
+def check_sectors(dev, group, mask):
+    """Read mapped sectors of a group that one flash page holds."""
+    first = group * np.int64(dev.subpage[0].slots)
+    while mask != 0:
+        s = lowest_of(mask)
+        mask &= mask - 1
+        lpn = first + s
+        slot = np.int64(dev.logical[lpn].ppn)
+        if dev.physical[slot].lpn != lpn:
+            dev.counters[0].lost_pages += 1
+        else:
+            check_slot(dev, slot)
+
+
+@inlined
+def on_page(dev, group, mask, page):
+    """Return the sectors of a mask that a flash page holds."""
+    first = group * np.int64(dev.subpage[0].slots)
+    found = np.int64(0)
+    for s in range(dev.subpage[0].slots):
+        slot = np.int64(dev.logical[first + s].ppn)
+        if mask >> s & 1 and slot >= 0 and page_of(dev, slot) == page:
+            found |= np.int64(1) << np.int64(s)
+    return found
+
+
+@inlined
+def mapped_of(dev, group):
+    """Return the mask of the mapped sectors of a group."""
+    first = group * np.int64(dev.subpage[0].slots)
+    mask = np.int64(0)
+    for s in range(dev.subpage[0].slots):
+        if dev.logical[first + s].ppn >= 0:
+            mask |= np.int64(1) << np.int64(s)
+    return mask
+
+
+# -- validity
+
+
+@inlined
+def wake_collection(dev, plane):
+    """Make the die of a plane ready if the victim of its region can be erased now."""
+    params = dev.params[0]
+    region = dev.region[plane]
+    victim = np.int64(region.victim)
+    if victim < 0 or not params.timed:
+        return
+    end = (victim + 1) * dev.subpage[0].block_pages * dev.subpage[0].slots
+    if region.slot == end and region.pending == 0 and dev.region_block[victim].valid == 0:
+        die_number = remainder(plane, params.dies)
+        if dev.die[die_number].command == IDLE:
+            make_ready(dev, die_number)
+
+
+@inlined
+def forget_slot(dev, slot):
+    """Invalidate a slot whose sector has been written elsewhere or trimmed."""
+    page = page_of(dev, slot)
+    dev.page_valid[page] -= 1
+    block = block_of_page(dev, page)
+    held = dev.region_block[block]
+    if held.in_region:
+        held.valid -= 1
+        if held.valid == 0:
+            wake_collection(dev, plane_of_page(dev, page))
+    elif dev.subpage[0].unit_slots == 1 or dev.page_valid[page] == 0:
+        invalidate(dev, dev.control[0].clock, unit_of(dev, slot))
+
+
+@inlined
+def forget(dev, lpn):
+    """Unmap a sector, if it is mapped."""
+    slot = np.int64(dev.logical[lpn].ppn)
+    if slot >= 0:
+        forget_slot(dev, slot)
+        dev.logical[lpn].ppn = -1
+
+
+@inlined
+def accept(dev, lpn, version):
+    """Take over a version that is about to be programmed; return whether nothing newer has overtaken it."""
+    behind = version - dev.logical[lpn].version
+    if behind <= 0:
+        return False
+    dev.promised[lpn] -= behind
+    dev.logical[lpn].version = version
+    return True
+
+
+@inlined
+def put(dev, slot, lpn):
+    """Program a slot with the newest version of a sector, and map the sector to it."""
+    program_page(dev, slot, lpn, np.int64(dev.logical[lpn].version))
+    dev.logical[lpn].ppn = slot
+
+
+@inlined
+def waste(dev, slot):
+    """Program a slot with nothing."""
+    program_page(dev, slot, np.int64(-1), np.int64(0))
+
+
+@inlined
+def count_page(dev, page, live):
+    """Count a page that has been programmed as a whole, with so many valid slots."""
+    dev.page_valid[page] = live
+    dev.page_use[page] = dev.subpage[0].slots
+    dev.stored_h[page] = dev.buffer[0].calendar_h
+    dev.tally[0].full_programs += 1
+    dev.tally[0].wasted_slots += dev.subpage[0].slots - live
+
+
+@kernel
+def take_page(dev, plane, live, relocated):
+    """Take the next page of the main area of a plane for `live` valid slots, the first of it or any.
+
+    Returns:
+        Its number; -1 when out of space.
+    """
+    params = dev.params[0]
+    subpage = dev.subpage[0]
+    units = quotient(subpage.slots, subpage.unit_slots)
+    live_units = live if subpage.unit_slots == 1 else np.int64(1)
+    first = np.int64(-1)
+    for k in range(units):
+        block = np.int64(writable_sub_block(dev, plane, 0))
+        if block < 0:
+            return np.int64(-1)
+        unit = block * params.pages_per_sub_block + dev.sub_block[block].written
+        if k == 0:
+            first = unit
+        if k < live_units and not relocated:
+            count_valid(dev, plane)
+        note_program(dev, block, relocated)
+        count_in_stream(dev.stream[plane * MAX_STREAMS], 1, relocated)
+        count_programs(dev, dev.control[0].clock, plane, 0, block, 1)
+        if k >= live_units:
+            count_invalid(dev, unit, ANYTHING)
+    page = first if units == 1 else quotient(first, subpage.slots)
+    count_page(dev, page, live)
+    return page
+
+
+@inlined
+def wipe_pages(dev, block):
+    """Note that the pages of a block are about to be erased."""
+    pages = np.int64(dev.subpage[0].block_pages)
+    for page in range(block * pages, (block + 1) * pages):
+        dev.page_use[page] = 0

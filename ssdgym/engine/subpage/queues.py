@@ -1,0 +1,179 @@
+"""Transactions in time: what waits for a die, and what is done when it has ended."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.binding import bind_die, pass_die, pass_plane, plane_from_cursor
+from ssdgym.engine.core.bits import remainder
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.flash.times import NO_PHASE, Phases, read_phases, write_phases
+from ssdgym.engine.subpage.pages import die_of_page, lowest_of, page_of, wake_collection
+from ssdgym.engine.subpage.state import CHILD_READ, SUBPAGE_WRITE
+from ssdgym.engine.subpage.writes import begin_eviction, together
+from ssdgym.engine.time.commands import IDLE, charge
+from ssdgym.engine.time.events import make_ready
+from ssdgym.engine.time.transactions import (
+    free_transaction,
+    pages_done,
+    push_read,
+    push_write,
+    take_transaction,
+)
+
+
+@inlined
+def subpage_phases(dev):
+    """Return the phases of a program of a subpage."""
+    subpage = dev.subpage[0]
+    return Phases(np.int64(NO_PHASE), np.int64(subpage.transfer_ns), np.int64(subpage.program_ns))
+
+
+@inlined
+def move_phases(dev):
+    """Return the phases of a subpage that is read and programmed again."""
+    subpage = dev.subpage[0]
+    read_ns = np.int64(dev.params[0].read_ns)
+    return Phases(read_ns, np.int64(2 * subpage.transfer_ns), np.int64(subpage.program_ns))
+
+
+@inlined
+def wake(dev, die_number):
+    """Make a die to which work has been queued ready, if it is idle."""
+    if dev.die[die_number].command == IDLE:
+        make_ready(dev, die_number)
+
+
+@inlined
+def new_transaction(dev):
+    """Take a place for a transaction; one is free."""
+    buffer = dev.buffer[0]
+    number = take_transaction(dev, 0, 0, 0, 0)
+    dev.transaction[number].number = buffer.created
+    buffer.created += 1
+    return number
+
+
+@inlined
+def queue_read(dev, die_number, number):
+    """Queue a read to a die."""
+    push_read(dev, die_number, number)
+    charge(dev, die_number, read_phases(dev.params[0]))
+    wake(dev, die_number)
+
+
+@inlined
+def queue_main_write(dev, number):
+    """Queue a write to the main area to the die that should be idle first."""
+    die_number = np.int64(bind_die(dev))
+    pass_die(dev, die_number)
+    push_write(dev, dev.die[die_number], number)
+    charge(dev, die_number, write_phases(dev.params[0], 1))
+    wake(dev, die_number)
+
+
+@inlined
+def queue_region_write(dev, number):
+    """Queue a write to the region of the next plane of the die that should be idle first."""
+    die_number = np.int64(bind_die(dev))
+    plane = plane_from_cursor(dev, die_number, 0)
+    pass_die(dev, die_number)
+    pass_plane(dev, plane)
+    dev.transaction[number].plane = plane
+    push_write(dev, dev.region[plane], number)
+    one = dev.transaction[number].kind == SUBPAGE_WRITE
+    charge(dev, die_number, subpage_phases(dev) if one else write_phases(dev.params[0], 1))
+    wake(dev, die_number)
+
+
+@kernel
+def queue_reads(dev, group, mask, kind, slot, parent):
+    """Queue reads of mapped sectors of a group, one for each page that holds some; return their number."""
+    first = group * np.int64(dev.subpage[0].slots)
+    reads = np.int64(0)
+    while mask != 0:
+        wanted = together(dev, group, mask)
+        number = np.int64(new_transaction(dev))
+        read = dev.transaction[number]
+        read.lpn = first
+        read.slot = slot
+        read.kind = kind
+        read.mask = wanted
+        read.parent = parent
+        read.plane = -1
+        pages = np.int64(0)
+        for s in range(dev.subpage[0].slots):
+            pages += wanted >> s & 1
+        read.pages = pages
+        page = page_of(dev, np.int64(dev.logical[first + lowest_of(wanted)].ppn))
+        queue_read(dev, die_of_page(dev, page), number)
+        mask &= ~wanted
+        reads += 1
+    return reads
+
+
+@inlined
+def queue_after_reads(dev, number, group, others):
+    """Queue a write of a group once the sectors that it does not bring have been read."""
+    reads = np.int64(queue_reads(dev, group, others, CHILD_READ, -1, number))
+    dev.transaction[number].waits = reads
+    if reads == 0:
+        queue_main_write(dev, number)
+
+
+@inlined
+def queue_eviction(dev, plane, group, others):
+    """Let a group go to the main area for a collection of the region of a plane."""
+    number = np.int64(new_transaction(dev))
+    begin_eviction(dev, number, group, plane)
+    dev.evicting[group] = 1
+    dev.region[plane].pending += 1
+    queue_after_reads(dev, number, group, others)
+
+
+@inlined
+def read_done(dev, number):
+    """Finish a read: of a request, or of a write that goes on once it is the last one."""
+    read = dev.transaction[number]
+    free_transaction(dev, number)
+    if read.kind != CHILD_READ:
+        pages_done(dev, np.int64(read.slot), np.int64(read.pages))
+        return
+    parent = np.int64(read.parent)
+    dev.transaction[parent].waits -= 1
+    if dev.transaction[parent].waits == 0:
+        queue_main_write(dev, parent)
+
+
+@kernel
+def _wake_starved(dev):
+    """Let the collections go on that wait for room for an eviction."""
+    params = dev.params[0]
+    for plane in range(params.planes):
+        if dev.region[plane].starved:
+            dev.region[plane].starved = 0
+            wake(dev, remainder(plane, params.dies))
+    dev.buffer[0].starved = 0
+
+
+@inlined
+def write_done(dev, number):
+    """Finish a write, of the host or of a collection."""
+    write = dev.transaction[number]
+    free_transaction(dev, number)
+    if not write.evicts:
+        dev.buffer[0].host_writes -= 1
+        if write.slot >= 0:
+            pages_done(dev, np.int64(write.slot), np.int64(write.pages))
+        return
+    plane = np.int64(write.plane)
+    dev.region[plane].pending -= 1
+    wake_collection(dev, plane)
+    if dev.buffer[0].starved > 0:
+        _wake_starved(dev)
+
+
+@inlined
+def lacks_room(dev):
+    """Return whether there is no room for an eviction with its reads."""
+    return dev.control[0].free_transactions < dev.subpage[0].slots + 1

@@ -1,0 +1,281 @@
+"""The scheduler: what an idle die does next, and the writes that wait for it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.binding import bind_plane, emptiest_plane, pass_plane
+from ssdgym.engine.core.bits import remainder
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.status import OK, OUT_OF_SPACE
+from ssdgym.engine.decisions import WAIT, status_of
+from ssdgym.engine.flash.times import erase_phases, read_phases, write_phases
+from ssdgym.engine.rounds import choose_victim, gc_needed
+from ssdgym.engine.subpage.buffer import group_of
+from ssdgym.engine.subpage.collection import ERASED, MOVED, WAITS, collect_step
+from ssdgym.engine.subpage.gc_round import finish_round, gather_phases, move_command
+from ssdgym.engine.subpage.pages import die_of_page, lowest_of, page_of
+from ssdgym.engine.subpage.queues import (
+    move_phases,
+    queue_read,
+    read_done,
+    subpage_phases,
+    wake,
+    write_done,
+)
+from ssdgym.engine.subpage.region import (
+    ADVANCE,
+    COLLECT,
+    advance,
+    prepare,
+    program_log_page,
+    program_subpage,
+)
+from ssdgym.engine.subpage.state import CHILD_READ, LIST_WRITE
+from ssdgym.engine.subpage.writes import NOTHING, is_overtaken, program_write, read_page, together
+from ssdgym.engine.time.commands import ERASE_SET, MOVE_PAGE, READ_PAGE, WRITE_PAGE, charge, start_command
+from ssdgym.engine.time.transactions import pop_read, pop_write, push_write
+
+#: Nothing was started, but the die's queues have changed: look again.
+_LOOK_AGAIN = 100
+#: There is nothing of that kind to be done.
+_NOTHING_TO_DO = 101
+
+
+@inlined
+def _next_page(dev, number):
+    """Return the page of the lowest sector that a read still wants, without those trimmed; -1 for none."""
+    read = dev.transaction[number]
+    while read.mask != 0:
+        s = lowest_of(np.int64(read.mask))
+        slot = np.int64(dev.logical[read.lpn + s].ppn)
+        if slot >= 0:
+            return page_of(dev, slot)
+        dev.counters[0].unmapped_reads += read.kind != CHILD_READ
+        read.mask &= read.mask - 1
+    return np.int64(-1)
+
+
+@inlined
+def read_ended(dev, number):
+    """Finish a read, or queue it again for what it still wants."""
+    page = _next_page(dev, number)
+    if page < 0:
+        read_done(dev, number)
+    else:
+        queue_read(dev, die_of_page(dev, page), number)
+
+
+@inlined
+def _start_read(dev, die_number):
+    params = dev.params[0]
+    number = pop_read(dev, die_number)
+    page = _next_page(dev, number)
+    if page < 0:  # trimmed while the read was waiting
+        read_done(dev, number)
+        return np.int64(_LOOK_AGAIN)
+    if die_of_page(dev, page) != die_number:
+        queue_read(dev, die_of_page(dev, page), number)
+        return np.int64(_LOOK_AGAIN)
+    read = dev.transaction[number]
+    group = group_of(dev, np.int64(read.lpn))
+    wanted = together(dev, group, np.int64(read.mask))
+    read_page(dev, group, wanted)
+    read.mask &= ~wanted
+    dev.counters[0].rmw_reads += read.kind == CHILD_READ
+    start_command(dev, die_number, READ_PAGE, number, 1, read_phases(params))
+    return np.int64(OK)
+
+
+@inlined
+def _start_gc(dev, die_number, command, phases):
+    charge(dev, die_number, phases)
+    start_command(dev, die_number, command, -1, 0, phases)
+
+
+@inlined
+def _gc_command(dev, plane_number):
+    """Start the next command of the round that runs on a plane; if none does, start a round.
+
+    Returns:
+        OK, a decision that is due, or an error.
+    """
+    params = dev.params[0]
+    die_number = remainder(plane_number, params.dies)
+    if dev.plane[plane_number].round_leader < 0:
+        status = choose_victim(dev, plane_number)
+        if status != OK:
+            return status
+    pages = np.int64(move_command(dev, plane_number))
+    if pages < 0:
+        return pages
+    if pages > 0:
+        _start_gc(dev, die_number, MOVE_PAGE, gather_phases(params, pages))
+    else:
+        finish_round(dev, plane_number)
+        _start_gc(dev, die_number, ERASE_SET, erase_phases(params))
+    return np.int64(OK)
+
+
+@inlined
+def _collecting_plane(dev, die_number):
+    """Return the die's lowest-numbered plane in foreground GC, or -1."""
+    params = dev.params[0]
+    for plane in range(die_number, params.planes, params.dies):
+        if dev.plane[plane].collecting:
+            return np.int64(plane)
+    return np.int64(-1)
+
+
+@inlined
+def _collect_region(dev, die_number, plane):
+    """Start the next command of the collection of a region.
+
+    Returns:
+        OK, _NOTHING_TO_DO where it waits, a decision that is due, or an error.
+    """
+    while True:
+        done = np.int64(collect_step(dev, plane))
+        if done == WAIT:
+            return status_of(dev, done)
+        if done < 0:
+            return done
+        if done == WAITS:
+            return np.int64(_NOTHING_TO_DO)
+        if done == MOVED:
+            _start_gc(dev, die_number, MOVE_PAGE, move_phases(dev))
+            return np.int64(OK)
+        if done == ERASED:
+            _start_gc(dev, die_number, ERASE_SET, erase_phases(dev.params[0]))
+            return np.int64(OK)
+
+
+@inlined
+def _collect_regions(dev, die_number):
+    """Go on with the first collection of a region of the die that can go on."""
+    params = dev.params[0]
+    for plane in range(die_number, params.planes, params.dies):
+        if dev.region[plane].victim >= 0:
+            status = _collect_region(dev, die_number, np.int64(plane))
+            if status != _NOTHING_TO_DO:
+                return status
+    return np.int64(_NOTHING_TO_DO)
+
+
+@inlined
+def _redirect_write(dev, die_number):
+    """Send a write to the die of the plane with most room, as none of the die's planes has any."""
+    params = dev.params[0]
+    number = pop_write(dev, dev.die[die_number])
+    target = remainder(emptiest_plane(dev), params.dies)
+    push_write(dev, dev.die[target], number)
+    charge(dev, target, write_phases(params, 1))
+    wake(dev, target)
+
+
+@inlined
+def _start_main_write(dev, die_number):
+    params = dev.params[0]
+    plane = bind_plane(dev, die_number)
+    if plane < 0:
+        _redirect_write(dev, die_number)
+        return np.int64(_LOOK_AGAIN)
+    number = np.int64(dev.die[die_number].write_head)
+    page = np.int64(program_write(dev, plane, number))
+    if page == -1:
+        return np.int64(OUT_OF_SPACE)
+    pop_write(dev, dev.die[die_number])
+    if page == NOTHING:
+        write_done(dev, number)
+        return np.int64(_LOOK_AGAIN)
+    pass_plane(dev, plane)
+    if gc_needed(params, dev.plane[plane]):
+        dev.plane[plane].collecting = 1
+        dev.counters[0].gc_episodes += 1
+    start_command(dev, die_number, WRITE_PAGE, number, 1, write_phases(params, 1))
+    return np.int64(OK)
+
+
+@inlined
+def _program_region(dev, die_number, plane):
+    """Start the program of the first write of a region that is ready for it."""
+    number = pop_write(dev, dev.region[plane])
+    write = dev.transaction[number]
+    status = np.int64(OK)
+    if write.kind == LIST_WRITE:
+        program_log_page(dev, plane, number)
+        phases = write_phases(dev.params[0], 1)
+    else:
+        sector = dev.carried[number * np.int64(dev.subpage[0].slots) + lowest_of(np.int64(write.mask))]
+        status = program_subpage(dev, plane, number, np.int64(sector.lpn), np.int64(sector.version))
+        phases = subpage_phases(dev)
+    start_command(dev, die_number, WRITE_PAGE, number, 1, phases)
+    return status
+
+
+@kernel
+def _start_region_write(dev, die_number, plane):
+    number = np.int64(dev.region[plane].write_head)
+    if is_overtaken(dev, number):
+        pop_write(dev, dev.region[plane])
+        write_done(dev, number)
+        return np.int64(_LOOK_AGAIN)
+    outcome = np.int64(prepare(dev, plane))
+    if outcome == COLLECT:
+        return np.int64(_LOOK_AGAIN)
+    if outcome == ADVANCE:
+        status = np.int64(advance(dev, plane))
+        _start_gc(dev, die_number, MOVE_PAGE, move_phases(dev))
+        return status
+    return _program_region(dev, die_number, plane)
+
+
+@inlined
+def _first_region(dev, die_number, number):
+    """Return the plane of the die whose region has the oldest write, older than transaction `number`; -1."""
+    params = dev.params[0]
+    best = np.int64(-1)
+    before = dev.transaction[number].number if number >= 0 else np.int64(2**62)
+    for plane in range(die_number, params.planes, params.dies):
+        head = np.int64(dev.region[plane].write_head)
+        if head >= 0 and dev.region[plane].victim < 0 and dev.transaction[head].number < before:
+            best = np.int64(plane)
+            before = dev.transaction[head].number
+    return best
+
+
+@inlined
+def _start_write(dev, die_number):
+    """Start the oldest write for the die, if there is one."""
+    head = np.int64(dev.die[die_number].write_head)
+    plane = _first_region(dev, die_number, head)
+    if plane >= 0:
+        return np.int64(_start_region_write(dev, die_number, plane))
+    if head >= 0:
+        return _start_main_write(dev, die_number)
+    return np.int64(OK)
+
+
+@inlined
+def _dispatch_once(dev, die_number):
+    reads = dev.die[die_number].read_head >= 0
+    if reads and dev.params[0].reads_first:
+        return _start_read(dev, die_number)
+    plane = _collecting_plane(dev, die_number)
+    if plane >= 0:
+        return _gc_command(dev, plane)
+    if reads:
+        return _start_read(dev, die_number)
+    status = _collect_regions(dev, die_number)
+    if status != _NOTHING_TO_DO:
+        return status
+    return _start_write(dev, die_number)
+
+
+@inlined
+def dispatch(dev, die_number):
+    """Start what an idle die should do next, if anything; return OK, a decision that is due, or an error."""
+    while True:
+        status = _dispatch_once(dev, die_number)
+        if status != _LOOK_AGAIN:
+            return status

@@ -1,0 +1,201 @@
+"""Arrays of the sub-page family, their records, and the codes that these hold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.core.family import Array, Arrays
+from ssdgym.engine.core.records import (
+    BLOCK,
+    BUCKET,
+    CHANNEL,
+    CONTROL,
+    COUNTERS,
+    DIE,
+    ERASE_PAIR,
+    LATENCY,
+    LOGICAL,
+    PARAMS,
+    PHYSICAL,
+    PLANE,
+    SLOT,
+    STREAM,
+    SUB_BLOCK,
+    TRANSACTION,
+)
+from ssdgym.engine.speedupgc.records import BEST, HEAP
+
+#: The FTLs of the family.
+CGM, FGM, SECTOR_LOG, SUBFTL = range(4)
+#: Most subpages of a flash page.
+MAX_SLOTS = 8
+
+#: Kinds of transactions: a read of the host; one that a read-modify-write waits for; a page of one group;
+#: a page of sectors of any groups; one subpage.
+HOST_READ, CHILD_READ, GROUP_WRITE, LIST_WRITE, SUBPAGE_WRITE = range(5)
+
+#: A device's constants beside those of all families.
+SUBPAGE = np.dtype(
+    [
+        ("kind", "u1"),
+        ("printed", "u1"),  # the rule for targets is the one that the paper prints
+        ("never_advance", "u1"),  # pages with a valid subpage are passed over
+        ("slots", "i4"),  # of a flash page
+        ("unit_slots", "i4"),  # of a unit of account of the main area
+        ("block_pages", "i4"),  # flash pages of a block
+        ("region_blocks", "i4"),  # of a plane
+        ("passes", "i4"),  # over a region block between two erases
+        ("buffer_groups", "i4"),  # entries of the write buffer
+        ("wear_gap", "i4"),  # erases over the mean from which a region block is exchanged; 0 = never
+        ("subpage_bytes", "i8"),
+        ("program_ns", "i8"),  # of one subpage
+        ("transfer_ns", "i8"),  # of one subpage on the channel
+        ("evict_after_h", "i8"),  # age from which a sweep evicts a subpage; 0 = never
+        ("retention_h", "i8", (MAX_SLOTS,)),  # of a subpage of a region, by the programs before its own
+        ("full_retention_h", "i8"),  # of every other page
+    ],
+    align=True,
+)
+
+#: The write buffer, and what the device is in the middle of.
+BUFFER = np.dtype(
+    [
+        ("head", "i4"),  # the entry that came first
+        ("tail", "i4"),
+        ("free", "i4"),  # an entry that is not in use
+        ("count", "i4"),
+        ("host_writes", "i4"),  # writes of the host under way
+        ("created", "i8"),  # transactions so far
+        ("calendar_h", "i8"),  # hours since the device was made, which only the caller passes
+        ("sweep_plane", "i4"),  # plane that a retention sweep is at, or -1
+        ("sweep_slot", "i8"),  # the next slot of its region to look at
+        ("starved", "i4"),  # collections that wait for room for an eviction
+        ("writing", "u1"),  # untimed: the write of transaction 0 is being carried out
+        ("write_plane", "i4"),  # untimed: the plane that it is bound to, or -1
+        ("collected_plane", "i4"),  # plane of the collection that asks for a decision, or -1
+    ],
+    align=True,
+)
+#: A group that waits in the buffer.
+ENTRY = np.dtype([("group", "i4"), ("next", "i4"), ("previous", "i4"), ("dirty", "u1")], align=True)
+#: The region of a plane.
+REGION = np.dtype(
+    [
+        ("open", "i4"),  # the block that is written, or -1
+        ("reserve", "i4"),  # the erased block that a collection moves to, or -1
+        ("victim", "i4"),  # the block that is collected, or -1
+        ("slot", "i4"),  # its next slot to look at
+        ("kept", "i4"),  # subpages that the collection has moved
+        ("pending", "i4"),  # its evictions under way
+        ("write_head", "i4"),  # writes that wait
+        ("write_tail", "i4"),
+        ("starved", "u1"),  # its next eviction waits for room
+    ],
+    align=True,
+)
+#: A block as a region has it.
+REGION_BLOCK = np.dtype(
+    [
+        ("passes", "i4"),  # begun since its erase
+        ("next_page", "i4"),  # of the present pass
+        ("valid", "i4"),  # slots
+        ("in_region", "u1"),
+    ],
+    align=True,
+)
+#: A page transaction. `lpn` is the first sector of its group, `slot` its request or -1.
+JOB = np.dtype(
+    [
+        *((name, TRANSACTION[name]) for name in TRANSACTION.names or ()),
+        ("parent", "i4"),  # of a child read: the write that waits for it
+        ("waits", "i4"),  # child reads under way
+        ("plane", "i4"),  # whose region the write is bound to, or the collection it evicts for; -1
+        ("number", "i8"),  # in order of creation
+        ("mask", "u1"),  # sectors of the group: still to read; or dirty when they left the buffer
+        ("pages", "u1"),  # of its request that are done with it
+        ("kind", "u1"),
+        ("partial", "u1"),  # the sectors left the buffer as less than a page
+        ("evicts", "u1"),
+    ],
+    align=True,
+)
+#: A sector on its way to flash; `lpn` is -1 for none.
+SECTOR = np.dtype([("lpn", "i4"), ("version", "i4")], align=True)
+#: What the family counts beside the counters of all; each is a metric.
+TALLY = np.dtype(
+    [
+        ("buffer_hits", "i8"),
+        ("buffer_merges", "i8"),
+        ("full_programs", "i8"),
+        ("subpage_programs", "i8"),
+        ("advances", "i8"),
+        ("region_moves", "i8"),
+        ("evictions", "i8"),
+        ("retention_evictions", "i8"),
+        ("rmw_count", "i8"),
+        ("wasted_slots", "i8"),
+        ("small_write_bytes", "i8"),
+        ("small_flash_bytes", "i8"),
+        ("region_collections", "i8"),
+        ("region_conversions", "i8"),
+        ("uncorrectable_reads", "i8"),
+    ],
+    align=True,
+)
+
+ARRAYS = Arrays(
+    "Subpage",
+    __name__,
+    params=Array(PARAMS, (1,)),
+    subpage=Array(SUBPAGE, (1,)),
+    control=Array(CONTROL, (1,)),
+    counters=Array(COUNTERS, (1,)),
+    tally=Array(TALLY, (1,)),
+    logical=Array(LOGICAL, ("logical_pages",)),  # by sector: its slot, -1 = unmapped
+    promised=Array(np.int32, ("logical_pages",)),  # versions promised to the host and not yet programmed
+    updated=Array(np.uint8, ("logical_pages",)),  # written again while it was in a region
+    physical=Array(PHYSICAL, ("pages",)),  # what each slot was programmed with
+    page_valid=Array(np.uint8, ("flash_pages",)),  # valid slots of each flash page
+    page_use=Array(np.uint8, ("flash_pages",)),  # its programs since the erase
+    stored_h=Array(np.int32, ("flash_pages",)),  # calendar hour of the last one
+    # The write buffer, and the regions.
+    buffer=Array(BUFFER, (1,)),
+    entry=Array(ENTRY, ("buffer_groups",)),
+    entry_of=Array(np.int32, ("groups",)),  # entry of a group, or -1
+    evicting=Array(np.uint8, ("groups",)),  # an eviction of the group has not been programmed yet
+    region=Array(REGION, ("planes",)),
+    member=Array(np.int32, ("members",)),  # region blocks of each plane, in no order
+    region_block=Array(REGION_BLOCK, ("blocks",)),
+    carried=Array(SECTOR, ("carried",)),  # by transaction and slot of its page
+    # As in the page family; in its units of account, which are slots or flash pages.
+    sub_block=Array(SUB_BLOCK, ("sub_blocks",)),
+    block=Array(BLOCK, ("blocks",)),
+    plane=Array(PLANE, ("planes",)),
+    round_pairs=Array(ERASE_PAIR, ("round_pairs",)),
+    open_sub_block=Array(np.int32, ("open_sub_blocks",)),
+    stream=Array(STREAM, ("open_sub_blocks",)),
+    bucket=Array(BUCKET, ("buckets",)),
+    # Of length 1: victim rules see them, and no table is kept here.
+    best=Array(BEST, (1,)),
+    tree=Array(np.int32, (1,)),
+    group_size=Array(np.int32, (1,)),
+    heap=Array(HEAP, (1,)),
+    group_bits=Array(np.uint64, (1,)),
+    hotness=Array(np.uint64, (1,)),
+    page_memory=Array(np.uint8, (1,)),
+    block_memory=Array(np.uint8, (1,)),
+    stream_memory=Array(np.uint8, (1,)),
+    memory=Array(np.uint8, (1,)),
+    die=Array(DIE, ("dies",)),
+    channel=Array(CHANNEL, ("channels",)),
+    transaction=Array(JOB, ("window",)),
+    slot=Array(SLOT, ("window",)),
+    event=Array(np.int64, ("events",)),
+    ready=Array(np.int32, ("dies",)),
+    latency=Array(LATENCY, ("latencies",)),
+    histogram=Array(np.int64, (2, "bins")),
+    tail=Array(np.int64, (2, "tail")),
+)
+SubpageState = ARRAYS.state
+SubpageDevice = ARRAYS.device
+device_of = ARRAYS.device_of

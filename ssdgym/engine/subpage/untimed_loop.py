@@ -1,0 +1,296 @@
+"""The untimed loop: the parts of requests carried out one by one, counting only."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.binding import bind_die, pass_die, pass_plane, plane_from_cursor
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, STUCK
+from ssdgym.engine.decisions import WAIT, status_of
+from ssdgym.engine.erase.legality import gc_unfinished
+from ssdgym.engine.rounds import choose_victim
+from ssdgym.engine.subpage.buffer import (
+    carry_oldest,
+    drop_entry,
+    gathers,
+    group_of,
+    is_full,
+    note_partial,
+    promise,
+    set_waiting,
+    trim_sector,
+    waiting_of,
+    way_out,
+)
+from ssdgym.engine.subpage.collection import WAITS, collect_step, sweep_step
+from ssdgym.engine.subpage.gc_round import run_round
+from ssdgym.engine.subpage.pages import count_sectors, full_mask, lowest_of
+from ssdgym.engine.subpage.region import (
+    ADVANCE,
+    COLLECT,
+    advance,
+    prepare,
+    program_log_page,
+    program_subpage,
+)
+from ssdgym.engine.subpage.state import FGM, GROUP_WRITE, LIST_WRITE, SUBPAGE_WRITE
+from ssdgym.engine.subpage.writes import begin_write, is_overtaken, others_of, read_page, together, write_now
+from ssdgym.requests import FLUSH, READ, SYNC, WRITE
+
+#: The transaction of the write that is carried out.
+_WRITE = 0
+#: The step has made room for the part of a request, which comes in the next one.
+AGAIN = 201
+
+
+@inlined
+def part_of(dev, request):
+    """Return the group of the next part of a request, its sectors as a mask, and their number."""
+    slots = np.int64(dev.subpage[0].slots)
+    offset = np.int64(dev.control[0].offset)
+    lpn = np.int64(request.lpn) + offset
+    group = group_of(dev, lpn)
+    first = lpn - group * slots
+    count = min(slots - first, np.int64(request.pages) - offset)
+    return group, ((np.int64(1) << count) - 1) << first, count
+
+
+@inlined
+def needs_place(dev, request, group, mask):
+    """Return whether a part of a write has to wait in a buffer that has no place for it."""
+    waiting = waiting_of(dev, group)
+    leaves = request.flags & SYNC or (waiting | mask) == full_mask(dev)
+    return not leaves and waiting == 0 and is_full(dev)
+
+
+@inlined
+def count_reads(dev, group, mask):
+    """Count the sectors of a read; return those that have to be read from flash."""
+    counters = dev.counters[0]
+    first = group * np.int64(dev.subpage[0].slots)
+    waiting = waiting_of(dev, group)
+    wanted = np.int64(0)
+    for s in range(dev.subpage[0].slots):
+        if not mask >> s & 1:
+            continue
+        counters.host_reads += 1
+        if dev.promised[first + s] > 0:
+            if waiting >> s & 1:
+                dev.tally[0].buffer_hits += 1
+            else:
+                counters.queue_hits += 1
+        elif dev.logical[first + s].ppn < 0:
+            counters.unmapped_reads += 1
+        else:
+            wanted |= np.int64(1) << np.int64(s)
+    return wanted
+
+
+@inlined
+def note_rmw(dev, number):
+    """Count a write of a group that reads some of it first."""
+    write = dev.transaction[number]
+    if write.kind == GROUP_WRITE and others_of(dev, number) != 0:
+        dev.tally[0].rmw_count += 1
+
+
+@inlined
+def _begin(dev, how, group, mask):
+    """Begin to carry out a write of these sectors of a group."""
+    dev.buffer[0].writing = 1
+    dev.buffer[0].write_plane = -1
+    begin_write(dev, np.int64(_WRITE), how, group, mask, np.int64(-1), np.int64(0))
+    note_partial(dev, np.int64(_WRITE), count_sectors(mask))
+    note_rmw(dev, np.int64(_WRITE))
+
+
+@inlined
+def _flush_oldest(dev):
+    """Begin to carry out a write of what came first to the buffer; return OK or the decision it needs."""
+    group = np.int64(dev.entry[dev.buffer[0].head].group)
+    if gathers(dev):
+        dev.buffer[0].writing = 1
+        dev.buffer[0].write_plane = -1
+        begin_write(dev, np.int64(_WRITE), LIST_WRITE, group, np.int64(0), np.int64(-1), np.int64(0))
+        carry_oldest(dev, np.int64(_WRITE))
+        return np.int64(OK)
+    mask = waiting_of(dev, group)
+    how = way_out(dev, group, mask)
+    if how < 0:
+        return status_of(dev, how)
+    drop_entry(dev, group)
+    _begin(dev, how, group, mask)
+    return np.int64(OK)
+
+
+@inlined
+def _write_part(dev, request, group, mask):
+    if needs_place(dev, request, group, mask):
+        status = _flush_oldest(dev)
+        return np.int64(AGAIN) if status == OK else status
+    dirty = waiting_of(dev, group) | mask
+    leaves = request.flags & SYNC or dirty == full_mask(dev)
+    how = way_out(dev, group, dirty) if leaves else np.int64(0)
+    if how < 0:
+        return status_of(dev, how)
+    promise(dev, group, mask)
+    if leaves:
+        drop_entry(dev, group)
+        _begin(dev, how, group, dirty)
+    else:
+        set_waiting(dev, group, dirty)
+    return np.int64(OK)
+
+
+@inlined
+def _read_part(dev, group, mask):
+    wanted = count_reads(dev, group, mask)
+    while wanted != 0:
+        read = together(dev, group, wanted)
+        read_page(dev, group, read)
+        wanted &= ~read
+
+
+@inlined
+def trim_part(dev, group, mask):
+    """Trim the sectors of a part."""
+    while mask != 0:
+        trim_sector(dev, group, lowest_of(mask))
+        mask &= mask - 1
+
+
+@inlined
+def _do_part(dev, request):
+    """Carry out the next part of a request."""
+    control = dev.control[0]
+    group, mask, count = part_of(dev, request)
+    if request.op == WRITE:
+        status = _write_part(dev, request, group, mask)
+        if status != OK:
+            return status
+    elif request.op == READ:
+        _read_part(dev, group, mask)
+    else:
+        trim_part(dev, group, mask)
+    control.offset += count
+    if control.offset == request.pages:
+        control.cursor += 1
+        control.serial += 1
+        control.offset = 0
+    return np.int64(OK)
+
+
+@inlined
+def _collect(dev):
+    """Carry out one round of GC of the main area, or return the decision it needs."""
+    control = dev.control[0]
+    number = np.int64(control.gc_plane)
+    plane = dev.plane[number]
+    if plane.round_leader < 0:
+        status = choose_victim(dev, number)
+        if status != OK:
+            return status
+    status = run_round(dev, number)
+    if status == OK and not gc_unfinished(dev.params[0], plane):
+        control.gc_plane = -1
+    return status
+
+
+@inlined
+def _bind_region(dev):
+    """Return the plane to whose region the next part of a write goes."""
+    die_number = np.int64(bind_die(dev))
+    plane = plane_from_cursor(dev, die_number, 0)
+    pass_die(dev, die_number)
+    pass_plane(dev, plane)
+    return plane
+
+
+@inlined
+def _program_region(dev, plane):
+    """Program what comes next of the write to a region that is ready for it."""
+    buffer = dev.buffer[0]
+    write = dev.transaction[_WRITE]
+    buffer.write_plane = -1
+    if write.kind == LIST_WRITE:
+        program_log_page(dev, plane, np.int64(_WRITE))
+        buffer.writing = 0
+        return np.int64(OK)
+    s = lowest_of(np.int64(write.mask))
+    sector = dev.carried[s]
+    write.mask &= write.mask - 1
+    buffer.writing = write.mask != 0
+    return program_subpage(dev, plane, np.int64(_WRITE), np.int64(sector.lpn), np.int64(sector.version))
+
+
+@kernel
+def _write_to_region(dev):
+    """Carry out the next step of a write to a region; return OK, or the decision it needs."""
+    buffer = dev.buffer[0]
+    if buffer.write_plane < 0:
+        buffer.write_plane = _bind_region(dev)
+    plane = np.int64(buffer.write_plane)
+    outcome = np.int64(prepare(dev, plane))
+    if outcome == ADVANCE:
+        return np.int64(advance(dev, plane))
+    if outcome == COLLECT:
+        status = np.int64(collect_step(dev, plane))
+        if status == WAIT:
+            return status_of(dev, status)
+        return np.int64(STUCK if status == WAITS else OK) if status >= 0 else status
+    return _program_region(dev, plane)
+
+
+@inlined
+def _go_on_writing(dev):
+    """Carry out the next step of the write under way."""
+    write = dev.transaction[_WRITE]
+    if write.kind == SUBPAGE_WRITE or (write.kind == LIST_WRITE and dev.subpage[0].kind != FGM):
+        if write.kind == LIST_WRITE and is_overtaken(dev, np.int64(_WRITE)):
+            dev.buffer[0].writing = 0
+            return np.int64(OK)
+        return np.int64(_write_to_region(dev))
+    dev.buffer[0].writing = 0
+    return write_now(dev, np.int64(_WRITE))
+
+
+@inlined
+def _under_way(dev):
+    """Carry out the next step of what is under way; return OK, or why it cannot go on."""
+    if dev.control[0].gc_plane >= 0:
+        return _collect(dev)
+    if dev.buffer[0].sweep_plane >= 0:
+        return np.int64(sweep_step(dev))
+    return _go_on_writing(dev)
+
+
+@inlined
+def _flush_buffer(dev):
+    """Begin to carry out a write of what came first to the buffer, or go on behind an empty one."""
+    control = dev.control[0]
+    if dev.buffer[0].count > 0:
+        return _flush_oldest(dev)
+    control.cursor += 1
+    control.serial += 1
+    return np.int64(OK)
+
+
+@inlined
+def advance_untimed(dev, requests):
+    """Run until input or horizon ends, or until a decision is due that is taken outside."""
+    control = dev.control[0]
+    buffer = dev.buffer[0]
+    while True:
+        if control.gc_plane >= 0 or buffer.sweep_plane >= 0 or buffer.writing:
+            status = _under_way(dev)
+        elif control.admitted_pages >= control.horizon:
+            return np.int64(HORIZON)
+        elif control.cursor >= requests.shape[0]:
+            return np.int64(INPUT_ENDED)
+        elif requests[control.cursor].op == FLUSH:
+            status = _flush_buffer(dev)
+        else:
+            status = _do_part(dev, requests[control.cursor])
+        if status != OK and status != AGAIN:
+            return status

@@ -1,0 +1,232 @@
+"""Writes of pages to the main area: what they carry, and what of it is still new when they are programmed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.binding import bind_die, bind_plane, emptiest_plane, pass_die, pass_plane
+from ssdgym.engine.core.bits import remainder
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.status import OK, OUT_OF_SPACE
+from ssdgym.engine.rounds import gc_needed
+from ssdgym.engine.subpage.buffer import carry_group
+from ssdgym.engine.subpage.pages import (
+    accept,
+    check_sectors,
+    count_sectors,
+    forget,
+    lowest_of,
+    mapped_of,
+    on_page,
+    page_of,
+    put,
+    take_page,
+    waste,
+)
+from ssdgym.engine.subpage.state import GROUP_WRITE
+
+#: Nothing is left to be programmed.
+NOTHING = -2
+
+
+@inlined
+def begin_write(dev, number, kind, group, mask, slot, pages):
+    """Fill in a write.
+
+    Args:
+        dev: the device.
+        number: of its transaction.
+        kind: of the write.
+        group: that it is of, or that its first sector is of.
+        mask: the sectors of the group that it brings from the buffer.
+        slot: of the request that waits for it, or -1.
+        pages: of that request.
+    """
+    write = dev.transaction[number]
+    write.lpn = group * dev.subpage[0].slots
+    write.slot = slot
+    write.kind = kind
+    write.mask = mask
+    write.pages = pages
+    write.waits = 0
+    write.parent = -1
+    write.plane = -1
+    write.partial = 0
+    write.evicts = 0
+    carry_group(dev, number, group, mask)
+
+
+@inlined
+def begin_eviction(dev, number, group, plane):
+    """Fill in a write that moves a group to the main area for the region of a plane."""
+    begin_write(dev, number, GROUP_WRITE, group, np.int64(0), np.int64(-1), np.int64(0))
+    dev.transaction[number].evicts = 1
+    dev.transaction[number].plane = plane
+    dev.tally[0].evictions += 1
+    dev.tally[0].rmw_count += 1
+
+
+@inlined
+def is_overtaken(dev, number):
+    """Return whether newer versions of all sectors that a write carries have been programmed."""
+    slots = np.int64(dev.subpage[0].slots)
+    for k in range(number * slots, (number + 1) * slots):
+        sector = dev.carried[k]
+        if sector.lpn >= 0 and sector.version > dev.logical[sector.lpn].version:
+            return False
+    return True
+
+
+@inlined
+def accept_list(dev, number):
+    """Keep of what a write carries what is still new, in front; return the number of sectors."""
+    slots = np.int64(dev.subpage[0].slots)
+    base = number * slots
+    count = np.int64(0)
+    for k in range(slots):
+        lpn = np.int64(dev.carried[base + k].lpn)
+        version = np.int64(dev.carried[base + k].version)
+        if lpn >= 0 and accept(dev, lpn, version):
+            dev.carried[base + count].lpn = lpn
+            count += 1
+    return count
+
+
+@inlined
+def put_list(dev, number, page, count):
+    """Program the sectors that a write carries to a page that has been taken for them."""
+    slots = np.int64(dev.subpage[0].slots)
+    for k in range(slots):
+        if k < count:
+            put(dev, page * slots + k, np.int64(dev.carried[number * slots + k].lpn))
+        else:
+            waste(dev, page * slots + k)
+
+
+@inlined
+def forget_list(dev, number, count):
+    """Invalidate the old copies of the sectors that a write carries."""
+    base = number * np.int64(dev.subpage[0].slots)
+    for k in range(count):
+        forget(dev, np.int64(dev.carried[base + k].lpn))
+
+
+@inlined
+def _program_list(dev, plane, number):
+    count = accept_list(dev, number)
+    if count == 0:
+        return np.int64(NOTHING)
+    forget_list(dev, number, count)
+    page = take_page(dev, plane, count, False)
+    if page >= 0:
+        put_list(dev, number, page, count)
+    return page
+
+
+@inlined
+def _included(dev, number, group):
+    """Return the sectors of a group that its write programs: what is still new of it, and what is mapped."""
+    slots = np.int64(dev.subpage[0].slots)
+    mask = np.int64(0)
+    for s in range(slots):
+        lpn = group * slots + s
+        sector = dev.carried[number * slots + s]
+        newer = sector.lpn >= 0 and accept(dev, lpn, np.int64(sector.version))
+        if newer or dev.logical[lpn].ppn >= 0:
+            mask |= np.int64(1) << s
+    return mask
+
+
+@inlined
+def _program_group(dev, plane, number, group):
+    slots = np.int64(dev.subpage[0].slots)
+    mask = _included(dev, number, group)
+    if mask == 0:
+        return np.int64(NOTHING)
+    for s in range(slots):
+        if mask >> s & 1:
+            forget(dev, group * slots + s)
+    page = take_page(dev, plane, count_sectors(mask), False)
+    if page < 0:
+        return page
+    for s in range(slots):
+        if mask >> s & 1:
+            put(dev, page * slots + s, group * slots + s)
+        else:
+            waste(dev, page * slots + s)
+    return page
+
+
+@kernel
+def program_write(dev, plane, number):
+    """Program the page of a write to the main area of a plane.
+
+    Returns:
+        The page; NOTHING where nothing of it is left to be programmed, -1 when out of space.
+    """
+    write = dev.transaction[number]
+    subpage = dev.subpage[0]
+    if write.kind == GROUP_WRITE:
+        group = np.int64(write.lpn) // np.int64(subpage.slots)
+        if write.evicts:
+            dev.evicting[group] = 0
+        page = _program_group(dev, plane, number, group)
+    else:
+        page = _program_list(dev, plane, number)
+    if page >= 0:
+        dev.control[0].host_plane = plane
+        if write.partial or write.evicts:
+            dev.tally[0].small_flash_bytes += subpage.slots * subpage.subpage_bytes
+    return page
+
+
+@inlined
+def others_of(dev, number):
+    """Return the mapped sectors of the group of a write that it does not bring: what has to be read first."""
+    write = dev.transaction[number]
+    group = np.int64(write.lpn) // np.int64(dev.subpage[0].slots)
+    return mapped_of(dev, group) & ~np.int64(write.mask)
+
+
+@inlined
+def together(dev, group, mask):
+    """Return those sectors of a mask (mapped ones) that are on the page of the lowest."""
+    first = group * np.int64(dev.subpage[0].slots)
+    page = page_of(dev, np.int64(dev.logical[first + lowest_of(mask)].ppn))
+    return on_page(dev, group, mask, page)
+
+
+@inlined
+def read_page(dev, group, mask):
+    """Read sectors of a group that one flash page holds."""
+    dev.counters[0].flash_reads += 1
+    check_sectors(dev, group, mask)
+
+
+@kernel
+def write_now(dev, number):
+    """Carry out a write to the main area in no time, its reads first; return OK or OUT_OF_SPACE."""
+    params = dev.params[0]
+    control = dev.control[0]
+    if dev.transaction[number].kind == GROUP_WRITE:
+        group = np.int64(dev.transaction[number].lpn) // np.int64(dev.subpage[0].slots)
+        mask = others_of(dev, number)
+        while mask != 0:
+            read = together(dev, group, mask)
+            read_page(dev, group, read)
+            dev.counters[0].rmw_reads += 1
+            mask &= ~read
+    die_number = np.int64(bind_die(dev))
+    plane = bind_plane(dev, die_number)
+    if plane < 0:
+        plane = np.int64(emptiest_plane(dev))
+    pass_die(dev, die_number)
+    if remainder(plane, params.dies) == die_number:
+        pass_plane(dev, plane)
+    page = program_write(dev, plane, number)
+    if page == -1:
+        return np.int64(OUT_OF_SPACE)
+    if page >= 0 and gc_needed(params, dev.plane[plane]):
+        control.gc_plane = plane
+        dev.counters[0].gc_episodes += 1
+    return np.int64(OK)
