@@ -5,9 +5,16 @@ owns it. Tests hold both.
 
 * `placing`: how the decisions about streams are described, compiled only where they are.
 * `idling`: how the decision about idle dies is described, likewise.
-* `page`: the page-mapping family: its arrays, host pages, GC rounds, the two loops, its audit. Owns
-  `logical`, `promised`, `round_pairs`, `plane.collecting`, `plane.round_*`, `die.plane_cursor` and
-  `die.idle*`.
+* `subpage`: the family of FTLs that map parts of a page: write buffer, regions of small writes, GC rounds,
+  the two loops, its audit. Owns `logical`, `promised`, `updated`, `page_valid`, `page_use`, `stored_h`,
+  `subpage`, `tally`, `buffer`, `entry`, `entry_of`, `evicting`, `region`, `member`, `region_block`,
+  `carried`, `transaction.group`, `transaction.request`, `transaction.parent`, `transaction.waits`,
+  `transaction.plane`, `transaction.number`, `transaction.mask`, `transaction.pages`, `transaction.kind`,
+  `transaction.partial`, `transaction.evicts`, `plane.collecting` and `plane.round_*`.
+* `page`: the page-mapping family: its arrays, host pages, GC rounds, the two loops, its audit, and what rules
+  of all families see. Owns `logical`, `promised`, `plane.collecting`, `plane.round_*` and `die.idle*`.
+* `rounds`: how GC rounds of all families begin. Owns `round_pairs` and `plane.round_*`.
+* `binding`: the die and the plane of a page of the host. Owns `die.plane_cursor`.
 * `entries`: the entry points: advance, observe, apply, for one device or a batch.
 * `verbs`: what families do in their own ways; the entry points are written with these.
 * `erase`: the ERASE decision: which sets are legal, candidates, features, helpers of victim rules.

@@ -89,7 +89,7 @@ def _evict(dev, plane, group):
 
 @inlined
 def _worn_beyond(dev, plane, block):
-    """Return the least worn erased block of the main area if a region block is worn much more than all; -1."""
+    """Return the least worn erased block of the main area if a region block is worn much more, or -1."""
     total = np.int64(0)
     count = np.int64(0)
     least = np.int64(-1)

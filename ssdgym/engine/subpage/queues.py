@@ -95,8 +95,8 @@ def queue_reads(dev, group, mask, kind, slot, parent):
         wanted = together(dev, group, mask)
         number = np.int64(new_transaction(dev))
         read = dev.transaction[number]
-        read.lpn = first
-        read.slot = slot
+        read.group = group
+        read.request = slot
         read.kind = kind
         read.mask = wanted
         read.parent = parent
@@ -137,7 +137,7 @@ def read_done(dev, number):
     read = dev.transaction[number]
     free_transaction(dev, number)
     if read.kind != CHILD_READ:
-        pages_done(dev, np.int64(read.slot), np.int64(read.pages))
+        pages_done(dev, np.int64(read.request), np.int64(read.pages))
         return
     parent = np.int64(read.parent)
     dev.transaction[parent].waits -= 1
@@ -163,8 +163,8 @@ def write_done(dev, number):
     free_transaction(dev, number)
     if not write.evicts:
         dev.buffer[0].host_writes -= 1
-        if write.slot >= 0:
-            pages_done(dev, np.int64(write.slot), np.int64(write.pages))
+        if write.request >= 0:
+            pages_done(dev, np.int64(write.request), np.int64(write.pages))
         return
     plane = np.int64(write.plane)
     dev.region[plane].pending -= 1

@@ -11,7 +11,6 @@ from ssdgym.engine.core.status import OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import WAIT, status_of
 from ssdgym.engine.flash.times import erase_phases, read_phases, write_phases
 from ssdgym.engine.rounds import choose_victim, gc_needed
-from ssdgym.engine.subpage.buffer import group_of
 from ssdgym.engine.subpage.collection import ERASED, MOVED, WAITS, collect_step
 from ssdgym.engine.subpage.gc_round import finish_round, gather_phases, move_command
 from ssdgym.engine.subpage.pages import die_of_page, lowest_of, page_of
@@ -46,9 +45,9 @@ _NOTHING_TO_DO = 101
 def _next_page(dev, number):
     """Return the page of the lowest sector that a read still wants, without those trimmed; -1 for none."""
     read = dev.transaction[number]
+    first = np.int64(read.group) * dev.subpage[0].slots
     while read.mask != 0:
-        s = lowest_of(np.int64(read.mask))
-        slot = np.int64(dev.logical[read.lpn + s].ppn)
+        slot = np.int64(dev.logical[first + lowest_of(np.int64(read.mask))].ppn)
         if slot >= 0:
             return page_of(dev, slot)
         dev.counters[0].unmapped_reads += read.kind != CHILD_READ
@@ -78,7 +77,7 @@ def _start_read(dev, die_number):
         queue_read(dev, die_of_page(dev, page), number)
         return np.int64(_LOOK_AGAIN)
     read = dev.transaction[number]
-    group = group_of(dev, np.int64(read.lpn))
+    group = np.int64(read.group)
     wanted = together(dev, group, np.int64(read.mask))
     read_page(dev, group, wanted)
     read.mask &= ~wanted
@@ -132,8 +131,10 @@ def _collect_region(dev, die_number, plane):
     """Start the next command of the collection of a region.
 
     Returns:
-        OK, _NOTHING_TO_DO where it waits, a decision that is due, or an error.
+        OK, _NOTHING_TO_DO where it waits, _LOOK_AGAIN where it has queued something first, a decision that is
+        due, or an error.
     """
+    waits = np.int64(_NOTHING_TO_DO)
     while True:
         done = np.int64(collect_step(dev, plane))
         if done == WAIT:
@@ -141,7 +142,8 @@ def _collect_region(dev, die_number, plane):
         if done < 0:
             return done
         if done == WAITS:
-            return np.int64(_NOTHING_TO_DO)
+            return waits
+        waits = np.int64(_LOOK_AGAIN)
         if done == MOVED:
             _start_gc(dev, die_number, MOVE_PAGE, move_phases(dev))
             return np.int64(OK)

@@ -103,10 +103,12 @@ REGION_BLOCK = np.dtype(
     ],
     align=True,
 )
-#: A page transaction. `lpn` is the first sector of its group, `slot` its request or -1.
+#: A page transaction.
 JOB = np.dtype(
     [
         *((name, TRANSACTION[name]) for name in TRANSACTION.names or ()),
+        ("group", "i4"),
+        ("request", "i4"),  # slot of the request that waits for it, or -1
         ("parent", "i4"),  # of a child read: the write that waits for it
         ("waits", "i4"),  # child reads under way
         ("plane", "i4"),  # whose region the write is bound to, or the collection it evicts for; -1

@@ -43,8 +43,8 @@ def begin_write(dev, number, kind, group, mask, slot, pages):
         pages: of that request.
     """
     write = dev.transaction[number]
-    write.lpn = group * dev.subpage[0].slots
-    write.slot = slot
+    write.group = group
+    write.request = slot
     write.kind = kind
     write.mask = mask
     write.pages = pages
@@ -167,7 +167,7 @@ def program_write(dev, plane, number):
     write = dev.transaction[number]
     subpage = dev.subpage[0]
     if write.kind == GROUP_WRITE:
-        group = np.int64(write.lpn) // np.int64(subpage.slots)
+        group = np.int64(write.group)
         if write.evicts:
             dev.evicting[group] = 0
         page = _program_group(dev, plane, number, group)
@@ -184,7 +184,7 @@ def program_write(dev, plane, number):
 def others_of(dev, number):
     """Return the mapped sectors of the group of a write that it does not bring: what has to be read first."""
     write = dev.transaction[number]
-    group = np.int64(write.lpn) // np.int64(dev.subpage[0].slots)
+    group = np.int64(write.group)
     return mapped_of(dev, group) & ~np.int64(write.mask)
 
 
@@ -209,7 +209,7 @@ def write_now(dev, number):
     params = dev.params[0]
     control = dev.control[0]
     if dev.transaction[number].kind == GROUP_WRITE:
-        group = np.int64(dev.transaction[number].lpn) // np.int64(dev.subpage[0].slots)
+        group = np.int64(dev.transaction[number].group)
         mask = others_of(dev, number)
         while mask != 0:
             read = together(dev, group, mask)
