@@ -11,7 +11,7 @@ OP_NAMES = ("read", "write", "trim", "flush")
 #: Flag bits: the first / the last page of the request is touched only in part.
 PARTIAL_HEAD, PARTIAL_TAIL = 1, 2
 #: Flag bit: the host waits for this write to be on flash, so it must not linger in a write buffer to be
-#: merged with others. FTLs that map whole pages program every write at once and take no notice.
+#: merged with others. Devices of `mapping: page` program every write at once and take no notice.
 SYNC = 4
 
 #: One host request. `arrival_ns` counts from the start of the workload, `lpn` is the first logical

@@ -101,7 +101,12 @@ class SubpageFtl(FtlConfig):
     @property
     def has_region(self) -> bool:
         """Whether small writes have blocks of their own."""
-        return self.kind in _LEAST_REGION_BLOCKS
+        return self.least_region_blocks > 0
+
+    @property
+    def least_region_blocks(self) -> int:
+        """Fewest blocks that a region must have; 0 without one."""
+        return _LEAST_REGION_BLOCKS.get(self.kind, 0)
 
     def region_blocks_of(self, geometry: GeometryConfig) -> int:
         """Return the blocks of a plane that are its region; 0 without one."""
@@ -135,7 +140,9 @@ class SubpageFtl(FtlConfig):
                 f"ftl.mapping subpage has no commands of several planes; set multi_plane to none, "
                 f"not {multi_plane}"
             )
-        least = least_window(geometry)
+        # A page takes a transaction for itself and one for each part of it that has to be read first; two
+        # such pages are admitted at a time, beside two that a region evicts.
+        least = 4 * (subpages + 1)
         if self.window_pages < least:
             raise ValueError(
                 f"ftl.window_pages = {self.window_pages} must be at least {least} with {subpages} subpages "
@@ -149,7 +156,7 @@ class SubpageFtl(FtlConfig):
         self._check_region(geometry)
 
     def _check_region(self, geometry: GeometryConfig) -> None:
-        least, blocks = _LEAST_REGION_BLOCKS.get(self.kind, 0), self.region_blocks_of(geometry)
+        least, blocks = self.least_region_blocks, self.region_blocks_of(geometry)
         if blocks < least:
             raise ValueError(
                 f"ftl.kind {self.kind} needs a region of at least {least} blocks per plane and has {blocks}; "
@@ -173,15 +180,6 @@ class SubpageFtl(FtlConfig):
         if changes.get("kind") in list(SubpageKind):
             dropped |= set(_foreign_fields(changes["kind"]))
         return {name: value for name, value in fields.items() if name not in dropped or name in changes}
-
-
-def least_window(geometry: GeometryConfig) -> int:
-    """Return the fewest page transactions that the FTLs of a device get along with.
-
-    A part of a request leaves the buffer as one write for each of its subpages, or as one that has to read
-    the rest of its page first.
-    """
-    return 4 * (geometry.subpages_per_page + 1)
 
 
 def subpage_ftl(ftl: FtlConfig) -> SubpageFtl:

@@ -18,8 +18,10 @@ from ssdgym.engine.time.latency import BINS
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.simulator.families import FamilyBuilder, family_of, register_family
 from ssdgym.simulator.page_family import PageFamily
+from ssdgym.simulator.subpage_family import SubpageFamily
 
 register_family(PageFamily())
+register_family(SubpageFamily())
 _MOST_RECORDED = 2**40
 
 

@@ -418,7 +418,10 @@ def test_host_pages__is_the_old_name_of_logical_pages() -> None:
         assert load_device(PLAIN).host_pages == 80
 
 
-@given(st.integers(1, 10**7), st.sampled_from(available("devices")))
+@given(
+    st.integers(1, 10**7),
+    st.sampled_from([name for name in available("devices") if load_device(name).ftl.mapping == "page"]),
+)
 @settings(max_examples=60, deadline=None)
 def test_sized_to__holds_the_pages_and_keeps_the_over_provisioning(pages: int, name: str) -> None:
     """With as few blocks as possible: one row of blocks less, one in every plane, would be under it."""

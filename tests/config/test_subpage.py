@@ -58,6 +58,24 @@ def test_sized_to__keeps_the_over_provisioning_and_fills_whole_pages() -> None:
     assert sized.geometry.blocks_per_plane == 51 and sized.physical_units == 1632 >= 1.6 * 1004
 
 
+@pytest.mark.parametrize("name", ["subftl-tlc", "subftl-tlc-small", "subftl-tiny"])
+@pytest.mark.parametrize("kind", SubpageKind)
+@pytest.mark.parametrize("pages", [10**6, 10**6 + 1, 10**7])
+def test_sized_to__a_bundled_device__has_the_shares_it_had(name: str, kind: str, pages: int) -> None:
+    device = with_ftl(load_device(name), {"kind": kind})
+    sized = device.sized_to(pages)
+    row = sized.geometry.planes * sized.geometry.pages_per_block * 4
+    assert sized.logical_pages == pages + -pages % 4 and sized.ftl == device.ftl
+    assert sized.spare_ratio >= device.spare_ratio > (sized.physical_units - row - pages) / pages
+
+
+def test_sized_to__too_few_blocks_for_a_region__named() -> None:
+    with pytest.raises(
+        SsdgymError, match="device subftl-tiny cannot be made to hold 8 pages: ftl.kind subftl n"
+    ):
+        load_device("subftl-tiny").sized_to(8)
+
+
 @pytest.mark.parametrize("kind", [kind for kind in SubpageKind if kind in ("cgm", "fgm")])
 def test_kinds_without_a_region__have_no_blocks_for_it(kind: str) -> None:
     device = of_kind(kind)

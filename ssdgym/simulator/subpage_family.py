@@ -1,0 +1,241 @@
+"""The sub-page family: its region and thresholds in units, the check that it can run full, its metrics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.config.subpage import SubpageFtl, subpage_ftl
+from ssdgym.engine.core.family import Sizes, State
+from ssdgym.engine.core.records import IN_STREAMS, MAX_PAIRS, MAX_STREAMS, OPEN
+from ssdgym.engine.subpage.family import SUBPAGE_FAMILY
+from ssdgym.engine.subpage.state import MAX_SLOTS, TALLY
+from ssdgym.errors import SsdgymError
+from ssdgym.simulator.families import FREE, INVALID, VALID, FamilyBuilder, PageMap
+
+#: Blocks that a plane keeps in its pool between rounds: one for the host, one for relocated pages.
+_FLOOR_BLOCKS = 2
+_HOURS = 24
+#: Calendar hours are kept in 32 bits.
+_LAST_HOUR = 2**31 - 1
+#: Of the mapping table: bytes of an entry of an array; and of a hash table, whose slots are half full.
+_ENTRY_BYTES, _HASH_ENTRY_BYTES, _LOAD_FACTOR = 4, 8, 0.5
+
+
+class SubpageFamily(FamilyBuilder):
+    """Devices whose logical pages are subpages of a page of flash.
+
+    The blocks outside the region are counted in units: subpages with fgm, whole pages with the others.
+    """
+
+    engine = SUBPAGE_FAMILY
+    fixed = ("params", "subpage")
+
+    def check(self, device: DeviceConfig) -> None:
+        """Raise if GC could not reach its threshold once the device is full."""
+        least = device.geometry.planes * _valid_limit(device)
+        units = device.logical_pages // (device.units_per_page // _units_per_page(device))
+        if units >= least:
+            region = subpage_ftl(device.ftl).region_blocks_of(device.geometry)
+            what = "subpages" if subpage_ftl(device.ftl).kind == "fgm" else "pages of flash"
+            lower = "the threshold (field ftl.gc)" + (" or the region (ftl.region_share)" if region else "")
+            raise SsdgymError(
+                f"device {device.name}: full it holds {units} {what}, and beside the GC threshold, an open "
+                f"block and a region of {region} blocks in each plane there is room for less than "
+                f"{max(least, 0)}; lower {lower}, or raise over_provisioning."
+            )
+
+    def params(self, device: DeviceConfig) -> dict[str, int]:
+        """Return the thresholds in units, and one stream for data of the host and relocated data."""
+        ftl = subpage_ftl(device.ftl)
+        units, timing = _units_per_block(device), device.timing
+        barrier = ftl.gc.mode == "barrier"
+        return {
+            "pages_per_block": units,
+            "pages_per_sub_block": units,
+            "streams": 1,
+            "gc_stream": 0,
+            "relocation_streams": 1,
+            "low_pool": max(ftl.gc.free_blocks or 0, _FLOOR_BLOCKS) * units,
+            "stop_pool": (_kept_blocks(ftl) if barrier else _FLOOR_BLOCKS) * units,
+            "valid_limit": _valid_limit(device),
+            "copy_cost": timing.read_ns + timing.program_ns + 2 * device.transfer_ns,
+            "erase_cost": max(timing.erase_ns, 1),
+            "must_gain": barrier,
+            "placement": IN_STREAMS,
+            "reads_first": ftl.gc.priority.code,
+        }
+
+    def constants(self, device: DeviceConfig) -> dict[str, dict[str, Any]]:
+        """Return the record of the kind, the region, the buffer, the times and the retention."""
+        ftl, geometry, timing = subpage_ftl(device.ftl), device.geometry, device.timing
+        slots = geometry.subpages_per_page
+        subpage_bytes = device.host_unit_bytes
+        retention = [days * _HOURS for days in ftl.retention_of(geometry)]
+        subftl = ftl.kind == "subftl"
+        return {
+            "subpage": {
+                "kind": ftl.kind.code,
+                "printed": ftl.rule == "printed",
+                "never_advance": ftl.advance == "never",
+                "slots": slots,
+                "unit_slots": slots // _units_per_page(device),
+                "block_pages": geometry.pages_per_block,
+                "region_blocks": ftl.region_blocks_of(geometry),
+                "passes": slots if subftl else 1,
+                "buffer_groups": ftl.buffer_groups,
+                "wear_gap": ftl.wear_gap if subftl else 0,
+                "subpage_bytes": subpage_bytes,
+                "program_ns": timing.subpage_program_ns or timing.program_ns,
+                "transfer_ns": round(timing.transfer_ns_per_byte * subpage_bytes),
+                "evict_after_h": ftl.evict_after_days * _HOURS if subftl else 0,
+                "retention_h": retention + [0] * (MAX_SLOTS - slots),
+                "full_retention_h": ftl.full_retention_days * _HOURS,
+            }
+        }
+
+    def sizes(self, device: DeviceConfig) -> Sizes:
+        """Return the lengths of the arrays of subpages, pages, groups, blocks, buffer and region."""
+        ftl, geometry = subpage_ftl(device.ftl), device.geometry
+        blocks, slots = geometry.planes * geometry.blocks_per_plane, geometry.subpages_per_page
+        window = _window(device)
+        return {
+            "pages": geometry.physical_pages * slots,
+            "flash_pages": geometry.physical_pages,
+            "buffer_groups": ftl.buffer_groups,
+            "groups": device.logical_pages // slots,
+            "members": geometry.planes * ftl.region_blocks_of(geometry),
+            "window": window,
+            "carried": window * slots,
+            "blocks": blocks,
+            "sub_blocks": blocks,
+            "round_pairs": geometry.planes * MAX_PAIRS,
+            "open_sub_blocks": geometry.planes * MAX_STREAMS,
+            "buckets": geometry.planes * (_units_per_block(device) + 1),
+        }
+
+    def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
+        """Return the write amplification in bytes, that of small writes, what the family counts, and rates.
+
+        `write_amplification` is bytes programmed per byte that the host has written, `request_waf` the same
+        of writes that left the buffer as part of a page, None without any. `gc_energy_uj` is not known here:
+        what was programmed for whom is not counted. Rates are of simulated time, None where none has passed.
+        """
+        counters, control = state.counters[i, 0], state.control[i, 0]
+        counted = {name: int(state.tally[name][i, 0]) for name in TALLY.names or ()}
+        programmed = counted["full_programs"] * device.units_per_page + counted["subpage_programs"]
+        written = int(counters["host_pages_written"])
+        seconds = int(control["now"] - control["metrics_start_ns"]) / 1e9
+        finished = int(control["serial"]) - int(control["outstanding"])
+        return {
+            "write_amplification": _ratio(programmed, written),
+            "request_waf": _ratio(counted["small_flash_bytes"], counted["small_write_bytes"]),
+            **counted,
+            "requests_per_s": _ratio(finished, seconds),
+            "host_bytes_per_s": _ratio(written * device.host_unit_bytes, seconds),
+            "energy_uj": _energy(counters, counted, device),
+            "gc_energy_uj": None,
+            "mapping_table_bytes": mapping_table_bytes(device),
+        }
+
+    def reset_metrics(self, state: State, i: int) -> None:
+        """Clear the counters, and those of the family."""
+        super().reset_metrics(state, i)
+        state.tally[i] = 0
+        state.block["relocated_run"][i] = 0
+
+    def pass_day(self, state: State, i: int, device: DeviceConfig) -> None:
+        """Make the data of device `i` a day older; where subpages can be too old, a sweep begins."""
+        buffer = state.buffer[i, 0]
+        if buffer["calendar_h"] > _LAST_HOUR - _HOURS:
+            raise SsdgymError(f"device {device.name} is {buffer['calendar_h']} hours old, which is the most.")
+        buffer["calendar_h"] += _HOURS
+        if state.subpage["evict_after_h"][i, 0]:
+            buffer["sweep_plane"], buffer["sweep_slot"] = 0, 0
+
+    def page_map(self, state: State, i: int, device: DeviceConfig) -> PageMap:
+        """Return what the pages of device `i` hold: those with a valid subpage are valid."""
+        geometry = device.geometry
+        count, planes, blocks = geometry.physical_pages, geometry.planes, geometry.blocks_per_plane
+        valid, used = state.page_valid[i, :count] > 0, state.page_use[i, :count] > 0
+        is_open = (state.block["status"][i, : planes * blocks] & OPEN).astype(bool)
+        in_region = state.region["open"][i, :planes]
+        is_open[in_region[in_region >= 0]] = True
+        return PageMap(
+            pages=np.where(valid, VALID, np.where(used, INVALID, FREE))
+            .astype(np.int8)
+            .reshape(planes, blocks, geometry.pages_per_block),
+            open=is_open.reshape(planes, blocks),
+        )
+
+    def whole_blocks_kept(self, device: DeviceConfig) -> int:
+        """Return the fewest blocks of a plane: those of its pool, its open one, and those of a region."""
+        ftl, blocks = subpage_ftl(device.ftl), 1
+        while True:
+            region = ftl.region_blocks_of(device.geometry.model_copy(update={"blocks_per_plane": blocks}))
+            if region >= ftl.least_region_blocks and blocks - region > _kept_blocks(ftl):
+                return blocks
+            blocks += 1
+
+
+def mapping_table_bytes(device: DeviceConfig) -> int:
+    """Return the bytes that a controller needs for the map of a device.
+
+    An array of subpages with fgm; else one of pages and, where there is a region, a hash table of the
+    subpages that it can hold: one per page with subftl.
+    """
+    ftl, geometry = subpage_ftl(device.ftl), device.geometry
+    if ftl.kind == "fgm":
+        return _ENTRY_BYTES * device.logical_pages
+    pages = geometry.planes * ftl.region_blocks_of(geometry) * geometry.pages_per_block
+    hashed = pages * (1 if ftl.kind == "subftl" else geometry.subpages_per_page)
+    groups = device.logical_pages // geometry.subpages_per_page
+    return _ENTRY_BYTES * groups + round(_HASH_ENTRY_BYTES / _LOAD_FACTOR) * hashed
+
+
+def _units_per_page(device: DeviceConfig) -> int:
+    """Return the units of account of a page of flash."""
+    return device.units_per_page if subpage_ftl(device.ftl).kind == "fgm" else 1
+
+
+def _units_per_block(device: DeviceConfig) -> int:
+    return device.geometry.pages_per_block * _units_per_page(device)
+
+
+def _kept_blocks(ftl: SubpageFtl) -> int:
+    """Return the blocks that GC leaves in a plane's pool."""
+    return max(ftl.gc.free_blocks or 0, ftl.gc.barrier_blocks or 0, _FLOOR_BLOCKS)
+
+
+def _valid_limit(device: DeviceConfig) -> int:
+    """Return with how many valid units outside its region a plane has no room for another page.
+
+    Then some victim wins a page whenever GC has to go on. One with fewer invalid subpages than a page holds
+    wins none, since those that are left are gathered to whole pages.
+    """
+    ftl = subpage_ftl(device.ftl)
+    units, gained = _units_per_block(device), _units_per_page(device)
+    blocks = device.geometry.blocks_per_plane - ftl.region_blocks_of(device.geometry) - _kept_blocks(ftl)
+    return min((blocks - 1) * units, blocks * (units - gained + 1) - 1) - (gained - 1)
+
+
+def _window(device: DeviceConfig) -> int:
+    """Return the page transactions there is room for; without time two are in use, one after the other."""
+    return device.ftl.window_pages if device.ftl.timing == "event" else 2
+
+
+def _energy(counters: Any, counted: dict[str, int], device: DeviceConfig) -> float:
+    """Return the energy of all commands, uJ."""
+    energy = device.energy
+    programs = counted["full_programs"] + counted["subpage_programs"]
+    return float(
+        counters["flash_reads"] * energy.read_uj
+        + programs * energy.program_uj
+        + counters["erased_sub_blocks"] * energy.erase_uj
+    )
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None

@@ -1,0 +1,233 @@
+"""How devices of the sub-page family are built and measured: thresholds in units, constants, metrics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ssdgym.config.device import DeviceConfig, load_device, with_ftl
+from ssdgym.engine.core.records import PARAMS
+from ssdgym.enums import SubpageKind
+from ssdgym.errors import SsdgymError
+from ssdgym.simulator import Recording, Simulator
+from ssdgym.simulator.build import make_state, params_record
+from ssdgym.simulator.families import family_of
+from ssdgym.simulator.metrics import metrics_of, reset_metrics
+from ssdgym.simulator.snapshot import fits
+from ssdgym.simulator.steady_states import _CLEARED
+from ssdgym.simulator.subpage_family import mapping_table_bytes
+from tests.engine.devices import device as page_device
+from tests.simulator.test_steady_states import key_of
+
+RECORDING = Recording(latencies=4, slowest=1)
+
+
+def tiny(kind: str = "subftl", **ftl: Any) -> DeviceConfig:
+    """Two planes of 32 blocks of 16 pages of 4 subpages, with 6 blocks for a region."""
+    return with_ftl(load_device("subftl-tiny"), {"kind": kind, **ftl})
+
+
+@pytest.mark.parametrize(
+    ("kind", "units", "limit"),
+    [
+        ("cgm", 16, (32 - 2 - 1) * 16),
+        ("sector_log", 16, (32 - 6 - 2 - 1) * 16),
+        ("subftl", 16, (32 - 6 - 2 - 1) * 16),
+        # Every closed block may have 3 invalid subpages of which none can be won, and a page has 4.
+        ("fgm", 64, min((32 - 2 - 1) * 64, (32 - 2) * (64 - 3) - 1) - 3),
+    ],
+)
+def test_params__thresholds_are_in_units_of_the_blocks_outside_the_region(
+    kind: str, units: int, limit: int
+) -> None:
+    params = params_record(tiny(kind), 0)[0]
+    assert params["pages_per_block"] == params["pages_per_sub_block"] == units
+    assert params["valid_limit"] == limit
+    assert params["low_pool"] == params["stop_pool"] == 2 * units
+    assert params["low_free"] == params["stop_free"] == params["background_free"] == 0
+    assert params["streams"] == params["relocation_streams"] == 1 and params["gc_stream"] == 0
+    assert params["logical_pages"] == 2816 and params["must_gain"] == 1
+
+
+def test_params__thresholds_and_modes_of_gc() -> None:
+    wide = tiny("cgm", gc={"free_blocks": 3, "barrier_blocks": 4, "priority": "after_reads"})
+    params = params_record(wide, 0)[0]
+    assert (params["low_pool"], params["stop_pool"]) == (3 * 16, 4 * 16)
+    assert params["valid_limit"] == (32 - 4 - 1) * 16 and params["reads_first"] == 1
+    params = params_record(tiny("cgm", gc={"free_blocks": 3, "mode": "per_write"}), 0)[0]
+    assert (params["low_pool"], params["stop_pool"], params["must_gain"]) == (3 * 16, 2 * 16, 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "reason"),
+    [
+        ("subftl", {"ftl.region_blocks": 8}, "full it holds 704 pages of flash, and beside the GC threshold"),
+        (
+            "sector_log",
+            {"ftl.region_blocks": 8},
+            "a region of 8 blocks in each plane there is room for less th",
+        ),
+        (
+            "subftl",
+            {"ftl.region_blocks": 8},
+            "lower the threshold (field ftl.gc) or the region (ftl.region_sh",
+        ),
+        ("cgm", {"capacity.logical_pages": 3712}, "full it holds 928 pages of flash"),
+        ("fgm", {"capacity.logical_pages": 3652}, "full it holds 3652 subpages, and beside"),
+        ("cgm", {"capacity.logical_pages": 3712}, "lower the threshold (field ftl.gc), or raise over_provis"),
+    ],
+)
+def test_check__a_full_device_has_no_room__says_what_to_change(
+    kind: str, fields: dict[str, Any], reason: str
+) -> None:
+    too_full = load_device({"base": "subftl-tiny", "ftl.kind": kind, **fields})
+    with pytest.raises(SsdgymError) as caught:
+        family_of(too_full).check(too_full)
+    assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize(("kind", "pages"), [("cgm", 3708), ("fgm", 3648), ("subftl", 2940)])
+def test_check__as_full_as_can_be__passes(kind: str, pages: int) -> None:
+    full = load_device({"base": "subftl-tiny", "ftl.kind": kind, "capacity.logical_pages": pages})
+    family_of(full).check(full)
+
+
+def test_make_state__fills_the_constants_beside_params() -> None:
+    one = tiny(rule="printed", advance="never", wear_gap=4, retention_days=[40, 30, 20, 10])
+    other = tiny("cgm")
+    state = make_state([one, other], [1, 2], RECORDING)
+    constants = state.subpage[0, 0]
+    assert constants["kind"] == SubpageKind.SUBFTL.code and constants["passes"] == 4
+    assert constants["slots"] == constants["unit_slots"] == 4 and constants["block_pages"] == 16
+    assert constants["region_blocks"] == 6 and constants["wear_gap"] == 4
+    assert constants["printed"] == constants["never_advance"] == 1
+    assert constants["retention_h"].tolist() == [960, 720, 480, 240, 0, 0, 0, 0]
+    assert constants["full_retention_h"] == 365 * 24 and constants["evict_after_h"] == 15 * 24
+    assert (constants["program_ns"], constants["transfer_ns"]) == (1_300_000, 10_240)
+    assert constants["subpage_bytes"] == 4096 and constants["buffer_groups"] == 4
+    constants = state.subpage[1, 0]
+    assert constants["kind"] == SubpageKind.CGM.code and constants["region_blocks"] == 0
+    assert constants["evict_after_h"] == 0 and constants["passes"] == 1
+
+
+def test_make_state__a_unit_of_fgm_is_a_subpage_and_the_program_time_that_of_a_page_by_default() -> None:
+    config = load_device({"base": "subftl-tiny", "ftl.kind": "fgm", "timing.subpage_program_ns": 0})
+    constants = make_state([config], [1], RECORDING).subpage[0, 0]
+    assert constants["unit_slots"] == 1 and constants["program_ns"] == 1_600_000
+
+
+def test_make_state__sizes() -> None:
+    state = make_state([tiny()], [1], RECORDING)
+    assert state.physical.shape == (1, 4096) and state.page_use.shape == (1, 1024)
+    assert state.logical.shape == (1, 2816) and state.entry_of.shape == (1, 704)
+    assert state.entry.shape == (1, 4) and state.member.shape == (1, 12) and state.region.shape == (1, 2)
+    assert state.transaction.shape == (1, 64) and state.carried.shape == (1, 256)
+    untimed = make_state([tiny(timing="none")], [1], RECORDING)
+    assert untimed.transaction.shape == (1, 2) and untimed.carried.shape == (1, 8)
+
+
+def test_subftl_tlc__is_a_drive_of_16_gib_of_which_the_host_has_11() -> None:
+    config = load_device("subftl-tlc")
+    assert config.physical_units * config.host_unit_bytes == 2**34
+    assert config.logical_pages * config.host_unit_bytes == 11 * 2**30
+    for kind in SubpageKind:
+        family_of(config).check(with_ftl(config, {"kind": kind}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "bytes_"),
+    [
+        ("cgm", 4 * 704),
+        ("fgm", 4 * 2816),
+        ("subftl", 4 * 704 + 16 * 12 * 16),
+        ("sector_log", 4 * 704 + 16 * 12 * 16 * 4),
+    ],
+)
+def test_mapping_table_bytes__pages_or_subpages_and_a_hash_table_for_the_region(
+    kind: str, bytes_: int
+) -> None:
+    assert mapping_table_bytes(tiny(kind)) == bytes_
+
+
+def test_metrics__are_of_bytes_and_of_small_writes() -> None:
+    config = load_device({"base": "subftl-tiny", "energy": {"read_uj": 1, "program_uj": 10, "erase_uj": 100}})
+    state = make_state([config], [1], RECORDING)
+    state.counters["host_pages_written"], state.counters["flash_reads"] = 40, 7
+    state.counters["erased_sub_blocks"] = 2
+    state.tally["full_programs"], state.tally["subpage_programs"] = 9, 6
+    state.tally["small_write_bytes"], state.tally["small_flash_bytes"] = 4096, 6144
+    state.control["now"], state.control["serial"] = 2 * 10**9, 10
+    metrics = metrics_of(state, 0, config)
+    assert metrics["write_amplification"] == (9 * 4 + 6) / 40 and metrics["request_waf"] == 1.5
+    assert metrics["requests_per_s"] == 5.0 and metrics["host_bytes_per_s"] == 20 * 4096
+    assert metrics["energy_uj"] == 7 + 150 + 200 and metrics["gc_energy_uj"] is None
+    assert [name for name in metrics if name in state.tally.dtype.names] == list(state.tally.dtype.names)
+    reset_metrics(state, 0)
+    metrics = metrics_of(state, 0, config)
+    assert not state.tally.view(np.int64).any() and metrics["full_programs"] == 0
+    assert metrics["write_amplification"] is metrics["request_waf"] is metrics["requests_per_s"] is None
+
+
+def test_fits__a_device_of_other_constants__does_not() -> None:
+    states = {
+        rule: make_state([tiny(rule=rule)], [seed], RECORDING)
+        for seed, rule in enumerate(["fewest_valid", "printed"])
+    }
+    assert (states["printed"].params["valid_limit"] == states["fewest_valid"].params["valid_limit"]).all()
+    assert not fits(states["printed"], states["fewest_valid"])
+    assert fits(make_state([tiny()], [7], RECORDING), states["fewest_valid"])
+
+
+def test_steady_state__depends_on_all_but_queues_and_time() -> None:
+    changes: list[dict[str, Any]] = [
+        {},
+        {"rule": "printed"},
+        {"advance": "never"},
+        {"buffer_groups": 5},
+        {"region_blocks": 7},
+        {"wear_gap": 3},
+        {"evict_after_days": 0},
+        {"gc": {"free_blocks": 3}},
+        {"kind": "cgm"},
+        {"kind": "fgm"},
+    ]
+    assert len({key_of(tiny(**change)) for change in changes}) == len(changes)
+    same = [{}, {"queue_depth": 3}, {"window_pages": 100}, {"timing": "none"}]
+    assert len({key_of(tiny(**change)) for change in same}) == 1
+
+
+def test_steady_state__leaves_out_what_belongs_to_a_device() -> None:
+    """What is in no queue when no time passes: the longer arrays of a timed device fit one without time."""
+    timed, untimed = (make_state([tiny(**ftl)], [1], RECORDING) for ftl in ({}, {"timing": "none"}))
+    own = {*family_of(tiny()).fixed, *_CLEARED}
+    shapes = [
+        {name: array.shape for name, array in state._asdict().items() if name not in own}
+        for state in (timed, untimed)
+    ]
+    assert shapes[0] == shapes[1]
+
+
+def test_pass_days__a_device_that_maps_pages__refused() -> None:
+    sim = Simulator(page_device(), recording=RECORDING)
+    with pytest.raises(
+        SsdgymError, match="data does not age with ftl.mapping page; pass_days is for devices"
+    ):
+        sim.pass_days(1)
+
+
+@pytest.mark.parametrize("days", [0, -1, 1.5, True, "2"])
+def test_pass_days__no_number_of_days__refused(days: Any) -> None:
+    with pytest.raises(SsdgymError, match="days must be a whole number from 1 up, not "):
+        Simulator(tiny(), recording=RECORDING).pass_days(days)
+
+
+def test_page_family__has_the_parameters_it_had() -> None:
+    """A page is one unit there: nothing of a device changes with what the sub-page family needs."""
+    config = page_device()
+    assert config.units_per_page == 1 and config.physical_units == config.geometry.physical_pages == 256
+    assert family_of(config).constants(config) == {} and family_of(config).fixed == ("params",)
+    params = params_record(config, 3)[0]
+    assert params["pages_per_block"] == 8 and params["logical_pages"] == 160
+    assert params["valid_limit"] == (16 - 2 - 2) * 8 and set(params.dtype.names) == set(PARAMS.names or ())
