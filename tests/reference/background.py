@@ -5,32 +5,26 @@ from __future__ import annotations
 from collections import deque
 from math import inf
 
+from .clock import Clock
 from .device import Device
 from .idle import Idle, IdleRule, idle_rule
-from .loop import Loop, Page, Request, Steps, Work
-from .nand import Commands, Die
+from .loop import Page, Steps, Work
+from .nand import Die
 
 
-class BackgroundGc(Loop):
+class BackgroundGc(Clock):
     """Background collection, by a share of free pages or by a rule, and how long the dies have been idle."""
 
     def __init__(self, device: Device) -> None:
         super().__init__(device)
-        self.commands = Commands(self.config)
         self.common: deque[Page] = deque()  # writes bound to no die yet, of late allocation
-        self.outstanding: list[Request] = []
-        self.started = 0  # requests
         self.idle_rule = idle_rule(self)
         self.idle: dict[int, Idle] = {}  # by die, from when it found nothing to do
         self.mean_gap: dict[int, int] = {}  # by die: the mean of its idle times
-        self.timers: dict[int, int] = {}  # by die: when it is asked again
 
     def collect(self, die: Die, plane: int) -> Steps:
         """Start the next command of the round that runs in the plane, and a round if none is running."""
         raise NotImplementedError
-
-    def planes_of(self, die: Die) -> list[int]:
-        return self.device.planes_of_die(die.number)
 
     def background_gc(self, die: Die) -> Work:
         if self.idle_rule is not None:

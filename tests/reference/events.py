@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 
 from .background import BackgroundGc
 from .device import Device
 from .loop import FLUSH, READ, TRIM, WRITE, Page, Steps, Work
-from .nand import Command, Die, Event, Nand, Phases
+from .nand import Die
 
 
 class EventLoop(BackgroundGc):
@@ -16,43 +15,11 @@ class EventLoop(BackgroundGc):
 
     def __init__(self, device: Device) -> None:
         super().__init__(device)
-        c = self.config
-        self.nand = Nand(c)
-        self.ready: deque[Die] = deque()
-        self.in_flight: list[Page] = []  # the window
+        self.in_flight: list[Page] = []
         first, second = (self.foreground_gc, self.host_read)
-        if c.gc_priority == "after_reads":
+        if self.config.gc_priority == "after_reads":
             first, second = second, first
-        self.classes: list[Callable[[Die], Work]] = [first, second, self.host_write, self.background_gc]
-
-    def reset_input(self) -> None:
-        super().reset_input()
-        self.outstanding.clear()
-
-    def steps(self, last: bool) -> Steps:
-        while True:
-            self.between_steps()
-            if self.horizon_reached() or (last and not self.input):
-                if not self.in_flight:
-                    return
-            elif not self.input:
-                return
-            yield from self.step()
-
-    def step(self) -> Steps:
-        if self.input and self.input[0].admitted > 0 and self.can_admit():
-            self.admit()  # the pages of a request come together
-        elif self.ready:
-            # The die stays at the head while it looks for work, so that it cannot join a second time.
-            yield from self.dispatch(self.ready[0])
-            self.ready.popleft()
-        elif (die := self.die_to_offer()) is not None:
-            self.die_cursor = (die.number + 1) % self.config.dies
-            self.make_ready(die)
-        elif self.can_admit():
-            self.admit()
-        else:
-            self.advance()
+        self.classes = [first, second, self.host_write, self.background_gc]
 
     def die_to_offer(self) -> Die | None:
         """The idle die, from the cursor on, that could take the head of the common queue."""
@@ -65,29 +32,21 @@ class EventLoop(BackgroundGc):
 
     # Admission
 
-    def can_admit(self) -> bool:
-        if self.horizon_reached() or not self.input or len(self.in_flight) >= self.config.window_pages:
-            return False
-        request = self.input[0]
-        if request.op == FLUSH and any(page.request.op == WRITE for page in self.in_flight):
-            return False
-        if request.admitted > 0:
-            return True
-        if self.config.closed_loop:
-            return request.op == FLUSH or len(self.outstanding) < self.config.queue_depth
-        return request.arrival_ns <= self.now
+    def places_are_free(self) -> bool:
+        return len(self.in_flight) < self.config.window_pages
 
-    def admit(self) -> None:
+    def flush_must_wait(self) -> bool:
+        return any(page.request.op == WRITE for page in self.in_flight)
+
+    def admit(self) -> Steps:
+        yield from ()  # asks for no decision
         if self.input[0].op == FLUSH:
             self.input.popleft()
             self.started += 1
             return
         page = self.take_page()
         if page.request.admitted == 1:
-            self.started += 1
-            self.outstanding.append(page.request)
-            if self.config.closed_loop:
-                page.request.arrival_ns = self.now
+            self.start_request(page.request)
         admit_op = {READ: self.admit_read, WRITE: self.admit_write, TRIM: self.admit_trim}
         admit_op[page.request.op](page)
 
@@ -137,16 +96,9 @@ class EventLoop(BackgroundGc):
     def die_of_lpn(self, lpn: int) -> Die:
         return self.die_of_plane(self.device.plane_of_page(self.device.logical[lpn].ppn))
 
-    def die_of_plane(self, plane: int) -> Die:
-        return self.nand.dies[self.device.die_of_plane(plane)]
-
-    def charge(self, die: Die, phases: Phases) -> None:
-        nominal_ns = sum(ns for _, ns in phases)
-        self.est[die.number] = max(self.est[die.number], self.now) + nominal_ns
-
-    def make_ready(self, die: Die) -> None:
-        if die.command is None and die not in self.ready:
-            self.ready.append(die)
+    def ended(self, pages: list[Page]) -> None:
+        for page in pages:
+            self.page_done(page)
 
     def page_done(self, page: Page) -> None:
         if page.reads_first:
@@ -162,16 +114,7 @@ class EventLoop(BackgroundGc):
             if request.op in (READ, WRITE):
                 self.latencies[request.serial] = self.now - request.arrival_ns
 
-    # Dispatch: every class returns whether it did something, after which a die still idle looks again
-
-    def dispatch(self, die: Die) -> Steps:
-        did_something = True
-        while die.command is None and did_something:
-            self.look_at(die)
-            for work in self.classes:
-                did_something = yield from work(die)
-                if did_something:
-                    break
+    # Classes of work
 
     def foreground_gc(self, die: Die) -> Work:
         for plane in self.planes_of(die):
@@ -271,37 +214,3 @@ class EventLoop(BackgroundGc):
             phases = self.commands.erase()
         self.charge(die, phases)
         self.start(die, phases)
-
-    # Time
-
-    def start(self, die: Die, phases: Phases, pages: list[Page] | None = None) -> None:
-        self.nand.start(die, Command(phases, pages or []), self.now)
-
-    def advance(self) -> None:
-        """Take the next event, or go to the next arrival if that is earlier."""
-        event, arrival = self.next_event(), self.next_arrival()
-        if arrival is not None and (event is None or arrival < event[0]):
-            self.now = arrival
-            return
-        assert event is not None
-        self.now, kind, number = event
-        if kind == 1 and number in self.timers:
-            del self.timers[number]
-            self.make_ready(self.nand.dies[number])
-        elif ended := self.nand.take(event):
-            die, command = ended
-            self.make_ready(die)
-            for page in command.pages:
-                self.page_done(page)
-
-    def next_event(self) -> Event | None:
-        """Of the flash, or the timer of an idle die."""
-        timers = [(time, 1, number) for number, time in self.timers.items()]
-        return min([*timers, *filter(None, [self.nand.next_event()])], default=None)
-
-    def next_arrival(self) -> int | None:
-        """When the next request arrives; None if it is here already or comes by the queue depth."""
-        if self.horizon_reached() or not self.input or self.config.closed_loop:
-            return None
-        arrival_ns = self.input[0].arrival_ns
-        return arrival_ns if arrival_ns > self.now else None

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 
 from .blocks import Told
-from .device import Device
+from .collecting import Collecting
 from .erase_sets import Pair
 
 READ, WRITE, TRIM, FLUSH = range(4)
@@ -48,7 +48,7 @@ class Page:
 class Loop:
     """The input, the horizon and the binding of writes, which both clocks share."""
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Collecting) -> None:
         self.device = device
         self.config = device.config
         self.counters = device.counters
@@ -62,6 +62,9 @@ class Loop:
 
     def steps(self, last: bool) -> Steps:
         raise NotImplementedError
+
+    def start_request(self, request: Request) -> None:
+        """Note that the first page of the request is admitted."""
 
     def between_steps(self) -> None:
         if self.device.rule:

@@ -44,8 +44,11 @@ class Reference:
         A horizon counts the written pages admitted since the last run that ended; give the same with
         every chunk. Raises IllegalEraseSet where the policy chooses a set that may not be erased.
         """
+        self.drive(self.decisions(requests, horizon=horizon, last=last))
+
+    def drive(self, steps: Steps) -> None:
+        """Go through the steps, with the victims that the policy chooses."""
         assert self.policy is not None, "a reference without a policy is driven by decisions()"
-        steps = self.decisions(requests, horizon=horizon, last=last)
         choice: Any = None
         while True:
             try:

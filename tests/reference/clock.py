@@ -1,0 +1,154 @@
+"""The clock of the reference: what becomes ready, is dispatched or happens next, whatever is asked for."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from .collecting import Collecting
+from .loop import FLUSH, Loop, Request, Steps, Work
+from .nand import Command, Commands, Die, Event, Nand, Phases
+
+
+class Clock(Loop):
+    """The order of steps; a family says what is admitted and what a die looks for."""
+
+    def __init__(self, device: Collecting) -> None:
+        super().__init__(device)
+        self.commands = Commands(self.config)
+        self.nand = Nand(self.config)
+        self.ready: deque[Die] = deque()
+        self.in_flight: list[Any] = []  # the window
+        self.outstanding: list[Request] = []
+        self.started = 0  # requests
+        self.timers: dict[int, int] = {}  # by die: when it is asked again
+        self.classes: list[Callable[[Die], Work]] = []  # of work, in the order a die looks for it
+
+    def admit(self) -> Steps:
+        """Carry out one step of admission."""
+        raise NotImplementedError
+
+    def places_are_free(self) -> bool:
+        """Whether the window has room for what is admitted next."""
+        raise NotImplementedError
+
+    def flush_must_wait(self) -> bool:
+        raise NotImplementedError
+
+    def ended(self, pages: list[Any]) -> None:
+        """Follow the end of a command that carried these pages."""
+        raise NotImplementedError
+
+    def die_to_offer(self) -> Die | None:
+        """The idle die, from the cursor on, that could take what waits bound to none."""
+        return None
+
+    def look_at(self, die: Die) -> None:
+        """Note that the die looks for work."""
+
+    def reset_input(self) -> None:
+        super().reset_input()
+        self.outstanding.clear()
+
+    def steps(self, last: bool) -> Steps:
+        while True:
+            self.between_steps()
+            if self.horizon_reached() or (last and not self.input):
+                if not self.in_flight:
+                    return
+            elif not self.input:
+                return
+            yield from self.step()
+
+    def step(self) -> Steps:
+        if self.input and self.input[0].admitted > 0 and self.can_admit():
+            yield from self.admit()  # the pages of a request come together
+        elif self.ready:
+            # The die stays at the head while it looks for work, so that it cannot join a second time.
+            yield from self.dispatch(self.ready[0])
+            self.ready.popleft()
+        elif (die := self.die_to_offer()) is not None:
+            self.die_cursor = (die.number + 1) % self.config.dies
+            self.make_ready(die)
+        elif self.can_admit():
+            yield from self.admit()
+        else:
+            self.advance()
+
+    def can_admit(self) -> bool:
+        if self.horizon_reached() or not self.input or not self.places_are_free():
+            return False
+        request = self.input[0]
+        if request.op == FLUSH and self.flush_must_wait():
+            return False
+        if request.admitted > 0:
+            return True
+        if self.config.closed_loop:
+            return request.op == FLUSH or len(self.outstanding) < self.config.queue_depth
+        return request.arrival_ns <= self.now
+
+    def start_request(self, request: Request) -> None:
+        self.started += 1
+        self.outstanding.append(request)
+        if self.config.closed_loop:
+            request.arrival_ns = self.now
+
+    # Dies
+
+    def dispatch(self, die: Die) -> Steps:
+        """Every class returns whether it did something, after which a die still idle looks again."""
+        did_something = True
+        while die.command is None and did_something:
+            self.look_at(die)
+            for work in self.classes:
+                did_something = yield from work(die)
+                if did_something:
+                    break
+
+    def planes_of(self, die: Die) -> list[int]:
+        return self.device.planes_of_die(die.number)
+
+    def die_of_plane(self, plane: int) -> Die:
+        return self.nand.dies[self.device.die_of_plane(plane)]
+
+    def make_ready(self, die: Die) -> None:
+        if die.command is None and die not in self.ready:
+            self.ready.append(die)
+
+    def charge(self, die: Die, phases: Phases) -> None:
+        nominal_ns = sum(ns for _, ns in phases)
+        self.est[die.number] = max(self.est[die.number], self.now) + nominal_ns
+
+    def start(self, die: Die, phases: Phases, pages: list[Any] | None = None) -> None:
+        self.nand.start(die, Command(phases, pages or []), self.now)
+
+    # Time
+
+    def advance(self) -> None:
+        """Take the next event, or go to the next arrival if that is earlier."""
+        event, arrival = self.next_event(), self.next_arrival()
+        if arrival is not None and (event is None or arrival < event[0]):
+            self.now = arrival
+            return
+        assert event is not None
+        self.now, kind, number = event
+        if kind == 1 and number in self.timers:
+            del self.timers[number]
+            self.make_ready(self.nand.dies[number])
+        elif finished := self.nand.take(event):
+            die, command = finished
+            self.make_ready(die)
+            self.ended(command.pages)
+
+    def next_event(self) -> Event | None:
+        """Of the flash, or the timer of an idle die."""
+        timers = [(time, 1, number) for number, time in self.timers.items()]
+        return min([*timers, *filter(None, [self.nand.next_event()])], default=None)
+
+    def next_arrival(self) -> int | None:
+        """When the next request arrives; None if it is here already or comes by the queue depth."""
+        if self.horizon_reached() or not self.input or self.config.closed_loop:
+            return None
+        arrival_ns = self.input[0].arrival_ns
+        return arrival_ns if arrival_ns > self.now else None
