@@ -1,0 +1,79 @@
+"""What takes no time: jobs and garbage collection of the untimed loop, and retention in both."""
+
+from __future__ import annotations
+
+from ..loop import Steps
+from .admission import Admission
+from .jobs import Job
+from .regions import Region
+from .rules import ADVANCE, READY
+
+
+class AtOnce(Admission):
+    def settle(self) -> Steps:
+        """Collect in the main areas until no plane needs it."""
+        while any(self.device.foreground):
+            plane = self.device.foreground.index(True)
+            if self.device.leader_of(plane) is None:
+                self.device.start_round(plane, (yield plane))
+            while self.device.move_next(plane):
+                pass
+            self.device.erase(plane)
+
+    def carry_out(self, job: Job) -> Steps:
+        """Carry the job out whole, with what it needs before and the collection it calls for."""
+        if job.to_region:
+            yield from self._carry_to_region(job)
+        else:
+            self._carry_to_main(job)
+        yield from self.settle()
+
+    def _carry_to_main(self, job: Job) -> None:
+        for read in job.reads:
+            self.counters["rmw_reads"] += 1
+            self.device.read_page(read)
+        plane = self.device.plane_with_room(self.bind_die())
+        if plane is None:
+            plane = self.device.emptiest_plane()
+        else:
+            self.device.advance_plane_cursor(plane)
+        assert self.device.begin(job), "without time nothing overtakes a job"
+        self.device.program_job(job, plane)
+
+    def _carry_to_region(self, job: Job) -> Steps:
+        region = self.bind_region()
+        while (found := self.device.prepare(region)) != READY:
+            if found == ADVANCE:
+                self.device.advance_subpage(region)
+            else:
+                yield from self._go_on_collecting(region)
+        self.device.program_in_region(job, region)
+
+    def bind_region(self) -> Region:
+        """The region of the plane at the cursor of the die that is free first; both cursors pass."""
+        plane = self.device.planes_from_cursor(self.bind_die())[0]
+        self.device.advance_plane_cursor(plane)
+        return self.device.regions[plane]
+
+    def _go_on_collecting(self, region: Region) -> Steps:
+        slot = self.device.next_to_collect(region)
+        if slot is None:
+            self.device.erase_victim(region)
+            return
+        lpn = self.device.sector_in(slot)
+        if self.device.is_kept(region, lpn):
+            self.device.move_in_region(region, slot)
+        else:
+            yield from self.carry_out(self.device.evict(lpn, None))
+        self.device.pass_slot(region, slot)
+
+    # Retention
+
+    def pass_days(self, days: int) -> Steps:
+        """Let days pass, and evict at the end of each what has been in a region for too long."""
+        for _ in range(days):
+            self.device.calendar_h += 24
+            while expired := self.device.expired():
+                yield from self.settle()
+                self.counters["retention_evictions"] += 1
+                yield from self.carry_out(self.device.evict(expired[0], None))
