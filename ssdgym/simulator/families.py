@@ -41,10 +41,12 @@ class FamilyBuilder(ABC):
     Attributes:
         engine: the family in the engine; its name is the mapping.
         fixed: names of the arrays of constants: a device keeps its own when it takes over another's state.
+        scratch: names of the arrays of transactions that runs without time leave something in.
     """
 
     engine: Family
     fixed: tuple[str, ...] = ("params",)
+    scratch: tuple[str, ...] = ()
 
     @abstractmethod
     def check(self, device: DeviceConfig) -> None:

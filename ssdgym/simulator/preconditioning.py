@@ -21,6 +21,7 @@ from ssdgym.engine.core.family import State
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy
 from ssdgym.requests import REQUEST, WRITE
+from ssdgym.simulator.families import family_of
 from ssdgym.simulator.steady_states import (
     PreconditioningReport,
     cache_key,
@@ -218,17 +219,20 @@ def in_no_time(sim: Preconditionable, policy: Policy | None, seed: int) -> Itera
     """Let a device run without time, under another policy and seed, while the context lasts.
 
     Args:
-        sim: holds the device.
+        sim: holds the device; no transaction is under way there.
         policy: takes the decisions.
         seed: of the device's own draws.
     """
     params = sim.arrays.params[0, 0]
     own = sim.policy, params["timed"], params["seed"]
+    scratch = {name: getattr(sim.arrays, name).copy() for name in family_of(sim.device).scratch}
     sim.policy, params["timed"], params["seed"] = policy, 0, seed % 2**64
     try:
         yield
     finally:
         sim.policy, params["timed"], params["seed"] = own
+        for name, array in scratch.items():
+            getattr(sim.arrays, name)[:] = array
 
 
 def _seed_of(sim: Preconditionable) -> int:

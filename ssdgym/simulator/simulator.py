@@ -209,16 +209,16 @@ class Simulator(DecidedDevice):
             days: at least 1.
 
         Raises:
-            SsdgymError: data does not age in the device's family, or requests are outstanding.
+            SsdgymError: data does not age in the device's family, or something is under way.
         """
         if not is_whole(days) or days < 1:
             raise SsdgymError(f"days must be a whole number from 1 up, not {shown(days)}.")
         self.feed(_EMPTY)
         control, family = self.arrays.control[0, 0], family_of(self.device)
-        if control["outstanding"]:
+        if control["outstanding"] or control["free_transactions"] < self.arrays.params["window_pages"][0, 0]:
             raise SsdgymError(
-                f"device {self.device.name} has {control['outstanding']} requests outstanding; advance to "
-                "their end before days pass."
+                f"device {self.device.name} has requests or writes under way; advance to their end before "
+                "days pass."
             )
         for _ in range(days):
             family.pass_day(self.arrays, 0, self.device)

@@ -25,7 +25,7 @@ from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.kinds import code_hashes
 
 #: Arrays that are empty in a preconditioned device; it keeps its own, as it keeps its constants.
-_CLEARED = ("latency", "histogram", "tail", "channel", "transaction", "carried", "slot", "event", "ready")
+_CLEARED = ("latency", "histogram", "tail", "channel", "transaction", "slot", "event", "ready")
 #: Fields of the control record that belong to the device's queues, whose sizes are its own.
 _QUEUES = ("slot", "free_slot", "free_transaction", "free_transactions", "ready_head", "ready_count")
 #: The only fields that a steady state does not depend on. Of a device: what describes it and what it costs;
@@ -140,7 +140,8 @@ def save_preconditioned(state: State, i: int, key: str, report: PreconditioningR
         key: name of the state on disk.
         report: what made it.
     """
-    own = {*family_of_state(state).fixed, *_CLEARED}
+    family = family_of_state(state)
+    own = {*family.fixed, *family.scratch, *_CLEARED}
     arrays = {name: array[i] for name, array in state._asdict().items() if name not in own}
     arrays["report"] = np.array([report.host_pages, report.write_amplification, report.steady], np.float64)
     arrays["checksum"] = np.array(_checksum(arrays))

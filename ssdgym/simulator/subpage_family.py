@@ -32,6 +32,7 @@ class SubpageFamily(FamilyBuilder):
 
     engine = SUBPAGE_FAMILY
     fixed = ("params", "subpage")
+    scratch = ("transaction", "carried")
 
     def check(self, device: DeviceConfig) -> None:
         """Raise if GC could not reach its threshold once the device is full."""

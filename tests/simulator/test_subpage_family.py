@@ -201,7 +201,7 @@ def test_steady_state__depends_on_all_but_queues_and_time() -> None:
 def test_steady_state__leaves_out_what_belongs_to_a_device() -> None:
     """What is in no queue when no time passes: the longer arrays of a timed device fit one without time."""
     timed, untimed = (make_state([tiny(**ftl)], [1], RECORDING) for ftl in ({}, {"timing": "none"}))
-    own = {*family_of(tiny()).fixed, *_CLEARED}
+    own = {*family_of(tiny()).fixed, *family_of(tiny()).scratch, *_CLEARED}
     shapes = [
         {name: array.shape for name, array in state._asdict().items() if name not in own}
         for state in (timed, untimed)

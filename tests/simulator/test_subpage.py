@@ -1,0 +1,377 @@
+"""The FTLs of the sub-page family: what single writes cost, and that a full device goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ssdgym.config.device import DeviceConfig, load_device
+from ssdgym.engine.entries import first_fault
+from ssdgym.enums import SubpageKind
+from ssdgym.errors import SsdgymError
+from ssdgym.requests import FLUSH, READ, REQUEST, SYNC, TRIM, WRITE
+from ssdgym.simulator import Recording, Simulator
+from ssdgym.simulator.preconditioning import Preconditioning, precondition
+from tests.engine.devices import differences
+
+KINDS = tuple(SubpageKind)
+TIMINGS = ("none", "event")
+#: Times of subftl-tiny, ns: array to register, page and subpage on the channel, their programs.
+READ_NS, PAGE_NS, SUBPAGE_NS, PROGRAM_NS, SUBPROGRAM_NS = 90_000, 40_960, 10_240, 1_600_000, 1_300_000
+
+
+def tiny(kind: str = "subftl", timing: str = "none", **ftl: Any) -> DeviceConfig:
+    """Two planes of 32 blocks of 16 pages of 4 subpages, and a buffer of 4 groups."""
+    changes = {"kind": kind, "timing": timing, **ftl}
+    return load_device({"base": "subftl-tiny", **{f"ftl.{name}": value for name, value in changes.items()}})
+
+
+def filled(kind: str = "subftl", timing: str = "none", share: float = 0.75, **ftl: Any) -> Simulator:
+    sim = Simulator(tiny(kind, timing, **ftl), recording=Recording(1 << 12, 16))
+    sim.fill(share)
+    return sim
+
+
+def requests(*rows: tuple[int, int, int, int]) -> np.ndarray:
+    """Requests of (op, sector, sectors, flags), all arriving at once."""
+    array = np.zeros(len(rows), REQUEST)
+    for row, (op, lpn, pages, flags) in zip(array, rows, strict=True):
+        row["op"], row["lpn"], row["pages"], row["flags"] = op, lpn, pages, flags
+    return array
+
+
+def small_writes(count: int, flags: int = 0, first: int = 0) -> np.ndarray:
+    """Writes of the first sector of so many groups, one behind the other."""
+    return requests(*((WRITE, 4 * (first + k), 1, flags) for k in range(count)))
+
+
+def mixed(count: int, sectors: int, seed: int = 0, *, most: int = 9) -> np.ndarray:
+    """Writes of 1 to `most` sectors, half of them sync, reads, trims and flushes."""
+    rng = np.random.default_rng(seed)
+    array = np.zeros(count, REQUEST)
+    array["op"] = rng.choice([WRITE, WRITE, WRITE, WRITE, WRITE, READ, READ, TRIM, FLUSH], count)
+    array["pages"] = np.where(array["op"] == FLUSH, 0, rng.integers(1, most + 1, count))
+    array["lpn"] = rng.integers(0, sectors - most, count)
+    array["flags"] = np.where(array["op"] == WRITE, rng.choice([0, SYNC], count), 0)
+    return array
+
+
+def sound(sim: Simulator) -> bool:
+    return first_fault(sim.arrays, 0) == 0 and sim.metrics()["lost_pages"] == 0
+
+
+# -- what single writes cost
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+@pytest.mark.parametrize(
+    ("kind", "amplification", "rmws"), [("cgm", 4, 20), ("fgm", 4, 0), ("sector_log", 4, 0), ("subftl", 1, 0)]
+)
+def test_sync_small_writes__cost_a_page_or_a_subpage_each(
+    kind: str, amplification: int, rmws: int, timing: str
+) -> None:
+    sim = filled(kind, timing)
+    metrics = sim.run(small_writes(20, SYNC))
+    assert metrics["host_pages_written"] == 20 and metrics["gc_invocations"] == 0
+    assert metrics["write_amplification"] == metrics["request_waf"] == amplification
+    assert metrics["rmw_count"] == metrics["rmw_reads"] == metrics["flash_reads"] == rmws
+    assert metrics["full_programs"] == (20 if kind != "subftl" else 0)
+    assert metrics["subpage_programs"] == (20 if kind == "subftl" else 0)
+    assert metrics["wasted_slots"] == {"fgm": 60, "sector_log": 60}.get(kind, 0)
+    assert metrics["small_write_bytes"] == 20 * 4096
+    assert sound(sim)
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+@pytest.mark.parametrize("kind", ["fgm", "sector_log"])
+def test_async_small_writes__of_several_groups_share_a_page(kind: str, timing: str) -> None:
+    """The buffer holds four groups: where the next one finds no place, the four oldest go together."""
+    sim = filled(kind, timing)
+    metrics = sim.run(small_writes(20))
+    assert metrics["full_programs"] == 4 and metrics["wasted_slots"] == 0
+    assert metrics["small_write_bytes"] == 0 and metrics["request_waf"] is None
+    assert sound(sim)
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_whole_groups__are_programmed_as_they_are(kind: str, timing: str) -> None:
+    sim = filled(kind, timing)
+    metrics = sim.run(requests(*((WRITE, 4 * k, 8, 0) for k in range(0, 20, 2))))
+    assert metrics["host_pages_written"] == 80 and metrics["full_programs"] == 20
+    assert metrics["write_amplification"] == 1.0
+    assert metrics["wasted_slots"] == metrics["rmw_count"] == metrics["subpage_programs"] == 0
+    assert sound(sim)
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_buffer__merges_and_serves_what_waits(kind: str, timing: str) -> None:
+    sim = filled(kind, timing)
+    again = requests((WRITE, 4, 1, 0), (WRITE, 4, 2, 0), (READ, 4, 1, 0), (READ, 6, 1, 0))
+    metrics = sim.run(again)
+    assert metrics["buffer_merges"] == metrics["buffer_hits"] == metrics["flash_reads"] == 1
+    assert metrics["full_programs"] == metrics["subpage_programs"] == 0 and metrics["host_pages_written"] == 3
+    rest = sim.run(requests((WRITE, 6, 2, 0)))
+    assert rest["full_programs"] == 1 and rest["write_amplification"] == 4 / 5
+    assert sound(sim)
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_flush__empties_the_buffer(kind: str, timing: str) -> None:
+    sim = filled(kind, timing)
+    metrics = sim.run(np.concatenate([small_writes(3), requests((FLUSH, 0, 0, 0), (READ, 0, 1, 0))]))
+    assert sim.state.buffer["count"][0, 0] == 0 and metrics["buffer_hits"] == 0
+    programs = {"cgm": 3, "fgm": 1, "sector_log": 1, "subftl": 0}
+    assert metrics["full_programs"] == programs[kind]
+    assert metrics["subpage_programs"] == (3 if kind == "subftl" else 0)
+    assert sound(sim)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_trim__takes_what_waits_out_of_the_buffer(kind: str) -> None:
+    sim = Simulator(tiny(kind))
+    metrics = sim.run(requests((WRITE, 0, 2, 0), (TRIM, 0, 4, 0), (READ, 0, 2, 0), (FLUSH, 0, 0, 0)))
+    assert metrics["unmapped_reads"] == 2 and metrics["full_programs"] == metrics["subpage_programs"] == 0
+    assert sound(sim)
+
+
+def test_a_whole_page__replaces_what_the_region_holds_of_its_group() -> None:
+    sim = filled()
+    sim.run(requests((WRITE, 5, 1, SYNC), (WRITE, 4, 4, 0)))
+    slots = sim.state.logical[0]["ppn"][4:8]
+    assert slots.tolist() == list(range(slots[0], slots[0] + 4)) and slots[0] % 4 == 0
+    assert sound(sim)
+
+
+# -- what they take in time
+
+
+@pytest.mark.parametrize(
+    ("kind", "ns"),
+    [
+        ("cgm", READ_NS + PAGE_NS + PAGE_NS + PROGRAM_NS),
+        ("fgm", PAGE_NS + PROGRAM_NS),
+        ("sector_log", PAGE_NS + PROGRAM_NS),
+        ("subftl", SUBPAGE_NS + SUBPROGRAM_NS),
+    ],
+)
+def test_latency__of_a_sync_small_write_and_of_one_nobody_waits_for(kind: str, ns: int) -> None:
+    sim = filled(kind, "event", queue_depth=1)
+    assert sim.run(small_writes(1, SYNC))["write_latency_ns"]["max"] == ns
+    sim.reset_metrics()
+    metrics = sim.run(small_writes(3, first=9))
+    assert metrics["write_latency_ns"] == {**metrics["write_latency_ns"], "count": 3, "max": 0}
+    sim.reset_metrics()
+    assert sim.run(requests((READ, 200, 3, 0)))["read_latency_ns"]["max"] == READ_NS + PAGE_NS
+
+
+def test_rates__are_of_simulated_time() -> None:
+    sim = filled("subftl", "event", queue_depth=1)
+    metrics = sim.run(small_writes(10, SYNC))
+    seconds = 10 * (SUBPAGE_NS + SUBPROGRAM_NS) / 1e9
+    assert metrics["requests_per_s"] == pytest.approx(10 / seconds)
+    assert metrics["host_bytes_per_s"] == pytest.approx(40960 / seconds)
+    assert filled("subftl").run(small_writes(10, SYNC))["requests_per_s"] is None
+
+
+# -- a device that goes on
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("mode", ["barrier", "per_write"])
+def test_full_device__goes_on(kind: str, timing: str, mode: str) -> None:
+    sim = filled(kind, timing, share=1.0, gc={"free_blocks": 2, "mode": mode})
+    assert sim.state.logical[0]["ppn"].min() >= 0 or kind in ("fgm", "sector_log")
+    metrics = sim.run(mixed(4000, sim.logical_pages))
+    assert metrics["requests"] == 4000 and metrics["write_amplification"] > 1
+    assert metrics["gc_invocations"] > 50 and metrics["uncorrectable_reads"] == 0
+    assert (metrics["region_collections"] > 0) == (kind in ("sector_log", "subftl"))
+    assert sound(sim)
+
+
+@pytest.mark.parametrize(
+    "policy", ["cost_benefit", "fifo", "d_choices(d=3)", "random", "windowed_greedy(window=4)"]
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_full_device__under_any_victim_rule__goes_on(kind: str, policy: str) -> None:
+    sim = Simulator(tiny(kind), policy=policy)
+    sim.fill()
+    assert sim.run(mixed(2000, sim.logical_pages))["gc_invocations"] > 0
+    assert sound(sim)
+
+
+@pytest.mark.parametrize("ftl", [{"rule": "printed"}, {"advance": "never"}, {"wear_gap": 1}])
+@pytest.mark.parametrize("timing", TIMINGS)
+def test_subftl__with_other_region_rules__goes_on(timing: str, ftl: dict[str, Any]) -> None:
+    sim = filled("subftl", timing, share=1.0, **ftl)
+    metrics = sim.run(mixed(4000, sim.logical_pages, most=2))
+    assert metrics["region_collections"] > 0
+    assert (metrics["advances"] > 0) == (ftl != {"advance": "never"})
+    assert (metrics["region_conversions"] > 0) == ("wear_gap" in ftl)
+    assert sound(sim)
+
+
+def test_wear_gap__lets_blocks_of_region_and_main_area_wear_alike() -> None:
+    spread = {}
+    for gap in (0, 2):
+        sim = filled("subftl", wear_gap=gap)
+        rng = np.random.default_rng(3)
+        small = requests(*((WRITE, int(lpn), 1, SYNC) for lpn in rng.integers(0, 400, 20_000)))
+        spread[gap] = sim.run(small)["wear"]["max_erases"]
+    assert spread[2] < spread[0] / 2
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_small_writes_to_few_pages__are_amplified_least_with_subftl(kind: str, timing: str) -> None:
+    """Sync writes of single sectors to a fifth of the pages that the region has."""
+    sim = filled(kind, timing)
+    rng = np.random.default_rng(1)
+    lpns = 4 * rng.integers(0, 38, 6000)
+    waf = sim.run(requests(*((WRITE, int(lpn), 1, SYNC) for lpn in lpns)))["request_waf"]
+    # In time a write may be overtaken by one of the same sector, and is not programmed then.
+    assert waf < 1.02 if kind == "subftl" else waf > 3.9
+    assert sound(sim)
+
+
+# -- the same again
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_same_seed__same_bits__also_from_a_snapshot_and_in_pieces(kind: str, timing: str) -> None:
+    given = mixed(1500, tiny().logical_pages, seed=4)
+    whole, again, pieces = (filled(kind, timing) for _ in range(3))
+    for sim in (whole, again):
+        sim.feed(given)
+        sim.advance()
+    assert whole.same_as(again)
+    for part in (given[:700], given[700:701], given[701:]):
+        pieces.feed(part)
+        snapshot = pieces.snapshot()
+        pieces.advance(last=len(part) == 799)
+    elsewhere = Simulator(pieces.device, recording=Recording(1 << 12, 16))
+    elsewhere.restore(snapshot)
+    elsewhere.advance()
+    for sim in (pieces, elsewhere):
+        assert differences(sim.state, 0, whole.state, 0) == []
+
+
+def test_restore__a_device_of_another_rule__refused() -> None:
+    sim = Simulator(tiny(rule="printed"))
+    with pytest.raises(SsdgymError, match="the snapshot is of another device"):
+        Simulator(tiny()).restore(sim.snapshot())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_precondition__taken_from_disk__is_the_same_device_in_time_and_without(kind: str) -> None:
+    settings = Preconditioning(share=0.847, most_overwrites=2.0)
+    untimed, timed = (Simulator(tiny(kind, timing)) for timing in TIMINGS)
+    reports = [sim.precondition(seed=1, settings=settings) for sim in (untimed, timed)]
+    assert reports[0] == reports[1] and reports[0].write_amplification > 1
+    made = Simulator(tiny(kind, "event"))
+    made.precondition(seed=1, settings=settings, cache=False)
+    assert made.same_as(timed) and sound(timed)
+    metrics = timed.run(mixed(500, timed.logical_pages))
+    assert metrics["requests"] == 500 and sound(timed)
+
+
+@pytest.mark.parametrize("name", ["subftl-tiny", "subftl-tlc-small"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_precondition__a_part_of_the_device_filled(name: str, kind: str) -> None:
+    sim = Simulator(load_device({"base": name, "ftl.kind": kind}), recording=Recording(16, 16))
+    precondition(sim, "fill(share=0.847)", "uniform", 0)
+    mapped = (sim.state.logical[0]["ppn"] >= 0).sum() + sim.state.promised[0].sum()
+    assert mapped == round(0.847 * sim.logical_pages) and sound(sim)
+
+
+# -- days
+
+
+def stored(**ftl: Any) -> Simulator:
+    """A device with 40 subpages in its regions."""
+    sim = filled("subftl", "event", **ftl)
+    sim.run(small_writes(40, SYNC))
+    sim.reset_metrics()
+    return sim
+
+
+def reads_of_all(sim: Simulator) -> int:
+    uncorrectable: int = sim.run(requests(*((READ, 4 * k, 1, 0) for k in range(40))))["uncorrectable_reads"]
+    return uncorrectable
+
+
+@pytest.mark.parametrize(("days", "uncorrectable"), [(1, 0), (30, 0), (31, 40)])
+def test_pass_days__subpages_keep_their_data_for_a_month(days: int, uncorrectable: int) -> None:
+    sim = stored(evict_after_days=0)
+    sim.pass_days(days)
+    assert reads_of_all(sim) == uncorrectable
+    assert sim.metrics()["evictions"] == 0 and sound(sim)
+
+
+def test_pass_days__what_is_older_than_15_days_goes_to_whole_pages_in_no_time() -> None:
+    sim = stored()
+    now = sim.now_ns
+    sim.pass_days(15)
+    assert sim.metrics()["retention_evictions"] == 0
+    sim.pass_days(16)
+    metrics = sim.metrics()
+    assert metrics["retention_evictions"] == metrics["evictions"] == 40 and sim.now_ns == now
+    assert reads_of_all(sim) == 0 and sound(sim)
+
+
+def test_pass_days__one_by_one__is_the_same_as_together() -> None:
+    together, one_by_one = stored(), stored()
+    together.pass_days(20)
+    for _ in range(20):
+        one_by_one.pass_days(1)
+    assert together.same_as(one_by_one)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pass_days__whole_pages_keep_their_data_for_a_year(kind: str) -> None:
+    sim = filled(kind, full_retention_days=40)
+    sim.pass_days(40)
+    assert sim.run(requests((READ, 0, 4, 0)))["uncorrectable_reads"] == 0
+    sim.pass_days(1)
+    assert sim.run(requests((READ, 0, 4, 0)))["uncorrectable_reads"] == 4
+
+
+def test_pass_days__other_limits_by_the_programs_before() -> None:
+    """Subpage 0 of a page is kept for 5 days, and one programmed behind others for one."""
+    sim = filled("subftl", evict_after_days=0, retention_days=[5, 1, 1, 1])
+    sim.run(small_writes(4, SYNC))
+    sim.pass_days(2)
+    assert sim.run(requests(*((READ, 4 * k, 1, 0) for k in range(4))))["uncorrectable_reads"] == 0
+    # Enough for second passes over the region, over pages whose first subpages are out of date.
+    sim.run(np.tile(small_writes(4, SYNC), 200))
+    sim.pass_days(2)
+    assert sim.run(requests(*((READ, 4 * k, 1, 0) for k in range(4))))["uncorrectable_reads"] == 4
+
+
+def test_pass_days__while_collection_is_under_way__goes_on_afterwards() -> None:
+    sim = filled("subftl", "event", share=1.0, evict_after_days=2)
+    given = mixed(2000, sim.logical_pages, most=3)
+    for part in np.array_split(given, 100):
+        sim.run(part)
+        sim.pass_days(1)
+        assert sound(sim)
+    metrics = sim.metrics()
+    assert metrics["retention_evictions"] > 0 < metrics["region_collections"]
+
+
+def test_pass_days__requests_outstanding__refused() -> None:
+    sim = filled("subftl", "event")
+    sim.feed(small_writes(1, SYNC))
+    sim.advance(last=False)
+    with pytest.raises(
+        SsdgymError, match="has requests or writes under way; advance to their end before days pass"
+    ):
+        sim.pass_days(1)
+    sim.advance()
+    sim.pass_days(1)
