@@ -171,12 +171,13 @@ def _measure(
     return PolicyRate(
         policy=simulator.policy.label,
         timing=timing,
-        rate=_spread([len(chunks[0]) / own for _, own in seconds[1:]]),
-        ratio=_spread([other / own for other, own in seconds[1:]]),
+        rate=spread_of([len(chunks[0]) / own for _, own in seconds[1:]]),
+        ratio=spread_of([other / own for other, own in seconds[1:]]),
         write_amplification=metrics["write_amplification"],
         gc_invocations=metrics["gc_invocations"],
     )
 
 
-def _spread(values: Sequence[float]) -> Spread:
+def spread_of(values: Sequence[float]) -> Spread:
+    """Return the median, the smallest and the largest of some values."""
     return Spread(statistics.median(values), min(values), max(values))

@@ -13,6 +13,7 @@ from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
     from ssdgym.bench.engine import Measurement
+    from ssdgym.bench.families import FamilyRate
     from ssdgym.bench.policies import PolicyRate, Spread
 
 
@@ -23,6 +24,9 @@ def bench(
     ] = True,
     policies: Annotated[
         bool, typer.Option("--policies", help="Measure the rates under several policies instead.")
+    ] = False,
+    families: Annotated[
+        bool, typer.Option("--families", help="Measure the rates of the FTL families instead.")
     ] = False,
     policy: Annotated[
         list[str] | None,
@@ -38,11 +42,12 @@ def bench(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure host writes/s, requests/s, decisions/s, cold compile and warm start; or policies.
+    """Measure host writes/s, requests/s, decisions/s, cold compile and warm start; or policies, or families.
 
     Each rate stands beside an in-process yardstick, a kernel that only touches the same memory, so that the
     ratio of the two can be compared between machines. With --policies the yardstick is the baseline (greedy
-    on whole blocks) on the same device, in turns with each policy.
+    on whole blocks) on the same device, in turns with each policy. With --families it is the page-mapping
+    FTL on the same flash, and rates are of flash operations.
 
     Examples:
 
@@ -52,12 +57,16 @@ def bench(
 
         ssdgym bench --policies
 
+        ssdgym bench --families
+
         ssdgym bench --policies --device speedupgc-64l-small --policy speedupgc --policy greedy+sep_gc
     """
 
     def announce(name: str) -> None:
         progress_note(f"measuring {name}", quiet=as_json)
 
+    if policies and families:
+        raise SsdgymError("--policies and --families are measured apart; give one of them.")
     if policies:
         from ssdgym.bench.policies import DEVICE, HOST_PAGES, POLICIES, measure_policies
 
@@ -74,6 +83,13 @@ def bench(
     for option, value in (("--policy", policy), ("--device", device), ("--host-pages", host_pages)):
         if value:
             raise SsdgymError(f"{option} is for measuring policies; add --policies or leave it out.")
+    if families:
+        from ssdgym.bench.families import measure_families
+
+        compile_note(quiet=as_json)
+        by_family = measure_families(repeats, announce)
+        print_json([rate.as_dict() for rate in by_family]) if as_json else _print_families(by_family)
+        return
     from ssdgym.bench.engine import measure_all
 
     compile_note(quiet=as_json)
@@ -120,6 +136,21 @@ def _print_rates(found: Sequence[PolicyRate]) -> None:
     )
     headings = ["host pages/s", "low to high", "of baseline's", "low to high", "WA", "GC rounds"]
     print_table(["policy", "timing"], headings, rows)
+
+
+def _print_families(found: Sequence[FamilyRate]) -> None:
+    rows = (
+        [
+            item.ftl,
+            item.timing,
+            *_spread(item.rate, ",.0f"),
+            *_spread(item.ratio, ".3f"),
+            f"{item.operations_per_request:.2f}",
+        ]
+        for item in found
+    )
+    headings = ["flash operations/s", "low to high", "of page's", "low to high", "operations per request"]
+    print_table(["FTL", "timing"], headings, rows)
 
 
 def _spread(spread: Spread, digits: str) -> tuple[str, str]:
