@@ -56,15 +56,16 @@ class FamilyRate(NamedTuple):
 
 
 def measure_families(
-    repeats: int = 5, announce: Callable[[str], None] | None = None, requests: int = REQUESTS
+    repeats: int = 5, announce: Callable[[str], None] | None = None, requests: int | None = None
 ) -> list[FamilyRate]:
     """Measure each sub-page FTL beside the page-mapping one, first untimed, then event-driven.
 
     Args:
         repeats: of each measurement.
         announce: called with what is measured next.
-        requests: carried out in each.
+        requests: carried out in each, 500,000 by default.
     """
+    requests = requests or REQUESTS
     device = load_device(DEVICE)
     found = []
     for timing in TIMINGS:
@@ -72,7 +73,7 @@ def measure_families(
         for ftl in FTLS:
             if announce:
                 announce(f"{ftl}, timing {timing}, beside {REFERENCE}")
-            player = _Player(load_device({"base": DEVICE, "ftl": {**_ftl(ftl), "timing": timing}}), requests)
+            player = _Player(load_device({"base": DEVICE, "ftl.kind": ftl, "ftl.timing": timing}), requests)
             pairs = [(reference.rate(), player.rate()) for _ in range(1 + repeats)][1:]
             found.append(
                 FamilyRate(
@@ -84,12 +85,6 @@ def measure_families(
                 )
             )
     return found
-
-
-def _ftl(kind: str) -> dict[str, Any]:
-    """Return the fields of an FTL of the device, without those that this one does not have."""
-    fields = load_device(DEVICE).ftl.model_dump(exclude_unset=True)
-    return {name: value for name, value in fields.items() if not name.startswith("region")} | {"kind": kind}
 
 
 def _page_mapped(device: DeviceConfig, timing: Timing) -> DeviceConfig:

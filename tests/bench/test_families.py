@@ -1,0 +1,38 @@
+"""The benchmark of FTL families: rates of flash operations, on devices that collect garbage."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ssdgym.bench import families
+from ssdgym.bench.families import FTLS, measure_families
+from ssdgym.cli import main
+
+
+@pytest.fixture(autouse=True)
+def few_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(families, "DEVICE", "subftl-tiny")
+    monkeypatch.setattr(families, "REQUESTS", 2000)
+
+
+def test_rates__of_every_ftl_in_both_timings() -> None:
+    announced: list[str] = []
+    found = measure_families(1, announced.append, requests=2000)
+    assert [(row.ftl, row.timing) for row in found] == [(f, t) for t in ("none", "event") for f in FTLS]
+    assert announced[0] == "cgm, timing none, beside page"
+    work = {row.ftl: row.operations_per_request for row in found if row.timing == "event"}
+    assert work["cgm"] > work["subftl"] > 1, "small writes read and write a page where pages are mapped"
+    assert all(0 < row.ratio.low <= row.ratio.median <= row.ratio.high for row in found)
+
+
+def test_cli__prints_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--families", "--repeats", "1", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["ftl"] for row in rows] == [*FTLS, *FTLS]
+
+
+def test_cli__with_policies__refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--families", "--policies"]) == 2
+    assert "--policies and --families are measured apart" in capsys.readouterr().err
