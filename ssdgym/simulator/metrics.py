@@ -143,7 +143,8 @@ def latency_summary(state: State, i: int, *ops: int) -> dict[str, float | int | 
     histogram = state.histogram[i, list(ops)].sum(axis=0)
     count = int(histogram.sum())
     if count == 0:
-        return {"count": 0, "exact": True, **dict.fromkeys(("mean", *PERCENTILES, "max"), 0.0)}
+        # Whole numbers, as where there are requests: a column of results holds numbers of one kind.
+        return {"count": 0, "exact": True, "mean": 0.0, **dict.fromkeys((*PERCENTILES, "max"), 0)}
     kept = np.sort(kept_latencies(state, i, *ops))
     slowest = _slowest(state, i, *ops)
     every = len(kept) == count

@@ -165,6 +165,10 @@ def test_latencies__none_yet__zero() -> None:
     assert summary["p99"] == summary["max"] == 0
     metrics = Simulator(device()).metrics()
     assert metrics["latency_ns"] == summary
+    served = Simulator(device(ftl={"timing": "event"})).run(writes(range(4)))["write_latency_ns"]
+    assert {name: type(value) for name, value in summary.items()} == {
+        name: type(value) for name, value in served.items()
+    }, "in a column of results all numbers are of one kind"
     assert metrics["tail_latency_ns"] is None
 
 
