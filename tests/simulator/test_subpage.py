@@ -13,6 +13,7 @@ from ssdgym.enums import SubpageKind
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import FLUSH, READ, REQUEST, SYNC, TRIM, WRITE
 from ssdgym.simulator import Recording, Simulator
+from ssdgym.simulator.families import FREE, INVALID, VALID, family_of
 from ssdgym.simulator.preconditioning import Preconditioning, precondition
 from tests.engine.devices import differences
 
@@ -145,6 +146,19 @@ def test_a_whole_page__replaces_what_the_region_holds_of_its_group() -> None:
     slots = sim.state.logical[0]["ppn"][4:8]
     assert slots.tolist() == list(range(slots[0], slots[0] + 4)) and slots[0] % 4 == 0
     assert sound(sim)
+
+
+def test_page_map__a_page_is_valid_with_a_valid_subpage() -> None:
+    sim = filled()
+    sim.run(np.concatenate([small_writes(6, SYNC), small_writes(2, SYNC), requests((WRITE, 8, 8, 0))]))
+    shown = family_of(sim.device).page_map(sim.arrays, 0, sim.device)
+    assert shown.pages.shape == (2, 32, 16)
+    in_main_area, in_region = shown.pages[:, :26], shown.pages[:, 26:]
+    # The 4 groups that keep parts in the region keep their pages, too.
+    assert (in_main_area == VALID).sum() == 528 and (in_main_area == INVALID).sum() == 2
+    assert (in_region == VALID).sum() == 4 and (in_region == INVALID).sum() == 4
+    assert shown.open.sum(axis=1).tolist() == [2, 2]
+    assert {int(plane[-1].max()) for plane in shown.pages} == {FREE}, "the reserves"
 
 
 # -- what they take in time
