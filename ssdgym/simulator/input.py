@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
+from ssdgym.config.checks import is_whole
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
-from ssdgym.errors import SsdgymError
+from ssdgym.errors import SsdgymError, shown
 from ssdgym.requests import FLUSH, REQUEST, WRITE
 from ssdgym.workloads.base import RequestStream
 from ssdgym.workloads.load import load_workload
@@ -22,6 +23,8 @@ _CHUNK = 1 << 16
 #: Event times are kept in 63 bits together with the number of a channel or die; this leaves room for 2**8 of
 #: them.
 LAST_ARRIVAL_NS = 2**55
+#: Of a device that is not stopped by what has been written.
+NO_HORIZON = 2**62
 
 
 def own_requests(requests: np.ndarray, device: DeviceConfig) -> np.ndarray:
@@ -161,3 +164,17 @@ def _until_empty(stream: RequestStream, start_ns: int) -> Iterator[np.ndarray]:
             chunk = chunk.copy()
             chunk["arrival_ns"] += start_ns
         yield chunk
+
+
+def check_horizon(pages: int | None, name: str = "host_pages") -> None:
+    """Raise if a number of host pages is none.
+
+    Args:
+        pages: to be written; None for no end.
+        name: of the argument.
+
+    Raises:
+        SsdgymError: it is no whole number, or out of range.
+    """
+    if pages is not None and (not is_whole(pages) or not 1 <= pages < NO_HORIZON):
+        raise SsdgymError(f"{name} must be a whole number from 1 to 2**62 - 1, not {shown(pages)}.")

@@ -6,10 +6,8 @@ favours none, and is kept on disk. Everything here resets the metrics.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,17 +15,16 @@ from ssdgym.config.checks import whole
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.loading import Source
 from ssdgym.config.preconditioning import read_preconditioning
-from ssdgym.engine.core.family import State
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import Policy, get_policy
+from ssdgym.policy import get_policy
 from ssdgym.requests import REQUEST, WRITE
-from ssdgym.simulator.families import family_of
 from ssdgym.simulator.steady_states import (
     PreconditioningReport,
     cache_key,
     load_preconditioned,
     save_preconditioned,
 )
+from ssdgym.simulator.untimed.no_time import Runnable, in_no_time, seed_of
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.load import load_workload
 from ssdgym.workloads.python import FunctionWorkload, PythonSource
@@ -37,39 +34,6 @@ _CHUNK = 1 << 16
 _EMPTY = np.zeros(0, REQUEST)
 #: Requests without a write, one after the other, after which a workload counts as one that does not write.
 _MOST_WITHOUT_WRITE = 1 << 20
-
-
-class Preconditionable(Protocol):
-    """What is asked of a simulator here.
-
-    Attributes:
-        policy: takes its decisions.
-        arrays: the device.
-    """
-
-    policy: Policy | None
-    arrays: State
-
-    @property
-    def device(self) -> DeviceConfig:
-        """Its configuration."""
-
-    def feed(self, requests: np.ndarray) -> None:
-        """Make requests its input."""
-
-    def proceed(
-        self,
-        chunks: Iterator[np.ndarray],
-        host_pages: int | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> None:
-        """Go on with its input and then with the chunks."""
-
-    def metrics(self) -> dict[str, Any]:
-        """Return what it has done since the metrics were reset."""
-
-    def reset_metrics(self) -> None:
-        """Clear the metrics."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +55,7 @@ class Preconditioning:
     share: float = 1.0
 
 
-def precondition(sim: Preconditionable, kind: Source, workload: Source | WorkloadConfig, seed: int) -> None:
+def precondition(sim: Runnable, kind: Source, workload: Source | WorkloadConfig, seed: int) -> None:
     """Precondition a new device in one of the ways that experiments know.
 
     Args:
@@ -114,7 +78,7 @@ def precondition(sim: Preconditionable, kind: Source, workload: Source | Workloa
             make_steady(sim, writes, seed=seed, settings=Preconditioning(share=how.share))
 
 
-def fill(sim: Preconditionable, share: float = 1.0) -> None:
+def fill(sim: Runnable, share: float = 1.0) -> None:
     """Write logical pages of a new device once, in order.
 
     Args:
@@ -122,13 +86,13 @@ def fill(sim: Preconditionable, share: float = 1.0) -> None:
         share: of the logical pages, the first ones.
     """
     require_new(sim, "fill")
-    with in_no_time(sim, sim.policy, _seed_of(sim)):
+    with in_no_time(sim, sim.policy, seed_of(sim)):
         _fill(sim, share)
     sim.reset_metrics()
 
 
 def make_steady(
-    sim: Preconditionable,
+    sim: Runnable,
     workload: Source | WorkloadConfig | PythonSource | None,
     *,
     seed: int,
@@ -171,7 +135,7 @@ def make_steady(
     return report
 
 
-def write_until_collecting(sim: Preconditionable, seed: int) -> int:
+def write_until_collecting(sim: Runnable, seed: int) -> int:
     """Write uniformly random single pages to a new device until every plane has collected.
 
     The simulator's own policy decides and places, as where a paper warms up each of its designs by itself.
@@ -195,14 +159,14 @@ def write_until_collecting(sim: Preconditionable, seed: int) -> int:
             f"{device.geometry.planes} planes without any, which never collect; give it more or set "
             "ftl.allocation to dynamic."
         )
-    with in_no_time(sim, sim.policy, _seed_of(sim)):
+    with in_no_time(sim, sim.policy, seed_of(sim)):
         sim.proceed(_uniform_until_collecting(sim, seed))
     written = int(sim.arrays.counters["host_pages_written"][0, 0])
     sim.reset_metrics()
     return written
 
 
-def require_new(sim: Preconditionable, verb: str) -> None:
+def require_new(sim: Runnable, verb: str) -> None:
     """Raise if a device has data of its own, or commands under way.
 
     Args:
@@ -214,44 +178,19 @@ def require_new(sim: Preconditionable, verb: str) -> None:
         raise SsdgymError(f"device {sim.device.name} is in use; {verb} a new Simulator instead.")
 
 
-@contextmanager
-def in_no_time(sim: Preconditionable, policy: Policy | None, seed: int) -> Iterator[None]:
-    """Let a device run without time, under another policy and seed, while the context lasts.
-
-    Args:
-        sim: holds the device; no transaction is under way there.
-        policy: takes the decisions.
-        seed: of the device's own draws.
-    """
-    params = sim.arrays.params[0, 0]
-    own = sim.policy, params["timed"], params["seed"]
-    scratch = {name: getattr(sim.arrays, name).copy() for name in family_of(sim.device).scratch}
-    sim.policy, params["timed"], params["seed"] = policy, 0, seed % 2**64
-    try:
-        yield
-    finally:
-        sim.policy, params["timed"], params["seed"] = own
-        for name, array in scratch.items():
-            getattr(sim.arrays, name)[:] = array
-
-
-def _seed_of(sim: Preconditionable) -> int:
-    return int(sim.arrays.params["seed"][0, 0])
-
-
-def _fill(sim: Preconditionable, share: float) -> None:
+def _fill(sim: Runnable, share: float) -> None:
     pages = np.arange(round(share * sim.device.logical_pages))
     sim.proceed(_writes_of(pages[first : first + _CHUNK]) for first in range(0, len(pages), _CHUNK))
 
 
-def _uniform_until_collecting(sim: Preconditionable, seed: int) -> Iterator[np.ndarray]:
+def _uniform_until_collecting(sim: Runnable, seed: int) -> Iterator[np.ndarray]:
     generator = np.random.default_rng(seed)
     portion = max(sim.device.logical_pages // 256, 1)
     while not _has_collected(sim).all():
         yield _writes_of(generator.integers(0, sim.device.logical_pages, portion))
 
 
-def _has_collected(sim: Preconditionable) -> np.ndarray:
+def _has_collected(sim: Runnable) -> np.ndarray:
     """Return whether each plane has erased anything, shape (planes,)."""
     geometry = sim.device.geometry
     count = geometry.planes * geometry.blocks_per_plane * geometry.sub_blocks_per_block
@@ -267,7 +206,7 @@ def _writes_of(lpn: np.ndarray) -> np.ndarray:
 
 
 def _overwrite(
-    sim: Preconditionable, workload: WorkloadConfig, seed: int, settings: Preconditioning
+    sim: Runnable, workload: WorkloadConfig, seed: int, settings: Preconditioning
 ) -> PreconditioningReport:
     """Overwrite until steady, with the writes of a workload that begins again if it ends."""
     pages = sim.device.logical_pages

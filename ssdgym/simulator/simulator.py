@@ -7,34 +7,39 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.config.checks import is_whole, whole
+from ssdgym.config.checks import whole
 from ssdgym.config.device import DeviceConfig, FtlConfig
 from ssdgym.config.loading import Source
 from ssdgym.deprecation import old_arguments, old_attributes
 from ssdgym.engine.core import status as codes
-from ssdgym.errors import SsdgymError, shown
+from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy
 from ssdgym.requests import REQUEST
 from ssdgym.simulator.build import Recording
 from ssdgym.simulator.deciding.choices import erase_choice
 from ssdgym.simulator.deciding.decided_device import DecidedDevice
 from ssdgym.simulator.deciding.failures import failure
-from ssdgym.simulator.families import family_of
-from ssdgym.simulator.input import chunks_of, own_requests, pages_not_admitted, start_input
+from ssdgym.simulator.input import (
+    NO_HORIZON,
+    check_horizon,
+    chunks_of,
+    own_requests,
+    pages_not_admitted,
+    start_input,
+)
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
 from ssdgym.simulator.preconditioning import (
     Preconditioning,
     PreconditioningReport,
     fill,
-    in_no_time,
     make_steady,
 )
-from ssdgym.simulator.snapshot import Snapshot, copy_device, fits, restore_device, same_device
+from ssdgym.simulator.snapshot import Snapshot, check_snapshot, copy_device, restore_device, same_device
+from ssdgym.simulator.untimed.days import pass_days
 from ssdgym.threads import exclusive
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.python import PythonSource
 
-_NO_HORIZON = 2**62
 _EMPTY = np.zeros(0, REQUEST)
 
 
@@ -109,8 +114,8 @@ class Simulator(DecidedDevice):
         number = whole(seed, "the seed of a workload")
         chunks = chunks_of(workload, self.device, host_pages, number, start_ns=self.now_ns)
         self.feed(_EMPTY)
-        _check_horizon(host_pages)
-        _check_horizon(warmup or None, "warmup")
+        check_horizon(host_pages)
+        check_horizon(warmup or None, "warmup")
         chunks = self._foreseen(chunks, None if host_pages is None else warmup + host_pages)
         if warmup:
             self.proceed(chunks, warmup)
@@ -211,19 +216,7 @@ class Simulator(DecidedDevice):
         Raises:
             SsdgymError: data does not age in the device's family, or something is under way.
         """
-        if not is_whole(days) or days < 1:
-            raise SsdgymError(f"days must be a whole number from 1 up, not {shown(days)}.")
-        self.feed(_EMPTY)
-        control, family = self.arrays.control[0, 0], family_of(self.device)
-        if control["outstanding"] or control["free_transactions"] < self.arrays.params["window_pages"][0, 0]:
-            raise SsdgymError(
-                f"device {self.device.name} has requests or writes under way; advance to their end before "
-                "days pass."
-            )
-        for _ in range(days):
-            family.pass_day(self.arrays, 0, self.device)
-            with in_no_time(self, self.policy, int(self.arrays.params["seed"][0, 0])):
-                self.proceed(iter(()))
+        pass_days(self, days)
 
     def _finish_input(self, *, last: bool) -> int:
         """Advance to the end of the present input; a policy that is not compiled decides in Python."""
@@ -241,8 +234,8 @@ class Simulator(DecidedDevice):
     def set_horizon(self, host_pages: int | None) -> None:
         """Stop admission once `host_pages` more host pages have been admitted (None: never)."""
         control = self.arrays.control[0, 0]
-        _check_horizon(host_pages)
-        control["horizon"] = _NO_HORIZON if host_pages is None else control["admitted_pages"] + host_pages
+        check_horizon(host_pages)
+        control["horizon"] = NO_HORIZON if host_pages is None else control["admitted_pages"] + host_pages
 
     @exclusive
     def feed(self, requests: np.ndarray) -> None:
@@ -314,17 +307,8 @@ class Simulator(DecidedDevice):
         Raises:
             SsdgymError: it has been changed since it was saved, or is of another device.
         """
-        if not isinstance(snapshot, Snapshot) or not snapshot.whole:
-            raise SsdgymError(
-                f"device {self.device.name}: the snapshot is damaged or has been changed; restore one "
-                "that is as snapshot() returned it."
-            )
+        check_snapshot(snapshot, self.arrays, self.device.name)
         saved, requests = snapshot
-        if not fits(saved, self.arrays):
-            raise SsdgymError(
-                f"device {self.device.name}: the snapshot is of another device, or of one that records "
-                "another number of latencies; restore it to a Simulator made as that one was."
-            )
         restore_device(self.arrays, 0, saved)
         self._input = requests.copy()
         self._broken = False
@@ -334,9 +318,3 @@ class Simulator(DecidedDevice):
     def same_as(self, other: Simulator) -> bool:
         """Return whether two devices are equal in every value of their state."""
         return same_device(self.arrays, 0, other.arrays, 0)
-
-
-def _check_horizon(pages: int | None, name: str = "host_pages") -> None:
-    """Raise if a number of host pages is none."""
-    if pages is not None and (not is_whole(pages) or not 1 <= pages < _NO_HORIZON):
-        raise SsdgymError(f"{name} must be a whole number from 1 to 2**62 - 1, not {shown(pages)}.")

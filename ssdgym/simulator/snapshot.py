@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ssdgym.engine.core.family import State
+from ssdgym.errors import SsdgymError
 from ssdgym.simulator.families import family_of_state
 
 #: The text of a dtype, which takes numpy longer for records than their sum.
@@ -107,3 +108,26 @@ def fits(saved: State, state: State) -> bool:
         for name in getattr(state, array).dtype.names
         if name != "seed"
     )
+
+
+def check_snapshot(snapshot: Any, state: State, name: str) -> None:
+    """Raise if a device cannot go back to a snapshot.
+
+    Args:
+        snapshot: a `Snapshot`, or what a caller has taken for one.
+        state: the device, a batch of one.
+        name: of the device, for the error.
+
+    Raises:
+        SsdgymError: it is none, has been changed since it was made, or is of another device.
+    """
+    if not isinstance(snapshot, Snapshot) or not snapshot.whole:
+        raise SsdgymError(
+            f"device {name}: the snapshot is damaged or has been changed; restore one that is as snapshot() "
+            "returned it."
+        )
+    if not fits(snapshot[0], state):
+        raise SsdgymError(
+            f"device {name}: the snapshot is of another device, or of one that records another number of "
+            "latencies; restore it to a Simulator made as that one was."
+        )

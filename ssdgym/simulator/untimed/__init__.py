@@ -1,0 +1,1 @@
+"""What a device goes through while no time passes."""

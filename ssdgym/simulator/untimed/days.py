@@ -1,0 +1,38 @@
+"""Days that pass while the host does nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.config.checks import is_whole
+from ssdgym.errors import SsdgymError, shown
+from ssdgym.requests import REQUEST
+from ssdgym.simulator.families import family_of
+from ssdgym.simulator.untimed.no_time import Runnable, in_no_time, seed_of
+
+_EMPTY = np.zeros(0, REQUEST)
+
+
+def pass_days(sim: Runnable, days: int) -> None:
+    """Let the data on a device grow older by whole days.
+
+    Args:
+        sim: holds the device. What is left of its input is forgotten.
+        days: at least 1.
+
+    Raises:
+        SsdgymError: data does not age in the device's family, or something is under way.
+    """
+    if not is_whole(days) or days < 1:
+        raise SsdgymError(f"days must be a whole number from 1 up, not {shown(days)}.")
+    sim.feed(_EMPTY)
+    control, params = sim.arrays.control[0, 0], sim.arrays.params[0, 0]
+    if control["outstanding"] or control["free_transactions"] < params["window_pages"]:
+        raise SsdgymError(
+            f"device {sim.device.name} has requests or writes under way; advance to their end before days "
+            "pass."
+        )
+    for _ in range(days):
+        family_of(sim.device).pass_day(sim.arrays, 0, sim.device)
+        with in_no_time(sim, sim.policy, seed_of(sim)):
+            sim.proceed(iter(()))
