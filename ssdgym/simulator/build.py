@@ -84,6 +84,7 @@ def params_record(device: DeviceConfig, seed: int) -> np.ndarray:
         "program_ns": device.timing.program_ns,
         "erase_ns": device.timing.erase_ns,
         "transfer_ns": device.transfer_ns,
+        "least_invalid": 1,
         "slow_ns": device.timing.program_ns + device.timing.erase_ns,
         "queue_depth": ftl.queue_depth,
         "window_pages": _window(device),

@@ -64,6 +64,7 @@ class SubpageFamily(FamilyBuilder):
             "valid_limit": _valid_limit(device),
             "copy_cost": timing.read_ns + timing.program_ns + 2 * device.transfer_ns,
             "erase_cost": max(timing.erase_ns, 1),
+            "least_invalid": _units_per_page(device),
             "must_gain": barrier,
             "placement": IN_STREAMS,
             "reads_first": ftl.gc.priority.code,

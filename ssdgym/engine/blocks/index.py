@@ -67,10 +67,10 @@ def leave_index(dev, block):
 
 @helper
 def most_invalid_block(view, plane):
-    """Return the first block of the bucket with most invalid pages, at least one; -1 if there is none."""
+    """Return the first block of the bucket with most invalid pages, enough to win some; -1 for none."""
     params = view.params[0]
     invalid = view.plane[plane].max_invalid
-    while invalid > 0:
+    while invalid >= params.least_invalid:
         head = view.bucket[_bucket_number(params, plane, invalid)].head
         if head >= 0:
             return head
@@ -80,7 +80,7 @@ def most_invalid_block(view, plane):
 
 @helper
 def next_by_invalid(view, plane, block):
-    """Return the block behind one in the order of invalid pages, at least one; -1 if there is none.
+    """Return the block behind one in the order of invalid pages, enough to win some; -1 if there is none.
 
     That is its bucket to the end, then the next lower ones.
     """
@@ -89,7 +89,7 @@ def next_by_invalid(view, plane, block):
     if record.next_bucket >= 0:
         return record.next_bucket
     invalid = record.invalid - 1
-    while invalid > 0:
+    while invalid >= params.least_invalid:
         head = view.bucket[_bucket_number(params, plane, invalid)].head
         if head >= 0:
             return head

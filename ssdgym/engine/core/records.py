@@ -66,6 +66,7 @@ PARAMS = np.dtype(
         ("erase_unit", "u1"),  # WHOLE_BLOCK, SUB_BLOCK_RUN or SUB_BLOCK_SET
         ("isolation", "u1"),  # NO_ISOLATION, SOFTWARE or HARDWARE
         ("disturbs", "u1"),  # checked: an erase spoils the sub-blocks next to it
+        ("least_invalid", "i4"),  # pages of a victim; fewer would not win what is programmed together
         ("must_gain", "u1"),  # GC repeats rounds until a level is reached, so each of them has to win pages
         ("victim_page", "i8"),  # bytes at which the memory of the victim rule begins, by array ...
         ("victim_block", "i8"),

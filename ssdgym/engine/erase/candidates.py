@@ -61,7 +61,7 @@ def _fill_by_rank(dev, plane, sets, count, wanted, scratch):
     params = dev.params[0]
     per_plane = params.pages_per_block + 1
     invalid = np.int64(dev.plane[plane].max_invalid)
-    while invalid > 0 and count < wanted:
+    while invalid >= params.least_invalid and count < wanted:
         block = np.int64(dev.bucket[plane * per_plane + invalid].head)
         while block >= 0 and count < wanted:
             count = _add_block(dev, sets, count, block, scratch)

@@ -39,8 +39,9 @@ def _wins_enough(dev, leader, block, mask):
     invalid = invalid_in(dev, block, mask)
     own = dev.plane[dev.block[block].plane]
     if params.must_gain or gc_unfinished(params, dev.plane[leader]) or gc_unfinished(params, own):
-        return invalid > valid_in(dev, block, neighbours_of(params, mask))
-    return invalid > 0
+        if invalid <= valid_in(dev, block, neighbours_of(params, mask)):
+            return False
+    return invalid >= params.least_invalid
 
 
 @inlined

@@ -83,7 +83,7 @@ def eligible(dev, block):
         A bool.
     """
     record = dev.block[block]
-    return (record.status & INDEXED) != 0 and record.invalid > 0
+    return (record.status & INDEXED) != 0 and record.invalid >= dev.params[0].least_invalid
 
 
 @helper
