@@ -31,7 +31,7 @@ from ssdgym.engine.subpage.region import (
     program_subpage,
 )
 from ssdgym.engine.subpage.state import CHILD_READ, LIST_WRITE
-from ssdgym.engine.subpage.writes import NOTHING, is_overtaken, program_write, read_page, together
+from ssdgym.engine.subpage.writes import is_overtaken, is_void, program_write, read_page, together
 from ssdgym.engine.time.commands import ERASE_SET, MOVE_PAGE, READ_PAGE, WRITE_PAGE, charge, start_command
 from ssdgym.engine.time.transactions import pop_read, pop_write, push_write
 
@@ -178,18 +178,20 @@ def _redirect_write(dev, die_number):
 @inlined
 def _start_main_write(dev, die_number):
     params = dev.params[0]
+    number = np.int64(dev.die[die_number].write_head)
+    if is_void(dev, number):
+        pop_write(dev, dev.die[die_number])
+        if dev.transaction[number].evicts:
+            dev.evicting[dev.transaction[number].group] = 0
+        write_done(dev, number)
+        return np.int64(_LOOK_AGAIN)
     plane = bind_plane(dev, die_number)
     if plane < 0:
         _redirect_write(dev, die_number)
         return np.int64(_LOOK_AGAIN)
-    number = np.int64(dev.die[die_number].write_head)
-    page = np.int64(program_write(dev, plane, number))
-    if page == -1:
+    if program_write(dev, plane, number) < 0:
         return np.int64(OUT_OF_SPACE)
     pop_write(dev, dev.die[die_number])
-    if page == NOTHING:
-        write_done(dev, number)
-        return np.int64(_LOOK_AGAIN)
     pass_plane(dev, plane)
     if gc_needed(params, dev.plane[plane]):
         dev.plane[plane].collecting = 1

@@ -35,7 +35,7 @@ from ssdgym.engine.subpage.region import (
     program_subpage,
 )
 from ssdgym.engine.subpage.state import FGM, GROUP_WRITE, LIST_WRITE, SUBPAGE_WRITE
-from ssdgym.engine.subpage.writes import begin_write, is_overtaken, others_of, read_page, together, write_now
+from ssdgym.engine.subpage.writes import begin_write, others_of, read_page, together, write_now
 from ssdgym.requests import FLUSH, READ, SYNC, WRITE
 
 #: The transaction of the write that is carried out.
@@ -247,9 +247,6 @@ def _go_on_writing(dev):
     """Carry out the next step of the write under way."""
     write = dev.transaction[_WRITE]
     if write.kind == SUBPAGE_WRITE or (write.kind == LIST_WRITE and dev.subpage[0].kind != FGM):
-        if write.kind == LIST_WRITE and is_overtaken(dev, np.int64(_WRITE)):
-            dev.buffer[0].writing = 0
-            return np.int64(OK)
         return np.int64(_write_to_region(dev))
     dev.buffer[0].writing = 0
     return write_now(dev, np.int64(_WRITE))

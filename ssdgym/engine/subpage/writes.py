@@ -25,9 +25,6 @@ from ssdgym.engine.subpage.pages import (
 )
 from ssdgym.engine.subpage.state import GROUP_WRITE
 
-#: Nothing is left to be programmed.
-NOTHING = -2
-
 
 @inlined
 def begin_write(dev, number, kind, group, mask, slot, pages):
@@ -78,6 +75,15 @@ def is_overtaken(dev, number):
 
 
 @inlined
+def is_void(dev, number):
+    """Return whether a write to the main area has nothing left to program."""
+    if not is_overtaken(dev, number):
+        return False
+    write = dev.transaction[number]
+    return write.kind != GROUP_WRITE or mapped_of(dev, np.int64(write.group)) == 0
+
+
+@inlined
 def accept_list(dev, number):
     """Keep of what a write carries what is still new, in front; return the number of sectors."""
     slots = np.int64(dev.subpage[0].slots)
@@ -114,8 +120,6 @@ def forget_list(dev, number, count):
 @inlined
 def _program_list(dev, plane, number):
     count = accept_list(dev, number)
-    if count == 0:
-        return np.int64(NOTHING)
     forget_list(dev, number, count)
     page = take_page(dev, plane, count, False)
     if page >= 0:
@@ -141,8 +145,6 @@ def _included(dev, number, group):
 def _program_group(dev, plane, number, group):
     slots = np.int64(dev.subpage[0].slots)
     mask = _included(dev, number, group)
-    if mask == 0:
-        return np.int64(NOTHING)
     for s in range(slots):
         if mask >> s & 1:
             forget(dev, group * slots + s)
@@ -159,21 +161,20 @@ def _program_group(dev, plane, number, group):
 
 @kernel
 def program_write(dev, plane, number):
-    """Program the page of a write to the main area of a plane.
+    """Program the page of a write to the main area of a plane; return its number, -1 when out of space.
 
-    Returns:
-        The page; NOTHING where nothing of it is left to be programmed, -1 when out of space.
+    Something of the write is left to program.
     """
     write = dev.transaction[number]
     subpage = dev.subpage[0]
     if write.kind == GROUP_WRITE:
         group = np.int64(write.group)
-        if write.evicts:
-            dev.evicting[group] = 0
         page = _program_group(dev, plane, number, group)
     else:
         page = _program_list(dev, plane, number)
     if page >= 0:
+        if write.evicts:
+            dev.evicting[write.group] = 0
         dev.control[0].host_plane = plane
         if write.partial or write.evicts:
             dev.tally[0].small_flash_bytes += subpage.slots * subpage.subpage_bytes
@@ -224,9 +225,9 @@ def write_now(dev, number):
     if remainder(plane, params.dies) == die_number:
         pass_plane(dev, plane)
     page = program_write(dev, plane, number)
-    if page == -1:
+    if page < 0:
         return np.int64(OUT_OF_SPACE)
-    if page >= 0 and gc_needed(params, dev.plane[plane]):
+    if gc_needed(params, dev.plane[plane]):
         control.gc_plane = plane
         dev.counters[0].gc_episodes += 1
     return np.int64(OK)
