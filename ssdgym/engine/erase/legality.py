@@ -38,9 +38,9 @@ def _wins_enough(dev, leader, block, mask):
     params = dev.params[0]
     invalid = invalid_in(dev, block, mask)
     own = dev.plane[dev.block[block].plane]
-    if params.must_gain or gc_unfinished(params, dev.plane[leader]) or gc_unfinished(params, own):
-        if invalid <= valid_in(dev, block, neighbours_of(params, mask)):
-            return False
+    has_to = params.must_gain or gc_unfinished(params, dev.plane[leader]) or gc_unfinished(params, own)
+    if has_to and invalid <= valid_in(dev, block, neighbours_of(params, mask)):
+        return False
     return invalid >= params.least_invalid
 
 
