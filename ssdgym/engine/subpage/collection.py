@@ -189,7 +189,7 @@ def sweep_step(dev):
             if not dev.region_block[slot // per_block].in_region:
                 buffer.sweep_slot += per_block
             elif dev.page_valid[page] == 0 or age_h(dev, page) <= subpage.evict_after_h:
-                buffer.sweep_slot += slots
+                buffer.sweep_slot += slots - buffer.sweep_slot % slots
             else:
                 buffer.sweep_slot += 1
                 if holds(dev, slot):
