@@ -8,7 +8,7 @@ import numpy as np
 
 from ssdgym.config.device import CapacityConfig, DeviceConfig
 from ssdgym.engine.core.family import State
-from ssdgym.requests import READ, REQUEST, TRIM, WRITE
+from ssdgym.requests import FLUSH, READ, REQUEST, SYNC, TRIM, WRITE
 from ssdgym.simulator.page_family import thresholds_of
 
 #: One policy of every kind and parameter.
@@ -88,6 +88,21 @@ def mixed_requests(count: int, logical_pages: int, seed: int = 0, gap_ns: int = 
     requests["lpn"] = rng.integers(0, logical_pages - 3, count)
     requests["op"] = rng.choice([READ, WRITE, TRIM], count, p=[0.3, 0.65, 0.05])
     requests["flags"] = rng.integers(0, 4, count)
+    return requests
+
+
+def sync_requests(count: int, logical_pages: int, seed: int = 0, gap_ns: int = 200_000) -> np.ndarray:
+    """Requests of all ops, most of them small writes to a few pages that the host waits for."""
+    rng = np.random.default_rng(seed)
+    requests = np.zeros(count, REQUEST)
+    requests["arrival_ns"] = np.cumsum(rng.integers(0, gap_ns + 1, count))
+    requests["op"] = rng.choice([READ, WRITE, TRIM, FLUSH], count, p=[0.2, 0.72, 0.06, 0.02])
+    few = rng.random(count) < 0.7
+    last = logical_pages - 8
+    requests["lpn"] = np.where(few, rng.integers(0, last // 8, count), rng.integers(0, last, count))
+    requests["pages"] = np.where(few, 1, rng.integers(1, 9, count))
+    requests["pages"][requests["op"] == FLUSH] = 0
+    requests["flags"] = np.where(rng.random(count) < 0.6, SYNC, 0)
     return requests
 
 

@@ -1,4 +1,4 @@
-"""Golden digests: what 40 runs leave in every array of a device, field by field, and in every counter.
+"""Golden digests: what 50 runs leave in every array of a device, field by field, and in every counter.
 
 The file `golden.json` is written by an explicit command only::
 
@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from ssdgym.config.device import load_device
 from ssdgym.simulator import Recording, Simulator
-from tests.engine.devices import device, mixed_requests
+from tests.engine.devices import device, mixed_requests, sync_requests
 
 FILE = Path(__file__).with_name("golden.json")
 #: Requests of a run, and host pages written before them.
@@ -114,15 +115,29 @@ RUNS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 }
 
 
+#: Runs of the sub-page FTLs: what they change of the device `subftl-tiny`.
+SUBPAGE_RUNS: dict[str, dict[str, Any]] = {
+    **{
+        f"{kind}/{timing}": {"ftl.kind": kind, "ftl.timing": timing}
+        for kind in ("cgm", "fgm", "sector_log", "subftl")
+        for timing in ("none", "event")
+    },
+    "printed/event": {"ftl.rule": "printed", "ftl.wear_gap": 1},
+    "never/none": {"ftl.advance": "never", "ftl.timing": "none"},
+}
+
+
 def simulate(name: str) -> Simulator:
     """Carry out one of the runs.
 
     Args:
-        name: its key in `RUNS`.
+        name: its key in `RUNS` or `SUBPAGE_RUNS`.
 
     Returns:
         The simulator at the end of the run.
     """
+    if name in SUBPAGE_RUNS:
+        return _simulate_subpage(name)
     policy, fields, ftl = RUNS[name]
     fields = dict(fields)
     sim = Simulator(
@@ -133,6 +148,14 @@ def simulate(name: str) -> Simulator:
     )
     pages = sim.logical_pages
     sim.run(mixed_requests(_REQUESTS, pages, seed=len(name), gap_ns=900))
+    return sim
+
+
+def _simulate_subpage(name: str) -> Simulator:
+    sim = Simulator(load_device({"base": "subftl-tiny", **SUBPAGE_RUNS[name]}), seed=7, recording=_RECORDING)
+    sim.fill(0.9)
+    sim.run(sync_requests(_REQUESTS, sim.logical_pages, seed=len(name)))
+    sim.pass_days(16)
     return sim
 
 
@@ -175,7 +198,7 @@ def _main() -> None:
     for pair in options.rename:
         old, new = pair.split("=")
         known = {run: {new if key == old else key: v for key, v in d.items()} for run, d in known.items()}
-    for run in RUNS:
+    for run in (*RUNS, *SUBPAGE_RUNS):
         found, before = digests_of(simulate(run)), known.get(run, {})
         changed = {key for key in before if key in found and before[key] != found[key]}
         if run in options.overwrite or (options.add and not changed):
