@@ -22,7 +22,7 @@ _PERCENTILES = ("mean", "p50", "p90", "p99", "max")
 def facts_table(facts: dict[str, Any]) -> Table:
     """Return a table of what `ssdgym.workloads.records.facts.trace_facts` knows, but for the histograms."""
     table = table_of(["measure"], ["value"], ())
-    for rows in (_request_rows, _byte_rows, _order_rows, _skew_rows, _volume_rows):
+    for rows in (_request_rows, _byte_rows, _order_rows, _burst_rows, _skew_rows, _volume_rows):
         for name, value in rows(facts):
             table.add_row(name, value)
         table.add_section()
@@ -99,6 +99,20 @@ def _order_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "skipped lines", f"{facts['skipped_lines']:,}"
 
 
+def _burst_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    bursts, runs = facts["bursts"], facts["runs"]
+    for name, key in (
+        ("index of dispersion of arrivals in 0.1, 1, 10 s (independent: 1)", "dispersion"),
+        ("peak over mean of arrivals in 0.1, 1, 10 s", "peak_to_mean"),
+    ):
+        yield name, ", ".join(_three_digits(value) for value in bursts[key].values())
+    yield "Hurst exponent of arrivals (aggregated variance; independent: 0.5)", _decimals(bursts["hurst"])
+    yield (
+        "mean run of one operation (in random order)",
+        f"{_decimals(runs['mean'])} ({_decimals(runs['independent'])})",
+    )
+
+
 def _skew_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     skew = facts["skew"]
     for percent in (1, 10, 20):
@@ -107,6 +121,10 @@ def _skew_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "written pages that are written once", _percent(skew["written_once_share"])
     if skew["sampled_share"] < 1:
         yield "share of the written pages that these four were counted on", _percent(skew["sampled_share"])
+    lives = facts["lives"]
+    yield "correlation of the lives of neighbouring writes (independent: 0)", _decimals(lives["correlation"])
+    if lives["sampled_share"] < 1:
+        yield "share of the writes that it was counted on", _percent(lives["sampled_share"])
 
 
 def _volume_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -140,6 +158,14 @@ def _gib(size_bytes: int) -> str:
 
 def _four_digits(value: float) -> str:
     return f"{float(f'{value:.4g}'):,g}" if value < 1000 else f"{float(f'{value:.4g}'):,.0f}"
+
+
+def _decimals(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _three_digits(value: float | None) -> str:
+    return "-" if value is None else f"{float(f'{value:.3g}'):,g}"
 
 
 def _percent(share: float | None) -> str:

@@ -8,6 +8,9 @@ import numpy as np
 
 from ssdgym.requests import FLUSH, OP_NAMES, READ, TRIM, WRITE, Requests
 from ssdgym.workloads.records.counts import Distribution, KeyCounts, LogHistogram
+from ssdgym.workloads.records.dynamics.bursts import ArrivalCounts
+from ssdgym.workloads.records.dynamics.lives import WriteLives
+from ssdgym.workloads.records.dynamics.runs import OperationRuns
 from ssdgym.workloads.records.pages import to_pages, volume_starts
 from ssdgym.workloads.records.ranges import RangeSet
 from ssdgym.workloads.records.record import Records, RecordSource, Volumes
@@ -57,12 +60,16 @@ class _Counting:
         self._pages = {READ: RangeSet(), WRITE: RangeSet()}
         self._exact_writes = RangeSet()
         self._page_writes = PageWrites()
+        self._arrival_counts = ArrivalCounts()
+        self._runs = OperationRuns()
+        self._write_lives = WriteLives()
 
     def add(self, records: Records) -> None:
         """Count a chunk, shape (n,), n > 0."""
         self.requests += len(records)
         self._per_volume += np.bincount(records["volume"], minlength=len(self._per_volume))
         self._per_op += np.bincount(records["op"], minlength=len(OP_NAMES))
+        self._runs.add(records["op"])
         self._add_arrivals(records)
         self._add_sequence(records[records["op"] != FLUSH])
         pages = to_pages(records, UNIT_BYTES, self._page_starts)
@@ -73,6 +80,7 @@ class _Counting:
     def _add_arrivals(self, records: Records) -> None:
         before = self._arrivals.latest_ns
         arrivals = self._arrivals(records["time_ns"])
+        self._arrival_counts.add(arrivals)
         if self._first_ns is None:
             self._first_ns = before = int(arrivals[0])
             self._gaps.add(np.diff(arrivals))
@@ -100,6 +108,7 @@ class _Counting:
             start = records["offset_bytes"] + self._byte_starts[records["volume"]]
             self._exact_writes.add(start, start + size)
             self._page_writes.add(pages["lpn"], pages["pages"])
+            self._write_lives.add(pages["lpn"], pages["pages"])
 
     def summary(self) -> RecordSummary:
         """Return the counts so far."""
@@ -130,4 +139,7 @@ class _Counting:
             mean_gap_ns=self._gaps.sum / (self.requests - 1) if self.requests > 1 else None,
             max_gap_ns=self._gaps.max,
             skew=self._page_writes.skew(),
+            bursts=self._arrival_counts.bursts(),
+            runs=self._runs.runs(),
+            lives=self._write_lives.lives(),
         )

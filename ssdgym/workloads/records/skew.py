@@ -37,7 +37,7 @@ class PageWrites:
             first: shape (n,).
             pages: shape (n,).
         """
-        for numbers in _expanded(first, pages):
+        for numbers, _ in expanded(first, pages):
             self._counts.add(numbers[self._is_sampled(numbers)] if self._halvings else numbers)
             self._thin()
 
@@ -100,15 +100,21 @@ class Skew:
         return float(np.count_nonzero(self.writes == 1) / len(self.writes)) if len(self.writes) else None
 
 
-def _expanded(first: IntArray, pages: IntArray) -> Iterator[IntArray]:
-    """Yield the numbers of all pages of ranges, some ranges at a time."""
+def expanded(first: IntArray, pages: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield the numbers of all pages of ranges, and to which range each belongs, some ranges at a time.
+
+    Args:
+        first: first page of each range, shape (n,).
+        pages: how many each has, shape (n,).
+    """
     ends = np.cumsum(pages)
     total = int(ends[-1]) if len(ends) else 0
     cuts = np.searchsorted(ends, np.arange(_EXPANDED_AT_ONCE, total, _EXPANDED_AT_ONCE))
     for ranges in np.split(np.arange(len(pages)), cuts):
         count = pages[ranges]
         start = np.cumsum(count) - count
-        yield np.repeat(first[ranges] - start, count) + np.arange(count.sum())
+        numbers = np.repeat(first[ranges] - start, count) + np.arange(count.sum())
+        yield numbers, np.repeat(ranges, count)
 
 
 def _hash(pages: IntArray) -> npt.NDArray[np.uint64]:

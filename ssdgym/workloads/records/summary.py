@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from ssdgym.workloads.records.counts import Distribution, LogHistogram
+from ssdgym.workloads.records.dynamics.bursts import Bursts
+from ssdgym.workloads.records.dynamics.lives import Lives
+from ssdgym.workloads.records.dynamics.runs import Runs
 from ssdgym.workloads.records.skew import Skew
 
 #: Bytes per page in which footprints are counted.
@@ -33,6 +36,9 @@ class RecordSummary:
         mean_gap_ns: their mean, exact; none for a single request.
         max_gap_ns: the longest, exact.
         skew: of the writes per written page of `UNIT_BYTES`.
+        bursts: of the arrivals.
+        runs: of one operation.
+        lives: of the writes, in pages of `UNIT_BYTES`.
     """
 
     requests: int
@@ -57,6 +63,9 @@ class RecordSummary:
     mean_gap_ns: float | None
     max_gap_ns: int
     skew: Skew
+    bursts: Bursts
+    runs: Runs
+    lives: Lives
 
     @property
     def overwrite_factor(self) -> float | None:
@@ -88,5 +97,8 @@ class RecordSummary:
                 "relative_error": LogHistogram.RELATIVE_ERROR,
             },
             "skew": self.skew.as_dict(),
+            "bursts": asdict(self.bursts),
+            "runs": asdict(self.runs) | {"persistence": self.runs.persistence},
+            "lives": asdict(self.lives),
             "volumes": self.volumes,
         }
