@@ -5,6 +5,7 @@ owns it. Tests hold both.
 
 * `placing`: how the decisions about streams are described, compiled only where they are.
 * `idling`: how the decision about idle dies is described, likewise.
+* `regions`: how the decision about regions of small writes is described, likewise.
 * `subpage`: the family of FTLs that map parts of a page: write buffer, regions of small writes, GC rounds,
   the two loops, its audit. Owns `logical`, `promised`, `updated`, `page_valid`, `page_use`, `stored_h`,
   `subpage`, `tally`, `buffer`, `entry`, `entry_of`, `evicting`, `region`, `member`, `region_block`,

@@ -10,22 +10,19 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import types
 
 from ssdgym.engine.blocks.index import most_invalid_block
-from ssdgym.engine.core.kernel import compiled_address, function_at, inlined
-from ssdgym.engine.core.observed import FEATURE_SHAPES
+from ssdgym.engine.core.kernel import compiled_address, inlined
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.decisions import IDLE, IDLE_STEPS, TO_THE_END, idle_by_rule
-from ssdgym.engine.erase.features import checked, describe_decision
+from ssdgym.engine.erase.features import describe_decision, describing_verbs
 from ssdgym.engine.flash.sub_blocks import invalid_in
 from ssdgym.engine.page.collecting import background_plane, move_ns, moves_left
 from ssdgym.engine.page.view import DESCRIBER
 from ssdgym.engine.time.events import NEVER
 
 _ANSWERS = len(IDLE_STEPS)
-_answer_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["answer"]))
-_die_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["die"]))
+_describe_answers, _describe_die = describing_verbs("answer", "die")
 
 
 @inlined
@@ -87,28 +84,16 @@ def _look_at_decision(dev, die, taken, decision):
 
 
 @inlined
-def _describe_answers(dev, question, view):
-    handle = dev.decider.victim_view
+def _describe_features(dev, question, view):
+    handle, die = dev.decider.victim_view, question.die[0]
     first = question.candidate_features.shape[0] + question.stream_features.shape[0]
-    before = first + question.context_features.shape[0] + question.page_features.shape[0]
-    for k in range(question.answer_features.shape[0]):
-        feature = question.answer_features[k]
-        call = _answer_feature_at(feature.address)
-        for number in range(_ANSWERS):
-            value = call(handle, question.answers[number], question.die[0])
-            view.features[number, first + k] = checked(question, before + k, feature, value)
-
-
-@inlined
-def _describe_die(dev, question, context):
-    handle = dev.decider.victim_view
-    first = question.context_features.shape[0] + question.page_features.shape[0]
-    rows = question.candidate_features.shape[0] + question.stream_features.shape[0]
-    before = rows + first + question.answer_features.shape[0]
-    for k in range(question.die_features.shape[0]):
-        feature = question.die_features[k]
-        value = _die_feature_at(feature.address)(handle, question.die[0])
-        context[first + k] = checked(question, before + k, feature, value)
+    context = question.context_features.shape[0] + question.page_features.shape[0]
+    features, number = question.answer_features, first + context
+    _describe_answers(
+        question, handle, features, first, number, question.answers, _ANSWERS, die, view.features
+    )
+    number += features.shape[0]
+    _describe_die(question, handle, question.die_features, context, number, die, view.context)
 
 
 @inlined
@@ -142,10 +127,9 @@ def _describe(dev, question, view, plane):
         view.mask[number] = die.collects or number == 0
         _look_at_answer(dev, number, die, question.answers[number])
     _look_at_decision(dev, die, view.taken, question.decision[0])
-    _describe_answers(dev, question, view)
     _propose(dev, question, view)
     describe_decision(dev, question, view.context)
-    _describe_die(dev, question, view.context)
+    _describe_features(dev, question, view)
 
 
 @cache

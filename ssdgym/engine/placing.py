@@ -10,19 +10,16 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import types
 
 from ssdgym.engine.core.bits import quotient
-from ssdgym.engine.core.kernel import compiled_address, function_at, inlined
-from ssdgym.engine.core.observed import FEATURE_SHAPES
+from ssdgym.engine.core.kernel import compiled_address, inlined
 from ssdgym.engine.core.records import MAX_STREAMS
 from ssdgym.engine.decisions import RELOCATE, WATCHERS, stream_by
-from ssdgym.engine.erase.features import checked, describe_decision
+from ssdgym.engine.erase.features import describe_decision, describing_verbs
 from ssdgym.engine.page.placement import rule_of_host, rule_of_relocated
 from ssdgym.engine.page.view import DESCRIBER
 
-_stream_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["stream"]))
-_page_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["page"]))
+_describe_streams, _describe_page = describing_verbs("stream", "page")
 
 
 @inlined
@@ -75,26 +72,16 @@ def _look_at_decision(dev, plane, taken, decision):
 
 
 @inlined
-def _describe_streams(dev, question, view):
-    """Fill in the columns of the streams, a column at a time."""
-    handle, first = dev.decider.place_view, question.candidate_features.shape[0]
-    before = first + question.context_features.shape[0]
-    for k in range(question.stream_features.shape[0]):
-        feature = question.stream_features[k]
-        call = _stream_feature_at(feature.address)
-        for stream in range(dev.params[0].streams):
-            value = call(handle, question.streams[stream], question.page[0])
-            view.features[stream, first + k] = checked(question, before + k, feature, value)
-
-
-@inlined
-def _describe_page(dev, question, context):
-    handle, first = dev.decider.place_view, question.context_features.shape[0]
-    before = question.candidate_features.shape[0] + first + question.stream_features.shape[0]
-    for k in range(question.page_features.shape[0]):
-        feature = question.page_features[k]
-        value = _page_feature_at(feature.address)(handle, question.page[0])
-        context[first + k] = checked(question, before + k, feature, value)
+def _describe_features(dev, question, view):
+    handle, page = dev.decider.place_view, question.page[0]
+    first, context = question.candidate_features.shape[0], question.context_features.shape[0]
+    streams, number = np.int64(dev.params[0].streams), first + context
+    features = question.stream_features
+    _describe_streams(
+        question, handle, features, first, number, question.streams, streams, page, view.features
+    )
+    number += features.shape[0]
+    _describe_page(question, handle, question.page_features, context, number, page, view.context)
 
 
 @inlined
@@ -129,10 +116,9 @@ def _describe(dev, question, view, plane):
         view.mask[stream] = 1
         _look_at_stream(dev, plane, stream, question.streams[stream])
     _look_at_decision(dev, plane, view.taken, question.decision[0])
-    _describe_streams(dev, question, view)
     _propose(dev, plane, question, view)
     describe_decision(dev, question, view.context)
-    _describe_page(dev, question, view.context)
+    _describe_features(dev, question, view)
 
 
 @cache

@@ -14,8 +14,10 @@ from ssdgym.engine.core.observed import (
     FEATURE,
     OUTSIDE,
     PAGE_SEEN,
+    SECTOR_SEEN,
     STREAM_SEEN,
     TAKEN,
+    WAY_SEEN,
 )
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.decisions import KINDS
@@ -50,6 +52,13 @@ class Question(NamedTuple):
     answer_columns: Any = np.zeros(0, np.int64)  # of the device's idle rule
     answers: Any = np.zeros(0, ANSWER_SEEN)  # (K,): scratch
     die: Any = np.zeros(1, DIE_SEEN)  # scratch
+    way_features: Any = np.zeros(
+        0, FEATURE
+    )  # they, and those below, stand alone but for those of the decision
+    sector_features: Any = np.zeros(0, FEATURE)
+    way_columns: Any = np.zeros(0, np.int64)  # of the rule of the FTL
+    ways: Any = np.zeros(0, WAY_SEEN)  # (K,): scratch
+    sector: Any = np.zeros(1, SECTOR_SEEN)  # scratch
 
 
 class Input(NamedTuple):

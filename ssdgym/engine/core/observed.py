@@ -98,6 +98,51 @@ ANSWER_SEEN = np.dtype(
     ],
     align=True,
 )
+#: What a region is asked about: sectors of a group that leave the write buffer as less than a page, or a
+#: subpage of a block that is collected.
+SECTOR_SEEN = np.dtype(
+    [
+        ("plane", "i8"),  # that would take the next sector, or that collects
+        ("lpn", "i8"),  # the subpage, or the first of the sectors
+        ("collected", "i8"),  # whether it is a subpage of a block that is collected
+        ("slots", "i8"),  # sectors of a group
+        ("sectors", "i8"),  # that are asked for: those that leave the buffer, or 1
+        ("others", "i8"),  # mapped sectors of their group beside them
+        ("in_region", "i8"),  # of these, those that are in a region
+        ("updated", "i8"),  # sectors that were in a region when they were written
+        ("writes", "i8"),  # versions of the sectors asked for, summed
+        ("pages", "i8"),  # of flash, to be read before the group is programmed as a whole
+        ("evicting", "i8"),  # whether the group is on its way to the main area already
+        ("slot", "i8"),  # that holds the data of `lpn` up to now, or -1
+        ("age_h", "i8"),  # hours since its page was programmed
+        ("kept", "i8"),  # subpages that stay in this collection ...
+        ("most_kept", "i8"),  # ... and how many may
+        ("left", "i8"),  # valid subpages of the block that are still to be looked at
+        ("waiting", "i8"),  # groups in the write buffer ...
+        ("places", "i8"),  # ... and how many it holds
+        ("block_pages", "i8"),  # of flash
+        ("region_pages", "i8"),  # of the plane
+        ("region_valid", "i8"),  # of these, those with a valid subpage
+        ("passes", "i8"),  # that the blocks of the region still allow without an erase ...
+        ("most_passes", "i8"),  # ... and would if all were erased
+    ],
+    align=True,
+)
+#: One of the two ways there are: to the main area, with the rest of the group, or to the region.
+WAY_SEEN = np.dtype(
+    [
+        ("number", "i8"),  # 1 for the region
+        ("nominal_ns", "i8"),
+        ("reads", "i8"),  # of pages of flash
+        ("programmed", "i8"),  # slots
+        ("wasted", "i8"),  # of these, those that hold nothing
+        ("room", "i8"),  # pages left in the block that is written there, 0 where none is open
+        ("in_the_way", "i8"),  # of these, those with a valid subpage, which has to be advanced first
+        ("valid", "i8"),  # pages of the area with a valid subpage ...
+        ("pages", "i8"),  # ... of so many
+    ],
+    align=True,
+)
 #: Where a device was when its last decision was taken.
 TAKEN = np.dtype([("clock", "i8"), ("now", "i8")])
 #: A feature that is asked for: its code, and the bounds that its values have to keep.
@@ -112,6 +157,8 @@ STREAM_TYPE = typeof(np.zeros(1, STREAM_SEEN)).dtype
 PAGE_TYPE = typeof(np.zeros(1, PAGE_SEEN)).dtype
 DIE_TYPE = typeof(np.zeros(1, DIE_SEEN)).dtype
 ANSWER_TYPE = typeof(np.zeros(1, ANSWER_SEEN)).dtype
+SECTOR_TYPE = typeof(np.zeros(1, SECTOR_SEEN)).dtype
+WAY_TYPE = typeof(np.zeros(1, WAY_SEEN)).dtype
 #: What each kind of feature is called with; the first argument is the handle of what a rule sees.
 FEATURE_SHAPES = {
     "candidate": types.float64(_VIEW, CANDIDATE_TYPE, DECISION_TYPE),
@@ -119,6 +166,8 @@ FEATURE_SHAPES = {
     "page": types.float64(_VIEW, PAGE_TYPE),
     "answer": types.float64(_VIEW, ANSWER_TYPE, DIE_TYPE),
     "die": types.float64(_VIEW, DIE_TYPE),
+    "way": types.float64(_VIEW, WAY_TYPE, SECTOR_TYPE),
+    "sector": types.float64(_VIEW, SECTOR_TYPE),
     "decision": types.float64(_VIEW, DECISION_TYPE),
     "device": types.float64(_VIEW),
 }

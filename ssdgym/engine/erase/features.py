@@ -5,6 +5,8 @@ The numbers are features: functions of what is counted here, called by address.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import types
 
@@ -68,6 +70,41 @@ def describe_decision(dev, question, context):
         else:
             value = _decision_feature_at(feature.address)(handle, question.decision[0])
         context[place] = checked(question, behind + place, feature, value)
+
+
+def describing_verbs(row: str, about: str) -> tuple[Any, Any]:
+    """Make the kernels that fill in the columns of a kind of decision that chooses among fixed answers.
+
+    Args:
+        row: kind of the features of an answer, of `FEATURE_SHAPES`.
+        about: kind of the features of what the decision is about.
+
+    Returns:
+        One for the answers, called with (question, view of the rules, features, place of the first column in
+        the table, number of the first among all columns, answers, how many, what it is about, table to write
+        to); one for the rest, called with (question, view of the rules, features, place of the first entry,
+        number of it, what it is about, context to write to).
+    """
+    row_feature_at = function_at(types.FunctionType(FEATURE_SHAPES[row]))
+    about_feature_at = function_at(types.FunctionType(FEATURE_SHAPES[about]))
+
+    @inlined
+    def describe_rows(question, handle, features, first, number, rows, count, about, table):
+        for k in range(features.shape[0]):
+            feature = features[k]
+            call = row_feature_at(feature.address)
+            for answer in range(count):
+                value = call(handle, rows[answer], about)
+                table[answer, first + k] = checked(question, number + k, feature, value)
+
+    @inlined
+    def describe_about(question, handle, features, first, number, about, context):
+        for k in range(features.shape[0]):
+            feature = features[k]
+            value = about_feature_at(feature.address)(handle, about)
+            context[first + k] = checked(question, number + k, feature, value)
+
+    return describe_rows, describe_about
 
 
 @inlined

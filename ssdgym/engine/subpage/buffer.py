@@ -104,6 +104,7 @@ def way_out(dev, group, mask):
     if dev.decider.external & ASK_FLUSHES == 0:
         return np.int64(SUBPAGE_WRITE)
     dev.buffer[0].collected_plane = -1
+    dev.buffer[0].leaving = mask
     lpn = group * dev.subpage[0].slots + lowest_of(mask)
     answer = ask_outside(dev, REGION, np.int64(dev.control[0].host_plane), lpn)
     if answer == WAIT:

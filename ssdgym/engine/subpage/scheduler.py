@@ -126,7 +126,7 @@ def _collecting_plane(dev, die_number):
     return np.int64(-1)
 
 
-@inlined
+@kernel
 def _collect_region(dev, die_number, plane):
     """Start the next command of the collection of a region.
 
@@ -261,7 +261,15 @@ def _start_write(dev, die_number):
 
 
 @inlined
+def _is_answered(dev):
+    """Return whether a collection has asked for a decision that has been taken since."""
+    return dev.control[0].answer >= 0 and dev.buffer[0].collected_plane >= 0
+
+
+@inlined
 def _dispatch_once(dev, die_number):
+    if _is_answered(dev):  # go on there, whatever the evictions before it have queued to the die
+        return _collect_region(dev, die_number, np.int64(dev.buffer[0].collected_plane))
     reads = dev.die[die_number].read_head >= 0
     if reads and dev.params[0].reads_first:
         return _start_read(dev, die_number)

@@ -1,0 +1,229 @@
+"""What the REGION decision looks like to a learner: the main area and the region as candidates, and the data.
+
+The numbers are features: functions of what is looked at here, called by address. This is compiled only where
+such a decision is described.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ssdgym.engine.binding import bind_die, plane_from_cursor
+from ssdgym.engine.core.kernel import compiled_address, inlined, kernel
+from ssdgym.engine.decisions import REGION
+from ssdgym.engine.erase.features import describe_decision, describing_verbs
+from ssdgym.engine.flash.times import duration_of, read_phases, write_phases
+from ssdgym.engine.subpage.buffer import group_of
+from ssdgym.engine.subpage.collection import most_kept
+from ssdgym.engine.subpage.family import DESCRIBER
+from ssdgym.engine.subpage.pages import age_h, count_sectors, in_region, lowest_of, mapped_of, page_of
+from ssdgym.engine.subpage.queues import move_phases, subpage_phases
+from ssdgym.engine.subpage.region import open_page
+from ssdgym.engine.subpage.writes import together
+
+#: The answers: the main area, where the group is programmed as a whole; and the region.
+_MAIN, _REGION = range(2)
+_WAYS = 2
+_describe_ways, _describe_sector = describing_verbs("way", "sector")
+
+
+@inlined
+def _subject(dev):
+    """Return the subpage that is asked for, or the first of the sectors; at the horizon the last one."""
+    control = dev.control[0]
+    return np.int64(control.decision_subject) if control.decision_kind == REGION else np.int64(0)
+
+
+@inlined
+def _mask_of(dev, lpn, collected):
+    """Return the sectors of a group that are asked for."""
+    if collected:
+        return np.int64(1) << (lpn - group_of(dev, lpn) * dev.subpage[0].slots)
+    return np.int64(dev.buffer[0].leaving)
+
+
+@inlined
+def _pages_of(dev, group, mask):
+    """Count the flash pages that hold mapped sectors of a group."""
+    pages = np.int64(0)
+    while mask != 0:
+        pages += 1
+        mask &= ~np.int64(together(dev, group, mask))
+    return pages
+
+
+@inlined
+def _count_in_region(dev, group, mask):
+    """Count the sectors of a group that are in a region."""
+    count = np.int64(0)
+    while mask != 0:
+        slot = np.int64(dev.logical[group * dev.subpage[0].slots + lowest_of(mask)].ppn)
+        count += slot >= 0 and in_region(dev, page_of(dev, slot))
+        mask &= mask - 1
+    return count
+
+
+@inlined
+def _writes_of(dev, group, mask):
+    """Return how often sectors of a group have been written or trimmed, as far as they have been admitted."""
+    writes = np.int64(0)
+    while mask != 0:
+        lpn = group * dev.subpage[0].slots + lowest_of(mask)
+        writes += dev.logical[lpn].version + dev.promised[lpn]
+        mask &= mask - 1
+    return writes
+
+
+@kernel
+def _look_at_group(dev, lpn, collected, seen):
+    """Write what is asked for, and what else there is of its group."""
+    group = np.int64(group_of(dev, lpn))
+    asked, mapped = _mask_of(dev, lpn, collected), np.int64(mapped_of(dev, group))
+    slot = np.int64(dev.logical[lpn].ppn)
+    in_regions = _count_in_region(dev, group, asked)
+    seen.lpn = lpn
+    seen.collected = collected
+    seen.slots = dev.subpage[0].slots
+    seen.sectors = count_sectors(asked)
+    seen.others = count_sectors(mapped & ~asked)
+    seen.in_region = _count_in_region(dev, group, mapped & ~asked)
+    seen.updated = np.int64(dev.updated[lpn]) if collected else in_regions
+    seen.writes = _writes_of(dev, group, asked)
+    seen.pages = _pages_of(dev, group, mapped if collected else mapped & ~asked)
+    seen.evicting = dev.evicting[group]
+    seen.slot = slot
+    seen.age_h = age_h(dev, page_of(dev, slot)) if slot >= 0 else np.int64(0)
+
+
+@kernel
+def _look_at_region(dev, plane, seen):
+    """Write what the region of a plane holds, and how far its collection is."""
+    subpage, region = dev.subpage[0], dev.region[plane]
+    blocks = np.int64(subpage.region_blocks)
+    seen.plane = plane
+    seen.block_pages = subpage.block_pages
+    seen.region_pages = blocks * subpage.block_pages
+    seen.most_passes = blocks * subpage.passes
+    seen.region_valid = 0
+    seen.passes = seen.most_passes
+    for k in range(plane * blocks, (plane + 1) * blocks):
+        held = dev.region_block[dev.member[k]]
+        seen.region_valid += held.valid
+        seen.passes -= held.passes
+    seen.kept = region.kept if seen.collected else np.int64(0)
+    seen.most_kept = most_kept(dev)
+    seen.left = dev.region_block[region.victim].valid if region.victim >= 0 else np.int64(0)
+    seen.waiting = dev.buffer[0].count
+    seen.places = subpage.buffer_groups
+
+
+@inlined
+def _look_at_main(dev, seen, way):
+    """Write what it takes to program the group as a whole; nothing where that is under way."""
+    params = dev.params[0]
+    plane = dev.plane[seen.plane]
+    way.number = _MAIN
+    if seen.evicting and seen.collected:
+        way.nominal_ns, way.reads, way.programmed, way.wasted = 0, 0, 0, 0
+    else:
+        read_ns = np.int64(duration_of(read_phases(params)))
+        way.nominal_ns = seen.pages * read_ns + np.int64(duration_of(write_phases(params, 1)))
+        way.reads = seen.pages
+        way.programmed = seen.slots
+        way.wasted = seen.slots - seen.sectors - seen.others
+    way.room = plane.free_pages - plane.pool_pages
+    way.in_the_way = 0
+    way.valid = plane.valid
+    way.pages = params.valid_limit
+
+
+@inlined
+def _valid_before(dev, first, end):
+    """Count the valid subpages of region pages."""
+    count = np.int64(0)
+    for page in range(first, end):
+        count += dev.page_valid[page]
+    return count
+
+
+@inlined
+def _look_at_way_in(dev, seen, way):
+    """Write what it takes to program the sectors in the region."""
+    subpage, region = dev.subpage[0], dev.region[seen.plane]
+    pages = np.int64(subpage.block_pages)
+    way.number = _REGION
+    each_ns = duration_of(move_phases(dev)) if seen.collected else duration_of(subpage_phases(dev))
+    way.nominal_ns = seen.sectors * np.int64(each_ns)
+    way.reads = seen.collected
+    way.programmed = seen.sectors
+    way.wasted = 0
+    way.room = 0
+    way.in_the_way = 0
+    if region.open >= 0:
+        way.room = pages - dev.region_block[region.open].next_page
+        way.in_the_way = _valid_before(dev, open_page(dev, seen.plane), (region.open + 1) * pages)
+    way.valid = seen.region_valid
+    way.pages = seen.region_pages
+
+
+@inlined
+def _look_at_decision(dev, plane, taken, decision):
+    control = dev.control[0]
+    decision.kind = REGION
+    decision.plane = plane
+    decision.candidates = _WAYS
+    decision.mean_erases = 0.0
+    decision.host_pages = control.clock - taken.clock
+    decision.elapsed_ns = control.now - taken.now
+
+
+@inlined
+def _propose(question, view):
+    """Note what the FTL by itself would do, and mark it."""
+    seen = question.sector[0]
+    number = seen.updated if seen.collected else np.int64(_REGION)
+    view.proposed[0] = number
+    if question.way_columns[0] >= 0:
+        view.features[number, question.way_columns[0]] = np.float32(1.0)
+
+
+@inlined
+def _describe_features(dev, question, view):
+    """Fill in the columns; other kinds of decisions have none where this one is asked."""
+    handle, seen = dev.decider.victim_view, question.sector[0]
+    context, features = question.context_features.shape[0], question.way_features
+    _describe_ways(question, handle, features, 0, context, question.ways, _WAYS, seen, view.features)
+    number = context + features.shape[0]
+    _describe_sector(question, handle, question.sector_features, context, number, seen, view.context)
+
+
+def _describe(dev, question, view, plane):
+    """Describe where data of a region goes as a decision. Pure: the device stays as it is."""
+    view.features[:] = np.float32(0.0)
+    view.mask[:] = 1
+    seen = question.sector[0]
+    here = np.int64(dev.buffer[0].collected_plane)
+    collected = here >= 0
+    if not collected:  # data that leaves the buffer is of no plane yet: look at the one that is next
+        here = np.int64(plane_from_cursor(dev, np.int64(bind_die(dev)), 0))
+    _look_at_group(dev, _subject(dev), np.int64(collected), seen)
+    _look_at_region(dev, here, seen)
+    _look_at_main(dev, seen, question.ways[_MAIN])
+    _look_at_way_in(dev, seen, question.ways[_REGION])
+    _look_at_decision(dev, here, view.taken, question.decision[0])
+    _propose(question, view)
+    describe_decision(dev, question, view.context)
+    _describe_features(dev, question, view)
+
+
+@cache
+def _compiled() -> tuple[int, Any]:
+    return compiled_address(_describe, DESCRIBER)
+
+
+def region_describer() -> int:
+    """Return the address of what describes REGION decisions; compiles at first use."""
+    return _compiled()[0]
