@@ -15,6 +15,7 @@ ENVIRONMENTS = {
     "Placement-v0": "placement",
     "JointGC-v0": "joint_gc",
     "BackgroundGC-v0": "background_gc",
+    "SubpageRegion-v0": "subpage_region",
 }
 
 

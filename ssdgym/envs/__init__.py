@@ -8,6 +8,7 @@ from ssdgym.envs.joint_gc import JointGCEnv, JointGCVectorEnv
 from ssdgym.envs.options import Options
 from ssdgym.envs.parallel_erase import ParallelEraseEnv, ParallelEraseVectorEnv
 from ssdgym.envs.placement import PlacementEnv, PlacementVectorEnv
+from ssdgym.envs.subpage_region import SubpageRegionEnv, SubpageRegionVectorEnv
 from ssdgym.envs.vector.decision_vector_env import DecisionVectorEnv
 
 __all__ = [
@@ -25,4 +26,6 @@ __all__ = [
     "ParallelEraseVectorEnv",
     "PlacementEnv",
     "PlacementVectorEnv",
+    "SubpageRegionEnv",
+    "SubpageRegionVectorEnv",
 ]

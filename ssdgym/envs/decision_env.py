@@ -147,6 +147,7 @@ class DeviceEnv(gym.Env[Observation, np.int64]):
             candidates=view.sets[i][allowed & (kind == ERASE)],
             chosen=self.chosen,
             counters={name: int(episodes.counter(name)[i]) for name in COUNTERS_SHOWN},
+            write_amplification=self.metrics()["write_amplification"],
         )
 
     def draw_seed(self, seed: int | None) -> int:

@@ -135,7 +135,7 @@ class DescribedDecision(Decision):
         selection = self._selection
         # The idle rule's answer stands first, where otherwise the first victim policy's pick does.
         others = len(selection.proposers) + len(selection.stream_proposers)
-        proposers = max(others, len(selection.answer_proposers))
+        proposers = max(others, len(selection.answer_proposers), len(selection.way_proposers))
         return View.allocate(count, candidates, columns, entries, proposers)
 
 

@@ -42,11 +42,13 @@ class FamilyBuilder(ABC):
         engine: the family in the engine; its name is the mapping.
         fixed: names of the arrays of constants: a device keeps its own when it takes over another's state.
         scratch: names of the arrays of transactions that runs without time leave something in.
+        counted: names of the arrays of one record that hold what devices count.
     """
 
     engine: Family
     fixed: tuple[str, ...] = ("params",)
     scratch: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ("counters",)
 
     @abstractmethod
     def check(self, device: DeviceConfig) -> None:
@@ -107,6 +109,23 @@ class FamilyBuilder(ABC):
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
         """Return the blocks per plane that hold no data, however large the device is."""
         return 0
+
+    def counter_names(self) -> tuple[str, ...]:
+        """Return the names of what the devices count."""
+        sample = self.engine.arrays.sample()
+        return tuple(name for array in self.counted for name in getattr(sample, array).dtype.names)
+
+    def counter(self, state: State, name: str) -> np.ndarray:
+        """Return a counter of every device of a batch, int64 (n,); it changes with the devices.
+
+        Raises:
+            SsdgymError: the devices count no such thing.
+        """
+        for array in self.counted:
+            records = getattr(state, array)
+            if name in records.dtype.names:
+                return records[name][:, 0]
+        raise SsdgymError(f"devices of ftl.mapping {self.engine.name} do not count {name}; choose another.")
 
 
 _BUILDERS: dict[str, FamilyBuilder] = {}

@@ -32,6 +32,7 @@ class SubpageFamily(FamilyBuilder):
 
     engine = SUBPAGE_FAMILY
     fixed = ("params", "subpage")
+    counted = ("counters", "tally")
     scratch = ("transaction", "carried")
 
     def check(self, device: DeviceConfig) -> None:

@@ -16,6 +16,7 @@ import ssdgym.envs.features.candidates
 import ssdgym.envs.features.context
 import ssdgym.envs.features.idle
 import ssdgym.envs.features.pages
+import ssdgym.envs.features.regions
 import ssdgym.envs.features.streams  # noqa: F401 - these register the features of ssdgym
 from ssdgym.envs.features.decorators import (
     answer_feature,
@@ -24,7 +25,9 @@ from ssdgym.envs.features.decorators import (
     device_feature,
     die_feature,
     page_feature,
+    sector_feature,
     stream_feature,
+    way_feature,
 )
 from ssdgym.envs.features.registry import ENTRY_POINT_GROUP, Setting, registered_features
 from ssdgym.envs.features.selection import PROPOSED_BY, Selection, select
@@ -43,6 +46,8 @@ __all__ = [
     "die_feature",
     "page_feature",
     "registered_features",
+    "sector_feature",
     "select",
     "stream_feature",
+    "way_feature",
 ]

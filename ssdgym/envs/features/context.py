@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from math import log2
 
-from ssdgym.config.device import DeviceConfig
+from ssdgym.config.device import DeviceConfig, SubpageFtl
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.decisions import ERASE, IDLE, PLACE, RELOCATE
 from ssdgym.envs.features.decorators import decision_feature, device_feature
-from ssdgym.envs.features.registry import Setting
+from ssdgym.envs.features.registry import Setting, register
+from ssdgym.types import Feature
 
 
 @inlined
@@ -26,6 +27,11 @@ def _in_time(device: DeviceConfig) -> bool:
 
 def _open_loop(device: DeviceConfig) -> bool:
     return _in_time(device) and device.ftl.queue_depth == 0
+
+
+def _whole_pages(setting: Setting) -> bool:
+    """Return whether logical pages are pages of flash, and all blocks of a plane are collected alike."""
+    return not setting.has(lambda device: isinstance(device.ftl, SubpageFtl))
 
 
 def _differ(setting: Setting) -> bool:
@@ -84,7 +90,7 @@ def host_pages(view, decision):
     unit="factors of 1.4",
     low=-8.0,
     high=8.0,
-    default=lambda setting: setting.has(_in_time),
+    default=lambda setting: setting.has(_in_time) and "REGION" not in setting.kinds,
 )
 def elapsed(view, decision):
     """Return the logarithm of the time."""
@@ -138,7 +144,12 @@ def free(view, decision):
     return view.plane[decision.plane].free_pages / (params.blocks * params.pages_per_block)
 
 
-@decision_feature("invalid", "invalid share of the plane's pages")
+@register(
+    Feature("invalid", "invalid share of the plane's pages", "share", 0.0, 1.0),
+    "decision",
+    lambda setting: False,
+    fits=_whole_pages,
+)
 def invalid(view, decision):
     """Return the share of invalid pages."""
     params, plane = view.params[0], view.plane[decision.plane]
@@ -152,10 +163,17 @@ def indexed(view, decision):
     return view.plane[decision.plane].indexed_blocks / view.params[0].blocks
 
 
-@device_feature(
-    "utilisation",
-    "logical pages / pages that can be written (isolation pages left out)",
-    default=_differ,
+@register(
+    Feature(
+        "utilisation",
+        "logical pages / pages that can be written (isolation pages left out)",
+        "share",
+        0.0,
+        1.0,
+    ),
+    "device",
+    _differ,
+    fits=_whole_pages,
 )
 def utilisation(view):
     """Return how full the device can be."""

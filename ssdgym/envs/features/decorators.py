@@ -113,3 +113,7 @@ page_feature = WatchingDecorator("page")
 answer_feature = FeatureDecorator("answer")
 #: Of the context, telling about the die that is idle: `(view, die)`.
 die_feature = FeatureDecorator("die")
+#: Of the two places that data of a region can go to: `(view, way, sector)`, a WAY_SEEN and a SECTOR_SEEN.
+way_feature = FeatureDecorator("way")
+#: Of the context, telling about this data: `(view, sector)`.
+sector_feature = FeatureDecorator("sector")

@@ -38,12 +38,13 @@ class Setting:
     @property
     def described(self) -> tuple[str, ...]:
         """The kinds of features that tell something about such decisions."""
-        idles = "IDLE" in self.kinds
+        idles, regions = "IDLE" in self.kinds, "REGION" in self.kinds
         erases, places = "ERASE" in self.kinds, bool({"PLACE", "RELOCATE"} & set(self.kinds))
         return (
             *(("candidate",) if erases else ()),
             *(("stream", "page") if places else ()),
             *(("answer", "die") if idles else ()),
+            *(("way", "sector") if regions else ()),
             "decision",
             "device",
         )
@@ -57,6 +58,11 @@ class Setting:
 When = Callable[[Setting], bool]
 
 
+def always(setting: Setting) -> bool:
+    """Return True."""
+    return True
+
+
 @dataclass(frozen=True)
 class RegisteredFeature:
     """A feature and the function that computes it.
@@ -68,6 +74,7 @@ class RegisteredFeature:
         default: in which settings it is observed without being named.
         samples_pages: whether it needs the updates of sampled pages to be counted.
         watcher: the rule whose records the function reads, if it reads any.
+        fits: in which settings it is what its meaning says.
     """
 
     feature: Feature
@@ -76,6 +83,7 @@ class RegisteredFeature:
     default: When = field(compare=False)
     samples_pages: bool = False
     watcher: str = ""
+    fits: When = field(default=always, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Be pickled by name: the functions are found where the module is imported."""
@@ -105,6 +113,8 @@ KINDS = {
     "stream": ("view", "stream", "page"),
     "answer": ("view", "answer", "die"),
     "die": ("view", "die"),
+    "way": ("view", "way", "sector"),
+    "sector": ("view", "sector"),
     "decision": ("view", "decision"),
     "page": ("view", "page"),
     "device": ("view",),
@@ -113,7 +123,12 @@ _FEATURES: dict[str, RegisteredFeature] = {}
 
 
 def register(
-    feature: Feature, kind: str, default: When, samples_pages: bool = False, watcher: str = ""
+    feature: Feature,
+    kind: str,
+    default: When,
+    samples_pages: bool = False,
+    watcher: str = "",
+    fits: When = always,
 ) -> Callable[[Function], Function]:
     """Register the decorated function as a feature.
 
@@ -123,6 +138,7 @@ def register(
         default: in which settings it is observed without being named.
         samples_pages: whether it needs the updates of sampled pages to be counted.
         watcher: the rule whose records it reads.
+        fits: in which settings it is what its meaning says.
 
     Returns:
         The decorator; the function stays as it is.
@@ -142,7 +158,9 @@ def register(
                 f"feature {feature.name} is registered already by {known.function.__module__}; choose "
                 "another name."
             )
-        _FEATURES[feature.name] = RegisteredFeature(feature, kind, function, default, samples_pages, watcher)
+        _FEATURES[feature.name] = RegisteredFeature(
+            feature, kind, function, default, samples_pages, watcher, fits
+        )
         return function
 
     return add

@@ -18,7 +18,9 @@ from ssdgym.engine.core.observed import (
     FEATURE,
     OUTSIDE,
     PAGE_SEEN,
+    SECTOR_SEEN,
     STREAM_SEEN,
+    WAY_SEEN,
 )
 from ssdgym.engine.questions import Question
 from ssdgym.envs.features.registry import RegisteredFeature, Setting, find_features, registered_features
@@ -28,6 +30,13 @@ from ssdgym.types import Feature
 
 #: Begins the names of the columns that say which proposer has picked a candidate.
 PROPOSED_BY = "proposed_by_"
+#: The kinds of features that candidates have, each with one to name.
+_ROWS = {
+    "candidate": "log_benefit",
+    "stream": "stream_valid",
+    "answer": "answer_number",
+    "way": "way_number",
+}
 #: Pages of a block that are looked at where a feature asks for the updates of its valid ones.
 SAMPLED_PAGES = 4
 
@@ -43,10 +52,13 @@ class Selection:
         context: features of the decision and of the device.
         pages: features of the page that is placed, which stand behind those.
         dies: features of an idle die, which stand behind those.
-        proposed: labels of the proposers with a column, which stand behind `answers`.
+        ways: features of where data of a region goes, whose columns stand behind those.
+        sectors: features of this data, which stand behind those of dies.
+        proposed: labels of the proposers with a column, which stand behind `ways`.
         proposers: labels of all proposers of erase sets.
         stream_proposers: labels of all proposers of streams.
         answer_proposers: labels of all proposers of how far an idle die goes.
+        way_proposers: labels of all proposers of where data of a region goes.
     """
 
     candidates: tuple[RegisteredFeature, ...]
@@ -55,23 +67,27 @@ class Selection:
     pages: tuple[RegisteredFeature, ...]
     answers: tuple[RegisteredFeature, ...] = ()
     dies: tuple[RegisteredFeature, ...] = ()
+    ways: tuple[RegisteredFeature, ...] = ()
+    sectors: tuple[RegisteredFeature, ...] = ()
     proposed: tuple[str, ...] = ()
     proposers: tuple[str, ...] = ()
     stream_proposers: tuple[str, ...] = ()
     answer_proposers: tuple[str, ...] = ()
+    way_proposers: tuple[str, ...] = ()
 
     @property
     def features(self) -> Features:
         """The columns by name and bounds."""
         marks = (Feature(PROPOSED_BY + label, f"1 for the pick of {label}") for label in self.proposed)
-        rows = (*self.candidates, *self.streams, *self.answers)
-        context = (*self.context, *self.pages, *self.dies)
+        rows = (*self.candidates, *self.streams, *self.answers, *self.ways)
+        context = (*self.context, *self.pages, *self.dies, *self.sectors)
         return Features((*(one.feature for one in rows), *marks), tuple(one.feature for one in context))
 
     @property
     def _all(self) -> tuple[RegisteredFeature, ...]:
         """All features, in the order in which the engine numbers them."""
-        return (*self.candidates, *self.context, *self.streams, *self.pages, *self.answers, *self.dies)
+        shared = (*self.candidates, *self.context, *self.streams, *self.pages)
+        return (*shared, *self.answers, *self.dies, *self.ways, *self.sectors)
 
     @property
     def watchers(self) -> tuple[str, ...]:
@@ -112,11 +128,16 @@ class Selection:
             answer_columns=self._columns_of(self.answer_proposers),
             answers=np.zeros(candidates, ANSWER_SEEN),
             die=np.zeros(1, DIE_SEEN),
+            way_features=_records(self.ways, memories),
+            sector_features=_records(self.sectors, memories),
+            way_columns=self._columns_of(self.way_proposers),
+            ways=np.zeros(candidates, WAY_SEEN),
+            sector=np.zeros(1, SECTOR_SEEN),
         )
 
     def _columns_of(self, proposers: Sequence[str]) -> np.ndarray:
         """Return the column that marks what each proposer has picked, or -1, int64 (proposers,)."""
-        behind = len(self.candidates) + len(self.streams) + len(self.answers)
+        behind = len(self.candidates) + len(self.streams) + len(self.answers) + len(self.ways)
         return np.array(
             [behind + self.proposed.index(one) if one in self.proposed else -1 for one in proposers], np.int64
         )
@@ -160,6 +181,7 @@ def select(
     proposers: Sequence[str] = (),
     stream_proposers: Sequence[str] = (),
     answer_proposers: Sequence[str] = (),
+    way_proposers: Sequence[str] = (),
 ) -> Selection:
     """Choose features.
 
@@ -170,11 +192,12 @@ def select(
         proposers: what the proposers of erase sets are called.
         stream_proposers: what those of streams are called.
         answer_proposers: what those of how far an idle die goes are called.
+        way_proposers: what those of where data of a region goes are called.
 
     Raises:
         SsdgymError: it is none of these, or names what is not registered or tells nothing here.
     """
-    labels_of_all = (*proposers, *stream_proposers, *answer_proposers)
+    labels_of_all = (*proposers, *stream_proposers, *answer_proposers, *way_proposers)
     names = _expand(asked, setting, [PROPOSED_BY + label for label in labels_of_all])
     marks = [name for name in names if name.startswith(PROPOSED_BY)]
     labels = [name.removeprefix(PROPOSED_BY) for name in marks]
@@ -188,9 +211,12 @@ def select(
             raise SsdgymError(
                 f"features name {one.feature.name}, a feature of a {one.kind}, and this environment has none."
             )
-    if not labels and not any(one.kind in ("candidate", "stream", "answer") for one in found):
-        examples = {"candidate": "log_benefit", "stream": "stream_valid", "answer": "answer_number"}
-        example = next(name for kind, name in examples.items() if kind in setting.described)
+        if not one.fits(setting):
+            raise SsdgymError(
+                f"features name {one.feature.name}, which means nothing on devices of this FTL; leave it out."
+            )
+    if not labels and not any(one.kind in _ROWS for one in found):
+        example = next(name for kind, name in _ROWS.items() if kind in setting.described)
         raise SsdgymError(f"features name none of candidates; give at least one, such as {example!r}.")
     return Selection(
         candidates=_of(found, "candidate"),
@@ -203,6 +229,9 @@ def select(
         answers=_of(found, "answer"),
         dies=_of(found, "die"),
         answer_proposers=tuple(answer_proposers),
+        ways=_of(found, "way"),
+        sectors=_of(found, "sector"),
+        way_proposers=tuple(way_proposers),
     )
 
 
@@ -231,7 +260,8 @@ def _default(setting: Setting, marks: list[str]) -> list[str]:
 
 def _described(setting: Setting) -> list[RegisteredFeature]:
     """Return the features of what decisions of the setting are about."""
-    return [one for one in registered_features() if one.kind in setting.described]
+    known = registered_features()
+    return [one for one in known if one.kind in setting.described and one.fits(setting)]
 
 
 def _records(chosen: Sequence[RegisteredFeature], memories: Mapping[str, Memory]) -> np.ndarray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ssdgym.engine.decisions import ERASE, IDLE, PLACE, RELOCATE
+from ssdgym.engine.decisions import ERASE, IDLE, PLACE, REGION, RELOCATE
 from ssdgym.simulator.families import PageMap
 
 #: What there is to choose among in decisions of a kind, and for what.
@@ -16,6 +16,7 @@ _CHOICES = {
     PLACE: ("stream", " for a page of the host"),
     RELOCATE: ("stream", " for a page that is relocated"),
     IDLE: ("answer", " for an idle die"),
+    REGION: ("place", " for part of a page"),
 }
 
 
@@ -32,6 +33,7 @@ class Scene:
             another kind.
         chosen: the erase set chosen last, ERASE_PAIR (pairs,); None where none was.
         counters: pages by name, since the metrics were reset: `host_pages_written`, `relocated_pages`.
+        write_amplification: since then; None where nothing was written.
     """
 
     device: str
@@ -41,6 +43,7 @@ class Scene:
     candidates: np.ndarray
     chosen: np.ndarray | None
     counters: Mapping[str, int]
+    write_amplification: float | None = None
 
     @property
     def offered_blocks(self) -> np.ndarray:
@@ -56,8 +59,8 @@ class Scene:
     def caption(self) -> str:
         """The device, its size, and what has happened in the episode."""
         planes, blocks, pages = self.map.pages.shape
-        written, relocated = self.counters["host_pages_written"], self.counters["relocated_pages"]
-        wa = f", write amplification {(written + relocated) / written:.3f}" if written else ""
+        written, ratio = self.counters["host_pages_written"], self.write_amplification
+        wa = "" if ratio is None else f", write amplification {ratio:.3f}"
         return (
             f"{self.device}: {_count(planes, 'plane')} of {_count(blocks, 'block')} of "
             f"{_count(pages, 'page')}; {written:,} host pages written{wa}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.requests import Requests
 from ssdgym.simulator import Recording, Simulator
+from ssdgym.simulator.families import family_of
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,8 @@ class Baseline:
         """Measure the scale while the policy serves as many host pages as the device has logical ones.
 
         A page won is paid with what it costs the policy, and the unit is what one of its rounds costs. So
-        its own rewards are 0 on average, and of size 1.
+        its own rewards are 0 on average, and of size 1. On devices of the sub-page family a page that the
+        host writes stands for both.
 
         Args:
             device: preconditioned by the workload.
@@ -69,9 +72,9 @@ class Baseline:
         simulator.precondition(workload, seed=seed)
         requests = open_episode(workload, device, seed, "wrap")
         simulator.run(_chunks(requests), host_pages=device.logical_pages)
-        state = simulator.state
-        totals = CountedTotals([device], lambda name: state.counters[name][:, 0], lambda: state.histogram)
-        rounds, won = int(totals.counter("gc_invocations")[0]), int(totals.pages_won()[0])
+        state, family = simulator.state, family_of(device)
+        totals = CountedTotals([device], partial(family.counter, state), lambda: state.histogram)
+        rounds, won = int(totals.rounds()[0]), int(totals.pages_won()[0])
         paid = float(cost(totals)[0])
         if rounds == 0 or won <= 0 or paid == 0:
             return PLAIN

@@ -14,9 +14,9 @@ from typing import Protocol
 
 import numpy as np
 
-from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.core.records import COUNTERS
+from ssdgym.config.device import DeviceConfig, SubpageFtl
 from ssdgym.errors import SsdgymError
+from ssdgym.simulator.families import family_of
 
 #: Entry points of installed packages; loading one has to register its terms.
 ENTRY_POINT_GROUP = "ssdgym.reward_terms"
@@ -32,7 +32,7 @@ class Totals(Protocol):
         """Their configurations, n of them."""
 
     def counter(self, name: str) -> np.ndarray:
-        """Return a counter of `ssdgym.engine.core.records.COUNTERS`, int64 (n,)."""
+        """Return a counter, of all devices or of their FTL family, int64 (n,)."""
 
     def latency_quantile(self, share: float) -> np.ndarray:
         """Return a quantile of the latencies of reads and writes, ns, float64 (n,); 0 where there are none.
@@ -73,8 +73,8 @@ def reward_term(name: str, meaning: str, *, needs_time: bool = False) -> Callabl
     """Register the decorated function as a term that is a sum over counters.
 
     The function takes a device and returns what one count of each counter
-    (`ssdgym.engine.core.records.COUNTERS`) costs there, the same counters on every device; the term is minus
-    the sum.
+    (`ssdgym.engine.core.records.COUNTERS`, and those of its FTL family) costs there, the same counters on
+    every device; the term is minus the sum.
 
     Args:
         name: by which objectives have it.
@@ -132,12 +132,14 @@ def _add(term: Term) -> None:
 def _sum(name: str, costs: Costs, devices: Sequence[DeviceConfig]) -> Measure:
     """Return the measure that sums up what counters cost."""
     each = [costs(device) for device in devices]
-    for counter in each[0]:
-        if counter not in (COUNTERS.names or ()):
-            raise SsdgymError(
-                f"the reward term {name} counts {counter!r}; "
-                f"the engine counts {', '.join(COUNTERS.names or ())}."
-            )
+    for mapping, device in {device.ftl.mapping: device for device in devices}.items():
+        known = family_of(device).counter_names()
+        for counter in each[0]:
+            if counter not in known:
+                raise SsdgymError(
+                    f"the reward term {name} counts {counter!r}; devices of ftl.mapping {mapping} count "
+                    f"{', '.join(known)}."
+                )
     per_count = {counter: np.array([cost[counter] for cost in each], np.float64) for counter in each[0]}
 
     return partial(_summed, per_count)
@@ -172,7 +174,7 @@ def find_term(name: str) -> Term:
 
 @reward_term("relocations", "pages relocated, in blocks")
 def _relocations(device: DeviceConfig) -> dict[str, float]:
-    return {"relocated_pages": 1 / device.geometry.pages_per_block}
+    return {"relocated_pages": 1 / (device.geometry.pages_per_block * device.units_per_page)}
 
 
 @reward_term("latency", "summed latency of finished reads and writes, in page programs", needs_time=True)
@@ -204,6 +206,11 @@ def _wear(device: DeviceConfig) -> dict[str, float]:
 
 @reward_term("energy", "energy of relocations and erases, in relocations of a block")
 def _energy(device: DeviceConfig) -> dict[str, float]:
+    if isinstance(device.ftl, SubpageFtl):
+        raise SsdgymError(
+            f"objective.energy: devices of ftl.mapping subpage, such as {device.name}, do not count for whom "
+            "they program; choose flash_time or wear."
+        )
     move_uj = device.energy.read_uj + device.energy.program_uj
     block_uj = (move_uj if move_uj > 0 else 1.0) * device.geometry.pages_per_block
     return {

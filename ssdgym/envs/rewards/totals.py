@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ssdgym.config.device import DeviceConfig
+from ssdgym.config.device import DeviceConfig, SubpageFtl
 from ssdgym.engine.time.latency import bin_middles
 
 _MIDDLES = bin_middles()
@@ -42,8 +42,27 @@ class CountedTotals:
         return np.where(requests[:, 0] > 0, _MIDDLES[np.minimum(found, len(_MIDDLES) - 1)], 0.0)
 
     def pages_won(self) -> np.ndarray:
-        """Return how many pages collection has won: those erased less those relocated, int64 (n,)."""
-        return self.counter("erased_sub_blocks") * self._sub_block_pages - self.counter("relocated_pages")
+        """Return how many pages collection has won: those erased less those relocated, int64 (n,).
+
+        On devices of the sub-page family, whose region wins room without an erase, they are the pages that
+        the host has written.
+        """
+        won = self.counter("erased_sub_blocks") * self._sub_block_pages - self.counter("relocated_pages")
+        return self._by_host_pages(won)
+
+    def rounds(self) -> np.ndarray:
+        """Return how many rounds of collection have won them, int64 (n,); of the sub-page family: them."""
+        return self._by_host_pages(self.counter("gc_invocations"))
+
+    def _by_host_pages(self, numbers: np.ndarray) -> np.ndarray:
+        """Return numbers, but on devices of the sub-page family the pages that the host has written."""
+        if not self._of_subpages.any():
+            return numbers
+        return np.where(self._of_subpages, self.counter("host_pages_written"), numbers)
+
+    @cached_property
+    def _of_subpages(self) -> np.ndarray:
+        return np.array([isinstance(device.ftl, SubpageFtl) for device in self.devices])
 
     @cached_property
     def _sub_block_pages(self) -> np.ndarray:

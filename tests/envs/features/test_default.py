@@ -14,6 +14,7 @@ from ssdgym.envs import (
     JointGCVectorEnv,
     ParallelEraseVectorEnv,
     PlacementVectorEnv,
+    SubpageRegionVectorEnv,
 )
 
 STEPS = 400
@@ -43,8 +44,12 @@ def played(env: DecisionVectorEnv) -> dict[str, np.ndarray]:
         (PlacementVectorEnv, {}),
         (JointGCVectorEnv, {"ftl": {"timing": "none"}}),
         (BackgroundGCVectorEnv, {}),
+        (SubpageRegionVectorEnv, {}),
     ],
-    ids=["erase victim", "hot90", "parallel erase", "placement", "placement in time", "joint", "background"],
+    ids=[
+        *("erase victim", "hot90", "parallel erase", "placement", "placement in time", "joint", "background"),
+        "subpage region",
+    ],
 )
 def test_default__every_column_varies_and_none_is_a_copy(make: Any, arguments: dict[str, Any]) -> None:
     env = make(4, **arguments)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ssdgym.engine.core.records import ERASE_PAIR
-from ssdgym.engine.decisions import ERASE, IDLE, MERGE, PLACE, RELOCATE
+from ssdgym.engine.decisions import ERASE, IDLE, MERGE, PLACE, REGION, RELOCATE
 from ssdgym.envs.render.layout import layout_of
 from ssdgym.envs.render.picture import draw_picture
 from ssdgym.envs.render.scene import Scene
@@ -113,6 +113,7 @@ def test_text__a_character_for_each_block__with_marks_in_colour() -> None:
             candidates=erase_sets(1, 2),
             chosen=erase_sets(5)[0],
             counters={"host_pages_written": 1000, "relocated_pages": 500},
+            write_amplification=1.5,
         )
     )
     assert plain(text).splitlines()[:4] == [
@@ -130,6 +131,7 @@ def test_text__a_character_for_each_block__with_marks_in_colour() -> None:
         (PLACE, "4 streams offered for a page of the host"),
         (RELOCATE, "4 streams offered for a page that is relocated"),
         (IDLE, "4 answers offered for an idle die"),
+        (REGION, "4 places offered for part of a page"),
         (MERGE, "4 choices offered"),
     ],
 )

@@ -1,0 +1,111 @@
+"""`ssdgym/SubpageRegion-v0`: whether parts of pages go to the region of small writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ssdgym.envs.decision_env import DecisionEnv
+from ssdgym.envs.kinds.regions import RegionDecision
+from ssdgym.envs.options import Options
+from ssdgym.envs.vector.decision_vector_env import DecisionVectorEnv
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubpageRegionOptions(Options):
+    """The arguments of `SubpageRegionEnv`.
+
+    Attributes:
+        asks: `flushes`, `collected` or `both`.
+        victims: policy that chooses what is erased in the main area.
+    """
+
+    device: Any = "subftl-tiny"
+    workload: Any = "small_mixed"
+    asks: str = "both"
+    victims: str = "greedy"
+
+    default_objective: ClassVar[Mapping[str, float]] = {"flash_time": 1.0}
+    default_reward: ClassVar[Mapping[str, str]] = {"baseline": "greedy"}
+
+    def decision(self) -> RegionDecision:
+        """Return the decision that the environment asks for."""
+        return RegionDecision(self.asks, self.victims)
+
+
+class SubpageRegionEnv(DecisionEnv):
+    """Choose whether parts of pages go to the region of small writes.
+
+    ## Description
+    Pages of flash are large, and many writes are small. On devices of `ftl.mapping: subpage` and `ftl.kind:
+    subftl` a part of a page can go to two places. In the *region* each of its sectors is programmed by
+    itself, in a subpage of a page that takes several of them one after the other without an erase. In the
+    *main area* a whole page is programmed, after the rest of the group has been read. The region is small:
+    what comes there and is not written again soon is advanced from subpage to subpage, and at last evicted
+    to the main area, which costs a whole page after all. What is not said here is as in every environment
+    (`ssdgym.envs.DecisionEnv`).
+
+    ## Action Space
+    `Discrete(2)`, both always valid; `asks` says which of two questions are asked:
+
+    | question | 0 | 1 |
+    |---|---|---|
+    | `flushes`: less than a whole group leaves the write buffer | main area: read-modify-write | region |
+    | `collected`: a subpage of a region block that is collected is valid | evict its group | keep it there |
+
+    A collection keeps at most 3/4 of a block; beyond that nobody is asked.
+
+    `info["proposed"][0]` is what the FTL by itself would do: to the region with all that leaves the buffer,
+    and keep what was written again while it was in a region. To play it leaves the device that the FTL
+    leaves, bit for bit, whatever `ftl.rule` and `ftl.advance` are.
+
+    ## Observation Space
+    Of both places: what the answer costs now in time, in bytes and in reads, how much is left of the block
+    that is written there, how much of that has to be advanced first, how full the area is. Of the data: which
+    question it is, how much of the group leaves together, how much of the rest is in a region, whether it was
+    there before, how often the host has written it; how many passes the region allows, how far its collection
+    is. `ssdgym.envs.features` has all of them. Where no plane has been bound yet they are of the plane whose
+    turn it is. When the host wrote a sector last is not known to the device.
+
+    ## Rewards
+    The default objective, `{"flash_time": 1.0}`, costs the nominal time of all commands of the flash, in page
+    programs: what a busy device can serve in a second is bounded by it, and programs, reads and erases of any
+    cause are in it. `amplification` costs bytes programmed beyond those of the host, in pages, and is about
+    wear; `small_writes` the bytes programmed for small writes alone.
+
+    The default reward is that of `{"baseline": "greedy"}`: subFTL's own rules with greedy victims. On these
+    devices a page (sector) that the host writes is what is paid for, at the baseline's price, and that price
+    is the unit, too. A return above 0 is so many host pages served for free.
+
+    ## Starting State
+    Full and preconditioned by its workload, with subFTL's own rules and greedy victims.
+
+    ## Episode End
+    After `horizon` host pages (sectors), or up to as many more as share a page, since what a request writes
+    of one group comes in one piece; truncated, never terminated.
+
+    ## Arguments
+    Those of every environment, and
+
+    | name | type | default | meaning |
+    |---|---|---|---|
+    | `device` | as everywhere | `"subftl-tiny"` | one of mapping subpage and kind subftl |
+    | `workload` | as everywhere | `"small_mixed"` | one of small writes |
+    | `asks` | str | `"both"` | `flushes`, `collected` or `both`; subFTL's own rule answers the other one |
+    | `victims` | str | `"greedy"` | policy that chooses what is erased in the main area |
+
+    ## Vectorized environment
+    `SubpageRegionVectorEnv`, which `gym.make_vec` makes: many devices in one compiled call per step.
+
+    ## Version History
+    * v0: first version.
+    """
+
+    options_type = SubpageRegionOptions
+
+
+class SubpageRegionVectorEnv(DecisionVectorEnv):
+    """Many `SubpageRegionEnv` in one compiled call per step; see `ssdgym.envs.DecisionVectorEnv`."""
+
+    options_type = SubpageRegionOptions

@@ -1,0 +1,135 @@
+"""SubFTL's rules played through `SubpageRegion-v0` leave the device that they leave compiled, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.envs import SubpageRegionEnv, SubpageRegionVectorEnv
+from ssdgym.requests import Requests
+from ssdgym.simulator import Simulator
+from tests.config.test_subpage import parts
+from tests.engine.devices import differences
+from tests.envs.vector.compare import row
+from tests.simulator.test_subpage import mixed
+
+HORIZON, WARMUP, SEED = 1500, 300, 11
+TIMINGS = ("none", "event")
+#: The rules for what is written next, and for what is in the way there.
+RULES: dict[str, dict[str, Any]] = {
+    "mended": {"wear_gap": 1},
+    "printed": {"rule": "printed"},
+    "never": {"advance": "never"},
+    "printed, never": {"rule": "printed", "advance": "never"},
+}
+#: What a device notes of the questions it is asked outside; nothing follows from it.
+ASKED = {"control.decision_kind", "control.decision_subject", "buffer.collected_plane", "buffer.leaving"}
+
+
+def everything(seed: int, logical_pages: int) -> Iterator[Requests]:
+    """Small and large writes, half of them sync and most of them to a few sectors; reads, trims, flushes."""
+    rng = np.random.default_rng(seed)
+    now = 0
+    while True:
+        hot = bool(rng.random() < 0.8)
+        requests = mixed(40, logical_pages // 8 if hot else logical_pages, int(rng.integers(2**31)), most=5)
+        requests["arrival_ns"] = now + np.cumsum(rng.integers(0, 900, len(requests)))
+        now = int(requests["arrival_ns"][-1])
+        yield requests
+
+
+def regional(timing: str, rules: str = "mended", queue_depth: int = 4, **ftl: Any) -> DeviceConfig:
+    """Four planes of 16 blocks of 8 pages of 4 subpages, 4 blocks of each a region; a buffer of 3 groups."""
+    geometry = {"channels": 2, "planes_per_die": 2}
+    geometry |= {"blocks_per_plane": 16, "pages_per_block": 8}
+    geometry |= {"page_size_bytes": 16384, "subpages_per_page": 4}
+    fields = {"mapping": "subpage", "timing": timing, "queue_depth": queue_depth, "buffer_groups": 3}
+    fields |= {"region_blocks": 4, **RULES[rules], **ftl}
+    return parts(geometry=geometry, capacity={"over_provisioning": 1.1}, ftl=fields)
+
+
+def arguments(device: DeviceConfig, **changes: Any) -> dict[str, Any]:
+    given = {"workload": everything, "horizon": HORIZON, "warmup": WARMUP, "reward": "plain"}
+    return {"device": device, **given, **changes}
+
+
+def played(device: DeviceConfig, **changes: Any) -> tuple[SubpageRegionEnv, dict[str, int]]:
+    """Play what the FTL would do by itself; return how often each question was answered how."""
+    env = SubpageRegionEnv(**arguments(device, features=["way_number", "asks_collected"], **changes))
+    observation, info = env.reset(seed=SEED)
+    answers = dict.fromkeys(("flush 0", "flush 1", "collected 0", "collected 1"), 0)
+    over = False
+    while not over:
+        action = int(info["proposed"][0])
+        answers[f"{'collected' if observation['context'][0] else 'flush'} {action}"] += 1
+        observation, _, _, over, info = env.step(action)
+    return env, answers
+
+
+def compiled(device: DeviceConfig, victims: str = "greedy") -> Simulator:
+    """The run of the same FTL by itself."""
+    sim = Simulator(device, policy=victims, seed=SEED)
+    sim.precondition(everything)
+    sim.run(everything, host_pages=HORIZON, warmup=WARMUP, seed=SEED)
+    metrics = sim.metrics()
+    assert metrics["region_collections"] > 20 and metrics["region_moves"] > 20 and metrics["evictions"] > 20
+    assert metrics["lost_pages"] == 0
+    return sim
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+@pytest.mark.parametrize("rules", RULES)
+def test_own_rules__compiled_and_played__the_same_device(rules: str, timing: str) -> None:
+    env, answers = played(regional(timing, rules))
+    sim = compiled(env.episodes.devices[0])
+    assert set(differences(env.episodes.state, 0, sim.state, 0)) <= ASKED
+    assert env.metrics() == sim.metrics()
+    assert answers["flush 0"] == 0
+    assert min(answers["flush 1"], answers["collected 0"], answers["collected 1"]) > 20
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+@pytest.mark.parametrize(
+    ("asks", "kinds"), [("flushes", {"flush 1"}), ("collected", {"collected 0", "collected 1"})]
+)
+def test_one_question__compiled_and_played__the_same_device(asks: str, kinds: set[str], timing: str) -> None:
+    env, answers = played(regional(timing), asks=asks)
+    assert set(differences(env.episodes.state, 0, compiled(env.episodes.devices[0]).state, 0)) <= ASKED
+    assert {name for name, count in answers.items() if count} == kinds
+
+
+@pytest.mark.parametrize(
+    "changes", [{"queue_depth": 0}, {"gc": {"free_blocks": 2, "mode": "barrier"}}], ids=str
+)
+def test_open_loop_and_barrier__compiled_and_played__the_same_device(changes: dict[str, Any]) -> None:
+    env, _ = played(regional("event", **changes), victims="cost_benefit")
+    sim = compiled(env.episodes.devices[0], "cost_benefit")
+    assert set(differences(env.episodes.state, 0, sim.state, 0)) <= ASKED
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+def test_vector__every_environment_is_the_single_one__infos_included(timing: str) -> None:
+    options = arguments(regional(timing), warmup=0, features="all")
+    vector, single = SubpageRegionVectorEnv(3, **options), SubpageRegionEnv(**options)
+    seen, infos = vector.reset(seed=[SEED + 5, SEED, SEED + 9])
+    alone, info = single.reset(seed=SEED)
+    rng = np.random.default_rng(0)
+    over, steps = False, 0
+    while not over:
+        for name, array in alone.items():
+            np.testing.assert_array_equal(seen[name][1], array)
+        assert row(infos, 1)["host_pages_written"] == info["host_pages_written"]
+        np.testing.assert_array_equal(infos["proposed"][1], info["proposed"])
+        actions = rng.integers(0, 2, 3)
+        seen, rewards, _, ends, infos = vector.step(actions)
+        alone, reward, _, over, info = single.step(int(actions[1]))
+        assert (rewards[1], ends[1]) == (reward, over)
+        steps += 1
+    assert steps > 500
+    assert (
+        row(infos["final_info"], 1)["metrics"]["region_collections"] == info["metrics"]["region_collections"]
+    )
