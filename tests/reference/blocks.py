@@ -34,7 +34,7 @@ COUNTERS = (
 )
 
 
-@dataclass
+@dataclass(eq=False)
 class Told:
     """What a request says to who places its pages."""
 

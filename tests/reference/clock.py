@@ -62,7 +62,7 @@ class Clock(Loop):
             yield from self.step()
 
     def step(self) -> Steps:
-        if self.input and self.input[0].admitted > 0 and self.can_admit():
+        if self.input and self.input[0].begun and self.can_admit():
             yield from self.admit()  # the pages of a request come together
         elif self.ready:
             # The die stays at the head while it looks for work, so that it cannot join a second time.
@@ -82,13 +82,16 @@ class Clock(Loop):
         request = self.input[0]
         if request.op == FLUSH and self.flush_must_wait():
             return False
-        if request.admitted > 0:
+        if request.begun:
             return True
         if self.config.closed_loop:
             return request.op == FLUSH or len(self.outstanding) < self.config.queue_depth
         return request.arrival_ns <= self.now
 
-    def start_request(self, request: Request) -> None:
+    def begin_request(self, request: Request) -> None:
+        if request.begun:
+            return
+        super().begin_request(request)
         self.started += 1
         self.outstanding.append(request)
         if self.config.closed_loop:

@@ -45,8 +45,7 @@ class EventLoop(BackgroundGc):
             self.started += 1
             return
         page = self.take_page()
-        if page.request.admitted == 1:
-            self.start_request(page.request)
+        self.begin_request(page.request)
         admit_op = {READ: self.admit_read, WRITE: self.admit_write, TRIM: self.admit_trim}
         admit_op[page.request.op](page)
 

@@ -27,6 +27,7 @@ class Request(Told):
     flags: int
     admitted: int = 0  # pages
     done: int = 0  # pages
+    begun: bool = False  # in admission, or admitted
 
     def is_partial(self, page: int) -> bool:
         head = page == 0 and self.flags & PARTIAL_HEAD
@@ -63,8 +64,9 @@ class Loop:
     def steps(self, last: bool) -> Steps:
         raise NotImplementedError
 
-    def start_request(self, request: Request) -> None:
-        """Note that the first page of the request is admitted."""
+    def begin_request(self, request: Request) -> None:
+        """Take the request into admission, if it is not in it yet."""
+        request.begun = True
 
     def between_steps(self) -> None:
         if self.device.rule:

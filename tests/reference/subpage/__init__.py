@@ -1,4 +1,4 @@
-"""A slow, plain-Python simulator of the sub-page FTLs of docs/engine.md: cgm, fgm, sector log and subFTL.
+"""A slow, plain-Python simulator of the sub-page FTLs of docs/subpage.md: cgm, fgm, sector log and subFTL.
 
 What no mapping decides (pools, index, need for garbage collection, the clock) it shares with the page
 family's reference; with the engine it shares no code.

@@ -37,16 +37,18 @@ class Admission(Loop):
     # Parts
 
     def step_of_input(self) -> None:
-        """Admit the next part, or flush what it has to wait for."""
+        """Admit the next part, or flush what it has to wait for; its request is in admission then."""
         request = self.input[0]
         if request.op == FLUSH and not self.buffer:
             self.input.popleft()
         elif request.op == FLUSH:
             self.flush_oldest()
         elif request.op == WRITE:
+            self.begin_request(request)
             self.write_part(request, self.next_part())
         else:
             part = self.next_part()
+            self.begin_request(request)
             self.take(request, part)
             {READ: self.read_part, TRIM: self.trim_part}[request.op](request, part)
 
@@ -56,8 +58,6 @@ class Admission(Loop):
         return list(range(first, min(request.lpn + request.pages, (first // n + 1) * n)))
 
     def take(self, request: Request, part: list[int]) -> None:
-        if request.admitted == 0:
-            self.start_request(request)
         request.admitted += len(part)
         if request.admitted == request.pages:
             self.input.popleft()

@@ -10,10 +10,9 @@ from .rules import ADVANCE, READY
 
 
 class AtOnce(Admission):
-    def settle(self) -> Steps:
-        """Collect in the main areas until no plane needs it."""
-        while any(self.device.foreground):
-            plane = self.device.foreground.index(True)
+    def collect(self, plane: int) -> Steps:
+        """Collect in the plane's main area until the goal is reached."""
+        while self.device.foreground[plane]:
             if self.device.leader_of(plane) is None:
                 self.device.start_round(plane, (yield plane))
             while self.device.move_next(plane):
@@ -22,13 +21,9 @@ class AtOnce(Admission):
 
     def carry_out(self, job: Job) -> Steps:
         """Carry the job out whole, with what it needs before and the collection it calls for."""
-        if job.to_region:
-            yield from self._carry_to_region(job)
-        else:
-            self._carry_to_main(job)
-        yield from self.settle()
+        yield from self._carry_to_region(job) if job.to_region else self._carry_to_main(job)
 
-    def _carry_to_main(self, job: Job) -> None:
+    def _carry_to_main(self, job: Job) -> Steps:
         for read in job.reads:
             self.counters["rmw_reads"] += 1
             self.device.read_page(read)
@@ -39,6 +34,8 @@ class AtOnce(Admission):
             self.device.advance_plane_cursor(plane)
         assert self.device.begin(job), "without time nothing overtakes a job"
         self.device.program_job(job, plane)
+        if self.device.needs_gc(plane):  # a plane may be collecting since a run in time, and need it no more
+            yield from self.collect(plane)
 
     def _carry_to_region(self, job: Job) -> Steps:
         region = self.bind_region()
@@ -74,6 +71,5 @@ class AtOnce(Admission):
         for _ in range(days):
             self.device.calendar_h += 24
             while expired := self.device.expired():
-                yield from self.settle()
                 self.counters["retention_evictions"] += 1
                 yield from self.carry_out(self.device.evict(expired[0], None))

@@ -46,7 +46,8 @@ def _check_pages(reference: SubpageReference) -> None:
         if config.kind == SUBFTL and in_region:
             assert valid in ([], [use - 1])
         elif not in_region:
-            assert use == (page in _written(reference, page // config.flash_pages_per_block))
+            is_written = page in _written(reference, page // config.flash_pages_per_block)
+            assert use == (config.slots_per_page if is_written else 0)
         assert use <= config.slots_per_page and (use or not valid)
 
 

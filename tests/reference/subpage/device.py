@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .. import rounds
+from ..erase_sets import Pair
 from .config import FGM
 from .flash import Stored
 from .jobs import GROUP, Job
@@ -52,6 +53,14 @@ class SubpageDevice(RegionRules):
         """Whether a page more leaves a victim."""
         return self.valid_in_plane(plane) + self.config.units_per_page <= self.config.max_valid_pages
 
+    def is_eligible(self, block: int) -> bool:
+        """Whether collecting the block wins a page."""
+        return self.is_indexed(block) and self.invalid_in_block(block) >= self.config.units_per_page
+
+    def objection(self, plane: int, pairs: list[Pair]) -> str | None:
+        wins_none = [block for block, _ in pairs if not self.is_eligible(block)]
+        return f"blocks {wins_none} win no page" if wins_none else super().objection(plane, pairs)
+
     def move_next(self, plane: int) -> int:
         """Copy the next page of the victim; returns how many pages were read for it, 0 if nothing is left."""
         [(block, _)] = self.rounds[plane]
@@ -66,7 +75,7 @@ class SubpageDevice(RegionRules):
         for k, lpn in enumerate(lpns):
             stored = (lpn, self.logical[lpn].version)
             slots[k if self.config.kind == FGM else lpn % self.config.slots_per_page] = stored
-        self.program_page(plane, slots)
+        self.program_page(plane, slots, relocated=True)
         self.counters["relocated_pages"] += len(lpns)
         return len(reads)
 

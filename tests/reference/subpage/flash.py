@@ -49,7 +49,7 @@ class SubpageFlash(Collecting):
         self.pages: list[list[Stored | None]] = [
             [None] * config.slots_per_page for _ in range(config.flash_pages)
         ]
-        self.page_use = [0] * config.flash_pages  # programs since the erase
+        self.page_use = [0] * config.flash_pages  # slots used up since the erase
         self.stored_h = [0] * config.flash_pages  # when programmed last
         self.calendar_h = 0
         self.invalidated_in: Callable[[Region], None] = lambda region: None  # a listener, in time
@@ -147,25 +147,24 @@ class SubpageFlash(Collecting):
 
     # Programs
 
-    def program_page(self, plane: int, slots: list[Stored | None]) -> None:
+    def program_page(self, plane: int, slots: list[Stored | None], relocated: bool = False) -> None:
         """Program one page of the plane's main area; the map follows for what is in its slots."""
         if (plane, 0) not in self.open:
             self._open_block(plane, 0)
         block = self.open[plane, 0].block
         page = self.pages_of_block(block)[self.written[block] // self.config.units_per_page]
         self.written[block] += self.config.units_per_page
-        self.page_use[page] += 1
-        self._store(page, dict(enumerate(slots)))
-        self.counters["full_programs"] += 1
-        self.counters["wasted_slots"] += slots.count(None)
+        self.program_whole(page, slots)
+        for _ in range(self.config.units_per_page):
+            self._count_clustered(block, relocated)
         self.programmed(plane, Stream(0))
 
-    def program_region_page(self, page: int, slots: list[Stored]) -> None:
-        """Program a whole page of the log."""
+    def program_whole(self, page: int, slots: list[Stored | None]) -> None:
+        """Program all slots of the page at once."""
         self.page_use[page] = self.config.slots_per_page
         self._store(page, dict(enumerate(slots)))
         self.counters["full_programs"] += 1
-        self.counters["wasted_slots"] += self.config.slots_per_page - len(slots)
+        self.counters["wasted_slots"] += slots.count(None)
 
     def program_subpage(self, page: int, stored: Stored, *, advances: bool = False) -> None:
         """Program the next subpage of the page, which destroys those below it."""

@@ -73,7 +73,7 @@ class Programming(SubpageFlash):
         if self.config.kind == SUBFTL:
             self.program_subpage(page, stored[0])
         else:
-            self.program_region_page(page, stored)
+            self.program_whole(page, [*stored, *[None] * (self.config.slots_per_page - len(stored))])
         if job.is_partial:
             slots = 1 if self.config.kind == SUBFTL else self.config.slots_per_page
             self.counters["small_flash_bytes"] += slots * self.config.subpage_bytes

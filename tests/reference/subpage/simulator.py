@@ -61,7 +61,9 @@ class SubpageReference(Reference):
             "valid": {block: device.valid_in_block(block) for block in main},
             "closed_at": {block: device.closed_at[block] for block in main if device.is_indexed(block)},
             "invalidated_at": {
-                block: device.invalidated_at[block] for block in main if device.is_eligible(block)
+                block: device.invalidated_at[block]
+                for block in main
+                if device.is_indexed(block) and device.invalid_in_block(block)
             },
             "open": [self._open_block(plane, 0) for plane in range(self.config.planes)],
             "pool": [list(pool) for pool in device.pools],
