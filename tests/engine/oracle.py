@@ -169,18 +169,18 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
             [_block_of(sim, subs[p * MAX_STREAMS + s]) for s in range(sim.device.ftl.streams)]
             for p in range(g.planes)
         ],
-        "pool": [_walk(block, plane[p]["pool_head"], "next_pool") for p in range(g.planes)],
-        "ages": [_walk(block, plane[p]["age_head"], "next_age") for p in range(g.planes)],
+        "pool": [walk(block, plane[p]["pool_head"], "next_pool") for p in range(g.planes)],
+        "ages": [walk(block, plane[p]["age_head"], "next_age") for p in range(g.planes)],
         "buckets": [
             [
-                _walk(block, state.bucket[0, p * (g.pages_per_block + 1) + k]["head"], "next_bucket")
+                walk(block, state.bucket[0, p * (g.pages_per_block + 1) + k]["head"], "next_bucket")
                 for k in range(g.pages_per_block + 1)
             ]
             for p in range(g.planes)
         ],
         "free_pages": plane["free_pages"].tolist(),
         "leaders": plane["round_leader"].tolist(),
-        "rounds": [_pairs_of(sim, p) for p in range(g.planes)],
+        "rounds": [pairs_of(sim, p) for p in range(g.planes)],
         "foreground": [bool(p["collecting"]) for p in plane]
         if timed
         else [p == state.control[0, 0]["gc_plane"] for p in range(g.planes)],
@@ -195,7 +195,7 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
     }
 
 
-def _pairs_of(sim: Simulator, plane: int) -> list[Pair]:
+def pairs_of(sim: Simulator, plane: int) -> list[Pair]:
     """The running round that the plane leads; empty where it leads none."""
     leading = sim.state.plane[0, plane]
     if leading["round_leader"] != plane:
@@ -245,7 +245,7 @@ def _block_of(sim: Simulator, unit: int) -> int:
     return -1 if unit < 0 else int(unit) // sim.device.geometry.sub_blocks_per_block
 
 
-def _walk(block: np.ndarray, head: int, link: str) -> list[int]:
+def walk(block: np.ndarray, head: int, link: str) -> list[int]:
     found = []
     while head >= 0:
         found.append(int(head))

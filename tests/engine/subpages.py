@@ -1,0 +1,292 @@
+"""Devices of the sub-page family, engine and naive reference side by side."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.core.faults import FAULTS
+from ssdgym.engine.core.records import MAX_STREAMS
+from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, INPUT_ENDED, OK
+from ssdgym.engine.decisions import ASK_COLLECTED, ASK_FLUSHES, REGION
+from ssdgym.engine.entries import advance, apply, first_fault
+from ssdgym.policy import new_choice
+from ssdgym.policy.lookup import rules_for
+from ssdgym.requests import FLUSH, READ, SYNC, TRIM, WRITE
+from ssdgym.simulator import Simulator
+from ssdgym.simulator.metrics import metrics_of
+from tests.engine.oracle import (
+    POLICIES,
+    RECORDING,
+    engine_latencies,
+    pairs_of,
+    request_array,
+    walk,
+)
+from tests.reference.subpage import CGM, FGM, SECTOR_LOG, SUBFTL, SubpageConfig, SubpageReference
+from tests.reference.subpage.audit import check
+
+KINDS = (CGM, FGM, SECTOR_LOG, SUBFTL)
+Answers = Callable[[int], bool]
+
+
+def device_config(c: SubpageConfig) -> DeviceConfig:
+    """The reference's configuration as one of ours."""
+    of_region = {"region_blocks": c.region_blocks} if c.has_region else {}
+    of_subftl = {
+        "rule": c.rule,
+        "advance": c.advance,
+        "wear_gap": c.wear_gap,
+        "evict_after_days": c.evict_after_h // 24,
+        "retention_days": [hours // 24 for hours in c.retention_h[: c.slots_per_page]],
+    }
+    return DeviceConfig.model_validate(
+        {
+            "name": "subpages",
+            "geometry": {
+                "channels": c.channels,
+                "dies_per_chip": c.dies_per_chip,
+                "planes_per_die": c.planes_per_die,
+                "blocks_per_plane": c.blocks_per_plane,
+                "pages_per_block": c.flash_pages_per_block,
+                "subpages_per_page": c.slots_per_page,
+                "page_size_bytes": c.slots_per_page * c.subpage_bytes,
+            },
+            "capacity": {"logical_pages": c.logical_pages},
+            "timing": {
+                "read_ns": c.read_ns,
+                "program_ns": c.program_ns,
+                "subpage_program_ns": c.subpage_program_ns,
+                "erase_ns": c.erase_ns,
+                "transfer_ns_per_byte": c.subpage_transfer_ns / c.subpage_bytes,
+            },
+            "ftl": {
+                "mapping": "subpage",
+                "kind": c.kind,
+                "timing": c.timing,
+                "queue_depth": c.queue_depth if c.closed_loop else 0,
+                "window_pages": c.window_pages,
+                "buffer_groups": c.buffer_groups,
+                "full_retention_days": c.full_retention_h // 24,
+                "gc": {
+                    "mode": c.gc_mode,
+                    "free_blocks": c.threshold_blocks,
+                    "barrier_blocks": c.barrier,
+                    "priority": c.gc_priority,
+                },
+                **of_region,
+                **(of_subftl if c.kind == SUBFTL else {}),
+            },
+        }
+    )
+
+
+@st.composite
+def configs(draw: st.DrawFn, **fixed: Any) -> SubpageConfig:
+    """Tiny devices of every kind, able to run full; `fixed` fields have these values."""
+
+    def one(name: str, values: Any) -> Any:
+        return fixed.get(name, draw(st.sampled_from(values)))
+
+    kind, n = one("kind", KINDS), draw(st.sampled_from([2, 4]))
+    region = draw(st.integers(3, 6)) if kind in (SECTOR_LOG, SUBFTL) else 0
+    threshold = draw(st.integers(1, 3))
+    barrier = draw(st.none() | st.just(threshold + 1))
+    durations, transfer_ns = st.sampled_from([0, 1, 3, 10, 50]), draw(st.sampled_from([0, 1, 8]))
+    program_ns = draw(durations)
+    days = st.sampled_from([1, 2, 5, 30])
+    config = SubpageConfig(
+        kind=kind,
+        channels=draw(st.integers(1, 2)),
+        dies_per_chip=draw(st.integers(1, 2)),
+        planes_per_die=draw(st.integers(1, 2)),
+        slots_per_page=n,
+        flash_pages_per_block=draw(st.integers(2, 4)),
+        region_blocks=region,
+        blocks_per_plane=max(threshold, barrier or 0, 2) + draw(st.integers(2, 4)) + region,
+        threshold_blocks=threshold,
+        barrier=barrier,
+        gc_mode=one("gc_mode", ["barrier", "per_write"]),
+        gc_priority=one("gc_priority", ["first", "after_reads"]),
+        logical_pages=n,
+        buffer_groups=draw(st.sampled_from([1, 2, 5])),
+        rule=one("rule", ["fewest_valid", "printed"]),
+        advance=one("advance", ["always", "never"]),
+        wear_gap=draw(st.sampled_from([0, 0, 1, 3])),
+        evict_after_h=24 * draw(st.sampled_from([0, 1, 15])),
+        retention_h=tuple(24 * draw(days) for _ in range(n)),
+        full_retention_h=24 * draw(days),
+        timing=one("timing", ["none", "event"]),
+        read_ns=draw(durations),
+        program_ns=program_ns,
+        subpage_program_ns=draw(durations) or program_ns,
+        erase_ns=draw(durations),
+        transfer_ns=n * transfer_ns,
+        subpage_transfer_ns=transfer_ns,
+        subpage_bytes=1,
+        closed_loop=draw(st.booleans()),
+        queue_depth=draw(st.integers(1, 5)),
+        window_pages=draw(st.sampled_from([4 * (n + 1), 4 * (n + 1) + 3, 64])),
+        seed=draw(st.integers(0, 2**64 - 1)),
+    )
+    most = config.planes * (config.max_valid_pages - config.units_per_page + 1) - 1
+    sectors = most * config.slots_per_unit // n * n
+    sectors = draw(st.sampled_from([sectors, max(sectors // 2 // n, 1) * n]))
+    return SubpageConfig(**{**vars(config), "logical_pages": sectors})
+
+
+@st.composite
+def request_lists(draw: st.DrawFn, sectors: int, n: int, start_ns: int, length: int) -> list[tuple[int, ...]]:
+    """Requests of a kind that Hypothesis picks; a seed draws the rest."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    weights = draw(st.sampled_from([(0, 1, 0, 0), (5, 8, 1, 1), (1, 8, 1, 0), (8, 4, 0, 1)]))
+    ops = rng.choice([READ, WRITE, TRIM, FLUSH], length, p=np.array(weights) / sum(weights))
+    hot = max(1, int(sectors * draw(st.sampled_from([0.1, 0.3, 1.0]))))
+    largest = draw(st.sampled_from([1, n, 2 * n + 1]))
+    flags = draw(st.sampled_from([(0,), (SYNC,), (0, SYNC), (0, SYNC, 1, SYNC | 3)]))
+    arrival = start_ns + np.cumsum(rng.integers(0, draw(st.sampled_from([0, 5, 100])) + 1, length))
+    requests = []
+    for k in range(length):
+        pages = min(int(rng.integers(1, largest + 1)), sectors)
+        lpn = int(rng.integers(0, hot if rng.random() < 0.7 else sectors))
+        lpn = min(lpn, sectors - pages)
+        pages, lpn = (0, 0) if ops[k] == FLUSH else (pages, lpn)
+        requests.append((int(arrival[k]), lpn, pages, int(ops[k]), int(rng.choice(flags))))
+    return requests
+
+
+class Both:
+    """The engine and the reference, which are given the same."""
+
+    def __init__(
+        self,
+        config: SubpageConfig,
+        policy: str,
+        to_region: Answers | None = None,
+        keeps: Answers | None = None,
+    ) -> None:
+        self.to_region, self.keeps = to_region, keeps
+        self.sim = Simulator(device_config(config), policy=policy, seed=config.seed, recording=RECORDING)
+        self.reference = SubpageReference(config, POLICIES[policy], to_region, keeps)
+
+    def run(self, requests: list[Any], chunks: list[int], horizon: int | None) -> None:
+        """Give both the requests in pieces, until the input ends or so many sectors are written."""
+        self.sim.set_horizon(horizon)
+        bounds = [0, *sorted(chunks), len(requests)]
+        for number, (first, end) in enumerate(itertools.pairwise(bounds)):
+            last = number == len(bounds) - 2
+            piece = requests[first:end]
+            ended = self._run_engine(request_array(piece), last)
+            self.reference.run(piece, horizon=horizon, last=last)
+            if ended == HORIZON:
+                break
+
+    def _run_engine(self, requests: np.ndarray, last: bool) -> int:
+        sim, external = self.sim, 0
+        sim.feed(requests)
+        if self.to_region:
+            external |= 1 << REGION | ASK_FLUSHES
+        if self.keeps:
+            external |= 1 << REGION | ASK_COLLECTED
+        rules, pairs = rules_for(sim.device, sim.policy), new_choice()
+        while (kind := advance(sim.arrays, 0, requests, last, rules, external, pairs)) not in (
+            INPUT_ENDED,
+            HORIZON,
+        ):
+            assert kind == FIRST_DECISION + REGION, kind
+            assert apply(sim.arrays, 0, rules, new_choice(), self._answer()) == OK
+        return int(kind)
+
+    def _answer(self) -> int:
+        subject = int(self.sim.state.control["decision_subject"][0, 0])
+        asked = self.to_region if self.sim.state.buffer["collected_plane"][0, 0] < 0 else self.keeps
+        assert asked is not None
+        return int(asked(subject))
+
+    def pass_days(self, days: int) -> None:
+        self.sim.pass_days(days)
+        self.reference.pass_days(days)
+
+    def check(self) -> None:
+        """All state, every counter and every latency agree, and nothing is lost."""
+        ours, theirs = engine_export(self.sim), self.reference.export()
+        for key in theirs:
+            assert ours[key] == theirs[key], f"{key}: {ours[key]} against {theirs[key]}"
+        metrics = metrics_of(self.sim.state, 0, self.sim.device)
+        counters = dict(self.reference.counters)
+        counters["gc_invocations"] = counters.pop("rounds")
+        for name, value in counters.items():
+            ours = metrics[name] if name in metrics else self.sim.state.counters[0, 0][name]
+            assert ours == value, name
+        assert engine_latencies(self.sim) == self.reference.latencies
+        assert FAULTS[first_fault(self.sim.arrays, 0)] == "none"
+        check(self.reference)
+
+
+def engine_export(sim: Simulator) -> dict[str, Any]:
+    """The engine's state in the reference's terms."""
+    state, g = sim.state, sim.device.geometry
+    n, count = g.subpages_per_page, g.blocks_per_plane
+    units = int(state.params["pages_per_block"][0, 0])
+    logical, block, plane, region = state.logical[0], state.block[0], state.plane[0], state.region[0]
+    size = int(state.subpage["region_blocks"][0, 0])
+    regions = [sorted(state.member[0, p * size : (p + 1) * size].tolist()) for p in range(g.planes)]
+    main = [b for b in range(g.planes * count) if b not in regions[b // count]]
+    slots, used = logical["ppn"].tolist(), np.flatnonzero(state.page_use[0])
+    mapped = [lpn for lpn, slot in enumerate(slots) if slot >= 0]
+    in_region = [lpn for lpn in mapped if slots[lpn] // (n * g.pages_per_block) not in main]
+    written, invalid = (state.sub_block[0][name].tolist() for name in ("written", "invalid"))
+    ages = [walk(block, plane[p]["age_head"], "next_age") for p in range(g.planes)]
+    indexed = [b for blocks in ages for b in blocks]
+    heads = state.bucket[0].reshape(g.planes, units + 1)["head"]
+    timed = sim.device.ftl.timing == "event"
+    collecting = plane["collecting"] if timed else np.arange(g.planes) == state.control["gc_plane"][0, 0]
+    return {
+        "logical_ppn": slots,
+        "logical_version": logical["version"].tolist(),
+        "accepted": (logical["version"] + state.promised[0]).tolist(),
+        "physical": {lpn: tuple(state.physical[0, slots[lpn]].tolist()) for lpn in mapped},
+        "page_use": state.page_use[0].tolist(),
+        "page_valid": state.page_valid[0].tolist(),
+        "stored_h": {int(page): int(state.stored_h[0, page]) for page in used},
+        "updated": [lpn for lpn in in_region if state.updated[0, lpn]],
+        "erases": state.sub_block[0]["erases"].tolist(),
+        "written": {b: written[b] for b in main},
+        "valid": {b: written[b] - invalid[b] for b in main},
+        "closed_at": {b: int(block[b]["closed_at"]) for b in sorted(indexed)},
+        "invalidated_at": {b: int(block[b]["invalidated_at"]) for b in sorted(indexed) if invalid[b]},
+        "open": state.open_sub_block[0].reshape(g.planes, MAX_STREAMS)[:, 0].tolist(),
+        "pool": [walk(block, plane[p]["pool_head"], "next_pool") for p in range(g.planes)],
+        "ages": ages,
+        "buckets": [[walk(block, head, "next_bucket") for head in heads[p]] for p in range(g.planes)],
+        "free_pages": plane["free_pages"].tolist(),
+        "rounds": [pairs_of(sim, p) for p in range(g.planes)],
+        "foreground": [bool(p) for p in collecting],
+        "buffer": _buffer(sim),
+        "region_blocks": regions,
+        **{f"region_{name}": region[name].tolist() for name in ("open", "reserve", "victim")},
+        **{
+            f"region_{name}": [[int(state.region_block[0, b][name]) for b in blocks] for blocks in regions]
+            for name in ("passes", "valid")
+        },
+        "calendar_h": int(state.buffer["calendar_h"][0, 0]),
+        "die_cursor": int(state.control["die_cursor"][0, 0]),
+        "plane_cursors": state.die[0]["plane_cursor"].tolist(),
+        "est": state.die[0]["estimate_ns"].tolist(),
+        "clock": int(state.control["clock"][0, 0]),
+        "now": int(state.control["now"][0, 0]),
+    }
+
+
+def _buffer(sim: Simulator) -> list[tuple[int, list[int]]]:
+    """The groups that wait, oldest first, each with its sectors."""
+    entries, n = sim.state.entry[0], sim.device.geometry.subpages_per_page
+    return [
+        (int(e["group"]), [int(e["group"]) * n + k for k in range(n) if e["dirty"] >> k & 1])
+        for e in entries[walk(entries, sim.state.buffer["head"][0, 0], "next")]
+    ]
