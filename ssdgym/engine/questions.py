@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 
+from ssdgym.engine.core.family import Arrays
 from ssdgym.engine.core.observed import (
     ANSWER_SEEN,
     CANDIDATE,
@@ -19,8 +21,9 @@ from ssdgym.engine.core.observed import (
     TAKEN,
     WAY_SEEN,
 )
+from ssdgym.engine.core.pointer import pointer_type
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
-from ssdgym.engine.decisions import KINDS
+from ssdgym.engine.decisions import KINDS, device_type, no_rules
 
 
 class Question(NamedTuple):
@@ -98,3 +101,14 @@ class View(NamedTuple):
             proposed=np.full((count, proposers), -1, np.int32),
             taken=np.zeros(count, TAKEN),
         )
+
+
+def describer_type(arrays: Arrays) -> Any:
+    """Return numba's signature of what describes a decision: (device, question, view, plane).
+
+    Args:
+        arrays: of the family whose devices ask.
+    """
+    question = Question(no_rules(), 0, no_rules(), False, 1, np.zeros(MAX_PAIRS, ERASE_PAIR))
+    view = View(*(array[0] for array in View.allocate(1, 1, 1, 1, 1)))
+    return types.void(device_type(arrays), pointer_type(question), pointer_type(view), types.int64)

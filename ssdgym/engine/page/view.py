@@ -5,25 +5,22 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import typeof, types
+from numba import typeof
 
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.handle import MEMORY_FIELDS, Memory, handle_of
 from ssdgym.engine.core.kernel import inlined
-from ssdgym.engine.core.pointer import pointer_type
-from ssdgym.engine.core.records import BY_RULE, ERASE_PAIR, MAX_PAIRS
+from ssdgym.engine.core.records import BY_RULE
 from ssdgym.engine.decisions import (
     CLAIRVOYANT,
     IDLE,
     IDLES,
     WATCHERS,
     Decider,
-    device_type,
     hooked_by,
-    no_rules,
 )
 from ssdgym.engine.page.state import ARRAYS, device_of
-from ssdgym.engine.questions import Question, View
+from ssdgym.engine.questions import describer_type
 
 
 class PolicyView(NamedTuple):
@@ -161,9 +158,4 @@ _SAMPLE = ARRAYS.sample()
 VIEW_TYPE = typeof(PolicyView(*(getattr(_SAMPLE, name)[0] for name in PolicyView._fields)))
 
 #: What describes a decision of a kind: (device, question, view, plane).
-DESCRIBER = types.void(
-    device_type(ARRAYS),
-    pointer_type(Question(no_rules(), 0, no_rules(), False, 1, np.zeros(MAX_PAIRS, ERASE_PAIR))),
-    pointer_type(View(*(array[0] for array in View.allocate(1, 1, 1, 1, 1)))),
-    types.int64,
-)
+DESCRIBER = describer_type(ARRAYS)

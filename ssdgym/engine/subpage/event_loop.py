@@ -18,6 +18,7 @@ from ssdgym.engine.subpage.buffer import (
     way_out,
 )
 from ssdgym.engine.subpage.pages import count_sectors, full_mask
+from ssdgym.engine.subpage.parts import AGAIN, count_reads, needs_place, note_rmw, part_of, trim_part
 from ssdgym.engine.subpage.queues import (
     new_transaction,
     queue_after_reads,
@@ -28,14 +29,6 @@ from ssdgym.engine.subpage.queues import (
 )
 from ssdgym.engine.subpage.scheduler import dispatch, read_ended
 from ssdgym.engine.subpage.state import FGM, HOST_READ, LIST_WRITE, SUBPAGE_WRITE
-from ssdgym.engine.subpage.untimed_loop import (
-    AGAIN,
-    count_reads,
-    needs_place,
-    note_rmw,
-    part_of,
-    trim_part,
-)
 from ssdgym.engine.subpage.writes import begin_write, others_of
 from ssdgym.engine.time.clock import EVENT, arrived, ending, may_admit, next_request, pass_time, start_request
 from ssdgym.engine.time.commands import READ_PAGE, WRITE_PAGE, channel_event, command_ended

@@ -10,14 +10,13 @@ from ssdgym.engine.core.family import Family
 from ssdgym.engine.core.faults import FAULTS
 from ssdgym.engine.core.handle import handle_of
 from ssdgym.engine.core.kernel import entry, function_at, inlined, kernel
-from ssdgym.engine.core.pointer import pointer_type
-from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS, MAX_STREAMS
+from ssdgym.engine.core.records import MAX_STREAMS
 from ssdgym.engine.core.status import ILLEGAL_ANSWER, OK
-from ssdgym.engine.decisions import ERASE, Decider, decision_code, device_type, hooked_by, no_rules
+from ssdgym.engine.decisions import ERASE, Decider, decision_code, hooked_by
 from ssdgym.engine.entries import loop_signature
 from ssdgym.engine.erase.candidate_table import pairs_of
 from ssdgym.engine.page.view import VIEW_TYPE, view_arrays, whole_view
-from ssdgym.engine.questions import Question, View
+from ssdgym.engine.questions import describer_type
 from ssdgym.engine.rounds import start_round
 from ssdgym.engine.subpage.audit import count_lost_in, first_fault_of
 from ssdgym.engine.subpage.event_loop import advance_timed
@@ -37,12 +36,7 @@ from ssdgym.engine.verbs import (
 
 _NO_HORIZON = np.int64(2**62)
 #: What describes a decision of a kind: (device, question, view, plane).
-DESCRIBER = types.void(
-    device_type(ARRAYS),
-    pointer_type(Question(no_rules(), 0, no_rules(), False, 1, np.zeros(MAX_PAIRS, ERASE_PAIR))),
-    pointer_type(View(*(array[0] for array in View.allocate(1, 1, 1, 1, 1)))),
-    types.int64,
-)
+DESCRIBER = describer_type(ARRAYS)
 _loop_at = function_at(types.FunctionType(loop_signature(ARRAYS)))
 _describer_at = function_at(types.FunctionType(DESCRIBER))
 

@@ -11,7 +11,6 @@ from ssdgym.engine.core.status import OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import WAIT, status_of
 from ssdgym.engine.flash.times import erase_phases, read_phases, write_phases
 from ssdgym.engine.rounds import choose_victim, gc_needed
-from ssdgym.engine.subpage.collection import ERASED, MOVED, WAITS, collect_step
 from ssdgym.engine.subpage.gc_round import finish_round, gather_phases, move_command
 from ssdgym.engine.subpage.pages import die_of_page, lowest_of, page_of
 from ssdgym.engine.subpage.queues import (
@@ -22,7 +21,8 @@ from ssdgym.engine.subpage.queues import (
     wake,
     write_done,
 )
-from ssdgym.engine.subpage.region import (
+from ssdgym.engine.subpage.region.collection import ERASED, MOVED, WAITS, collect_step
+from ssdgym.engine.subpage.region.passes import (
     ADVANCE,
     COLLECT,
     advance,

@@ -14,19 +14,17 @@ from ssdgym.engine.subpage.buffer import (
     carry_oldest,
     drop_entry,
     gathers,
-    group_of,
-    is_full,
     note_partial,
     promise,
     set_waiting,
-    trim_sector,
     waiting_of,
     way_out,
 )
-from ssdgym.engine.subpage.collection import WAITS, collect_step, sweep_step
 from ssdgym.engine.subpage.gc_round import run_round
 from ssdgym.engine.subpage.pages import count_sectors, full_mask, lowest_of
-from ssdgym.engine.subpage.region import (
+from ssdgym.engine.subpage.parts import AGAIN, count_reads, needs_place, note_rmw, part_of, trim_part
+from ssdgym.engine.subpage.region.collection import WAITS, collect_step, sweep_step
+from ssdgym.engine.subpage.region.passes import (
     ADVANCE,
     COLLECT,
     advance,
@@ -34,65 +32,12 @@ from ssdgym.engine.subpage.region import (
     program_log_page,
     program_subpage,
 )
-from ssdgym.engine.subpage.state import FGM, GROUP_WRITE, LIST_WRITE, SUBPAGE_WRITE
-from ssdgym.engine.subpage.writes import begin_write, others_of, read_page, together, write_now
+from ssdgym.engine.subpage.state import FGM, LIST_WRITE, SUBPAGE_WRITE
+from ssdgym.engine.subpage.writes import begin_write, read_page, together, write_now
 from ssdgym.requests import FLUSH, READ, SYNC, WRITE
 
 #: The transaction of the write that is carried out.
 _WRITE = 0
-#: The step has made room for the part of a request, which comes in the next one.
-AGAIN = 201
-
-
-@inlined
-def part_of(dev, request):
-    """Return the group of the next part of a request, its sectors as a mask, and their number."""
-    slots = np.int64(dev.subpage[0].slots)
-    offset = np.int64(dev.control[0].offset)
-    lpn = np.int64(request.lpn) + offset
-    group = group_of(dev, lpn)
-    first = lpn - group * slots
-    count = min(slots - first, np.int64(request.pages) - offset)
-    return group, ((np.int64(1) << count) - 1) << first, count
-
-
-@inlined
-def needs_place(dev, request, group, mask):
-    """Return whether a part of a write has to wait in a buffer that has no place for it."""
-    waiting = waiting_of(dev, group)
-    leaves = request.flags & SYNC or (waiting | mask) == full_mask(dev)
-    return not leaves and waiting == 0 and is_full(dev)
-
-
-@inlined
-def count_reads(dev, group, mask):
-    """Count the sectors of a read; return those that have to be read from flash."""
-    counters = dev.counters[0]
-    first = group * np.int64(dev.subpage[0].slots)
-    waiting = waiting_of(dev, group)
-    wanted = np.int64(0)
-    for s in range(dev.subpage[0].slots):
-        if not mask >> s & 1:
-            continue
-        counters.host_reads += 1
-        if dev.promised[first + s] > 0:
-            if waiting >> s & 1:
-                dev.tally[0].buffer_hits += 1
-            else:
-                counters.queue_hits += 1
-        elif dev.logical[first + s].ppn < 0:
-            counters.unmapped_reads += 1
-        else:
-            wanted |= np.int64(1) << np.int64(s)
-    return wanted
-
-
-@inlined
-def note_rmw(dev, number):
-    """Count a write of a group that reads some of it first."""
-    write = dev.transaction[number]
-    if write.kind == GROUP_WRITE and others_of(dev, number) != 0:
-        dev.tally[0].rmw_count += 1
 
 
 @inlined
@@ -150,14 +95,6 @@ def _read_part(dev, group, mask):
         read = together(dev, group, wanted)
         read_page(dev, group, read)
         wanted &= ~read
-
-
-@inlined
-def trim_part(dev, group, mask):
-    """Trim the sectors of a part."""
-    while mask != 0:
-        trim_sector(dev, group, lowest_of(mask))
-        mask &= mask - 1
 
 
 @inlined

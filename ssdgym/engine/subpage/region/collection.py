@@ -13,7 +13,7 @@ from ssdgym.engine.flash.cells import erase_cells
 from ssdgym.engine.subpage.buffer import group_of
 from ssdgym.engine.subpage.pages import age_h, holds, page_of, wipe_pages
 from ssdgym.engine.subpage.queues import lacks_room, queue_eviction
-from ssdgym.engine.subpage.region import move_subpage
+from ssdgym.engine.subpage.region.passes import move_subpage
 from ssdgym.engine.subpage.state import SUBFTL
 from ssdgym.engine.subpage.writes import begin_eviction, mapped_of, write_now
 

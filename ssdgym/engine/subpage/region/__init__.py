@@ -1,0 +1,1 @@
+"""The regions: passes over their blocks, and the collection of blocks."""
