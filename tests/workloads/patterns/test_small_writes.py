@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ssdgym.config.device import load_device
+from ssdgym.config.subpage import subpage_ftl
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import PARTIAL_HEAD, PARTIAL_TAIL, READ, REQUEST, SYNC, WRITE, open_workload
 from ssdgym.workloads.load import load_workload
@@ -215,9 +217,21 @@ def test_varmail_makes_the_published_share_of_read_modify_writes() -> None:
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_small_writes_of_a_suite_fit_the_subpage_region(name: str) -> None:
-    """One subpage per page of a fifth of the blocks: 5 % of the device; its logical space is no larger."""
-    assert suite(name).footprint * suite(name).small_footprint <= 0.2 / 4
+def test_small_writes_of_a_suite_cover_a_tenth_of_the_regions_pages_or_a_fifth_if_uniform(name: str) -> None:
+    device, workload = load_device("subftl-tlc"), suite(name)
+    region_blocks = subpage_ftl(device.ftl).region_blocks_of(device.geometry)
+    region_pages = device.geometry.planes * region_blocks * device.geometry.pages_per_block
+    assert region_pages == 212_992
+    subpages = workload.small_footprint * workload.footprint_pages(device.logical_pages, 4096)
+    assert subpages / region_pages == pytest.approx(0.1 if workload.theta else 0.2, rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["sysbench", "varmail", "postmark", "tpcc"])
+def test_wide_suites_differ_from_the_others_only_in_what_their_writes_cover(name: str) -> None:
+    wide, own = suite(f"{name}_wide"), suite(name)
+    assert (wide.footprint, wide.small_footprint) == (0.625, 0.06)
+    left_out = {"footprint", "small_footprint", "assumed"}
+    assert wide.model_dump(exclude=left_out) == own.model_dump(exclude=left_out)
 
 
 def test_the_portions_do_not_matter() -> None:
