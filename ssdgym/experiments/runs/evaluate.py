@@ -58,10 +58,12 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
         device = device_for(run.device, ftl_changes(run.ftl), run.decider)
         family_of(device).check(device)
     for run in {(run.policy, run.agent, repr(run.environment)): run for run in runs if run.agent}.values():
-        if run.preconditioning != "workload" or run.host_pages is None or run.requests is not None:
+        counted = run.host_pages is not None and run.requests is None and run.day_requests is None
+        if run.preconditioning != "workload" or not counted:
             raise SsdgymError(
                 f"{run.agent}: an agent is evaluated for a number of host pages on devices preconditioned by "
-                "the workload: set host_pages, not requests, and the preconditioning to workload"
+                "the workload: set host_pages, neither requests nor day_requests, and the preconditioning to "
+                "workload"
             )
         _check_agent(run)
     for run in {(repr(run.workload), run.requests, run.host_pages): run for run in runs}.values():

@@ -54,6 +54,9 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
     seed = run.seed if run.preconditioning == "until_gc" else PRECONDITIONING_SEED
     precondition(simulator, run.preconditioning, workload, seed)
     stream = _open(run, simulator.logical_pages, simulator.device.host_unit_bytes)
+    if run.day_requests is not None:
+        metrics = _over_days(simulator, stream, run, run.day_requests)
+        return result_of(run, metrics, time.perf_counter() - started)
     metrics = simulator.run(
         _chunks(stream, run.requests), host_pages=run.host_pages, warmup=run.warmup, progress=progress
     )
@@ -125,6 +128,21 @@ def _repeated(simulator: Simulator, workload: WorkloadConfig, seed: int) -> dict
         f"workload {workload.kind}: played {_MOST_REPETITIONS} times it made the device collect nothing; "
         "play more of it, or on a smaller device"
     )
+
+
+def _over_days(simulator: Simulator, stream: RequestStream, run: RunSpec, requests: int) -> dict[str, Any]:
+    """Play so many requests, let a day pass, and so on; return the metrics of what follows the warm-up."""
+    if run.host_pages is None:
+        raise SsdgymError("a run over days ends by the pages written: set host_pages")
+    for pages in (run.warmup, run.host_pages):
+        simulator.reset_metrics()
+        while simulator.arrays.counters["host_pages_written"][0, 0] < pages:
+            day = stream.next(requests)
+            if not len(day):
+                raise SsdgymError("the workload ended before the run did; ask for fewer host pages")
+            simulator.proceed(iter([day]))
+            simulator.pass_days(1)
+    return simulator.metrics()
 
 
 def _chunks(stream: RequestStream, limit: int | None) -> Iterator[Requests]:

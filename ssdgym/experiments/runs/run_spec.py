@@ -31,6 +31,8 @@ class RunSpec:
         requests: length of the run in requests.
         warmup: host pages before them that are played but not measured, so that the policy's own steady
             state is measured and not the one that the device was preconditioned to.
+        day_requests: requests after each of which a day passes, in which the host does nothing; warm-up and
+            run end with the days in which their pages have been written. `None`: no days pass.
         preconditioning: what happens before that. `none`, `fill`, `uniform` and `workload`: see
             `ssdgym.config.preconditioning`; all seeds and policies start from the same device. `until_gc`:
             uniformly random pages are written in no time, under the policy itself and by the seed of the
@@ -54,6 +56,7 @@ class RunSpec:
     host_pages: int | None = None
     requests: int | None = None
     warmup: int = 0
+    day_requests: int | None = None
     preconditioning: str = "workload"
     agent: Path | str | None = None
     environment: EnvironmentConfig | None = None

@@ -1,0 +1,64 @@
+"""Runs in which days pass between the requests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.runs.evaluate import check_runs
+from ssdgym.experiments.runs.run import run_policy
+from ssdgym.experiments.runs.run_spec import RunSpec
+from ssdgym.experiments.runs.spec import run_key, runs_of_spec, spec_of
+
+WRITES = {"kind": "small_writes", "r_small": 1.0, "r_synch": 1.0, "theta": 0.0, "footprint": 0.1}
+RUN = RunSpec(
+    device="subftl-tiny",
+    workload=WRITES,
+    policy="greedy",
+    seed=1,
+    host_pages=250,
+    warmup=150,
+    preconditioning="fill",
+    day_requests=20,
+)
+
+
+def measured(run: RunSpec = RUN, **changes: Any) -> dict[str, Any]:
+    return dict(run_policy(replace(run, **changes)).metrics)
+
+
+def test_warm_up_and_run_end_with_a_day() -> None:
+    metrics = measured(ftl=(("evict_after_days", 3),))
+    # 150 pages are 8 days of 20 requests; of the 13 days after them all pages count.
+    assert metrics["host_pages_written"] == 260
+    assert metrics["retention_evictions"] > 0
+    assert metrics == measured(ftl=(("evict_after_days", 3),))
+    assert measured(ftl=(("evict_after_days", 3),), day_requests=None)["retention_evictions"] == 0
+
+
+def test_data_that_stays_in_the_region_too_long_cannot_be_read() -> None:
+    reading = replace(RUN, workload={**WRITES, "read_fraction": 0.5}, host_pages=500, day_requests=8)
+    assert measured(reading)["uncorrectable_reads"] == 0
+    assert measured(reading, ftl=(("evict_after_days", 0),))["uncorrectable_reads"] > 0
+
+
+def test_a_run_without_days_is_described_as_ever() -> None:
+    plain = replace(RUN, day_requests=None)
+    assert "day_requests" not in spec_of(plain)
+    assert run_key(spec_of(RUN)) != run_key(spec_of(plain))
+    for run in (RUN, plain):
+        (again,) = runs_of_spec(spec_of(run), "row 1")
+        assert (again.day_requests, again.host_pages) == (run.day_requests, run.host_pages)
+
+
+def test_days_need_a_length_in_pages_and_a_policy() -> None:
+    with pytest.raises(SsdgymError, match="a run over days ends by the pages written: set host_pages"):
+        run_policy(replace(RUN, host_pages=None))
+    with pytest.raises(SsdgymError, match="the workload ended before the run did"):
+        run_policy(replace(RUN, workload={**WRITES, "requests": 100}))
+    agent = replace(RUN, device="tiny", agent="random_action", preconditioning="workload")
+    with pytest.raises(SsdgymError, match="neither requests nor day_requests"):
+        check_runs([agent])
