@@ -123,8 +123,10 @@ class SubpageFamily(FamilyBuilder):
         """Return the write amplification in bytes, that of small writes, what the family counts, and rates.
 
         `write_amplification` is bytes programmed per byte that the host has written, `request_waf` the same
-        of writes that left the buffer as part of a page, None without any. `gc_energy_uj` is not known here:
-        what was programmed for whom is not counted. Rates are of simulated time, None where none has passed.
+        of writes that left the buffer as part of a page, None without any. `rmw_share` is the share of the
+        page writes of cgm that read the rest of their page first, None with other kinds. `gc_energy_uj` is
+        not known here: what was programmed for whom is not counted. Rates are of simulated time, None where
+        none has passed.
         """
         counters, control = state.counters[i, 0], state.control[i, 0]
         counted = {name: int(state.tally[name][i, 0]) for name in TALLY.names or ()}
@@ -135,6 +137,7 @@ class SubpageFamily(FamilyBuilder):
         return {
             "write_amplification": _ratio(programmed, written),
             "request_waf": _ratio(counted["small_flash_bytes"], counted["small_write_bytes"]),
+            "rmw_share": _rmw_share(counted, written, device),
             **counted,
             "requests_per_s": _ratio(finished, seconds),
             "host_bytes_per_s": _ratio(written * device.host_unit_bytes, seconds),
@@ -227,6 +230,16 @@ def _valid_limit(device: DeviceConfig) -> int:
 def _window(device: DeviceConfig) -> int:
     """Return the page transactions there is room for; without time two are in use, one after the other."""
     return device.ftl.window_pages if device.ftl.timing == "event" else 2
+
+
+def _rmw_share(counted: dict[str, int], written: int, device: DeviceConfig) -> float | None:
+    """Return the share of the page writes of the host that are read-modify-writes; None but with cgm."""
+    if subpage_ftl(device.ftl).kind != "cgm":
+        return None
+    slots, subpage_bytes = device.units_per_page, device.host_unit_bytes
+    in_part = counted["small_flash_bytes"] / (slots * subpage_bytes)
+    whole = (written - counted["buffer_merges"] - counted["small_write_bytes"] / subpage_bytes) / slots
+    return _ratio(counted["rmw_count"], in_part + whole)
 
 
 def _energy(counters: Any, counted: dict[str, int], device: DeviceConfig) -> float:
