@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from ssdgym.config.loading import Config
-from ssdgym.config.preconditioning import PreconditioningKind
+from ssdgym.config.preconditioning import Preconditioning
 from ssdgym.experiments.papers.claims import AnyClaim
 from ssdgym.experiments.papers.claims.base import Texts
+
+
+class LengthConfig(Config):
+    """How long a generated workload, which never ends, is played."""
+
+    warmup: NonNegativeInt = Field(0, description="Host pages that are played and not measured.")
+    host_pages: PositiveInt = Field(description="Host pages that are measured.")
+    day_requests: PositiveInt | None = Field(
+        None, description="Requests after each of which a day passes without any; null: none passes."
+    )
 
 
 class ScaleConfig(Config):
@@ -17,6 +27,9 @@ class ScaleConfig(Config):
 
     seeds: PositiveInt = Field(description="Seeds 1 to this, of synthetic traces and of the state before.")
     head: PositiveInt | None = Field(None, description="Only the first so many requests; null: all.")
+    lengths: dict[str, LengthConfig] = Field(
+        default_factory=dict, description="Of each workload that is generated."
+    )
     workloads: Texts = Field((), description="Only those of the figure that are among these; empty: all.")
     devices: dict[str, str] = Field(
         default_factory=dict, description="Devices that are run in the place of those of the figure."
@@ -29,14 +42,25 @@ class PanelConfig(Config):
 
     name: str = Field("", description="Letter of the panel; empty where the figure has only one.")
     title: str = Field("", description="What it shows, where that is not all the figure's title says.")
-    metric: str = Field(description="Name of the metric, nested names joined by '/'.")
+    metric: str = Field(
+        description="Name of the metric, nested names joined by '/'; 'A per B': a metric over another."
+    )
     unit: str = Field(description="What is shown is counted in, as the axis names it.")
     per_unit: float = Field(1.0, gt=0, description="Of the metric's own unit; 1e6 for ns shown as ms.")
     normalise_to: str | None = Field(None, description="The series that counts as 1; null: not normalised.")
+    normalise_at: str = Field(
+        "", description="The variant of that series that counts as 1; empty: in each variant its own."
+    )
     diagram: str = Field(
         "bars", description="How it is drawn: a module of ssdgym.experiments.papers.diagrams."
     )
     claims: tuple[AnyClaim, ...] = Field((), description="What the paper says about it.")
+
+    @property
+    def base(self) -> str:
+        """What counts as 1; empty where nothing does."""
+        at = f" at {self.normalise_at}" if self.normalise_at else ""
+        return f"{self.normalise_to}{at}" if self.normalise_to else ""
 
 
 class FigureConfig(Config):
@@ -48,15 +72,28 @@ class FigureConfig(Config):
     devices: Annotated[Texts, Field(min_length=1)] = Field(description="Names of devices.")
     policies: Annotated[Texts, Field(min_length=1)] = Field(("greedy",), description="Policies.")
     workloads: Annotated[Texts, Field(min_length=1)] = Field(
-        description="Names of the traces; played from a file where there is one, else synthetic:NAME."
+        description="Names of traces or of generated workloads, as workloads_from says."
+    )
+    workloads_from: Literal["traces", "configs"] = Field(
+        "traces",
+        description="traces: played from a file where there is one, else synthetic:NAME; configs: those in "
+        "configs/workloads, as long as the scale's lengths say.",
+    )
+    workload_fields: dict[str, Any] = Field(
+        default_factory=dict, description="Fields of generated workloads that have other values here."
     )
     ftl: dict[str, Any] = Field(default_factory=dict, description="FTL options, dotted names allowed.")
+    ftls: dict[str, dict[str, Any]] = Field(
+        default_factory=dict,
+        description="Names of FTLs, in order, with options in place of the device's own: the bars where "
+        "series is ftl.",
+    )
     axis: str = Field("", description="What the variants differ in, as the axis names it.")
     variants: dict[str, dict[str, Any]] = Field(
         default_factory=dict,
-        description="Names of variants, in order, with dotted fields of the device or its FTL "
-        "(ftl.gc.free_fraction) and their values, or with the name of another device: the second axis of the "
-        "figure.",
+        description="Names of variants, in order, with dotted fields of the device, of its FTL "
+        "(ftl.gc.free_fraction) or of a generated workload (workload.theta) and their values, or with the "
+        "name of another device: the second axis of the figure.",
     )
     fit: Literal["none", "address_space"] = Field(
         "none", description="address_space: the logical space of every device is that of the trace."
@@ -65,10 +102,10 @@ class FigureConfig(Config):
         default_factory=dict,
         description="Where a workload's differs from the device's own: (physical - logical) / logical.",
     )
-    preconditioning: Literal[PreconditioningKind, "repeat"] = Field(
+    preconditioning: Literal["repeat"] | Preconditioning = Field(
         "workload", description="What the device goes through before it is measured."
     )
-    series: Literal["device", "policy"] = Field(description="What the bars of a group are.")
+    series: Literal["device", "policy", "ftl"] = Field(description="What the bars of a group are.")
     panels: Annotated[tuple[PanelConfig, ...], Field(min_length=1)] = Field(description="Its diagrams.")
     departures: Texts = Field((), description="Where this experiment is not the paper's, and why.")
     scales: dict[Literal["smoke", "small", "paper"], ScaleConfig] = Field(
@@ -78,7 +115,13 @@ class FigureConfig(Config):
     @property
     def bars(self) -> Texts:
         """Names of the series."""
-        return self.devices if self.series == "device" else self.policies
+        match self.series:
+            case "device":
+                return self.devices
+            case "policy":
+                return self.policies
+            case "ftl":
+                return tuple(self.ftls)
 
     @property
     def all_devices(self) -> Texts:
@@ -110,9 +153,25 @@ class FigureConfig(Config):
                 raise ValueError(f"has no workload that is among those of scales.{name}.workloads")
         return self
 
+    @model_validator(mode="after")
+    def _series_fit(self) -> FigureConfig:
+        if bool(self.ftls) != (self.series == "ftl"):
+            raise ValueError("needs ftls where series is ftl, and nowhere else")
+        if self.ftls and (len(self.devices) > 1 or len(self.policies) > 1):
+            raise ValueError("has FTLs as its series and takes one device and one policy for all of them")
+        if self.workloads_from == "configs":
+            for name, scale in self.scales.items():
+                played = [one for one in self.workloads if not scale.workloads or one in scale.workloads]
+                lacking = [one for one in played if one not in scale.lengths]
+                if lacking:
+                    raise ValueError(f"needs scales.{name}.lengths of '{lacking[0]}', which never ends")
+        return self
+
     def _check_panel(self, field: str, panel: PanelConfig) -> None:
         if panel.normalise_to is not None and panel.normalise_to not in self.bars:
             raise ValueError(f"is normalised to '{panel.normalise_to}', which is no {self.series} of it")
+        if panel.normalise_at:
+            _all_known(f"{field}.normalise_at", (panel.normalise_at,), tuple(self.variants), "variant")
         for number, claim in enumerate(panel.claims):
             where = f"{field}.claims.{number}"
             _all_known(f"{where}.series", (claim.series,), self.bars, self.series)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ssdgym.config.device import CapacityConfig, DeviceConfig, load_device
+from ssdgym.config.fields import with_changes
 from ssdgym.config.loading import available, load_config
 from ssdgym.config.yaml_text import parse_mapping
 from ssdgym.errors import SsdgymError
@@ -15,6 +16,7 @@ from ssdgym.experiments.papers.diagrams import DIAGRAM_KINDS
 from ssdgym.experiments.papers.samples import Place, Point
 from ssdgym.experiments.runs.expand import with_fields
 from ssdgym.experiments.runs.run_spec import RunSpec
+from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.load import load_workload
 from ssdgym.workloads.records.pages import volume_pages
 from ssdgym.workloads.records.played import PlayedConfig
@@ -26,6 +28,7 @@ from ssdgym.workloads.traces.loading import TraceConfig
 _COMMON = "common"
 _DEPARTURES = "departures"
 _FTL = "ftl."
+_WORKLOAD = "workload."
 #: What a variant names another device by.
 _DEVICE = "device"
 
@@ -123,46 +126,57 @@ def points_of(figure: FigureConfig, scale: ScaleConfig, traces: Path | None) -> 
         point
         for name in figure.workloads
         if not scale.workloads or name in scale.workloads
-        for point in _points_on(figure, scale, name, _workload(name, scale, traces))
+        for point in _points_on(figure, scale, name, _workload(figure, name, scale, traces))
     ]
 
 
-def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, workload: PlayedConfig) -> list[Point]:
+def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, workload: WorkloadConfig) -> list[Point]:
     points = []
+    length = scale.lengths.get(name)
     for variant in figure.variant_names:
         changes = dict(figure.variants.get(variant, {}))
         other = changes.pop(_DEVICE, None)
-        ftl = figure.ftl | {key.removeprefix(_FTL): v for key, v in changes.items() if key.startswith(_FTL)}
+        played = _changed(workload, figure.workload_fields | _under(_WORKLOAD, changes))
         for device_name in figure.devices:
-            played = other or device_name
-            device = _device(figure, scale.devices.get(played, played), variant, name, workload)
+            shown = other or device_name
+            device = _device(figure, scale.devices.get(shown, shown), variant, name, played)
             for policy in figure.policies:
-                series = device_name if figure.series == "device" else policy
-                points += [
-                    Point(
-                        Place(series, name, variant),
-                        RunSpec(
-                            device=device,
-                            workload=workload,
-                            policy=policy,
-                            seed=seed,
-                            ftl=tuple(sorted(ftl.items())),
-                            preconditioning=figure.preconditioning,
-                            label=name,
-                        ),
-                    )
-                    for seed in range(1, _seeds(figure, scale, workload) + 1)
-                ]
+                for kind, options in (figure.ftls or {"": {}}).items():
+                    series = {"device": device_name, "policy": policy, "ftl": kind}[figure.series]
+                    ftl = figure.ftl | options | _under(_FTL, changes)
+                    points += [
+                        Point(
+                            Place(series, name, variant),
+                            RunSpec(
+                                device=device,
+                                workload=played,
+                                policy=policy,
+                                seed=seed,
+                                ftl=tuple(sorted(ftl.items())),
+                                preconditioning=figure.preconditioning,
+                                label=name,
+                                **({} if length is None else length.model_dump()),
+                            ),
+                        )
+                        for seed in range(1, _seeds(figure, scale, played) + 1)
+                    ]
     return points
 
 
-def _seeds(figure: FigureConfig, scale: ScaleConfig, workload: PlayedConfig) -> int:
+def _under(prefix: str, changes: dict[str, Any]) -> dict[str, Any]:
+    """Return the changes whose names begin with a prefix, without it."""
+    return {key.removeprefix(prefix): value for key, value in changes.items() if key.startswith(prefix)}
+
+
+def _seeds(figure: FigureConfig, scale: ScaleConfig, workload: WorkloadConfig) -> int:
     """Return the number of seeds: one for a trace, which draws nothing, unless its preconditioning draws."""
-    draws = workload.is_drawn or figure.preconditioning == "until_gc"
-    return scale.seeds if draws else 1
+    draws = not isinstance(workload, PlayedConfig) or workload.is_drawn
+    return scale.seeds if draws or figure.preconditioning == "until_gc" else 1
 
 
-def _workload(name: str, scale: ScaleConfig, traces: Path | None) -> PlayedConfig:
+def _workload(figure: FigureConfig, name: str, scale: ScaleConfig, traces: Path | None) -> WorkloadConfig:
+    if figure.workloads_from == "configs":
+        return load_workload(name)
     path = None if traces is None else trace_called(name, traces)
     workload = load_workload(f"synthetic:{name}") if path is None else TraceConfig(path=path)
     assert isinstance(workload, PlayedConfig)
@@ -170,14 +184,21 @@ def _workload(name: str, scale: ScaleConfig, traces: Path | None) -> PlayedConfi
     return workload.model_copy(update={"addresses": "fold", "transforms": (*workload.transforms, *heads)})
 
 
+def _changed(workload: WorkloadConfig, changes: dict[str, Any]) -> WorkloadConfig:
+    """Return a workload with other values in some fields."""
+    if not changes:
+        return workload
+    return load_workload(with_changes(workload.model_dump(exclude_unset=True), changes))
+
+
 def _device(
-    figure: FigureConfig, device: str, variant: str, workload: str, config: PlayedConfig
+    figure: FigureConfig, device: str, variant: str, workload: str, config: WorkloadConfig
 ) -> DeviceConfig:
     model = load_device(device)
     changes = {
         field: value
         for field, value in figure.variants.get(variant, {}).items()
-        if field != _DEVICE and not field.startswith(_FTL)
+        if field != _DEVICE and not field.startswith((_FTL, _WORKLOAD))
     }
     if changes:
         label = f"{device}({', '.join(f'{name}={value}' for name, value in changes.items())})"
@@ -185,6 +206,7 @@ def _device(
     if (spare := figure.over_provisioning.get(workload)) is not None:
         model = model.model_copy(update={"capacity": CapacityConfig(over_provisioning=spare)})
     if figure.fit == "address_space":
+        assert isinstance(config, PlayedConfig)
         pages = volume_pages(config.records().volumes, model.host_unit_bytes)
         model = model.sized_to(pages).model_copy(update={"name": model.name})
     return model

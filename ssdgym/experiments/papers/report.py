@@ -64,7 +64,7 @@ def markdown(
 def _panel_lines(figure: FigureConfig, diagram: Diagram, checked: Sequence[CheckedClaim]) -> list[str]:
     panel = diagram.panel
     title = f": {panel.title}" if panel.title else ""
-    relative = "" if panel.normalise_to is None else f", relative to {panel.normalise_to}"
+    relative = f", relative to {panel.base}" if panel.base else ""
     names, numbers = diagram.name_columns, diagram.number_columns
     lines = [
         "",
@@ -98,21 +98,28 @@ def assumed_lines(results: Sequence[Result]) -> list[str]:
 def footprint_lines(results: Sequence[Result]) -> list[str]:
     """Return how many pages each trace touches, and how many are left of them modulo the logical space.
 
-    The numbers are means over seeds. Devices on which they are the same stand together.
+    A generated workload is made for the logical space, of which it uses so many pages. The numbers are means
+    over seeds. Devices on which they are the same stand together.
     """
     found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
     for result in results:
-        counts = tuple(result.metric(name) for name in _FOOTPRINT)
+        names = _FOOTPRINT if result.measured(_FOOTPRINT[0]) else _FOOTPRINT[1:]
+        counts = tuple(result.metric(name) for name in names)
         found.setdefault((result.workload, result.device), []).append(counts)
     devices: dict[tuple[str, tuple[int, ...]], list[str]] = {}
     for (workload, device), of_seeds in found.items():
         means = tuple(round(mean) for mean in np.mean(of_seeds, axis=0))
         devices.setdefault((workload, means), []).append(device)
     return [
-        f"footprint of {workload} on {', '.join(names)}: {touched:,} pages, {left:,} of the {logical:,} "
-        "logical ones"
-        for (workload, (touched, left, logical)), names in devices.items()
+        f"footprint of {workload} on {', '.join(names)}: {_footprint(*counts)}"
+        for (workload, counts), names in devices.items()
     ]
+
+
+def _footprint(*counts: int) -> str:
+    *touched, left, logical = counts
+    before = f"{touched[0]:,} pages, " if touched else ""
+    return f"{before}{left:,} of the {logical:,} logical ones"
 
 
 def device_lines(figure: FigureConfig) -> list[str]:

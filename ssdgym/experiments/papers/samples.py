@@ -34,6 +34,8 @@ class Sample:
     result: Result
 
 
+#: Between the names of a metric and of one that it is divided by.
+PER = " per "
 #: Numbers by seed.
 BySeed = dict[int, float]
 #: The values of one metric at each place.
@@ -45,25 +47,45 @@ def values_of(samples: Sequence[Sample], metric: str, per_unit: float = 1.0) -> 
 
     Args:
         samples: of a figure.
-        metric: name of the metric, nested names joined by `/`.
+        metric: name of the metric, nested names joined by `/`; `A per B` is A over B, not measured where B
+            is 0.
         per_unit: the metric's own units in one unit of the values.
     """
     found: Values = {}
     lacking = set()
     for sample in samples:
         place, result = sample.place, sample.result
-        if not result.measured(metric):
+        value = _value_of(result, metric)
+        if value is None:
             lacking.add(place)
         else:
-            found.setdefault(place, {})[result.seed] = result.metric(metric) / per_unit
+            found.setdefault(place, {})[result.seed] = value / per_unit
     return {place: scores for place, scores in found.items() if place not in lacking}
 
 
-def relative(values: Values, base: str) -> Values:
-    """Return values over those of the series `base`, seed by seed; without those that cannot be divided."""
+def _value_of(result: Result, metric: str) -> float | None:
+    """Return a metric, or one over another; `None` where it was not measured."""
+    name, _, divisor = metric.partition(PER)
+    if not result.measured(name):
+        return None
+    if not divisor:
+        return result.metric(name)
+    if not result.measured(divisor) or not result.metric(divisor):
+        return None
+    return result.metric(name) / result.metric(divisor)
+
+
+def relative(values: Values, base: str, variant: str = "") -> Values:
+    """Return values over those of a series, seed by seed; without those that cannot be divided.
+
+    Args:
+        values: of one metric.
+        base: the series.
+        variant: of that series; empty: in each variant its own.
+    """
     found: Values = {}
     for place, scores in values.items():
-        others = values.get(place._replace(series=base), {})
+        others = values.get(Place(base, place.workload, variant or place.variant), {})
         if all(others.get(seed) for seed in scores):
             found[place] = {seed: score / others[seed] for seed, score in scores.items()}
     return found

@@ -18,6 +18,7 @@ VALUES: dict[str, dict[str, Any]] = {
     "value": {"value": 100.0},
     "trend": {"direction": "falls"},
     "at_most": {"value": 200.0},
+    "share": {"variants": "4", "at": "1", "value": 0.5},
     "extreme": {"which": "lowest", "workloads": ("b",)},
     "resembles": {"metric": "moves", "rather_than": "rounds"},
 }

@@ -145,6 +145,25 @@ def test_a_trend_goes_from_the_first_variant_to_the_last(
     assert checked.measured[0].value == pytest.approx(change)
 
 
+def test_a_share_is_one_bar_at_a_variant_over_another_at_its_own() -> None:
+    both = [*along(50, 60, 30), *samples({("small", name, "1"): [100, 200] for name in "ab"})]
+    (checked,) = check(both, claim("share", within=0.1), **VARIANTS)
+    assert checked.measured[0].value == pytest.approx((0.3 + 0.15) / 2)
+    assert (checked.claim.describe(), checked.verdict) == ("50.0% within 10.0%", "does not hold")
+    assert checked.measured_text == "22.5% [15.0%, 30.0%]"
+    (own,) = check(both, claim("share", against="big"), **VARIANTS)
+    assert (own.measured[0].value, own.verdict) == (0.6, "holds within a factor two")
+    assert check(along(50, 60, 30), claim("share"), **VARIANTS)[0].verdict == "not measured"
+
+
+def test_each_unchanged_is_judged_by_the_change_farthest_from_zero() -> None:
+    near = samples(
+        {("small", "a"): [100], ("big", "a"): [105], ("small", "b"): [100], ("big", "b"): [100]},
+    )
+    (checked,) = check(near, claim("unchanged", statistic="each"))
+    assert (checked.measured[0].value, checked.verdict) == (pytest.approx(0.05), "does not hold")
+
+
 def test_a_claim_can_be_about_some_variants() -> None:
     both = [*along(50, 60, 70), *samples({("small", name, v): [100, 100] for name in "ab" for v in "124"})]
     (one,) = check(both, claim("change", variants="2"), **VARIANTS)

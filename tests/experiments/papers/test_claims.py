@@ -17,7 +17,7 @@ NOTHING = Compared(np.empty((1, 0)), np.empty(0, dtype=str))
 
 
 def judge(fields: dict[str, Any], *measured: tuple[float, float, float]) -> Verdict:
-    (one,) = figure(fields, **(VARIANTS if fields["kind"] == "trend" else {})).panels[0].claims
+    (one,) = figure(fields, **(VARIANTS if fields["kind"] in ("trend", "share") else {})).panels[0].claims
     return one.judge([Estimate(*numbers) for numbers in measured], NOTHING)
 
 
@@ -32,6 +32,8 @@ def test_every_kind_is_registered_by_its_module() -> None:
         (-0.5, (-0.4, -0.45, -0.35), "holds within a factor two"),
         (-0.5, (-0.25, -0.3, -0.2), "holds within a factor two"),
         (-0.5, (-0.24, -0.3, -0.2), "direction holds"),
+        (-0.5, (-0.05, -0.06, -0.04), "direction holds"),
+        (-0.5, (-0.049, -0.06, -0.04), "negligible"),
         (-0.3, (-0.7, -0.8, -0.6), "direction holds"),
         (-0.5, (-0.4, -0.9, 0.1), "does not hold"),
         (-0.5, (0.4, 0.3, 0.5), "does not hold"),
@@ -101,6 +103,22 @@ def test_a_bound_holds_if_the_whole_interval_keeps_it(
     assert judge(claim("at_most", value=value), measured) == expected
 
 
+@pytest.mark.parametrize(
+    ("fields", "measured", "expected"),
+    [
+        ({}, (0.3, 0.1, 0.6), "holds within a factor two"),
+        ({}, (0.2, 0.1, 0.6), "does not hold"),
+        ({"within": 0.1}, (0.45, 0.42, 0.5), "holds"),
+        ({"within": 0.1}, (0.45, 0.35, 0.5), "does not hold"),
+        ({"within": 0.1}, (0.65, np.nan, np.nan), "does not hold"),
+    ],
+)
+def test_a_share_holds_within_a_factor_two_or_a_width(
+    fields: dict[str, Any], measured: tuple[float, float, float], expected: Verdict
+) -> None:
+    assert judge(claim("share", **fields), measured) == expected
+
+
 def test_an_extreme_and_a_resemblance_hold_if_the_interval_does_not_reach_zero() -> None:
     for fields in (claim("extreme"), claim("resembles")):
         assert judge(fields, (-0.1, -0.2, -0.05)) == "holds"
@@ -121,6 +139,7 @@ def test_an_extreme_and_a_resemblance_hold_if_the_interval_does_not_reach_zero()
         (claim("range", low=0.5), "give low below high"),
         (claim("value", beyond=200), "must be above beyond = 200"),
         (claim("trend"), "needs at least two variants"),
+        (claim("share"), "claims.0.variants '4', which is no variant of it"),
         (claim("trend", against="huge"), "claims.0.against 'huge', which is no device of it"),
         (claim("extreme", workloads=("a", "b")), "an extreme in panels.0.claims.0 of all its workloads"),
         (claim("extreme", workloads=()), "at least 1 item"),
@@ -136,6 +155,14 @@ def test_a_claim_that_cannot_be_checked_is_refused(fields: dict[str, Any], messa
     [
         ({"panels": ({"metric": "x", "unit": "1", "normalise_to": "huge"},)}, "is normalised to 'huge'"),
         ({"panels": ({"metric": "x", "unit": "1"},) * 2}, "two panels the same name"),
+        (
+            {"panels": ({"metric": "x", "unit": "1", "normalise_to": "big", "normalise_at": "c"},)},
+            "normalise_at 'c', which is no variant",
+        ),
+        ({"ftls": {"fgm": {}}}, "needs ftls where series is ftl, and nowhere else"),
+        ({"series": "ftl"}, "needs ftls where series is ftl, and nowhere else"),
+        ({"series": "ftl", "ftls": {"big": {}}}, "takes one device and one policy for all of them"),
+        ({"workloads_from": "configs"}, "needs scales.smoke.lengths of 'a', which never ends"),
         ({"over_provisioning": {"c": 1.0}}, "over_provisioning 'c'"),
         ({"scales": {"smoke": {"seeds": 1, "workloads": ("c",)}}}, "scales.smoke.workloads"),
         ({"scales": {"smoke": {"seeds": 1, "devices": {"c": "small"}}}}, "scales.smoke.devices 'c'"),
@@ -148,7 +175,7 @@ def test_a_figure_that_contradicts_itself_is_refused(fields: dict[str, Any], mes
 
 def test_what_is_said_reads_as_the_paper_means_it() -> None:
     kinds = [kind for kind in VALUES if kind != "trend"]
-    claims = figure(*(claim(kind) for kind in kinds)).panels[0].claims
+    claims = figure(*(claim(kind) for kind in kinds), **VARIANTS).panels[0].claims
     texts = dict(zip(kinds, [one.describe() for one in claims], strict=True))
     assert texts == {
         "change": "-60.0%",
@@ -158,6 +185,7 @@ def test_what_is_said_reads_as_the_paper_means_it() -> None:
         "range": "-80.0% to -40.0%",
         "value": "100",
         "at_most": "at most 200",
+        "share": "50.0%",
         "extreme": "lowest",
         "resembles": "nearer to moves than to rounds",
     }

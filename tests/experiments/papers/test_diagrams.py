@@ -9,15 +9,19 @@ from pathlib import Path
 import pytest
 from matplotlib.axes import Axes
 
+from ssdgym.errors import SsdgymError
 from ssdgym.experiments.analysis.statistics import Estimate
 from ssdgym.experiments.papers.diagrams import DIAGRAM_KINDS
 from ssdgym.experiments.papers.diagrams.bars import Bars
 from ssdgym.experiments.papers.diagrams.base import Diagram, Row
+from ssdgym.experiments.papers.diagrams.heat_map import HeatMap
 from ssdgym.experiments.papers.picture import diagrams_of, draw
 from ssdgym.experiments.papers.report import (
     markdown,
 )
 from ssdgym.experiments.papers.samples import Place, Sample
+from tests.experiments.papers.claimed import figure as erases_figure
+from tests.experiments.papers.claimed import samples
 from tests.experiments.papers.made import SMALL, measured, tiny_figure
 
 
@@ -57,3 +61,41 @@ def test_the_mean_is_over_all_traces_or_not_at_all(traces: Path) -> None:
     lacking = [Sample(one.place, replace(one.result, metrics={})) for one in other]
     bars = Bars(figure, figure.panels[0], [*made, *lacking])
     assert isnan(bars.estimates[Place("greedy", "mean", "")].value)
+
+
+#: Two fields with two values each, and erases in each of the four cells.
+CELLS = {
+    f"{x}, {y}": {"workload.theta": x, "ftl.gc.free_blocks": y, "workload.footprint": 0.5}
+    for x in (0, 1)
+    for y in (2, 3)
+}
+MAP_PANEL = {"metric": "erases", "unit": "blocks", "diagram": "heat_map"}
+
+
+def test_a_heat_map_has_a_cell_for_each_variant(tmp_path: Path) -> None:
+    values = {"0, 2": 10, "0, 3": 20, "1, 2": 30, "1, 3": 40}
+    found = samples(
+        {
+            (bar, name, cell): [value * scale, value * scale]
+            for bar, scale in (("small", 1), ("big", 2))
+            for name in "ab"
+            for cell, value in values.items()
+        }
+    )
+    panel = {**MAP_PANEL, "normalise_to": "small", "normalise_at": "0, 3"}
+    figure = erases_figure(variants=CELLS, axis="theta, blocks", panels=(panel,))
+    (diagram,) = diagrams_of(figure, found)
+    assert isinstance(diagram, HeatMap)
+    assert diagram.fields == ("workload.theta", "ftl.gc.free_blocks")
+    assert diagram.name_columns == ("trace", "theta", "ftl.gc.free_blocks")
+    assert diagram.unit == "small at 0, 3 = 1"
+    cells = {row.names: [one.value for one in row.estimates] for row in diagram.rows}
+    assert cells["a", "0", "2"] == [0.5, 1.0]
+    assert cells["b", "1", "3"] == [2.0, 4.0]
+    assert draw(figure, [diagram], tmp_path / "figure.png").stat().st_size > 5000
+
+
+def test_a_heat_map_needs_variants_of_two_fields() -> None:
+    one = {"0": {"workload.theta": 0}, "1": {"workload.theta": 1}}
+    with pytest.raises(SsdgymError, match="variants that differ in two fields, not in 1; draw it as bars"):
+        diagrams_of(erases_figure(variants=one, panels=(MAP_PANEL,)), [])

@@ -116,6 +116,45 @@ def test_a_variant_can_be_another_device(traces: Path) -> None:
         points_of(tiny_figure(variants={"other": {"device": "nowhere"}}), SMALL, traces)
 
 
+def test_runs__generated_workloads_have_lengths_and_fields_of_their_own() -> None:
+    figure = tiny_figure(
+        workloads=("zipf99",),
+        workloads_from="configs",
+        workload_fields={"footprint": 0.5},
+        preconditioning="fill(share=0.5)",
+        axis="exponent",
+        variants={"own": {}, "none": {"workload.theta": 0, "ftl.gc.free_blocks": 3}},
+        scales={"smoke": {"seeds": 2, "lengths": {"zipf99": {"warmup": 5, "host_pages": 20}}}},
+    )
+    points = points_of(figure, figure.scales["smoke"], None)
+    # Two policies and two seeds for each variant: what is generated is drawn by the seed.
+    assert len(points) == 8
+    own, none = points[0].run, points[-1].run
+    assert (own.workload.theta, own.workload.footprint, own.ftl) == (0.99, 0.5, ())
+    assert (none.workload.theta, none.workload.footprint, none.ftl) == (0, 0.5, (("gc.free_blocks", 3),))
+    assert (own.warmup, own.host_pages, own.day_requests, own.seed) == (5, 20, None, 1)
+    assert own.preconditioning == "fill(share=0.5)"
+    with pytest.raises(SsdgymError, match="field wrong is unknown"):
+        points_of(figure.model_copy(update={"workload_fields": {"wrong": 1}}), figure.scales["smoke"], None)
+
+
+def test_runs__the_series_can_be_ftls() -> None:
+    figure = tiny_figure(
+        policies=("greedy",),
+        workloads=("src1_2",),
+        series="ftl",
+        ftl={"gc.free_blocks": 3, "queue_depth": 4},
+        ftls={"few": {"gc.free_blocks": 2}, "own": {}},
+        panels=({"metric": "erases", "unit": "blocks", "normalise_to": "few"},),
+    )
+    assert figure.bars == ("few", "own")
+    points = points_of(figure, ScaleConfig(seeds=1), None)
+    assert [(point.place.series, dict(point.run.ftl)) for point in points] == [
+        ("few", {"gc.free_blocks": 2, "queue_depth": 4}),
+        ("own", {"gc.free_blocks": 3, "queue_depth": 4}),
+    ]
+
+
 def test_panels_of_a_figure_without_a_number_are_named_after_its_word() -> None:
     panels = (
         {"name": "a", "metric": "erases", "unit": "1"},

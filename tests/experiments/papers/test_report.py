@@ -88,6 +88,12 @@ def test_footprints__devices_with_the_same_together_and_means_over_seeds() -> No
     ]
 
 
+def test_footprints__of_a_generated_workload_that_has_no_trace() -> None:
+    metrics = {"workload": {"footprint_pages": 700}, "logical_pages": 1200}
+    results = [Result("tiny", "", "zipf99", "greedy", seed, metrics=metrics) for seed in (1, 2)]
+    assert footprint_lines(results) == ["footprint of zipf99 on tiny: 700 of the 1,200 logical ones"]
+
+
 def test_a_claim_about_traces_that_were_not_all_run_says_so(traces: Path) -> None:
     figure = tiny_figure(workloads=("made", "src1_2"))
     samples = measured(tiny_figure(), SMALL, traces)

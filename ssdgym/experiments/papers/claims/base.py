@@ -21,6 +21,7 @@ Verdict = Literal[
     "direction holds",
     "direction holds, limit missed",
     "direction holds, but not at every step",
+    "negligible",
     "holds",
     "does not hold",
     "not measured",
@@ -28,6 +29,8 @@ Verdict = Literal[
 
 #: Between this share and its inverse of the published number, a measured one counts as of its magnitude.
 _FACTOR = 2.0
+#: Under this share of a published change, a measured one on the same side of zero is next to none.
+_NEXT_TO_NONE = 0.1
 
 
 def _listed(value: Any) -> Any:
@@ -183,6 +186,13 @@ def limits(estimate: Estimate) -> tuple[float, float]:
 def is_of_magnitude(share: float) -> bool:
     """Return whether a measured number is between half and twice the claimed one, given their ratio."""
     return 1 / _FACTOR <= share <= _FACTOR
+
+
+def by_magnitude(share: float) -> Verdict:
+    """Return the verdict on a change on the claimed side of zero, given its ratio to the claimed one."""
+    if share < _NEXT_TO_NONE:
+        return "negligible"
+    return "holds within a factor two" if is_of_magnitude(share) else "direction holds"
 
 
 def holds(keeps: bool) -> Verdict:

@@ -16,8 +16,8 @@ from ssdgym.experiments.papers.claims.base import (
     Matrix,
     Others,
     Verdict,
+    by_magnitude,
     holds,
-    is_of_magnitude,
     limits,
     side_of,
 )
@@ -71,8 +71,7 @@ class ChangeClaim(_Comparison):
         return float(np.sign(self.change))
 
     def _judge_further(self, measured: Estimate, compared: Compared) -> Verdict:
-        near = is_of_magnitude(measured.value / self.change)
-        return "holds within a factor two" if near else "direction holds"
+        return by_magnitude(measured.value / self.change)
 
 
 class LimitClaim(_Comparison):
@@ -107,6 +106,11 @@ class UnchangedClaim(_Comparison):
     claimed: ClassVar[str] = "within {0.within:.1%}"
     kind: Literal["unchanged"]
     within: float = Field(gt=0, description="The largest change that counts as none.")
+
+    def _statistic(self, changes: Matrix) -> Any:
+        # Every one is within the width if the one that is farthest from zero is, to whichever side.
+        each = self.statistic == "each"
+        return changes[np.abs(changes).argmax()] if each else super()._statistic(changes)
 
     def judge(self, measured: Sequence[Estimate], compared: Compared) -> Verdict:
         """Judge whether the whole interval keeps within the width."""

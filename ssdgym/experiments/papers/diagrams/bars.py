@@ -7,15 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from ssdgym.experiments.analysis.statistics import Estimate, stratified_bootstrap
 from ssdgym.experiments.papers.config import FigureConfig, PanelConfig
-from ssdgym.experiments.papers.diagrams.base import Diagram, Row
-from ssdgym.experiments.papers.samples import BySeed, Place, Sample, relative, values_of, workloads_of
+from ssdgym.experiments.papers.diagrams.base import Diagram, Row, mean_of
+from ssdgym.experiments.papers.samples import Place, Sample, workloads_of
 from ssdgym.experiments.report.style import color_of
 
 #: The group of the means over all traces.
 MEAN = "mean"
-_NOTHING = Estimate(np.nan, np.nan, np.nan)
 
 
 class Bars(Diagram):
@@ -34,9 +32,7 @@ class Bars(Diagram):
     def __init__(self, figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -> None:
         """Compute the bars."""
         super().__init__(figure, panel, samples)
-        values = values_of(samples, panel.metric, panel.per_unit)
-        if panel.normalise_to is not None:
-            values = relative(values, panel.normalise_to)
+        values = self.values(samples)
         workloads = workloads_of(samples)
         averages: dict[str, Sequence[str]] = {name: (name,) for name in workloads}
         if len(workloads) > 1:
@@ -44,7 +40,7 @@ class Bars(Diagram):
         variants = figure.variant_names
         self.groups = [(name, variant) for name in averages for variant in variants]
         self.estimates = {
-            Place(series, name, variant): _mean(
+            Place(series, name, variant): mean_of(
                 [values.get(Place(series, workload, variant), {}) for workload in averages[name]]
             )
             for name, variant in self.groups
@@ -97,12 +93,3 @@ class Bars(Diagram):
         names.spines["bottom"].set_visible(False)
         for edge in groups[count::count]:
             axes.axvline(edge - 0.5, color="0.8", linewidth=0.6)
-
-
-def _mean(columns: Sequence[BySeed]) -> Estimate:
-    """Return the mean over workloads and seeds; of nothing where one of them lacks all seeds."""
-    seeds = sorted(set.intersection(*(set(scores) for scores in columns)))
-    if not seeds:
-        return _NOTHING
-    matrix = np.array([[scores[seed] for scores in columns] for seed in seeds])
-    return stratified_bootstrap(matrix, lambda drawn: float(drawn.mean()))

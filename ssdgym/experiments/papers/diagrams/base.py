@@ -6,14 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
+import numpy as np
 from matplotlib.axes import Axes
 
-from ssdgym.experiments.analysis.statistics import Estimate
+from ssdgym.experiments.analysis.statistics import Estimate, stratified_bootstrap
 from ssdgym.experiments.papers.config import FigureConfig, PanelConfig
-from ssdgym.experiments.papers.samples import Sample
+from ssdgym.experiments.papers.samples import BySeed, Sample, Values, relative, values_of
 
 #: The registered kinds of diagrams by the name that panels give.
 DIAGRAM_KINDS: dict[str, type[Diagram]] = {}
+_NOTHING = Estimate(np.nan, np.nan, np.nan)
 
 
 class Row(NamedTuple):
@@ -54,12 +56,32 @@ class Diagram(ABC):
         self.figure = figure
         self.panel = panel
 
+    def values(self, samples: Sequence[Sample]) -> Values:
+        """Return what the panel shows at each place, relative to what counts as 1 where something does."""
+        panel = self.panel
+        values = values_of(samples, panel.metric, panel.per_unit)
+        if panel.normalise_to is None:
+            return values
+        return relative(values, panel.normalise_to, panel.normalise_at)
+
     @property
     def unit(self) -> str:
         """The unit of the numbers, with what they are relative to."""
-        panel = self.panel
-        return panel.unit if panel.normalise_to is None else f"{panel.normalise_to} = 1"
+        return f"{self.panel.base} = 1" if self.panel.base else self.panel.unit
 
     @abstractmethod
     def draw(self, axes: Axes, is_last: bool) -> None:
         """Draw the panel on `axes`; `is_last`: no other panel is beneath it."""
+
+
+def mean_of(columns: Sequence[BySeed]) -> Estimate:
+    """Return the mean over workloads and seeds; of nothing where one of the workloads lacks all seeds.
+
+    Args:
+        columns: the values on each workload.
+    """
+    seeds = sorted(set.intersection(*(set(scores) for scores in columns)))
+    if not seeds:
+        return _NOTHING
+    matrix = np.array([[scores[seed] for scores in columns] for seed in seeds])
+    return stratified_bootstrap(matrix, lambda drawn: float(drawn.mean()))
