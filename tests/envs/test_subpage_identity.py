@@ -102,10 +102,18 @@ def test_one_question__compiled_and_played__the_same_device(asks: str, kinds: se
     assert {name for name, count in answers.items() if count} == kinds
 
 
-@pytest.mark.parametrize(
-    "changes", [{"queue_depth": 0}, {"gc": {"free_blocks": 2, "mode": "barrier"}}], ids=str
-)
-def test_open_loop_and_barrier__compiled_and_played__the_same_device(changes: dict[str, Any]) -> None:
+#: Also one with so few transactions that evictions have to wait for them.
+OTHERS: dict[str, dict[str, Any]] = {
+    "open loop": {"queue_depth": 0},
+    "barrier": {"gc": {"free_blocks": 2, "mode": "barrier"}},
+    "reads first": {"gc": {"free_blocks": 2, "priority": "after_reads"}},
+    "few transactions": {"window_pages": 20, "queue_depth": 32},
+    "few transactions, open loop": {"window_pages": 20, "queue_depth": 0},
+}
+
+
+@pytest.mark.parametrize("changes", OTHERS.values(), ids=OTHERS)
+def test_other_devices__compiled_and_played__the_same_device(changes: dict[str, Any]) -> None:
     env, _ = played(regional("event", **changes), victims="cost_benefit")
     sim = compiled(env.episodes.devices[0], "cost_benefit")
     assert set(differences(env.episodes.state, 0, sim.state, 0)) <= ASKED

@@ -27,7 +27,7 @@ from ssdgym.engine.subpage.queues import (
     queue_region_write,
     write_done,
 )
-from ssdgym.engine.subpage.scheduler import dispatch, read_ended
+from ssdgym.engine.subpage.scheduler import dispatch, is_answered, read_ended
 from ssdgym.engine.subpage.state import FGM, HOST_READ, LIST_WRITE, SUBPAGE_WRITE
 from ssdgym.engine.subpage.writes import begin_write, others_of
 from ssdgym.engine.time.clock import EVENT, arrived, ending, may_admit, next_request, pass_time, start_request
@@ -208,7 +208,7 @@ def advance_timed(dev, requests, last):
         control.resumes = 0
         if status != OK:
             return status
-        if control.slot >= 0 and may_admit(control, requests, least):
+        if control.slot >= 0 and not is_answered(dev) and may_admit(control, requests, least):
             status = _admit_part(dev, requests[control.cursor])
             if status != OK and status != AGAIN:
                 return status

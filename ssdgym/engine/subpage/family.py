@@ -50,6 +50,7 @@ def _format_region(dev, number):
     region.open = -1
     region.reserve = -1
     region.victim = -1
+    region.evicts = -1
     region.write_head = -1
     first = (number + 1) * np.int64(params.blocks) - subpage.region_blocks
     for k in range(subpage.region_blocks):

@@ -261,15 +261,16 @@ def _start_write(dev, die_number):
 
 
 @inlined
-def _is_answered(dev):
-    """Return whether a collection has asked for a decision that has been taken since."""
+def is_answered(dev):
+    """Return whether a collection that a die goes on with has asked for a decision that is taken now."""
     return dev.control[0].answer >= 0 and dev.buffer[0].collected_plane >= 0
 
 
 @inlined
 def _dispatch_once(dev, die_number):
-    if _is_answered(dev):  # go on there, whatever the evictions before it have queued to the die
-        return _collect_region(dev, die_number, np.int64(dev.buffer[0].collected_plane))
+    if is_answered(dev):  # go on there, whatever the evictions before it have queued to the die
+        status = _collect_region(dev, die_number, np.int64(dev.buffer[0].collected_plane))
+        return status if status != _NOTHING_TO_DO else np.int64(_LOOK_AGAIN)
     reads = dev.die[die_number].read_head >= 0
     if reads and dev.params[0].reads_first:
         return _start_read(dev, die_number)

@@ -87,6 +87,7 @@ REGION = np.dtype(
         ("victim", "i4"),  # the block that is collected, or -1
         ("slot", "i4"),  # its next slot to look at
         ("kept", "i4"),  # subpages that the collection has moved
+        ("evicts", "i4"),  # slot whose eviction has found no room, or -1: what becomes of it is decided
         ("pending", "i4"),  # its evictions under way
         ("write_head", "i4"),  # writes that wait
         ("write_tail", "i4"),

@@ -173,8 +173,6 @@ class EventLoop(AtOnce, Clock):
                     return True
                 return did_something
             lpn = self.device.sector_in(slot)
-            if self.device.keeps and self.is_short(region):
-                return did_something  # before it asks
             if self.device.is_kept(region, lpn):
                 self.device.pass_slot(region, slot)
                 self.device.move_in_region(region, slot)

@@ -48,8 +48,9 @@ def _next_valid(dev, plane):
 
 @inlined
 def _starve(dev, plane):
-    """Note that a collection waits for room for its next eviction."""
+    """Note that a collection waits for room for its next eviction, which is decided."""
     region = dev.region[plane]
+    region.evicts = region.slot
     if not region.starved:
         region.starved = 1
         dev.buffer[0].starved += 1
@@ -59,7 +60,8 @@ def _starve(dev, plane):
 @inlined
 def _stays(dev, plane, lpn):
     """Decide whether a subpage of a victim stays in the region; WAIT where that is asked for outside."""
-    if dev.subpage[0].kind != SUBFTL or dev.region[plane].kept >= most_kept(dev):
+    region = dev.region[plane]
+    if dev.subpage[0].kind != SUBFTL or region.kept >= most_kept(dev) or region.evicts == region.slot:
         return np.int64(0)
     if dev.decider.external & ASK_COLLECTED == 0:
         return np.int64(dev.updated[lpn])
@@ -156,9 +158,6 @@ def collect_step(dev, plane):
             return np.int64(WAITS)
         _erase_victim(dev, plane)
         return np.int64(ERASED)
-    asks = dev.decider.external & ASK_COLLECTED != 0
-    if asks and dev.params[0].timed and lacks_room(dev):  # an answer must not be lost
-        return _starve(dev, plane)
     lpn = np.int64(dev.physical[slot].lpn)
     stays = _stays(dev, plane, lpn)
     if stays == WAIT:

@@ -77,6 +77,7 @@ def _choose_target(dev, plane):
     region.victim = block
     region.slot = block * subpage.block_pages * subpage.slots
     region.kept = 0
+    region.evicts = -1
     if subpage.kind == SUBFTL:
         region.open = region.reserve
         region.reserve = -1
