@@ -14,6 +14,7 @@ PreconditioningKind = Literal[
     "fill",  # every page is written once
     "uniform",  # that, and uniformly random overwrites under greedy until garbage collection is steady
     "workload",  # likewise, with the writes of the workload
+    "reads",  # what the workload reads before it writes it is on the device, and nothing else
     "until_gc",  # random pages, under the policy that is measured, until every plane has collected
 ]
 #: The kinds that begin with a fill.

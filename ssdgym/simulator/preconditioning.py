@@ -25,6 +25,7 @@ from ssdgym.simulator.steady_states import (
     save_preconditioned,
 )
 from ssdgym.simulator.untimed.no_time import Runnable, in_no_time, seed_of
+from ssdgym.simulator.untimed.reads import pages_read_first
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.load import load_workload
 from ssdgym.workloads.python import FunctionWorkload, PythonSource
@@ -61,8 +62,9 @@ def precondition(sim: Runnable, kind: Source, workload: Source | WorkloadConfig,
     Args:
         sim: the new simulator.
         kind: which way, as `ssdgym.config.preconditioning` describes it.
-        workload: whose writes shape the steady state, if the kind is `workload`.
-        seed: of what is drawn.
+        workload: whose writes shape the steady state, if the kind is `workload`, or whose reads find their
+            pages on the device, if it is `reads`.
+        seed: of what is drawn; for `reads`, that with which the workload is played afterwards.
 
     Raises:
         SsdgymError: the device is in use, or cannot be preconditioned so.
@@ -71,6 +73,8 @@ def precondition(sim: Runnable, kind: Source, workload: Source | WorkloadConfig,
     match how.kind:
         case "fill":
             fill(sim, how.share)
+        case "reads":
+            write_what_is_read(sim, load_workload(workload), seed)
         case "until_gc":
             write_until_collecting(sim, seed)
         case "uniform" | "workload":
@@ -133,6 +137,39 @@ def make_steady(
             save_preconditioned(sim.arrays, 0, key, report)
     sim.feed(_EMPTY)
     return report
+
+
+def write_what_is_read(sim: Runnable, workload: WorkloadConfig, seed: int) -> int:
+    """Write the pages that a workload reads before it writes or trims them to a new device.
+
+    They are written once each, in the order in which they are read first, under the simulator's own policy.
+
+    Args:
+        sim: the new simulator.
+        workload: goes through all its loops.
+        seed: with which it is played afterwards.
+
+    Returns:
+        Host pages written.
+
+    Raises:
+        SsdgymError: the device is in use, or the workload has no end.
+    """
+    require_new(sim, "precondition")
+    if workload.is_endless:
+        raise SsdgymError(
+            f"workload {workload.kind} never ends, so nobody can know all that it reads; for the "
+            "preconditioning reads give it an end, with requests or loops."
+        )
+    device = sim.device
+    stream = open_workload(
+        workload, logical_pages=device.logical_pages, page_size=device.host_unit_bytes, seed=seed
+    )
+    with in_no_time(sim, sim.policy, seed_of(sim)):
+        sim.proceed(_writes_of(pages) for pages in pages_read_first(stream, device.logical_pages))
+    written = int(sim.arrays.counters["host_pages_written"][0, 0])
+    sim.reset_metrics()
+    return written
 
 
 def write_until_collecting(sim: Runnable, seed: int) -> int:

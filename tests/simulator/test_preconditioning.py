@@ -9,13 +9,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ssdgym.engine.core.faults import FAULTS
 from ssdgym.engine.entries import first_fault
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
+from ssdgym.requests import FLUSH, READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.preconditioning import Preconditioning, precondition, write_until_collecting
+from ssdgym.simulator.untimed import reads
+from ssdgym.workloads import open_workload
+from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.records.transforms import HeadConfig
 from tests.engine.devices import device, differences, full_device, mixed_requests, random_writes
 
 
@@ -242,10 +249,65 @@ def test_precondition__until_gc__is_drawn_by_the_seed() -> None:
     assert sims[0].same_as(sims[1])
 
 
+def requests_of(*rows: tuple[int, int, int]) -> np.ndarray:
+    made = np.zeros(len(rows), REQUEST)
+    for number, (op, lpn, pages) in enumerate(rows):
+        made[number]["op"], made[number]["lpn"], made[number]["pages"] = op, lpn, pages
+    return made
+
+
+def test_precondition__reads__writes_what_is_read_before_it_is_written_or_trimmed() -> None:
+    played = requests_of(
+        (READ, 7, 2), (WRITE, 3, 2), (READ, 2, 4), (READ, 7, 1), (TRIM, 20, 1), (READ, 20, 1), (FLUSH, 0, 0)
+    )
+    sim = Simulator(device(logical_pages=160))
+    precondition(sim, "reads", load_workload(played), seed=1)
+    assert np.flatnonzero(sim.state.logical["ppn"][0] >= 0).tolist() == [2, 5, 7, 8]
+    assert sim.metrics()["host_pages_written"] == 0 and sim.now_ns == 0
+
+
+def test_precondition__reads__every_read_of_a_synthetic_trace_finds_its_page() -> None:
+    workload = load_workload("synthetic:src1_2").model_copy(
+        update={"transforms": (HeadConfig(requests=3000),), "loops": 2}
+    )
+    found = {}
+    for kind in ("none", "reads"):
+        sim = Simulator(full_device({"planes_per_die": 2}))
+        precondition(sim, kind, workload, seed=5)
+        found[kind] = sim.run(workload, seed=5)
+    assert found["none"]["unmapped_reads"] > 0
+    assert found["reads"]["unmapped_reads"] == 0
+    assert found["reads"]["host_pages_written"] == found["none"]["host_pages_written"]
+
+
+def test_precondition__reads__of_an_endless_workload__refused() -> None:
+    with pytest.raises(SsdgymError, match="workload uniform never ends, .* give it an end, with requests or"):
+        precondition(Simulator(device()), "reads", "uniform", seed=1)
+
+
+@given(st.lists(st.tuples(st.sampled_from([READ, WRITE, TRIM]), st.integers(0, 20), st.integers(1, 9))))
+def test_pages_read_first__agree_with_a_slow_walk(rows: list[tuple[int, int, int]]) -> None:
+    seen: dict[int, int] = {}
+    for op, lpn, pages in rows:
+        for page in range(lpn, lpn + pages):
+            seen.setdefault(page, op)
+    expected = [page for page, op in seen.items() if op == READ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reads, "_CHUNK", 3)
+        patch.setattr(reads, "_PAGES_AT_ONCE", 8)
+        played = requests_of(*rows) if rows else requests_of((FLUSH, 0, 0))
+        stream = open_workload(load_workload(played), logical_pages=32, page_size=4096, seed=0)
+        assert [page for part in reads.pages_read_first(stream, 32) for page in part.tolist()] == expected
+
+
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
-        ("filled", "preconditioning: field kind must be 'none', 'fill', 'uniform', 'workload' or 'until_gc'"),
+        (
+            "filled",
+            "preconditioning: field kind must be 'none', 'fill', 'uniform', 'workload', 'reads' or "
+            "'until_gc'",
+        ),
         ("fill(share=2)", "preconditioning: field share must be less than or equal to 1"),
         (
             "until_gc(share=0.5)",

@@ -126,8 +126,9 @@ class ExperimentConfig(Config):
     preconditioning: Preconditioning = Field(
         "workload",
         description="What a device goes through before: nothing, every page written once, or that and"
-        " overwrites (uniform, or shaped like the workload) until collection is steady; until_gc: random"
-        " pages under the policy itself, by the seed of the run, until every plane has collected.",
+        " overwrites (uniform, or shaped like the workload) until collection is steady; reads: what the"
+        " workload reads before it writes it; until_gc: random pages under the policy itself, by the seed of"
+        " the run, until every plane has collected.",
     )
     queue_depth: int | None = Field(
         None,

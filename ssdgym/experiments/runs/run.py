@@ -50,8 +50,8 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
     if run.preconditioning == "repeat":
         metrics = _repeated(simulator, workload, run.seed)
         return result_of(run, metrics, time.perf_counter() - started)
-    # Only what warms up the measured policy itself is drawn by the seed of the run.
-    seed = run.seed if run.preconditioning == "until_gc" else PRECONDITIONING_SEED
+    # Only what warms up the measured policy itself, or depends on what it plays, is drawn by the run's seed.
+    seed = run.seed if run.preconditioning in ("until_gc", "reads") else PRECONDITIONING_SEED
     precondition(simulator, run.preconditioning, workload, seed)
     stream = _open(run, simulator.logical_pages, simulator.device.host_unit_bytes)
     if run.day_requests is not None:

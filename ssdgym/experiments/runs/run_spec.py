@@ -34,7 +34,8 @@ class RunSpec:
         day_requests: requests after each of which a day passes, in which the host does nothing; warm-up and
             run end with the days in which their pages have been written. `None`: no days pass.
         preconditioning: what happens before that. `none`, `fill`, `uniform` and `workload`: see
-            `ssdgym.config.preconditioning`; all seeds and policies start from the same device. `until_gc`:
+            `ssdgym.config.preconditioning`; all seeds and policies start from the same device. `reads`: the
+            pages that the workload reads before it writes them are written in no time. `until_gc`:
             uniformly random pages are written in no time, under the policy itself and by the seed of the
             run, until every plane has collected. `repeat`: the whole workload is played until something has
             been collected; the next time is measured.
