@@ -214,7 +214,8 @@ class Simulator(DecidedDevice):
             days: at least 1.
 
         Raises:
-            SsdgymError: data does not age in the device's family, or something is under way.
+            SsdgymError: data does not age in the device's family, something is under way, or the simulator
+                has no policy.
         """
         pass_days(self, days)
 

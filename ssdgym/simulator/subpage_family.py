@@ -125,8 +125,9 @@ class SubpageFamily(FamilyBuilder):
         `write_amplification` is bytes programmed per byte that the host has written, `request_waf` the same
         of writes that left the buffer as part of a page, None without any. `rmw_share` is the share of the
         page writes of cgm that read the rest of their page first, None with other kinds. `gc_energy_uj` is
-        not known here: what was programmed for whom is not counted. Rates are of simulated time, None where
-        none has passed.
+        not known here: what was programmed for whom is not counted. `mean_victim_valid_pages` is of rounds in
+        the main area, in units of account; how relocated subpages are clustered is not known. Rates are of
+        simulated time, None where none has passed.
         """
         counters, control = state.counters[i, 0], state.control[i, 0]
         counted = {name: int(state.tally[name][i, 0]) for name in TALLY.names or ()}
@@ -134,11 +135,15 @@ class SubpageFamily(FamilyBuilder):
         written = int(counters["host_pages_written"])
         seconds = int(control["now"] - control["metrics_start_ns"]) / 1e9
         finished = int(control["serial"]) - int(control["outstanding"])
+        rounds = int(counters["gc_invocations"]) - counted["region_collections"]
         return {
             "write_amplification": _ratio(programmed, written),
             "request_waf": _ratio(counted["small_flash_bytes"], counted["small_write_bytes"]),
             "rmw_share": _rmw_share(counted, written, device),
             **counted,
+            "mean_victim_valid_pages": _ratio(int(counters["victim_valid_pages"]), rounds),
+            "clustered_share": None,
+            "mean_relocated_run": None,
             "requests_per_s": _ratio(finished, seconds),
             "host_bytes_per_s": _ratio(written * device.host_unit_bytes, seconds),
             "energy_uj": _energy(counters, counted, device),

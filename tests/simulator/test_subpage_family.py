@@ -163,11 +163,23 @@ def test_metrics__are_of_bytes_and_of_small_writes() -> None:
     assert metrics["write_amplification"] == (9 * 4 + 6) / 40 and metrics["request_waf"] == 1.5
     assert metrics["requests_per_s"] == 5.0 and metrics["host_bytes_per_s"] == 20 * 4096
     assert metrics["energy_uj"] == 7 + 150 + 200 and metrics["gc_energy_uj"] is None
+    assert metrics["mean_victim_valid_pages"] is None
     assert [name for name in metrics if name in state.tally.dtype.names] == list(state.tally.dtype.names)
     reset_metrics(state, 0)
     metrics = metrics_of(state, 0, config)
     assert not state.tally.view(np.int64).any() and metrics["full_programs"] == 0
     assert metrics["write_amplification"] is metrics["request_waf"] is metrics["requests_per_s"] is None
+
+
+def test_metrics__of_rounds__leave_the_region_out() -> None:
+    state = make_state([tiny()], [1], RECORDING)
+    counters = state.counters
+    counters["victim_valid_pages"], counters["erases"] = 30, 10
+    counters["gc_invocations"], state.tally["region_collections"] = 8, 3
+    counters["relocated_pages"], counters["clustered_pages"], counters["relocated_runs"] = 40, 10, 2
+    metrics = metrics_of(state, 0, tiny())
+    assert metrics["mean_victim_valid_pages"] == 30 / (8 - 3)
+    assert metrics["clustered_share"] is metrics["mean_relocated_run"] is None
 
 
 def test_fits__a_device_of_other_constants__does_not() -> None:
@@ -221,6 +233,13 @@ def test_pass_days__a_device_that_maps_pages__refused() -> None:
 def test_pass_days__no_number_of_days__refused(days: Any) -> None:
     with pytest.raises(SsdgymError, match="days must be a whole number from 1 up, not "):
         Simulator(tiny(), recording=RECORDING).pass_days(days)
+
+
+def test_pass_days__nobody_to_take_decisions__refused_with_the_device_as_it_was() -> None:
+    sim, other = (Simulator(tiny(), policy=None, recording=RECORDING) for _ in range(2))
+    with pytest.raises(SsdgymError, match="without a policy stops at decisions; give it one"):
+        sim.pass_days(1)
+    assert sim.same_as(other)
 
 
 def test_page_family__has_the_parameters_it_had() -> None:

@@ -21,10 +21,13 @@ def pass_days(sim: Runnable, days: int) -> None:
         days: at least 1.
 
     Raises:
-        SsdgymError: data does not age in the device's family, or something is under way.
+        SsdgymError: data does not age in the device's family, something is under way, or nobody takes
+            decisions.
     """
     if not is_whole(days) or days < 1:
         raise SsdgymError(f"days must be a whole number from 1 up, not {shown(days)}.")
+    if sim.policy is None:
+        raise SsdgymError("a simulator without a policy stops at decisions; give it one before days pass.")
     sim.feed(_EMPTY)
     control, params = sim.arrays.control[0, 0], sim.arrays.params[0, 0]
     if control["outstanding"] or control["free_transactions"] < params["window_pages"]:
