@@ -205,7 +205,7 @@ def collection_kept(view, sector):
 
 @sector_feature(
     "collection_left",
-    "share of the collected block that is valid and still to be looked at",
+    "share of the collected block that is still valid",
     default=_collected,
 )
 def collection_left(view, sector):
