@@ -365,3 +365,23 @@ def test_time__a_read_of_sectors_on_two_pages_waits_for_both() -> None:
     reference = ran(TIMED, [sync(0, 0, 4), sync(500, 1), read(1000, 0, 4)])
     assert reference.latencies[2] == 2 * 58
     assert reference.counters["flash_reads"] == 2
+
+
+#: Sectors 1 and 2 are trimmed while a read waits for its die; 1 comes back only when it has begun.
+READ_OF_TRIMMED = [
+    *(sync(0, 0, 4), sync(0, 4, 4), sync(1000, 8, 4)),
+    *(read(1001, 0, 3), trim(1002, 1, 2), sync(1210, 1)),
+]
+
+
+def test_time__a_read_drops_what_is_not_mapped_when_it_starts() -> None:
+    reference = ran(replace(TIMED, kind=FGM, channels=2), READ_OF_TRIMMED)
+    assert counted(reference, "flash_reads", "unmapped_reads") == (1, 2)
+    assert reference.latencies[3] == 1000 + 208 + 58 - 1001
+
+
+def test_time__a_request_that_has_to_flush_first_is_in_admission_from_then_on() -> None:
+    """Six places must be free. The seventh flush leaves five, so the write behind it waits for a program."""
+    config = replace(TIMED, slots_per_page=2, logical_pages=20, window_pages=12, buffer_groups=1)
+    reference = ran(replace(config, closed_loop=True), [lazy(0, 2 * k) for k in range(9)])
+    assert [reference.latencies[k] for k in (6, 7, 8)] == [0, 102, 102]

@@ -173,12 +173,13 @@ class EventLoop(AtOnce, Clock):
                     return True
                 return did_something
             lpn = self.device.sector_in(slot)
-            if self.device.is_kept(region, lpn):
+            if slot != region.evicts and self.device.is_kept(region, lpn):
                 self.device.pass_slot(region, slot)
                 self.device.move_in_region(region, slot)
                 self.start_own(die, self.copy_phases())
                 return True
             if not self.device.is_being_evicted(lpn) and self.is_short(region):
+                region.evicts = slot
                 return did_something
             self.device.pass_slot(region, slot)
             if job := self.device.evict(lpn, region.plane):

@@ -19,6 +19,7 @@ class Region:
         self.victim: int | None = None
         self.scan = 0  # the slot of the victim that comes next, within the block
         self.kept = 0  # subpages of the victim, moved within the region
+        self.evicts: int | None = None  # the slot that waits for room to be evicted
         self.evictions: set[Any] = set()  # jobs of this collection under way
 
     def targets(self) -> list[int]:
@@ -30,7 +31,7 @@ class Region:
         self.next_page[block] = 0
 
     def begin_collection(self, block: int) -> None:
-        self.victim, self.scan, self.kept = block, 0, 0
+        self.victim, self.scan, self.kept, self.evicts = block, 0, 0, None
         if self.reserve is not None:
             self.begin_pass(self.reserve)
             self.reserve = None
