@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ssdgym.workloads.mixing import mixed
 from ssdgym.workloads.records.counts import BoolArray, IntArray, KeyCounts
 
 #: Pages whose writes are counted one by one; of more, only a sample is.
@@ -53,7 +54,7 @@ class PageWrites:
             self._counts.keep(self._is_sampled)
 
     def _is_sampled(self, pages: IntArray) -> BoolArray:
-        sampled: BoolArray = _hash(pages) >> np.uint64(64 - self._halvings) == 0
+        sampled: BoolArray = mixed(pages) >> np.uint64(64 - self._halvings) == 0
         return sampled
 
 
@@ -115,11 +116,3 @@ def expanded(first: IntArray, pages: IntArray) -> Iterator[tuple[IntArray, IntAr
         start = np.cumsum(count) - count
         numbers = np.repeat(first[ranges] - start, count) + np.arange(count.sum())
         yield numbers, np.repeat(ranges, count)
-
-
-def _hash(pages: IntArray) -> npt.NDArray[np.uint64]:
-    """Mix the bits of page numbers as splitmix64 does."""
-    bits = pages.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
-    return bits ^ (bits >> np.uint64(31))

@@ -18,4 +18,13 @@ as little as it can, and every configuration names what of it is assumed:
 - **Scans.** Where even uniform places touch too few bytes, the exponent is 0, and a share of the requests,
   solved, goes once through the volume from its start, one after the other.
 - **Arrivals.** A Poisson process with the mean of the table. Requests do not depend on each other.
+
+What of memory a configuration asks for takes the place of this independence; the columns of the table still
+come out:
+
+- **Bursts.** Arrivals of a cascade, whose bias is **solved** for the index of dispersion at 1 s (`cascade`).
+- **Runs.** Reads, and writes, follow each other in runs of geometric length (`order`).
+- **Replay.** A share of the requests repeats stretches of earlier ones, so that what is written together is
+  overwritten together (`replay`). The skew is **solved** for the unique bytes of the others. Copying makes
+  pages hot as well, so that `footprint_factor` has to be larger: with 4, stg_0 comes near to its skew.
 """

@@ -1,4 +1,4 @@
-"""Model of a synthetic trace, and the records drawn from it."""
+"""Model of a synthetic trace."""
 
 from __future__ import annotations
 
@@ -11,14 +11,23 @@ from ssdgym.config.loading import available, load_config, read_named
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import READ, WRITE
 from ssdgym.workloads.base import seeds_of
-from ssdgym.workloads.chunks import CHUNK
 from ssdgym.workloads.kinds import workload_kind
 from ssdgym.workloads.provenance import NotedConfig
 from ssdgym.workloads.records.played import PlayedConfig
-from ssdgym.workloads.records.record import NO_RECORDS, RECORD, Records, Volumes
-from ssdgym.workloads.synthetic.drawing import Accesses, Arrivals
+from ssdgym.workloads.records.record import Volumes
+from ssdgym.workloads.synthetic.cascade import Cascade, bias_of
+from ssdgym.workloads.synthetic.drawing import (
+    Accesses,
+    Arrivals,
+    IndependentAccesses,
+    Poisson,
+    ReplayedAccesses,
+    Space,
+)
 from ssdgym.workloads.synthetic.fitting import SECTOR_BYTES, UNIT_BYTES, Fit, OperationConfig, fit
 from ssdgym.workloads.synthetic.layout import Layout
+from ssdgym.workloads.synthetic.order import Order
+from ssdgym.workloads.synthetic.source import SyntheticTrace
 
 #: Columns of `RecordSummary` by the field that gives them.
 _COLUMNS = {
@@ -28,6 +37,13 @@ _COLUMNS = {
     "writes.bytes": "bytes_written",
     "reads.unique_bytes": "unique_bytes_read",
     "writes.unique_bytes": "unique_bytes_written",
+}
+_NOTES = ("sources", "assumed")
+#: Quantities that are none of a trace without memory, where nobody has to account for them.
+_MEMORY = {
+    "dispersion_1s",
+    "op_persistence",
+    *(f"{part}.{field}" for part in ("reads", "writes") for field in ("replay_share", "replay_requests")),
 }
 #: Fields that describe no quantity of the trace.
 _UNNOTED = {"kind", "name", "layout_seed", *NotedConfig.model_fields, *PlayedConfig.model_fields}
@@ -52,8 +68,22 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
     reads: OperationConfig = Field(description="What the reads come to.")
     writes: OperationConfig = Field(description="What the writes come to.")
     duration_s: float = Field(gt=0, le=1e9, description="Mean time from the first request to the last.")
-    arrivals: Literal["poisson"] = Field(
-        "poisson", description="Times between arrivals are independent and exponentially distributed."
+    arrivals: Literal["poisson", "cascade"] = Field(
+        "poisson",
+        description="poisson: times between arrivals are independent and exponentially distributed;"
+        " cascade: bursts within bursts (`ssdgym.workloads.synthetic.cascade`), as strong as dispersion_1s.",
+    )
+    dispersion_1s: float | None = Field(
+        None,
+        ge=1,
+        le=1e9,
+        description="Index of dispersion of the arrivals in windows of 1 s, which a cascade needs.",
+    )
+    op_persistence: float = Field(
+        0.0,
+        ge=0,
+        le=0.999,
+        description="Share of the changes between reads and writes that are missing against a random order.",
     )
     address_space_bytes: ByteSize = Field(
         gt=0, le=1 << 50, description="Size of the volume, a multiple of extent_bytes."
@@ -102,7 +132,13 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
                 f"{given['same_as']!r}; name that one"
             )
         other = load_config(SyntheticTraceConfig, given, "synthetic_traces", where)
-        return {**other.model_dump(exclude_unset=True), **own}
+        return _with_own(other.model_dump(exclude_unset=True), own)
+
+    @model_validator(mode="after")
+    def _cascades_have_a_dispersion(self) -> SyntheticTraceConfig:
+        if (self.arrivals == "cascade") != (self.dispersion_1s is not None):
+            raise ValueError("needs dispersion_1s where arrivals is cascade, and only there")
+        return self
 
     @classmethod
     def noted_names(cls) -> list[str]:
@@ -118,9 +154,16 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
     @model_validator(mode="after")
     def _every_quantity_is_accounted_for(self) -> SyntheticTraceConfig:
         for name in self.noted_names():
+            if name in _MEMORY and self._is_default(name):
+                continue
             if name not in self.sources and name not in self.assumed:
                 raise ValueError(f"must name {name} in sources or in assumed")
         return self
+
+    def _is_default(self, name: str) -> bool:
+        part, _, field = name.rpartition(".")
+        model = self.operations[part] if part else self
+        return bool(getattr(model, field) == type(model).model_fields[field].default)
 
     @model_validator(mode="after")
     def _extents_hold_requests(self) -> SyntheticTraceConfig:
@@ -165,8 +208,41 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
         return (), seed
 
     def source(self, seed: int) -> SyntheticTrace:
-        """See `PlayedConfig`."""
-        return SyntheticTrace(self, seed)
+        """See `PlayedConfig`.
+
+        Raises:
+            SsdgymError: no skew and no scan make the unique bytes come out, or no cascade the dispersion.
+        """
+        order, arrivals, reads, writes = seeds_of(seed).spawn(4)
+        space, extent = int(self.address_space_bytes), int(self.extent_bytes)
+        places = Space(Layout(space // extent, self.layout_seed), extent, space)
+        return SyntheticTrace(
+            Volumes((self.name,), (space,)),
+            Order(self.reads.requests, self.writes.requests, self.op_persistence, _generator(order)),
+            self._arrival_times(_generator(arrivals)),
+            {
+                READ: self._accesses(self.reads, places, reads),
+                WRITE: self._accesses(self.writes, places, writes),
+            },
+        )
+
+    def _arrival_times(self, rng: np.random.Generator) -> Arrivals:
+        requests, duration_ns = self.reads.requests + self.writes.requests, self.duration_s * 1e9
+        if self.dispersion_1s is None:
+            return Poisson(duration_ns / (requests - 1), rng)
+        bias = bias_of(self.dispersion_1s, requests, duration_ns)
+        if bias is None:
+            raise SsdgymError(
+                f"synthetic trace {self.name}: {requests} requests in {self.duration_s:g} s cannot have an "
+                f"index of dispersion of {self.dispersion_1s:g} at 1 s; correct dispersion_1s."
+            )
+        return Cascade(requests, round(duration_ns), bias, rng)
+
+    def _accesses(self, operation: OperationConfig, space: Space, seed: np.random.SeedSequence) -> Accesses:
+        fitted, stretches = self.fit(operation), operation.stretches
+        if stretches is None:
+            return IndependentAccesses(fitted, space, seed)
+        return ReplayedAccesses(fitted, stretches, operation.mean_bytes, space, seed)
 
     def fit(self, operation: OperationConfig) -> Fit:
         """Return how to draw one operation so that its requests, bytes and unique bytes are as configured.
@@ -186,7 +262,7 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
             raise SsdgymError(
                 f"synthetic trace {self.name}: {operation.requests} requests of {operation.bytes} bytes in "
                 f"all cannot touch {operation.unique_bytes} unique bytes as configured; correct these "
-                "figures, or increase footprint_factor or lower extent_bytes."
+                "figures, or increase footprint_factor, or lower extent_bytes or replay_share."
             )
         return fitted
 
@@ -205,49 +281,18 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
         return columns
 
 
-class SyntheticTrace:
-    """A record source; see `ssdgym.workloads.synthetic` for the model. Its memory does not grow.
+def _generator(seed: np.random.SeedSequence) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(seed))
 
-    Attributes:
-        volumes: a single one, named after the trace.
-    """
 
-    def __init__(self, config: SyntheticTraceConfig, seed: int) -> None:
-        """Start with the first record.
-
-        Args:
-            config: the statistics.
-            seed: not negative.
-
-        Raises:
-            SsdgymError: no skew and no scan make the unique bytes come out.
-        """
-        order, arrivals, reads, writes = seeds_of(seed).spawn(4)
-        space, extent = int(config.address_space_bytes), int(config.extent_bytes)
-        self.volumes = Volumes((config.name,), (space,))
-        self._left = {READ: config.reads.requests, WRITE: config.writes.requests}
-        self._order = np.random.Generator(np.random.PCG64(order))
-        mean_ns = config.duration_s * 1e9 / (sum(self._left.values()) - 1)
-        self._arrivals = Arrivals(mean_ns, np.random.Generator(np.random.PCG64(arrivals)))
-        layout = Layout(space // extent, config.layout_seed)
-        self._accesses = {
-            READ: Accesses(config.fit(config.reads), layout, extent, space, reads),
-            WRITE: Accesses(config.fit(config.writes), layout, extent, space, writes),
-        }
-
-    def chunk(self) -> Records:
-        """See `ssdgym.workloads.records.record.RecordSource`."""
-        count = min(CHUNK, sum(self._left.values()))
-        if count == 0:
-            return NO_RECORDS
-        # A sample without replacement from all that is left, so that the totals come out exactly.
-        reads = int(self._order.hypergeometric(self._left[READ], self._left[WRITE], count))
-        is_read = np.arange(count) < reads
-        self._order.shuffle(is_read)
-        records = np.zeros(count, RECORD)
-        records["time_ns"] = self._arrivals.next(count)
-        records["op"] = np.where(is_read, READ, WRITE)
-        for op, is_op, number in ((READ, is_read, reads), (WRITE, ~is_read, count - reads)):
-            records["offset_bytes"][is_op], records["size_bytes"][is_op] = self._accesses[op].next(number)
-            self._left[op] -= number
-        return records
+def _with_own(other: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of another synthetic trace with one's own, reads, writes and notes field by field."""
+    merged = {**other, **own}
+    for name in ("reads", "writes", *_NOTES):
+        if isinstance(other.get(name), dict) and isinstance(own.get(name), dict):
+            merged[name] = {**other[name], **own[name]}
+    # An own note takes the place of the other's, whichever of the two it was.
+    for name, opposite in (_NOTES, _NOTES[::-1]):
+        for noted in own.get(name, {}):
+            merged.get(opposite, {}).pop(noted, None)
+    return merged

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from pydantic import ByteSize, Field
+from pydantic import ByteSize, Field, model_validator
 
 from ssdgym.config.loading import Config
+from ssdgym.workloads.synthetic.replay import Stretches
 from ssdgym.workloads.synthetic.sizes import Sizes, bisect, sizes_with_mean
 from ssdgym.workloads.synthetic.skew import PowerLaw
 
@@ -16,6 +17,8 @@ from ssdgym.workloads.synthetic.skew import PowerLaw
 UNIT_BYTES = 4096
 SECTOR_BYTES = 512
 
+#: Share by which fresh draws are larger in the mean than all requests, some copies of them being halved.
+_SPARE = 0.02
 _STEEPEST = 10.0
 #: Digits kept of a solution, so that it does not depend on the last bits of a processor's exp and log.
 _DIGITS = 9
@@ -31,6 +34,30 @@ class OperationConfig(Config):
     unique_bytes: ByteSize = Field(
         gt=0, description="Different bytes touched; a 4-KiB page that is touched counts whole."
     )
+
+    replay_share: float = Field(
+        0.0,
+        ge=0,
+        le=0.999,
+        description="Share that repeats earlier ones, in stretches (`ssdgym.workloads.synthetic.replay`).",
+    )
+    replay_requests: int = Field(
+        64,
+        ge=2,
+        le=1 << 16,
+        description="Mean length of a stretch, a power of two; its fresh draws included.",
+    )
+
+    @model_validator(mode="after")
+    def _stretches_fit(self) -> OperationConfig:
+        if self.replay_requests & (self.replay_requests - 1):
+            raise ValueError(f"needs replay_requests to be a power of two, not {self.replay_requests}")
+        return self
+
+    @property
+    def stretches(self) -> Stretches | None:
+        """How much is copied; None for independent requests."""
+        return Stretches(self.replay_share, self.replay_requests) if self.replay_share else None
 
     @property
     def mean_bytes(self) -> float:
@@ -97,23 +124,29 @@ def fit(
         size_decay: exponent of the sizes' weights.
 
     Returns:
-        None if no skew and no scan make the unique bytes come out.
+        None if no skew and no scan make the unique bytes come out; with copies there is no scan.
     """
-    sizes = sizes_with_mean(operation.mean_bytes, operation.smallest_bytes, largest_bytes, size_decay)
+    mean_drawn = min(operation.mean_bytes * (1 + (_SPARE if operation.replay_share else 0)), largest_bytes)
+    sizes = sizes_with_mean(mean_drawn, operation.smallest_bytes, largest_bytes, size_decay)
     mean = sizes.mean(at_least=UNIT_BYTES)
     ranks = max(
         min(int(footprint_factor * operation.unique_bytes) // extent_bytes, space_bytes // extent_bytes), 1
     )
 
+    # What is copied touches nothing new.
+    fresh = operation.requests * (1 - operation.replay_share)
+
     def excess(theta: float, scan_share: float) -> float:
-        scanned = scan_share * operation.requests * mean
-        others = (1 - scan_share) * operation.requests
+        scanned = scan_share * fresh * mean
+        others = (1 - scan_share) * fresh
         touched = expected_unique_bytes(PowerLaw(ranks, theta), extent_bytes, others, mean)
         return scanned + touched * (1 - scanned / space_bytes) - operation.unique_bytes
 
     if excess(0, 0) >= 0:
         theta = round(bisect(lambda value: excess(value, 0), 0, _STEEPEST), _DIGITS)
         scan_share = 0.0
+    elif operation.replay_share:
+        return None
     else:
         # Beyond one pass through the volume a scan touches nothing new.
         most = min(1.0, space_bytes / (operation.requests * mean))

@@ -12,6 +12,13 @@ from ssdgym.workloads.load import load_workload
 from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
 from tests.workloads.synthetic.configs import small
 
+WRITES = {"requests": 20_000, "bytes": "320MiB", "unique_bytes": "40MiB"}
+MEMORY = (
+    "dispersion_1s",
+    "op_persistence",
+    *(f"{part}.{field}" for part in ("reads", "writes") for field in ("replay_share", "replay_requests")),
+)
+
 
 def assumed(*without: str, **more: str) -> dict[str, str]:
     return {name: "a test" for name in SyntheticTraceConfig.noted_names() if name not in without} | more
@@ -22,11 +29,17 @@ def test_quantities_are_all_that_is_fitted() -> None:
         "reads.requests",
         "reads.bytes",
         "reads.unique_bytes",
+        "reads.replay_share",
+        "reads.replay_requests",
         "writes.requests",
         "writes.bytes",
         "writes.unique_bytes",
+        "writes.replay_share",
+        "writes.replay_requests",
         "duration_s",
         "arrivals",
+        "dispersion_1s",
+        "op_persistence",
         "address_space_bytes",
         "extent_bytes",
         "footprint_factor",
@@ -46,6 +59,38 @@ def test_same_as__gives_what_is_not_given() -> None:
     for own in ({"name": "mine"}, {"name": "mine", "loops": 2, "layout_seed": 5}):
         config = load_workload({"kind": "synthetic", "same_as": "stg_0", **own})
         assert config == other.model_copy(update=own)
+
+
+def test_same_as__takes_fields_of_reads_and_writes_and_notes_one_by_one() -> None:
+    other = load_config(SyntheticTraceConfig, "src2_0", "synthetic_traces")
+    own = {"writes": {"replay_share": 0.5}, "assumed": {"writes.replay_share": "x", "duration_s": "y"}}
+    config = load_workload({"kind": "synthetic", "name": "mine", "same_as": "src2_0", **own})
+    assert config.reads == other.reads
+    assert config.writes == other.writes.model_copy(update={"replay_share": 0.5})
+    assert "duration_s" in other.sources and "duration_s" not in config.sources
+    assert config.assumed == other.assumed | own["assumed"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"arrivals": "cascade", "dispersion_1s": 5}, "dispersion_1s"),
+        ({"op_persistence": 0.5}, "op_persistence"),
+        ({"writes": {**WRITES, "replay_share": 0.5}}, "writes.replay_share"),
+    ],
+)
+def test_memory__needs_a_note_where_it_is_asked_for(changes: dict[str, Any], name: str) -> None:
+    notes = assumed(*MEMORY)
+    assert small(assumed=notes).dispersion_1s is None
+    with pytest.raises(SsdgymError, match=f"must name {name} in sources or in assumed"):
+        small(assumed=notes, **changes)
+    assert small(assumed=notes | {name: "x"}, **changes)
+
+
+@pytest.mark.parametrize("changes", [{"arrivals": "cascade"}, {"dispersion_1s": 5.0}])
+def test_a_cascade_and_its_dispersion__come_together(changes: dict[str, Any]) -> None:
+    with pytest.raises(SsdgymError, match="needs dispersion_1s where arrivals is cascade, and only there"):
+        small(**changes)
 
 
 @pytest.mark.parametrize("name", ["hm_9", "mine.yaml", ["stg_0"]])

@@ -38,8 +38,11 @@ IPPBE = {
     "src1_2": (74.6, 1_907_773),
 }
 NO_TABLE = {"mds_0", "fin1", "fin2", "2016021719-LUN0", "2016021619-LUN2"}
+#: Those that have a twin with memory, of the papers on IPPBE and on block sizes.
+WITH_MEMORY = {*IPPBE, "mds_0", "fin1", "fin2"}
+TWINS = {f"{name}-memory" for name in WITH_MEMORY}
 IN_A_TABLE = sorted(PEN.keys() | IPPBE.keys())
-QUICK = ["src1_2", "stg_1", "ts_0", "src2_0", "stg_0"]
+QUICK = ["src1_2", "stg_1", "ts_0", "src2_0", "stg_0", "src2_0-memory"]
 
 
 def synthetic(name: str) -> SyntheticTraceConfig:
@@ -63,10 +66,11 @@ def table(name: str) -> dict[str, float]:
 def assert_as_published(name: str) -> None:
     generated: dict[str, float] = dict(measure(synthetic(name), seed=1))
     generated["write_share"] = generated["writes"] / generated["requests"]
-    for column, value in (table(name) | synthetic(name).published()).items():
+    original = name.removesuffix("-memory")
+    for column, value in (table(original) | synthetic(name).published()).items():
         assert generated[column] == pytest.approx(value, rel=0.02), column
-    if name in IPPBE:
-        assert generated["requests"] == IPPBE[name][1]
+    if original in IPPBE:
+        assert generated["requests"] == IPPBE[original][1]
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -82,7 +86,14 @@ def test_generated_as_published__the_others(name: str) -> None:
 
 def test_every_trace_of_the_papers_has_a_synthetic_trace() -> None:
     suite = {f"vdi_{number:02d}" for number in range(1, 13)}
-    assert set(available("synthetic_traces")) == set(IN_A_TABLE) | NO_TABLE | suite
+    assert set(available("synthetic_traces")) == set(IN_A_TABLE) | NO_TABLE | suite | TWINS
+
+
+@pytest.mark.parametrize("name", sorted(WITH_MEMORY))
+def test_a_twin_with_memory__has_all_that_is_published_of_the_other(name: str) -> None:
+    twin = synthetic(f"{name}-memory")
+    assert twin.published() == synthetic(name).published()
+    assert twin.arrivals == "cascade" and twin.op_persistence and twin.writes.replay_share
 
 
 @pytest.mark.parametrize("name", IN_A_TABLE)
@@ -101,7 +112,7 @@ def test_a_name_is_that_of_its_file(name: str) -> None:
     assert synthetic(name).name == name
 
 
-@pytest.mark.parametrize("name", sorted(set(available("synthetic_traces")) - set(IN_A_TABLE)))
+@pytest.mark.parametrize("name", sorted(set(available("synthetic_traces")) - set(IN_A_TABLE) - TWINS))
 def test_traces_in_no_table_assume_their_bytes(name: str) -> None:
     assert {"reads.bytes", "writes.bytes", "reads.unique_bytes"} <= synthetic(name).assumed.keys()
     assert not synthetic(name).published().keys() & {"bytes_read", "bytes_written", "unique_bytes_read"}
