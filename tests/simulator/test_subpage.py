@@ -198,6 +198,20 @@ def test_latency__of_a_sync_small_write_and_of_one_nobody_waits_for(kind: str, n
     assert sim.run(requests((READ, 200, 3, 0)))["read_latency_ns"]["max"] == READ_NS + PAGE_NS
 
 
+def test_read__what_was_trimmed_when_it_starts__is_not_read_when_it_is_written_again() -> None:
+    """The page of sectors 0 to 2 is read behind a program on its die, after the trim of two of them."""
+    sim = filled("fgm", "event", share=0.5, queue_depth=0)
+    sim.run(requests((WRITE, 0, 3, SYNC), (WRITE, 8, 1, SYNC), (WRITE, 12, 1, SYNC)))
+    rows = requests(
+        (WRITE, 16, 1, SYNC), (WRITE, 20, 1, SYNC), (READ, 0, 3, 0), (TRIM, 1, 2, 0), (WRITE, 1, 1, SYNC)
+    )
+    start = PAGE_NS + PROGRAM_NS  # the two programs end, and the read starts
+    rows["arrival_ns"] = sim.now_ns + np.array([0, 0, 1000, 2000, start + PAGE_NS + 1000])
+    sim.reset_metrics()
+    metrics = sim.run(rows)
+    assert metrics["flash_reads"] == 1 and metrics["unmapped_reads"] == 2 and metrics["lost_pages"] == 0
+
+
 def test_rates__are_of_simulated_time() -> None:
     sim = filled("subftl", "event", queue_depth=1)
     metrics = sim.run(small_writes(10, SYNC))

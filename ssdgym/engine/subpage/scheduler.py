@@ -12,7 +12,7 @@ from ssdgym.engine.decisions import WAIT, status_of
 from ssdgym.engine.flash.times import erase_phases, read_phases, write_phases
 from ssdgym.engine.rounds import choose_victim, gc_needed
 from ssdgym.engine.subpage.gc_round import finish_round, gather_phases, move_command
-from ssdgym.engine.subpage.pages import die_of_page, lowest_of, page_of
+from ssdgym.engine.subpage.pages import count_sectors, die_of_page, lowest_of, mapped_of, page_of
 from ssdgym.engine.subpage.queues import (
     move_phases,
     queue_read,
@@ -45,14 +45,15 @@ _NOTHING_TO_DO = 101
 def _next_page(dev, number):
     """Return the page of the lowest sector that a read still wants, without those trimmed; -1 for none."""
     read = dev.transaction[number]
-    first = np.int64(read.group) * dev.subpage[0].slots
-    while read.mask != 0:
-        slot = np.int64(dev.logical[first + lowest_of(np.int64(read.mask))].ppn)
-        if slot >= 0:
-            return page_of(dev, slot)
-        dev.counters[0].unmapped_reads += read.kind != CHILD_READ
-        read.mask &= read.mask - 1
-    return np.int64(-1)
+    group = np.int64(read.group)
+    wanted = np.int64(read.mask) & mapped_of(dev, group)
+    if read.kind != CHILD_READ:
+        dev.counters[0].unmapped_reads += count_sectors(np.int64(read.mask) & ~wanted)
+    read.mask = wanted
+    if wanted == 0:
+        return np.int64(-1)
+    first = group * dev.subpage[0].slots
+    return page_of(dev, np.int64(dev.logical[first + lowest_of(wanted)].ppn))
 
 
 @inlined
