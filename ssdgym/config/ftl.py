@@ -336,7 +336,7 @@ def page_ftl(ftl: FtlConfig) -> PageFtl:
         SsdgymError: it is of another family.
     """
     if not isinstance(ftl, PageFtl):
-        raise SsdgymError(f"ftl.mapping {ftl.mapping} has no part in what is of mapping page.")
+        raise SsdgymError(f"ftl.mapping is {ftl.mapping}, and this is for devices of mapping page.")
     return ftl
 
 

@@ -189,7 +189,7 @@ def subpage_ftl(ftl: FtlConfig) -> SubpageFtl:
         SsdgymError: it is of another family.
     """
     if not isinstance(ftl, SubpageFtl):
-        raise SsdgymError(f"ftl.mapping {ftl.mapping} has no part in what is of mapping subpage.")
+        raise SsdgymError(f"ftl.mapping is {ftl.mapping}, and this is for devices of mapping subpage.")
     return ftl
 
 
