@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 
 from tests.engine.comparing import QUICK, THOROUGH
 from tests.engine.subpages import KINDS, Both, configs, request_lists
-from tests.reference.subpage import SUBFTL
+from tests.reference.subpage import FGM, SUBFTL
+from tests.reference.test_subpage import READ_OF_TRIMMED, TIMED
 
 #: Victim rules that the family knows.
 VICTIMS = ("greedy", "greedy", "fifo", "cost_benefit", "windowed_greedy(window=2)")
@@ -51,6 +53,13 @@ def test_engine__agrees_with_the_reference(kind: str, timing: str, data: st.Data
 @QUICK
 def test_engine__answers_from_outside__agrees_with_the_reference(timing: str, data: st.DataObject) -> None:
     agrees(data, asks=True, kind=SUBFTL, timing=timing)
+
+
+def test_engine__reads_drop_what_is_not_mapped_when_they_start() -> None:
+    """The sectors in the middle of a read that waits are trimmed, and one of them is back before it ends."""
+    both = Both(replace(TIMED, kind=FGM, channels=2, evict_after_h=0), "greedy")
+    both.run(READ_OF_TRIMMED, [], None)
+    both.check()
 
 
 @pytest.mark.slow
