@@ -154,7 +154,8 @@ ARRAYS = frozenset().union(*FAMILIES.values())
 COMMON = {"control", "counters", "params", "page_memory", "block_memory", "stream_memory", "memory"}
 #: Assignments by others than the owner: where, of what, and why.
 EXCEPTIONS = {
-    ("page/format.py", "*"): "makes empty devices",
+    ("blocks/format.py", "plane.*"): "makes empty devices",
+    ("page/format.py", "*"): "likewise",
     ("subpage/family.py", "*"): "likewise",
     ("time/transactions.py", "region.write_*"): "appends to the queue that it is given",
     ("page/writes.py", "transaction.next"): "links the pages of one command",

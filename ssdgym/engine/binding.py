@@ -6,6 +6,9 @@ import numpy as np
 
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.flash.times import write_phases
+from ssdgym.engine.time.commands import charge, wake
+from ssdgym.engine.time.transactions import pop_write, push_write
 
 
 @inlined
@@ -72,3 +75,14 @@ def emptiest_plane(dev):
         if dev.plane[plane].valid < dev.plane[best].valid:
             best = plane
     return best
+
+
+@inlined
+def redirect_write(dev, die_number):
+    """Send a write to the die of the plane with most room, as none of the die's planes has any."""
+    params = dev.params[0]
+    number = pop_write(dev, dev.die[die_number])
+    target = remainder(emptiest_plane(dev), params.dies)
+    push_write(dev, dev.die[target], number)
+    charge(dev, target, write_phases(params, 1))
+    wake(dev, target)

@@ -81,3 +81,13 @@ def choose_victim(dev, plane_number):
     if pairs < 1:
         return NO_VICTIM
     return start_round(dev, plane_number, decider.pairs, pairs)
+
+
+@inlined
+def collecting_plane(dev, die_number):
+    """Return the die's lowest-numbered plane in foreground GC, or -1."""
+    params = dev.params[0]
+    for plane in range(die_number, params.planes, params.dies):
+        if dev.plane[plane].collecting:
+            return np.int64(plane)
+    return np.int64(-1)

@@ -117,7 +117,7 @@ SECTOR_SEEN = np.dtype(
         ("age_h", "i8"),  # hours since its page was programmed
         ("kept", "i8"),  # subpages that stay in this collection ...
         ("most_kept", "i8"),  # ... and how many may
-        ("left", "i8"),  # valid subpages of the block that are still to be looked at
+        ("left", "i8"),  # valid subpages of the block, those on their way out of it included
         ("waiting", "i8"),  # groups in the write buffer ...
         ("places", "i8"),  # ... and how many it holds
         ("block_pages", "i8"),  # of flash

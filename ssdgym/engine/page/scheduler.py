@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.binding import bind_die, bind_plane, emptiest_plane, pass_die, pass_plane
+from ssdgym.engine.binding import bind_die, bind_plane, pass_die, pass_plane, redirect_write
 from ssdgym.engine.blocks.books import prefetch_holder
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined
@@ -18,7 +18,7 @@ from ssdgym.engine.page.gc_round import finish_round, move_command
 from ssdgym.engine.page.mapping import host_read
 from ssdgym.engine.page.placement import by_request, host_stream, note_request
 from ssdgym.engine.page.writes import join_writes, next_write, program, take_write
-from ssdgym.engine.rounds import choose_victim
+from ssdgym.engine.rounds import choose_victim, collecting_plane
 from ssdgym.engine.time.commands import (
     ERASE_SET,
     IDLE,
@@ -27,12 +27,12 @@ from ssdgym.engine.time.commands import (
     WRITE_PAGE,
     charge,
     start_command,
+    wake,
 )
 from ssdgym.engine.time.events import make_ready
 from ssdgym.engine.time.transactions import (
     name_stream,
     pop_read,
-    pop_write,
     push_read,
     push_write,
     transaction_done,
@@ -40,13 +40,6 @@ from ssdgym.engine.time.transactions import (
 
 #: Nothing was started, but the die's queues have changed: look again.
 _LOOK_AGAIN = 100
-
-
-@inlined
-def wake(dev, die_number):
-    """Make a die to which work has been queued ready, if it is idle."""
-    if dev.die[die_number].command == IDLE:
-        make_ready(dev, die_number)
 
 
 @inlined
@@ -109,17 +102,6 @@ def _start_read(dev, die_number):
 
 
 @inlined
-def _redirect_write(dev, die_number):
-    """Send a write to the die of the plane with most room, as none of the die's planes has any."""
-    params = dev.params[0]
-    number = pop_write(dev, dev.die[die_number])
-    target = remainder(emptiest_plane(dev), params.dies)
-    push_write(dev, dev.die[target], number)
-    charge(dev, target, write_phases(params, 1))
-    wake(dev, target)
-
-
-@inlined
 def _plane_of_write(dev, die_number, number):
     """Return the plane that a write of the die goes to.
 
@@ -157,7 +139,7 @@ def _start_write(dev, die_number):
     params = dev.params[0]
     plane = _plane_of_write(dev, die_number, next_write(dev, die_number))
     if plane < 0:
-        _redirect_write(dev, die_number)
+        redirect_write(dev, die_number)
         return np.int64(_LOOK_AGAIN)
     transaction = dev.transaction[next_write(dev, die_number)]
     lpn = np.int64(transaction.lpn)
@@ -211,16 +193,6 @@ def _gc_command(dev, plane_number):
 
 
 @inlined
-def _collecting_plane(dev, die_number):
-    """Return the die's lowest-numbered plane in foreground GC, or -1."""
-    params = dev.params[0]
-    for plane in range(die_number, params.planes, params.dies):
-        if dev.plane[plane].collecting:
-            return plane
-    return -1
-
-
-@inlined
 def _plane_to_collect(dev, die_number):
     """Return the plane that the die should collect now, by its rule, or -1 if a host command goes first.
 
@@ -230,7 +202,7 @@ def _plane_to_collect(dev, die_number):
     die = dev.die[die_number]
     if params.reads_first and die.read_head >= 0:
         return -1
-    plane = _collecting_plane(dev, die_number)
+    plane = collecting_plane(dev, die_number)
     if plane >= 0 or die.read_head >= 0:
         return plane
     if _has_write(dev, die_number):

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from ssdgym.engine.blocks.index import join_pool
+from ssdgym.engine.blocks.format import add_block, format_plane
 from ssdgym.engine.core.family import Family
 from ssdgym.engine.core.faults import FAULTS
 from ssdgym.engine.core.handle import handle_of
 from ssdgym.engine.core.kernel import entry, function_at, inlined, kernel
-from ssdgym.engine.core.records import MAX_STREAMS
 from ssdgym.engine.core.status import ILLEGAL_ANSWER, OK
 from ssdgym.engine.decisions import ERASE, Decider, decision_code, hooked_by
 from ssdgym.engine.entries import loop_signature
@@ -22,7 +21,7 @@ from ssdgym.engine.subpage.audit import count_lost_in, first_fault_of
 from ssdgym.engine.subpage.event_loop import advance_timed
 from ssdgym.engine.subpage.state import ARRAYS, SUBFTL, SubpageDevice, SubpageState, device_of
 from ssdgym.engine.subpage.untimed_loop import advance_untimed
-from ssdgym.engine.time.format import format_queues
+from ssdgym.engine.time.format import format_control, format_queues
 from ssdgym.engine.verbs import (
     bare,
     count_lost_pages,
@@ -34,7 +33,6 @@ from ssdgym.engine.verbs import (
     settle_choice,
 )
 
-_NO_HORIZON = np.int64(2**62)
 #: What describes a decision of a kind: (device, question, view, plane).
 DESCRIBER = describer_type(ARRAYS)
 _loop_at = function_at(types.FunctionType(loop_signature(ARRAYS)))
@@ -63,25 +61,11 @@ def _format_region(dev, number):
 @kernel
 def _format_plane(dev, number):
     params = dev.params[0]
-    plane = dev.plane[number]
-    plane.pool_head = -1
-    plane.pool_tail = -1
-    plane.dirty_head = -1
-    plane.age_head = -1
-    plane.age_tail = -1
-    plane.round_leader = -1
+    format_plane(dev, number)
     _format_region(dev, number)
-    first = number * params.blocks
-    for block in range(first, first + params.blocks):
-        dev.block[block].plane = number
+    for block in range(number * params.blocks, (number + 1) * params.blocks):
         if not dev.region_block[block].in_region:
-            plane.free_pages += params.pages_per_block
-            join_pool(dev, block)
-    for bucket in range(number * (params.pages_per_block + 1), (number + 1) * (params.pages_per_block + 1)):
-        dev.bucket[bucket].head = -1
-        dev.bucket[bucket].tail = -1
-    for slot in range(number * MAX_STREAMS, (number + 1) * MAX_STREAMS):
-        dev.open_sub_block[slot] = -1
+            add_block(dev, number, block)
 
 
 @kernel
@@ -102,7 +86,6 @@ def _format_buffer(dev):
 @inlined
 def _format(dev):
     params = dev.params[0]
-    control = dev.control[0]
     for lpn in range(params.logical_pages):
         dev.logical[lpn].ppn = -1
     slots = np.int64(params.planes) * params.blocks * dev.subpage[0].block_pages * dev.subpage[0].slots
@@ -112,12 +95,7 @@ def _format(dev):
         _format_plane(dev, plane)
     _format_buffer(dev)
     format_queues(dev)
-    control.horizon = _NO_HORIZON
-    control.decision_plane = -1
-    control.answer = -1
-    control.gc_plane = -1
-    control.slot = -1
-    control.write_head = -1
+    format_control(dev)
 
 
 @inlined

@@ -19,8 +19,7 @@ from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import MAX_STREAMS
 from ssdgym.engine.flash.cells import program_page
 from ssdgym.engine.subpage.state import SUBFTL
-from ssdgym.engine.time.commands import IDLE
-from ssdgym.engine.time.events import make_ready
+from ssdgym.engine.time.commands import wake
 
 
 @inlined
@@ -174,9 +173,7 @@ def wake_collection(dev, plane):
         return
     end = (victim + 1) * dev.subpage[0].block_pages * dev.subpage[0].slots
     if region.slot == end and region.pending == 0 and dev.region_block[victim].valid == 0:
-        die_number = remainder(plane, params.dies)
-        if dev.die[die_number].command == IDLE:
-            make_ready(dev, die_number)
+        wake(dev, remainder(plane, params.dies))
 
 
 @inlined

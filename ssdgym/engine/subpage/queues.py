@@ -8,11 +8,10 @@ from ssdgym.engine.binding import bind_die, pass_die, pass_plane, plane_from_cur
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.flash.times import NO_PHASE, Phases, read_phases, write_phases
-from ssdgym.engine.subpage.pages import die_of_page, lowest_of, page_of, wake_collection
+from ssdgym.engine.subpage.pages import count_sectors, die_of_page, lowest_of, page_of, wake_collection
 from ssdgym.engine.subpage.state import CHILD_READ, SUBPAGE_WRITE
 from ssdgym.engine.subpage.writes import begin_eviction, together
-from ssdgym.engine.time.commands import IDLE, charge
-from ssdgym.engine.time.events import make_ready
+from ssdgym.engine.time.commands import charge, wake
 from ssdgym.engine.time.transactions import (
     free_transaction,
     pages_done,
@@ -35,13 +34,6 @@ def move_phases(dev):
     subpage = dev.subpage[0]
     read_ns = np.int64(dev.params[0].read_ns)
     return Phases(read_ns, np.int64(2 * subpage.transfer_ns), np.int64(subpage.program_ns))
-
-
-@inlined
-def wake(dev, die_number):
-    """Make a die to which work has been queued ready, if it is idle."""
-    if dev.die[die_number].command == IDLE:
-        make_ready(dev, die_number)
 
 
 @inlined
@@ -101,10 +93,7 @@ def queue_reads(dev, group, mask, kind, slot, parent):
         read.mask = wanted
         read.parent = parent
         read.plane = -1
-        pages = np.int64(0)
-        for s in range(dev.subpage[0].slots):
-            pages += wanted >> s & 1
-        read.pages = pages
+        read.pages = count_sectors(wanted)
         page = page_of(dev, np.int64(dev.logical[first + lowest_of(wanted)].ppn))
         queue_read(dev, die_of_page(dev, page), number)
         mask &= ~wanted

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.binding import bind_plane, emptiest_plane, pass_plane
+from ssdgym.engine.binding import bind_plane, pass_plane, redirect_write
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import WAIT, status_of
 from ssdgym.engine.flash.times import erase_phases, read_phases, write_phases
-from ssdgym.engine.rounds import choose_victim, gc_needed
+from ssdgym.engine.rounds import choose_victim, collecting_plane, gc_needed
 from ssdgym.engine.subpage.gc_round import finish_round, gather_phases, move_command
 from ssdgym.engine.subpage.pages import count_sectors, die_of_page, lowest_of, mapped_of, page_of
-from ssdgym.engine.subpage.queues import (
-    move_phases,
-    queue_read,
-    read_done,
-    subpage_phases,
-    wake,
-    write_done,
-)
+from ssdgym.engine.subpage.queues import move_phases, queue_read, read_done, subpage_phases, write_done
 from ssdgym.engine.subpage.region.collection import ERASED, MOVED, WAITS, collect_step
 from ssdgym.engine.subpage.region.passes import (
     ADVANCE,
@@ -33,7 +26,7 @@ from ssdgym.engine.subpage.region.passes import (
 from ssdgym.engine.subpage.state import CHILD_READ, LIST_WRITE
 from ssdgym.engine.subpage.writes import is_overtaken, is_void, program_write, read_page, together
 from ssdgym.engine.time.commands import ERASE_SET, MOVE_PAGE, READ_PAGE, WRITE_PAGE, charge, start_command
-from ssdgym.engine.time.transactions import pop_read, pop_write, push_write
+from ssdgym.engine.time.transactions import pop_read, pop_write
 
 #: Nothing was started, but the die's queues have changed: look again.
 _LOOK_AGAIN = 100
@@ -117,16 +110,6 @@ def _gc_command(dev, plane_number):
     return np.int64(OK)
 
 
-@inlined
-def _collecting_plane(dev, die_number):
-    """Return the die's lowest-numbered plane in foreground GC, or -1."""
-    params = dev.params[0]
-    for plane in range(die_number, params.planes, params.dies):
-        if dev.plane[plane].collecting:
-            return np.int64(plane)
-    return np.int64(-1)
-
-
 @kernel
 def _collect_region(dev, die_number, plane):
     """Start the next command of the collection of a region.
@@ -166,17 +149,6 @@ def _collect_regions(dev, die_number):
 
 
 @inlined
-def _redirect_write(dev, die_number):
-    """Send a write to the die of the plane with most room, as none of the die's planes has any."""
-    params = dev.params[0]
-    number = pop_write(dev, dev.die[die_number])
-    target = remainder(emptiest_plane(dev), params.dies)
-    push_write(dev, dev.die[target], number)
-    charge(dev, target, write_phases(params, 1))
-    wake(dev, target)
-
-
-@inlined
 def _start_main_write(dev, die_number):
     params = dev.params[0]
     number = np.int64(dev.die[die_number].write_head)
@@ -188,7 +160,7 @@ def _start_main_write(dev, die_number):
         return np.int64(_LOOK_AGAIN)
     plane = bind_plane(dev, die_number)
     if plane < 0:
-        _redirect_write(dev, die_number)
+        redirect_write(dev, die_number)
         return np.int64(_LOOK_AGAIN)
     if program_write(dev, plane, number) < 0:
         return np.int64(OUT_OF_SPACE)
@@ -275,7 +247,7 @@ def _dispatch_once(dev, die_number):
     reads = dev.die[die_number].read_head >= 0
     if reads and dev.params[0].reads_first:
         return _start_read(dev, die_number)
-    plane = _collecting_plane(dev, die_number)
+    plane = collecting_plane(dev, die_number)
     if plane >= 0:
         return _gc_command(dev, plane)
     if reads:

@@ -160,7 +160,7 @@ ARRAYS = Arrays(
     updated=Array(np.uint8, ("logical_pages",)),  # written again while it was in a region
     physical=Array(PHYSICAL, ("pages",)),  # what each slot was programmed with
     page_valid=Array(np.uint8, ("flash_pages",)),  # valid slots of each flash page
-    page_use=Array(np.uint8, ("flash_pages",)),  # its programs since the erase
+    page_use=Array(np.uint8, ("flash_pages",)),  # slots programmed since its erase
     stored_h=Array(np.int32, ("flash_pages",)),  # calendar hour of the last one
     # The write buffer, and the regions.
     buffer=Array(BUFFER, (1,)),

@@ -117,3 +117,10 @@ def command_ended(dev, die_number):
     die.command = IDLE
     make_ready(dev, die_number)
     return command
+
+
+@inlined
+def wake(dev, die_number):
+    """Make a die to which work has been queued ready, if it is idle."""
+    if dev.die[die_number].command == IDLE:
+        make_ready(dev, die_number)

@@ -1,9 +1,13 @@
-"""Make the queues of an empty device of zeroed arrays."""
+"""Make the queues of an empty device, and what it waits for, of zeroed arrays."""
 
 from __future__ import annotations
 
-from ssdgym.engine.core.kernel import kernel
+import numpy as np
+
+from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.time.events import NO_EVENT
+
+_NO_HORIZON = np.int64(2**62)
 
 
 @kernel
@@ -22,3 +26,15 @@ def format_queues(dev):
     control.free_transactions = params.window_pages
     for node in range(2 << params.leaf_bits):
         dev.event[node] = NO_EVENT
+
+
+@inlined
+def format_control(dev):
+    """Let a device wait for nothing and be stopped by nothing."""
+    control = dev.control[0]
+    control.horizon = _NO_HORIZON
+    control.decision_plane = -1
+    control.answer = -1
+    control.gc_plane = -1
+    control.slot = -1
+    control.write_head = -1
