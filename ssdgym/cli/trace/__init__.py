@@ -1,21 +1,19 @@
-"""`ssdgym trace info | convert`: what is in a trace, and the same in another format."""
+"""`ssdgym trace info | convert | fit`: what is in a trace, the same in another format, and one like it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ssdgym.cli.console import console, print_json, progress_bar
-from ssdgym.cli.options import AsJson, Seed, SkipBad, TraceFormat, Transforms, Window, recorded_options
+from ssdgym.cli.console import console, print_json
+from ssdgym.cli.options import AsJson, Seed, SkipBad, TraceFormat, Transforms, Window
+from ssdgym.cli.trace.fit import fit
+from ssdgym.cli.trace.sources import counting, recorded
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ssdgym.workloads.records.played import PlayedConfig
 
 trace = typer.Typer(help="Look at traces and synthetic traces, and convert them.", no_args_is_help=True)
@@ -24,6 +22,8 @@ Source = Annotated[
     str,
     typer.Argument(help="A trace file, trace:NAME, synthetic:NAME, or a YAML file of a trace."),
 ]
+
+trace.command()(fit)
 
 
 @trace.command()
@@ -58,11 +58,11 @@ def info(
     from ssdgym.workloads.records.counting import summarize
     from ssdgym.workloads.records.facts import assumed_fields, deviations, trace_facts
 
-    config = _recorded(source, transform, trace_format, skip_bad, window)
+    config = recorded(source, transform, trace_format, skip_bad, window)
     if plot is not None:
         check_figure_name(plot)
         writable_folder(plot.parent)
-    with _counting(config, quiet=as_json) as announce:
+    with counting(config, quiet=as_json) as announce:
         summary = summarize(config.records(seed), announce)
     if not summary.requests:
         raise SsdgymError(f"{source}: no request is left after the transforms; leave some out.")
@@ -116,9 +116,9 @@ def convert(
     from ssdgym.workloads.traces.writing.convert import writable_format
 
     target = writable_format(to)
-    config = _recorded(source, transform, trace_format, skip_bad, window)
+    config = recorded(source, transform, trace_format, skip_bad, window)
     _check_out(out, config, overwrite)
-    with _counting(config, quiet=False) as announce:
+    with counting(config, quiet=False) as announce:
         written = write_trace(config.records(seed), out, target, round_times=round_times, announce=announce)
     print(f"{out}: {written.requests:,} requests in the format {target.name}")
     _print_left_out(config)
@@ -163,36 +163,3 @@ def _check_out(out: Path, config: PlayedConfig, overwrite: bool) -> None:
         if not overwrite or not out.is_file():
             raise SsdgymError(f"{out}: exists already; give --overwrite to replace it, or another name")
     writable_folder(out.parent)
-
-
-def _recorded(
-    source: str,
-    transform: list[str] | None,
-    trace_format: str | None,
-    skip_bad: int | None,
-    window: tuple[float, float] | None,
-) -> PlayedConfig:
-    from ssdgym.workloads.records.played import PlayedConfig
-
-    config = recorded_options(source, transform, trace_format, skip_bad, window=window)
-    if not isinstance(config, PlayedConfig):
-        raise SsdgymError(
-            f"{source}: is a generated workload of the kind {config.kind}, not a trace; give a trace file, "
-            "trace:NAME, synthetic:NAME, or a YAML file of the kind trace or synthetic."
-        )
-    return config
-
-
-@contextmanager
-def _counting(config: PlayedConfig, *, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar of requests; it has no total while a file is being parsed."""
-    with progress_bar("requests", quiet=quiet) as advance:
-        total = _known_requests(config)
-        yield lambda done: advance(done, total)
-
-
-def _known_requests(config: PlayedConfig) -> int | None:
-    """Return the number of requests, where it is known beforehand."""
-    from ssdgym.workloads.traces.loading import TraceConfig, load_trace
-
-    return load_trace(config).requests if isinstance(config, TraceConfig) and config.is_whole else None

@@ -1,0 +1,197 @@
+"""Fit a synthetic trace with memory to a trace at hand: its twin.
+
+Numbers, bytes and unique bytes are those of the trace, and bursts and runs are solved from its index of
+dispersion and its runs. What the writes repeat is searched on a grid, so that the correlation of neighbouring
+lives and the skew come as near as they can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from ssdgym.config.loading import load_config
+from ssdgym.errors import SsdgymError
+from ssdgym.workloads.records.counting import summarize
+from ssdgym.workloads.records.record import Volumes
+from ssdgym.workloads.records.summary import RecordSummary
+from ssdgym.workloads.records.transforms import OnlyConfig
+from ssdgym.workloads.synthetic.cascade import bias_of
+from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
+from ssdgym.workloads.synthetic.fitting import SECTOR_BYTES, UNIT_BYTES
+
+_EXTENT_BYTES = 256 << 10
+_LARGEST_SPACE = 1 << 50
+#: What is tried: footprint factors, lengths of stretches, and shares of the most that the unique bytes allow.
+_FACTORS = (1.25, 4.0, 16.0)
+_LENGTHS = (16, 64)
+_SHARES = (0.3, 0.5, 0.7, 0.85, 0.95)
+_MOST_PERSISTENT = 0.999
+#: How long the twin of a trace lasts that has no times.
+_NO_TIME_S = 1e-3
+_FITTED = ("life_correlation", "top_1_percent_share", "written_once_share")
+_WRITES = OnlyConfig(ops=("write",))
+#: Fields whose values are those of the trace, and the reasons for others; the rest is searched.
+_MEASURED = ("requests", "bytes", "unique_bytes", "duration_s", "dispersion_1s", "op_persistence")
+_REASONS = {
+    "arrivals": "a cascade where the trace has ten whole seconds, else a Poisson process",
+    "address_space_bytes": "as far as the requests of the trace reach, all its volumes together",
+    "extent_bytes": "as of other synthetic traces, or as large as the largest request",
+    "largest_bytes": "the power of two that 99 % of the requests do not exceed",
+    "size_decay": "as of other synthetic traces",
+    "reads.replay_share": "nothing is fitted to the reads",
+    "reads.replay_requests": "nothing is fitted to the reads",
+}
+_SEARCHED = "nearest of those tried to the correlation of neighbouring lives and to the skew of the trace"
+
+
+@dataclass(frozen=True, eq=False)
+class Twin:
+    """A trace and the synthetic trace that is fitted to it.
+
+    Attributes:
+        config: the synthetic trace.
+        trace: summary of the trace.
+        made: summary of what the synthetic trace generates.
+    """
+
+    config: SyntheticTraceConfig
+    trace: RecordSummary
+    made: RecordSummary
+
+    def figures(self) -> Iterator[tuple[str, float | None, float | None]]:
+        """Yield name, value of the trace and value of the twin of all that they are compared by."""
+        trace, made = figures_of(self.trace), figures_of(self.made)
+        for name, value in trace.items():
+            yield name, value, made[name]
+
+
+def figures_of(summary: RecordSummary) -> dict[str, float | None]:
+    """Return the figures by which a trace and its twin are compared."""
+    skew, bursts = summary.skew, summary.bursts
+    return {
+        "bytes_written": summary.bytes_written,
+        "unique_bytes_written": summary.unique_bytes_written,
+        **{f"dispersion_{width}": value for width, value in bursts.dispersion.items()},
+        "hurst": bursts.hurst,
+        "mean_run": summary.runs.mean,
+        "life_correlation": summary.lives.correlation,
+        "top_1_percent_share": skew.share_of_top(0.01),
+        "written_once_share": skew.written_once,
+    }
+
+
+def fit_twin(
+    trace: RecordSummary,
+    volumes: Volumes,
+    name: str,
+    seed: int = 0,
+    announce: Callable[[int, int], None] = lambda done, total: None,
+) -> Twin:
+    """Return the synthetic trace with memory that is most like a trace.
+
+    Args:
+        trace: summary of the trace.
+        volumes: of the trace; the twin has one, as large as all of them.
+        name: of the twin.
+        seed: of what is generated and compared.
+        announce: called with how many of how many candidates have been tried.
+
+    Raises:
+        SsdgymError: the trace has no writes, or no candidate can have its numbers, bytes and unique bytes.
+    """
+    if not trace.writes:
+        raise SsdgymError(f"{name}: has no writes, to which a twin could be fitted; give another trace.")
+    fields = _fields(trace, volumes, name)
+    most = max(1 - trace.unique_bytes_written / max(trace.bytes_written, 1), 0.0)
+    shares = [0.0, *(round(share * most, 3) for share in _SHARES)] if most > 0.01 else [0.0]
+    tried = [
+        (factor, length, share)
+        for factor, length, share in product(_FACTORS, _LENGTHS, shares)
+        if share or length == _LENGTHS[0]
+    ]
+    best: tuple[float, SyntheticTraceConfig] | None = None
+    for number, (factor, length, share) in enumerate(tried):
+        announce(number, len(tried))
+        config = _candidate(fields, factor, length, share)
+        if (misfit := _misfit(config, trace, seed)) is not None and (best is None or misfit < best[0]):
+            best = misfit, config
+    announce(len(tried), len(tried))
+    if best is None:
+        raise SsdgymError(
+            f"{name}: no synthetic trace comes to {trace.writes} writes of {trace.bytes_written} bytes and "
+            f"{trace.unique_bytes_written} unique bytes; give a longer part of the trace."
+        )
+    return Twin(best[1], trace, summarize(best[1].source(seed)))
+
+
+def _fields(trace: RecordSummary, volumes: Volumes, name: str) -> dict[str, Any]:
+    """Return the fields that are measured, and those that follow from them."""
+    requests = {"reads": max(trace.reads, 1), "writes": trace.writes}
+    sizes = {"reads": trace.bytes_read, "writes": trace.bytes_written}
+    unique = {"reads": trace.unique_bytes_read, "writes": trace.unique_bytes_written}
+    means = [sizes[op] / requests[op] for op in requests]
+    tail = [found.percentile(99) or 0 for found in (trace.read_sizes, trace.write_sizes)]
+    largest = min(_power_of_two(max(*means, *tail, UNIT_BYTES)), 1 << 30)
+    extent = max(largest, _EXTENT_BYTES)
+    space = min(max(-(-sum(volumes.end_bytes) // extent), 1) * extent, _LARGEST_SPACE)
+    duration_s = trace.duration_ns / 1e9 or _NO_TIME_S
+    dispersion = trace.bursts.dispersion["1s"]
+    count = sum(requests.values())
+    is_bursty = dispersion is not None and bias_of(dispersion, count, trace.duration_ns) is not None
+    return {
+        "name": name,
+        **{op: _operation(requests[op], sizes[op], unique[op], space) for op in requests},
+        "duration_s": duration_s,
+        **({"arrivals": "cascade", "dispersion_1s": dispersion} if is_bursty else {}),
+        "op_persistence": round(float(np.clip(trace.runs.persistence or 0.0, 0, _MOST_PERSISTENT)), 3),
+        "address_space_bytes": space,
+        "extent_bytes": extent,
+        "largest_bytes": largest,
+    }
+
+
+def _operation(requests: int, size: int, unique: int, space: int) -> dict[str, Any]:
+    # Requests of the twin are aligned, so they cannot touch more pages than they are large.
+    reach = max(size, requests * UNIT_BYTES)
+    return {
+        "requests": requests,
+        "bytes": max(size, requests * SECTOR_BYTES),
+        "unique_bytes": min(max(unique, UNIT_BYTES), space, reach),
+    }
+
+
+def _power_of_two(size: float) -> int:
+    return 1 << int(np.ceil(np.log2(size)))
+
+
+def _candidate(fields: dict[str, Any], factor: float, length: int, share: float) -> SyntheticTraceConfig:
+    names = SyntheticTraceConfig.noted_names()
+    measured = [name for name in names if name.rpartition(".")[2] in _MEASURED]
+    copied = {"replay_share": share, "replay_requests": length} if share else {}
+    return load_config(
+        SyntheticTraceConfig,
+        fields
+        | {
+            "writes": fields["writes"] | copied,
+            "footprint_factor": factor,
+            "sources": dict.fromkeys(measured, "measured on the trace"),
+            "assumed": {name: _REASONS.get(name, _SEARCHED) for name in names if name not in measured},
+        },
+        "synthetic_traces",
+    )
+
+
+def _misfit(config: SyntheticTraceConfig, trace: RecordSummary, seed: int) -> float | None:
+    """Return how far the writes are from those of the trace; None if they cannot come out as wanted."""
+    try:
+        made = summarize(config.model_copy(update={"transforms": (_WRITES,)}).records(seed))
+    except SsdgymError:
+        return None
+    wanted, found = figures_of(trace), figures_of(made)
+    apart = [abs(value - (found[name] or 0.0)) for name in _FITTED if (value := wanted[name]) is not None]
+    return sum(apart) + abs(made.unique_bytes_written / trace.unique_bytes_written - 1)

@@ -1,0 +1,75 @@
+"""`ssdgym trace fit`: a trace and its twin side by side, and a file that can be played."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ssdgym.cli import WRONG_INPUT, main
+
+
+@pytest.fixture
+def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three thousand writes of pages, times in bursts, in a folder where the cache is empty."""
+    monkeypatch.setenv("SSDGYM_CACHE_DIR", str(tmp_path / "cache"))
+    rng = np.random.default_rng(1)
+    times = np.cumsum(rng.exponential(10**5, 3000) * np.where(rng.random(3000) < 0.01, 300, 1)).astype(int)
+    pages = np.minimum(rng.zipf(1.3, 3000), 2000)
+    ops = np.where(rng.random(3000) < 0.3, "Read", "Write")
+    path = tmp_path / "made.csv"
+    lines = [
+        f"{10**17 + at},hm,0,{op},{page * 4096},4096,1"
+        for at, op, page in zip(times, ops, pages, strict=True)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_fit__writes_a_synthetic_trace_that_can_be_looked_at(
+    trace: Path, tmp_path: Path, printed: Callable[..., Any]
+) -> None:
+    out = tmp_path / "twin.yaml"
+    found = printed("trace", "fit", trace, "--out", out)[0]
+    figures = found["figures"]["unique_bytes_written"]
+    made = printed("trace", "info", out)
+    assert made["requests"] == 3000 and made["unique_bytes_written"] == figures["twin"]
+    assert figures["twin"] == pytest.approx(figures["trace"], rel=0.1)
+    assert found["synthetic"]["name"] == "made"
+
+
+def test_fit__markdown_has_three_rows_for_each_trace(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trace", "fit", str(trace), "--markdown"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 5 and all(line.count("|") == lines[0].count("|") for line in lines)
+    assert "misfit" in lines[-1] and "%" in lines[-1]
+
+
+def test_fit__text_says_what_was_chosen(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trace", "fit", str(trace)]) == 0
+    assert "made: replay_share" in capsys.readouterr().out
+
+
+def test_fit__a_file_that_exists_and_two_sources_for_one_file__refused(
+    trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["trace", "fit", str(trace), "--out", str(trace)]) == WRONG_INPUT
+    assert "exists already; give another name" in capsys.readouterr().err
+    assert main(["trace", "fit", str(trace), str(trace), "--out", "new.yaml"]) == WRONG_INPUT
+    assert "--out takes the synthetic trace of one source" in capsys.readouterr().err
+
+
+@pytest.mark.skipif("SSDGYM_TRACES" not in os.environ, reason="SSDGYM_TRACES names no folder of traces")
+def test_fit__of_a_real_sample_is_as_near_as_the_documentation_says(printed: Callable[..., Any]) -> None:
+    path = Path(os.environ["SSDGYM_TRACES"]) / "ssdsim-fin1-head.ascii.gz"
+    if not path.exists():
+        pytest.skip(f"SSDGYM_TRACES has no {path.name}")
+    figures = printed("trace", "fit", path)[0]["figures"]
+    assert figures["dispersion_1s"]["trace"] == pytest.approx(21.6, abs=0.05)
+    assert figures["dispersion_1s"]["twin"] == pytest.approx(20.4, abs=0.05)
+    assert figures["life_correlation"]["trace"] == pytest.approx(0.641, abs=1e-3)
+    assert figures["life_correlation"]["twin"] == pytest.approx(0.607, abs=1e-3)
