@@ -48,6 +48,7 @@ class FamilyBuilder(ABC):
     engine: Family
     fixed: tuple[str, ...] = ("params",)
     scratch: tuple[str, ...] = ()
+    ages: bool = False
     counted: tuple[str, ...] = ("counters",)
 
     @abstractmethod
@@ -79,15 +80,7 @@ class FamilyBuilder(ABC):
         state.counters[i] = 0
 
     def pass_day(self, state: State, i: int, device: DeviceConfig) -> None:
-        """Make the data of device `i` a day older; what has to be done about it is done when it goes on.
-
-        Raises:
-            SsdgymError: data does not age in this family.
-        """
-        raise SsdgymError(
-            f"device {device.name}: data does not age with ftl.mapping {self.engine.name}; pass_days is for "
-            "devices of mapping subpage."
-        )
+        """Make the data of device `i` a day older; what has to be done about it is done when it goes on."""
 
     def page_map(self, state: State, i: int, device: DeviceConfig) -> PageMap:
         """Return what the pages of device `i` hold, for pictures of it.

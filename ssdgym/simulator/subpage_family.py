@@ -32,6 +32,7 @@ class SubpageFamily(FamilyBuilder):
 
     engine = SUBPAGE_FAMILY
     fixed = ("params", "subpage")
+    ages = True
     counted = ("counters", "tally")
     scratch = ("transaction", "carried")
 

@@ -18,6 +18,7 @@ from ssdgym.simulator.metrics import metrics_of, reset_metrics
 from ssdgym.simulator.snapshot import fits
 from ssdgym.simulator.steady_states import _CLEARED
 from ssdgym.simulator.subpage_family import mapping_table_bytes
+from ssdgym.workloads import page_writes
 from tests.engine.devices import device as page_device
 from tests.simulator.test_steady_states import key_of
 
@@ -221,12 +222,15 @@ def test_steady_state__leaves_out_what_belongs_to_a_device() -> None:
     assert shapes[0] == shapes[1]
 
 
-def test_pass_days__a_device_that_maps_pages__refused() -> None:
+def test_pass_days__a_device_that_maps_pages__refused_and_its_input_kept() -> None:
     sim = Simulator(page_device(), recording=RECORDING)
+    sim.feed(page_writes(np.arange(3)))
     with pytest.raises(
         SsdgymError, match="data does not age with ftl.mapping page; pass_days is for devices"
     ):
         sim.pass_days(1)
+    sim.advance()
+    assert sim.metrics()["host_pages_written"] == 3
 
 
 @pytest.mark.parametrize("days", [0, -1, 1.5, True, "2"])

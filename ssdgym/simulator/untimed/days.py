@@ -28,6 +28,12 @@ def pass_days(sim: Runnable, days: int) -> None:
         raise SsdgymError(f"days must be a whole number from 1 up, not {shown(days)}.")
     if sim.policy is None:
         raise SsdgymError("a simulator without a policy stops at decisions; give it one before days pass.")
+    family = family_of(sim.device)
+    if not family.ages:
+        raise SsdgymError(
+            f"device {sim.device.name}: data does not age with ftl.mapping {sim.device.ftl.mapping}; pass_days "
+            "is for devices of mapping subpage."
+        )
     sim.feed(_EMPTY)
     control, params = sim.arrays.control[0, 0], sim.arrays.params[0, 0]
     if control["outstanding"] or control["free_transactions"] < params["window_pages"]:
@@ -36,6 +42,6 @@ def pass_days(sim: Runnable, days: int) -> None:
             "pass."
         )
     for _ in range(days):
-        family_of(sim.device).pass_day(sim.arrays, 0, sim.device)
+        family.pass_day(sim.arrays, 0, sim.device)
         with in_no_time(sim, sim.policy, seed_of(sim)):
             sim.proceed(iter(()))
