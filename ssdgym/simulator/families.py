@@ -48,7 +48,6 @@ class FamilyBuilder(ABC):
     engine: Family
     fixed: tuple[str, ...] = ("params",)
     scratch: tuple[str, ...] = ()
-    ages: bool = False
     counted: tuple[str, ...] = ("counters",)
 
     @abstractmethod
@@ -79,8 +78,20 @@ class FamilyBuilder(ABC):
         """Clear the counters of device `i`, and what else it keeps for metrics alone."""
         state.counters[i] = 0
 
+    def check_ages(self, device: DeviceConfig) -> None:
+        """Raise if nothing changes on a device when days pass.
+
+        Raises:
+            SsdgymError: data does not age in this family.
+        """
+        raise SsdgymError(
+            f"device {device.name}: data does not age with ftl.mapping {self.engine.name}; pass_days is for "
+            "devices of mapping subpage."
+        )
+
     def pass_day(self, state: State, i: int, device: DeviceConfig) -> None:
         """Make the data of device `i` a day older; what has to be done about it is done when it goes on."""
+        self.check_ages(device)
 
     def page_map(self, state: State, i: int, device: DeviceConfig) -> PageMap:
         """Return what the pages of device `i` hold, for pictures of it.

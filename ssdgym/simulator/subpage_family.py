@@ -32,7 +32,6 @@ class SubpageFamily(FamilyBuilder):
 
     engine = SUBPAGE_FAMILY
     fixed = ("params", "subpage")
-    ages = True
     counted = ("counters", "tally")
     scratch = ("transaction", "carried")
 
@@ -157,6 +156,9 @@ class SubpageFamily(FamilyBuilder):
         super().reset_metrics(state, i)
         state.tally[i] = 0
         state.block["relocated_run"][i] = 0
+
+    def check_ages(self, device: DeviceConfig) -> None:
+        """Accept all devices: subpages and pages keep their data for a time."""
 
     def pass_day(self, state: State, i: int, device: DeviceConfig) -> None:
         """Make the data of device `i` a day older; where subpages can be too old, a sweep begins."""

@@ -29,11 +29,7 @@ def pass_days(sim: Runnable, days: int) -> None:
     if sim.policy is None:
         raise SsdgymError("a simulator without a policy stops at decisions; give it one before days pass.")
     family = family_of(sim.device)
-    if not family.ages:
-        raise SsdgymError(
-            f"device {sim.device.name}: data does not age with ftl.mapping {sim.device.ftl.mapping}; pass_days "
-            "is for devices of mapping subpage."
-        )
+    family.check_ages(sim.device)
     sim.feed(_EMPTY)
     control, params = sim.arrays.control[0, 0], sim.arrays.params[0, 0]
     if control["outstanding"] or control["free_transactions"] < params["window_pages"]:
