@@ -78,6 +78,18 @@ def test_run_all__until_gc__differs_by_policy_and_seed_and_is_repeated() -> None
     assert found[0] != found[3]
 
 
+def test_run_all__reads__are_of_what_the_run_itself_plays() -> None:
+    workload = {"kind": "uniform", "requests": 2_000, "read_fraction": 0.5}
+    runs = [
+        spec("greedy", seed, workload=workload, host_pages=None, preconditioning=kind)
+        for seed in (5, 6)
+        for kind in ("none", "reads")
+    ]
+    unmapped = [result.metrics["unmapped_reads"] for result in run_all(runs, workers=1)]
+    assert unmapped[0] > 0 and unmapped[2] > 0
+    assert unmapped[1] == unmapped[3] == 0
+
+
 def test_run_all__refuses_no_workers() -> None:
     with pytest.raises(SsdgymError, match="workers must be at least 1, not 0"):
         run_all([], workers=0)

@@ -61,6 +61,28 @@ def test_the_state_does_not_grow_with_requests_or_coverage() -> None:
     assert max(sizes) < 10_000
 
 
+def test_the_state_with_memory_does_not_grow_either() -> None:
+    source = load_config(SyntheticTraceConfig, "stg_0-memory", "synthetic_traces").source(0)
+    sizes = []
+    for _ in range(40):
+        sizes.append(len(pickle.dumps(source)))
+        source.chunk()
+    # The arrivals of at most two chunks are drawn ahead, 8 bytes each.
+    assert max(sizes) < 10_000 + 2 * CHUNK * 8
+
+
+def test_copies_with_memory_go_on_alike() -> None:
+    memory = {"arrivals": "cascade", "dispersion_1s": 50, "op_persistence": 0.5, "footprint_factor": 4}
+    writes = {"requests": 20_000, "bytes": "320MiB", "unique_bytes": "40MiB", "replay_share": 0.5}
+    source = small(writes=writes, **memory).source(1)
+    source.chunk()
+    copies = [copy.deepcopy(source), pickle.loads(pickle.dumps(source))]
+    rest = drain(source)
+    assert len(rest) == 50_000 - CHUNK
+    for other in copies:
+        np.testing.assert_array_equal(drain(other), rest)
+
+
 def test_reads_and_writes_are_mixed_evenly_and_their_numbers_are_exact() -> None:
     is_write = drain(small().source(3))["op"] == WRITE
     assert is_write.sum() == 20_000
