@@ -85,7 +85,9 @@ class SubpageFtl(FtlConfig):
     @model_validator(mode="after")
     def _only_what_is_known(self) -> SubpageFtl:
         if self.allocation != Allocation.DYNAMIC:
-            raise ValueError(f"has allocation {self.allocation}, and mapping subpage knows dynamic only")
+            raise ValueError(
+                f"has allocation {self.allocation}, and mapping subpage knows dynamic only; leave it out"
+            )
         for name in GcConfig.model_fields:
             if name not in _GC_FIELDS and getattr(self.gc, name) != GcConfig.model_fields[name].default:
                 raise ValueError(

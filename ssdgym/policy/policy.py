@@ -254,7 +254,7 @@ def _check_without_rules(
     """Raise if a policy has rules that only the page family has a place for."""
     if placement is not None or idle is not None:
         what = "no placement" if placement is not None else "no idle rule"
-        raise SsdgymError(f"{where} takes {what}.")
+        raise SsdgymError(f"{where} takes {what}; name a victim rule alone, such as greedy.")
     if victim is not None and victim.keeps_memory:
         raise SsdgymError(
             f"{where} takes no victim rule that keeps records or hooks events, as {victim.name} does; choose "

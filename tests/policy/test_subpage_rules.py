@@ -21,9 +21,9 @@ def test_adapt__a_rule_for_victims__takes_the_device_as_it_is(policy: str) -> No
 @pytest.mark.parametrize(
     ("policy", "reason"),
     [
-        ("greedy+sep_gc", "on device parts: ftl.mapping subpage takes no placement."),
-        ("baseline", "on device parts: ftl.mapping subpage takes no placement."),
-        ("greedy+blocking", "on device parts: ftl.mapping subpage takes no idle rule."),
+        ("greedy+sep_gc", "mapping subpage takes no placement; name a victim rule alone, such as greedy."),
+        ("baseline", "on device parts: ftl.mapping subpage takes no placement; name a victim rule"),
+        ("greedy+blocking", "on device parts: ftl.mapping subpage takes no idle rule; name a victim rule"),
         ("chain", "takes no victim rule that keeps records or hooks events, as chain does; choose another"),
         ("gsm", "policy gsm erases sub-blocks, and device parts of ftl.mapping subpage erases whole blocks"),
         ("pb", "policy pb erases sub-blocks, and device parts of ftl.mapping subpage erases whole blocks"),
