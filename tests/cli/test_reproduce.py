@@ -23,3 +23,25 @@ def test_command__prints_every_claim_and_goes_on_where_it_was(
     again = capsys.readouterr()
     assert again.out == first.out
     assert "6 of 6 runs are finished already" in again.err
+
+
+@pytest.mark.slow
+def test_command__finds_data_that_was_kept_too_long_only_where_nothing_moves_it_in_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["reproduce", "subftl", "--figure", "retention", "--scale", "smoke", "--out", str(tmp_path)]
+    assert main(command) == 0
+    said = [line for line in capsys.readouterr().out.splitlines() if line.startswith("figure retention-a")]
+    verdicts = [line.split(" | ")[2:] for line in said]
+    assert verdicts[0] == ["here 0.000 (one seed, no interval)", "holds"]
+    assert verdicts[1:] == [["here -100.0% (one seed, no interval)", "direction holds"]] * 2
+
+
+@pytest.mark.slow
+def test_command__draws_shares_of_writes_as_maps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["reproduce", "subftl", "--figure", "2", "--scale", "smoke", "--out", str(tmp_path)]
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert "2c  host_bytes_per_s (fgm at 0, 0 = 1)" in out
+    assert "footprint of sysbench on subftl-tlc-small: 38,164 of the 45,056 logical ones" in out
+    assert (tmp_path / "figure2" / "figure2.png").stat().st_size > 20_000

@@ -159,17 +159,26 @@ class FigureConfig(Config):
             raise ValueError("needs ftls where series is ftl, and nowhere else")
         if self.ftls and (len(self.devices) > 1 or len(self.policies) > 1):
             raise ValueError("has FTLs as its series and takes one device and one policy for all of them")
-        if self.workloads_from == "configs":
-            for name, scale in self.scales.items():
-                played = [one for one in self.workloads if not scale.workloads or one in scale.workloads]
-                lacking = [one for one in played if one not in scale.lengths]
-                if lacking:
-                    raise ValueError(f"needs scales.{name}.lengths of '{lacking[0]}', which never ends")
+        return self
+
+    @model_validator(mode="after")
+    def _what_is_generated_ends(self) -> FigureConfig:
+        if self.workloads_from == "traces":
+            return self
+        if self.fit != "none":
+            raise ValueError("fits devices to traces, and its workloads are generated; leave fit out")
+        for name, scale in self.scales.items():
+            played = [one for one in self.workloads if not scale.workloads or one in scale.workloads]
+            lacking = [one for one in played if one not in scale.lengths]
+            if lacking:
+                raise ValueError(f"needs scales.{name}.lengths of '{lacking[0]}', which never ends")
         return self
 
     def _check_panel(self, field: str, panel: PanelConfig) -> None:
         if panel.normalise_to is not None and panel.normalise_to not in self.bars:
             raise ValueError(f"is normalised to '{panel.normalise_to}', which is no {self.series} of it")
+        if panel.normalise_at and panel.normalise_to is None:
+            raise ValueError(f"gives {field}.normalise_at without normalise_to; name the {self.series}, too")
         if panel.normalise_at:
             _all_known(f"{field}.normalise_at", (panel.normalise_at,), tuple(self.variants), "variant")
         for number, claim in enumerate(panel.claims):

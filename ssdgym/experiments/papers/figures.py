@@ -176,6 +176,8 @@ def _seeds(figure: FigureConfig, scale: ScaleConfig, workload: WorkloadConfig) -
 
 def _workload(figure: FigureConfig, name: str, scale: ScaleConfig, traces: Path | None) -> WorkloadConfig:
     if figure.workloads_from == "configs":
+        if traces is not None:
+            raise SsdgymError(f"--traces: the figures of {figure.paper} play no traces; leave it out")
         return load_workload(name)
     path = None if traces is None else trace_called(name, traces)
     workload = load_workload(f"synthetic:{name}") if path is None else TraceConfig(path=path)

@@ -159,6 +159,8 @@ def test_a_claim_that_cannot_be_checked_is_refused(fields: dict[str, Any], messa
             {"panels": ({"metric": "x", "unit": "1", "normalise_to": "big", "normalise_at": "c"},)},
             "normalise_at 'c', which is no variant",
         ),
+        ({"panels": ({"metric": "x", "unit": "1", "normalise_at": "c"},)}, "without normalise_to"),
+        ({"workloads_from": "configs", "fit": "address_space"}, "its workloads are generated; leave fit out"),
         ({"ftls": {"fgm": {}}}, "needs ftls where series is ftl, and nowhere else"),
         ({"series": "ftl"}, "needs ftls where series is ftl, and nowhere else"),
         ({"series": "ftl", "ftls": {"big": {}}}, "takes one device and one policy for all of them"),

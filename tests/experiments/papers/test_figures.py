@@ -134,6 +134,8 @@ def test_runs__generated_workloads_have_lengths_and_fields_of_their_own() -> Non
     assert (none.workload.theta, none.workload.footprint, none.ftl) == (0, 0.5, (("gc.free_blocks", 3),))
     assert (own.warmup, own.host_pages, own.day_requests, own.seed) == (5, 20, None, 1)
     assert own.preconditioning == "fill(share=0.5)"
+    with pytest.raises(SsdgymError, match="--traces: the figures of a paper play no traces; leave it out"):
+        points_of(figure, figure.scales["smoke"], Path())
     with pytest.raises(SsdgymError, match="field wrong is unknown"):
         points_of(figure.model_copy(update={"workload_fields": {"wrong": 1}}), figure.scales["smoke"], None)
 
