@@ -27,6 +27,9 @@ class ScaleConfig(Config):
 
     seeds: PositiveInt = Field(description="Seeds 1 to this, of synthetic traces and of the state before.")
     head: PositiveInt | None = Field(None, description="Only the first so many requests; null: all.")
+    ftl: dict[str, Any] = Field(
+        default_factory=dict, description="FTL options at this scale, behind those of the figure."
+    )
     lengths: dict[str, LengthConfig] = Field(
         default_factory=dict, description="Of each workload that is generated."
     )

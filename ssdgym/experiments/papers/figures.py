@@ -143,7 +143,7 @@ def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, workload: Wo
             for policy in figure.policies:
                 for kind, options in (figure.ftls or {"": {}}).items():
                     series = {"device": device_name, "policy": policy, "ftl": kind}[figure.series]
-                    ftl = figure.ftl | options | _under(_FTL, changes)
+                    ftl = scale.ftl | figure.ftl | options | _under(_FTL, changes)
                     points += [
                         Point(
                             Place(series, name, variant),

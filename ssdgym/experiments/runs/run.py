@@ -137,10 +137,10 @@ def _over_days(simulator: Simulator, stream: RequestStream, run: RunSpec, reques
     for pages in (run.warmup, run.host_pages):
         simulator.reset_metrics()
         while simulator.arrays.counters["host_pages_written"][0, 0] < pages:
-            day = stream.next(requests)
-            if not len(day):
+            day = list(_chunks(stream, requests))
+            if not day:
                 raise SsdgymError("the workload ended before the run did; ask for fewer host pages")
-            simulator.proceed(iter([day]))
+            simulator.proceed(iter(day))
             simulator.pass_days(1)
     return simulator.metrics()
 

@@ -150,10 +150,11 @@ def test_runs__the_series_can_be_ftls() -> None:
         panels=({"metric": "erases", "unit": "blocks", "normalise_to": "few"},),
     )
     assert figure.bars == ("few", "own")
-    points = points_of(figure, ScaleConfig(seeds=1), None)
+    scale = ScaleConfig(seeds=1, ftl={"queue_depth": 1, "gc.mode": "barrier"})
+    points = points_of(figure, scale, None)
     assert [(point.place.series, dict(point.run.ftl)) for point in points] == [
-        ("few", {"gc.free_blocks": 2, "queue_depth": 4}),
-        ("own", {"gc.free_blocks": 3, "queue_depth": 4}),
+        ("few", {"gc.free_blocks": 2, "queue_depth": 4, "gc.mode": "barrier"}),
+        ("own", {"gc.free_blocks": 3, "queue_depth": 4, "gc.mode": "barrier"}),
     ]
 
 

@@ -39,6 +39,12 @@ def test_warm_up_and_run_end_with_a_day() -> None:
     assert measured(ftl=(("evict_after_days", 3),), day_requests=None)["retention_evictions"] == 0
 
 
+def test_a_day_has_all_of_its_requests_however_the_workload_hands_them_out() -> None:
+    """Portions of a stream end where its chunks do."""
+    days = measured(warmup=0, host_pages=15_000, day_requests=5_000)
+    assert days["host_pages_written"] == 15_000
+
+
 def test_data_that_stays_in_the_region_too_long_cannot_be_read() -> None:
     reading = replace(RUN, workload={**WRITES, "read_fraction": 0.5}, host_pages=500, day_requests=8)
     assert measured(reading)["uncorrectable_reads"] == 0
