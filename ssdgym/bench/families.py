@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 from ssdgym.bench.policies import TIMINGS, Spread, Timing, spread_of
 from ssdgym.bench.requests import take
 from ssdgym.config.device import DeviceConfig, load_device
+from ssdgym.config.loading import Source
+from ssdgym.config.subpage import SubpageFtl
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import Requests
 from ssdgym.simulator import Recording, Simulator
@@ -56,7 +58,10 @@ class FamilyRate(NamedTuple):
 
 
 def measure_families(
-    repeats: int = 5, announce: Callable[[str], None] | None = None, requests: int | None = None
+    repeats: int = 5,
+    announce: Callable[[str], None] | None = None,
+    requests: int | None = None,
+    device: Source | None = None,
 ) -> list[FamilyRate]:
     """Measure each sub-page FTL beside the page-mapping one, first untimed, then event-driven.
 
@@ -64,16 +69,24 @@ def measure_families(
         repeats: of each measurement.
         announce: called with what is measured next.
         requests: carried out in each, 500,000 by default.
+        device: of subpages, which the other FTLs run, too; `subftl-tlc-small` by default.
+
+    Raises:
+        SsdgymError: its pages have no subpages, or it cannot be run by one of the FTLs.
     """
     requests = requests or REQUESTS
-    device = load_device(DEVICE)
+    model = load_device(device or DEVICE)
+    if not isinstance(model.ftl, SubpageFtl):
+        raise SsdgymError(
+            f"device {model.name} has no subpages, which the FTLs measured here need; choose one such as {DEVICE}."
+        )
     found = []
     for timing in TIMINGS:
-        reference = _Player(_page_mapped(device, timing), requests)
+        reference = _Player(_page_mapped(model, timing), requests)
         for ftl in FTLS:
             if announce:
                 announce(f"{ftl}, timing {timing}, beside {REFERENCE}")
-            player = _Player(load_device({"base": DEVICE, "ftl.kind": ftl, "ftl.timing": timing}), requests)
+            player = _Player(load_device({"base": model, "ftl.kind": ftl, "ftl.timing": timing}), requests)
             pairs = [(reference.rate(), player.rate()) for _ in range(1 + repeats)][1:]
             found.append(
                 FamilyRate(

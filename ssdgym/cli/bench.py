@@ -34,7 +34,11 @@ def bench(
     ] = None,
     device: Annotated[
         str | None,
-        typer.Option("--device", "-d", help="With --policies: on which device. Default: speedupgc-64l."),
+        typer.Option(
+            "--device",
+            "-d",
+            help="With --policies or --families: on which device.",
+        ),
     ] = None,
     host_pages: Annotated[
         int | None,
@@ -80,16 +84,18 @@ def bench(
         )
         print_json([rate.as_dict() for rate in rates]) if as_json else _print_rates(rates)
         return
-    for option, value in (("--policy", policy), ("--device", device), ("--host-pages", host_pages)):
+    for option, value in (("--policy", policy), ("--host-pages", host_pages)):
         if value:
             raise SsdgymError(f"{option} is for measuring policies; add --policies or leave it out.")
     if families:
         from ssdgym.bench.families import measure_families
 
         compile_note(quiet=as_json)
-        by_family = measure_families(repeats, announce)
+        by_family = measure_families(repeats, announce, device=device)
         print_json([rate.as_dict() for rate in by_family]) if as_json else _print_families(by_family)
         return
+    if device:
+        raise SsdgymError("--device is for policies and families; add --policies or --families.")
     from ssdgym.bench.engine import measure_all
 
     compile_note(quiet=as_json)

@@ -211,7 +211,7 @@ class Simulator(DecidedDevice):
         is left of the present input is forgotten, as by `run`.
 
         Args:
-            days: at least 1.
+            days: 1 to 36,500.
 
         Raises:
             SsdgymError: data does not age in the device's family, something is under way, or the simulator

@@ -36,3 +36,11 @@ def test_cli__prints_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_cli__with_policies__refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "--families", "--policies"]) == 2
     assert "--policies and --families are measured apart" in capsys.readouterr().err
+
+
+def test_cli__a_device_without_subpages__refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--families", "--device", "demo"]) == 2
+    assert (
+        "device demo has no subpages, which the FTLs measured here need; choose one such as"
+        in capsys.readouterr().err
+    )

@@ -233,9 +233,9 @@ def test_pass_days__a_device_that_maps_pages__refused_and_its_input_kept() -> No
     assert sim.metrics()["host_pages_written"] == 3
 
 
-@pytest.mark.parametrize("days", [0, -1, 1.5, True, "2"])
+@pytest.mark.parametrize("days", [0, -1, 36_501, 1.5, True, "2"])
 def test_pass_days__no_number_of_days__refused(days: Any) -> None:
-    with pytest.raises(SsdgymError, match="days must be a whole number from 1 up, not "):
+    with pytest.raises(SsdgymError, match="days must be a whole number from 1 to 36500, not "):
         Simulator(tiny(), recording=RECORDING).pass_days(days)
 
 

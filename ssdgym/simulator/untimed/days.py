@@ -11,6 +11,8 @@ from ssdgym.simulator.families import family_of
 from ssdgym.simulator.untimed.no_time import Runnable, in_no_time, seed_of
 
 _EMPTY = np.zeros(0, REQUEST)
+#: A hundred years: each day is looked at by itself.
+_MOST_DAYS = 36_500
 
 
 def pass_days(sim: Runnable, days: int) -> None:
@@ -18,14 +20,14 @@ def pass_days(sim: Runnable, days: int) -> None:
 
     Args:
         sim: holds the device. What is left of its input is forgotten.
-        days: at least 1.
+        days: 1 to 36,500.
 
     Raises:
         SsdgymError: data does not age in the device's family, something is under way, or nobody takes
             decisions.
     """
-    if not is_whole(days) or days < 1:
-        raise SsdgymError(f"days must be a whole number from 1 up, not {shown(days)}.")
+    if not is_whole(days) or not 1 <= days <= _MOST_DAYS:
+        raise SsdgymError(f"days must be a whole number from 1 to {_MOST_DAYS}, not {shown(days)}.")
     if sim.policy is None:
         raise SsdgymError("a simulator without a policy stops at decisions; give it one before days pass.")
     family = family_of(sim.device)
