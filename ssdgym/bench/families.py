@@ -78,7 +78,8 @@ def measure_families(
     model = load_device(device or DEVICE)
     if not isinstance(model.ftl, SubpageFtl):
         raise SsdgymError(
-            f"device {model.name} has no subpages, which the FTLs measured here need; choose one such as {DEVICE}."
+            f"device {model.name} has no subpages, which the FTLs measured here need; choose one such as "
+            f"{DEVICE}."
         )
     found = []
     for timing in TIMINGS:
