@@ -25,7 +25,7 @@ _REASONS = {
     "erase fewer together",
     codes.NO_DECISION: "waits for no decision now; call advance first",
     codes.OUT_OF_TIME: "has come to a time too far in the future to be counted; let requests arrive earlier",
-    codes.ILLEGAL_ANSWER: "has no such choice: {policy} named a stream, or an answer, outside the device's",
+    codes.ILLEGAL_ANSWER: "has no such stream: the placement of {policy} named one outside the device's",
     codes.OUT_OF_ORDER: "has programmed a subpage of a page out of order, which is a fault of ssdgym; please "
     "report it",
     codes.STUCK: "has come to a standstill with requests outstanding, which is a fault of ssdgym; please "
