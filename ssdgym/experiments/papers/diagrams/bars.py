@@ -14,6 +14,8 @@ from ssdgym.experiments.report.style import color_of
 
 #: The group of the means over all traces.
 MEAN = "mean"
+#: Least widths, in inches, of a bar and of a letter of what is written below its group.
+_BAR_INCHES, _LETTER_INCHES = 0.13, 0.09
 
 
 class Bars(Diagram):
@@ -53,7 +55,9 @@ class Bars(Diagram):
             Row(group[:names], [self.estimates[Place(series, *group)] for series in figure.bars])
             for group in self.groups
         ]
-        self.width = 1.2 + 0.13 * len(self.groups) * (len(figure.bars) + 1)
+        longest = max(len(variant) for variant in variants) if figure.variants else 0
+        of_group = max(_BAR_INCHES * (len(figure.bars) + 1), _LETTER_INCHES * (longest + 1))
+        self.width = 1.2 + of_group * len(self.groups)
 
     def draw(self, axes: Axes, is_last: bool) -> None:
         """Draw the bars; the names of the traces, which are long, only beneath the last panel."""
