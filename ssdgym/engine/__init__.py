@@ -12,8 +12,8 @@ owns it. Tests hold both.
   `carried`, `transaction.group`, `transaction.request`, `transaction.parent`, `transaction.waits`,
   `transaction.plane`, `transaction.number`, `transaction.mask`, `transaction.pages`, `transaction.kind`,
   `transaction.partial`, `transaction.evicts`, `plane.collecting` and `plane.round_*`.
-* `page`: the page-mapping family: its arrays, host pages, GC rounds, the two loops, its audit, and what rules
-  of all families see. Owns `logical`, `promised`, `plane.collecting`, `plane.round_*` and `die.idle*`.
+* `page`: the page-mapping family: its arrays, host pages, GC rounds, the two loops, its audit. Owns
+  `logical`, `promised`, `plane.collecting`, `plane.round_*` and `die.idle*`.
 * `rounds`: how GC rounds of all families begin. Owns `round_pairs` and `plane.round_*`.
 * `binding`: the die and the plane of a page of the host. Owns `die.plane_cursor`.
 * `entries`: the entry points: advance, observe, apply, for one device or a batch.
@@ -23,6 +23,7 @@ owns it. Tests hold both.
   `open_sub_block`, `stream`.
 * `questions`: what a batch is asked, and where its observations go.
 * `decisions`: kinds of decisions, who takes them, rules called by address, hooks.
+* `view`: what rules of all families see.
 * `speedupgc`: tables of the SpeedupGC paper: best erase sets, block groups, hotness. Owns `best`, `tree`,
   `group_size`, `heap`, `group_bits`, `hotness`, `plane.dirty_head`.
 * `time`: events, flash commands, requests under way, latencies. Owns `die`, `channel`, `event`, `ready`,

@@ -18,7 +18,7 @@ from ssdgym.engine.core.handle import PARAMETERS, pointer_to
 from ssdgym.engine.core.kernel import function_at, inlined, kernel
 from ssdgym.engine.core.pointer import pointer_type
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
-from ssdgym.engine.core.status import FIRST_DECISION, ILLEGAL_ANSWER
+from ssdgym.engine.core.status import FIRST_DECISION, ILLEGAL_ANSWER, OK
 
 #: Kinds of decisions: an erase set of a plane; the stream of a host page; that of a relocated page; the
 #: region a flushed or collected page goes to; a merge plan; how many steps of background GC to take.
@@ -144,6 +144,15 @@ def ask_outside(dev, kind, plane, subject):
         control.decision_subject = subject
         return np.int64(WAIT)
     return answer
+
+
+@inlined
+def keep_answer(dev, action, answers):
+    """Keep the answer to the decision that is due, from 0 to below `answers`, for what goes on with it."""
+    if action < 0 or action >= answers:
+        return np.int64(ILLEGAL_ANSWER)
+    dev.control[0].answer = action
+    return np.int64(OK)
 
 
 @inlined

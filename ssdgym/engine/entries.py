@@ -13,12 +13,14 @@ import numpy as np
 from numba import typeof, types
 
 from ssdgym.engine.core.family import Arrays, Family, State, family_of
-from ssdgym.engine.core.kernel import address_of, entry, inlined
+from ssdgym.engine.core.kernel import address_of, entry, function_at, inlined
 from ssdgym.engine.core.pointer import point_to
 from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, NO_DECISION, OK, PERIOD_DUE
-from ssdgym.engine.decisions import device_type
+from ssdgym.engine.decisions import decision_code, device_type
 from ssdgym.engine.questions import View
 from ssdgym.engine.verbs import (
+    advance_timed,
+    advance_untimed,
     bare,
     count_lost_pages,
     deciding,
@@ -66,6 +68,35 @@ def _advance_one(state, i, address, requests, last, rules, external, pairs):
 def loop_signature(arrays: Arrays) -> Any:
     """Return numba's signature of the loops of a family with these arrays: (device, requests, last)."""
     return types.int64(device_type(arrays), typeof(np.zeros(1, REQUEST)), types.boolean)
+
+
+def loop_caller(arrays: Arrays) -> Any:
+    """Make the version of the verb `run_loop` for a family with these arrays."""
+    loop_at = function_at(types.FunctionType(loop_signature(arrays)))
+
+    @inlined
+    def call_loop(dev, address, requests, last):
+        return loop_at(address)(dev, requests, last)
+
+    return call_loop
+
+
+@entry
+def _untimed_loop(dev, requests, last):
+    if dev.control[0].decision_plane >= 0:
+        return decision_code(dev)
+    return np.int64(advance_untimed(dev, requests))
+
+
+@entry
+def _timed_loop(dev, requests, last):
+    if dev.control[0].decision_plane >= 0:
+        return decision_code(dev)
+    return np.int64(advance_timed(dev, requests, last))
+
+
+#: The loops of a family that has the verbs `advance_untimed` and `advance_timed`.
+LOOPS = (_untimed_loop, _timed_loop)
 
 
 @cache

@@ -8,6 +8,7 @@ import numpy as np
 from numba import types
 
 from ssdgym.engine.core.family import Arrays
+from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.observed import (
     ANSWER_SEEN,
     CANDIDATE,
@@ -101,6 +102,15 @@ class View(NamedTuple):
             proposed=np.full((count, proposers), -1, np.int32),
             taken=np.zeros(count, TAKEN),
         )
+
+
+@inlined
+def clear_view(dev, view):
+    """Empty what observations of all kinds hold; return the plane of the decision, or that written last."""
+    control = dev.control[0]
+    view.proposed[:] = -1
+    view.context[:] = np.float32(0.0)
+    return np.int64(control.decision_plane if control.decision_plane >= 0 else control.host_plane)
 
 
 def describer_type(arrays: Arrays) -> Any:

@@ -84,6 +84,14 @@ def choose_victim(dev, plane_number):
 
 
 @inlined
+def ensure_round(dev, plane_number):
+    """Start a round on a plane unless one runs there; return OK, the decision that it needs, or an error."""
+    if dev.plane[plane_number].round_leader >= 0:
+        return np.int64(OK)
+    return np.int64(choose_victim(dev, plane_number))
+
+
+@inlined
 def collecting_plane(dev, die_number):
     """Return the die's lowest-numbered plane in foreground GC, or -1."""
     params = dev.params[0]

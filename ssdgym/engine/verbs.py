@@ -41,5 +41,18 @@ def describe(dev, question, view):
 
 
 @verb
+def advance_untimed(dev, requests):
+    """Run without time until input or horizon ends, or until a decision is due outside; return the status."""
+
+
+@verb
+def advance_timed(dev, requests, last):
+    """Run in time until input or horizon ends, or until a decision is due outside; return the status.
+
+    With `last` false, the end of `requests` stops the device at once: more input is to come.
+    """
+
+
+@verb
 def run_loop(dev, address, requests, last):
     """Call a loop of the family, of [`loop_addresses`][ssdgym.engine.entries.loop_addresses]."""

@@ -13,7 +13,7 @@ import numpy as np
 from ssdgym.engine.compiler.checking import MOST_ROUNDS, EndlessLoop
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.kernel import is_own
-from ssdgym.engine.page.view import view_arrays
+from ssdgym.engine.view import view_arrays
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.rules import Rule, VictimRule, new_choice
 

@@ -16,7 +16,7 @@ from ssdgym.engine.core.handle import Memory, rule_address
 from ssdgym.engine.core.kernel import is_own
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.decisions import CLAIRVOYANT, EVENTS, MAX_PARAMETERS, PERIOD, RULE, SHAPES
-from ssdgym.engine.page.view import VIEW_TYPE
+from ssdgym.engine.view import VIEW_TYPE
 from ssdgym.enums import Choice, EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import hint, label_of

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ssdgym.baselines.cost_benefit import cost_benefit
 from ssdgym.engine.core.status import ERASE_DECISION
-from ssdgym.engine.page.view import view_arrays
+from ssdgym.engine.view import view_arrays
 from ssdgym.policy import Policy, get_policy, new_choice
 from ssdgym.simulator import Simulator
 from tests.engine.devices import differences, full_device, mixed_requests

@@ -11,7 +11,7 @@ import pytest
 
 from ssdgym.engine.core.records import INDEXED
 from ssdgym.engine.core.status import ERASE_DECISION
-from ssdgym.engine.page.view import view_arrays
+from ssdgym.engine.view import view_arrays
 from ssdgym.policy import device_for, get_policy, new_choice
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.devices import device, random_writes

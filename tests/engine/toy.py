@@ -7,15 +7,15 @@ kind of its own. A drawer that is full is emptied, which counts as an erase.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
 from ssdgym.engine.core.family import Array, Arrays, Family
-from ssdgym.engine.core.kernel import entry, function_at, inlined
+from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.records import CONTROL, COUNTERS, LATENCY, LOGICAL, PARAMS, SLOT, SUB_BLOCK
 from ssdgym.engine.core.status import HORIZON, ILLEGAL_ANSWER, INPUT_ENDED, OK
 from ssdgym.engine.decisions import KINDS, WAIT, Decider, ask_outside, decision_code, is_external
-from ssdgym.engine.entries import loop_signature
+from ssdgym.engine.entries import LOOPS, loop_caller
 from ssdgym.engine.verbs import (
+    advance_untimed,
     bare,
     count_lost_pages,
     deciding,
@@ -47,7 +47,6 @@ ARRAYS = Arrays(
     tail=Array(np.int64, (2, "tail")),
 )
 ToyState, ToyDevice, device_of = ARRAYS.state, ARRAYS.device, ARRAYS.device_of
-_loop_at = function_at(types.FunctionType(loop_signature(ARRAYS)))
 
 
 @inlined
@@ -81,11 +80,9 @@ def _write(dev, lpn, drawer):
     counters.host_pages_written += 1
 
 
-@entry
-def _loop(dev, requests, last):
+@inlined
+def _advance(dev, requests):
     control = dev.control[0]
-    if control.decision_plane >= 0:
-        return decision_code(dev)
     while control.admitted_pages < control.horizon:
         if control.cursor >= requests.shape[0]:
             return np.int64(INPUT_ENDED)
@@ -101,11 +98,6 @@ def _loop(dev, requests, last):
             control.cursor += 1
             control.offset = 0
     return np.int64(HORIZON)
-
-
-@inlined
-def _run_loop(dev, address, requests, last):
-    return _loop_at(address)(dev, requests, last)
 
 
 @inlined
@@ -149,10 +141,11 @@ def _describe(dev, question, view):
     view.context[0] = dev.counters[0].erases / (dev.control[0].clock + 1.0)
 
 
-TOY = Family("toy", ARRAYS, (_loop, _loop), faults=("none", "a drawer holds more than fits"))
+TOY = Family("toy", ARRAYS, LOOPS, faults=("none", "a drawer holds more than fits"))
 bare.of(ToyState)(_bare)
 deciding.of(ToyState)(_deciding)
-run_loop.of(ToyDevice)(_run_loop)
+advance_untimed.of(ToyDevice)(_advance)
+run_loop.of(ToyDevice)(loop_caller(ARRAYS))
 format_arrays.of(ToyDevice)(_format)
 count_lost_pages.of(ToyDevice)(_count_lost)
 find_fault.of(ToyDevice)(_find_fault)

@@ -90,7 +90,7 @@ def toy_family(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def chest() -> DeviceConfig:
-    return load_device({**dict(device()), "ftl": {"mapping": "toy"}})
+    return load_device({**dict(device()), "ftl": {"mapping": "toy", "timing": "none"}})
 
 
 def test_single__passes_the_checks_of_gymnasium__and_ends_at_its_horizon() -> None:

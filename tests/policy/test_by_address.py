@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.page.view import view_arrays
+from ssdgym.engine.view import view_arrays
 from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import (

@@ -50,7 +50,7 @@ def register(name: str, period: Callable[..., Any] | None = None) -> None:
 
 def memory_of(sim: Simulator) -> Any:
     """The record that the placement of a simulator keeps."""
-    from ssdgym.engine.page.view import view_arrays
+    from ssdgym.engine.view import view_arrays
     from ssdgym.policy.policy import placement_of
 
     rule = placement_of(sim.device)

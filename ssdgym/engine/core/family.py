@@ -8,7 +8,7 @@ share one batch: geometry is data, and the arrays are as long as the largest dev
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -93,17 +93,14 @@ class Family:
     Attributes:
         name: the value of `ftl.mapping` in a device.
         arrays: of a batch of its devices.
-        loops: the untimed loop and the one in time: entries called by address with (device, requests, last).
-        view_type: numba's type of what rules see.
-        view_arrays: (state, i, memory, role) -> the same for plain Python.
+        loops: the untimed loop and the one in time: entries called by address with (device, requests, last),
+            [`LOOPS`][ssdgym.engine.entries.LOOPS] but for a family whose loops begin in their own way.
         faults: what its audit can find, by number; 0 is none.
     """
 
     name: str
     arrays: Arrays
     loops: tuple[Any, Any]
-    view_type: Any = None
-    view_arrays: Callable[..., Any] | None = None
     faults: tuple[str, ...] = ("none",)
 
     def __post_init__(self) -> None:

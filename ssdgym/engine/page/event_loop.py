@@ -11,9 +11,18 @@ from ssdgym.engine.flash.addresses import die_of
 from ssdgym.engine.page.mapping import host_trim
 from ssdgym.engine.page.scheduler import dispatch, offer_write, queue_read, queue_write, read_ended
 from ssdgym.engine.page.untimed_loop import is_partial
-from ssdgym.engine.time.clock import EVENT, arrived, ending, may_admit, next_request, pass_time, start_request
-from ssdgym.engine.time.commands import READ_PAGE, WRITE_PAGE, channel_event, command_ended
-from ssdgym.engine.time.events import NEVER, next_event_ns, take_event, take_ready
+from ssdgym.engine.time.clock import (
+    EVENT,
+    arrived,
+    carry_out_event,
+    ending,
+    may_admit,
+    next_request,
+    pass_time,
+    start_request,
+)
+from ssdgym.engine.time.commands import READ_PAGE, WRITE_PAGE
+from ssdgym.engine.time.events import NEVER, take_ready
 from ssdgym.engine.time.transactions import page_done, take_transaction, writes_done
 from ssdgym.requests import READ, WRITE
 
@@ -70,22 +79,12 @@ def _admit_page(dev, request):
 
 @inlined
 def _take_event(dev):
-    """Carry out the first event."""
-    params = dev.params[0]
-    control = dev.control[0]
-    control.now = next_event_ns(dev)
-    resource = take_event(dev)
-    if resource < params.channels:
-        channel_event(dev, resource)
-        return
-    die_number = resource - params.channels
-    transaction = np.int64(dev.die[die_number].transaction)
-    pages = np.int64(dev.die[die_number].pages)
-    command = command_ended(dev, die_number)
+    """Carry out the first event, and finish what its command has been for."""
+    command, die_number = carry_out_event(dev)
     if command == READ_PAGE:
-        read_ended(dev, transaction)
+        read_ended(dev, np.int64(dev.die[die_number].transaction))
     elif command == WRITE_PAGE:
-        writes_done(dev, transaction, pages)
+        writes_done(dev, np.int64(dev.die[die_number].transaction), np.int64(dev.die[die_number].pages))
 
 
 @inlined
@@ -104,7 +103,7 @@ def _known_arrival(params, control, requests):
 
 
 @inlined
-def advance_timed(dev, requests, last):
+def run_timed(dev, requests, last):
     """Run until input or horizon ends and nothing is outstanding, or until a decision is due outside.
 
     With `last` false, the end of `requests` stops the device at once: more input is to come.

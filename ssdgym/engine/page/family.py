@@ -7,22 +7,36 @@ from numba import types
 
 from ssdgym.engine.core.family import Family
 from ssdgym.engine.core.faults import FAULTS
-from ssdgym.engine.core.kernel import entry, function_at, inlined
-from ssdgym.engine.core.status import HORIZON, ILLEGAL_ANSWER, OK
-from ssdgym.engine.decisions import ERASE, IDLE, IDLE_STEPS, decision_code
-from ssdgym.engine.entries import loop_signature
+from ssdgym.engine.core.handle import handle_of
+from ssdgym.engine.core.kernel import function_at, inlined
+from ssdgym.engine.core.records import BY_RULE
+from ssdgym.engine.core.status import HORIZON
+from ssdgym.engine.decisions import (
+    CLAIRVOYANT,
+    ERASE,
+    IDLE,
+    IDLE_STEPS,
+    IDLES,
+    WATCHERS,
+    Decider,
+    hooked_by,
+    keep_answer,
+)
+from ssdgym.engine.entries import LOOPS, loop_caller
 from ssdgym.engine.erase.candidate_table import pairs_of
 from ssdgym.engine.erase.features import observe_plane
 from ssdgym.engine.page.audit import count_lost_in, first_fault_of
-from ssdgym.engine.page.event_loop import advance_timed
+from ssdgym.engine.page.event_loop import run_timed
 from ssdgym.engine.page.format import format_page_device
-from ssdgym.engine.page.state import ARRAYS, PageDevice, PageState
-from ssdgym.engine.page.untimed_loop import advance_untimed
-from ssdgym.engine.page.view import DESCRIBER, VIEW_TYPE, deciding_page_device, page_device, view_arrays
+from ssdgym.engine.page.state import ARRAYS, PageDevice, PageState, device_of
+from ssdgym.engine.page.untimed_loop import run_untimed
+from ssdgym.engine.questions import clear_view, describer_type
 from ssdgym.engine.rounds import start_round
 from ssdgym.engine.speedupgc.groups import refresh_groups
 from ssdgym.engine.speedupgc.trees import refresh
 from ssdgym.engine.verbs import (
+    advance_timed,
+    advance_untimed,
     bare,
     count_lost_pages,
     deciding,
@@ -32,9 +46,42 @@ from ssdgym.engine.verbs import (
     run_loop,
     settle_choice,
 )
+from ssdgym.engine.view import whole_view
 
-_loop_at = function_at(types.FunctionType(loop_signature(ARRAYS)))
+#: What describes a decision of a kind: (device, question, view, plane).
+DESCRIBER = describer_type(ARRAYS)
 _describer_at = function_at(types.FunctionType(DESCRIBER))
+
+
+@inlined
+def _bare(state, i):
+    return device_of(state, i, 0)
+
+
+@inlined
+def _deciding(state, i, rules, external, pairs):
+    params = state.params[i, 0]
+    victim = whole_view(
+        state, i, params.victim_page, params.victim_block, params.victim_stream, params.victim_device
+    )
+    view = handle_of(victim)
+    place_view = view
+    if params.placement == BY_RULE or rules.shape[0] > WATCHERS:
+        place = whole_view(
+            state, i, params.place_page, params.place_block, params.place_stream, params.place_device
+        )
+        place_view = handle_of(place)
+    hooks = hooked_by(rules)
+    idle_view = view
+    if rules[IDLE].choose != 0:
+        idle = whole_view(
+            state, i, params.idle_page, params.idle_block, params.idle_stream, params.idle_device
+        )
+        idle_view = handle_of(idle)
+        hooks |= IDLES
+    if external & (1 << IDLE):  # the future reaches no agent
+        hooks = (hooks | IDLES) & ~CLAIRVOYANT
+    return device_of(state, i, Decider(external, rules, pairs, hooks, view, place_view, idle_view))
 
 
 @inlined
@@ -47,23 +94,14 @@ def _prepare_view(dev, status):
     return np.int64(status)
 
 
-@entry
-def _untimed_loop(dev, requests, last):
-    if dev.control[0].decision_plane >= 0:
-        return decision_code(dev)
-    return _prepare_view(dev, advance_untimed(dev, requests))
-
-
-@entry
-def _timed_loop(dev, requests, last):
-    if dev.control[0].decision_plane >= 0:
-        return decision_code(dev)
-    return _prepare_view(dev, advance_timed(dev, requests, last))
+@inlined
+def _advance_untimed(dev, requests):
+    return _prepare_view(dev, run_untimed(dev, requests))
 
 
 @inlined
-def _run_loop(dev, address, requests, last):
-    return _loop_at(address)(dev, requests, last)
+def _advance_timed(dev, requests, last):
+    return _prepare_view(dev, run_timed(dev, requests, last))
 
 
 @inlined
@@ -72,29 +110,25 @@ def _settle_choice(dev, chosen, action):
     if control.decision_kind == ERASE:
         return np.int64(start_round(dev, np.int64(control.decision_plane), chosen, pairs_of(chosen)))
     answers = len(IDLE_STEPS) if control.decision_kind == IDLE else dev.params[0].streams
-    if action < 0 or action >= answers:
-        return np.int64(ILLEGAL_ANSWER)
-    control.answer = action
-    return np.int64(OK)
+    return keep_answer(dev, action, answers)
 
 
 @inlined
 def _describe(dev, question, view):
-    control = dev.control[0]
-    plane = np.int64(control.decision_plane if control.decision_plane >= 0 else control.host_plane)
-    view.proposed[:] = -1
-    view.context[:] = np.float32(0.0)
-    address = question.describers[control.decision_kind]
+    plane = clear_view(dev, view)
+    address = question.describers[dev.control[0].decision_kind]
     if address == 0:
         observe_plane(dev, plane, question, view)
     else:
         _describer_at(address)(dev, question, view, plane)
 
 
-PAGE = Family("page", ARRAYS, (_untimed_loop, _timed_loop), VIEW_TYPE, view_arrays, FAULTS)
-bare.of(PageState)(page_device)
-deciding.of(PageState)(deciding_page_device)
-run_loop.of(PageDevice)(_run_loop)
+PAGE = Family("page", ARRAYS, LOOPS, FAULTS)
+bare.of(PageState)(_bare)
+deciding.of(PageState)(_deciding)
+advance_untimed.of(PageDevice)(_advance_untimed)
+advance_timed.of(PageDevice)(_advance_timed)
+run_loop.of(PageDevice)(loop_caller(ARRAYS))
 format_arrays.of(PageDevice)(format_page_device)
 count_lost_pages.of(PageDevice)(count_lost_in)
 find_fault.of(PageDevice)(first_fault_of)

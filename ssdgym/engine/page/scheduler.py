@@ -18,7 +18,7 @@ from ssdgym.engine.page.gc_round import finish_round, move_command
 from ssdgym.engine.page.mapping import host_read
 from ssdgym.engine.page.placement import by_request, host_stream, note_request
 from ssdgym.engine.page.writes import join_writes, next_write, program, take_write
-from ssdgym.engine.rounds import choose_victim, collecting_plane
+from ssdgym.engine.rounds import collecting_plane, ensure_round
 from ssdgym.engine.time.commands import (
     ERASE_SET,
     IDLE,
@@ -27,6 +27,7 @@ from ssdgym.engine.time.commands import (
     WRITE_PAGE,
     charge,
     start_command,
+    start_gc_command,
     wake,
 )
 from ssdgym.engine.time.events import make_ready
@@ -172,23 +173,18 @@ def _gc_command(dev, plane_number):
     """
     params = dev.params[0]
     die_number = remainder(plane_number, params.dies)
-    if dev.plane[plane_number].round_leader < 0:
-        status = choose_victim(dev, plane_number)
-        if status != OK:
-            return status
+    status = ensure_round(dev, plane_number)
+    if status != OK:
+        return status
     leader = np.int64(dev.plane[plane_number].round_leader)
     pages = move_command(dev, leader)
     if pages < 0:
         return status_of(dev, pages)
     if pages > 0:
-        phases = move_phases(params, pages)
-        charge(dev, die_number, phases)
-        start_command(dev, die_number, MOVE_PAGE, -1, pages, phases)
-        return np.int64(OK)
-    finish_round(dev, leader)
-    phases = erase_phases(params)
-    charge(dev, die_number, phases)
-    start_command(dev, die_number, ERASE_SET, -1, 0, phases)
+        start_gc_command(dev, die_number, MOVE_PAGE, pages, move_phases(params, pages))
+    else:
+        finish_round(dev, leader)
+        start_gc_command(dev, die_number, ERASE_SET, np.int64(0), erase_phases(params))
     return np.int64(OK)
 
 

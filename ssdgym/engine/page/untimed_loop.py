@@ -15,7 +15,7 @@ from ssdgym.engine.erase.legality import gc_unfinished
 from ssdgym.engine.page.gc_round import run_round
 from ssdgym.engine.page.mapping import host_program, host_read, host_trim
 from ssdgym.engine.page.placement import by_request, host_stream, note_request
-from ssdgym.engine.rounds import choose_victim, gc_needed
+from ssdgym.engine.rounds import ensure_round, gc_needed
 from ssdgym.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, WRITE
 
 #: Requests in advance of which memory is asked for.
@@ -104,16 +104,12 @@ def _do_page(dev, request):
 @inlined
 def _collect(dev):
     """Carry out one round of foreground GC, or return the decision it needs."""
-    params = dev.params[0]
     control = dev.control[0]
     number = np.int64(control.gc_plane)
-    plane = dev.plane[number]
-    if plane.round_leader < 0:
-        status = choose_victim(dev, number)
-        if status != OK:
-            return status
-    status = run_round(dev, number)
-    if status == OK and not gc_unfinished(params, plane):
+    status = ensure_round(dev, number)
+    if status == OK:
+        status = run_round(dev, number)
+    if status == OK and not gc_unfinished(dev.params[0], dev.plane[number]):
         control.gc_plane = -1
     return status
 
@@ -127,7 +123,7 @@ def _prefetch_pages(dev, soon, later):
 
 
 @inlined
-def advance_untimed(dev, requests):
+def run_untimed(dev, requests):
     """Run until input or horizon ends, or until a decision is due that is taken outside."""
     params = dev.params[0]
     control = dev.control[0]

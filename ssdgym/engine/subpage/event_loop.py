@@ -30,9 +30,18 @@ from ssdgym.engine.subpage.queues import (
 from ssdgym.engine.subpage.scheduler import dispatch, is_answered, read_ended
 from ssdgym.engine.subpage.state import FGM, HOST_READ, LIST_WRITE, SUBPAGE_WRITE
 from ssdgym.engine.subpage.writes import begin_write, others_of
-from ssdgym.engine.time.clock import EVENT, arrived, ending, may_admit, next_request, pass_time, start_request
-from ssdgym.engine.time.commands import READ_PAGE, WRITE_PAGE, channel_event, command_ended
-from ssdgym.engine.time.events import next_event_ns, take_event, take_ready
+from ssdgym.engine.time.clock import (
+    EVENT,
+    arrived,
+    carry_out_event,
+    ending,
+    may_admit,
+    next_request,
+    pass_time,
+    start_request,
+)
+from ssdgym.engine.time.commands import READ_PAGE, WRITE_PAGE
+from ssdgym.engine.time.events import take_ready
 from ssdgym.engine.time.transactions import pages_done
 from ssdgym.requests import FLUSH, READ, SYNC, WRITE
 
@@ -151,21 +160,12 @@ def _admit_part(dev, request):
 
 @inlined
 def _take_event(dev):
-    """Carry out the first event."""
-    params = dev.params[0]
-    control = dev.control[0]
-    control.now = next_event_ns(dev)
-    resource = take_event(dev)
-    if resource < params.channels:
-        channel_event(dev, resource)
-        return
-    die_number = resource - params.channels
-    transaction = np.int64(dev.die[die_number].transaction)
-    command = command_ended(dev, die_number)
+    """Carry out the first event, and finish what its command has been for."""
+    command, die_number = carry_out_event(dev)
     if command == READ_PAGE:
-        read_ended(dev, transaction)
+        read_ended(dev, np.int64(dev.die[die_number].transaction))
     elif command == WRITE_PAGE:
-        write_done(dev, transaction)
+        write_done(dev, np.int64(dev.die[die_number].transaction))
 
 
 @inlined
@@ -195,7 +195,7 @@ def _start(dev, request):
 
 
 @inlined
-def advance_timed(dev, requests, last):
+def run_timed(dev, requests, last):
     """Run until input or horizon ends and nothing is outstanding, or until a decision is due outside.
 
     With `last` false, the end of `requests` stops the device at once: more input is to come.

@@ -9,20 +9,20 @@ from ssdgym.engine.blocks.format import add_block, format_plane
 from ssdgym.engine.core.family import Family
 from ssdgym.engine.core.faults import FAULTS
 from ssdgym.engine.core.handle import handle_of
-from ssdgym.engine.core.kernel import entry, function_at, inlined, kernel
-from ssdgym.engine.core.status import ILLEGAL_ANSWER, OK
-from ssdgym.engine.decisions import ERASE, Decider, decision_code, hooked_by
-from ssdgym.engine.entries import loop_signature
+from ssdgym.engine.core.kernel import function_at, inlined, kernel
+from ssdgym.engine.decisions import ERASE, Decider, hooked_by, keep_answer
+from ssdgym.engine.entries import LOOPS, loop_caller
 from ssdgym.engine.erase.candidate_table import pairs_of
-from ssdgym.engine.page.view import VIEW_TYPE, view_arrays, whole_view
-from ssdgym.engine.questions import describer_type
+from ssdgym.engine.questions import clear_view, describer_type
 from ssdgym.engine.rounds import start_round
 from ssdgym.engine.subpage.audit import count_lost_in, first_fault_of
-from ssdgym.engine.subpage.event_loop import advance_timed
+from ssdgym.engine.subpage.event_loop import run_timed
 from ssdgym.engine.subpage.state import ARRAYS, SUBFTL, SubpageDevice, SubpageState, device_of
-from ssdgym.engine.subpage.untimed_loop import advance_untimed
+from ssdgym.engine.subpage.untimed_loop import run_untimed
 from ssdgym.engine.time.format import format_control, format_queues
 from ssdgym.engine.verbs import (
+    advance_timed,
+    advance_untimed,
     bare,
     count_lost_pages,
     deciding,
@@ -32,10 +32,10 @@ from ssdgym.engine.verbs import (
     run_loop,
     settle_choice,
 )
+from ssdgym.engine.view import whole_view
 
 #: What describes a decision of a kind: (device, question, view, plane).
 DESCRIBER = describer_type(ARRAYS)
-_loop_at = function_at(types.FunctionType(loop_signature(ARRAYS)))
 _describer_at = function_at(types.FunctionType(DESCRIBER))
 
 
@@ -111,51 +111,28 @@ def _deciding(state, i, rules, external, pairs):
     return device_of(state, i, decider)
 
 
-@entry
-def _untimed_loop(dev, requests, last):
-    if dev.control[0].decision_plane >= 0:
-        return decision_code(dev)
-    return np.int64(advance_untimed(dev, requests))
-
-
-@entry
-def _timed_loop(dev, requests, last):
-    if dev.control[0].decision_plane >= 0:
-        return decision_code(dev)
-    return np.int64(advance_timed(dev, requests, last))
-
-
-@inlined
-def _run_loop(dev, address, requests, last):
-    return _loop_at(address)(dev, requests, last)
-
-
 @inlined
 def _settle_choice(dev, chosen, action):
     control = dev.control[0]
     if control.decision_kind == ERASE:
         return np.int64(start_round(dev, np.int64(control.decision_plane), chosen, pairs_of(chosen)))
-    if action < 0 or action > 1:
-        return np.int64(ILLEGAL_ANSWER)
-    control.answer = action
-    return np.int64(OK)
+    return keep_answer(dev, action, 2)
 
 
 @inlined
 def _describe(dev, question, view):
-    control = dev.control[0]
-    plane = np.int64(control.decision_plane if control.decision_plane >= 0 else control.host_plane)
-    view.proposed[:] = -1
-    view.context[:] = np.float32(0.0)
-    address = question.describers[control.decision_kind]
+    plane = clear_view(dev, view)
+    address = question.describers[dev.control[0].decision_kind]
     if address != 0:
         _describer_at(address)(dev, question, view, plane)
 
 
-SUBPAGE_FAMILY = Family("subpage", ARRAYS, (_untimed_loop, _timed_loop), VIEW_TYPE, view_arrays, FAULTS)
+SUBPAGE_FAMILY = Family("subpage", ARRAYS, LOOPS, FAULTS)
 bare.of(SubpageState)(_bare)
 deciding.of(SubpageState)(_deciding)
-run_loop.of(SubpageDevice)(_run_loop)
+advance_untimed.of(SubpageDevice)(run_untimed)
+advance_timed.of(SubpageDevice)(run_timed)
+run_loop.of(SubpageDevice)(loop_caller(ARRAYS))
 format_arrays.of(SubpageDevice)(_format)
 count_lost_pages.of(SubpageDevice)(count_lost_in)
 find_fault.of(SubpageDevice)(first_fault_of)

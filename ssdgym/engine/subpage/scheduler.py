@@ -10,7 +10,7 @@ from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import WAIT, status_of
 from ssdgym.engine.flash.times import erase_phases, read_phases, write_phases
-from ssdgym.engine.rounds import choose_victim, collecting_plane, gc_needed
+from ssdgym.engine.rounds import collecting_plane, ensure_round, gc_needed
 from ssdgym.engine.subpage.gc_round import finish_round, gather_phases, move_command
 from ssdgym.engine.subpage.pages import count_sectors, die_of_page, lowest_of, mapped_of, page_of
 from ssdgym.engine.subpage.queues import move_phases, queue_read, read_done, subpage_phases, write_done
@@ -25,7 +25,14 @@ from ssdgym.engine.subpage.region.passes import (
 )
 from ssdgym.engine.subpage.state import CHILD_READ, LIST_WRITE
 from ssdgym.engine.subpage.writes import is_overtaken, is_void, program_write, read_page, together
-from ssdgym.engine.time.commands import ERASE_SET, MOVE_PAGE, READ_PAGE, WRITE_PAGE, charge, start_command
+from ssdgym.engine.time.commands import (
+    ERASE_SET,
+    MOVE_PAGE,
+    READ_PAGE,
+    WRITE_PAGE,
+    start_command,
+    start_gc_command,
+)
 from ssdgym.engine.time.transactions import pop_read, pop_write
 
 #: Nothing was started, but the die's queues have changed: look again.
@@ -81,12 +88,6 @@ def _start_read(dev, die_number):
 
 
 @inlined
-def _start_gc(dev, die_number, command, phases):
-    charge(dev, die_number, phases)
-    start_command(dev, die_number, command, -1, 0, phases)
-
-
-@inlined
 def _gc_command(dev, plane_number):
     """Start the next command of the round that runs on a plane; if none does, start a round.
 
@@ -95,18 +96,17 @@ def _gc_command(dev, plane_number):
     """
     params = dev.params[0]
     die_number = remainder(plane_number, params.dies)
-    if dev.plane[plane_number].round_leader < 0:
-        status = choose_victim(dev, plane_number)
-        if status != OK:
-            return status
+    status = ensure_round(dev, plane_number)
+    if status != OK:
+        return status
     pages = np.int64(move_command(dev, plane_number))
     if pages < 0:
         return pages
     if pages > 0:
-        _start_gc(dev, die_number, MOVE_PAGE, gather_phases(params, pages))
+        start_gc_command(dev, die_number, MOVE_PAGE, np.int64(0), gather_phases(params, pages))
     else:
         finish_round(dev, plane_number)
-        _start_gc(dev, die_number, ERASE_SET, erase_phases(params))
+        start_gc_command(dev, die_number, ERASE_SET, np.int64(0), erase_phases(params))
     return np.int64(OK)
 
 
@@ -129,10 +129,10 @@ def _collect_region(dev, die_number, plane):
             return waits
         waits = np.int64(_LOOK_AGAIN)
         if done == MOVED:
-            _start_gc(dev, die_number, MOVE_PAGE, move_phases(dev))
+            start_gc_command(dev, die_number, MOVE_PAGE, np.int64(0), move_phases(dev))
             return np.int64(OK)
         if done == ERASED:
-            _start_gc(dev, die_number, ERASE_SET, erase_phases(dev.params[0]))
+            start_gc_command(dev, die_number, ERASE_SET, np.int64(0), erase_phases(dev.params[0]))
             return np.int64(OK)
 
 
@@ -202,7 +202,7 @@ def _start_region_write(dev, die_number, plane):
         return np.int64(_LOOK_AGAIN)
     if outcome == ADVANCE:
         status = np.int64(advance(dev, plane))
-        _start_gc(dev, die_number, MOVE_PAGE, move_phases(dev))
+        start_gc_command(dev, die_number, MOVE_PAGE, np.int64(0), move_phases(dev))
         return status
     return _program_region(dev, die_number, plane)
 

@@ -9,7 +9,7 @@ from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, STUCK
 from ssdgym.engine.decisions import WAIT, status_of
 from ssdgym.engine.erase.legality import gc_unfinished
-from ssdgym.engine.rounds import choose_victim
+from ssdgym.engine.rounds import ensure_round
 from ssdgym.engine.subpage.buffer import (
     carry_oldest,
     drop_entry,
@@ -123,13 +123,10 @@ def _collect(dev):
     """Carry out one round of GC of the main area, or return the decision it needs."""
     control = dev.control[0]
     number = np.int64(control.gc_plane)
-    plane = dev.plane[number]
-    if plane.round_leader < 0:
-        status = choose_victim(dev, number)
-        if status != OK:
-            return status
-    status = run_round(dev, number)
-    if status == OK and not gc_unfinished(dev.params[0], plane):
+    status = ensure_round(dev, number)
+    if status == OK:
+        status = run_round(dev, number)
+    if status == OK and not gc_unfinished(dev.params[0], dev.plane[number]):
         control.gc_plane = -1
     return status
 
@@ -211,7 +208,7 @@ def _flush_buffer(dev):
 
 
 @inlined
-def advance_untimed(dev, requests):
+def run_untimed(dev, requests):
     """Run until input or horizon ends, or until a decision is due that is taken outside."""
     control = dev.control[0]
     buffer = dev.buffer[0]

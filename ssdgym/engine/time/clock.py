@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, OUT_OF_TIME, STUCK
-from ssdgym.engine.time.events import NEVER, latest_ns, next_event_ns
+from ssdgym.engine.time.commands import IDLE, channel_event, command_ended
+from ssdgym.engine.time.events import NEVER, latest_ns, next_event_ns, take_event
 from ssdgym.engine.time.transactions import take_slot
 from ssdgym.requests import FLUSH
 
@@ -96,3 +99,20 @@ def pass_time(dev, requests, least):
         return EVENT
     control.now = arrival_ns
     return OK
+
+
+@inlined
+def carry_out_event(dev):
+    """Carry out the first event.
+
+    Returns:
+        The command that has ended with it, IDLE for none, and the number of the die.
+    """
+    params = dev.params[0]
+    dev.control[0].now = next_event_ns(dev)
+    resource = np.int64(take_event(dev))
+    if resource < params.channels:
+        channel_event(dev, resource)
+        return np.int64(IDLE), np.int64(-1)
+    die_number = np.int64(resource - params.channels)
+    return np.int64(command_ended(dev, die_number)), die_number

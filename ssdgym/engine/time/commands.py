@@ -75,6 +75,13 @@ def start_command(dev, die_number, command, transaction, pages, phases):
 
 
 @inlined
+def start_gc_command(dev, die_number, command, pages, phases):
+    """Start a command of GC on an idle die, of pages of as many planes."""
+    charge(dev, die_number, phases)
+    start_command(dev, die_number, command, -1, pages, phases)
+
+
+@inlined
 def start_timer(dev, die_number, wait_ns):
     """Let an idle die, which has no other event, become ready again after a time that can be counted."""
     params = dev.params[0]

@@ -12,7 +12,7 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.handle import Handle, Memory
 from ssdgym.engine.core.kernel import compiled_address, is_own
 from ssdgym.engine.core.observed import FEATURE_SHAPES
-from ssdgym.engine.page.view import VIEW_TYPE
+from ssdgym.engine.view import VIEW_TYPE
 from ssdgym.errors import SsdgymError
 from ssdgym.types import Feature
 

@@ -15,7 +15,7 @@ from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.decisions import ERASE
 from ssdgym.engine.entries import advance, apply
-from ssdgym.engine.page.view import view_arrays
+from ssdgym.engine.view import view_arrays
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy, device_for, get_policy, new_choice, rules_for
 from ssdgym.policy.failures import divides_by_zero, rule_error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ssdgym.config.checks import is_whole
 from ssdgym.engine.core.family import State
-from ssdgym.engine.page.view import view_arrays
+from ssdgym.engine.view import view_arrays
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy.failures import rule_error
 from ssdgym.policy.rules import PlacementRule

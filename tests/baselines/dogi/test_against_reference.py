@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.engine.page.view import view_arrays
+from ssdgym.engine.view import view_arrays
 from ssdgym.policy.policy import placement_of
 from ssdgym.requests import TRIM, WRITE
 from ssdgym.simulator import Simulator

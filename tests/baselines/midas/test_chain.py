@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ssdgym.baselines.midas import groups
-from ssdgym.engine.page.view import view_arrays
+from ssdgym.engine.view import view_arrays
 from ssdgym.policy.policy import placement_of
 from ssdgym.simulator import Simulator
 from tests.engine.devices import device, random_writes, writes

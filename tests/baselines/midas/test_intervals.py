@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ssdgym.baselines.midas.intervals import Intervals, corrected, unit_of
-from ssdgym.engine.page.view import view_arrays
+from ssdgym.engine.view import view_arrays
 from ssdgym.policy import get_policy
 from ssdgym.simulator import Simulator
 from tests.engine.devices import device, writes

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ssdgym.engine.core.status import ERASE_DECISION, INPUT_ENDED
-from ssdgym.engine.page.view import view_arrays
+from ssdgym.engine.view import view_arrays
 from ssdgym.policy import get_policy
 from ssdgym.requests import TRIM
 from ssdgym.simulator import Simulator

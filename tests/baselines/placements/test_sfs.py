@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ssdgym.engine.page.view import view_arrays
+from ssdgym.engine.view import view_arrays
 from ssdgym.policy import available_placements
 from ssdgym.simulator import Simulator
 from tests.baselines.placements.bench import Bench
