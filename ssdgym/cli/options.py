@@ -40,7 +40,7 @@ Transforms = Annotated[
         "--transform",
         metavar="KIND(FIELD=VALUE)",
         help="Change a trace: head(requests=N), only(ops=write), volumes(keep=NAME), scale_time(factor=X),"
-        " align(unit_bytes=N); repeat for more, in order.",
+        " scale_space(factor=N), align(unit_bytes=N); repeat for more, in order.",
     ),
 ]
 TraceFormat = Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -17,7 +18,7 @@ from ssdgym.workloads.records.parts import RecordIndex, index_records
 from ssdgym.workloads.records.record import RecordSource
 from ssdgym.workloads.records.replay import play, report_on
 from ssdgym.workloads.records.survey import Survey, survey
-from ssdgym.workloads.records.transforms import AnyTransformConfig, Transformed
+from ssdgym.workloads.records.transforms import AnyTransformConfig, TransformConfig, Transformed
 
 _WHOLE = (0.0, 1.0)
 
@@ -140,10 +141,14 @@ class PlayedConfig(WorkloadConfig):
             SsdgymError: the trace cannot be read, a transform does not fit it, or the window is empty.
         """
         if self.window == _WHOLE:
-            source = self.source(seed)
-            return Transformed(source, self.transforms) if self.transforms else source
+            source, transforms = self._begun(seed)
+            return Transformed(source, transforms) if transforms else source
         index = self._index(seed)
         return index.part(*self._bounds(index))
+
+    def _begun(self, seed: int) -> tuple[RecordSource, Sequence[TransformConfig]]:
+        """Return the records from the first on, and the transforms that are still to be carried out."""
+        return self.source(seed), self.transforms
 
     def _records_from_start(self, seed: int) -> RecordSource:
         """Return the records of the window from its start on."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 from pydantic import ByteSize, Field, NonNegativeInt, model_validator
 
-from ssdgym.config.loading import available, load_config, read_named
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import READ, WRITE
 from ssdgym.workloads.base import seeds_of
 from ssdgym.workloads.kinds import workload_kind
 from ssdgym.workloads.provenance import NotedConfig
 from ssdgym.workloads.records.played import PlayedConfig
-from ssdgym.workloads.records.record import Volumes
+from ssdgym.workloads.records.record import RecordSource, Volumes
+from ssdgym.workloads.records.transforms import ScaleSpaceConfig, TransformConfig
 from ssdgym.workloads.synthetic.cascade import Cascade, bias_of
 from ssdgym.workloads.synthetic.drawing import (
     Accesses,
@@ -27,6 +28,7 @@ from ssdgym.workloads.synthetic.drawing import (
 from ssdgym.workloads.synthetic.fitting import SECTOR_BYTES, UNIT_BYTES, Fit, OperationConfig, fit
 from ssdgym.workloads.synthetic.layout import Layout
 from ssdgym.workloads.synthetic.order import Order
+from ssdgym.workloads.synthetic.same_as import with_values_of_another
 from ssdgym.workloads.synthetic.source import SyntheticTrace
 
 #: Columns of `RecordSummary` by the field that gives them.
@@ -38,7 +40,6 @@ _COLUMNS = {
     "reads.unique_bytes": "unique_bytes_read",
     "writes.unique_bytes": "unique_bytes_written",
 }
-_NOTES = ("sources", "assumed")
 #: Quantities that are none of a trace without memory, where nobody has to account for them.
 _MEMORY = {
     "dispersion_1s",
@@ -118,21 +119,7 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
     @model_validator(mode="before")
     @classmethod
     def _values_of_another(cls, data: Any) -> Any:
-        if not isinstance(data, dict) or "same_as" not in data:
-            return data
-        own = {name: value for name, value in data.items() if name != "same_as"}
-        if data["same_as"] not in available("synthetic_traces"):
-            raise ValueError(
-                f"names in same_as {data['same_as']!r:.60}, which is none of configs/synthetic_traces"
-            )
-        where, given = read_named(data["same_as"], "synthetic_traces")
-        if "same_as" in given:
-            raise ValueError(
-                f"names in same_as {data['same_as']!r}, which has its own values from "
-                f"{given['same_as']!r}; name that one"
-            )
-        other = load_config(SyntheticTraceConfig, given, "synthetic_traces", where)
-        return _with_own(other.model_dump(exclude_unset=True), own)
+        return with_values_of_another(cls, data)
 
     @model_validator(mode="after")
     def _cascades_have_a_dispersion(self) -> SyntheticTraceConfig:
@@ -206,6 +193,28 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
     def depends_on(self, seed: int) -> tuple[tuple[int, ...], int]:
         """See `PlayedConfig`."""
         return (), seed
+
+    def _begun(self, seed: int) -> tuple[RecordSource, Sequence[TransformConfig]]:
+        """See `PlayedConfig`; a smaller space is drawn, so that what is published shrinks exactly."""
+        first, rest = self.transforms[:1], self.transforms[1:]
+        if any(isinstance(transform, ScaleSpaceConfig) for transform in rest):
+            raise SsdgymError(
+                f"{self.label}: scale_space makes a smaller synthetic trace, to which other transforms are "
+                "done; put it first, once."
+            )
+        if first and isinstance(first[0], ScaleSpaceConfig):
+            return self._shrunk(first[0].factor).source(seed), rest
+        return super()._begun(seed)
+
+    def _shrunk(self, factor: int) -> SyntheticTraceConfig:
+        """Return one in `factor` of the requests on one in `factor` of the space, in the same time."""
+        extents = -(-self.address_space_bytes // (self.extent_bytes * factor))
+        changes: dict[str, Any] = {name: one.shrunk(factor) for name, one in self.operations.items()}
+        changes["address_space_bytes"] = ByteSize(extents * self.extent_bytes)
+        if self.dispersion_1s is not None:
+            # As of arrivals of which each is kept with 1 / factor.
+            changes["dispersion_1s"] = 1 + (self.dispersion_1s - 1) / factor
+        return self.model_copy(update=changes)
 
     def source(self, seed: int) -> SyntheticTrace:
         """See `PlayedConfig`.
@@ -283,16 +292,3 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
 
 def _generator(seed: np.random.SeedSequence) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(seed))
-
-
-def _with_own(other: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of another synthetic trace with one's own, reads, writes and notes field by field."""
-    merged = {**other, **own}
-    for name in ("reads", "writes", *_NOTES):
-        if isinstance(other.get(name), dict) and isinstance(own.get(name), dict):
-            merged[name] = {**other[name], **own[name]}
-    # An own note takes the place of the other's, whichever of the two it was.
-    for name, opposite in (_NOTES, _NOTES[::-1]):
-        for noted in own.get(name, {}):
-            merged.get(opposite, {}).pop(noted, None)
-    return merged

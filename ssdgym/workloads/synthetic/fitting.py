@@ -64,6 +64,13 @@ class OperationConfig(Config):
         """Mean request size."""
         return self.bytes / self.requests
 
+    def shrunk(self, factor: int) -> OperationConfig:
+        """Return one in `factor` of the requests, of the same mean size, on one in `factor` of the bytes."""
+        requests = max(round(self.requests / factor), 1)
+        share = requests / self.requests
+        sizes = {name: ByteSize(round(getattr(self, name) * share)) for name in ("bytes", "unique_bytes")}
+        return self.model_copy(update={"requests": requests, **sizes})
+
     @property
     def smallest_bytes(self) -> int:
         """Smallest request size: a 4-KiB page, or a sector where the mean is less than a page."""

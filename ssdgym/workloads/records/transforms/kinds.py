@@ -1,53 +1,19 @@
-"""Transforms: changes to records before they are played, each with its model."""
+"""Transforms that keep some of the records, or change their times and ends."""
 
 from __future__ import annotations
 
-import re
-from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Field, PositiveInt, TypeAdapter
+from pydantic import BeforeValidator, Field, PositiveInt
 
-from ssdgym.config.loading import Config, load_config
-from ssdgym.config.yaml_text import parse_mapping
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import FLUSH, OP_NAMES, TRIM
-from ssdgym.workloads.records.record import LARGEST_SIZE_BYTES, NO_RECORDS, Records, RecordSource, Volumes
+from ssdgym.workloads.records.record import LARGEST_SIZE_BYTES, Records, Volumes
+from ssdgym.workloads.records.transforms.base import Transform, TransformBase
 
 #: No request is played later than this; nanoseconds, some 145 years.
 _LATEST_NS = 2**62
-
-
-class Transform(Protocol):
-    """One change. Its state is in plain attributes, so that a source can be copied and pickled.
-
-    Attributes:
-        volumes: what the field `volume` of the records refers to afterwards.
-        is_finished: whether no more records will come out.
-    """
-
-    volumes: Volumes
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether no more records will come out."""
-
-    def __call__(self, records: Records) -> Records:
-        """Return what becomes of the records of a chunk, shape (m,); may change them in place."""
-
-
-class TransformBase(Config):
-    """Base of all transforms."""
-
-    @abstractmethod
-    def start(self, volumes: Volumes) -> Transform:
-        """Return the transform of a source that has these volumes.
-
-        Raises:
-            SsdgymError: it does not fit them.
-        """
 
 
 def _as_tuple(value: Any) -> Any:
@@ -124,45 +90,6 @@ class AlignConfig(TransformBase):
     def start(self, volumes: Volumes) -> Transform:
         """See `TransformBase`."""
         return _Aligned(self, volumes)
-
-
-TransformConfig = VolumesConfig | OnlyConfig | HeadConfig | ScaleTimeConfig | AlignConfig
-AnyTransformConfig = Annotated[TransformConfig, Field(discriminator="kind")]
-
-
-class Transformed:
-    """A source whose records have gone through transforms; see `RecordSource`."""
-
-    def __init__(self, source: RecordSource, configs: Sequence[TransformConfig]) -> None:
-        """Start with the first record.
-
-        Args:
-            source: the records before.
-            configs: the transforms, in this order.
-
-        Raises:
-            SsdgymError: a transform does not fit the volumes.
-        """
-        self._source = source
-        self._transforms: list[Transform] = []
-        self.volumes = source.volumes
-        for config in configs:
-            self._transforms.append(config.start(self.volumes))
-            self.volumes = self._transforms[-1].volumes
-
-    def chunk(self) -> Records:
-        """See `RecordSource`."""
-        while not any(transform.is_finished for transform in self._transforms):
-            records = self._source.chunk()
-            if not len(records):
-                break
-            for transform in self._transforms:
-                if not len(records):
-                    break
-                records = transform(records)
-            if len(records):
-                return records
-        return NO_RECORDS
 
 
 class _SomeVolumes:
@@ -260,29 +187,3 @@ class _Aligned:
             )
         records["offset_bytes"], records["size_bytes"] = first, np.maximum(size, 0)
         return records[(size > 0) | (records["op"] == FLUSH)]
-
-
-_ADAPTER: TypeAdapter[TransformConfig] = TypeAdapter(AnyTransformConfig)
-_CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
-
-
-def parse_transform(text: str) -> TransformConfig:
-    """Return the transform written as `kind(field=value, ...)`, values as in YAML.
-
-    Raises:
-        SsdgymError: it is not written so, or is no transform.
-    """
-    match = _CALL.fullmatch(text)
-    if match is None:
-        raise SsdgymError(
-            f"transform {text!r}: write it as head(requests=1000) or volumes(keep=[hm_0, hm_1])."
-        )
-    # Not within a list, where = may be part of a name.
-    fields = re.sub(r"(^|,)(\s*\w+)\s*=\s*(?![^\[]*\])", r"\1\2: ", match[2] or "")
-    try:
-        data = parse_mapping("{" + fields + "}", "", as_texts=True)
-        if "kind" in data:
-            raise SsdgymError(": its kind is the word before the bracket; leave the field kind out.")
-        return load_config(_ADAPTER, {**data, "kind": match[1]}, "transforms")
-    except SsdgymError as error:
-        raise SsdgymError(f"transform {text!r}: {str(error).partition(': ')[2]}") from None
