@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import ssdgym.engine
+from ssdgym.engine.block.state import BlockState
 from ssdgym.engine.page.state import PageState
 from ssdgym.engine.subpage.state import SubpageState
 from tests.ownership import Assignment, assignments
@@ -148,7 +149,11 @@ ROOMS = {
     if (ENGINE / room).is_dir() or (ENGINE / f"{room}.py").is_file()
 }
 #: FTL families, whose arrays of the same name are the business of each.
-FAMILIES = {"page": frozenset(PageState._fields), "subpage": frozenset(SubpageState._fields)}
+FAMILIES = {
+    "block": frozenset(BlockState._fields),
+    "page": frozenset(PageState._fields),
+    "subpage": frozenset(SubpageState._fields),
+}
 ARRAYS = frozenset().union(*FAMILIES.values())
 #: Arrays that no room owns: counted and noted in all of them, or written by the simulator or by rules.
 COMMON = {"control", "counters", "params", "page_memory", "block_memory", "stream_memory", "memory"}

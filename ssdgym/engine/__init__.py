@@ -6,6 +6,9 @@ owns it. Tests hold both.
 * `placing`: how the decisions about streams are described, compiled only where they are.
 * `idling`: how the decision about idle dies is described, likewise.
 * `regions`: how the decision about regions of small writes is described, likewise.
+* `block`: the family of FTLs that map blocks, or bundles of them, and merge them: where pages go, jobs, the
+  plans of partial erases, the two loops, its audit. Owns `merging`, `logical`, `promised`, `bundle`,
+  `member`, `frontier`, `job`, `figure`, `case`, `node`, `draft`, `tally` and `bundle_bucket`.
 * `subpage`: the family of FTLs that map parts of a page: write buffer, regions of small writes, GC rounds,
   the two loops, its audit. Owns `logical`, `promised`, `updated`, `page_valid`, `page_use`, `stored_h`,
   `subpage`, `tally`, `buffer`, `entry`, `entry_of`, `evicting`, `region`, `member`, `region_block`,
@@ -29,7 +32,7 @@ owns it. Tests hold both.
 * `time`: events, flash commands, requests under way, latencies. Owns `die`, `channel`, `event`, `ready`,
   `transaction`, `slot`, `latency`, `histogram`, `tail`.
 * `flash`: what pages hold, wear, physical addresses, durations: the only writer of pages. Owns `physical`,
-  `sub_block`.
+  `sub_block`, `disturbed`.
 * `core`: numba's decorators, records, status codes, lists, bits, random numbers, families.
 * `compiler`: what is added to numba: a cache, the linking of entries, checked rules, reasons.
 

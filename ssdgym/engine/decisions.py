@@ -16,6 +16,7 @@ from numba import typeof, types
 from ssdgym.engine.core.family import Arrays
 from ssdgym.engine.core.handle import PARAMETERS, pointer_to
 from ssdgym.engine.core.kernel import function_at, inlined, kernel
+from ssdgym.engine.core.merges import CASE, PLAN
 from ssdgym.engine.core.pointer import pointer_type
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.core.status import FIRST_DECISION, ILLEGAL_ANSWER, OK
@@ -78,6 +79,8 @@ ERASE_SHAPE = types.int64(_VIEW, _PLANE, PARAMETERS, PAIRS_TYPE)
 PLACE_SHAPE = types.int64(_VIEW, _PLANE, types.int64, _PAGE, PARAMETERS)
 #: (view, die, ns to the next arrival or -1, parameters) -> commands; -ns: none, and ask again after so long.
 IDLE_SHAPE = types.int64(_VIEW, types.int64, types.int64, PARAMETERS)
+#: (plans (K,) PLAN, case (1,) CASE, parameters) -> candidate.
+MERGE_SHAPE = types.int64(typeof(np.zeros(1, PLAN)), typeof(np.zeros(1, CASE)), PARAMETERS)
 #: Hook (view, plane, logical page, the page that held it or -1, the page that holds it or -1, parameters).
 PAGE_EVENT = types.void(_VIEW, _PLANE, types.int64, _PAGE, _PAGE, PARAMETERS)
 #: Hook (view, plane, block, parameters).
@@ -89,6 +92,7 @@ SHAPES = {
     "erase": ERASE_SHAPE,
     "place": PLACE_SHAPE,
     "idle": IDLE_SHAPE,
+    "merge": MERGE_SHAPE,
     **dict.fromkeys(("written", "relocated", "trimmed"), PAGE_EVENT),
     **dict.fromkeys(("opened", "closed", "collected", "erased"), BLOCK_EVENT),
     **dict.fromkeys(("answered", "resumed"), DIE_EVENT),
@@ -97,6 +101,7 @@ SHAPES = {
 _erase_rule_at = function_at(types.FunctionType(ERASE_SHAPE))
 _place_rule_at = function_at(types.FunctionType(PLACE_SHAPE))
 _idle_rule_at = function_at(types.FunctionType(IDLE_SHAPE))
+_merge_rule_at = function_at(types.FunctionType(MERGE_SHAPE))
 _page_event_at = function_at(types.FunctionType(PAGE_EVENT))
 _block_event_at = function_at(types.FunctionType(BLOCK_EVENT))
 _die_event_at = function_at(types.FunctionType(DIE_EVENT))
@@ -177,6 +182,13 @@ def idle_by_rule(dev, die_number, gap_ns):
     rule = dev.decider.rules[IDLE]
     view, parameters = dev.decider.idle_view, pointer_to(rule.parameters, 0)
     return _idle_rule_at(rule.choose)(view, die_number, gap_ns, parameters)
+
+
+@inlined
+def merge_by_rule(dev, plans, case):
+    """Return the candidate that the rule has for a merge."""
+    rule = dev.decider.rules[MERGE]
+    return _merge_rule_at(rule.choose)(plans, case, pointer_to(rule.parameters, 0))
 
 
 @inlined
