@@ -17,8 +17,8 @@ from ssdgym.engine.entries import format_device
 from ssdgym.engine.time.latency import BINS
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.simulator.families import FamilyBuilder, family_of, register_family
-from ssdgym.simulator.page_family import PageFamily
-from ssdgym.simulator.subpage_family import SubpageFamily
+from ssdgym.simulator.families.page import PageFamily
+from ssdgym.simulator.families.subpage import SubpageFamily
 
 register_family(PageFamily())
 register_family(SubpageFamily())

@@ -28,12 +28,7 @@ from ssdgym.simulator.input import (
     start_input,
 )
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
-from ssdgym.simulator.preconditioning import (
-    Preconditioning,
-    PreconditioningReport,
-    fill,
-    make_steady,
-)
+from ssdgym.simulator.preconditioning import Preconditioning, PreconditioningReport, fill, make_steady
 from ssdgym.simulator.snapshot import Snapshot, check_snapshot, copy_device, restore_device, same_device
 from ssdgym.simulator.untimed.days import pass_days
 from ssdgym.threads import exclusive
@@ -143,11 +138,11 @@ class Simulator(DecidedDevice):
         """
         self.set_horizon(host_pages)
         before = int(self.arrays.counters["host_pages_written"][0, 0])
-        kind = self._finish_input(last=False)
+        kind = self._finish(self._input, last=False)
         while kind != codes.HORIZON:
             chunk = next(chunks, None)
             self.feed(_EMPTY if chunk is None else chunk)
-            kind = self._finish_input(last=chunk is None)
+            kind = self._finish(self._input, last=chunk is None)
             if progress is not None:
                 progress(int(self.arrays.counters["host_pages_written"][0, 0]) - before)
             if chunk is None:
@@ -219,18 +214,6 @@ class Simulator(DecidedDevice):
         """
         pass_days(self, days)
 
-    def _finish_input(self, *, last: bool) -> int:
-        """Advance to the end of the present input; a policy that is not compiled decides in Python."""
-        while True:
-            kind = self.advance(last=last)
-            if kind != codes.ERASE_DECISION:
-                return kind
-            if self.policy is None:
-                raise SsdgymError(
-                    "a simulator without a policy stops at decisions; use advance() and apply()."
-                )
-            self._decide_in_python(self.policy)
-
     @exclusive
     def set_horizon(self, host_pages: int | None) -> None:
         """Stop admission once `host_pages` more host pages have been admitted (None: never)."""
@@ -266,10 +249,6 @@ class Simulator(DecidedDevice):
         Raises:
             SsdgymError: the choice is not legal, or a list comes with a mask; the device is as it was.
         """
-        if isinstance(block, list) and mask is not None:
-            raise SsdgymError(
-                "apply takes a mask with a single block only; give each pair of the list its own."
-            )
         choice, status = erase_choice(block, mask, self.device.geometry.sub_blocks_per_block)
         if status < 0:
             raise failure(status, self.device, "none" if self.policy is None else self.policy.label)
@@ -294,11 +273,7 @@ class Simulator(DecidedDevice):
         Raises:
             SsdgymError: a policy has failed in the middle of a step.
         """
-        if self._broken:
-            raise SsdgymError(
-                f"device {self.device.name} stands where its policy failed; restore an earlier snapshot, or "
-                "make a new Simulator."
-            )
+        self._refuse_broken()
         return Snapshot(copy_device(self.arrays, 0), self._input.copy())
 
     @exclusive

@@ -14,7 +14,7 @@ from ssdgym.config.device import DeviceConfig, PageFtl, load_device, with_ftl
 from ssdgym.config.loading import available
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Recording, Simulator
-from ssdgym.simulator.page_family import thresholds_of
+from ssdgym.simulator.families.page import thresholds_of
 from tests.engine.devices import device, writes
 
 PLAIN: dict[str, Any] = {

@@ -9,7 +9,7 @@ import numpy as np
 from ssdgym.config.device import CapacityConfig, DeviceConfig
 from ssdgym.engine.core.family import State
 from ssdgym.requests import FLUSH, READ, REQUEST, SYNC, TRIM, WRITE
-from ssdgym.simulator.page_family import thresholds_of
+from ssdgym.simulator.families.page import thresholds_of
 
 #: One policy of every kind and parameter.
 POLICIES = (

@@ -22,8 +22,7 @@ from ssdgym.envs.options import Options
 from ssdgym.envs.rewards import reward_term, terms
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import new_choice
-from ssdgym.simulator import families
-from ssdgym.simulator.families import FamilyBuilder, register_family
+from ssdgym.simulator.families import FamilyBuilder, register_family, registry
 from ssdgym.types import Feature
 from tests.engine.devices import device
 from tests.engine.toy import DRAWER, DRAWERS, TOY
@@ -81,7 +80,7 @@ class DrawerVectorEnv(DecisionVectorEnv):
 def toy_family(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The family is known during a test only."""
     monkeypatch.setattr(ftl_module, "_FAMILIES", dict(ftl_module._FAMILIES))
-    monkeypatch.setattr(families, "_BUILDERS", dict(families._BUILDERS))
+    monkeypatch.setattr(registry, "_BUILDERS", dict(registry._BUILDERS))
     monkeypatch.setattr(terms, "TERMS", dict(terms.TERMS))
     reward_term("emptied", "drawers emptied")(lambda device: {"erases": 1.0})
     register_ftl("toy", ToyFtl)

@@ -276,7 +276,7 @@ def test_placement_and_hook_out_of_range__are_errors__and_the_device_stops(
         with pytest.raises(SsdgymError, match="policy placed failed: IndexError"):
             sim.run(random_writes(100, sim.logical_pages))
         with pytest.raises(
-            SsdgymError, match="stands where its policy failed; restore a snapshot, or make a"
+            SsdgymError, match="stands where its policy failed; restore an earlier snapshot, or make"
         ):
             sim.advance()
         with pytest.raises(SsdgymError, match="stands where its policy failed; restore an earlier snapshot"):

@@ -12,7 +12,7 @@ from ssdgym.engine.entries import first_fault
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import device_for
 from ssdgym.simulator import Recording, Simulator
-from ssdgym.simulator.page_family import thresholds_of
+from ssdgym.simulator.families.page import thresholds_of
 from tests.engine.devices import POLICIES, device, full_device, mixed_requests, random_writes
 
 

@@ -65,7 +65,7 @@ def test_snapshot__at_a_decision__which_another_simulator_takes(timing: str) -> 
     assert asking.advance() == ERASE_DECISION
     helper = Simulator(config, policy="greedy")
     helper.restore(asking.snapshot())
-    helper._finish_input(last=True)
+    helper.proceed(iter(()))
     assert differences(helper.state, 0, plain.state, 0) == []
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from ssdgym.config.checks import is_whole
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.core.status import ILLEGAL_BLOCK, ILLEGAL_MASK, ILLEGAL_PAIRS, OK
+from ssdgym.errors import SsdgymError
 
 
 def erase_choice(
@@ -21,7 +22,12 @@ def erase_choice(
 
     Returns:
         The set, shape (MAX_PAIRS,) of ERASE_PAIR, ended by a pair without a mask; and OK, or what is wrong.
+
+    Raises:
+        SsdgymError: a list comes with a mask.
     """
+    if isinstance(block, list) and mask is not None:
+        raise SsdgymError("apply takes a mask with a single block only; give each pair of the list its own.")
     whole = (1 << sub_blocks_per_block) - 1
     pairs = block if isinstance(block, list) else [(block, whole if mask is None else mask)]
     choice = np.zeros(MAX_PAIRS, ERASE_PAIR)

@@ -96,6 +96,26 @@ class DecidedDevice(OneThread):
             self._fail(kind)
         return kind
 
+    def _finish(self, requests: np.ndarray, last: bool) -> int:
+        """Run to the end of some requests or the horizon; a policy that is not compiled decides in Python."""
+        while True:
+            kind = self._advance(requests, last)
+            if kind != codes.ERASE_DECISION:
+                return kind
+            if self._policy is None:
+                raise SsdgymError(
+                    "a simulator without a policy stops at decisions; use advance() and apply()."
+                )
+            self._decide_in_python(self._policy)
+
+    def _refuse_broken(self) -> None:
+        """Raise if the device stands in the middle of a step, where a rule has failed."""
+        if self._broken:
+            raise SsdgymError(
+                f"device {self._device.name} stands where its policy failed; restore an earlier snapshot, or "
+                "make a new Simulator."
+            )
+
     def _decide_in_python(self, policy: Policy) -> None:
         """Take the decision that is due by a rule that is not compiled."""
         plane = int(self.arrays.control["decision_plane"][0, 0])
@@ -127,11 +147,7 @@ class DecidedDevice(OneThread):
 
     def _call(self, entry: Callable[..., int], *arguments: Any) -> int:
         """Call the engine; what a rule raises in it leaves the device in the middle of a step."""
-        if self._broken:
-            raise SsdgymError(
-                f"device {self._device.name} stands where its policy failed; restore a snapshot, or make a "
-                "new Simulator."
-            )
+        self._refuse_broken()
         try:
             return int(entry(self.arrays, 0, *arguments))
         except Exception as error:  # whatever a rule of a user raises

@@ -13,7 +13,7 @@ from ssdgym.engine.core.records import IN_STREAMS, MAX_PAIRS, MAX_STREAMS, OPEN
 from ssdgym.engine.subpage.family import SUBPAGE_FAMILY
 from ssdgym.engine.subpage.state import MAX_SLOTS, TALLY
 from ssdgym.errors import SsdgymError
-from ssdgym.simulator.families import FREE, INVALID, VALID, FamilyBuilder, PageMap
+from ssdgym.simulator.families.base import FREE, INVALID, VALID, FamilyBuilder, PageMap
 
 #: Blocks that a plane keeps in its pool between rounds: one for the host, one for relocated pages.
 _FLOOR_BLOCKS = 2

@@ -20,9 +20,8 @@ from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.records import CONTROL, COUNTERS, PARAMS
 from ssdgym.engine.verbs import bare, format_arrays
 from ssdgym.errors import SsdgymError
-from ssdgym.simulator import families
 from ssdgym.simulator.build import Recording, make_state
-from ssdgym.simulator.families import FamilyBuilder, family_of, register_family
+from ssdgym.simulator.families import FamilyBuilder, family_of, register_family, registry
 from tests.engine.devices import device
 
 RECORDING = Recording(latencies=4, slowest=1)
@@ -93,7 +92,7 @@ class LogFamily(FamilyBuilder):
 def log_family(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The family is known during a test only."""
     monkeypatch.setattr(ftl_module, "_FAMILIES", dict(ftl_module._FAMILIES))
-    monkeypatch.setattr(families, "_BUILDERS", dict(families._BUILDERS))
+    monkeypatch.setattr(registry, "_BUILDERS", dict(registry._BUILDERS))
     register_ftl("log", LogFtl)
     register_family(LogFamily())
     yield
@@ -169,6 +168,6 @@ def test_register__a_name_twice__refused() -> None:
 
 
 def test_family_of__a_model_without_a_builder__refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(families._BUILDERS, "log")
+    monkeypatch.delitem(registry._BUILDERS, "log")
     with pytest.raises(SsdgymError, match="ftl.mapping log can be configured and not simulated"):
         make_state([logged()], [1], RECORDING)

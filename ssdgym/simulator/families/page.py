@@ -25,7 +25,7 @@ from ssdgym.engine.page.family import PAGE
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.policy.watching import watchers_of
-from ssdgym.simulator.families import FREE, INVALID, VALID, FamilyBuilder, PageMap
+from ssdgym.simulator.families.base import FREE, INVALID, VALID, FamilyBuilder, PageMap
 from ssdgym.simulator.memory import memory_bytes, memory_fields, memory_sizes
 from ssdgym.simulator.tables import table_bytes, table_fields, table_sizes
 
