@@ -32,9 +32,12 @@ class FtlConfig(Config):
     Attributes:
         mapping: name of the family.
         whole_blocks_only: whether the family never erases a part of a block.
+        keeps_addresses: whether it maps whole logical blocks, so that pages of a trace must keep the
+            neighbours that they have in its address space.
     """
 
     whole_blocks_only: ClassVar[bool] = False
+    keeps_addresses: ClassVar[bool] = False
 
     mapping: str
     allocation: Allocation = Field(Allocation.STATIC, description=Allocation.described())

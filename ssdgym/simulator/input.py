@@ -16,7 +16,7 @@ from ssdgym.errors import SsdgymError, shown
 from ssdgym.requests import FLUSH, REQUEST, WRITE
 from ssdgym.workloads.base import RequestStream
 from ssdgym.workloads.load import load_workload
-from ssdgym.workloads.stream import open_workload
+from ssdgym.workloads.stream import open_on
 
 #: Requests handed to the engine at a time.
 _CHUNK = 1 << 16
@@ -151,10 +151,7 @@ def chunks_of(
         )
     if host_pages is not None and config.writes_nothing():
         raise SsdgymError(f"workload {config.kind} writes nothing, so host_pages would never be reached.")
-    stream = open_workload(
-        config, logical_pages=device.logical_pages, page_size=device.host_unit_bytes, seed=seed
-    )
-    return _until_empty(stream, start_ns)
+    return _until_empty(open_on(config, device, seed), start_ns)
 
 
 def _until_empty(stream: RequestStream, start_ns: int) -> Iterator[np.ndarray]:

@@ -29,7 +29,7 @@ from ssdgym.simulator.untimed.reads import pages_read_first
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.load import load_workload
 from ssdgym.workloads.python import FunctionWorkload, PythonSource
-from ssdgym.workloads.stream import open_workload
+from ssdgym.workloads.stream import open_on
 
 _CHUNK = 1 << 16
 _EMPTY = np.zeros(0, REQUEST)
@@ -162,9 +162,7 @@ def write_what_is_read(sim: Runnable, workload: WorkloadConfig, seed: int) -> in
             "preconditioning reads give it an end, with requests or loops."
         )
     device = sim.device
-    stream = open_workload(
-        workload, logical_pages=device.logical_pages, page_size=device.host_unit_bytes, seed=seed
-    )
+    stream = open_on(workload, device, seed)
     with in_no_time(sim, sim.policy, seed_of(sim)):
         sim.proceed(_writes_of(pages) for pages in pages_read_first(stream, device.logical_pages))
     written = int(sim.arrays.counters["host_pages_written"][0, 0])
@@ -269,9 +267,7 @@ def _endless_writes(device: DeviceConfig, workload: WorkloadConfig, seed: int) -
     """Yield the workload's writes in chunks, from the start again (with another seed) when it ends."""
     without_write = 0
     while True:
-        stream = open_workload(
-            workload, logical_pages=device.logical_pages, page_size=device.host_unit_bytes, seed=seed
-        )
+        stream = open_on(workload, device, seed)
         seed += 1
         while len(chunk := stream.next(_CHUNK)):
             writes = chunk[chunk["op"] == WRITE]

@@ -11,11 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ssdgym.config.device import load_device
 from ssdgym.config.loading import available
+from ssdgym.config.subpage import SubpageFtl
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import FLUSH, READ, REQUEST, TRIM, WRITE, RequestStream, open_workload
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.records.played import PlayedConfig
+from ssdgym.workloads.stream import check_addresses, open_on
 
 LOGICAL_PAGES = 1000
 KINDS: dict[str, dict[str, Any]] = {
@@ -156,3 +160,29 @@ def test_a_request_larger_than_the_footprint_is_refused() -> None:
 def test_the_report_counts_the_footprint() -> None:
     assert opened(config("uniform", footprint=0.25)).report == {"footprint_pages": 250}
     assert opened(load_workload("mixed")).report == {"footprint_pages": 1000}
+
+
+def test_open_on__takes_the_sizes_of_the_device() -> None:
+    model, workload = load_device("subftl-tiny"), load_workload("synthetic:src1_2")
+    sizes = {"logical_pages": model.logical_pages, "page_size": model.host_unit_bytes}
+    expected = take(open_workload(workload, seed=3, **sizes), 50)
+    assert take(open_on(workload, model, 3), 50).tolist() == expected.tolist()
+
+
+def test_check_addresses__an_ftl_that_maps_whole_blocks_has_no_use_for_compact_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model, fold = load_device("subftl-tiny"), load_workload("synthetic:src1_2")
+    assert isinstance(fold, PlayedConfig)
+    compact = fold.model_copy(update={"addresses": "compact"})
+    tenants = load_workload({"kind": "tenants", "tenants": [{"workload": fold}, {"workload": compact}]})
+    check_addresses(tenants, model)
+    monkeypatch.setattr(SubpageFtl, "keeps_addresses", True)
+    check_addresses(fold, model)
+    check_addresses(load_workload("zipf99"), model)
+    message = "device subftl-tiny: an FTL of mapping subpage maps whole blocks, .* synthetic:src1_2; set"
+    for workload in (compact, tenants):
+        with pytest.raises(SsdgymError, match=message):
+            check_addresses(workload, model)
+    with pytest.raises(SsdgymError, match=message):
+        open_on(compact, model, seed=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import product
 from typing import Any
 
 from ssdgym.config.device import DeviceConfig, FtlConfig, load_device
@@ -12,7 +13,7 @@ from ssdgym.policy import Policy, device_for
 from ssdgym.simulator.families import family_of
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.records.played import PlayedConfig
-from ssdgym.workloads.stream import footprint_pages
+from ssdgym.workloads.stream import check_addresses, footprint_pages
 
 Ftl = FtlConfig | dict[str, Any] | None
 
@@ -35,7 +36,10 @@ def load_devices(
     if not sources:
         raise SsdgymError("device names none; give at least one.")
     if not size_to_trace:
-        return [device_for(one, ftl) for one in sources]
+        devices = [device_for(one, ftl) for one in sources]
+        for device, workload in product(devices, workloads):
+            check_addresses(workload, device)
+        return devices
     traces = [workload for workload in workloads if is_sizing(workload)]
     if not traces:
         raise SsdgymError(
@@ -76,6 +80,8 @@ def sized_to_traces(
     """
     model = load_device(device)
     whole = device_for(model, ftl, policy)  # what is wrong whatever the size is said first
+    for trace in traces:
+        check_addresses(trace, whole)
     pages, label = max((footprint_pages(t, model.host_unit_bytes, seed), t.label) for t in traces)
     # On a small device the blocks that it keeps free or open are more than its over-provisioning.
     reason = ""

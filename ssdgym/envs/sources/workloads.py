@@ -17,7 +17,7 @@ from ssdgym.workloads.laps import Loops
 from ssdgym.workloads.load import load_workload
 from ssdgym.workloads.python import ArrayWorkload, FunctionWorkload
 from ssdgym.workloads.records.played import PlayedConfig
-from ssdgym.workloads.stream import open_workload
+from ssdgym.workloads.stream import open_on
 
 #: What happens where a workload ends before the episode does.
 AtEnd = Literal["wrap", "truncate"]
@@ -60,14 +60,13 @@ def open_episode(config: WorkloadConfig, device: DeviceConfig, seed: int, at_end
         SsdgymError: the workload does not fit the device, or its trace cannot be read.
     """
     played = config.with_start("random")
-    sizes = {"logical_pages": device.logical_pages, "page_size": device.host_unit_bytes}
     if at_end == "wrap" and isinstance(played, (PlayedConfig, ArrayWorkload)):
         played = played.without_end()
     stream: RequestStream
     if at_end == "truncate" or played.is_endless:
-        stream = open_workload(played, seed=seed, **sizes)
+        stream = open_on(played, device, seed)
     else:
-        stream = ChunkedStream(Loops(_StreamLaps(played, sizes, seed), None), dict)
+        stream = ChunkedStream(Loops(_StreamLaps(played, device, seed), None), dict)
     return EpisodeRequests(stream, device, config)
 
 
@@ -113,15 +112,15 @@ class EpisodeRequests:
 class _StreamLaps:
     """Laps over a workload that ends by itself, each with draws of its own; see `laps.Circuit`."""
 
-    def __init__(self, config: WorkloadConfig, sizes: dict[str, int], seed: int) -> None:
+    def __init__(self, config: WorkloadConfig, device: DeviceConfig, seed: int) -> None:
         self._config = config
-        self._sizes = sizes
+        self._device = device
         self._seed = seed
 
     def lap(self, number: int) -> _StreamLap:
         draws = np.random.SeedSequence([self._seed, _LAPS, number]).generate_state(1, np.uint64)
         seed = int(draws[0]) if number else self._seed
-        return _StreamLap(open_workload(self._config, seed=seed, **self._sizes))
+        return _StreamLap(open_on(self._config, self._device, seed))
 
 
 class _StreamLap:

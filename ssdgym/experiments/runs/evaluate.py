@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from typing import Any
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
@@ -53,10 +54,13 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
     from ssdgym.policy import device_for
     from ssdgym.simulator.families import family_of
     from ssdgym.workloads.load import load_workload
+    from ssdgym.workloads.stream import check_addresses
 
-    for run in {(repr(run.device), run.ftl, run.decider): run for run in runs}.values():
+    devices = {}
+    for run in {_device_key(run): run for run in runs}.values():
         device = device_for(run.device, ftl_changes(run.ftl), run.decider)
         family_of(device).check(device)
+        devices[_device_key(run)] = device
     for run in {(run.policy, run.agent, repr(run.environment)): run for run in runs if run.agent}.values():
         counted = run.host_pages is not None and run.requests is None and run.day_requests is None
         if run.preconditioning != "workload" or not counted:
@@ -66,14 +70,22 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
                 "workload"
             )
         _check_agent(run)
+    workloads = {}
     for run in {(repr(run.workload), run.requests, run.host_pages): run for run in runs}.values():
-        workload = load_workload(run.workload)
+        workload = workloads[repr(run.workload)] = load_workload(run.workload)
         if run.requests is not None or not workload.is_endless:
             continue
         if run.host_pages is None:
             raise SsdgymError(f"workload {run.workload_name} never ends: set host_pages or requests")
         if workload.writes_nothing():
             raise SsdgymError(f"workload {run.workload_name} never ends and writes nothing: set requests")
+    for run in {(_device_key(run), repr(run.workload)): run for run in runs}.values():
+        check_addresses(workloads[repr(run.workload)], devices[_device_key(run)])
+
+
+def _device_key(run: RunSpec) -> tuple[Any, ...]:
+    """Return what the device of a run depends on."""
+    return repr(run.device), run.ftl, run.decider
 
 
 def _check_agent(run: RunSpec) -> None:

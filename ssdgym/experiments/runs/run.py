@@ -12,6 +12,7 @@ from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes, ftl_label
 from ssdgym.experiments.runs.spec import spec_of, spec_text
 
 if TYPE_CHECKING:
+    from ssdgym.config.device import DeviceConfig
     from ssdgym.requests import Requests
     from ssdgym.simulator import Simulator
     from ssdgym.workloads import RequestStream
@@ -53,7 +54,7 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
     # Only what warms up the measured policy itself, or depends on what it plays, is drawn by the run's seed.
     seed = run.seed if run.preconditioning in ("until_gc", "reads") else PRECONDITIONING_SEED
     precondition(simulator, run.preconditioning, workload, seed)
-    stream = _open(run, simulator.logical_pages, simulator.device.host_unit_bytes)
+    stream = _open(run, simulator.device)
     if run.day_requests is not None:
         metrics = _over_days(simulator, stream, run, run.day_requests)
         return result_of(run, metrics, time.perf_counter() - started)
@@ -104,17 +105,14 @@ def _workload_facts(run: RunSpec) -> dict[str, int]:
     """Return the footprint of the workload on this device, and what was left out of a trace."""
     from ssdgym.config.device import load_device
 
-    device = load_device(run.device)
-    return _open(run, device.logical_pages, device.host_unit_bytes).report
+    return _open(run, load_device(run.device)).report
 
 
-def _open(run: RunSpec, logical_pages: int, page_size: int) -> RequestStream:
-    from ssdgym.workloads import open_workload
+def _open(run: RunSpec, device: DeviceConfig) -> RequestStream:
     from ssdgym.workloads.load import load_workload
+    from ssdgym.workloads.stream import open_on
 
-    return open_workload(
-        load_workload(run.workload), logical_pages=logical_pages, page_size=page_size, seed=run.seed
-    )
+    return open_on(load_workload(run.workload), device, run.seed)
 
 
 def _repeated(simulator: Simulator, workload: WorkloadConfig, seed: int) -> dict[str, Any]:

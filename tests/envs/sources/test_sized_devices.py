@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ssdgym.config.device import load_device
+from ssdgym.config.ftl import PageFtl
 from ssdgym.envs.sources.devices import is_sizing, load_devices, sized_to_traces
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import device_for
@@ -62,3 +63,12 @@ def test_sized_to_traces__no_device_of_its_kind_holds_them__refused_with_what_to
     greedy = device(ftl={"gc": {"free_fraction": 0.4}}, over_provisioning=1.0)
     with pytest.raises(SsdgymError, match=r"5\.csv: the trace touches 5 pages, and .*; leave out size_to_tr"):
         sized_to_traces(greedy, [trace(tmp_path, 5)], ftl={"gc": {"free_fraction": 0.9}})
+
+
+@pytest.mark.parametrize("size_to_trace", [True, False])
+def test_load_devices__an_ftl_that_maps_whole_blocks__refuses_compact_traces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size_to_trace: bool
+) -> None:
+    monkeypatch.setattr(PageFtl, "keeps_addresses", True)
+    with pytest.raises(SsdgymError, match="maps whole blocks.* set addresses to fold"):
+        load_devices("tiny", None, [trace(tmp_path, 5)], size_to_trace=size_to_trace)

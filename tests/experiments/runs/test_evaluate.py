@@ -6,9 +6,11 @@ import multiprocessing
 
 import pytest
 
+from ssdgym.config.ftl import PageFtl
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.evaluate import run_all
 from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes, ftl_label
+from ssdgym.workloads.load import load_workload
 
 OPTIONS = (("gc.free_blocks", 3), ("placement", "sep_gc"), ("timing", "none"))
 
@@ -60,6 +62,15 @@ def test_run_all__a_wrong_policy_is_refused_before_anything_runs() -> None:
 def test_run_all__what_never_ends_needs_a_length() -> None:
     with pytest.raises(SsdgymError, match="workload uniform never ends: set host_pages or requests"):
         run_all([spec("greedy", 1, host_pages=None)])
+
+
+def test_run_all__compact_addresses_are_refused_where_whole_blocks_are_mapped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(PageFtl, "keeps_addresses", True)
+    compact = load_workload("synthetic:src1_2").model_copy(update={"addresses": "compact"})
+    with pytest.raises(SsdgymError, match="maps whole blocks.* set addresses to fold"):
+        run_all([spec("greedy", 1, workload="uniform"), spec("greedy", 1, workload=compact)])
 
 
 def test_run_all__requests_limit_the_run() -> None:
