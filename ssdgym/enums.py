@@ -117,3 +117,37 @@ class Advance(Choice):
 
     ALWAYS = "always", 0, "programs it again as the next subpage of its page"
     NEVER = "never", 1, "leaves the page out of the pass"
+
+
+class BlockKind(Choice):
+    """The FTL of a device that maps blocks."""
+
+    NFTL = "nftl", 0, "each logical block has a data block, and an update block for what is written again"
+    # Kang et al., EMSOFT 2006.
+    SUPERBLOCK = (
+        "superblock",
+        1,
+        "several logical blocks share several blocks, in which their pages lie anywhere",
+    )
+
+
+class Striping(Choice):
+    """How logical pages follow each other over the planes."""
+
+    BLOCKS = "blocks", 0, "pages that follow each other share a logical block"
+    PAGES = "pages", 1, "pages that follow each other lie in planes that follow each other"
+
+
+class UBlockSearch(Choice):
+    """Whether it takes time to find a page in an update block."""
+
+    TIMED = "timed", 0, "spare areas are read until the page is found"
+    FREE = "free", 1, "the controller knows where it is"
+
+
+class MergePace(Choice):
+    """When the commands of a merge are carried out."""
+
+    AT_ONCE = "at_once", 0, "one behind the other"
+    # Choudhuri and Givargis, CODES+ISSS 2008.
+    SPREAD = "spread", 1, "a few after each page of the host, as many as it takes to be done in time"

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import Field, PositiveInt, model_validator
 
+from ssdgym.config.block import BlockFtl
 from ssdgym.config.fields import dotted, nested
 from ssdgym.config.ftl import AnyFtl, FtlConfig, GcConfig, HotnessConfig, PageFtl
 from ssdgym.config.geometry import MAX_PAGES, CapacityConfig, EnergyConfig, GeometryConfig, TimingConfig
@@ -18,6 +19,7 @@ from ssdgym.errors import SsdgymError, shown
 
 __all__ = [
     "MAX_PAGES",
+    "BlockFtl",
     "CapacityConfig",
     "DeviceConfig",
     "EnergyConfig",
@@ -84,12 +86,18 @@ class DeviceConfig(Config):
             if geometry.sub_blocks_per_block == 1 and value != DeviceConfig.model_fields[field].default:
                 raise ValueError(f"{field} {value} needs geometry.sub_blocks_per_block above 1")
         if self.isolation == "hardware":
-            _check_isolation(geometry, self.isolation_layers)
+            geometry.check_isolation(self.isolation_layers)
         return self
 
     @model_validator(mode="after")
     def _ftl_fits(self) -> DeviceConfig:
         self.ftl.check_device(self.geometry, self.erase_unit, self.multi_plane)
+        if self.ftl.models_disturbance and (self.isolation != "none" or self.erase_disturbs):
+            raise ValueError(
+                f"ftl.mapping {self.ftl.mapping} has its own model of what erases disturb; leave out "
+                "isolation and erase_disturbs"
+            )
+        self.timing.check_partial_erases(self.geometry)
         return self
 
     @model_validator(mode="after")
@@ -110,10 +118,10 @@ class DeviceConfig(Config):
 
     @model_validator(mode="after")
     def _capacity_fits(self) -> DeviceConfig:
-        if self.logical_pages % self.units_per_page:
+        step, holder = self.ftl.capacity_step(self.geometry)
+        if self.logical_pages % step:
             raise ValueError(
-                f"logical_pages = {self.logical_pages} must be a multiple of the {self.units_per_page} that "
-                "a page of flash holds"
+                f"logical_pages = {self.logical_pages} must be a multiple of the {step} that {holder} holds"
             )
         physical, usable = self.physical_units, self.usable.physical_pages * self.units_per_page
         if self.capacity.logical_pages is not None and self.logical_pages >= physical:
@@ -137,20 +145,14 @@ class DeviceConfig(Config):
     def usable(self) -> GeometryConfig:
         """The geometry without the layers that isolation takes, from which the engine is built."""
         geometry = self.geometry
-        if self.isolation != "hardware":
-            return geometry
-        assert geometry.layers_per_block is not None  # the validator has seen to it
-        layers = geometry.layers_per_block - self.isolation_layers * geometry.sub_blocks_per_block
-        pages_per_layer = geometry.pages_per_block // geometry.layers_per_block
-        return geometry.model_copy(
-            update={"layers_per_block": layers, "pages_per_block": layers * pages_per_layer}
-        )
+        return geometry.isolated(self.isolation_layers) if self.isolation == "hardware" else geometry
 
     @property
     def logical_pages(self) -> int:
-        """Pages that the host can address, however the capacity was given; they fill whole pages of flash."""
+        """Pages that the host can address, however the capacity was given; they fill what is mapped."""
         pages = self.capacity.pages_of(self.physical_units)
-        return pages if self.capacity.logical_pages is not None else pages - pages % self.units_per_page
+        step, _ = self.ftl.capacity_step(self.geometry)
+        return pages if self.capacity.logical_pages is not None else pages - pages % step
 
     @property
     def host_pages(self) -> int:
@@ -187,14 +189,15 @@ class DeviceConfig(Config):
         """Return the same device with as few blocks as hold `logical_pages` at its over-provisioning.
 
         Args:
-            logical_pages: pages that the host can address; rounded up to what fills whole pages of flash.
+            logical_pages: pages that the host can address; rounded up to what fills what is mapped.
             more_blocks: blocks per plane beyond that; the name of the device tells.
 
         Raises:
             SsdgymError: the device would be too large, or so small that its other fields do not fit it.
         """
         geometry = self.geometry
-        logical_pages += -logical_pages % self.units_per_page
+        step, _ = self.ftl.capacity_step(geometry)
+        logical_pages += -logical_pages % step
         needed = logical_pages * (1 + self.spare_ratio)
         of_each = geometry.planes * geometry.pages_per_block * self.units_per_page
         blocks = math.ceil(needed / of_each) + more_blocks
@@ -234,17 +237,6 @@ def _on_base(data: dict[str, Any]) -> dict[str, Any]:
     if "capacity" in changes:  # given either way, and the changes say which
         fields["capacity"] = changes.pop("capacity")
     return base.with_changes(changes) | fields
-
-
-def _check_isolation(geometry: GeometryConfig, isolation_layers: int) -> None:
-    if geometry.layers_per_block is None:
-        raise ValueError("isolation hardware needs geometry.layers_per_block")
-    layers = geometry.layers_per_block // geometry.sub_blocks_per_block
-    if isolation_layers >= layers:
-        raise ValueError(
-            f"isolation_layers = {isolation_layers} leaves no data page of sub-blocks of {layers} "
-            f"layer{'s' if layers > 1 else ''} (geometry.layers_per_block / geometry.sub_blocks_per_block)"
-        )
 
 
 def load_device(source: Source, where: str | None = None) -> DeviceConfig:

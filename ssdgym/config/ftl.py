@@ -34,10 +34,13 @@ class FtlConfig(Config):
         whole_blocks_only: whether the family never erases a part of a block.
         keeps_addresses: whether it maps whole logical blocks, so that pages of a trace must keep the
             neighbours that they have in its address space.
+        models_disturbance: whether the family counts itself what erases do to their neighbours; its devices
+            have no isolation and no `erase_disturbs`.
     """
 
     whole_blocks_only: ClassVar[bool] = False
     keeps_addresses: ClassVar[bool] = False
+    models_disturbance: ClassVar[bool] = False
 
     mapping: str
     allocation: Allocation = Field(Allocation.STATIC, description=Allocation.described())
@@ -67,6 +70,10 @@ class FtlConfig(Config):
     def units_per_page(self, geometry: GeometryConfig) -> int:
         """Return how many of what a logical page number addresses a page of flash holds."""
         return 1
+
+    def capacity_step(self, geometry: GeometryConfig) -> tuple[int, str]:
+        """Return the number whose multiples the logical pages of a device are, and what holds so many."""
+        return self.units_per_page(geometry), "a page of flash"
 
     def host_unit_bytes(self, geometry: GeometryConfig) -> int:
         """Return the size of what a logical page number addresses."""

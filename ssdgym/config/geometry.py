@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field, PositiveInt, model_validator
 
 from ssdgym.config.loading import Config
@@ -32,6 +34,7 @@ class GeometryConfig(Config):
         le=MOST_SUBPAGES,
         description="equal parts of a page that can be programmed one after the other",
     )
+    spare_bytes: int = Field(0, ge=0, description="of a page, beside its data")
 
     @model_validator(mode="after")
     def _sub_blocks_divide(self) -> GeometryConfig:
@@ -71,6 +74,49 @@ class GeometryConfig(Config):
             )
         return self
 
+    def check_isolation(self, isolation_layers: int) -> None:
+        """Raise if isolation by layers leaves sub-blocks without one for data.
+
+        Args:
+            isolation_layers: layers that each sub-block gives up.
+
+        Raises:
+            ValueError: naming the field that does not fit.
+        """
+        if self.layers_per_block is None:
+            raise ValueError("isolation hardware needs geometry.layers_per_block")
+        layers = self.layers_per_block // self.sub_blocks_per_block
+        if isolation_layers >= layers:
+            raise ValueError(
+                f"isolation_layers = {isolation_layers} leaves no data page of sub-blocks of {layers} "
+                f"layer{'s' if layers > 1 else ''} (geometry.layers_per_block / "
+                "geometry.sub_blocks_per_block)"
+            )
+
+    def isolated(self, isolation_layers: int) -> GeometryConfig:
+        """Return the geometry without the layers that isolate sub-blocks; `isolation_layers` of each."""
+        assert self.layers_per_block is not None  # `check_isolation` has seen to it
+        layers = self.layers_per_block - isolation_layers * self.sub_blocks_per_block
+        pages_per_layer = self.pages_per_block // self.layers_per_block
+        return self.model_copy(
+            update={"layers_per_block": layers, "pages_per_block": layers * pages_per_layer}
+        )
+
+    @property
+    def partial_sizes(self) -> tuple[int, ...]:
+        """Pages of the parts of a block that halving it again and again makes, falling.
+
+        Raises:
+            ValueError: the sub-blocks are no power of two.
+        """
+        parts = self.sub_blocks_per_block
+        if parts & (parts - 1):
+            raise ValueError(
+                f"geometry.sub_blocks_per_block = {parts} must be a power of two where blocks are erased by "
+                "halves"
+            )
+        return tuple(self.pages_per_block >> level for level in range(1, parts.bit_length()))
+
     @property
     def dies(self) -> int:
         """Dies of the whole device."""
@@ -99,7 +145,27 @@ class TimingConfig(Config):
     program_ns: int = Field(ge=0, description="tPROG, ns")
     subpage_program_ns: int = Field(0, ge=0, description="tPROG of one subpage, ns; 0: as of a whole page")
     erase_ns: int = Field(ge=0, description="tBERS, ns")
+    partial_erase_ns: dict[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=0)]] = Field(
+        default_factory=dict,
+        description="erases of parts of a block that halving makes, ns by the pages of the part; sizes that "
+        "do not occur are allowed; empty: as of a whole block",
+    )
     transfer_ns_per_byte: float = Field(ge=0, le=1e9, description="channel, ns per byte")
+
+    def check_partial_erases(self, geometry: GeometryConfig) -> None:
+        """Raise if the time of a part of a block is missing.
+
+        Raises:
+            ValueError: naming the field that does not fit.
+        """
+        if not self.partial_erase_ns:
+            return
+        missing = [str(pages) for pages in geometry.partial_sizes if pages not in self.partial_erase_ns]
+        if missing:
+            raise ValueError(
+                f"timing.partial_erase_ns must give the time of every part of a block; {', '.join(missing)} "
+                "pages are missing"
+            )
 
 
 class EnergyConfig(Config):

@@ -1,0 +1,153 @@
+"""The FTLs of the block family, which map blocks and collect by merges."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from ssdgym.config.ftl import FtlConfig, register_ftl
+from ssdgym.config.geometry import GeometryConfig
+from ssdgym.config.loading import Config
+from ssdgym.enums import Allocation, BlockKind, GcPriority, MergePace, Striping, UBlockSearch
+from ssdgym.errors import SsdgymError
+
+#: Most blocks that a superblock has while it is merged.
+MOST_SLOTS = 16
+#: Largest tolerance: what disturbs a sub-block is counted in 8 bits.
+MOST_TOLERATED = 254
+#: Fields that only one kind has; `gc.merges` is another of nftl.
+_FOREIGN: dict[str, tuple[str, ...]] = {
+    BlockKind.NFTL: ("logical_blocks", "physical_blocks"),
+    BlockKind.SUPERBLOCK: ("u_block_search",),
+}
+
+
+class MergeConfig(Config):
+    """When and how blocks are merged."""
+
+    free_share: float = Field(
+        0.08,
+        ge=0,
+        lt=1,
+        description="threshold: share of a plane's blocks in its pool, rounded down, at least one",
+    )
+    mmerge_limit: int = Field(
+        16, ge=0, le=2**31 - 1, description="M-Merges of a logical block, or superblock, between two Merges"
+    )
+    merges: MergePace = Field(MergePace.AT_ONCE, description=f"spread is for nftl; {MergePace.described()}")
+    priority: GcPriority = Field(GcPriority.FIRST, description=f"of merges; {GcPriority.described()}")
+    copyback: bool = Field(
+        False, description="pages are relocated within their plane without crossing the channel"
+    )
+
+
+class BlockFtl(FtlConfig):
+    """An FTL that maps blocks."""
+
+    keeps_addresses: ClassVar[bool] = True
+    models_disturbance: ClassVar[bool] = True
+
+    mapping: Literal["block"] = "block"
+    kind: BlockKind = Field(BlockKind.NFTL, description=BlockKind.described())
+    allocation: Allocation = Field(
+        Allocation.STATIC, description="static, the only one here: the plane follows from the logical page"
+    )
+    striping: Striping = Field(Striping.BLOCKS, description=Striping.described())
+    u_block_search: UBlockSearch = Field(
+        UBlockSearch.TIMED, description=f"nftl: reads of the host; {UBlockSearch.described()}"
+    )
+    logical_blocks: int = Field(4, ge=1, lt=MOST_SLOTS, description="superblock: logical blocks, M")
+    physical_blocks: int = Field(
+        5, ge=2, lt=MOST_SLOTS, description="superblock: blocks that it has at most between merges, N"
+    )
+    disturb_tolerance: int | None = Field(
+        1,
+        ge=0,
+        le=MOST_TOLERATED,
+        description="erases beside it that the data of a sub-block survives; null: any number",
+    )
+    disturb_care: bool = Field(
+        True, description="M-Merges also restore the data that their erases would spoil"
+    )
+    gc: MergeConfig = MergeConfig()
+
+    @model_validator(mode="after")
+    def _only_what_is_known(self) -> BlockFtl:
+        if self.allocation != Allocation.STATIC:
+            raise ValueError(
+                f"has allocation {self.allocation}, and mapping block knows static only; leave it out"
+            )
+        for name in _FOREIGN[self.kind]:
+            if getattr(self, name) != BlockFtl.model_fields[name].default:
+                raise ValueError(f"has {name}, which is of no use to kind {self.kind}; leave it out")
+        if self.gc.merges == MergePace.SPREAD and self.kind != BlockKind.NFTL:
+            raise ValueError(f"has gc.merges spread, which is of no use to kind {self.kind}; leave it out")
+        return self
+
+    @model_validator(mode="after")
+    def _superblocks_fit(self) -> BlockFtl:
+        logical, physical = self.logical_blocks, self.physical_blocks
+        if physical <= logical or logical + physical > MOST_SLOTS:
+            raise ValueError(
+                f"has physical_blocks = {physical}, which must be above logical_blocks = {logical} and with "
+                f"them at most {MOST_SLOTS}"
+            )
+        return self
+
+    @property
+    def bundle_blocks(self) -> int:
+        """Logical blocks that are mapped together."""
+        return 1 if self.kind == BlockKind.NFTL else self.logical_blocks
+
+    def kept_blocks(self, geometry: GeometryConfig) -> int:
+        """Return the blocks of a plane's pool at which merges begin to win some."""
+        return max(1, int(self.gc.free_share * geometry.blocks_per_plane))
+
+    def capacity_step(self, geometry: GeometryConfig) -> tuple[int, str]:
+        """Return the pages of a logical block, or superblock, in each plane."""
+        what = "logical blocks" if self.kind == BlockKind.NFTL else "superblocks"
+        pages = self.bundle_blocks * geometry.pages_per_block * geometry.planes
+        return pages, f"a row of {what}, one in each plane,"
+
+    def check_device(self, geometry: GeometryConfig, erase_unit: str, multi_plane: str) -> None:
+        """Raise if the flash cannot be used so."""
+        if multi_plane != "none":
+            raise ValueError(
+                "ftl.mapping block has no commands of several planes; set multi_plane to none, "
+                f"not {multi_plane}"
+            )
+        unit = "sub_block_run" if geometry.partial_sizes else "block"
+        if erase_unit != unit:
+            raise ValueError(
+                f"ftl.mapping block erases a block, or a half of it, of that and so on down to its "
+                f"{geometry.sub_blocks_per_block} sub-blocks; set erase_unit to {unit}, not {erase_unit}"
+            )
+
+    def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields with other values; another kind loses the fields that it does not have."""
+        fields = super().with_changes(changes)
+        kind = changes.get("kind")
+        if fields.get("mapping", self.mapping) != self.mapping or kind not in list(BlockKind):
+            return fields
+        dropped = {name for name in _FOREIGN[kind] if name not in changes}
+        if kind == BlockKind.SUPERBLOCK and isinstance(fields.get("gc"), dict):
+            given = changes.get("gc", {})
+            fields["gc"] = {
+                name: value for name, value in fields["gc"].items() if name != "merges" or name in given
+            }
+        return {name: value for name, value in fields.items() if name not in dropped}
+
+
+def block_ftl(ftl: FtlConfig) -> BlockFtl:
+    """Return an FTL of the block family as what it is.
+
+    Raises:
+        SsdgymError: it is of another family.
+    """
+    if not isinstance(ftl, BlockFtl):
+        raise SsdgymError(f"ftl.mapping is {ftl.mapping}, and this is for devices of mapping block.")
+    return ftl
+
+
+register_ftl("block", BlockFtl)

@@ -1,0 +1,238 @@
+"""Devices of the block family: what is read, what is refused and how it is named, sizes in whole blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ssdgym.config.device import BlockFtl, DeviceConfig, load_device, with_ftl
+from ssdgym.enums import Allocation, BlockKind, MergePace, Striping, UBlockSearch
+from ssdgym.errors import SsdgymError
+
+GEOMETRY = {
+    "channels": 2,
+    "blocks_per_plane": 16,
+    "pages_per_block": 8,
+    "sub_blocks_per_block": 4,
+    "page_size_bytes": 16384,
+}
+TIMING = {"read_ns": 50, "program_ns": 600, "erase_ns": 3000, "transfer_ns_per_byte": 0.01}
+PLAIN: dict[str, Any] = {
+    "name": "blocks",
+    "geometry": GEOMETRY,
+    "erase_unit": "sub_block_run",
+    "capacity": {"over_provisioning": 0.33},
+    "timing": TIMING,
+    "ftl": {"mapping": "block"},
+}
+DEVICES = ("pen-vnand", "pen-vnand-small", "pen-tiny")
+#: Blocks of a plane and pages of a block, at the same capacity; sub-blocks keep their 9 pages.
+SWEEP = [(15104, 72), (7552, 144), (3776, 288), (1888, 576)]
+
+
+def blocks(**fields: Any) -> DeviceConfig:
+    return load_device({**PLAIN, **fields})
+
+
+def of_kind(kind: str, **ftl: Any) -> DeviceConfig:
+    return blocks(ftl={"mapping": "block", "kind": kind, **ftl})
+
+
+def block_ftl_of(device: DeviceConfig) -> BlockFtl:
+    assert isinstance(device.ftl, BlockFtl)
+    return device.ftl
+
+
+def refusal(**fields: Any) -> str:
+    with pytest.raises(SsdgymError) as caught:
+        blocks(**fields)
+    text = str(caught.value)
+    assert "\n" not in text and text.startswith("device blocks: ") and text.endswith(".")
+    return text
+
+
+def test_mapping_block__by_default_is_nftl_with_addresses_in_blocks_and_searches_that_take_time() -> None:
+    ftl = block_ftl_of(blocks())
+    assert ftl.kind == BlockKind.NFTL and ftl.allocation == Allocation.STATIC and ftl.bundle_blocks == 1
+    assert ftl.striping == Striping.BLOCKS and ftl.u_block_search == UBlockSearch.TIMED
+    assert ftl.disturb_tolerance == 1 and ftl.disturb_care
+    assert (ftl.gc.free_share, ftl.gc.mmerge_limit, ftl.gc.merges) == (0.08, 16, MergePace.AT_ONCE)
+    assert ftl.keeps_addresses
+
+
+def test_superblock__by_default_has_4_logical_blocks_in_5() -> None:
+    ftl = block_ftl_of(of_kind("superblock"))
+    assert ftl.bundle_blocks == ftl.logical_blocks == 4 and ftl.physical_blocks == 5
+
+
+@pytest.mark.parametrize(("share", "kept"), [(0.08, 1), (0.0, 1), (0.12, 1), (0.125, 2), (0.3, 4)])
+def test_kept_blocks__share_of_the_blocks_of_a_plane_rounded_down_and_at_least_one(
+    share: float, kept: int
+) -> None:
+    device = of_kind("nftl", gc={"free_share": share})
+    assert block_ftl_of(device).kept_blocks(device.geometry) == kept
+
+
+def test_logical_pages__by_over_provisioning_fill_whole_blocks_of_all_planes() -> None:
+    assert blocks().logical_pages == 192 == 2 * 12 * 8
+    assert blocks(capacity={"over_provisioning": 0.34}).logical_pages == 2 * 11 * 8
+    assert of_kind("superblock").logical_pages == 2 * 3 * 4 * 8
+    assert of_kind("superblock", logical_blocks=5, physical_blocks=6).logical_pages == 2 * 2 * 5 * 8
+
+
+def test_logical_pages__given__have_to_fill_whole_blocks() -> None:
+    assert blocks(capacity={"logical_pages": 176}).logical_pages == 176
+    reason = refusal(capacity={"logical_pages": 184})
+    assert "184 must be a multiple of the 16 that a row of logical blocks, one in each plane, holds" in reason
+    reason = refusal(capacity={"logical_pages": 176}, ftl={"mapping": "block", "kind": "superblock"})
+    assert "176 must be a multiple of the 64 that a row of superblocks, one in each plane, holds" in reason
+
+
+@pytest.mark.parametrize("name", DEVICES)
+@pytest.mark.parametrize("kind", BlockKind)
+def test_bundled_devices__offer_whole_blocks_whatever_the_kind(name: str, kind: str) -> None:
+    device = with_ftl(load_device(name), {"kind": kind})
+    ftl, geometry = block_ftl_of(device), device.geometry
+    rows, rest = divmod(device.logical_pages, ftl.bundle_blocks * geometry.pages_per_block * geometry.planes)
+    assert rest == 0
+    # Beside the logical blocks of a plane there is room for the pool and a block to merge to.
+    assert geometry.blocks_per_plane > ftl.bundle_blocks * rows + ftl.kept_blocks(geometry)
+
+
+def test_pen_vnand__is_a_drive_of_a_tebibyte_of_which_the_host_has_nine_tenths() -> None:
+    device = load_device("pen-vnand")
+    geometry = device.geometry
+    assert geometry.physical_pages * geometry.page_size_bytes == 118 * 9 * 2**30
+    assert device.logical_pages == 64 * 1699 * 576
+    assert block_ftl_of(device).kept_blocks(geometry) == 151
+    assert with_ftl(device, {"kind": "superblock"}).logical_pages == 64 * 424 * 4 * 576
+    small = load_device("pen-vnand-small").geometry
+    assert small.physical_pages * 64 == geometry.physical_pages
+
+
+@pytest.mark.parametrize(("blocks_per_plane", "pages"), SWEEP)
+@pytest.mark.parametrize("kind", BlockKind)
+def test_pen_vnand__smaller_blocks__need_another_geometry_alone(
+    blocks_per_plane: int, pages: int, kind: str
+) -> None:
+    geometry = {
+        "geometry.blocks_per_plane": blocks_per_plane,
+        "geometry.pages_per_block": pages,
+        "geometry.sub_blocks_per_block": pages // 9,
+    }
+    device = load_device({"base": "pen-vnand", "ftl.kind": kind, **geometry})
+    assert device.geometry.partial_sizes[-1] == 9 and device.geometry.partial_sizes[0] == pages // 2
+    assert device.geometry.physical_pages == load_device("pen-vnand").geometry.physical_pages
+    assert device.logical_pages == pytest.approx(0.9 * device.geometry.physical_pages, rel=0.003)
+
+
+@pytest.mark.parametrize("name", DEVICES)
+@pytest.mark.parametrize("kind", BlockKind)
+def test_sized_to__keeps_the_over_provisioning_and_fills_whole_blocks(name: str, kind: str) -> None:
+    device = with_ftl(load_device(name), {"kind": kind})
+    sized = device.sized_to(1_000_001)
+    step, _ = device.ftl.capacity_step(device.geometry)
+    assert sized.logical_pages == 1_000_001 + -1_000_001 % step and sized.ftl == device.ftl
+    assert sized.spare_ratio >= device.spare_ratio
+
+
+def test_partial_erases__sizes_by_halving_a_block() -> None:
+    assert blocks().geometry.partial_sizes == (4, 2)
+    timed = blocks(timing={**TIMING, "partial_erase_ns": {"4": 2900, 2: 2800, 100: 1}})
+    assert timed.timing.partial_erase_ns == {4: 2900, 2: 2800, 100: 1}
+
+
+def test_blocks_without_parts__are_erased_whole() -> None:
+    whole = blocks(geometry={**GEOMETRY, "sub_blocks_per_block": 1}, erase_unit="block")
+    assert whole.geometry.partial_sizes == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        (
+            {"geometry": {**GEOMETRY, "pages_per_block": 12, "sub_blocks_per_block": 3}},
+            "geometry.sub_blocks_per_block = 3 must be a power of two where blocks are erased by halves",
+        ),
+        (
+            {"geometry": {**GEOMETRY, "sub_blocks_per_block": 16}},
+            "field geometry sub_blocks_per_block = 16 must divide pages_per_block = 8",
+        ),
+        ({"geometry": {**GEOMETRY, "spare_bytes": -1}}, "field geometry.spare_bytes must be greater than or"),
+        ({"erase_unit": "block"}, "down to its 4 sub-blocks; set erase_unit to sub_block_run, not block"),
+        ({"erase_unit": "sub_block_set"}, "set erase_unit to sub_block_run, not sub_block_set"),
+        (
+            {"geometry": {**GEOMETRY, "planes_per_die": 2}, "multi_plane": "strict"},
+            "no commands of several planes; set multi_plane to none, not strict",
+        ),
+        ({"isolation": "software"}, "has its own model of what erases disturb; leave out isolation and"),
+        ({"erase_disturbs": True}, "leave out isolation and erase_disturbs"),
+        (
+            {"timing": {**TIMING, "partial_erase_ns": {4: 2900}}},
+            "timing.partial_erase_ns must give the time of every part of a block; 2 pages are missing",
+        ),
+        (
+            {"timing": {**TIMING, "partial_erase_ns": {4: 1, 2: -1}}},
+            "field timing.partial_erase_ns.2 must be",
+        ),
+        ({"capacity": {"over_provisioning": 20.0}}, "over_provisioning = 20.0 leaves no logical page of the"),
+    ],
+)
+def test_device__that_does_not_fit__named(fields: dict[str, Any], reason: str) -> None:
+    assert reason in refusal(**fields)
+
+
+@pytest.mark.parametrize(
+    ("ftl", "reason"),
+    [
+        ({"kind": "fast"}, "field ftl.kind must be 'nftl' or 'superblock', not 'fast'"),
+        ({"placement": "single"}, "field ftl.placement is unknown"),
+        ({"allocation": "dynamic"}, "has allocation dynamic, and mapping block knows static only; leave it"),
+        ({"gc": {"free_blocks": 2}}, "field ftl.gc.free_blocks is unknown"),
+        ({"gc": {"free_share": 1.0}}, "field ftl.gc.free_share must be less than 1, not 1.0"),
+        ({"gc": {"merges": "later"}}, "field ftl.gc.merges must be 'at_once' or 'spread', not 'later'"),
+        ({"disturb_tolerance": -1}, "field ftl.disturb_tolerance must be greater than or equal to 0"),
+        ({"disturb_tolerance": 255}, "field ftl.disturb_tolerance must be less than or equal to 254"),
+        ({"logical_blocks": 3}, "has logical_blocks, which is of no use to kind nftl; leave it out"),
+        ({"physical_blocks": 6}, "has physical_blocks, which is of no use to kind nftl; leave it out"),
+        (
+            {"kind": "superblock", "u_block_search": "free"},
+            "has u_block_search, which is of no use to kind s",
+        ),
+        (
+            {"kind": "superblock", "gc": {"merges": "spread"}},
+            "has gc.merges spread, which is of no use to ki",
+        ),
+        (
+            {"kind": "superblock", "physical_blocks": 4},
+            "has physical_blocks = 4, which must be above logical_blocks = 4 and with them at most 16",
+        ),
+        ({"kind": "superblock", "physical_blocks": 13}, "has physical_blocks = 13, which must be above"),
+    ],
+)
+def test_ftl__that_does_not_fit__named(ftl: dict[str, Any], reason: str) -> None:
+    assert reason in refusal(ftl={"mapping": "block", **ftl})
+
+
+def test_with_ftl__another_kind__leaves_out_what_it_does_not_have() -> None:
+    nftl = of_kind("nftl", u_block_search="free", queue_depth=3, gc={"merges": "spread", "mmerge_limit": 4})
+    superblock = with_ftl(nftl, {"kind": "superblock", "physical_blocks": 8})
+    assert superblock.ftl == BlockFtl.model_validate(
+        {"kind": "superblock", "physical_blocks": 8, "queue_depth": 3, "gc": {"mmerge_limit": 4}}
+    )
+    changed = with_ftl(nftl, {"kind": "superblock", "gc": {"free_share": 0.1}}).ftl
+    assert block_ftl_of(superblock.model_copy(update={"ftl": changed})).gc.mmerge_limit == 4
+    assert with_ftl(superblock, {"kind": "nftl"}).ftl == BlockFtl.model_validate(
+        {"kind": "nftl", "queue_depth": 3, "gc": {"mmerge_limit": 4}}
+    )
+    with pytest.raises(SsdgymError, match="has gc.merges spread, which is of no use to kind superblock"):
+        with_ftl(nftl, {"kind": "superblock", "gc": {"merges": "spread"}})
+
+
+def test_device__as_text_and_back__is_the_same() -> None:
+    given = blocks(
+        timing={**TIMING, "partial_erase_ns": {4: 2900, 2: 2800}},
+        ftl={"mapping": "block", "kind": "superblock", "disturb_tolerance": None, "disturb_care": False},
+    )
+    assert load_device(given.model_dump(mode="json")) == given
