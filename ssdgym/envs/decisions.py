@@ -13,13 +13,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ssdgym.config.checks import is_whole
-from ssdgym.config.device import DeviceConfig, SubpageFtl
+from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.decisions import ERASE, no_rules
 from ssdgym.engine.questions import Question, View
 from ssdgym.envs.features import Features, Selection, Setting, select
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy, new_choice, rules_for
+from ssdgym.simulator.families import family_of
 
 #: Most candidates when all erase sets of a plane are listed.
 _MOST_CANDIDATES = 4096
@@ -188,7 +189,7 @@ class EraseDecision(DescribedDecision):
         Raises:
             SsdgymError: erase sets of its family are not described to agents.
         """
-        if isinstance(device.ftl, SubpageFtl):
+        if ERASE not in family_of(device).agent_decisions:
             raise SsdgymError(
                 f"device {device.name}: agents are not asked for erases on devices of ftl.mapping "
                 f"{device.ftl.mapping}; choose one of mapping page."

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from math import log2
 
-from ssdgym.config.device import DeviceConfig, SubpageFtl
+from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.decisions import ERASE, IDLE, PLACE, RELOCATE
 from ssdgym.envs.features.decorators import decision_feature, device_feature
 from ssdgym.envs.features.registry import Setting, register
+from ssdgym.simulator.families import family_of
 from ssdgym.types import Feature
 
 
@@ -30,8 +31,8 @@ def _open_loop(device: DeviceConfig) -> bool:
 
 
 def _whole_pages(setting: Setting) -> bool:
-    """Return whether logical pages are pages of flash, and all blocks of a plane are collected alike."""
-    return not setting.has(lambda device: isinstance(device.ftl, SubpageFtl))
+    """Return whether the pages of planes are counted over all their blocks, and are logical pages."""
+    return not setting.has(lambda device: not family_of(device).counts_planes)
 
 
 def _differ(setting: Setting) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import log2
 
-from ssdgym.config.device import SubpageFtl
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.envs.features.decorators import sector_feature, way_feature
 from ssdgym.envs.features.registry import Setting, always
+from ssdgym.simulator.families import family_of
 
 
 @inlined
@@ -29,12 +29,7 @@ def _both(setting: Setting) -> bool:
 
 def _differ(setting: Setting) -> bool:
     """Return whether the regions of the devices differ in size."""
-    sizes = {
-        device.ftl.region_blocks_of(device.geometry) * device.geometry.pages_per_block
-        for device in setting.devices
-        if isinstance(device.ftl, SubpageFtl)
-    }
-    return len(sizes) > 1
+    return len({family_of(device).region_pages(device) for device in setting.devices}) > 1
 
 
 @way_feature("way_number", "1 for the region, -1 for the main area", low=-1.0, default=always)

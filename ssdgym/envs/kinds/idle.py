@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ssdgym.config.device import DeviceConfig, PageFtl, with_ftl
+from ssdgym.config.device import DeviceConfig, with_ftl
+from ssdgym.config.ftl import page_ftl
 from ssdgym.engine.decisions import IDLE, IDLE_STEPS, KINDS
 from ssdgym.engine.idling import idle_describer
 from ssdgym.engine.questions import Question
@@ -15,6 +16,7 @@ from ssdgym.envs.kinds.without_sets import question_without_sets, victims_of, wi
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import rules_for
 from ssdgym.policy.policy import idle_of
+from ssdgym.simulator.families import family_of
 
 #: The label of the device's own idle rule, which proposes.
 IDLE_RULE = "idle_rule"
@@ -56,11 +58,11 @@ class IdleDecision(DescribedDecision):
         Raises:
             SsdgymError: no time passes there, or its idle rule knows the future.
         """
-        if not isinstance(device.ftl, PageFtl) or device.ftl.timing == "none":
+        if IDLE not in family_of(device).agent_decisions or device.ftl.timing == "none":
             raise SsdgymError(
                 f"device {device.name} has no idle time; set ftl.mapping to page and ftl.timing to event."
             )
-        rule, share = idle_of(device), device.ftl.gc.background_fraction
+        rule, share = idle_of(device), page_ftl(device.ftl).gc.background_fraction
         if rule is not None and rule.clairvoyant:
             raise SsdgymError(
                 f"device {device.name}: idle rule {rule.name} knows the future, which environments do not "

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ssdgym.config.device import DeviceConfig, SubpageFtl
+from ssdgym.config.device import DeviceConfig
+from ssdgym.config.subpage import subpage_ftl
 from ssdgym.engine.decisions import ASK_COLLECTED, ASK_FLUSHES, KINDS, REGION
 from ssdgym.engine.questions import Question
 from ssdgym.engine.regions import region_describer
@@ -15,6 +16,7 @@ from ssdgym.envs.features import Setting, select
 from ssdgym.envs.kinds.without_sets import question_without_sets, victims_of, with_victims
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import rules_for
+from ssdgym.simulator.families import family_of
 
 #: The questions by their names in a setting of features, each with its bit.
 _QUESTIONS = {"FLUSHES": ASK_FLUSHES, "COLLECTED": ASK_COLLECTED}
@@ -100,14 +102,14 @@ class RegionDecision(DescribedDecision):
 
 def _check(device: DeviceConfig) -> None:
     """Raise if nothing is decided about a region on a device."""
-    ftl = device.ftl
-    if not isinstance(ftl, SubpageFtl):
+    if REGION not in family_of(device).agent_decisions:
         raise SsdgymError(
-            f"device {device.name} of ftl.mapping {ftl.mapping} has no region of small writes; choose one of "
-            "mapping subpage, such as subftl-tiny."
+            f"device {device.name} of ftl.mapping {device.ftl.mapping} has no region of small writes; choose "
+            "one of mapping subpage, such as subftl-tiny."
         )
-    if ftl.kind != SubpageKind.SUBFTL:
+    kind = subpage_ftl(device.ftl).kind
+    if kind != SubpageKind.SUBFTL:
         raise SsdgymError(
-            f"device {device.name} of ftl.kind {ftl.kind} decides nothing about a region of small writes; "
+            f"device {device.name} of ftl.kind {kind} decides nothing about a region of small writes; "
             "set ftl.kind to subftl."
         )

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ssdgym.config.checks import is_whole
-from ssdgym.config.device import DeviceConfig, PageFtl, with_ftl
-from ssdgym.config.ftl import MOST_STREAMS, SUB_BLOCK_PLACEMENTS
+from ssdgym.config.device import DeviceConfig, with_ftl
+from ssdgym.config.ftl import MOST_STREAMS, SUB_BLOCK_PLACEMENTS, page_ftl
 from ssdgym.engine.decisions import KINDS, PLACE, RELOCATE, WHOLE_REQUESTS
 from ssdgym.engine.placing import stream_describer
 from ssdgym.engine.questions import Question
@@ -18,6 +18,7 @@ from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy, rules_for
 from ssdgym.policy.rules import PlacementRule
 from ssdgym.policy.watching import placement_of, rules_on, watching
+from ssdgym.simulator.families import family_of
 
 #: Whose streams the agent chooses, by the value of the argument `pages`.
 PAGES = {"host": (PLACE,), "relocated": (RELOCATE,), "both": (PLACE, RELOCATE)}
@@ -100,12 +101,12 @@ class StreamDecision(DescribedDecision):
         Raises:
             SsdgymError: pages are not placed in streams there, or there are too few of them.
         """
-        if not isinstance(device.ftl, PageFtl):
+        if PLACE not in family_of(device).agent_decisions:
             raise SsdgymError(
                 f"device {device.name} of ftl.mapping {device.ftl.mapping} has no placements; choose one of "
                 "mapping page."
             )
-        if device.ftl.placement in SUB_BLOCK_PLACEMENTS:
+        if page_ftl(device.ftl).placement in SUB_BLOCK_PLACEMENTS:
             raise SsdgymError(
                 f"device {device.name} does not write pages to streams; set ftl.placement to one that does, "
                 "such as sep_gc."
@@ -131,7 +132,7 @@ class StreamDecision(DescribedDecision):
         Args:
             devices: all that the environment has, adapted.
         """
-        return max(device.ftl.streams for device in devices if isinstance(device.ftl, PageFtl))
+        return max(page_ftl(device.ftl).streams for device in devices)
 
     def question(self, candidates: int) -> Question:
         """Return what the engine is to ask, with addresses of this process, but for the features.

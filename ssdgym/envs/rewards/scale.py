@@ -56,8 +56,8 @@ class Baseline:
         """Measure the scale while the policy serves as many host pages as the device has logical ones.
 
         A page won is paid with what it costs the policy, and the unit is what one of its rounds costs. So
-        its own rewards are 0 on average, and of size 1. On devices of the sub-page family a page that the
-        host writes stands for both.
+        its own rewards are 0 on average, and of size 1. On devices that win room without an erase, too, a
+        page that the host writes stands for both.
 
         Args:
             device: preconditioned by the workload.

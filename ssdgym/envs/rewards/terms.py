@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ssdgym.config.device import DeviceConfig, SubpageFtl
+from ssdgym.config.device import DeviceConfig
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator.families import family_of
 
@@ -206,10 +206,10 @@ def _wear(device: DeviceConfig) -> dict[str, float]:
 
 @reward_term("energy", "energy of relocations and erases, in relocations of a block")
 def _energy(device: DeviceConfig) -> dict[str, float]:
-    if isinstance(device.ftl, SubpageFtl):
+    if not family_of(device).counts_causes:
         raise SsdgymError(
-            f"objective.energy: devices of ftl.mapping subpage, such as {device.name}, do not count for whom "
-            "they program; choose flash_time or wear."
+            f"objective.energy: devices of ftl.mapping {device.ftl.mapping}, such as {device.name}, do not "
+            "count for whom they program; choose flash_time or wear."
         )
     move_uj = device.energy.read_uj + device.energy.program_uj
     block_uj = (move_uj if move_uj > 0 else 1.0) * device.geometry.pages_per_block

@@ -8,8 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ssdgym.config.device import DeviceConfig, SubpageFtl
+from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.time.latency import bin_middles
+from ssdgym.simulator.families import family_of
 
 _MIDDLES = bin_middles()
 
@@ -44,25 +45,24 @@ class CountedTotals:
     def pages_won(self) -> np.ndarray:
         """Return how many pages collection has won: those erased less those relocated, int64 (n,).
 
-        On devices of the sub-page family, whose region wins room without an erase, they are the pages that
-        the host has written.
+        On devices that win room without an erase, too, they are the pages that the host has written.
         """
         won = self.counter("erased_sub_blocks") * self._sub_block_pages - self.counter("relocated_pages")
         return self._by_host_pages(won)
 
     def rounds(self) -> np.ndarray:
-        """Return how many rounds of collection have won them, int64 (n,); of the sub-page family: them."""
+        """Return how many rounds of collection have won them, int64 (n,); without erases, too: them."""
         return self._by_host_pages(self.counter("gc_invocations"))
 
     def _by_host_pages(self, numbers: np.ndarray) -> np.ndarray:
-        """Return numbers, but on devices of the sub-page family the pages that the host has written."""
-        if not self._of_subpages.any():
+        """Return numbers, but on devices that win room without an erase the pages of the host."""
+        if self._wins_by_erases.all():
             return numbers
-        return np.where(self._of_subpages, self.counter("host_pages_written"), numbers)
+        return np.where(self._wins_by_erases, numbers, self.counter("host_pages_written"))
 
     @cached_property
-    def _of_subpages(self) -> np.ndarray:
-        return np.array([isinstance(device.ftl, SubpageFtl) for device in self.devices])
+    def _wins_by_erases(self) -> np.ndarray:
+        return np.array([family_of(device).wins_by_erases for device in self.devices])
 
     @cached_property
     def _sub_block_pages(self) -> np.ndarray:

@@ -13,7 +13,6 @@ from ssdgym.config.loading import Source
 from ssdgym.engine.core import status as codes
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import MAX_PAIRS
-from ssdgym.engine.decisions import ERASE
 from ssdgym.engine.entries import advance, apply
 from ssdgym.engine.view import view_arrays
 from ssdgym.errors import SsdgymError, shown
@@ -25,6 +24,7 @@ from ssdgym.policy.watching import placement_of, rules_on
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.deciding.failures import chosen_by, failure
 from ssdgym.simulator.deciding.periods import begin_period
+from ssdgym.simulator.families import family_of
 from ssdgym.simulator.future import Future, foresee, look_ahead
 from ssdgym.simulator.snapshot import copy_device, read_only
 from ssdgym.threads import OneThread
@@ -86,7 +86,7 @@ class DecidedDevice(OneThread):
     def _advance(self, requests: np.ndarray, last: bool) -> int:
         """Run to the end of some requests or the horizon, or to a decision that is not taken inside."""
         inside = self._policy is not None and self._policy.victim.compiled
-        external = 0 if inside else 1 << ERASE
+        external = 0 if inside else 1 << family_of(self._device).policy_decision
         self._choice[:] = 0
         kind = self._call(advance, requests, bool(last), self._rules, external, self._choice)
         while kind == codes.PERIOD_DUE:
@@ -100,7 +100,7 @@ class DecidedDevice(OneThread):
         """Run to the end of some requests or the horizon; a policy that is not compiled decides in Python."""
         while True:
             kind = self._advance(requests, last)
-            if kind != codes.ERASE_DECISION:
+            if kind != codes.FIRST_DECISION + family_of(self._device).policy_decision:
                 return kind
             if self._policy is None:
                 raise SsdgymError(

@@ -11,6 +11,7 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import Family, Sizes, State
+from ssdgym.engine.decisions import ERASE
 from ssdgym.errors import SsdgymError
 
 #: What a page holds.
@@ -38,12 +39,25 @@ class FamilyBuilder(ABC):
         fixed: names of the arrays of constants: a device keeps its own when it takes over another's state.
         scratch: names of the arrays of transactions that runs without time leave something in.
         counted: names of the arrays of one record that hold what devices count.
+        policy_decision: number of the kind of decision that the first rule of a policy takes, and that a
+            device without a policy leaves to its caller.
+        agent_decisions: numbers of the kinds of decisions that are described to agents.
+        wins_by_erases: whether room is won by erases alone, so that collection has won the pages erased less
+            those relocated.
+        counts_causes: whether pages programmed for the host and for collection are counted apart.
+        counts_planes: whether the free and the valid pages of a plane are counted over all its blocks, and
+            are logical pages.
     """
 
     engine: Family
     fixed: tuple[str, ...] = ("params",)
     scratch: tuple[str, ...] = ()
     counted: tuple[str, ...] = ("counters",)
+    policy_decision: int = ERASE
+    agent_decisions: frozenset[int] = frozenset()
+    wins_by_erases: bool = True
+    counts_causes: bool = True
+    counts_planes: bool = True
 
     @abstractmethod
     def check(self, device: DeviceConfig) -> None:
@@ -104,6 +118,10 @@ class FamilyBuilder(ABC):
         By default the times of commands, although none passes: decisions may weigh them.
         """
         return {"times": device.timing.model_dump(mode="json")}
+
+    def region_pages(self, device: DeviceConfig) -> int:
+        """Return the pages of a plane that are set apart as its region of small writes."""
+        return 0
 
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
         """Return the blocks per plane that hold no data, however large the device is."""

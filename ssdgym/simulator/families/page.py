@@ -21,6 +21,7 @@ from ssdgym.engine.core.records import (
     MAX_STREAMS,
     OPEN,
 )
+from ssdgym.engine.decisions import ERASE, IDLE, PLACE, RELOCATE
 from ssdgym.engine.page.family import PAGE
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
@@ -93,6 +94,7 @@ class PageFamily(FamilyBuilder):
     """Devices that map every page by itself."""
 
     engine = PAGE
+    agent_decisions = frozenset({ERASE, PLACE, RELOCATE, IDLE})
 
     def check(self, device: DeviceConfig) -> None:
         """Raise if GC could not reach its threshold once the device is full."""

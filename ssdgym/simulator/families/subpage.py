@@ -10,6 +10,7 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.config.subpage import SubpageFtl, subpage_ftl
 from ssdgym.engine.core.family import Sizes, State
 from ssdgym.engine.core.records import IN_STREAMS, MAX_PAIRS, MAX_STREAMS, OPEN
+from ssdgym.engine.decisions import REGION
 from ssdgym.engine.subpage.family import SUBPAGE_FAMILY
 from ssdgym.engine.subpage.state import MAX_SLOTS, TALLY
 from ssdgym.errors import SsdgymError
@@ -34,6 +35,10 @@ class SubpageFamily(FamilyBuilder):
     fixed = ("params", "subpage")
     counted = ("counters", "tally")
     scratch = ("transaction", "carried")
+    agent_decisions = frozenset({REGION})
+    wins_by_erases = False  # a pass over a region that has been written wins room, too
+    counts_causes = False
+    counts_planes = False  # the blocks of a region are not in the index, and units may be pages of flash
 
     def check(self, device: DeviceConfig) -> None:
         """Raise if GC could not reach its threshold once the device is full."""
@@ -183,6 +188,11 @@ class SubpageFamily(FamilyBuilder):
             .reshape(planes, blocks, geometry.pages_per_block),
             open=is_open.reshape(planes, blocks),
         )
+
+    def region_pages(self, device: DeviceConfig) -> int:
+        """Return the pages of flash of a plane's region."""
+        blocks = subpage_ftl(device.ftl).region_blocks_of(device.geometry)
+        return blocks * device.geometry.pages_per_block
 
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
         """Return the fewest blocks of a plane: those of its pool, its open one, and those of a region."""
