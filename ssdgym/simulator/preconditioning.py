@@ -18,6 +18,7 @@ from ssdgym.config.preconditioning import read_preconditioning
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.requests import REQUEST, WRITE
+from ssdgym.simulator.families import family_of
 from ssdgym.simulator.steady_states import (
     PreconditioningReport,
     cache_key,
@@ -42,14 +43,14 @@ class Preconditioning:
     """Filling a device in order, and overwriting it in windows of half its logical space until it is steady.
 
     Attributes:
-        policy: takes the decisions.
+        policy: takes the decisions; `None`: the usual one of the device's FTL family.
         tolerance: it is steady once the write amplification of two windows in a row differs by less.
         least_overwrites: how often its logical space is overwritten at least.
         most_overwrites: and at most.
         share: of the logical pages that are filled first.
     """
 
-    policy: str = "greedy"
+    policy: str | None = None
     tolerance: float = 0.02
     least_overwrites: float = 2.0
     most_overwrites: float = 10.0
@@ -118,18 +119,22 @@ def make_steady(
     require_new(sim, "precondition")
     seed = whole(seed, "the seed of preconditioning")
     settings, device = settings or Preconditioning(), sim.device
-    if get_policy(settings.policy).adapt(device) != device:
+    usual = family_of(device).usual_policy
+    name = settings.policy or usual
+    policy = get_policy(name)
+    if policy.adapt(device) != device:
         raise SsdgymError(
-            f"device {device.name} cannot be preconditioned under {settings.policy}, which would run it "
-            "another way; precondition it under a policy that takes it as it is, such as greedy."
+            f"device {device.name} cannot be preconditioned under {name}, which would run it another way; "
+            f"precondition it under a policy that takes it as it is, such as {usual}."
         )
     config = load_workload("uniform" if workload is None else workload)
     # What a function depends on cannot be told from outside.
     cache = cache and not isinstance(config, FunctionWorkload)
-    key = cache_key(device, config, seed, vars(settings)) if cache else ""
+    known = {**vars(settings), "policy": name}
+    key = cache_key(device, config, seed, known) if cache else ""
     report = load_preconditioned(sim.arrays, 0, key) if cache else None
     if report is None:
-        with in_no_time(sim, get_policy(settings.policy), seed):
+        with in_no_time(sim, policy, seed):
             _fill(sim, settings.share)
             report = _overwrite(sim, config, seed, settings)
         sim.reset_metrics()

@@ -13,18 +13,20 @@ from gymnasium.utils.env_checker import check_env
 from ssdgym.config import ftl as ftl_module
 from ssdgym.config.device import DeviceConfig, FtlConfig, load_device
 from ssdgym.config.ftl import register_ftl
+from ssdgym.engine.core.status import FIRST_DECISION
 from ssdgym.engine.decisions import RULE, no_rules
 from ssdgym.engine.questions import Question
-from ssdgym.envs import DecisionEnv, DecisionVectorEnv
+from ssdgym.envs import DecisionEnv, DecisionVectorEnv, EraseVictimEnv
 from ssdgym.envs.decisions import Decision
 from ssdgym.envs.features import Features
 from ssdgym.envs.options import Options
 from ssdgym.envs.rewards import reward_term, terms
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import new_choice
+from ssdgym.simulator import Simulator
 from ssdgym.simulator.families import FamilyBuilder, register_family, registry
 from ssdgym.types import Feature
-from tests.engine.devices import device
+from tests.engine.devices import device, random_writes
 from tests.engine.toy import DRAWER, DRAWERS, TOY
 
 
@@ -34,6 +36,7 @@ class ToyFtl(FtlConfig):
 
 class ToyFamily(FamilyBuilder):
     engine = TOY
+    policy_decision = DRAWER
 
     def check(self, device: DeviceConfig) -> None:
         pass
@@ -123,3 +126,16 @@ def test_render__a_family_without_a_map_of_pages__refused() -> None:
         SsdgymError, match=r"devices of ftl.mapping toy cannot be drawn; leave render_mode out"
     ):
         env.render()
+
+
+def test_simulator__without_a_policy__leaves_the_decision_of_the_family_to_its_caller() -> None:
+    simulator = Simulator(chest(), policy=None)
+    simulator.feed(random_writes(5, 20))
+    assert simulator.advance() == FIRST_DECISION + DRAWER
+    with pytest.raises(SsdgymError, match="a simulator without a policy stops at decisions"):
+        simulator.run(random_writes(5, 20))
+
+
+def test_decision__that_the_family_does_not_describe__refused() -> None:
+    with pytest.raises(SsdgymError, match="agents are not asked for erases on devices of ftl.mapping toy"):
+        EraseVictimEnv(device=chest())

@@ -18,6 +18,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.requests import FLUSH, READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Simulator
+from ssdgym.simulator.families import family_of
 from ssdgym.simulator.preconditioning import Preconditioning, precondition, write_until_collecting
 from ssdgym.simulator.untimed import reads
 from ssdgym.workloads import open_workload
@@ -210,6 +211,16 @@ def test_age_and_its_ageing__are_the_old_names_of_precondition_and_its_settings(
     anew = Simulator(full_device())
     anew.precondition("uniform", settings=Preconditioning(policy="fifo"))
     assert sim.same_as(anew)
+
+
+def test_precondition__without_a_policy__under_the_usual_one_of_the_family(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    named, usual = Simulator(full_device()), Simulator(full_device())
+    named.precondition("uniform", settings=Preconditioning(policy="fifo"))
+    monkeypatch.setattr(family_of(usual.device), "usual_policy", "fifo")
+    usual.precondition("uniform")
+    assert usual.same_as(named)
 
 
 def test_precondition__then_advance__has_no_input_left() -> None:

@@ -14,7 +14,7 @@ from tests.engine.devices import device
 
 
 def key_of(config: DeviceConfig) -> str:
-    return cache_key(config, load_workload("uniform"), 0, vars(Preconditioning()))
+    return cache_key(config, load_workload("uniform"), 0, vars(Preconditioning("greedy")))
 
 
 def test_cache_key__what_best_sets_and_placements_depend_on__is_part_of_it() -> None:
