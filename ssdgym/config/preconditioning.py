@@ -43,6 +43,11 @@ class PreconditioningConfig(Config):
         return self
 
     @property
+    def is_the_runs_own(self) -> bool:
+        """Whether it depends on the policy that is measured, or on what a run with its seed plays."""
+        return self.kind in ("reads", "until_gc")
+
+    @property
     def text(self) -> str:
         """The short form."""
         return self.kind if self.share == 1 else f"{self.kind}(share={self.share})"

@@ -226,9 +226,11 @@ class DecisionEnv(DeviceEnv):
     for what is free at its ends; so the better policy has the higher return.
 
     ## Starting State
-    A preconditioned device: full, then overwritten until garbage collection is steady; made once and kept on
-    disk. The first episode after `reset(seed=s)` is the one of seed `s`; `info["episode_seed"]` names the
-    seed that repeats any.
+    A preconditioned device: full, then overwritten by the workload until garbage collection is steady;
+    made once and kept on disk. `preconditioning="uniform"` overwrites uniformly, `"fill"` writes every
+    page once, `"fill(share=0.95)"` or `{"kind": "fill", "share": 0.95}` the first 95 %, and `"none"`
+    nothing. The first episode after `reset(seed=s)` is the one of seed `s`; `info["episode_seed"]` names
+    the seed that repeats any.
 
     ## Episode End
     An episode runs until the host has written exactly `horizon` pages; it is then truncated, never
@@ -247,7 +249,8 @@ class DecisionEnv(DeviceEnv):
     | `objective` | mapping | `None` | weight of each reward term; the default is the environment's own |
     | `horizon` | int | `8192` | host pages of an episode |
     | `warmup` | int | `0` | host pages before them that are played but neither rewarded nor measured |
-    | `preconditioning_seed` | int | `0` | of the workload that preconditions the device |
+    | `preconditioning` | str or mapping | `"workload"` | of the devices: see Starting State |
+    | `preconditioning_seed` | int | `0` | of what preconditioning draws |
     | `features` | str or list of names | `"default"` | what is observed: see Observation Space |
     | `reward` | str or mapping | `None` | see Rewards; the default is the environment's own |
 

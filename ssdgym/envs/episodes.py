@@ -22,6 +22,7 @@ from ssdgym.envs.sources.workloads import EpisodeRequests, load_workloads, open_
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.families import PageMap
+from ssdgym.simulator.preconditioning import precondition
 from ssdgym.simulator.snapshot import copy_device
 from ssdgym.types import Observation
 
@@ -145,9 +146,13 @@ class Episodes:
             return self._scale
         key = (i % self._kinds, number)
         if key not in self._scales:
-            seed = self.options.preconditioning_seed
-            device, workload = self.devices[i], self.workloads[number]
-            self._scales[key] = self._scale.scale_on(device, workload, seed, self.reward.cost)
+            self._scales[key] = self._scale.scale_on(
+                self.devices[i],
+                self.workloads[number],
+                self.options.how_preconditioned,
+                self.options.preconditioning_seed,
+                self.reward.cost,
+            )
         return self._scales[key]
 
     def _draw_workload(self, seed: int) -> int:
@@ -161,7 +166,10 @@ class Episodes:
         key = (i % self._kinds, number)
         if key not in self._preconditioned:
             sim = Simulator(self.devices[i], policy=None, recording=Recording(1, 1))
-            sim.precondition(self.workloads[number], seed=self.options.preconditioning_seed)
+            options = self.options
+            precondition(
+                sim, options.how_preconditioned, self.workloads[number], options.preconditioning_seed
+            )
             self._preconditioned[key] = copy_device(sim.state, 0)
         return self._preconditioned[key]
 

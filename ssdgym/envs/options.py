@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from ssdgym.config.checks import is_whole
 from ssdgym.config.device import FtlConfig
+from ssdgym.config.preconditioning import PreconditioningConfig, read_preconditioning
 from ssdgym.envs.decisions import Decision
 from ssdgym.envs.sources.workloads import AT_END, AtEnd
 from ssdgym.errors import SsdgymError, shown
@@ -39,7 +40,9 @@ class Options(ABC):
         objective: weight of each reward term; None stands for `default_objective`.
         horizon: host pages of an episode.
         warmup: host pages before them that are played but neither rewarded nor measured.
-        preconditioning_seed: of the workload that preconditions the device.
+        preconditioning: of the device, before that: `none`, `fill`, `uniform` or `workload`, or a
+            mapping with such a `kind` and the `share` that is filled.
+        preconditioning_seed: of what it draws.
         features: what is observed: `"default"`, `"all"`, or a list of names (`"default"` among them for all
             of these).
         reward: how the cost becomes a reward: `"plain"`, `{"baseline": policy}`, or
@@ -54,6 +57,7 @@ class Options(ABC):
     objective: Mapping[str, float] | None = None
     horizon: int = 8192
     warmup: int = 0
+    preconditioning: str | dict[str, Any] = "workload"
     preconditioning_seed: int = 0
     features: str | Sequence[str] = "default"
     reward: str | Mapping[str, Any] | None = None
@@ -73,11 +77,21 @@ class Options(ABC):
                 raise SsdgymError(
                     f"{name} must be a whole number of host pages from {minimum} up, not {value!r}."
                 )
+        if (how := self.how_preconditioned).is_the_runs_own:
+            raise SsdgymError(
+                f"preconditioning {how.kind} is for runs of a policy; an environment takes none, fill, "
+                "uniform or workload."
+            )
         seed = self.preconditioning_seed
         if not is_whole(seed) or not 0 <= seed < 2**63:
             raise SsdgymError(f"preconditioning_seed must be from 0 to 2**63 - 1, not {seed!r}.")
         if self.at_end not in AT_END:
             raise SsdgymError(f"at_end must be {' or '.join(AT_END)}, not {shown(self.at_end)}.")
+
+    @property
+    def how_preconditioned(self) -> PreconditioningConfig:
+        """The preconditioning of the devices, read."""
+        return read_preconditioning(self.preconditioning)
 
     @abstractmethod
     def decision(self) -> Decision:

@@ -87,11 +87,11 @@ def fill(sim: Runnable, share: float = 1.0) -> None:
     """Write logical pages of a new device once, in order.
 
     Args:
-        sim: the new simulator.
+        sim: the new simulator; its own policy decides, or the one of steady states where it has none.
         share: of the logical pages, the first ones.
     """
     require_new(sim, "fill")
-    with in_no_time(sim, sim.policy, seed_of(sim)):
+    with in_no_time(sim, sim.policy or get_policy(Preconditioning.policy), seed_of(sim)):
         _fill(sim, share)
     sim.reset_metrics()
 

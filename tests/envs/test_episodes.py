@@ -45,6 +45,11 @@ def greedy_actions(batch: Episodes) -> np.ndarray:
         ({"proposers": ()}, "proposers must name at least one policy."),
         ({"proposers": ("gredy",)}, "policy gredy does not exist; did you mean greedy?"),
         ({"at_end": "stop"}, "at_end must be wrap or truncate, not 'stop'."),
+        (
+            {"preconditioning": "until_gc"},
+            "preconditioning until_gc is for runs of a policy; an environment takes none, fill, uniform or",
+        ),
+        ({"preconditioning": "old"}, "preconditioning: field kind must be 'none', 'fill', 'uniform'"),
         ({"size_to_trace": True}, "size_to_trace needs a trace with compact addresses among the workloads"),
         ({"workload": []}, "workload names none; give at least one."),
         ({"workload": {"kind": "uniform", "read_fraction": 1.0}}, "workload uniform writes nothing"),
@@ -143,6 +148,26 @@ def test_start__only_some_devices__leaves_the_others_alone() -> None:
         np.testing.assert_array_equal(batch.view.features[i], untouched.view.features[i])
     assert differences(batch.state, 1, untouched.state, 1) != []
     assert batch.seeds.tolist() == [1, 9, 3]
+
+
+@pytest.mark.parametrize(
+    ("preconditioning", "share"),
+    [("none", 0.1), ("fill(share=0.5)", 0.5), ({"kind": "fill", "share": 0.5}, 0.5), ("uniform", 1.0)],
+)
+def test_preconditioning__is_of_the_kind_and_share_asked_for(preconditioning: Any, share: float) -> None:
+    tenth = {"kind": "sequential", "footprint": 0.1}
+    batch = episodes(workload=tenth, preconditioning=preconditioning, horizon=40_000)
+    batch.start([0], [1])
+    mapped = batch.state.logical[0]["ppn"] >= 0
+    assert np.flatnonzero(mapped).tolist() == list(range(round(share * len(mapped))))
+
+
+def test_preconditioning__of_a_scale_is_that_of_the_devices() -> None:
+    settings = {"reward": {"baseline": "greedy"}, "horizon": 300}
+    filled, steady = (episodes(preconditioning=kind, **settings) for kind in ("fill(share=0.5)", "workload"))
+    for batch in (filled, steady):
+        batch.start([0], [1])
+    assert filled._scales != steady._scales
 
 
 def test_step__devices_whose_episode_is_over__stand_still() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
+from ssdgym.config.preconditioning import PreconditioningConfig
 from ssdgym.envs.rewards.totals import CountedTotals
 from ssdgym.envs.sources.workloads import EpisodeRequests, open_episode
 from ssdgym.errors import SsdgymError
@@ -17,6 +18,7 @@ from ssdgym.policy import get_policy
 from ssdgym.requests import Requests
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.families import family_of
+from ssdgym.simulator.preconditioning import precondition
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class Baseline:
         self,
         device: DeviceConfig,
         workload: Any,
+        preconditioning: PreconditioningConfig,
         seed: int,
         cost: Callable[[CountedTotals], np.ndarray],
     ) -> Scale:
@@ -60,16 +63,17 @@ class Baseline:
         page that the host writes stands for both.
 
         Args:
-            device: preconditioned by the workload.
+            device: that carries it out.
             workload: the model of it.
-            seed: of its draws.
+            preconditioning: of the device.
+            seed: of the draws of both.
             cost: what devices have cost, of their totals.
 
         Returns:
             The scale; that of plain rewards where the policy has nothing to collect.
         """
         simulator = Simulator(device, policy=self.policy, recording=Recording(1, 1))
-        simulator.precondition(workload, seed=seed)
+        precondition(simulator, preconditioning, workload, seed)
         requests = open_episode(workload, device, seed, "wrap")
         simulator.run(_chunks(requests), host_pages=device.logical_pages)
         state, family = simulator.state, family_of(device)

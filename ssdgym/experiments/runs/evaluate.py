@@ -51,6 +51,7 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
     Raises:
         SsdgymError: one of them does not exist, is wrongly configured or does not fit.
     """
+    from ssdgym.config.preconditioning import read_preconditioning
     from ssdgym.policy import device_for
     from ssdgym.simulator.families import family_of
     from ssdgym.workloads.load import load_workload
@@ -63,11 +64,15 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
         devices[_device_key(run)] = device
     for run in {(run.policy, run.agent, repr(run.environment)): run for run in runs if run.agent}.values():
         counted = run.host_pages is not None and run.requests is None and run.day_requests is None
-        if run.preconditioning != "workload" or not counted:
+        if run.preconditioning == "repeat" or read_preconditioning(run.preconditioning).is_the_runs_own:
             raise SsdgymError(
-                f"{run.agent}: an agent is evaluated for a number of host pages on devices preconditioned by "
-                "the workload: set host_pages, neither requests nor day_requests, and the preconditioning to "
-                "workload"
+                f"{run.agent}: an agent plays an environment, which has no preconditioning "
+                f"{run.preconditioning}: set it to none, fill, uniform or workload"
+            )
+        if not counted:
+            raise SsdgymError(
+                f"{run.agent}: an agent is evaluated for a number of host pages: set host_pages, and neither "
+                "requests nor day_requests"
             )
         _check_agent(run)
     workloads = {}

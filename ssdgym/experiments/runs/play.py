@@ -29,6 +29,7 @@ _OF_THE_RUN = (
     "at_end",
     "horizon",
     "warmup",
+    "preconditioning",
     "autoreset_mode",
 )
 
@@ -62,6 +63,7 @@ def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
         at_end="truncate",
         horizon=first.host_pages,
         warmup=first.warmup,
+        preconditioning=first.preconditioning,
         autoreset_mode=AutoresetMode.NEXT_STEP,
     )
     try:

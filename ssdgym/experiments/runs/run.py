@@ -41,6 +41,7 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
     Raises:
         SsdgymError: the run is wrongly configured, or its trace cannot be read.
     """
+    from ssdgym.config.preconditioning import read_preconditioning
     from ssdgym.simulator import Simulator
     from ssdgym.simulator.preconditioning import precondition
     from ssdgym.workloads.load import load_workload
@@ -52,8 +53,8 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
         metrics = _repeated(simulator, workload, run.seed)
         return result_of(run, metrics, time.perf_counter() - started)
     # Only what warms up the measured policy itself, or depends on what it plays, is drawn by the run's seed.
-    seed = run.seed if run.preconditioning in ("until_gc", "reads") else PRECONDITIONING_SEED
-    precondition(simulator, run.preconditioning, workload, seed)
+    how = read_preconditioning(run.preconditioning)
+    precondition(simulator, how, workload, run.seed if how.is_the_runs_own else PRECONDITIONING_SEED)
     stream = _open(run, simulator.device)
     if run.day_requests is not None:
         metrics = _over_days(simulator, stream, run, run.day_requests)

@@ -41,7 +41,7 @@ class RunSpec:
             been collected; the next time is measured.
         agent: what takes the decisions in place of a policy: file of a trained agent, `module:callable`, or
             the name of a baseline (`ssdgym.agents.playing.sources`). It needs a number of `host_pages` and
-            the preconditioning `workload`, as its environment has.
+            a preconditioning that its environment takes: `none`, `fill`, `uniform` or `workload`.
         environment: that the agent plays, where it does not know its own; `None`: `ssdgym/EraseVictim-v0`.
         trust: whether code that comes with the agent may be executed.
         objective: what that agent was trained for.

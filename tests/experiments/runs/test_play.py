@@ -135,6 +135,21 @@ def test_play__random_action_in_another_environment() -> None:
     assert all("ParallelErase" in result.spec for result in together)
 
 
+def test_play__on_devices_preconditioned_as_the_run_says() -> None:
+    filled, steady = (
+        run_all(own_runs("random_action", preconditioning=kind), workers=1) for kind in ("fill", "workload")
+    )
+    for one, other in zip(filled, steady, strict=True):
+        assert one.metric("relocated_pages") != other.metric("relocated_pages")
+
+
+@pytest.mark.parametrize("kind", ["until_gc", "reads", "repeat"])
+def test_check__preconditioning_that_no_environment_has__is_refused(kind: str) -> None:
+    message = f"random_action: an agent plays an environment, which has no preconditioning {kind}: set it to"
+    with pytest.raises(SsdgymError, match=message):
+        check_runs(own_runs("random_action", preconditioning=kind))
+
+
 def test_play__agent_that_returns_something_else__is_told(own_module: str) -> None:
     with pytest.raises(SsdgymError, match="has to return one whole number for each of 2 environments"):
         run_all(own_runs(f"{own_module}:OneForAll"), workers=1)
