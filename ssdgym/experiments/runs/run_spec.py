@@ -33,12 +33,13 @@ class RunSpec:
             state is measured and not the one that the device was preconditioned to.
         day_requests: requests after each of which a day passes, in which the host does nothing; warm-up and
             run end with the days in which their pages have been written. `None`: no days pass.
-        preconditioning: what happens before that. `none`, `fill`, `uniform` and `workload`: see
-            `ssdgym.config.preconditioning`; all seeds and policies start from the same device. `reads`: the
-            pages that the workload reads before it writes them are written in no time. `until_gc`:
-            uniformly random pages are written in no time, under the policy itself and by the seed of the
-            run, until every plane has collected. `repeat`: the whole workload is played until something has
-            been collected; the next time is measured.
+        preconditioning: what happens before that, as text or as a mapping, which becomes text such as
+            `fill(share=0.95)`. `none`, `fill`, `uniform` and `workload`: see `ssdgym.config.preconditioning`;
+            all seeds and policies start from the same device. `reads`: the pages that the workload reads
+            before it writes them are written in no time. `until_gc`: uniformly random pages are written in
+            no time, under the policy itself and by the seed of the run, until every plane has collected.
+            `repeat`: the whole workload is played until something has been collected; the next time is
+            measured.
         agent: what takes the decisions in place of a policy: file of a trained agent, `module:callable`, or
             the name of a baseline (`ssdgym.agents.playing.sources`). It needs a number of `host_pages` and
             a preconditioning that its environment takes: `none`, `fill`, `uniform` or `workload`.
@@ -58,13 +59,20 @@ class RunSpec:
     requests: int | None = None
     warmup: int = 0
     day_requests: int | None = None
-    preconditioning: str = "workload"
+    preconditioning: Any = "workload"
     agent: Path | str | None = None
     environment: EnvironmentConfig | None = None
     trust: bool = False
     objective: str = ""
     label: str = ""
     device_label: str = ""
+
+    def __post_init__(self) -> None:
+        """Keep a preconditioning that is no text as text, so that what is the same run is equal."""
+        if not isinstance(self.preconditioning, str):
+            from ssdgym.config.preconditioning import read_preconditioning
+
+            object.__setattr__(self, "preconditioning", read_preconditioning(self.preconditioning).text)
 
     @property
     def decider(self) -> str | None:

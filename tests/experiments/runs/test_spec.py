@@ -49,6 +49,12 @@ def test_key__changes_with_everything_that_matters(changes: dict[str, Any]) -> N
     assert key(**changes) != key()
 
 
+def test_key__a_preconditioning_is_the_same_as_text_and_as_a_mapping() -> None:
+    texts = {key(preconditioning=how) for how in ("fill(share=0.95)", {"kind": "fill", "share": 0.95})}
+    assert len(texts) == 1
+    assert key(preconditioning={"kind": "workload"}) == key(preconditioning="workload")
+
+
 @pytest.mark.parametrize(
     "changes",
     [
