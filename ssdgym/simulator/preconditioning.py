@@ -87,11 +87,12 @@ def fill(sim: Runnable, share: float = 1.0) -> None:
     """Write logical pages of a new device once, in order.
 
     Args:
-        sim: the new simulator; its own policy decides, or the one of steady states where it has none.
+        sim: the new simulator; its own policy decides, or its family's usual one where it has none.
         share: of the logical pages, the first ones.
     """
     require_new(sim, "fill")
-    with in_no_time(sim, sim.policy or get_policy(Preconditioning.policy), seed_of(sim)):
+    policy = sim.policy or get_policy(family_of(sim.device).usual_policy)
+    with in_no_time(sim, policy, seed_of(sim)):
         _fill(sim, share)
     sim.reset_metrics()
 
