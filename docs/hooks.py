@@ -17,6 +17,7 @@ from ssdgym.policy import (
     Policy,
     VictimRule,
     available_idle_rules,
+    available_merge_rules,
     available_placements,
     available_policies,
 )
@@ -24,8 +25,8 @@ from ssdgym.policy.rules import Rule
 
 ROOT = Path(__file__).parents[1]
 #: Where the page of policies shows what is registered.
-COMPOSITIONS, VICTIM_RULES, PLACEMENTS, IDLE_RULES = (
-    f"<!-- {name} -->" for name in ("compositions", "victim rules", "placements", "idle rules")
+COMPOSITIONS, VICTIM_RULES, PLACEMENTS, IDLE_RULES, MERGE_RULES = (
+    f"<!-- {name} -->" for name in ("compositions", "victim rules", "placements", "idle rules", "merge rules")
 )
 _SOURCES = TemporaryDirectory(prefix="ssdgym-docs-")
 
@@ -42,12 +43,13 @@ def on_config(config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Fill in the registered policies, placements and idle rules."""
+    """Fill in the registered policies, placements, idle rules and merge rules."""
     policies = available_policies().values()
     rules = [policy.victim for policy in policies if not policy.alias]
     markdown = markdown.replace(COMPOSITIONS, _table([policy for policy in policies if policy.alias]))
     markdown = markdown.replace(VICTIM_RULES, "\n".join(map(_section, rules)))
     markdown = markdown.replace(PLACEMENTS, "\n".join(map(_section, available_placements().values())))
+    markdown = markdown.replace(MERGE_RULES, "\n".join(map(_section, available_merge_rules().values())))
     return markdown.replace(IDLE_RULES, "\n".join(map(_section, available_idle_rules().values())))
 
 

@@ -47,13 +47,14 @@ def run(
         ),
     ] = "zipf99",
     policy: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--policy",
             "-p",
-            help="Victim rule, with a placement or without (gsm+hotness_groups), or speedupgc.",
+            help="Victim rule, with a placement or without (gsm+hotness_groups), or speedupgc; on devices of"
+            " mapping block a merge rule. Default: greedy, or merge.",
         ),
-    ] = "greedy",
+    ] = None,
     loops: Annotated[int | None, typer.Option(min=1, help="How often a trace is played.")] = None,
     transform: Transforms = None,
     trace_format: TraceFormat = None,
@@ -126,8 +127,9 @@ def run(
     from ssdgym.experiments.runs.evaluate import check_runs
     from ssdgym.experiments.runs.expand import closed_loop
     from ssdgym.experiments.runs.run import run_policy
-    from ssdgym.experiments.runs.run_spec import RunSpec
+    from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes
     from ssdgym.files import writable_folder
+    from ssdgym.policy import usual_policy
 
     source = recorded_options(workload, transform, trace_format, skip_bad, loops, addresses, window, start)
     if tenant:
@@ -143,6 +145,7 @@ def run(
         queue_depth=queue_depth,
         **_threshold(gc_threshold),
     )
+    policy = policy or usual_policy(device, ftl_changes(options))
     spec = RunSpec(
         device=_sized(device, source, seed, options, policy) if size_to_trace else device,
         workload=source,

@@ -47,6 +47,7 @@ class BlockFtl(FtlConfig):
 
     keeps_addresses: ClassVar[bool] = True
     models_disturbance: ClassVar[bool] = True
+    usual_policy: ClassVar[str] = "merge"
 
     mapping: Literal["block"] = "block"
     kind: BlockKind = Field(BlockKind.NFTL, description=BlockKind.described())

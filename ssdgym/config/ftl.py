@@ -36,11 +36,13 @@ class FtlConfig(Config):
             neighbours that they have in its address space.
         models_disturbance: whether the family counts itself what erases do to their neighbours; its devices
             have no isolation and no `erase_disturbs`.
+        usual_policy: the policy of its devices where none is named; others have a main rule of its kind.
     """
 
     whole_blocks_only: ClassVar[bool] = False
     keeps_addresses: ClassVar[bool] = False
     models_disturbance: ClassVar[bool] = False
+    usual_policy: ClassVar[str] = "greedy"
 
     mapping: str
     allocation: Allocation = Field(Allocation.STATIC, description=Allocation.described())
@@ -104,6 +106,11 @@ def register_ftl(mapping: str, model: type[FtlConfig]) -> None:
     _FAMILIES[mapping] = model
 
 
+def ftl_model(mapping: Any) -> type[FtlConfig] | None:
+    """Return the model of the FTLs with a mapping; `None` where there is none."""
+    return _FAMILIES.get(mapping) if isinstance(mapping, str) else None
+
+
 class _OfItsFamily:
     """Annotation of a field that holds the FTL of any family; without a mapping it is of the page family."""
 
@@ -114,7 +121,7 @@ class _OfItsFamily:
 def _read(value: Any) -> FtlConfig:
     """Return a mapping, or a ready model, as the model of its family."""
     mapping = value.get("mapping", "page") if isinstance(value, dict) else getattr(value, "mapping", "page")
-    model = _FAMILIES.get(mapping) if isinstance(mapping, str) else None
+    model = ftl_model(mapping)
     if model is None:
         known = " or ".join(f"'{name}'" for name in sorted(_FAMILIES))
         error: Any = {

@@ -1,7 +1,8 @@
 """Policies: what one is, how it is registered, how it is looked up.
 
 A policy is a victim rule and, where its name says so, a placement and a rule for idle dies: `greedy` leaves
-the device's own as they are, `gsm+hotness_groups` brings its own placement. A victim rule is one decorated
+the device's own as they are, `gsm+hotness_groups` brings its own placement. On devices of mapping block it is
+a merge rule alone, such as `mmerge`. A victim rule is one decorated
 function. Written in the subset of Python that numba compiles it runs inside the engine at full speed; with
 `compiled=False` it is plain Python, called at every decision:
 
@@ -39,6 +40,18 @@ collecting garbage:
     def below(view, die, gap_ns, parameters):
         return TO_THE_END if plane_to_collect(view, die, parameters.blocks, 0.0) >= 0 else 0
 
+A merge rule is told what each way of merging the blocks of a bundle costs, and returns the number of one:
+
+    from ssdgym.policy import merge_policy
+
+    @merge_policy("lightest", source="an example")
+    def lightest(plans, case, parameters):
+        best = 0
+        for number in range(case[0].candidates):
+            if plans[number].allowed and plans[number].copies < plans[best].copies:
+                best = number
+        return best
+
 Functions are called with:
 
 * victim rule: `(view, plane, parameters, choice)`, returns the number of pairs of the erase set;
@@ -48,6 +61,9 @@ Functions are called with:
   of the round that goes on or starts, which its erase ends in any case; a negative number lets the die wait
   for so many ns and asks again. `gap_ns` is the time to the next arrival for rules that are `clairvoyant`,
   else -1;
+* merge rule: `(plans, case, parameters)`, returns a candidate, the number of a record of `plans` that is
+  `allowed`: 0 is a Merge, `1 + l` an M-Merge with partial blocks of level `l`, and the last of
+  `case[0].candidates` the M-Merge by the plan of least cost;
 * hooks of the events `written`, `relocated` and `trimmed`: `(view, plane, lpn, old_page, page, parameters)`,
   where -1 is no page;
 * hooks of the events `opened`, `closed`, `collected` (before pages move) and `erased` (before the block is
@@ -57,7 +73,8 @@ Functions are called with:
 
 `view` has the records of the device (`view.block[block].invalid`, `view.control[0].clock`) and the rule's
 own: `view.page_memory[lpn]`, `view.block_memory[block]`, `view.stream_memory[plane * streams + stream]` and
-`view.memory[0]`, all zero at the start. Parameters are read by name: `parameters.exponent`.
+`view.memory[0]`, all zero at the start; a merge rule has none of these. Parameters are read by name:
+`parameters.exponent`.
 
 A composition can have a name of its own:
 
@@ -96,18 +113,23 @@ from ssdgym.engine.page.collecting import idle_draw, move_ns, pages_to_move, pla
 from ssdgym.policy.decorators import (
     built_in_placement,
     idle_policy,
+    merge_policy,
     placement_policy,
     victim_policy,
     watcher,
 )
 from ssdgym.policy.lookup import (
     available_idle_rules,
+    available_merge_rules,
     available_placements,
     available_policies,
     device_for,
     get_policy,
+    policy_for,
     rules_for,
+    usual_policy,
 )
+from ssdgym.policy.merging import MergeRule
 from ssdgym.policy.policy import Policy
 from ssdgym.policy.registry import ENTRY_POINT_GROUP, policy_alias
 from ssdgym.policy.rules import IdleRule, PlacementRule, VictimRule, Watcher, new_choice
@@ -127,11 +149,13 @@ __all__ = [
     "WHOLE_BLOCK",
     "IdleRule",
     "Memory",
+    "MergeRule",
     "PlacementRule",
     "Policy",
     "VictimRule",
     "Watcher",
     "available_idle_rules",
+    "available_merge_rules",
     "available_placements",
     "available_policies",
     "blocks_of",
@@ -145,6 +169,7 @@ __all__ = [
     "idle_policy",
     "kernel",
     "legal_set",
+    "merge_policy",
     "most_invalid_block",
     "move_ns",
     "new_choice",
@@ -153,9 +178,11 @@ __all__ = [
     "placement_policy",
     "plane_to_collect",
     "policy_alias",
+    "policy_for",
     "random_eligible",
     "rules_for",
     "siblings_of",
+    "usual_policy",
     "victim_policy",
     "watcher",
     "whole_mask",

@@ -13,6 +13,7 @@ from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.records import MAX_STREAMS
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
+from ssdgym.policy.merging import MergeRule
 from ssdgym.policy.registry import register
 from ssdgym.policy.rules import HookT, IdleRule, PlacementRule, Rule, VictimRule, Watcher, choice_of
 
@@ -220,6 +221,43 @@ def idle_policy(
                 trusted=trusted,
                 clairvoyant=clairvoyant,
             )
+        )
+
+    return decorate
+
+
+def merge_policy(
+    name: str,
+    *,
+    source: str,
+    compiled: bool = True,
+    parameters: Mapping[str, float] | None = None,
+    minimum: Mapping[str, float] | None = None,
+    maximum: Mapping[str, float] | None = None,
+    trusted: bool = False,
+) -> Callable[[Callable[..., int]], RuleFunction]:
+    """Register the decorated function as a rule that chooses how blocks are merged.
+
+    Args:
+        name: by which it is looked up.
+        source: names the paper or book it is from.
+        compiled: compile it into the engine, or call it in Python at every decision.
+        parameters: names and defaults, in the order in which the function finds them in `parameters`.
+        minimum: the smallest values allowed.
+        maximum: the largest values allowed.
+        trusted: compile it without checks: an index out of range then ends the process, or is not noticed.
+
+    Returns:
+        The decorator, which returns the function itself.
+
+    Raises:
+        SsdgymError: the name is taken, or there are too many parameters.
+    """
+
+    def decorate(function: Callable[..., int]) -> RuleFunction:
+        limits = dict(minimum or {}), dict(maximum or {})
+        return _registered(
+            MergeRule(name, function, source, compiled, dict(parameters or {}), *limits, trusted=trusted)
         )
 
     return decorate

@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from types import CodeType
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from ssdgym.engine.core.family import State
 from ssdgym.engine.core.kernel import is_own
 from ssdgym.engine.view import view_arrays
 from ssdgym.errors import SsdgymError
+from ssdgym.policy.merging import MergeRule, merge_arguments
 from ssdgym.policy.rules import Rule, VictimRule, new_choice
 
 #: Planes in which a decision is looked for that fails in plain Python as it has failed inside the engine.
@@ -27,8 +29,8 @@ def rule_error(error: Exception, rules: Iterable[Rule], device: State | None = N
     Args:
         error: what was raised.
         rules: that may have raised it.
-        device: a copy of the device, as a batch of one. A victim rule that read out of range is called again
-            on it in plain Python, which names the index.
+        device: a copy of the device, as a batch of one. A victim or merge rule that read out of range is
+            called again on it in plain Python, which names the index.
 
     Returns:
         A sentence that names the policy; the error itself if it is not of a rule.
@@ -40,20 +42,20 @@ def rule_error(error: Exception, rules: Iterable[Rule], device: State | None = N
         reason = f"its loops go round more than {MOST_ROUNDS:,} times in one call"
         return SsdgymError(f"policy {_names(suspects)} does not end: {reason}; correct it.")
     for rule in suspects:
-        if device is not None and isinstance(rule, VictimRule) and isinstance(error, IndexError):
+        if isinstance(error, IndexError) and isinstance(rule, (VictimRule, MergeRule)) and device is not None:
             error = _play_again(rule, device, IndexError) or error
     reason = f"{type(error).__name__}, {error}" if str(error) else type(error).__name__
     return SsdgymError(f"policy {_names(suspects)} failed: {reason}{_place(error, suspects)}; correct it.")
 
 
 def divides_by_zero(rule: Rule, device: State) -> str:
-    """Return what to say of a victim rule that named nothing if it divides by zero; else nothing.
+    """Return what to say of a rule whose answer makes no sense if it divides by zero; else nothing.
 
     Args:
         rule: compiled, so that a division by zero is no error but a number.
         device: a copy of the device, as a batch of one.
     """
-    if not isinstance(rule, VictimRule) or is_own(rule.function):
+    if not isinstance(rule, (VictimRule, MergeRule)) or is_own(rule.function):
         return ""
     with np.errstate(divide="raise", invalid="raise"):
         error = _play_again(rule, device, ArithmeticError)
@@ -90,16 +92,24 @@ def _place(error: Exception, rules: list[Rule]) -> str:
     return f" ({file.rpartition('/')[2]}, line {number}{f': `{text:.60}`' if text else ''})"
 
 
-def _play_again(rule: VictimRule, device: State, kind: type[Exception]) -> Exception | None:
-    """Call a victim rule in plain Python, plane by plane; return the first error of a kind."""
-    function = getattr(rule.function, "py_func", rule.function)
-    collecting = int(device.control["gc_plane"][0, 0])
-    planes = range(min(int(device.params["planes"][0, 0]), _MOST_PLANES))
-    for plane in sorted(planes, key=lambda number: number != collecting):
+def _play_again(rule: Rule, device: State, kind: type[Exception]) -> Exception | None:
+    """Call a rule in plain Python as the engine may have called it; return the first error of a kind."""
+    function: Any = getattr(rule.function, "py_func", rule.function)
+    for arguments in _calls(rule, device):
         with suppress(Exception):  # of another kind: not what has happened inside the engine
             try:
-                view = view_arrays(device, 0, rule.memory)
-                function(view, plane, rule.values, new_choice().view(np.recarray))
+                function(*arguments)
             except kind as error:
                 return error
     return None
+
+
+def _calls(rule: Rule, device: State) -> Iterator[tuple[Any, ...]]:
+    """Yield arguments: those of a merge rule's last call, and those of a victim rule plane by plane."""
+    if isinstance(rule, MergeRule):
+        yield (*merge_arguments(device, 0), rule.values)
+        return
+    collecting = int(device.control["gc_plane"][0, 0])
+    planes = range(min(int(device.params["planes"][0, 0]), _MOST_PLANES))
+    for plane in sorted(planes, key=lambda number: number != collecting):
+        yield view_arrays(device, 0, rule.memory), plane, rule.values, new_choice().view(np.recarray)

@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, with_ftl
+from ssdgym.config.ftl import ftl_model
 from ssdgym.config.loading import Source
-from ssdgym.engine.decisions import ERASE, IDLE, PLACE, no_rules
+from ssdgym.engine.decisions import IDLE, PLACE, no_rules
 from ssdgym.errors import SsdgymError, shown
-from ssdgym.policy.names import WrittenPart, has_near, hint, label_of, parse_policy
+from ssdgym.policy.merging import MergeRule
+from ssdgym.policy.names import DEFAULT, WrittenPart, has_near, hint, label_of, parse_policy
 from ssdgym.policy.policy import Policy, idle_of, with_rules
 from ssdgym.policy.registry import (
     Alias,
     idle_rule,
+    merge_rule,
     placement_rule,
     registered,
     registered_alias,
@@ -27,10 +30,19 @@ from ssdgym.policy.registry import (
 from ssdgym.policy.rules import IdleRule, PlacementRule, Rule, VictimRule
 from ssdgym.policy.watching import rules_on
 
+#: The kinds of rules that policies are named by.
+_MAIN = (VictimRule, MergeRule)
+
 
 def available_policies() -> dict[str, Policy]:
-    """Return all registered policies by name: victim rules, and compositions with a name of their own."""
-    return {name: get_policy(name) for name in registered_policies()}
+    """Return all registered policies of victims by name: rules, and compositions with a name of their own."""
+    policies = {name: get_policy(name) for name in registered_policies()}
+    return {name: policy for name, policy in policies.items() if isinstance(policy.main, VictimRule)}
+
+
+def available_merge_rules() -> dict[str, MergeRule]:
+    """Return all registered merge rules by name."""
+    return {name: merge_rule(name, "merge rule") for name in registered_rules(MergeRule)}
 
 
 def available_placements() -> dict[str, PlacementRule]:
@@ -64,19 +76,19 @@ def get_policy(spec: str | Policy, *, checked: bool = False) -> Policy:
         return spec
     if not isinstance(spec, str):
         raise SsdgymError(f"policy {shown(spec)} is neither a name nor a Policy.")
-    victim, placement, idle = _by_kind(spec)
-    rule = registered(victim.name)
+    main, placement, idle = _by_kind(spec)
+    rule = registered(main.name)
     if isinstance(rule, PlacementRule):
-        rule = registered_alias(victim.name)
-    policy = Policy(rule) if isinstance(rule, VictimRule) else _composed(rule)
-    policy = policy.with_parameters(victim.parameters)
+        rule = registered_alias(main.name)
+    policy = Policy(rule) if isinstance(rule, _MAIN) else _composed(rule)
+    policy = policy.with_parameters(main.parameters)
     if placement is not None:
         policy = policy.with_placement(label_of(*placement))
     return policy if idle is None else policy.with_idle(label_of(*idle))
 
 
 def _by_kind(text: str) -> tuple[WrittenPart, WrittenPart | None, WrittenPart | None]:
-    """Return the parts of a policy: its victim rule or alias, and the placement and idle rule it may have."""
+    """Return the parts of a policy: its main rule or alias, and the placement and idle rule it may have."""
     parts = parse_policy(text)
     rules = [registered(part.name) for part in parts]
     if len(parts) == 1:
@@ -84,25 +96,30 @@ def _by_kind(text: str) -> tuple[WrittenPart, WrittenPart | None, WrittenPart | 
     unknown = [part.name for part, rule in zip(parts, rules, strict=True) if rule is None]
     placements = [part for part, rule in zip(parts, rules, strict=True) if isinstance(rule, PlacementRule)]
     idles = [part for part, rule in zip(parts, rules, strict=True) if isinstance(rule, IdleRule)]
-    victims = [part for part, rule in zip(parts, rules, strict=True) if isinstance(rule, (VictimRule, Alias))]
-    if unknown and not victims:
+    mains = [part for part, rule in zip(parts, rules, strict=True) if isinstance(rule, (*_MAIN, Alias))]
+    merge = next((rule for rule in rules if isinstance(rule, MergeRule)), None)
+    if unknown and not mains:
         raise SsdgymError(f"policy {unknown[0]} does not exist; {hint(unknown[0], registered_policies())}")
     if unknown:
         kind = "idle rule" if has_near(unknown[0], registered_rules(IdleRule)) else "placement"
         known = registered_rules(IdleRule if kind == "idle rule" else PlacementRule)
         raise SsdgymError(f"policy {text!r}: {kind} {unknown[0]} does not exist; {hint(unknown[0], known)}")
-    for kind, given in (("placements", placements), ("idle rules", idles), ("victim rules", victims)):
+    if merge is not None and len(parts) > 1:
+        raise SsdgymError(
+            f"policy {text!r}: {merge.name} chooses {merge.chooses} and stands alone; write it so."
+        )
+    for kind, given in (("placements", placements), ("idle rules", idles), ("victim rules", mains)):
         if len(given) > 1:
             raise SsdgymError(f"policy {text!r} names {len(given)} {kind}; give one.")
-    if not victims:
+    if not mains:
         raise SsdgymError(f"policy {text!r} names no victim rule; add one, as in greedy+{text.strip()}.")
-    return victims[0], next(iter(placements), None), next(iter(idles), None)
+    return mains[0], next(iter(placements), None), next(iter(idles), None)
 
 
 def _composed(alias: Any) -> Policy:
     """Return the policy that an alias stands for."""
     rules = {part.name: registered(part.name) for part in parse_policy(alias.composition)}
-    if not any(isinstance(rule, VictimRule) for rule in rules.values()):
+    if not any(isinstance(rule, _MAIN) for rule in rules.values()):
         missing = next(
             name for name, rule in rules.items() if not isinstance(rule, (PlacementRule, IdleRule))
         )
@@ -111,6 +128,39 @@ def _composed(alias: Any) -> Policy:
             f"{hint(missing, registered_rules(VictimRule))}"
         )
     return replace(get_policy(alias.composition), alias=alias)
+
+
+def usual_policy(device: Source | DeviceConfig, ftl: FtlConfig | dict[str, Any] | None = None) -> str:
+    """Return the policy of a device where none is named.
+
+    Args:
+        device: by name, path, mapping or model.
+        ftl: another FTL, or a mapping of the fields to change.
+    """
+    if isinstance(ftl, FtlConfig):
+        return ftl.usual_policy
+    model = ftl_model(ftl.get("mapping")) if isinstance(ftl, dict) else None
+    return (model or load_device(device).ftl).usual_policy
+
+
+def policy_for(
+    policy: str | Policy | None,
+    device: Source | DeviceConfig,
+    ftl: FtlConfig | dict[str, Any] | None = None,
+) -> Policy | None:
+    """Return the policy that a device is to be run with, by what it is written as.
+
+    Args:
+        policy: `"default"` for that of the device; `None` for decisions that are taken outside.
+        device: by name, path, mapping or model.
+        ftl: another FTL, or a mapping of the fields to change.
+
+    Raises:
+        SsdgymError: there is no such policy, or no such device.
+    """
+    if policy is None:
+        return None
+    return get_policy(usual_policy(device, ftl) if policy == DEFAULT else policy)
 
 
 def device_for(
@@ -145,34 +195,34 @@ def rules_for(device: DeviceConfig, policy: Policy | None) -> np.ndarray:
 
     Args:
         device: as the policy runs it.
-        policy: `None`, or one in plain Python, leaves the choice of victims outside.
+        policy: `None`, or one in plain Python, leaves the choice of victims, or of merges, outside.
 
     Returns:
         Shape (kinds + watchers,) RULE.
     """
     rules, beside, idle = no_rules(), rules_on(device), idle_of(device)
-    if policy is not None and policy.victim.always_checked:
+    if policy is not None and policy.main.always_checked:
         beside = [replace(rule, always_checked=True) for rule in beside]
         idle = idle and replace(idle, always_checked=True)
     if beside and beside[0].function is not None:
         rules[PLACE] = beside[0].record
     if idle is not None:
         rules[IDLE] = idle.record
-    if policy is not None and policy.victim.compiled:
-        rules[ERASE] = _with_memory(policy.victim, beside).record
+    if policy is not None and policy.main.compiled:
+        rules[policy.main.kind] = _with_memory(policy.main, beside).record
     watchers = [rule.record for rule in beside[1:]]
     return np.concatenate([rules, np.array(watchers, rules.dtype)]) if watchers else rules
 
 
-def _with_memory(victim: VictimRule, beside: Sequence[Rule]) -> VictimRule:
-    """Return a victim rule with the memory of the placement, the first of some rules, if it shares that."""
-    if beside and victim.shares_memory_with == beside[0].name:
-        return replace(victim, memory=beside[0].memory)
-    return victim
+def _with_memory(main: Rule, beside: Sequence[Rule]) -> Rule:
+    """Return a rule with the memory of the placement, the first of some rules, if it shares that."""
+    if isinstance(main, VictimRule) and beside and main.shares_memory_with == beside[0].name:
+        return replace(main, memory=beside[0].memory)
+    return main
 
 
 def _pickled(policy: Policy) -> tuple[Any, ...]:
-    return _restored, (policy.label, policy.victim.always_checked)
+    return _restored, (policy.label, policy.main.always_checked)
 
 
 def _restored(label: str, checked: bool) -> Policy:

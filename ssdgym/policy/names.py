@@ -12,6 +12,9 @@ from ssdgym.errors import SsdgymError
 _PART = r"\s*([\w.-]+)\s*(?:\(([^()]*)\)\s*)?"
 _FORM = re.compile(rf"{_PART}(?:\+{_PART})*")
 
+#: What stands for the policy of a device where none is named.
+DEFAULT = "default"
+
 
 class WrittenPart(NamedTuple):
     """A rule, or a name for a composition, as it is written in a policy.
@@ -74,8 +77,10 @@ def check_name(name: str) -> None:
     """Raise if a policy could not be looked up under this name.
 
     Raises:
-        SsdgymError: it holds other characters than those of names.
+        SsdgymError: it holds other characters than those of names, or is `default`.
     """
+    if name == DEFAULT:
+        raise SsdgymError(f"policy name {name!r} stands for the policy of a device; choose another name.")
     if not re.fullmatch(r"[A-Za-z_][\w.-]*", name):
         raise SsdgymError(
             f"policy name {name!r} must start with a letter and hold only letters, digits, _, . and -."

@@ -13,8 +13,9 @@ from ssdgym.deprecation import old_attributes
 from ssdgym.engine.core.handle import Memory
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
+from ssdgym.policy.merging import MergeRule
 from ssdgym.policy.names import parse_policy
-from ssdgym.policy.registry import Alias, idle_rule, placement_rule
+from ssdgym.policy.registry import Alias, idle_rule, placement_rule, registered
 from ssdgym.policy.rules import IdleRule, PlacementRule, Rule, VictimRule
 from ssdgym.policy.watching import placement_of, side_by_side, watchers_of
 
@@ -24,13 +25,14 @@ class Policy:
     """A rule for each kind of decision.
 
     Attributes:
-        victim: chooses what is erased.
+        main: the rule that the policy is named by. It chooses what is erased or, on devices of mapping block,
+            how blocks are merged; a policy of that kind has no other rules.
         placement: chooses where pages are written; `None`: as the FTL of the device says.
         alias: the name this composition was looked up by, if it has one.
         idle: chooses how far idle dies go with background GC; `None`: as the FTL of the device says.
     """
 
-    victim: VictimRule
+    main: VictimRule | MergeRule
     placement: PlacementRule | None = None
     alias: Alias | None = None
     idle: IdleRule | None = None
@@ -51,14 +53,28 @@ class Policy:
         )
 
     @property
+    def victim(self) -> VictimRule:
+        """The rule that chooses what is erased.
+
+        Raises:
+            SsdgymError: the policy chooses how blocks are merged.
+        """
+        if isinstance(self.main, MergeRule):
+            raise SsdgymError(
+                f"policy {self.label} chooses {self.main.chooses}, and a victim rule is needed here; name "
+                f"one, such as {PageFtl.usual_policy}."
+            )
+        return self.main
+
+    @property
     def name(self) -> str:
-        """Name of the victim rule, or of the composition."""
-        return self.alias.name if self.alias else self.victim.name
+        """Name of the main rule, or of the composition."""
+        return self.alias.name if self.alias else self.main.name
 
     @property
     def source(self) -> str:
-        """The paper or book that the victim rule, or the composition, is from."""
-        return self.alias.source if self.alias else self.victim.source
+        """The paper or book that the main rule, or the composition, is from."""
+        return self.alias.source if self.alias else self.main.source
 
     @property
     def alias_of(self) -> str:
@@ -67,31 +83,31 @@ class Policy:
 
     @property
     def parameters(self) -> Mapping[str, float]:
-        """Parameters of the victim rule by name."""
-        return self.victim.parameters
+        """Parameters of the main rule by name."""
+        return self.main.parameters
 
     @property
     def erase_unit(self) -> EraseUnit | None:
         """What one erase takes; `None`: whole blocks, which every device can erase."""
-        return (self.alias and self.alias.erase_unit) or self.victim.erase_unit
+        return (self.alias and self.alias.erase_unit) or self.main.erase_unit
 
     @property
     def isolation(self) -> Isolation:
         """What keeps such erases from their neighbours, for devices of another erase unit."""
-        return self.alias.isolation if self.alias and self.alias.erase_unit else self.victim.isolation
+        return self.alias.isolation if self.alias and self.alias.erase_unit else self.main.isolation
 
     @property
     def multi_plane(self) -> MultiPlane | None:
         """Which planes of a die take part in one erase; `None`: those the device says."""
-        return (self.alias and self.alias.multi_plane) or self.victim.multi_plane
+        return (self.alias and self.alias.multi_plane) or self.main.multi_plane
 
     @property
     def parts(self) -> tuple[Rule, ...]:
         """The rules that the policy brings."""
-        return tuple(rule for rule in (self.victim, self.placement, self.idle) if rule is not None)
+        return tuple(rule for rule in (self.main, self.placement, self.idle) if rule is not None)
 
     def with_parameters(self, given: Mapping[str, float]) -> Policy:
-        """Return the same policy with other parameters of its victim rule.
+        """Return the same policy with other parameters of its main rule.
 
         A parameter whose default is a whole number takes whole numbers only.
 
@@ -100,14 +116,15 @@ class Policy:
         """
         if given and self.alias:
             raise SsdgymError(f"policy {self.name} takes no parameters; it stands for {self.alias_of}.")
-        return replace(self, victim=self.victim.with_parameters(given))
+        return replace(self, main=self.main.with_parameters(given))
 
     def with_placement(self, placement: str | PlacementRule) -> Policy:
         """Return the same policy with a placement.
 
         Raises:
-            SsdgymError: it has one already, or there is no such placement.
+            SsdgymError: it has one already or can have none, or there is no such placement.
         """
+        self._check_joins("placement", placement)
         if isinstance(placement, str):
             placement = placement_rule(placement, f"policy {self.label}: placement")
         if self.placement is not None:
@@ -122,8 +139,9 @@ class Policy:
         """Return the same policy with a rule for idle dies.
 
         Raises:
-            SsdgymError: it has one already, or there is no such rule.
+            SsdgymError: it has one already or can have none, or there is no such rule.
         """
+        self._check_joins("idle rule", idle)
         if isinstance(idle, str):
             idle = idle_rule(idle, f"policy {self.label}: idle rule")
         if self.idle is not None:
@@ -133,12 +151,21 @@ class Policy:
             )
         return replace(self, idle=idle)
 
+    def _check_joins(self, kind: str, rule: str | Rule) -> None:
+        """Raise if a rule is to join one for merges."""
+        if isinstance(self.main, MergeRule):
+            label = rule if isinstance(rule, str) else rule.label
+            raise SsdgymError(
+                f"policy {self.label} chooses {self.main.chooses} and stands alone; leave the {kind} {label} "
+                "out."
+            )
+
     def with_checks(self) -> Policy:
         """Return the same policy, whose rules are compiled with checks whatever package they are of."""
         placement = self.placement and replace(self.placement, always_checked=True)
         idle = self.idle and replace(self.idle, always_checked=True)
-        victim = replace(self.victim, always_checked=True)
-        return replace(self, victim=victim, placement=placement, idle=idle)
+        main = replace(self.main, always_checked=True)
+        return replace(self, main=main, placement=placement, idle=idle)
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return the device as this policy runs it.
@@ -147,8 +174,10 @@ class Policy:
         suit the victim rule. The device's isolation is kept where its erase unit is.
 
         Raises:
-            SsdgymError: the device cannot be erased so, or has too few blocks for the placement.
+            SsdgymError: the device does not ask for such decisions, cannot be erased so, or has too few
+                blocks for the placement.
         """
+        self._check_decision(device)
         changes: dict[str, Any] = {}
         if self.erase_unit is not None and self.erase_unit != device.erase_unit:
             if device.ftl.whole_blocks_only:
@@ -172,7 +201,19 @@ class Policy:
         if self.multi_plane is not None and self.multi_plane != device.multi_plane:
             changes["multi_plane"] = self.multi_plane
         where = f"policy {self.label} cannot run on device {device.name}"
-        return with_rules(device, self.placement, self.victim, where, self.idle, **changes)
+        victim = self.main if isinstance(self.main, VictimRule) else None
+        return with_rules(device, self.placement, victim, where, self.idle, **changes)
+
+    def _check_decision(self, device: DeviceConfig) -> None:
+        """Raise if a device asks for other decisions than the policy takes."""
+        ftl = device.ftl
+        usual = registered(ftl.usual_policy)
+        if isinstance(usual, Rule) and usual.decision != self.main.decision:
+            kind = "merge rule" if isinstance(usual, MergeRule) else "victim rule"
+            raise SsdgymError(
+                f"policy {self.label} chooses {self.main.chooses}, which device {device.name} of ftl.mapping "
+                f"{ftl.mapping} does not ask for; name a {kind}, such as {ftl.usual_policy}."
+            )
 
     @property
     def label(self) -> str:

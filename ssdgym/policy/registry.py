@@ -12,6 +12,7 @@ from ssdgym.engine.core.kernel import is_own
 from ssdgym.engine.decisions import MAX_PARAMETERS
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
+from ssdgym.policy.merging import MergeRule
 from ssdgym.policy.names import check_name, hint, parse_policy
 from ssdgym.policy.rules import (
     IdleRule,
@@ -31,7 +32,7 @@ class Alias:
 
     Attributes:
         name: by which the composition is looked up.
-        composition: a victim rule and, after a `+`, a placement, each with its parameters.
+        composition: a victim rule and, after a `+`, a placement, each with its parameters; or a merge rule.
         source: the paper or book it is from.
         erase_unit: what one erase takes, in place of what the victim rule asks for; `None`: as the rule.
         isolation: for devices of another erase unit than that.
@@ -65,7 +66,7 @@ def policy_alias(
 
     Args:
         name: by which it is looked up.
-        composition: a victim rule and, after a `+`, a placement, each with its parameters.
+        composition: a victim rule and, after a `+`, a placement, each with its parameters; or a merge rule.
         source: names the paper or book it is from.
         erase_unit: what one erase takes, in place of what the rule asks for.
         isolation: for devices of another erase unit than that.
@@ -130,7 +131,9 @@ def _home(rule: Rule) -> str:
 def _check_arguments(rule: Rule, function: Callable[..., int]) -> None:
     """Raise if a function in plain Python takes another number of arguments than it is called with."""
     if len(inspect.signature(function).parameters) != len(rule.arguments):
-        raise SsdgymError(f"policy {rule.name} must take the four arguments ({', '.join(rule.arguments)}).")
+        raise SsdgymError(
+            f"policy {rule.name} must take the {len(rule.arguments)} arguments ({', '.join(rule.arguments)})."
+        )
 
 
 def _load_own() -> None:
@@ -166,8 +169,8 @@ def registered_rules(kind: type[Rule]) -> list[str]:
 
 
 def registered_policies() -> list[str]:
-    """Return the names of all victim rules and aliases, sorted."""
-    return sorted({*registered_rules(VictimRule), *_ALIASES})
+    """Return the names of all victim rules, merge rules and aliases, sorted."""
+    return sorted({*registered_rules(VictimRule), *registered_rules(MergeRule), *_ALIASES})
 
 
 def rule_of_kind(kind: type[RuleT], text: str, where: str) -> RuleT:
@@ -186,6 +189,11 @@ def rule_of_kind(kind: type[RuleT], text: str, where: str) -> RuleT:
     if not isinstance(rule, kind):
         raise SsdgymError(f"{where} {text} does not exist; {hint(text, registered_rules(kind))}")
     return rule.with_parameters(written[0].parameters)
+
+
+def merge_rule(text: str, where: str) -> MergeRule:
+    """Return a merge rule by what it is written as; see `rule_of_kind`."""
+    return rule_of_kind(MergeRule, text, where)
 
 
 def placement_rule(text: str, where: str) -> PlacementRule:

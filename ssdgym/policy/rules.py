@@ -15,7 +15,7 @@ import numpy as np
 from ssdgym.engine.core.handle import Memory, rule_address
 from ssdgym.engine.core.kernel import is_own
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
-from ssdgym.engine.decisions import CLAIRVOYANT, EVENTS, MAX_PARAMETERS, PERIOD, RULE, SHAPES
+from ssdgym.engine.decisions import CLAIRVOYANT, EVENTS, KINDS, MAX_PARAMETERS, PERIOD, RULE, SHAPES
 from ssdgym.engine.view import VIEW_TYPE
 from ssdgym.enums import Choice, EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
@@ -87,6 +87,11 @@ class Rule:
     decision: ClassVar[str]
     #: The arguments of the function, as errors name them.
     arguments: ClassVar[tuple[str, ...]]
+
+    @property
+    def kind(self) -> int:
+        """Number of the decision, of `ssdgym.engine.decisions`."""
+        return KINDS.index(self.decision.upper())
 
     def with_parameters(self: RuleT, given: Mapping[str, float]) -> RuleT:
         """Return the same rule with other parameters.
@@ -233,6 +238,7 @@ class VictimRule(Rule):
     shares_memory_with: str = ""
 
     decision: ClassVar[str] = "erase"
+    chooses: ClassVar[str] = "what is erased"
     arguments: ClassVar[tuple[str, ...]] = ("view", "plane", "parameters", "choice")
 
     @property

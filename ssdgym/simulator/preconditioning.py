@@ -18,7 +18,6 @@ from ssdgym.config.preconditioning import read_preconditioning
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.requests import REQUEST, WRITE
-from ssdgym.simulator.families import family_of
 from ssdgym.simulator.steady_states import (
     PreconditioningReport,
     cache_key,
@@ -91,7 +90,7 @@ def fill(sim: Runnable, share: float = 1.0) -> None:
         share: of the logical pages, the first ones.
     """
     require_new(sim, "fill")
-    policy = sim.policy or get_policy(family_of(sim.device).usual_policy)
+    policy = sim.policy or get_policy(sim.device.ftl.usual_policy)
     with in_no_time(sim, policy, seed_of(sim)):
         _fill(sim, share)
     sim.reset_metrics()
@@ -120,7 +119,7 @@ def make_steady(
     require_new(sim, "precondition")
     seed = whole(seed, "the seed of preconditioning")
     settings, device = settings or Preconditioning(), sim.device
-    usual = family_of(device).usual_policy
+    usual = device.ftl.usual_policy
     name = settings.policy or usual
     policy = get_policy(name)
     if policy.adapt(device) != device:

@@ -12,13 +12,16 @@ from ssdgym.config.device import DeviceConfig, FtlConfig
 from ssdgym.config.loading import Source
 from ssdgym.deprecation import old_arguments, old_attributes
 from ssdgym.engine.core import status as codes
+from ssdgym.engine.decisions import MERGE
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy
+from ssdgym.policy.names import DEFAULT
 from ssdgym.requests import REQUEST
 from ssdgym.simulator.build import Recording
 from ssdgym.simulator.deciding.choices import erase_choice
 from ssdgym.simulator.deciding.decided_device import DecidedDevice
 from ssdgym.simulator.deciding.failures import failure
+from ssdgym.simulator.families import family_of
 from ssdgym.simulator.input import (
     NO_HORIZON,
     check_horizon,
@@ -46,7 +49,8 @@ class Simulator(DecidedDevice):
         ftl: another `FtlConfig`, or a mapping of the fields to change (`{"placement": "single"}`).
         policy: by name (`"greedy"`, `"d_choices(d=5)"`, `"gsm+hotness_groups"`) or as a `Policy`; its
             placement and, where its rule needs another, its erase unit become those of `self.device`
-            (`Policy.adapt`). `None` leaves every decision to the caller (`advance`, `apply`).
+            (`Policy.adapt`). `"default"` is `greedy`, and `merge` on devices of mapping block. `None` leaves
+            every decision to the caller (`advance`, `apply`).
         seed: of the device's own randomness (random policies, proposals).
         recording: how many latencies are kept exactly.
 
@@ -59,7 +63,7 @@ class Simulator(DecidedDevice):
         device: Source | DeviceConfig,
         *,
         ftl: FtlConfig | dict[str, Any] | None = None,
-        policy: str | Policy | None = "greedy",
+        policy: str | Policy | None = DEFAULT,
         seed: int = 0,
         recording: Recording | None = None,
     ) -> None:
@@ -232,23 +236,28 @@ class Simulator(DecidedDevice):
     def advance(self, *, last: bool = True) -> int:
         """Run to the end of the input or horizon, or to a decision the caller takes.
 
-        Returns `INPUT_ENDED`, `HORIZON` or `ERASE_DECISION` of `ssdgym.engine.core.status`. With
-        `last` false more input is to follow, and the device stops the moment the input ends.
+        Returns `INPUT_ENDED`, `HORIZON`, `ERASE_DECISION` or, on devices of mapping block, `MERGE_DECISION`
+        of `ssdgym.engine.core.status`. With `last` false more input is to follow, and the device stops the
+        moment the input ends.
         """
         return self._advance(self._input, last)
 
     @exclusive
     def apply(self, block: int | list[tuple[int, int]], mask: int | None = None) -> None:
-        """Take the ERASE decision that is due.
+        """Take the decision that is due: what is erased or, on devices of mapping block, how is merged.
 
         Args:
             block: the block to erase; or what to erase together, a list of pairs (block, bit mask of its
-                sub-blocks).
+                sub-blocks). Where blocks are merged, the number of a candidate: `state.figure` has the
+                figures of all.
             mask: of a single block, the sub-blocks of it to erase (default all).
 
         Raises:
             SsdgymError: the choice is not legal, or a list comes with a mask; the device is as it was.
         """
+        if family_of(self.device).policy_decision == MERGE:
+            self._merge(block, mask)
+            return
         choice, status = erase_choice(block, mask, self.device.geometry.sub_blocks_per_block)
         if status < 0:
             raise failure(status, self.device, "none" if self.policy is None else self.policy.label)

@@ -108,7 +108,7 @@ def test_get__a_policy__is_itself() -> None:
     ("spec", "expected"),
     [
         ("gredy", "policy gredy does not exist; did you mean greedy?"),
-        ("qqq", "policy qqq does not exist; known: baseline, chain, cost_benefit, d_choices,"),
+        ("qqq", "policy qqq does not exist; known: baseline, chain, cheapest_plan, cost_benefit,"),
         ("greedy(", "is not of the form NAME or NAME(parameter=value, ...), either with +PLACEMENT"),
         ("", "is not of the form NAME or NAME(parameter=value, ...), either with +PLACEMENT and +IDLE_RULE"),
         ("greedy(d=3)", "policy greedy has no parameter 'd'; it has: none."),
@@ -203,7 +203,7 @@ elsewhere.__module__ = "os"
             "declares 65 parameters; at most 64",
         ),
         ({"name": "sep_gc"}, last_block, "policy sep_gc is registered already by the engine; choose another"),
-        ({"name": "few", "compiled": False}, lambda view, plane: 0, "must take the four arguments"),
+        ({"name": "few", "compiled": False}, lambda view, plane: 0, "must take the 4 arguments"),
     ],
     ids=["a space", "a digit first", "taken", "too many parameters", "a placement's", "too few arguments"],
 )

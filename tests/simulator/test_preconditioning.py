@@ -18,7 +18,6 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.requests import FLUSH, READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.families import family_of
 from ssdgym.simulator.preconditioning import Preconditioning, precondition, write_until_collecting
 from ssdgym.simulator.untimed import reads
 from ssdgym.workloads import open_workload
@@ -218,7 +217,7 @@ def test_precondition__without_a_policy__under_the_usual_one_of_the_family(
 ) -> None:
     named, usual = Simulator(full_device()), Simulator(full_device())
     named.precondition("uniform", settings=Preconditioning(policy="fifo"))
-    monkeypatch.setattr(family_of(usual.device), "usual_policy", "fifo")
+    monkeypatch.setattr(type(usual.device.ftl), "usual_policy", "fifo")
     usual.precondition("uniform")
     assert usual.same_as(named)
 

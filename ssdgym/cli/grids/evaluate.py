@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 DEFAULTS: dict[str, Any] = {
     "devices": ["demo"],
     "workloads": ["zipf99", "hot90"],
-    "policies": ["random", "fifo", "greedy", "d_choices", "windowed_greedy", "cost_benefit"],
     "seeds": "1000-1004",
     "host_pages": 500_000,
     "warmup": 50_000,
+}
+#: And which policies, by the usual one of the devices.
+POLICIES: dict[str, list[str]] = {
+    "greedy": ["random", "fifo", "greedy", "d_choices", "windowed_greedy", "cost_benefit"],
+    "merge": ["merge", "mmerge_fixed", "mmerge", "cheapest_plan"],
 }
 
 
@@ -39,7 +43,8 @@ def evaluate(
         typer.Option("--workload", "-w", help="Workload or trace; repeat for more. Default: zipf99, hot90."),
     ] = None,
     policy: Annotated[
-        list[str] | None, typer.Option("--policy", "-p", help="Policy; repeat for more. Default: all six.")
+        list[str] | None,
+        typer.Option("--policy", "-p", help="Policy; repeat for more. Default: the classic ones."),
     ] = None,
     agent: Annotated[
         list[str] | None,
@@ -129,7 +134,19 @@ def _changed(experiment: str | None, changes: dict[str, Any]) -> ExperimentConfi
     """Return the experiment with what the command line replaces."""
     from ssdgym.experiments.runs.config import load_experiment
 
-    own = DEFAULTS if experiment is None else load_experiment(experiment).model_dump(exclude_unset=True)
+    if experiment is None:
+        own = {**DEFAULTS, "policies": _usual_policies({**DEFAULTS, **changes})}
+    else:
+        own = load_experiment(experiment).model_dump(exclude_unset=True)
     if "host_pages" in changes:
         own = {name: value for name, value in own.items() if name != "requests"}
     return load_experiment({**own, **changes})
+
+
+def _usual_policies(fields: dict[str, Any]) -> list[str]:
+    """Return the policies that are compared where none is named: those of the first device."""
+    from ssdgym.policy import usual_policy
+
+    ftl = next(iter(fields.get("ftls", ())), None)
+    usual = usual_policy(fields["devices"][0], ftl)
+    return POLICIES.get(usual, [usual])

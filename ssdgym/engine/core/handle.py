@@ -202,7 +202,8 @@ def rule_address(
 
     Args:
         function: to compile.
-        shape: its signature as the engine calls it, handle and parameters being int64 and `PARAMETERS`.
+        shape: its signature as the engine calls it, handle and parameters being int64 and `PARAMETERS`. One
+            that begins with an array has no handle: its arrays are there to be read.
         view: numba's type of the family's view.
         memory: records the rule keeps.
         names: of its parameters.
@@ -214,11 +215,14 @@ def rule_address(
     Raises:
         ValueError: with numba's reason, if it cannot be compiled so.
     """
-    own = {0: Handle(view, memory or Memory(), checked), shape.args.index(PARAMETERS): Parameters(names)}
+    has_view = not isinstance(shape.args[0], types.Array)
+    own: dict[int, Any] = {shape.args.index(PARAMETERS): Parameters(names)}
+    if has_view:
+        own[0] = Handle(view, memory or Memory(), checked)
     arguments = [own.get(place, argument) for place, argument in enumerate(shape.args)]
     if checked:
         arguments = [
-            checked_array(argument, writable=True) if isinstance(argument, types.Array) else argument
+            checked_array(argument, writable=has_view) if isinstance(argument, types.Array) else argument
             for argument in arguments
         ]
     return compiled_address(function, shape.return_type(*arguments), checked=checked)

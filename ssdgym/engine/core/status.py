@@ -3,7 +3,7 @@
 OK, INPUT_ENDED, HORIZON = 0, 1, 2
 #: From here on: this number plus the kind of the decision that is due outside.
 FIRST_DECISION = 3
-ERASE_DECISION, PLACE_DECISION, RELOCATE_DECISION, IDLE_DECISION = 3, 4, 5, 8
+ERASE_DECISION, PLACE_DECISION, RELOCATE_DECISION, MERGE_DECISION, IDLE_DECISION = 3, 4, 5, 7, 8
 #: The function that the placement has for periods is due; kinds of decisions are fewer.
 PERIOD_DUE = 100
 OUT_OF_SPACE, NO_VICTIM, NO_DECISION = -1, -2, -3

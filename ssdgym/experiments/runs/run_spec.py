@@ -23,7 +23,7 @@ class RunSpec:
     Attributes:
         device: name, path, mapping or model of a device.
         workload: name, path, mapping or model of a workload.
-        policy: name of a victim policy; for a learned agent, its label.
+        policy: name of a policy; for a learned agent, its label.
         seed: of the workload and of all random choices.
         ftl: options of the FTL in place of the device's own, such as `("gc.free_blocks", 8)`.
         host_pages: length of the run in pages written by the host; `None`: by `requests`, or the whole

@@ -12,14 +12,16 @@ from ssdgym.config.device import DeviceConfig, FtlConfig
 from ssdgym.config.loading import Source
 from ssdgym.engine.core import status as codes
 from ssdgym.engine.core.family import State
+from ssdgym.engine.core.merges import MAX_PLANS
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.entries import advance, apply
 from ssdgym.engine.view import view_arrays
 from ssdgym.errors import SsdgymError, shown
-from ssdgym.policy import Policy, device_for, get_policy, new_choice, rules_for
+from ssdgym.policy import MergeRule, Policy, device_for, new_choice, policy_for, rules_for
 from ssdgym.policy.failures import divides_by_zero, rule_error
+from ssdgym.policy.merging import merge_arguments
 from ssdgym.policy.policy import idle_of
-from ssdgym.policy.rules import PlacementRule, Rule
+from ssdgym.policy.rules import PlacementRule, Rule, VictimRule
 from ssdgym.policy.watching import placement_of, rules_on
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.deciding.failures import chosen_by, failure
@@ -52,7 +54,7 @@ class DecidedDevice(OneThread):
         seed: int,
         recording: Recording,
     ) -> None:
-        self._policy = None if policy is None else get_policy(policy)
+        self._policy = policy_for(policy, device, ftl)
         self._device = device_for(device, ftl, self._policy)
         self.arrays: State = make_state([self._device], [seed], recording)
         self._choice = new_choice()
@@ -71,7 +73,7 @@ class DecidedDevice(OneThread):
 
     @policy.setter
     def policy(self, policy: str | Policy | None) -> None:
-        new = None if policy is None else get_policy(policy)
+        new = policy_for(policy, self._device)
         if new is not None and new != self._policy and new.adapt(self._device) != self._device:
             raise SsdgymError(
                 f"policy {new.label} runs device {self._device.name} another way; make a new Simulator."
@@ -85,7 +87,7 @@ class DecidedDevice(OneThread):
 
     def _advance(self, requests: np.ndarray, last: bool) -> int:
         """Run to the end of some requests or the horizon, or to a decision that is not taken inside."""
-        inside = self._policy is not None and self._policy.victim.compiled
+        inside = self._policy is not None and self._policy.main.compiled
         external = 0 if inside else 1 << family_of(self._device).policy_decision
         self._choice[:] = 0
         kind = self._call(advance, requests, bool(last), self._rules, external, self._choice)
@@ -118,13 +120,13 @@ class DecidedDevice(OneThread):
 
     def _decide_in_python(self, policy: Policy) -> None:
         """Take the decision that is due by a rule that is not compiled."""
+        rule = policy.main
+        if isinstance(rule, MergeRule):
+            self._merge(_answer(rule, *merge_arguments(self.arrays, 0), rule.values))
+            return
         plane = int(self.arrays.control["decision_plane"][0, 0])
-        rule = policy.victim
         choice = self._choice.view(np.recarray)
-        try:
-            pairs = rule.function(view_arrays(self.arrays, 0, rule.memory), plane, rule.values, choice)
-        except Exception as error:  # whatever a rule of a user raises
-            raise rule_error(error, [rule]) from error
+        pairs = _answer(rule, view_arrays(self.arrays, 0, rule.memory), plane, rule.values, choice)
         if not is_whole(pairs) or not 0 <= pairs <= MAX_PAIRS:
             raise SsdgymError(
                 f"policy {rule.name} returned {shown(pairs)} and must return the number of pairs that it "
@@ -135,11 +137,21 @@ class DecidedDevice(OneThread):
         self._choice["mask"][int(pairs) :] = 0
         self._apply(self._choice)
 
-    def _apply(self, choice: np.ndarray) -> None:
-        """Take the decision that is due by an erase set, shape (MAX_PAIRS,) of ERASE_PAIR."""
-        status = self._call(apply, self._rules, choice, 0)
+    def _apply(self, choice: np.ndarray, action: int = 0) -> None:
+        """Take the decision that is due.
+
+        Args:
+            choice: the erase set, shape (MAX_PAIRS,) of ERASE_PAIR.
+            action: number of the choice where no erase set is asked for.
+        """
+        status = self._call(apply, self._rules, choice, action)
         if status < 0:
             self._fail(status, choice)
+
+    def _merge(self, number: Any, mask: int | None = None) -> None:
+        """Take the decision that is due by the number of a candidate; a mask is nothing to merge by."""
+        legal = mask is None and is_whole(number) and 0 <= int(number) < MAX_PLANS
+        self._apply(new_choice(), int(number) if legal else MAX_PLANS)
 
     @property
     def _rules(self) -> np.ndarray:
@@ -178,16 +190,26 @@ class DecidedDevice(OneThread):
 
     def _parts(self) -> list[Rule]:
         """Return the rules that run."""
-        victim = None if self._policy is None else self._policy.victim
-        rules = (victim, *rules_on(self._device), idle_of(self._device))
+        main = None if self._policy is None else self._policy.main
+        rules = (main, *rules_on(self._device), idle_of(self._device))
         return [rule for rule in rules if rule is not None]
 
     def _fail(self, status: int, choice: np.ndarray | None = None) -> None:
         """Raise for a negative code of the engine."""
         policy, more = self._policy, ""
         label = "none" if policy is None else policy.label
-        if policy is not None and policy.victim.compiled and status == codes.NO_VICTIM:
-            more = divides_by_zero(policy.victim, copy_device(self.arrays, 0))
+        main = None if policy is None else policy.main
+        senseless = codes.ILLEGAL_ANSWER if isinstance(main, MergeRule) else codes.NO_VICTIM
+        if main is not None and main.compiled and status == senseless:
+            more = divides_by_zero(main, copy_device(self.arrays, 0))
         elif policy is not None and codes.NO_ROOM_TO_MOVE <= status <= codes.ILLEGAL_BLOCK:
             more = chosen_by(label, self._choice if choice is None else choice)
         raise failure(status, self._device, label, more)
+
+
+def _answer(rule: VictimRule | MergeRule, *arguments: Any) -> Any:
+    """Return what a rule in plain Python answers."""
+    try:
+        return rule.function(*arguments)
+    except Exception as error:  # whatever a rule of a user raises
+        raise rule_error(error, [rule]) from error

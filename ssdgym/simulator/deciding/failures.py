@@ -7,7 +7,9 @@ import numpy as np
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core import status as codes
 from ssdgym.engine.core.records import MAX_PAIRS
+from ssdgym.engine.decisions import MERGE
 from ssdgym.errors import SsdgymError
+from ssdgym.simulator.families import family_of
 
 #: By the code that the engine returns.
 _REASONS = {
@@ -32,6 +34,9 @@ _REASONS = {
     "report it",
 }
 
+#: What an answer that is none means where merges are decided.
+_NO_CANDIDATE = "cannot merge so: {policy} named a candidate that does not exist or is not allowed"
+
 
 def failure(status: int, device: DeviceConfig, policy: str, more: str = "") -> SsdgymError:
     """Return the error for a negative code of the engine.
@@ -42,7 +47,9 @@ def failure(status: int, device: DeviceConfig, policy: str, more: str = "") -> S
         policy: label of who takes the decisions.
         more: what else is known of it.
     """
-    return SsdgymError(f"device {device.name} {_REASONS[status].format(policy=policy)}{more}.")
+    merges = status == codes.ILLEGAL_ANSWER and family_of(device).policy_decision == MERGE
+    reason = _NO_CANDIDATE if merges else _REASONS[status]
+    return SsdgymError(f"device {device.name} {reason.format(policy=policy)}{more}.")
 
 
 def chosen_by(policy: str, choice: np.ndarray) -> str:

@@ -39,7 +39,6 @@ class FamilyBuilder(ABC):
         fixed: names of the arrays of constants: a device keeps its own when it takes over another's state.
         scratch: names of the arrays of transactions that runs without time leave something in.
         counted: names of the arrays of one record that hold what devices count.
-        usual_policy: that preconditions devices where no other is named.
         policy_decision: number of the kind of decision that the first rule of a policy takes, and that a
             device without a policy leaves to its caller.
         agent_decisions: numbers of the kinds of decisions that are described to agents.
@@ -54,7 +53,6 @@ class FamilyBuilder(ABC):
     fixed: tuple[str, ...] = ("params",)
     scratch: tuple[str, ...] = ()
     counted: tuple[str, ...] = ("counters",)
-    usual_policy: str = "greedy"
     policy_decision: int = ERASE
     agent_decisions: frozenset[int] = frozenset()
     wins_by_erases: bool = True

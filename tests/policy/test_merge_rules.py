@@ -1,0 +1,193 @@
+"""Merge rules: policies of devices of mapping block, alone and nowhere else."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import types
+
+from ssdgym.config.device import BlockFtl, DeviceConfig, load_device
+from ssdgym.engine.core.handle import pointer_to
+from ssdgym.engine.core.kernel import entry, function_at
+from ssdgym.engine.core.merges import CASE, MAX_PLANS, PLAN
+from ssdgym.engine.decisions import MERGE, MERGE_SHAPE
+from ssdgym.errors import SsdgymError
+from ssdgym.policy import (
+    MergeRule,
+    available_merge_rules,
+    available_policies,
+    get_policy,
+    merge_policy,
+    policy_alias,
+    policy_for,
+    rules_for,
+    usual_policy,
+)
+
+# What follows is compiled and has no types.
+# mypy: disable-error-code="no-untyped-def"
+
+
+def merging() -> DeviceConfig:
+    return load_device("pen-tiny")
+
+
+def refusal(action: Any, *arguments: Any, **named: Any) -> str:
+    with pytest.raises(SsdgymError) as caught:
+        action(*arguments, **named)
+    assert "\n" not in str(caught.value) and str(caught.value).endswith((".", "?"))
+    return str(caught.value)
+
+
+_rule_at = function_at(types.FunctionType(MERGE_SHAPE))
+
+
+@entry
+def call(address, plans, case, parameters):
+    """Call a rule as the engine does."""
+    return _rule_at(address)(plans, case, pointer_to(parameters, 0))
+
+
+def figures(*costs: int) -> tuple[np.ndarray, np.ndarray]:
+    plans, case = np.zeros(MAX_PLANS, PLAN), np.zeros(1, CASE)
+    plans["cost_ns"][: len(costs)], plans["allowed"] = costs, 1
+    case["candidates"], case["levels"] = len(costs), len(costs) - 3
+    return plans, case
+
+
+# -- names ---------------------------------------------------------------------------------------------------
+
+
+def test_get__a_merge_rule__is_a_policy_of_its_own() -> None:
+    policy = get_policy("mmerge_fixed(depth=2)")
+    assert isinstance(policy.main, MergeRule)
+    assert (policy.name, policy.label, policy.parts) == (
+        "mmerge_fixed",
+        "mmerge_fixed(depth=2)",
+        (policy.main,),
+    )
+    for copied in (get_policy(policy.label), pickle.loads(pickle.dumps(policy))):
+        assert copied == policy
+    assert policy.source_digest() != get_policy("mmerge").source_digest()
+    assert "mmerge" in available_merge_rules()
+    assert "mmerge" not in available_policies(), "those choose victims"
+
+
+def test_alias__of_a_merge_rule__runs_it() -> None:
+    policy_alias("halves", "mmerge_fixed(depth=1)", source="a test")
+    assert get_policy("halves").main == get_policy("mmerge_fixed(depth=1)").main
+    assert get_policy("halves").label == "halves"
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("mmerg", "policy mmerg does not exist; did you mean mmerge?"),
+        ("mmerge+sep_gc", "policy 'mmerge+sep_gc': mmerge chooses how blocks are merged and stands alone"),
+        ("greedy+mmerge", "mmerge chooses how blocks are merged and stands alone"),
+        ("merge+mmerge", "merge chooses how blocks are merged and stands alone"),
+        ("mmerge_fixed(depth=7)", "parameter depth of policy mmerge_fixed must be at most 6, not 7."),
+    ],
+)
+def test_get__what_makes_no_sense__refused(spec: str, expected: str) -> None:
+    assert expected in refusal(get_policy, spec)
+
+
+def test_policy__without_a_victim_rule__says_so() -> None:
+    policy = get_policy("mmerge")
+    assert "policy mmerge chooses how blocks are merged, and a victim rule is needed here" in refusal(
+        lambda: policy.victim
+    )
+    assert "stands alone; leave the placement sep_gc out" in refusal(policy.with_placement, "sep_gc")
+    assert "stands alone; leave the idle rule blocking out" in refusal(policy.with_idle, "blocking")
+
+
+# -- devices -------------------------------------------------------------------------------------------------
+
+
+def test_adapt__takes_a_device_that_asks_for_merges_as_it_is() -> None:
+    assert get_policy("mmerge").adapt(merging()) == merging()
+
+
+def test_adapt__a_device_that_asks_for_something_else__refused() -> None:
+    assert refusal(get_policy("mmerge").adapt, load_device("tiny")) == (
+        "policy mmerge chooses how blocks are merged, which device tiny of ftl.mapping page does not ask "
+        "for; name a victim rule, such as greedy."
+    )
+    assert refusal(get_policy("greedy").adapt, merging()) == (
+        "policy greedy chooses what is erased, which device pen-tiny of ftl.mapping block does not ask for; "
+        "name a merge rule, such as merge."
+    )
+
+
+def test_usual_policy__is_that_of_the_mapping() -> None:
+    assert usual_policy("tiny") == "greedy"
+    assert usual_policy(merging()) == "merge"
+    assert usual_policy("tiny", BlockFtl()) == "merge"
+    assert usual_policy("tiny", {"placement": "single"}) == "greedy"
+    assert usual_policy("tiny", {"mapping": "subpage"}) == "greedy"
+    chosen = policy_for("default", merging())
+    assert chosen is not None and chosen.name == "merge"
+    assert policy_for(None, merging()) is None
+    assert "stands for the policy of a device" in refusal(merge_policy("default", source="a test"), cheap)
+
+
+# -- rules of others -----------------------------------------------------------------------------------------
+
+
+def cheap(plans, case, parameters):
+    """The cheapest candidate below a bound."""
+    best = 0
+    for number in range(case[0].candidates):
+        if plans[number].cost_ns < plans[best].cost_ns and plans[number].cost_ns >= parameters.floor:
+            best = number
+    return best
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_merge_policy__compiled__chooses_as_in_python(trusted: bool) -> None:
+    merge_policy("cheap", source="a test", parameters={"floor": 0}, trusted=trusted)(cheap)
+    policy = get_policy("cheap(floor=40)")
+    assert policy.main.checked is not trusted
+    record = rules_for(merging(), policy)[MERGE]
+    for costs in ([70, 60, 50, 30], [10, 20, 30, 40], [90, 70, 80, 60]):
+        plans, case = figures(*costs)
+        expected = cheap(plans.view(np.recarray), case.view(np.recarray), policy.main.values)
+        assert call(int(record["choose"]), plans, case, record["parameters"].copy()) == expected
+
+
+def writes(plans, case, parameters):
+    plans[0].cost_ns = 0
+    return 0
+
+
+def reads_far(plans, case, parameters):
+    return plans[1000 + case[0].candidates].allowed
+
+
+def test_merge_policy__that_writes_to_the_figures__cannot_be_compiled() -> None:
+    merge_policy("writes", source="a test")(writes)
+    assert "a rule may not change the device" in refusal(lambda: get_policy("writes").main.address)
+
+
+def test_merge_policy__that_reads_out_of_range__is_an_error() -> None:
+    merge_policy("reads_far", source="a test")(reads_far)
+    with pytest.raises(IndexError):
+        call(get_policy("reads_far").main.address, *figures(1, 2, 3), np.zeros(1))
+
+
+def test_merge_policy__in_plain_python__has_its_arguments_checked() -> None:
+    merge_policy("plain", source="a test", compiled=False, parameters={"floor": 0})(cheap)
+    assert rules_for(merging(), get_policy("plain"))[MERGE]["choose"] == 0
+    expected = "policy few must take the 3 arguments (plans, case, parameters)."
+    assert refusal(merge_policy("few", source="a test", compiled=False), lambda plans: 0) == expected
+
+
+def test_merge_policy__takes_no_hooks() -> None:
+    rule = merge_policy("cheap", source="a test", parameters={"floor": 0})(cheap)
+    assert "policy cheap chooses how blocks are merged and can have no hook of written" in refusal(
+        rule.on, "written"
+    )
