@@ -1,0 +1,232 @@
+"""The cells of the block family: what is erased, valid and spoiled, and how blocks belong to bundles."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from ..collecting import Collecting
+from ..flash import UNMAPPED
+from . import heap
+from .config import SUPERBLOCK, BlockConfig
+
+#: What an erased page holds, and the version of a page that erases beside it have spoiled.
+ERASED, SPOILED = (-1, 0), -1
+#: Slots of a bundle of NFTL.
+D, U, TARGET = range(3)
+
+COUNTERS = (
+    "host_pages_written",
+    "host_reads",
+    "host_pages_trimmed",
+    "relocated_pages",
+    "erases",
+    "erased_sub_blocks",
+    "gc_invocations",
+    "gc_time_ns",
+    "flash_reads",
+    "rmw_reads",
+    "queue_hits",
+    "unmapped_reads",
+    "lost_pages",
+)
+TALLY = (
+    "merges",
+    "m_merges",
+    "full_jobs",
+    "pool_jobs",
+    "spare_reads",
+    "search_reads",
+    "partial_erases",
+    "out_copies",
+    "spoiled_pages",
+    "restored_leaves",
+    "gc_spare_ns",
+    "gc_read_ns",
+    "gc_write_ns",
+    "gc_erase_ns",
+)
+
+
+class BlockFlash(Collecting):
+    """Blocks and pages are numbered over the device; a slot of a bundle holds a block or None."""
+
+    config: BlockConfig
+
+    def __init__(self, config: BlockConfig) -> None:
+        super().__init__(config)
+        self.counters = dict.fromkeys((*COUNTERS, *TALLY), 0)
+        self.disturbed = [0] * len(self.erases)  # by leaf, as `erases`
+        self.slots: list[list[int | None]] = [[None] * config.slots for _ in range(config.bundles)]
+        self.lpns = {self.bundle_and_place(lpn): lpn for lpn in range(config.logical_pages)}
+        # Invalid pages of each bundle while it could be collected, else None, and since when that is so.
+        self.noted: list[int | None] = [None] * config.bundles
+        self.since = [0] * config.bundles
+        self.sequence = count(1)
+
+    def _refuse_if_too_full(self) -> None:
+        """Accept it: the configuration has been checked."""
+
+    # Bundles
+
+    def bundle_and_place(self, lpn: int) -> tuple[int, int]:
+        if self.config.striping == "blocks":
+            return divmod(lpn, self.config.span)
+        plane, number = lpn % self.config.planes, lpn // self.config.planes
+        group, place = divmod(number, self.config.span)
+        return group * self.config.planes + plane, place
+
+    def bundle_of(self, lpn: int) -> int:
+        return self.bundle_and_place(lpn)[0]
+
+    def plane_of_bundle(self, bundle: int) -> int:
+        return bundle % self.config.planes
+
+    def bundles_of_plane(self, plane: int) -> range:
+        return range(plane, self.config.bundles, self.config.planes)
+
+    def held(self, bundle: int) -> list[int]:
+        """Its blocks, by slot."""
+        return [block for block in self.slots[bundle] if block is not None]
+
+    def block_in(self, bundle: int, slot: int) -> int:
+        block = self.slots[bundle][slot]
+        assert block is not None
+        return block
+
+    def take(self, bundle: int, slot: int) -> int:
+        """Give the head of the pool to the bundle."""
+        assert self.slots[bundle][slot] is None
+        block = self.pools[self.plane_of_bundle(bundle)].popleft()
+        self.slots[bundle][slot] = block
+        self.note(bundle)
+        return block
+
+    def take_into_lowest(self, bundle: int) -> int:
+        return self.take(bundle, self.slots[bundle].index(None))
+
+    def free_blocks(self, plane: int) -> int:
+        return len(self.pools[plane])
+
+    # Pages, all by scanning
+
+    def pages_of_block(self, block: int) -> range:
+        return range(block * self.config.pages_per_block, (block + 1) * self.config.pages_per_block)
+
+    def pages_of(self, block: int, pb: int) -> list[int]:
+        """The pages of a partial block, rising."""
+        first_leaf, size = self.sub_blocks_of_block(block)[0], self.config.levels
+        return [
+            page for leaf in heap.leaves_of(pb, size) for page in self.pages_of_sub_block(first_leaf + leaf)
+        ]
+
+    def is_written(self, ppn: int) -> bool:
+        return self.physical[ppn][0] >= 0
+
+    def erased_pages(self, block: int) -> list[int]:
+        return [page for page in self.pages_of_block(block) if not self.is_written(page)]
+
+    def valid_pages(self, block: int) -> list[int]:
+        return [page for page in self.pages_of_block(block) if self.is_valid(page)]
+
+    def invalid_in_sub_block(self, sub_block: int) -> int:
+        pages = self.pages_of_sub_block(sub_block)
+        return sum(self.is_written(page) and not self.is_valid(page) for page in pages)
+
+    def invalid_in_block(self, block: int) -> int:
+        return sum(self.invalid_in_sub_block(leaf) for leaf in self.sub_blocks_of_block(block))
+
+    def valid_in_bundle(self, bundle: int) -> int:
+        return sum(len(self.valid_pages(block)) for block in self.held(bundle))
+
+    def invalid_in_bundle(self, bundle: int) -> int:
+        return sum(self.invalid_in_block(block) for block in self.held(bundle))
+
+    # Victims
+
+    def has_job(self, bundle: int) -> bool:
+        raise NotImplementedError
+
+    def could_be_collected(self, bundle: int) -> bool:
+        """Whether it is eligible."""
+        if self.config.kind == SUPERBLOCK:
+            has_more = len(self.held(bundle)) > self.config.logical_blocks
+        else:
+            has_more = self.slots[bundle][U] is not None
+        return has_more and not self.has_job(bundle)
+
+    def note(self, bundle: int) -> None:
+        """Follow any change of the bundle."""
+        now = self.invalid_in_bundle(bundle) if self.could_be_collected(bundle) else None
+        if now != self.noted[bundle]:
+            self.noted[bundle], self.since[bundle] = now, next(self.sequence)
+
+    def waiting(self, plane: int) -> list[int]:
+        return [bundle for bundle in self.bundles_of_plane(plane) if self.could_be_collected(bundle)]
+
+    def victim(self, plane: int) -> int | None:
+        """The bundle with most invalid pages, of equals that which has had so many for longest."""
+        found = self.waiting(plane)
+        return min(found, key=lambda g: (-self.invalid_in_bundle(g), self.since[g]), default=None)
+
+    # What changes them
+
+    def put(self, ppn: int, lpn: int, version: int) -> None:
+        """Program an erased page; the map goes to it."""
+        assert not self.is_written(ppn), f"page {ppn} is programmed twice"
+        self.physical[ppn] = (lpn, version)
+        self.logical[lpn].ppn = ppn
+        self.note(self.bundle_of(lpn))
+
+    def unmap(self, lpn: int) -> None:
+        self.logical[lpn].ppn = UNMAPPED
+        self.note(self.bundle_of(lpn))
+
+    def trim(self, lpn: int) -> None:
+        page = self.logical[lpn]
+        page.accepted += 1
+        page.version = page.accepted
+        self.unmap(lpn)
+        self.counters["host_pages_trimmed"] += 1
+
+    def erase_pb(self, block: int, pb: int) -> None:
+        """Erase a partial block, and spoil what is beside it and has borne too much."""
+        levels, first_leaf = self.config.levels, self.sub_blocks_of_block(block)[0]
+        for page in self.pages_of(block, pb):
+            assert not self.is_valid(page), f"valid page {page} is erased"
+            self.physical[page] = ERASED
+        for leaf in heap.leaves_of(pb, levels):
+            self.erases[first_leaf + leaf] += 1
+            self.disturbed[first_leaf + leaf] = 0
+        for leaf in heap.beside(pb, levels):
+            self._disturb(first_leaf + leaf)
+
+    def _disturb(self, leaf: int) -> None:
+        self.disturbed[leaf] += 1
+        tolerance = self.config.disturb_tolerance
+        if tolerance is None or self.disturbed[leaf] <= tolerance:
+            return
+        for page in filter(self.is_written, self.pages_of_sub_block(leaf)):
+            self.counters["spoiled_pages"] += self.is_valid(page)
+            self.physical[page] = (self.physical[page][0], SPOILED)
+
+    # Reads
+
+    def read_flash(self, lpn: int) -> None:
+        self.counters["flash_reads"] += 1
+        self.counters["lost_pages"] += not self.holds_newest(lpn)
+
+    def search_length(self, lpn: int) -> int:
+        """How many pages of U are looked at before the host's page is found."""
+        update_block = None if self.config.kind == SUPERBLOCK else self.slots[self.bundle_of(lpn)][U]
+        if update_block is None or self.config.u_block_search == "free":
+            return 0
+        written = list(filter(self.is_written, self.pages_of_block(update_block)))
+        ppn = self.logical[lpn].ppn
+        return len([page for page in written if page > ppn]) if ppn in written else len(written)
+
+    def read_for_host(self, lpn: int) -> int:
+        """Read a mapped page, after a search; returns the pages searched."""
+        searched = self.search_length(lpn)
+        self.counters["search_reads"] += searched
+        self.read_flash(lpn)
+        return searched
