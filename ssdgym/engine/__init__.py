@@ -8,7 +8,7 @@ owns it. Tests hold both.
 * `regions`: how the decision about regions of small writes is described, likewise.
 * `block`: the family of FTLs that map blocks, or bundles of them, and merge them: where pages go, jobs, the
   plans of partial erases, the two loops, its audit. Owns `merging`, `logical`, `promised`, `bundle`,
-  `member`, `frontier`, `job`, `figure`, `case`, `node`, `draft`, `tally` and `bundle_bucket`.
+  `member`, `frontier`, `job`, `job_plan`, `figure`, `case`, `node`, `draft`, `tally` and `bundle_bucket`.
 * `subpage`: the family of FTLs that map parts of a page: write buffer, regions of small writes, GC rounds,
   the two loops, its audit. Owns `logical`, `promised`, `updated`, `page_valid`, `page_use`, `stored_h`,
   `subpage`, `tally`, `buffer`, `entry`, `entry_of`, `evicting`, `region`, `member`, `region_block`,

@@ -74,7 +74,6 @@ BUNDLE = np.dtype(
 JOB = np.dtype(
     [
         ("bundle", "i4"),  # or -1: no job
-        ("plan", "u8", (2,)),  # partial blocks to erase in the block at hand: bit k % 64 of word k // 64
         ("owed", "i8"),  # commands that the host has paid for
         ("step", "i8"),  # commands that a page of the host pays for
         ("answer", "i4"),  # the candidate
@@ -151,6 +150,8 @@ ARRAYS = Arrays(
     member=Array(np.int32, ("members",)),  # blocks of each bundle by slot, -1 = none
     bundle_bucket=Array(BUCKET, ("bundle_buckets",)),  # bundles by invalid pages, of each plane
     job=Array(JOB, ("planes",)),
+    # Partial blocks that a job erases in the block of each slot: bit k % 64 of word k // 64.
+    job_plan=Array(np.uint64, ("planes", MAX_SLOTS, 2)),
     # Of the last decision: its candidates, what is merged, and what they are computed with.
     figure=Array(PLAN, (MAX_PLANS,)),
     case=Array(CASE, (1,)),

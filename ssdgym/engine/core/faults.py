@@ -8,6 +8,7 @@ BLOCK_STATUS, AGE_LIST, BUCKETS, POOL, OPEN_SUB_BLOCKS, OPEN_BLOCKS = 6, 7, 8, 9
 BEST_SETS, TREES, GROUPS, WRITABLE_BLOCKS, HEAPS = 12, 13, 14, 15, 16
 STREAMS = 17
 PAGE_COUNTS, REGION_PAGES, REGION_BLOCKS, SPLIT_GROUPS, BUFFER_LIST = 18, 19, 20, 21, 22
+BUNDLE_BLOCKS, BUNDLE_PAGES, BUNDLE_LISTS = 23, 24, 25
 
 #: What is wrong, by the number of the fault.
 FAULTS = (
@@ -34,4 +35,7 @@ FAULTS = (
     "the blocks of a region are miscounted or have a wrong role",
     "the sectors of a group are on several pages of the main area",
     "the list of the write buffer is broken, or holds what was not promised",
+    "the blocks of a bundle are miscounted, or a block is in two bundles or in none and not in the pool",
+    "a page is in a block of another bundle, or in a data block at another place",
+    "the bundles that could be merged are miscounted or listed wrongly",
 )

@@ -10,12 +10,12 @@ from ssdgym.engine.decisions import has_periods, knows_future
 from ssdgym.engine.flash.addresses import die_of
 from ssdgym.engine.page.mapping import host_trim
 from ssdgym.engine.page.scheduler import dispatch, offer_write, queue_read, queue_write, read_ended
-from ssdgym.engine.page.untimed_loop import is_partial
 from ssdgym.engine.time.clock import (
     EVENT,
     arrived,
     carry_out_event,
     ending,
+    is_partial,
     may_admit,
     next_request,
     pass_time,

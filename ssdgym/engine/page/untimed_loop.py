@@ -16,7 +16,8 @@ from ssdgym.engine.page.gc_round import run_round
 from ssdgym.engine.page.mapping import host_program, host_read, host_trim
 from ssdgym.engine.page.placement import by_request, host_stream, note_request
 from ssdgym.engine.rounds import ensure_round, gc_needed
-from ssdgym.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, WRITE
+from ssdgym.engine.time.clock import is_partial
+from ssdgym.requests import FLUSH, READ, WRITE
 
 #: Requests in advance of which memory is asked for.
 _AHEAD = 2
@@ -40,13 +41,6 @@ def _pass(dev, plane, die_number):
         pass_die(dev, die_number)
         if remainder(plane, dev.params[0].dies) == die_number:
             pass_plane(dev, plane)
-
-
-@inlined
-def is_partial(request, offset):
-    """Return whether the request covers only a part of its page number `offset`."""
-    head = request.flags & PARTIAL_HEAD and offset == 0
-    return head or (request.flags & PARTIAL_TAIL and offset == request.pages - 1)
 
 
 @inlined

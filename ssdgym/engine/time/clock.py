@@ -9,7 +9,7 @@ from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, OUT_OF_TIME, STU
 from ssdgym.engine.time.commands import IDLE, channel_event, command_ended
 from ssdgym.engine.time.events import NEVER, latest_ns, next_event_ns, take_event
 from ssdgym.engine.time.transactions import take_slot
-from ssdgym.requests import FLUSH
+from ssdgym.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL
 
 #: What comes next is an event, and not an arrival.
 EVENT = 200
@@ -43,6 +43,13 @@ def may_admit(control, requests, least):
     if control.free_transactions < least or control.cursor >= requests.shape[0]:
         return False
     return control.admitted_pages < control.horizon
+
+
+@inlined
+def is_partial(request, offset):
+    """Return whether the request covers only a part of its page number `offset`."""
+    head = request.flags & PARTIAL_HEAD and offset == 0
+    return head or (request.flags & PARTIAL_TAIL and offset == request.pages - 1)
 
 
 @inlined

@@ -1,0 +1,247 @@
+"""Bundles: which logical pages are mapped together, which blocks hold them, and who could be merged first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.block.state import SUPERBLOCK, UPDATE
+from ssdgym.engine.blocks.index import join_pool, leave_pool
+from ssdgym.engine.core.bits import quotient, remainder
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.lists import list_verbs
+from ssdgym.engine.flash.parts import erase_part, leaves_of, lose, program_anywhere
+
+_append_to_bucket, _remove_from_bucket = list_verbs("head", "tail", "next", "previous")
+
+
+# -- where logical pages belong
+
+
+@inlined
+def locate(dev, lpn):
+    """Return the bundle of a logical page, and its place in it."""
+    merging = dev.merging[0]
+    if merging.by_pages:
+        planes = np.int64(dev.params[0].planes)
+        row = quotient(lpn, planes)
+        bundle = quotient(row, merging.span)
+        return bundle * planes + remainder(lpn, planes), row - bundle * merging.span
+    bundle = quotient(lpn, merging.span)
+    return bundle, lpn - bundle * merging.span
+
+
+@inlined
+def page_at(dev, bundle, place):
+    """Return the logical page at a place of a bundle."""
+    merging = dev.merging[0]
+    if merging.by_pages:
+        planes = np.int64(dev.params[0].planes)
+        return (quotient(bundle, planes) * merging.span + place) * planes + remainder(bundle, planes)
+    return bundle * merging.span + place
+
+
+@inlined
+def plane_of_bundle(dev, bundle):
+    """Return the plane that holds a bundle."""
+    return np.int64(remainder(bundle, np.int64(dev.params[0].planes)))
+
+
+@inlined
+def plane_of_page(dev, lpn):
+    """Return the plane that a logical page goes to, wherever it is written."""
+    bundle, _ = locate(dev, lpn)
+    return plane_of_bundle(dev, bundle)
+
+
+# -- the blocks of a bundle
+
+
+@inlined
+def block_at(dev, bundle, slot):
+    """Return the block in a slot of a bundle, -1 for none."""
+    return np.int64(dev.member[bundle * dev.merging[0].slots + slot])
+
+
+@inlined
+def set_block(dev, bundle, slot, block):
+    """Put a block into a slot of a bundle; -1 takes out what is there."""
+    place = bundle * dev.merging[0].slots + slot
+    dev.bundle[bundle].held += np.int64(block >= 0) - np.int64(dev.member[place] >= 0)
+    dev.member[place] = block
+
+
+@inlined
+def free_slot(dev, bundle):
+    """Return the lowest slot of a bundle without a block."""
+    slot = np.int64(0)
+    while block_at(dev, bundle, slot) >= 0:
+        slot += 1
+    return slot
+
+
+@inlined
+def take_block(dev, plane):
+    """Take the block at the head of a plane's pool; -1 if it is empty."""
+    block = np.int64(dev.plane[plane].pool_head)
+    if block >= 0:
+        leave_pool(dev, block)
+        dev.frontier[block] = 0
+    return block
+
+
+@inlined
+def is_erased(dev, ppn):
+    """Return whether a page holds nothing."""
+    return dev.physical[ppn].lpn < 0
+
+
+@inlined
+def is_valid(dev, ppn):
+    """Return whether a logical page is mapped to a page."""
+    lpn = np.int64(dev.physical[ppn].lpn)
+    return lpn >= 0 and dev.logical[lpn].ppn == ppn
+
+
+@inlined
+def erased_pages(dev, block):
+    """Count the erased pages of a block."""
+    return np.int64(dev.params[0].pages_per_block - dev.block[block].written)
+
+
+@inlined
+def valid_pages(dev, block):
+    """Count the valid pages of a block."""
+    return np.int64(dev.block[block].written - dev.block[block].invalid)
+
+
+@kernel
+def first_erased(dev, block):
+    """Return the lowest erased page of a block that has one."""
+    base = block * np.int64(dev.params[0].pages_per_block)
+    page = base + np.int64(dev.frontier[block])
+    while not is_erased(dev, page):
+        page += 1
+    dev.frontier[block] = page - base
+    return page
+
+
+@inlined
+def first_room(dev, bundle, slots):
+    """Return the block in the lowest of some slots (a bit each) that has an erased page, -1 for none."""
+    for slot in range(dev.merging[0].slots):
+        block = block_at(dev, bundle, slot)
+        if slots >> slot & 1 and block >= 0 and erased_pages(dev, block) > 0:
+            return block
+    return np.int64(-1)
+
+
+# -- who could be merged
+
+
+@inlined
+def _bucket_of(dev, bundle):
+    plane = plane_of_bundle(dev, bundle)
+    return dev.bundle_bucket[plane * dev.merging[0].buckets + dev.bundle[bundle].invalid]
+
+
+@inlined
+def _enter(dev, bundle):
+    plane = dev.plane[plane_of_bundle(dev, bundle)]
+    _append_to_bucket(dev.bundle, _bucket_of(dev, bundle), bundle)
+    plane.max_invalid = max(plane.max_invalid, dev.bundle[bundle].invalid)
+
+
+@inlined
+def count_invalid(dev, bundle, pages):
+    """Count pages of a bundle's blocks that have become invalid, or, below 0, have been erased."""
+    record = dev.bundle[bundle]
+    if record.eligible:
+        _remove_from_bucket(dev.bundle, _bucket_of(dev, bundle), bundle)
+        record.invalid += pages
+        _enter(dev, bundle)
+    else:
+        record.invalid += pages
+
+
+@inlined
+def _may_be_merged(dev, bundle):
+    if dev.job[plane_of_bundle(dev, bundle)].bundle == bundle:
+        return False
+    if dev.merging[0].kind == SUPERBLOCK:
+        return dev.bundle[bundle].held > dev.merging[0].logical_blocks
+    return block_at(dev, bundle, UPDATE) >= 0
+
+
+@kernel
+def review(dev, bundle):
+    """Enter a bundle among those that could be merged to win a free block, or take it out."""
+    record = dev.bundle[bundle]
+    wanted = _may_be_merged(dev, bundle)
+    if wanted == (record.eligible != 0):
+        return
+    plane = dev.plane[plane_of_bundle(dev, bundle)]
+    if wanted:
+        record.eligible = 1
+        plane.indexed_blocks += 1
+        _enter(dev, bundle)
+    else:
+        _remove_from_bucket(dev.bundle, _bucket_of(dev, bundle), bundle)
+        record.eligible = 0
+        plane.indexed_blocks -= 1
+
+
+@kernel
+def victim_of(dev, plane):
+    """Return the bundle of a plane to be merged for a free block: the most invalid pages; -1 for none."""
+    first = plane * np.int64(dev.merging[0].buckets)
+    record = dev.plane[plane]
+    if record.indexed_blocks == 0:
+        return np.int64(-1)
+    while dev.bundle_bucket[first + record.max_invalid].head < 0:
+        record.max_invalid -= 1
+    return np.int64(dev.bundle_bucket[first + record.max_invalid].head)
+
+
+# -- programs and erases
+
+
+@inlined
+def forget(dev, bundle, ppn):
+    """Count a page of a bundle that no logical page is mapped to any more."""
+    lose(dev, ppn)
+    dev.block[ppn // np.int64(dev.params[0].pages_per_block)].invalid += 1
+    count_invalid(dev, bundle, 1)
+
+
+@inlined
+def program(dev, ppn, lpn, version):
+    """Program an erased page, and map the logical page to it."""
+    program_anywhere(dev, ppn, lpn, version)
+    record = dev.block[ppn // np.int64(dev.params[0].pages_per_block)]
+    record.written += 1
+    dev.plane[record.plane].free_pages -= 1
+    dev.logical[lpn].ppn = ppn
+
+
+@kernel
+def erase(dev, bundle, block, node):
+    """Erase a partial block of a block of a bundle."""
+    merging, params = dev.merging[0], dev.params[0]
+    first, count = leaves_of(np.int64(merging.levels), node)
+    written, invalid, spoiled = erase_part(dev, block, first, count, np.int64(merging.tolerance))
+    record = dev.block[block]
+    record.written -= written
+    record.invalid -= invalid
+    dev.plane[record.plane].free_pages += written
+    count_invalid(dev, bundle, -invalid)
+    dev.frontier[block] = min(np.int64(dev.frontier[block]), first * params.pages_per_sub_block)
+    dev.tally[0].partial_erases += node > 1
+    dev.tally[0].spoiled_pages += spoiled
+
+
+@inlined
+def give_back(dev, bundle, slot):
+    """Let an erased block of a bundle join the pool of its plane."""
+    block = block_at(dev, bundle, slot)
+    set_block(dev, bundle, slot, np.int64(-1))
+    join_pool(dev, block)

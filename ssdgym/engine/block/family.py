@@ -1,0 +1,108 @@
+"""The block family: its empty devices, its loops, and how its decisions are described and carried out."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from ssdgym.engine.block.audit import count_lost_in, first_fault_of
+from ssdgym.engine.block.event_loop import run_timed
+from ssdgym.engine.block.jobs import is_allowed
+from ssdgym.engine.block.plans import candidates_of
+from ssdgym.engine.block.state import ARRAYS, BlockDevice, BlockState, device_of
+from ssdgym.engine.block.untimed_loop import run_untimed
+from ssdgym.engine.blocks.format import add_block
+from ssdgym.engine.core.family import Family
+from ssdgym.engine.core.faults import FAULTS
+from ssdgym.engine.core.kernel import function_at, inlined, kernel
+from ssdgym.engine.core.status import ILLEGAL_ANSWER
+from ssdgym.engine.decisions import Decider, keep_answer
+from ssdgym.engine.entries import LOOPS, loop_caller
+from ssdgym.engine.questions import clear_view, describer_type
+from ssdgym.engine.time.format import format_control, format_queues
+from ssdgym.engine.verbs import (
+    advance_timed,
+    advance_untimed,
+    bare,
+    count_lost_pages,
+    deciding,
+    describe,
+    find_fault,
+    format_arrays,
+    run_loop,
+    settle_choice,
+)
+
+#: What describes a decision of a kind: (device, question, view, plane).
+DESCRIBER = describer_type(ARRAYS)
+_describer_at = function_at(types.FunctionType(DESCRIBER))
+
+
+@kernel
+def _format_plane(dev, number):
+    """Let all blocks of a plane be in its pool, and no bundle be one that could be merged."""
+    params, plane = dev.params[0], dev.plane[number]
+    plane.pool_head = -1
+    plane.pool_tail = -1
+    dev.job[number].bundle = -1
+    for block in range(number * params.blocks, (number + 1) * params.blocks):
+        dev.block[block].plane = number
+        add_block(dev, number, block)
+    buckets = np.int64(dev.merging[0].buckets)
+    for bucket in range(number * buckets, (number + 1) * buckets):
+        dev.bundle_bucket[bucket].head = -1
+        dev.bundle_bucket[bucket].tail = -1
+
+
+@inlined
+def _format(dev):
+    params, merging = dev.params[0], dev.merging[0]
+    for lpn in range(params.logical_pages):
+        dev.logical[lpn].ppn = -1
+    for ppn in range(np.int64(params.planes) * params.blocks * params.pages_per_block):
+        dev.physical[ppn].lpn = -1
+    for place in range(merging.bundles * merging.slots):
+        dev.member[place] = -1
+    for plane in range(params.planes):
+        _format_plane(dev, plane)
+    format_queues(dev)
+    format_control(dev)
+
+
+@inlined
+def _bare(state, i):
+    return device_of(state, i, 0)
+
+
+@inlined
+def _deciding(state, i, rules, external, pairs):
+    """Return device `i` of a batch with who takes its decisions; its rules see figures and hook nothing."""
+    return device_of(state, i, Decider(external, rules, pairs, np.int64(0), 0, 0, 0))
+
+
+@inlined
+def _settle_choice(dev, chosen, action):
+    if not is_allowed(dev, action):
+        return np.int64(ILLEGAL_ANSWER)
+    return keep_answer(dev, action, candidates_of(dev))
+
+
+@inlined
+def _describe(dev, question, view):
+    plane = clear_view(dev, view)
+    address = question.describers[dev.control[0].decision_kind]
+    if address != 0:
+        _describer_at(address)(dev, question, view, plane)
+
+
+BLOCK_FAMILY = Family("block", ARRAYS, LOOPS, FAULTS)
+bare.of(BlockState)(_bare)
+deciding.of(BlockState)(_deciding)
+advance_untimed.of(BlockDevice)(run_untimed)
+advance_timed.of(BlockDevice)(run_timed)
+run_loop.of(BlockDevice)(loop_caller(ARRAYS))
+format_arrays.of(BlockDevice)(_format)
+count_lost_pages.of(BlockDevice)(count_lost_in)
+find_fault.of(BlockDevice)(first_fault_of)
+settle_choice.of(BlockDevice)(_settle_choice)
+describe.of(BlockDevice)(_describe)

@@ -1,0 +1,232 @@
+"""Jobs: when the blocks of a bundle are merged, how, and how far a job goes on before the host does."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.block.bundles import block_at, review, victim_of
+from ssdgym.engine.block.figures import (
+    compacted_slots,
+    fill_figures,
+    held_slots,
+    largest_invalid,
+    merged_slots,
+    needs_first_erase,
+)
+from ssdgym.engine.block.plans import MERGE_BLOCKS, candidates_of, look_at, make_draft
+from ssdgym.engine.block.state import DATA, NFTL, SCAN, UNPLANNED, UPDATE
+from ssdgym.engine.block.steps import COPIED, SCANNED, next_step
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.merges import FULL, POOL
+from ssdgym.engine.core.status import ILLEGAL_ANSWER, OK, OUT_OF_SPACE
+from ssdgym.engine.decisions import MERGE, WAIT, ask_outside, is_external, merge_by_rule, status_of
+from ssdgym.engine.flash.times import NO_PHASE, Phases, duration_of, move_phases
+
+
+@inlined
+def has_job(dev, plane):
+    """Return whether a plane has a job."""
+    return dev.job[plane].bundle >= 0
+
+
+@inlined
+def goes_on(dev, plane):
+    """Return whether a plane has a job that goes on before any page of the host."""
+    job = dev.job[plane]
+    return job.bundle >= 0 and (job.urgent or job.phase == UNPLANNED or job.owed > 0)
+
+
+@kernel
+def begin_job(dev, plane, bundle, cause, urgent):
+    """Begin a job of a plane that has none; how it is done is decided later."""
+    job = dev.job[plane]
+    job.bundle = bundle
+    job.cause = cause
+    job.phase = UNPLANNED
+    job.urgent = urgent
+    job.owed = 0
+    review(dev, bundle)
+
+
+@kernel
+def demand_job(dev, plane, bundle, cause):
+    """Let the job of a plane go on to its end; without one, begin one on a bundle, -1 for the victim.
+
+    Returns:
+        OK, or OUT_OF_SPACE where there is nothing to merge.
+    """
+    if has_job(dev, plane):
+        dev.job[plane].urgent = 1
+        return np.int64(OK)
+    if bundle < 0:
+        bundle = np.int64(victim_of(dev, plane))
+        if bundle < 0:
+            return np.int64(OUT_OF_SPACE)
+    begin_job(dev, plane, bundle, cause, 1)
+    return np.int64(OK)
+
+
+@kernel
+def host_pays(dev, plane, bundle):
+    """Let a page of the host that has been programmed pay for a share of a job, or begin one in advance."""
+    job = dev.job[plane]
+    if has_job(dev, plane):
+        job.owed += job.step
+        return
+    update = block_at(dev, bundle, UPDATE)
+    if update >= 0 and dev.block[update].written == dev.params[0].pages_per_block:
+        begin_job(dev, plane, bundle, FULL, 0)
+    elif dev.plane[plane].pool_count <= dev.merging[0].kept_free:
+        victim = np.int64(victim_of(dev, plane))
+        if victim >= 0:
+            begin_job(dev, plane, victim, POOL, 0)
+
+
+# -- planning
+
+
+@inlined
+def _count_plan(dev, plane, answer):
+    """Count a job that has been planned."""
+    tally, job = dev.tally[0], dev.job[plane]
+    dev.counters[0].gc_invocations += 1
+    tally.full_jobs += job.cause == FULL
+    tally.pool_jobs += job.cause == POOL
+    record = dev.bundle[job.bundle]
+    if answer == MERGE_BLOCKS:
+        tally.merges += 1
+        record.since_merge = 0
+    else:
+        tally.m_merges += 1
+        tally.restored_leaves += dev.figure[answer].restored
+        record.since_merge += 1
+
+
+@inlined
+def _set_share(dev, plane, cost_ns):
+    """Set how many commands each page of the host pays for: all before the pool can be empty."""
+    job = dev.job[plane]
+    copy_ns = max(np.int64(dev.params[0].copy_cost), 1)
+    commands = (cost_ns + copy_ns - 1) // copy_ns
+    pages = max(np.int64(dev.plane[plane].pool_count) - 1, 1)
+    job.step = max((commands + pages - 1) // pages, 1)
+    job.owed = job.step
+
+
+@inlined
+def _set_blocks(dev, plane, answer):
+    """Note which blocks of the bundle are emptied, and in which partial blocks are erased."""
+    job = dev.job[plane]
+    bundle = np.int64(job.bundle)
+    held = held_slots(dev, bundle)
+    if dev.merging[0].kind == NFTL:
+        data = np.int64(1) << DATA
+        emptied = held if answer == MERGE_BLOCKS else held & ~data
+    elif answer == MERGE_BLOCKS:
+        emptied = np.int64(merged_slots(dev, bundle, np.int64(job.cause)))
+    else:
+        emptied = compacted_slots(dev, bundle)
+    job.emptied = emptied
+    job.left = held & ~emptied
+
+
+@kernel
+def _set_plans(dev, plane, answer):
+    """Make the plans for all blocks in which partial blocks are erased, and keep them for the job."""
+    job = dev.job[plane]
+    bundle = np.int64(job.bundle)
+    for slot in range(dev.merging[0].slots):
+        if answer != MERGE_BLOCKS and np.int64(job.left) >> slot & 1:
+            block = block_at(dev, bundle, np.int64(slot))
+            look_at(dev, bundle, block)
+            make_draft(dev, block, answer)
+            dev.job_plan[plane, slot, 0] = dev.draft[0].plan[0]
+            dev.job_plan[plane, slot, 1] = dev.draft[0].plan[1]
+
+
+@inlined
+def _set_first_erase(dev, plane, answer):
+    """Choose the part of the update block that is erased first, if what leaves the data block needs it."""
+    job = dev.job[plane]
+    job.node = 0
+    if dev.merging[0].kind == NFTL and answer != MERGE_BLOCKS:
+        update = block_at(dev, np.int64(job.bundle), UPDATE)
+        if needs_first_erase(dev, update, np.int64(dev.figure[answer].out_copies)):
+            job.node, _ = largest_invalid(dev, update)
+
+
+@kernel
+def _plan(dev, plane):
+    """Take the decision how a job is done; return OK, the decision that is due, or ILLEGAL_ANSWER."""
+    fill_figures(dev, plane)
+    if is_external(dev, MERGE):
+        answer = np.int64(ask_outside(dev, MERGE, plane, np.int64(dev.job[plane].bundle)))
+        if answer == WAIT:
+            return status_of(dev, answer)
+    else:
+        answer = np.int64(merge_by_rule(dev, dev.figure[: candidates_of(dev)], dev.case))
+    if not is_allowed(dev, answer):
+        return np.int64(ILLEGAL_ANSWER)
+    job = dev.job[plane]
+    job.answer = answer
+    job.phase = SCAN
+    _count_plan(dev, plane, answer)
+    _set_share(dev, plane, np.int64(dev.figure[answer].cost_ns))
+    _set_blocks(dev, plane, answer)
+    _set_plans(dev, plane, answer)
+    _set_first_erase(dev, plane, answer)
+    return np.int64(OK)
+
+
+@inlined
+def is_allowed(dev, answer):
+    """Return whether a candidate of the decision asked last can be carried out."""
+    return 0 <= answer < candidates_of(dev) and dev.figure[answer].allowed
+
+
+# -- carrying out
+
+
+@inlined
+def _scan_phases(dev, pages):
+    return Phases(
+        pages * np.int64(dev.params[0].read_ns),
+        pages * np.int64(dev.merging[0].spare_ns),
+        np.int64(0),
+    )
+
+
+@inlined
+def _phases_of(dev, plane, done):
+    """Return the phases of a step, and count its nominal time by what it is spent on."""
+    params, tally = dev.params[0], dev.tally[0]
+    if done == SCANNED:
+        phases = _scan_phases(dev, np.int64(dev.job[plane].amount))
+        tally.gc_spare_ns += duration_of(phases)
+        return phases
+    if done == COPIED:
+        transfer_ns = np.int64(0 if params.copyback else params.transfer_ns)
+        tally.gc_read_ns += params.read_ns + transfer_ns
+        tally.gc_write_ns += params.program_ns + transfer_ns
+        return move_phases(params, 1)
+    erase_ns = np.int64(dev.merging[0].erase_ns[dev.job[plane].amount])
+    tally.gc_erase_ns += erase_ns
+    return Phases(erase_ns, np.int64(NO_PHASE), np.int64(0))
+
+
+@kernel
+def job_command(dev, plane):
+    """Plan a job, or begin its next command.
+
+    Returns:
+        (status, what the command is, its phases): OK, a decision that is due, or an error; -1 for no command
+        where it has only been planned.
+    """
+    nothing = Phases(np.int64(0), np.int64(NO_PHASE), np.int64(0))
+    if dev.job[plane].phase == UNPLANNED:
+        return np.int64(_plan(dev, plane)), np.int64(-1), nothing
+    done = np.int64(next_step(dev, plane))
+    if done < 0:
+        return done, np.int64(-1), nothing
+    dev.job[plane].owed -= 1
+    return np.int64(OK), done, _phases_of(dev, plane, done)

@@ -1,0 +1,375 @@
+"""The steps of a job: each is one command, found when it is begun, since pages may be trimmed meanwhile."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.block.bundles import (
+    block_at,
+    erase,
+    erased_pages,
+    first_erased,
+    first_room,
+    forget,
+    free_slot,
+    give_back,
+    is_valid,
+    page_at,
+    program,
+    review,
+    set_block,
+    take_block,
+)
+from ssdgym.engine.block.figures import held_slots
+from ssdgym.engine.block.plans import MERGE_BLOCKS
+from ssdgym.engine.block.state import (
+    BACK,
+    CUT,
+    DATA,
+    END,
+    FIRST_ERASE,
+    MOVE,
+    NEXT_BLOCK,
+    NFTL,
+    OUT,
+    SCAN,
+    TARGET,
+    UPDATE,
+)
+from ssdgym.engine.core.bits import has
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.status import OUT_OF_SPACE
+from ssdgym.engine.flash.cells import check_page
+from ssdgym.engine.flash.parts import leaves_of, level_of
+
+#: What a step was: a scan of spare areas; a page copied; an erase.
+SCANNED, COPIED, ERASED = range(3)
+#: The phase has nothing left to do; look at the next one.
+_GO_ON = 10
+
+
+# -- what steps are made of
+
+
+@kernel
+def _copy(dev, bundle, source, target):
+    """Relocate a valid page of a bundle."""
+    lpn = np.int64(dev.physical[source].lpn)
+    check_page(dev, lpn, source)
+    forget(dev, bundle, source)
+    program(dev, target, lpn, np.int64(dev.physical[source].version))
+    dev.counters[0].relocated_pages += 1
+    return np.int64(COPIED)
+
+
+@inlined
+def _erase(dev, plane, bundle, block, node):
+    """Erase a partial block; `amount` is its level then."""
+    erase(dev, bundle, block, node)
+    dev.job[plane].amount = level_of(node)
+    return np.int64(ERASED)
+
+
+@inlined
+def _lowest(slots):
+    """Return the lowest of some slots, a bit each."""
+    slot = np.int64(0)
+    while not slots >> slot & 1:
+        slot += 1
+    return slot
+
+
+@inlined
+def _finish(dev, plane, bundle):
+    """End the job of a plane, whose last block is being erased."""
+    job = dev.job[plane]
+    if dev.merging[0].kind == NFTL and job.answer == MERGE_BLOCKS:
+        target = block_at(dev, bundle, TARGET)
+        set_block(dev, bundle, TARGET, np.int64(-1))
+        set_block(dev, bundle, DATA, target)
+    job.bundle = -1
+    review(dev, bundle)
+
+
+@inlined
+def _erase_emptied(dev, plane, bundle, slot):
+    """Erase a block of which nothing is wanted any more; it joins the pool."""
+    job = dev.job[plane]
+    done = _erase(dev, plane, bundle, block_at(dev, bundle, slot), np.int64(1))
+    give_back(dev, bundle, slot)
+    job.emptied &= ~(np.uint32(1) << np.uint32(slot))
+    if job.emptied == 0:
+        _finish(dev, plane, bundle)
+    return done
+
+
+@inlined
+def _scan(dev, plane, bundle):
+    """Read the spare areas of all programmed pages of a bundle of NFTL."""
+    job = dev.job[plane]
+    job.phase = MOVE if job.answer == MERGE_BLOCKS else FIRST_ERASE
+    job.page = 0
+    if dev.merging[0].kind != NFTL:
+        return np.int64(_GO_ON)
+    pages = np.int64(0)
+    for slot in (DATA, UPDATE):
+        block = block_at(dev, bundle, np.int64(slot))
+        if block >= 0:
+            pages += dev.block[block].written
+    job.amount = pages
+    dev.tally[0].spare_reads += pages
+    return np.int64(SCANNED if pages > 0 else _GO_ON)
+
+
+# -- Merge
+
+
+@kernel
+def _move_by_place(dev, plane, bundle):
+    """Copy the next page of a bundle of NFTL to its place in the target."""
+    params, job = dev.params[0], dev.job[plane]
+    while job.page < params.pages_per_block:
+        place = np.int64(job.page)
+        job.page += 1
+        source = np.int64(dev.logical[page_at(dev, bundle, place)].ppn)
+        if source >= 0:
+            if block_at(dev, bundle, TARGET) < 0:
+                target = np.int64(take_block(dev, plane))
+                if target < 0:
+                    return np.int64(OUT_OF_SPACE)
+                set_block(dev, bundle, TARGET, target)
+            first = block_at(dev, bundle, TARGET) * np.int64(params.pages_per_block)
+            return np.int64(_copy(dev, bundle, source, first + place))
+    job.phase = END
+    return np.int64(_GO_ON)
+
+
+@inlined
+def _next_valid(dev, plane, block):
+    """Return the next valid page of a block from the job's place in it on, -1 for none."""
+    job, size = dev.job[plane], np.int64(dev.params[0].pages_per_block)
+    while job.page < size:
+        ppn = block * size + job.page
+        if is_valid(dev, ppn):
+            return ppn
+        job.page += 1
+    return np.int64(-1)
+
+
+@kernel
+def _room_for(dev, plane, bundle, slots, emptied):
+    """Return the lowest erased page of a bundle's blocks in some slots, or of a block added to them; -1.
+
+    A block that is added is emptied itself at last where `emptied` says so.
+    """
+    block = first_room(dev, bundle, slots)
+    if block < 0:
+        block = np.int64(take_block(dev, plane))
+        if block < 0:
+            return np.int64(-1)
+        slot = free_slot(dev, bundle)
+        set_block(dev, bundle, slot, block)
+        if emptied:
+            dev.job[plane].emptied |= np.uint32(1) << np.uint32(slot)
+    return np.int64(first_erased(dev, block))
+
+
+@kernel
+def _move_block_by_block(dev, plane, bundle):
+    """Copy the next page of the blocks of a superblock that are emptied, or erase one."""
+    job = dev.job[plane]
+    slot = _lowest(np.int64(job.emptied))
+    source = _next_valid(dev, plane, block_at(dev, bundle, slot))
+    if source < 0:
+        job.page = 0
+        return _erase_emptied(dev, plane, bundle, slot)
+    others = held_slots(dev, bundle) & ~np.int64(job.emptied)
+    target = np.int64(_room_for(dev, plane, bundle, others, False))
+    return np.int64(_copy(dev, bundle, source, target)) if target >= 0 else np.int64(OUT_OF_SPACE)
+
+
+# -- M-Merge
+
+
+@inlined
+def _first_erase(dev, plane, bundle):
+    """Erase the part of the update block that has been chosen, if what leaves the data block needs it."""
+    job = dev.job[plane]
+    job.phase = NEXT_BLOCK
+    if job.node == 0:
+        return np.int64(_GO_ON)
+    return _erase(dev, plane, bundle, block_at(dev, bundle, np.int64(UPDATE)), np.int64(job.node))
+
+
+@kernel
+def _next_block(dev, plane):
+    """Go on with the next block in which partial blocks are erased."""
+    job = dev.job[plane]
+    if job.left == 0:
+        job.phase = END
+        return np.int64(_GO_ON)
+    job.slot = _lowest(np.int64(job.left))
+    job.left &= ~(np.uint32(1) << np.uint32(job.slot))
+    _begin_phase(dev, job, OUT)
+    return np.int64(_GO_ON)
+
+
+@inlined
+def _begin_phase(dev, job, phase):
+    job.phase = phase
+    job.node = -1
+    job.page = 0
+
+
+@inlined
+def _node_after(levels, node):
+    """Return the first partial block behind one (all of it), -1 at the end: a smallest one."""
+    leaves = np.int64(1) << levels
+    if node < 0:
+        return leaves
+    first, count = leaves_of(levels, node)
+    behind = first + count
+    return leaves + behind if behind < leaves else np.int64(-1)
+
+
+@kernel
+def _next_planned(dev, plane):
+    """Return the next partial block of a job's plan by its pages, -1 for none."""
+    job, levels = dev.job[plane], np.int64(dev.merging[0].levels)
+    leaf = _node_after(levels, np.int64(job.node))
+    while leaf >= 0:
+        node = leaf
+        while node > 0:
+            if has(dev.job_plan[plane, job.slot, node >> 6], node & 63):
+                return node
+            node >>= 1
+        leaf = _node_after(levels, leaf)
+    return np.int64(-1)
+
+
+@inlined
+def _go_to_next_planned(dev, plane):
+    """Go on with the next partial block of the plan, from its first page on; return whether there is one."""
+    job = dev.job[plane]
+    job.node = _next_planned(dev, plane)
+    if job.node < 0:
+        return False
+    first, _ = leaves_of(np.int64(dev.merging[0].levels), np.int64(job.node))
+    job.page = first * dev.params[0].pages_per_sub_block
+    return True
+
+
+@inlined
+def _is_within(dev, plane):
+    """Return whether a page of the plan is next; behind a partial block go on to the next one."""
+    job = dev.job[plane]
+    if job.node >= 0:
+        first, count = leaves_of(np.int64(dev.merging[0].levels), np.int64(job.node))
+        if job.page < (first + count) * dev.params[0].pages_per_sub_block:
+            return True
+    return _go_to_next_planned(dev, plane)
+
+
+@kernel
+def _out(dev, plane, bundle):
+    """Copy the next valid page that has to leave the block at hand to a block that is emptied at last."""
+    job = dev.job[plane]
+    base = block_at(dev, bundle, np.int64(job.slot)) * np.int64(dev.params[0].pages_per_block)
+    while True:
+        if not _is_within(dev, plane):
+            _begin_phase(dev, job, CUT)
+            return np.int64(_GO_ON)
+        source = base + job.page
+        job.page += 1
+        if is_valid(dev, source):
+            target = np.int64(_room_for(dev, plane, bundle, np.int64(job.emptied), True))
+            if target < 0:
+                return np.int64(OUT_OF_SPACE)
+            dev.tally[0].out_copies += 1
+            return np.int64(_copy(dev, bundle, source, target))
+
+
+@inlined
+def _cut(dev, plane, bundle):
+    """Erase the next partial block of the plan."""
+    job = dev.job[plane]
+    if not _go_to_next_planned(dev, plane):
+        _begin_phase(dev, job, BACK)
+        return np.int64(_GO_ON)
+    return _erase(dev, plane, bundle, block_at(dev, bundle, np.int64(job.slot)), np.int64(job.node))
+
+
+@kernel
+def _back_to_place(dev, plane, bundle):
+    """Copy the next page of the update block back to its place in the data block."""
+    job = dev.job[plane]
+    data = block_at(dev, bundle, DATA) * np.int64(dev.params[0].pages_per_block)
+    end = data + np.int64(dev.params[0].pages_per_block)
+    while True:
+        if not _is_within(dev, plane):
+            job.phase = NEXT_BLOCK
+            return np.int64(_GO_ON)
+        place = np.int64(job.page)
+        job.page += 1
+        source = np.int64(dev.logical[page_at(dev, bundle, place)].ppn)
+        if source >= 0 and not data <= source < end:
+            return np.int64(_copy(dev, bundle, source, data + place))
+
+
+@kernel
+def _back_anywhere(dev, plane, bundle):
+    """Copy the next page of the blocks that are emptied to an erased page of the block at hand."""
+    job = dev.job[plane]
+    block = block_at(dev, bundle, np.int64(job.slot))
+    if job.node < 0:
+        job.node = 0  # the slot that pages come from
+    while erased_pages(dev, block) > 0 and job.node < dev.merging[0].slots:
+        if np.int64(job.emptied) >> np.int64(job.node) & 1:
+            source = _next_valid(dev, plane, block_at(dev, bundle, np.int64(job.node)))
+            if source >= 0:
+                return np.int64(_copy(dev, bundle, source, np.int64(first_erased(dev, block))))
+        job.node += 1
+        job.page = 0
+    job.phase = NEXT_BLOCK
+    return np.int64(_GO_ON)
+
+
+# -- the job
+
+
+@inlined
+def _phase_step(dev, plane, bundle):
+    job = dev.job[plane]
+    by_place = dev.merging[0].kind == NFTL
+    if job.phase == SCAN:
+        return _scan(dev, plane, bundle)
+    if job.phase == MOVE:
+        if by_place:
+            return np.int64(_move_by_place(dev, plane, bundle))
+        return np.int64(_move_block_by_block(dev, plane, bundle))
+    if job.phase == FIRST_ERASE:
+        return np.int64(_first_erase(dev, plane, bundle))
+    if job.phase == NEXT_BLOCK:
+        return np.int64(_next_block(dev, plane))
+    if job.phase == OUT:
+        return np.int64(_out(dev, plane, bundle))
+    if job.phase == CUT:
+        return _cut(dev, plane, bundle)
+    if job.phase == BACK:
+        if by_place:
+            return np.int64(_back_to_place(dev, plane, bundle))
+        return np.int64(_back_anywhere(dev, plane, bundle))
+    return _erase_emptied(dev, plane, bundle, _lowest(np.int64(job.emptied)))
+
+
+@kernel
+def next_step(dev, plane):
+    """Carry out the next command of a planned job; return what it was, or an error.
+
+    With the last one, an erase, the job ends.
+    """
+    bundle = np.int64(dev.job[plane].bundle)
+    while True:
+        done = np.int64(_phase_step(dev, plane, bundle))
+        if done != _GO_ON:
+            return done

@@ -1,0 +1,98 @@
+"""The untimed loop: requests carried out page by page, counting only."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.block.bundles import locate, plane_of_bundle
+from ssdgym.engine.block.jobs import goes_on, job_command
+from ssdgym.engine.block.writes import HAS_TO_WAIT, find_place, host_program, read_page, trim
+from ssdgym.engine.core.kernel import inlined
+from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK
+from ssdgym.engine.time.clock import is_partial
+from ssdgym.requests import FLUSH, READ, WRITE
+
+
+@inlined
+def _write_page(dev, lpn, partial):
+    """Write a page; return OK, HAS_TO_WAIT where a job goes first, or an error."""
+    control = dev.control[0]
+    bundle, place = locate(dev, lpn)
+    plane = plane_of_bundle(dev, bundle)
+    ppn = np.int64(find_place(dev, plane, bundle, place, lpn))
+    if ppn < 0:
+        control.gc_plane = plane
+        return ppn
+    if partial and dev.logical[lpn].ppn >= 0:
+        read_page(dev, lpn)
+        dev.counters[0].rmw_reads += 1
+    control.admitted_pages += 1
+    host_program(dev, plane, bundle, ppn, lpn, np.int64(dev.logical[lpn].version) + 1)
+    if goes_on(dev, plane):
+        control.gc_plane = plane
+    return np.int64(OK)
+
+
+@inlined
+def _read_page(dev, lpn):
+    dev.counters[0].host_reads += 1
+    if dev.logical[lpn].ppn >= 0:
+        read_page(dev, lpn)
+    else:
+        dev.counters[0].unmapped_reads += 1
+
+
+@inlined
+def _do_page(dev, request):
+    """Carry out the next page of a request."""
+    control = dev.control[0]
+    lpn = np.int64(request.lpn) + control.offset
+    status = np.int64(OK)
+    if request.op == WRITE:
+        status = _write_page(dev, lpn, is_partial(request, control.offset))
+        if status == HAS_TO_WAIT:
+            return np.int64(OK)
+    elif request.op == READ:
+        _read_page(dev, lpn)
+    else:
+        trim(dev, lpn)
+    if status == OK:
+        control.offset += 1
+    return status
+
+
+@inlined
+def _work(dev):
+    """Carry out the next command of a job; return OK, a decision that is due, or an error."""
+    control = dev.control[0]
+    plane = np.int64(control.gc_plane)
+    status, _, _ = job_command(dev, plane)
+    if status == OK and not goes_on(dev, plane):
+        control.gc_plane = -1
+    return status
+
+
+@inlined
+def run_untimed(dev, requests):
+    """Run until input or horizon ends, or until a decision is due that is taken outside."""
+    control = dev.control[0]
+    while True:
+        if control.gc_plane >= 0:
+            status = _work(dev)
+            if status != OK:
+                return status
+            continue
+        if control.admitted_pages >= control.horizon:
+            return np.int64(HORIZON)
+        if control.cursor >= requests.shape[0]:
+            return np.int64(INPUT_ENDED)
+        request = requests[control.cursor]
+        status = np.int64(OK)
+        if request.op != FLUSH:
+            status = _do_page(dev, request)
+        if request.op == FLUSH or control.offset == request.pages:
+            control.cursor += 1
+            control.serial += 1
+            control.offset = 0
+        if status != OK:
+            return status
