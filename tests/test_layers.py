@@ -162,6 +162,10 @@ EXCEPTIONS = {
     ("blocks/format.py", "plane.*"): "makes empty devices",
     ("page/format.py", "*"): "likewise",
     ("subpage/family.py", "*"): "likewise",
+    ("block/family.py", "*"): "likewise",
+    ("block/bundles.py", "block.*"): "counts pages that are programmed in any order",
+    ("block/bundles.py", "plane.*"): "counts them, and lists bundles in place of blocks",
+    ("block/writes.py", "plane.valid"): "counts valid pages",
     ("time/transactions.py", "region.write_*"): "appends to the queue that it is given",
     ("page/writes.py", "transaction.next"): "links the pages of one command",
 }

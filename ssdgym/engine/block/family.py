@@ -8,7 +8,7 @@ from numba import types
 from ssdgym.engine.block.audit import count_lost_in, first_fault_of
 from ssdgym.engine.block.event_loop import run_timed
 from ssdgym.engine.block.jobs import is_allowed
-from ssdgym.engine.block.plans import candidates_of
+from ssdgym.engine.block.merging.plans import candidates_of
 from ssdgym.engine.block.state import ARRAYS, BlockDevice, BlockState, device_of
 from ssdgym.engine.block.untimed_loop import run_untimed
 from ssdgym.engine.blocks.format import add_block

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.block.bundles import block_at, review, victim_of
-from ssdgym.engine.block.figures import (
+from ssdgym.engine.block.merging.emptying import COPIED, SCANNED
+from ssdgym.engine.block.merging.figures import (
     compacted_slots,
     fill_figures,
     held_slots,
@@ -13,9 +14,9 @@ from ssdgym.engine.block.figures import (
     merged_slots,
     needs_first_erase,
 )
-from ssdgym.engine.block.plans import MERGE_BLOCKS, candidates_of, look_at, make_draft
+from ssdgym.engine.block.merging.plans import MERGE_BLOCKS, candidates_of, look_at, make_draft
+from ssdgym.engine.block.merging.steps import next_step
 from ssdgym.engine.block.state import DATA, NFTL, SCAN, UNPLANNED, UPDATE
-from ssdgym.engine.block.steps import COPIED, SCANNED, next_step
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.merges import FULL, POOL
 from ssdgym.engine.core.status import ILLEGAL_ANSWER, OK, OUT_OF_SPACE

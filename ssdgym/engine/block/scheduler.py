@@ -6,7 +6,7 @@ import numpy as np
 
 from ssdgym.engine.block.bundles import locate, plane_of_page
 from ssdgym.engine.block.jobs import goes_on, job_command
-from ssdgym.engine.block.steps import ERASED
+from ssdgym.engine.block.merging.emptying import ERASED
 from ssdgym.engine.block.writes import HAS_TO_WAIT, count_host_page, find_place, host_program, read_page
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.block.bundles import block_at, erased_pages, valid_pages
-from ssdgym.engine.block.plans import (
+from ssdgym.engine.block.merging.plans import (
     AT_DEPTH,
     MERGE_BLOCKS,
     candidates_of,
