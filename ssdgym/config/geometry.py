@@ -61,6 +61,14 @@ class GeometryConfig(Config):
         return self
 
     @model_validator(mode="after")
+    def _spare_area_is_smaller(self) -> GeometryConfig:
+        if self.spare_bytes > self.page_size_bytes:
+            raise ValueError(
+                f"spare_bytes = {self.spare_bytes} must not be above page_size_bytes = {self.page_size_bytes}"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _subpages_divide(self) -> GeometryConfig:
         subpages = self.subpages_per_page
         if self.page_size_bytes % subpages:

@@ -17,11 +17,13 @@ from ssdgym.engine.entries import format_device
 from ssdgym.engine.time.latency import BINS
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.simulator.families import FamilyBuilder, family_of, register_family
+from ssdgym.simulator.families.block import BlockFamily
 from ssdgym.simulator.families.page import PageFamily
 from ssdgym.simulator.families.subpage import SubpageFamily
 
 register_family(PageFamily())
 register_family(SubpageFamily())
+register_family(BlockFamily())
 _MOST_RECORDED = 2**40
 
 
@@ -112,8 +114,7 @@ def _leaf_bits(device: DeviceConfig) -> int:
 
 def _check_times(device: DeviceConfig) -> None:
     """Raise if commands are so long that the time at which one ends could not be counted."""
-    # A page may be gathered from as many others as it holds logical pages.
-    timing, pages = device.timing, device.units_per_page
+    timing, pages = device.timing, family_of(device).pages_of_command(device)
     waiting = math.ceil(device.geometry.dies / device.geometry.channels) * (pages + 1) * device.transfer_ns
     waiting *= device.geometry.planes_per_die  # of which all may take part in a command
     programs = max(timing.program_ns, timing.subpage_program_ns)

@@ -159,6 +159,10 @@ def test_blocks_without_parts__are_erased_whole() -> None:
             {"geometry": {**GEOMETRY, "sub_blocks_per_block": 16}},
             "field geometry sub_blocks_per_block = 16 must divide pages_per_block = 8",
         ),
+        (
+            {"geometry": {**GEOMETRY, "spare_bytes": 16385}},
+            "field geometry spare_bytes = 16385 must not be above page_size_bytes = 16384",
+        ),
         ({"geometry": {**GEOMETRY, "spare_bytes": -1}}, "field geometry.spare_bytes must be greater than or"),
         ({"erase_unit": "block"}, "down to its 4 sub-blocks; set erase_unit to sub_block_run, not block"),
         ({"erase_unit": "sub_block_set"}, "set erase_unit to sub_block_run, not sub_block_set"),

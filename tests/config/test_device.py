@@ -365,7 +365,7 @@ def test_background_gc__without_time__refused() -> None:
     )
 
 
-@pytest.mark.parametrize("name", [name for name in available("devices") if not name.startswith("pen-")])
+@pytest.mark.parametrize("name", available("devices"))
 def test_bundled_device__loads_and_runs(name: str) -> None:
     sim = Simulator(name, recording=Recording(16, 16))
     pages = min(sim.logical_pages, 500)

@@ -79,6 +79,10 @@ class FamilyBuilder(ABC):
     def sizes(self, device: DeviceConfig) -> Sizes:
         """Return the lengths of the family's own arrays for one device, by name."""
 
+    def pages_of_command(self, device: DeviceConfig) -> int:
+        """Return how many pages a command may read beside the one that it programs, at most."""
+        return device.units_per_page
+
     def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
         """Return metrics of the family's own by name; they follow those of all families."""
         return {}

@@ -1,0 +1,393 @@
+"""The FTLs of the block family: what single writes and merges cost, and that a full device goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ssdgym.config.device import DeviceConfig, load_device
+from ssdgym.engine.entries import first_fault
+from ssdgym.enums import BlockKind
+from ssdgym.errors import SsdgymError
+from ssdgym.policy import available_policies, merge_policy, registry
+from ssdgym.requests import READ, REQUEST, TRIM, WRITE
+from ssdgym.simulator import Recording, Simulator
+from ssdgym.simulator.families import FREE, INVALID, VALID, family_of
+from ssdgym.simulator.preconditioning import Preconditioning
+from tests.engine.devices import differences
+
+KINDS = tuple(BlockKind)
+TIMINGS = ("none", "event")
+POLICIES = ("merge", "mmerge", "in_place")
+#: Times of pen-tiny, ns: array to register, a page and its spare area on the channel, program.
+READ_NS, PAGE_NS, SPARE_NS, PROGRAM_NS = 70_000, 40_960, 3_200, 900_000
+#: Erases of a block and of a page, and a relocation.
+ERASE_NS, LEAF_NS = 10_000_000, 9_620_000
+COPY_NS = READ_NS + 2 * PAGE_NS + PROGRAM_NS
+
+
+def _in_place(plans: Any, case: Any, parameters: Any) -> Any:
+    """Take the M-Merge of least cost wherever it is allowed, however dear: small blocks are soon copied."""
+    planned = case[0].candidates - 1
+    return planned if plans[planned].allowed else 0
+
+
+@pytest.fixture(autouse=True)
+def in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let there be a rule that merges superblocks of few pages in place; it is forgotten after a test."""
+    available_policies()
+    monkeypatch.setattr(registry, "_RULES", dict(registry._RULES))
+    merge_policy("in_place", source="a test")(_in_place)
+
+
+def tiny(kind: str = "nftl", timing: str = "none", **ftl: Any) -> DeviceConfig:
+    """Two planes of 16 blocks of 8 pages; 12 logical blocks, or 3 superblocks of 4, in each."""
+    changes = {"kind": kind, "timing": timing, **ftl}
+    return load_device({"base": "pen-tiny", **{f"ftl.{name}": value for name, value in changes.items()}})
+
+
+def filled(
+    kind: str = "nftl", timing: str = "none", share: float = 1.0, policy: str = "merge", **ftl: Any
+) -> Simulator:
+    sim = Simulator(tiny(kind, timing, **ftl), policy=policy, recording=Recording(1 << 12, 16))
+    sim.fill(share)
+    return sim
+
+
+def requests(*rows: tuple[int, int, int]) -> np.ndarray:
+    """Requests of (op, page, pages), all arriving at once."""
+    array = np.zeros(len(rows), REQUEST)
+    for row, (op, lpn, pages) in zip(array, rows, strict=True):
+        row["op"], row["lpn"], row["pages"] = op, lpn, pages
+    return array
+
+
+def writes(*lpns: int) -> np.ndarray:
+    return requests(*((WRITE, lpn, 1) for lpn in lpns))
+
+
+def mixed(count: int, pages: int, seed: int = 0, *, most: int = 9) -> np.ndarray:
+    """Writes of 1 to `most` pages, reads and trims."""
+    rng = np.random.default_rng(seed)
+    array = np.zeros(count, REQUEST)
+    array["op"] = rng.choice([WRITE] * 6 + [READ] * 2 + [TRIM], count)
+    array["pages"] = rng.integers(1, most + 1, count)
+    array["lpn"] = rng.integers(0, pages - most, count)
+    return array
+
+
+def sound(sim: Simulator) -> bool:
+    return first_fault(sim.arrays, 0) == 0 and sim.metrics()["lost_pages"] == 0
+
+
+def map_of(sim: Simulator) -> np.ndarray:
+    return family_of(sim.device).page_map(sim.arrays, 0, sim.device).pages
+
+
+# -- what single writes cost
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_pages_written_for_the_first_time__take_blocks_and_merge_none(kind: str, timing: str) -> None:
+    sim = Simulator(tiny(kind, timing))
+    sim.fill()
+    metrics = sim.run(writes(0))
+    assert metrics["gc_invocations"] == metrics["relocated_pages"] == metrics["erases"] == 0
+    pages = map_of(sim)
+    assert (pages == VALID).sum() == 192 and (pages == INVALID).sum() == 1
+    assert sound(sim)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_striping__blocks_or_pages_follow_each_other_over_planes(kind: str) -> None:
+    ppns = {}
+    for striping in ("blocks", "pages"):
+        sim = Simulator(tiny(kind, striping=striping))
+        sim.run(writes(0, 1, 2, 3))
+        ppns[striping] = sim.state.logical[0]["ppn"][:4].tolist()
+    assert ppns == {"blocks": [0, 1, 2, 3], "pages": [0, 128, 1, 129]}
+
+
+def test_nftl__pages_lie_in_place_and_written_again_in_an_update_block() -> None:
+    sim = Simulator(tiny())
+    sim.run(writes(3, 5, 5, 3, 6))
+    pages = map_of(sim)[0]
+    assert pages[0].tolist() == [FREE, FREE, FREE, INVALID, FREE, INVALID, VALID, FREE]
+    assert pages[1].tolist() == [VALID, VALID, *[FREE] * 6]
+    assert sound(sim)
+
+
+def test_superblock__pages_lie_as_they_are_written() -> None:
+    sim = Simulator(tiny("superblock"))
+    sim.run(writes(31, 5, 5))
+    assert map_of(sim)[0, 0].tolist() == [VALID, INVALID, VALID, *[FREE] * 5]
+    assert sound(sim)
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+def test_nftl__a_full_update_block__is_merged(timing: str) -> None:
+    """Page 0 fills the update block; the ninth write finds no page, and all eight valid ones are copied."""
+    sim = filled(timing=timing, queue_depth=1)
+    metrics = sim.run(writes(*[0] * 9))
+    assert (metrics["merges"], metrics["m_merges"], metrics["full_jobs"], metrics["pool_jobs"]) == (
+        1,
+        0,
+        1,
+        0,
+    )
+    assert metrics["relocated_pages"] == 8 and metrics["erases"] == 2 and metrics["spare_reads"] == 16
+    assert metrics["erased_sub_blocks"] == 16 and metrics["partial_erases"] == metrics["out_copies"] == 0
+    assert metrics["gc_spare_ns"] == 16 * (READ_NS + SPARE_NS)
+    assert metrics["gc_read_ns"] == 8 * (READ_NS + PAGE_NS)
+    assert metrics["gc_write_ns"] == 8 * (PAGE_NS + PROGRAM_NS)
+    assert metrics["gc_erase_ns"] == 2 * ERASE_NS
+    assert metrics["copy_share"] == pytest.approx(
+        8 * COPY_NS / (9 * (PAGE_NS + PROGRAM_NS) + 16 * (READ_NS + SPARE_NS) + 8 * COPY_NS + 2 * ERASE_NS)
+    )
+    assert metrics["write_amplification"] == 17 / 9 and metrics["aep"] == 16 / 256
+    assert sound(sim)
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+def test_nftl__a_full_update_block__m_merged__erases_the_one_page_that_is_invalid(timing: str) -> None:
+    sim = filled(timing=timing, policy="mmerge", queue_depth=1)
+    metrics = sim.run(writes(*[0] * 9))
+    assert (metrics["merges"], metrics["m_merges"]) == (0, 1)
+    assert metrics["relocated_pages"] == metrics["partial_erases"] == 1 and metrics["erases"] == 2
+    assert metrics["gc_erase_ns"] == LEAF_NS + ERASE_NS and metrics["erased_sub_blocks"] == 1 + 8
+    assert metrics["out_copies"] == metrics["spoiled_pages"] == metrics["restored_leaves"] == 0
+    assert sim.arrays.disturbed[0, :3].tolist() == [0, 1, 0]
+    assert sound(sim)
+
+
+def test_nftl__copyback__does_not_cross_the_channel() -> None:
+    sim = filled(gc={"copyback": True})
+    metrics = sim.run(writes(*[0] * 9))
+    assert metrics["gc_read_ns"] == 8 * READ_NS and metrics["gc_write_ns"] == 8 * PROGRAM_NS
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+def test_nftl__no_block_to_take__merges_the_bundle_with_most_invalid_pages(timing: str) -> None:
+    """Three of the four free blocks of plane 0 become update blocks; for the fourth a bundle is merged."""
+    sim = filled(timing=timing, queue_depth=1)
+    metrics = sim.run(writes(0, 16, 16, 32, 48))
+    assert metrics["pool_jobs"] == metrics["merges"] == 1 and metrics["full_jobs"] == 0
+    assert metrics["spare_reads"] == 8 + 2, "bundle 2 has two invalid pages, the others one"
+    assert sound(sim)
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+def test_superblock__without_an_erased_page__its_emptiest_block_is_merged(timing: str) -> None:
+    """The fifth block has one valid page, and 7 that are invalid as is one of the first: 8 fit in 8."""
+    sim = filled("superblock", timing, queue_depth=1)
+    metrics = sim.run(writes(*[0] * 9))
+    assert metrics["full_jobs"] == metrics["merges"] == 1 and metrics["relocated_pages"] == 1
+    assert metrics["erases"] == 1 and metrics["spare_reads"] == 0
+    assert sound(sim)
+
+
+def test_mmerge_limit__then_a_merge() -> None:
+    sim = filled(policy="mmerge", gc={"mmerge_limit": 2}, disturb_tolerance=None)
+    metrics = sim.run(writes(*[0] * 50))
+    assert metrics["full_jobs"] == 6 and (metrics["m_merges"], metrics["merges"]) == (4, 2)
+    assert sound(sim)
+
+
+# -- disturbance
+
+
+def test_tolerance_of_none__without_care__spoils_the_neighbour_of_a_page_that_is_erased() -> None:
+    sim = filled(policy="mmerge", disturb_tolerance=0, disturb_care=False)
+    metrics = sim.run(writes(*[0] * 9))
+    assert metrics["spoiled_pages"] == 1 and metrics["lost_pages"] > 0
+
+
+@pytest.mark.parametrize("tolerance", [0, 1, 2, None])
+@pytest.mark.parametrize("kind", KINDS)
+def test_care__nothing_is_spoiled(kind: str, tolerance: int | None) -> None:
+    sim = filled(kind, policy="in_place", disturb_tolerance=tolerance)
+    metrics = sim.run(mixed(2000, 192, most=3))
+    assert metrics["m_merges"] > 0 and metrics["spoiled_pages"] == 0
+    assert (metrics["restored_leaves"] > 0) == (tolerance is not None)
+    assert sound(sim)
+
+
+# -- what they take in time
+
+
+@pytest.mark.parametrize(
+    ("search", "lpn", "ns"),
+    [
+        # Two pages of the update block are looked at before it is known that page 1 is not there.
+        ("timed", 1, 3 * READ_NS + PAGE_NS + 2 * SPARE_NS),
+        ("timed", 2, 2 * READ_NS + PAGE_NS + SPARE_NS),
+        ("timed", 3, READ_NS + PAGE_NS),
+        ("free", 1, READ_NS + PAGE_NS),
+        ("free", 2, READ_NS + PAGE_NS),
+    ],
+)
+def test_search__of_a_page_in_the_update_block_takes_time(search: str, lpn: int, ns: int) -> None:
+    sim = filled(timing="event", queue_depth=1, u_block_search=search)
+    sim.run(writes(2, 3))
+    sim.reset_metrics()
+    metrics = sim.run(requests((READ, lpn, 1)))
+    assert metrics["read_latency_ns"]["max"] == ns and metrics["flash_reads"] == 1
+    assert metrics["search_reads"] == (ns - READ_NS - PAGE_NS) // (READ_NS + SPARE_NS)
+
+
+def test_write__that_needs_a_merge__waits_for_it() -> None:
+    sim = filled(timing="event", queue_depth=1)
+    sim.run(writes(*[0] * 8))
+    sim.reset_metrics()
+    merge_ns = 16 * (READ_NS + SPARE_NS) + 8 * COPY_NS + 2 * ERASE_NS
+    assert sim.run(writes(0))["write_latency_ns"]["max"] == merge_ns + PAGE_NS + PROGRAM_NS
+    assert sim.metrics()["mean_gc_latency_ns"] == merge_ns
+
+
+def test_spread__no_write_waits_for_a_whole_merge() -> None:
+    """Writes to all bundles of a plane in turn: with merges spread over them none waits for long."""
+    slowest = {}
+    for merges in ("at_once", "spread"):
+        sim = filled(timing="event", queue_depth=1, gc={"merges": merges, "free_share": 0.2})
+        rng = np.random.default_rng(1)
+        metrics = sim.run(writes(*(int(lpn) for lpn in rng.integers(0, 192, 1000))))
+        assert metrics["merges"] > 0 and sound(sim)
+        slowest[merges] = metrics["write_latency_ns"]["p95"]
+    assert slowest["spread"] < slowest["at_once"]
+
+
+def test_rates__are_of_simulated_time() -> None:
+    sim = filled(timing="event", queue_depth=1)
+    metrics = sim.run(writes(*range(10)))
+    seconds = 10 * (PAGE_NS + PROGRAM_NS) / 1e9
+    assert metrics["requests_per_s"] == pytest.approx(10 / seconds)
+    assert metrics["host_bytes_per_s"] == pytest.approx(163_840 / seconds)
+    assert filled().run(writes(0))["requests_per_s"] is None
+
+
+# -- a device that goes on
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("timing", TIMINGS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("striping", ["blocks", "pages"])
+def test_full_device__goes_on(kind: str, timing: str, policy: str, striping: str) -> None:
+    sim = filled(kind, timing, policy=policy, striping=striping)
+    metrics = sim.run(mixed(3000, sim.logical_pages))
+    assert metrics["requests"] == 3000 and metrics["write_amplification"] > 1
+    assert metrics["gc_invocations"] == metrics["merges"] + metrics["m_merges"] > 50
+    assert metrics["gc_invocations"] == metrics["full_jobs"] + metrics["pool_jobs"]
+    assert (metrics["m_merges"] > 0) == (metrics["partial_erases"] > 0)
+    if policy != "mmerge":
+        assert (metrics["m_merges"] > 0) == (policy == "in_place")
+    assert sound(sim)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("timing", TIMINGS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_device_as_full_as_can_be__goes_on(kind: str, timing: str, policy: str) -> None:
+    """Of 16 blocks in a plane 14 are logical (12 of superblocks), one is kept free, and one is left."""
+    pages, share = (224, 0.08) if kind == "nftl" else (192, 0.24)
+    config = load_device(
+        {"base": tiny(kind, timing), "capacity.logical_pages": pages, "ftl.gc.free_share": share}
+    )
+    sim = Simulator(config, policy=policy, recording=Recording(16, 16))
+    sim.fill()
+    assert sim.run(mixed(3000, sim.logical_pages))["gc_invocations"] > 0 and sound(sim)
+
+
+@pytest.mark.parametrize(
+    ("kind", "ftl"),
+    [
+        ("nftl", {"gc": {"merges": "spread"}}),
+        ("nftl", {"gc": {"merges": "spread", "free_share": 0.2}}),
+        ("nftl", {"gc": {"priority": "after_reads"}}),
+        ("nftl", {"gc": {"mmerge_limit": 0}}),
+        ("nftl", {"u_block_search": "free"}),
+        ("superblock", {"physical_blocks": 8}),
+        ("superblock", {"logical_blocks": 3}),
+        ("superblock", {"logical_blocks": 1, "physical_blocks": 2}),
+        ("superblock", {"gc": {"mmerge_limit": 1}}),
+    ],
+)
+@pytest.mark.parametrize("timing", TIMINGS)
+def test_other_options__go_on(kind: str, timing: str, ftl: dict[str, Any]) -> None:
+    sim = filled(kind, timing, policy="in_place", **ftl)
+    metrics = sim.run(mixed(3000, sim.logical_pages, most=4))
+    assert metrics["gc_invocations"] > 0 and metrics["spoiled_pages"] == 0 and sound(sim)
+
+
+@pytest.mark.parametrize("sub_blocks", [1, 2, 8])
+@pytest.mark.parametrize("kind", KINDS)
+def test_blocks_of_any_number_of_sub_blocks__go_on(kind: str, sub_blocks: int) -> None:
+    fields = {
+        "geometry.sub_blocks_per_block": sub_blocks,
+        "erase_unit": "sub_block_run" if sub_blocks > 1 else "block",
+    }
+    sim = Simulator(load_device({"base": tiny(kind), **fields}), policy="in_place")
+    sim.fill()
+    metrics = sim.run(mixed(2000, sim.logical_pages))
+    assert metrics["gc_invocations"] > 0 and sound(sim)
+    assert (metrics["partial_erases"] > 0) == (sub_blocks > 1)
+
+
+def test_mmerge__copies_less_than_merges_do() -> None:
+    copied = {}
+    for policy in ("merge", "mmerge"):
+        sim = filled(policy=policy)
+        rng = np.random.default_rng(2)
+        lpns = (8 * rng.integers(0, 24, 3000) + rng.integers(0, 2, 3000)).tolist()
+        copied[policy] = sim.run(writes(*lpns))["relocated_pages"]
+    assert copied["mmerge"] < 0.6 * copied["merge"]
+
+
+# -- the same again
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_same_seed__same_bits__also_from_a_snapshot_and_in_pieces(kind: str, timing: str) -> None:
+    given = mixed(1500, 192, seed=4)
+    whole, again, pieces = (filled(kind, timing, policy="in_place") for _ in range(3))
+    for sim in (whole, again):
+        sim.feed(given)
+        sim.advance()
+    assert whole.same_as(again)
+    for part in (given[:700], given[700:701], given[701:]):
+        pieces.feed(part)
+        snapshot = pieces.snapshot()
+        pieces.advance(last=len(part) == 799)
+    elsewhere = Simulator(pieces.device, policy="in_place", recording=Recording(1 << 12, 16))
+    elsewhere.restore(snapshot)
+    elsewhere.advance()
+    for sim in (pieces, elsewhere):
+        assert differences(sim.state, 0, whole.state, 0) == []
+
+
+def test_restore__a_device_of_another_kind__refused() -> None:
+    sim = Simulator(tiny(disturb_tolerance=2))
+    with pytest.raises(SsdgymError, match="the snapshot is of another device"):
+        Simulator(tiny()).restore(sim.snapshot())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_precondition__taken_from_disk__is_the_same_device_in_time_and_without(kind: str) -> None:
+    settings = Preconditioning(share=0.9, most_overwrites=2.0)
+    untimed, timed = (Simulator(tiny(kind, timing)) for timing in TIMINGS)
+    reports = [sim.precondition(seed=1, settings=settings) for sim in (untimed, timed)]
+    assert reports[0] == reports[1] and reports[0].write_amplification > 1
+    made = Simulator(tiny(kind, "event"))
+    made.precondition(seed=1, settings=settings, cache=False)
+    assert made.same_as(timed) and sound(timed)
+    metrics = timed.run(mixed(500, timed.logical_pages))
+    assert metrics["requests"] == 500 and sound(timed)
+
+
+def test_pass_days__refused() -> None:
+    with pytest.raises(SsdgymError, match="data does not age with ftl.mapping block"):
+        Simulator(tiny()).pass_days(1)
