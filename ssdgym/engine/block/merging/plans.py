@@ -108,8 +108,9 @@ def _least_cost(dev, corrupted):
         if dev.node[k].halved:
             k = 2 * k
             continue
-        if dev.node[k].cost_ns > 0:
-            _add_to_plan(dev, k, level_of(k))
+        level = level_of(k)
+        if _is_needed(dev, k, level, corrupted):
+            _add_to_plan(dev, k, level)
         while k & 1:
             if k == 1:
                 return
