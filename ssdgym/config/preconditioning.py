@@ -12,7 +12,7 @@ from ssdgym.config.loading import Config, Source, load_config
 PreconditioningKind = Literal[
     "none",  # nothing: the device is empty
     "fill",  # every page is written once
-    "uniform",  # that, and uniformly random overwrites under greedy until garbage collection is steady
+    "uniform",  # that, and uniformly random overwrites under the usual policy until collection is steady
     "workload",  # likewise, with the writes of the workload
     "reads",  # what the workload reads before it writes it is on the device, and nothing else
     "until_gc",  # random pages, under the policy that is measured, until every plane has collected

@@ -44,6 +44,10 @@ def greedy_actions(batch: Episodes) -> np.ndarray:
         ({"candidates": "many"}, "candidates must be a number or 'all', not 'many'."),
         ({"proposers": ()}, "proposers must name at least one policy."),
         ({"proposers": ("gredy",)}, "policy gredy does not exist; did you mean greedy?"),
+        (
+            {"proposers": ("mmerge",)},
+            "policy mmerge chooses how blocks are merged, and a victim rule is needed",
+        ),
         ({"at_end": "stop"}, "at_end must be wrap or truncate, not 'stop'."),
         (
             {"preconditioning": "until_gc"},
