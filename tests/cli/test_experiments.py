@@ -397,3 +397,17 @@ def test_evaluate__zip_of_stable_baselines3__with_trust(
     assert main([*zipped, "--trust"]) == SOME_FAILED  # 16 candidates
     assert "name the environment it was trained in" in capsys.readouterr().err
     assert main([*zipped, "--trust", "--env-arg", "candidates=6"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("device", "first"), [("tiny", ["random", "fifo", "greedy"]), ("pen-tiny", ["merge", "mmerge_fixed"])]
+)
+def test_evaluate__without_policies__compares_those_that_the_device_takes(
+    device: str, first: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = {"device": device, "workload": "uniform", "seeds": "1", "host-pages": "200", "warmup": "0"}
+    given = [word for name, value in options.items() for word in (f"--{name}", value)]
+    out = tmp_path / "out"
+    assert main(["evaluate", *given, "--ftl", "timing=none", "--workers", "1", "--out", str(out)]) == 0
+    played = [result.policy for result in read_results(out / "results.parquet")]
+    assert played[: len(first)] == first

@@ -13,6 +13,7 @@ from ssdgym.config.device import BlockFtl, DeviceConfig, load_device
 from ssdgym.engine.core.handle import pointer_to
 from ssdgym.engine.core.kernel import entry, function_at
 from ssdgym.engine.core.merges import CASE, MAX_PLANS, PLAN
+from ssdgym.engine.core.status import MERGE_DECISION
 from ssdgym.engine.decisions import MERGE, MERGE_SHAPE
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import (
@@ -26,6 +27,8 @@ from ssdgym.policy import (
     rules_for,
     usual_policy,
 )
+from ssdgym.simulator import Simulator
+from tests.engine.devices import differences
 
 # What follows is compiled and has no types.
 # mypy: disable-error-code="no-untyped-def"
@@ -191,3 +194,70 @@ def test_merge_policy__takes_no_hooks() -> None:
     assert "policy cheap chooses how blocks are merged and can have no hook of written" in refusal(
         rule.on, "written"
     )
+
+
+# -- running -------------------------------------------------------------------------------------------------
+
+
+def played(policy: str | None = "default", timing: str = "none", **options: Any) -> Simulator:
+    sim = Simulator("pen-tiny", ftl={"timing": timing}, policy=policy, **options)
+    sim.fill()
+    sim.run("uniform", host_pages=2_000, seed=1)
+    return sim
+
+
+def test_simulator__without_a_policy_named__merges() -> None:
+    sim = played()
+    assert sim.policy == get_policy("merge")
+    assert sim.metrics()["merges"] > 0 == sim.metrics()["m_merges"]
+    assert Simulator("tiny").policy == get_policy("greedy")
+
+
+def test_simulator__is_preconditioned_under_merge() -> None:
+    under_merge, under_mmerge = Simulator("pen-tiny", policy="merge"), Simulator("pen-tiny", policy="mmerge")
+    for sim in (under_merge, under_mmerge):
+        sim.precondition("uniform", cache=False)
+    assert under_merge.same_as(under_mmerge)
+
+
+def planned(plans, case, parameters):
+    last = case[0].candidates - 1
+    return last if plans[last].allowed and plans[last].cost_ns < plans[0].cost_ns else 0
+
+
+@pytest.mark.parametrize("timing", ["none", "event"])
+def test_simulator__a_rule_in_plain_python__does_as_the_compiled_one(timing: str) -> None:
+    merge_policy("plain", source="a test", compiled=False)(planned)
+    compiled, plain = played("mmerge", timing), played("plain", timing)
+    asked = ["control.decision_kind", "control.decision_subject"]  # noted of what is decided outside
+    assert differences(compiled.state, 0, plain.state, 0) == asked
+    assert compiled.metrics()["m_merges"] > 0
+    assert compiled.metrics()["merges"] < played("merge", timing).metrics()["merges"]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_simulator__a_candidate_that_there_is_not__refused(compiled: bool) -> None:
+    merge_policy("far", source="a test", compiled=compiled)(lambda plans, case, parameters: 99)
+    assert refusal(played, "far") == (
+        "device pen-tiny cannot merge by this candidate of far, which does not exist or is not allowed."
+    )
+
+
+def test_simulator__a_rule_that_fails__is_named_with_its_line() -> None:
+    merge_policy("reads_far", source="a test")(reads_far)
+    said = refusal(played, "reads_far")
+    assert said.startswith("policy reads_far failed: IndexError, index 1006 is out of bounds for axis 0 with")
+    assert "test_merge_rules.py, line" in said
+
+
+def test_simulator__without_a_policy__its_caller_decides() -> None:
+    sim = Simulator("pen-tiny", ftl={"timing": "none"}, policy=None)
+    sim.fill()
+    with pytest.raises(SsdgymError, match="a simulator without a policy stops at decisions"):
+        sim.run("uniform", host_pages=2_000, seed=1)
+    assert sim.advance() == MERGE_DECISION
+    for nothing in (99, [(0, 1)]):
+        assert "cannot merge by this candidate" in refusal(sim.apply, nothing)
+    sim.apply(0)
+    assert sim.advance() == MERGE_DECISION
+    assert sim.metrics()["merges"] == 1

@@ -35,7 +35,7 @@ _REASONS = {
 }
 
 #: What an answer that is none means where merges are decided.
-_NO_CANDIDATE = "cannot merge so: {policy} named a candidate that does not exist or is not allowed"
+_NO_CANDIDATE = "cannot merge by this candidate of {policy}, which does not exist or is not allowed"
 
 
 def failure(status: int, device: DeviceConfig, policy: str, more: str = "") -> SsdgymError:
