@@ -7,7 +7,7 @@ from ssdgym.policy import merge_policy
 def mmerge(plans, case, parameters):
     """Erase the partial blocks of Algorithm 1 in place if that is allowed and costs less than a Merge.
 
-    Of equals the Merge is taken, which leaves the next M-Merges more room.
+    Of equals the Merge is taken: after it the M-Merges of the bundle are counted anew.
     """
     planned = case[0].candidates - 1
     return planned if plans[planned].allowed and plans[planned].cost_ns < plans[0].cost_ns else 0
