@@ -173,13 +173,13 @@ def device_for(
     Args:
         device: by name, path, mapping or model.
         ftl: another FTL, or a mapping of the fields to change.
-        policy: by what it is written as; `None` for decisions that are taken outside.
+        policy: by what it is written as, as for `policy_for`; `None` for decisions that are taken outside.
 
     Raises:
         SsdgymError: they do not fit each other, or `ftl` and the policy name different placements.
     """
     model = load_device(device)
-    chosen = None if policy is None else get_policy(policy)
+    chosen = policy_for(policy, model, ftl)
     if chosen and isinstance(ftl, dict) and isinstance(ftl.get("placement"), str):
         # Applied with the policy's erase unit, without which the device may not be able to have it.
         placement = placement_rule(ftl["placement"], f"device {model.name}: ftl.placement")

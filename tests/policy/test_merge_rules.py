@@ -20,6 +20,7 @@ from ssdgym.policy import (
     MergeRule,
     available_merge_rules,
     available_policies,
+    device_for,
     get_policy,
     merge_policy,
     policy_alias,
@@ -135,6 +136,7 @@ def test_usual_policy__is_that_of_the_mapping() -> None:
     chosen = policy_for("default", merging())
     assert chosen is not None and chosen.name == "merge"
     assert policy_for(None, merging()) is None
+    assert device_for("pen-tiny", policy="default") == merging()
     assert "stands for the policy of a device" in refusal(merge_policy("default", source="a test"), cheap)
 
 
