@@ -1,4 +1,4 @@
-"""Block-mapped FTLs under random load: no data is lost, and every invariant holds whenever the device stops."""
+"""Block-mapped FTLs under random load: no data is lost, and every invariant holds when the device stops."""
 
 from __future__ import annotations
 

@@ -77,13 +77,13 @@ def run_untimed(dev, requests):
     """Run until input or horizon ends, or until a decision is due that is taken outside."""
     control = dev.control[0]
     while True:
+        if control.admitted_pages >= control.horizon:
+            return np.int64(HORIZON)
         if control.gc_plane >= 0:
             status = _work(dev)
             if status != OK:
                 return status
             continue
-        if control.admitted_pages >= control.horizon:
-            return np.int64(HORIZON)
         if control.cursor >= requests.shape[0]:
             return np.int64(INPUT_ENDED)
         request = requests[control.cursor]

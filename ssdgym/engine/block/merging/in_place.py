@@ -46,29 +46,13 @@ def next_block(dev, plane):
     return np.int64(GO_ON)
 
 
-@inlined
-def _node_after(levels, node):
-    """Return the first partial block behind one (all of it), -1 at the end: a smallest one."""
-    leaves = np.int64(1) << levels
-    if node < 0:
-        return leaves
-    first, count = leaves_of(levels, node)
-    behind = first + count
-    return leaves + behind if behind < leaves else np.int64(-1)
-
-
 @kernel
 def _next_planned(dev, plane):
-    """Return the next partial block of a job's plan by its pages, -1 for none."""
-    job, levels = dev.job[plane], np.int64(dev.merging[0].levels)
-    leaf = _node_after(levels, np.int64(job.node))
-    while leaf >= 0:
-        node = leaf
-        while node > 0:
-            if has(dev.job_plan[plane, job.slot, node >> 6], node & 63):
-                return node
-            node >>= 1
-        leaf = _node_after(levels, leaf)
+    """Return the next partial block of a job's plan by its number, so the largest first; -1 for none."""
+    job = dev.job[plane]
+    for node in range(job.node + 1, np.int64(2) << np.int64(dev.merging[0].levels)):
+        if has(dev.job_plan[plane, job.slot, node >> 6], node & 63):
+            return np.int64(node)
     return np.int64(-1)
 
 
