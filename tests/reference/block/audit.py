@@ -11,7 +11,8 @@ def check(reference: BlockReference) -> None:
     """Raise AssertionError where the state contradicts itself, or data has been lost that was cared for."""
     device, config = reference.device, reference.config
     if config.disturb_care or config.disturb_tolerance is None:
-        assert reference.counters["lost_pages"] == reference.counters["spoiled_pages"] == 0
+        assert reference.counters["lost_pages"] == device.lost_now() == 0
+        assert reference.counters["spoiled_pages"] == 0
     for plane in range(config.planes):
         held = [block for bundle in device.bundles_of_plane(plane) for block in device.held(bundle)]
         assert sorted([*held, *device.pools[plane]]) == list(device.blocks_of_plane(plane))

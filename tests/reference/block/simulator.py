@@ -64,7 +64,6 @@ class BlockReference(Reference):
             "waiting": [sorted(device.waiting(plane), key=self._preference) for plane in planes],
             "pool": [list(pool) for pool in device.pools],
             "jobs": [self._job(plane) for plane in planes],
-            "est": list(self.loop.est),
             "clock": device.clock,
             "now": self.loop.now,
         }
@@ -74,9 +73,9 @@ class BlockReference(Reference):
         return -self.device.invalid_in_bundle(bundle), self.device.since[bundle]
 
     def _job(self, plane: int) -> tuple[int, ...]:
-        """Bundle, cause, and whether it is urgent and planned; with the step and what is owed once it is."""
+        """Bundle, cause, whether it is urgent and planned; step and debt where they count."""
         job = self.device.jobs.get(plane)
         if job is None:
             return ()
         known = job.bundle, job.cause, int(job.is_urgent), int(job.commands is not None)
-        return known if job.commands is None else (*known, job.step, job.owed)
+        return known if job.is_urgent or job.commands is None else (*known, job.step, job.owed)

@@ -1,0 +1,231 @@
+"""Devices of the block family, engine and naive reference side by side."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.block.state import UNPLANNED
+from ssdgym.engine.core.faults import FAULTS
+from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, INPUT_ENDED
+from ssdgym.engine.decisions import MERGE
+from ssdgym.engine.entries import first_fault
+from ssdgym.simulator import Simulator
+from ssdgym.simulator.metrics import metrics_of
+from tests.engine.oracle import RECORDING, engine_latencies, request_array, walk
+from tests.reference.block import NFTL, SUPERBLOCK, BlockConfig, BlockReference, Case, Figures, merge, mmerge
+from tests.reference.block.audit import check
+
+KINDS = (NFTL, SUPERBLOCK)
+#: Our name of a merge rule, and the reference's function.
+RULES = {"merge": merge, "mmerge": mmerge}
+#: What stands for a rule where candidates are drawn outside.
+OUTSIDE = "outside"
+PAGES_PER_BLOCK = 8
+
+
+def device_config(c: BlockConfig) -> DeviceConfig:
+    """The reference's configuration as one of ours; a page has as many bytes as ns on the channel."""
+    of_superblock = {"logical_blocks": c.logical_blocks, "physical_blocks": c.physical_blocks}
+    of_kind = {"u_block_search": c.u_block_search} if c.kind == NFTL else of_superblock
+    return DeviceConfig.model_validate(
+        {
+            "name": "blocks",
+            "geometry": {
+                "channels": c.channels,
+                "dies_per_chip": c.dies_per_chip,
+                "planes_per_die": c.planes_per_die,
+                "blocks_per_plane": c.blocks_per_plane,
+                "sub_blocks_per_block": c.sub_blocks_per_block,
+                "pages_per_block": c.pages_per_block,
+                "page_size_bytes": max(c.transfer_ns, 1),
+                "spare_bytes": c.spare_transfer_ns,
+            },
+            "capacity": {"logical_pages": c.logical_pages},
+            "erase_unit": "sub_block_run" if c.levels else "block",
+            "timing": {
+                "read_ns": c.read_ns,
+                "program_ns": c.program_ns,
+                "erase_ns": c.erase_ns,
+                "partial_erase_ns": dict(c.partial_erase_ns),
+                "transfer_ns_per_byte": float(c.transfer_ns > 0),
+            },
+            "ftl": {
+                "mapping": "block",
+                "kind": c.kind,
+                "striping": c.striping,
+                "timing": c.timing,
+                "queue_depth": c.queue_depth if c.closed_loop else 0,
+                "window_pages": c.window_pages,
+                "disturb_tolerance": c.disturb_tolerance,
+                "disturb_care": c.disturb_care,
+                **of_kind,
+                "gc": {
+                    "free_share": c.free_share,
+                    "mmerge_limit": c.mmerge_limit,
+                    "merges": c.merges,
+                    "priority": c.gc_priority,
+                    "copyback": c.copyback,
+                },
+            },
+        }
+    )
+
+
+@st.composite
+def configs(draw: st.DrawFn, **fixed: Any) -> BlockConfig:
+    """Tiny devices of two planes, able to run full; `fixed` fields have these values."""
+
+    def one(name: str, values: Any) -> Any:
+        return fixed.get(name, draw(st.sampled_from(values)))
+
+    kind = one("kind", KINDS)
+    m, n = (1, 2) if kind == NFTL else draw(st.sampled_from([(2, 3), (2, 4)]))
+    channels, dies, planes = draw(st.sampled_from([(1, 1, 2), (2, 1, 1), (1, 2, 1)]))
+    levels, blocks = draw(st.integers(0, 3)), draw(st.integers(8, 12))
+    kept = draw(st.integers(1, 3))
+    most = (blocks - kept - 1) // m
+    durations, erases = st.sampled_from([0, 1, 3, 10, 50]), st.sampled_from([0, 1, 7, 30, 200])
+    transfer_ns = draw(st.sampled_from([0, 1, 8]))
+    by_pages = {PAGES_PER_BLOCK >> level: draw(erases) for level in range(1, 4)}
+    return BlockConfig(
+        kind=kind,
+        logical_blocks=m,
+        physical_blocks=n,
+        striping=one("striping", ["blocks", "pages"]),
+        channels=channels,
+        dies_per_chip=dies,
+        planes_per_die=planes,
+        blocks_per_plane=blocks,
+        pages_per_block=PAGES_PER_BLOCK,
+        sub_blocks_per_block=2**levels,
+        logical_pages=2 * PAGES_PER_BLOCK * m * draw(st.sampled_from([most, most, max(most // 2, 1)])),
+        free_share=(kept + 0.5) / blocks if kept > 1 else 0.0,
+        merges=one("merges", ["at_once", "spread"] if kind == NFTL else ["at_once"]),
+        mmerge_limit=draw(st.sampled_from([0, 1, 3, 100])),
+        disturb_tolerance=draw(st.sampled_from([None, 0, 1, 2])),
+        disturb_care=draw(st.booleans()),
+        u_block_search=one("u_block_search", ["timed", "free"]) if kind == NFTL else "timed",
+        partial_erase_ns=draw(st.sampled_from([{}, by_pages])),
+        timing=one("timing", ["none", "event"]),
+        gc_priority=one("gc_priority", ["first", "after_reads"]),
+        copyback=draw(st.booleans()),
+        read_ns=draw(durations),
+        program_ns=draw(durations),
+        erase_ns=draw(erases),
+        transfer_ns=transfer_ns,
+        spare_transfer_ns=min(transfer_ns, 2),
+        closed_loop=draw(st.booleans()),
+        queue_depth=draw(st.integers(1, 5)),
+        window_pages=draw(st.sampled_from([1, 2, 5, 64])),
+        seed=draw(st.integers(0, 2**64 - 1)),
+    )
+
+
+class Drawn:
+    """Take any candidate allowed, the same ones whenever made with the seed, and note what is asked."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.told: list[tuple[list[Figures | None], Case]] = []
+
+    def __call__(self, plans: list[Figures], case: Case) -> int:
+        self.told.append(([plan if plan.allowed else None for plan in plans], case))
+        return int(self.rng.choice([k for k, plan in enumerate(plans) if plan.allowed]))
+
+
+class Both:
+    """The engine and the reference, which are given the same."""
+
+    def __init__(self, config: BlockConfig, rule: str) -> None:
+        is_outside = rule == OUTSIDE
+        self.choose, theirs = Drawn(config.seed), Drawn(config.seed)
+        policy = None if is_outside else rule
+        self.sim = Simulator(device_config(config), policy=policy, seed=config.seed, recording=RECORDING)
+        self.reference = BlockReference(config, theirs if is_outside else RULES[rule])
+        self.theirs = theirs
+
+    def run(self, requests: list[Any], chunks: list[int], horizon: int | None) -> None:
+        """Give both the requests in pieces, until the input ends or so many pages are written."""
+        self.sim.set_horizon(horizon)
+        bounds = [0, *sorted(chunks), len(requests)]
+        for number, (first, end) in enumerate(itertools.pairwise(bounds)):
+            last = number == len(bounds) - 2
+            piece = requests[first:end]
+            self.sim.feed(request_array(piece))
+            ended = self._run_engine(last)
+            self.reference.run(piece, horizon=horizon, last=last)
+            if ended == HORIZON:
+                break
+
+    def _run_engine(self, last: bool) -> int:
+        while (kind := self.sim.advance(last=last)) not in (INPUT_ENDED, HORIZON):
+            assert kind == FIRST_DECISION + MERGE, kind
+            self.sim.apply(self.choose(*told(self.sim)))
+        return kind
+
+    def check(self) -> None:
+        """All state, every counter and every latency agree, and nothing is lost that was cared for."""
+        assert self.choose.told == self.theirs.told
+        ours, theirs = engine_export(self.sim), self.reference.export()
+        for key in theirs:
+            assert ours[key] == theirs[key], f"{key}: {ours[key]} against {theirs[key]}"
+        metrics = metrics_of(self.sim.state, 0, self.sim.device)
+        counters = dict(self.reference.counters)
+        counters["lost_pages"] += self.reference.device.lost_now()
+        for name, value in counters.items():
+            ours = metrics[name] if name in metrics else self.sim.state.counters[0, 0][name]
+            assert ours == value, name
+        assert engine_latencies(self.sim) == self.reference.latencies
+        assert FAULTS[first_fault(self.sim.arrays, 0)] == "none"
+        check(self.reference)
+
+
+def told(sim: Simulator) -> tuple[list[Figures], Case]:
+    """What the engine asks, in the reference's terms."""
+    case = sim.state.case[0, 0]
+    plans = sim.state.figure[0, : case["candidates"]]
+    as_figures = [Figures(**{name: int(plan[name]) for name in plans.dtype.names}) for plan in plans]
+    as_figures = [replace(plan, allowed=bool(plan.allowed)) for plan in as_figures]
+    return as_figures, Case(**{name: int(case[name]) for name in case.dtype.names})
+
+
+def engine_export(sim: Simulator) -> dict[str, Any]:
+    """The engine's state in the reference's terms."""
+    state, planes = sim.state, sim.device.geometry.planes
+    logical, physical, bundle, plane = state.logical[0], state.physical[0], state.bundle[0], state.plane[0]
+    heads = state.bundle_bucket[0].reshape(planes, -1)["head"]
+    return {
+        "logical_ppn": logical["ppn"].tolist(),
+        "logical_version": logical["version"].tolist(),
+        "accepted": (logical["version"] + state.promised[0]).tolist(),
+        "physical": {
+            int(page): tuple(physical[page].tolist()) for page in np.flatnonzero(physical["lpn"] >= 0)
+        },
+        "erases": state.sub_block[0]["erases"].tolist(),
+        "disturbed": state.disturbed[0].tolist(),
+        "slots": state.member[0].reshape(len(bundle), -1).tolist(),
+        "since_merge": bundle["since_merge"].tolist(),
+        "invalid": bundle["invalid"].tolist(),
+        "waiting": [
+            [g for head in heads[p][::-1] for g in walk(bundle, head, "next")] for p in range(planes)
+        ],
+        "pool": [walk(state.block[0], plane[p]["pool_head"], "next_pool") for p in range(planes)],
+        "jobs": [_job(job) for job in state.job[0]],
+        "clock": int(state.control["clock"][0, 0]),
+        "now": int(state.control["now"][0, 0]),
+    }
+
+
+def _job(job: np.ndarray) -> tuple[int, ...]:
+    """As the reference has it: no step before it is planned, and nothing owed by what goes on anyway."""
+    if job["bundle"] < 0:
+        return ()
+    is_planned = int(job["phase"] != UNPLANNED)
+    known = int(job["bundle"]), int(job["cause"]), int(job["urgent"]), is_planned
+    return known if job["urgent"] or not is_planned else (*known, int(job["step"]), int(job["owed"]))

@@ -1,0 +1,55 @@
+"""The compiled block FTLs and the naive reference agree on every page, counter and nanosecond."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.engine.blocks import KINDS, OUTSIDE, RULES, Both, configs
+from tests.engine.comparing import QUICK, THOROUGH
+from tests.engine.oracle import request_lists
+
+TIMINGS = ("none", "event")
+
+
+def agrees(data: st.DataObject, *, rules: tuple[str, ...], **fixed: Any) -> None:
+    """One device, which is used, and used again up to some horizon."""
+    config = data.draw(configs(**fixed))
+    both = Both(config, data.draw(st.sampled_from(rules)))
+    length, start_ns = data.draw(st.sampled_from([40, 200])), 0
+    for horizon in (None, data.draw(st.none() | st.integers(1, 200))):
+        drawn = data.draw(request_lists(config.logical_pages, length))
+        requests = [(start_ns + request[0], *request[1:]) for request in drawn]
+        start_ns = requests[-1][0]
+        both.run(requests, data.draw(st.lists(st.integers(0, length), max_size=2)), horizon)
+        both.check()
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+@QUICK
+def test_engine__agrees_with_the_reference(kind: str, timing: str, data: st.DataObject) -> None:
+    agrees(data, rules=tuple(RULES), kind=kind, timing=timing)
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+@QUICK
+def test_engine__answers_from_outside__agrees_with_the_reference(
+    kind: str, timing: str, data: st.DataObject
+) -> None:
+    agrees(data, rules=(OUTSIDE,), kind=kind, timing=timing)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("timing", TIMINGS)
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+@THOROUGH
+def test_engine__agrees_with_the_reference__thoroughly(kind: str, timing: str, data: st.DataObject) -> None:
+    agrees(data, rules=(*RULES, OUTSIDE), kind=kind, timing=timing)
