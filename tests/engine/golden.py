@@ -1,4 +1,4 @@
-"""Golden digests: what 50 runs leave in every array of a device, field by field, and in every counter.
+"""Golden digests: what the runs below leave in every array of a device, field by field, and in every counter.
 
 The file `golden.json` is written by an explicit command only::
 
@@ -126,18 +126,35 @@ SUBPAGE_RUNS: dict[str, dict[str, Any]] = {
     "never/none": {"ftl.advance": "never", "ftl.timing": "none"},
 }
 
+#: Runs of the block-mapped FTLs: their policy, and what they change of the device `pen-tiny`.
+BLOCK_RUNS: dict[str, tuple[str, dict[str, Any]]] = {
+    **{
+        f"{kind}_{policy}/{timing}": (policy, {"ftl.kind": kind, "ftl.timing": timing})
+        for kind in ("nftl", "superblock")
+        for policy in ("merge", "mmerge")
+        for timing in ("none", "event")
+    },
+    "nftl_spread/event": ("mmerge_fixed(depth=2)", {"ftl.gc.merges": "spread", "ftl.striping": "pages"}),
+    "nftl_careless/none": (
+        "cheapest_plan",
+        {"ftl.timing": "none", "ftl.disturb_care": False, "ftl.u_block_search": "free"},
+    ),
+}
+
 
 def simulate(name: str) -> Simulator:
     """Carry out one of the runs.
 
     Args:
-        name: its key in `RUNS` or `SUBPAGE_RUNS`.
+        name: its key in `RUNS`, `SUBPAGE_RUNS` or `BLOCK_RUNS`.
 
     Returns:
         The simulator at the end of the run.
     """
     if name in SUBPAGE_RUNS:
         return _simulate_subpage(name)
+    if name in BLOCK_RUNS:
+        return _simulate_block(name)
     policy, fields, ftl = RUNS[name]
     fields = dict(fields)
     sim = Simulator(
@@ -156,6 +173,14 @@ def _simulate_subpage(name: str) -> Simulator:
     sim.fill(0.9)
     sim.run(sync_requests(_REQUESTS, sim.logical_pages, seed=len(name)))
     sim.pass_days(16)
+    return sim
+
+
+def _simulate_block(name: str) -> Simulator:
+    policy, fields = BLOCK_RUNS[name]
+    sim = Simulator(load_device({"base": "pen-tiny", **fields}), policy=policy, recording=_RECORDING)
+    sim.fill(0.9)
+    sim.run(mixed_requests(_REQUESTS, sim.logical_pages, seed=len(name), gap_ns=900))
     return sim
 
 
@@ -198,7 +223,7 @@ def _main() -> None:
     for pair in options.rename:
         old, new = pair.split("=")
         known = {run: {new if key == old else key: v for key, v in d.items()} for run, d in known.items()}
-    for run in (*RUNS, *SUBPAGE_RUNS):
+    for run in (*RUNS, *SUBPAGE_RUNS, *BLOCK_RUNS):
         found, before = digests_of(simulate(run)), known.get(run, {})
         changed = {key for key in before if key in found and before[key] != found[key]}
         if run in options.overwrite or (options.add and not changed):
