@@ -388,6 +388,16 @@ def test_precondition__taken_from_disk__is_the_same_device_in_time_and_without(k
     assert metrics["requests"] == 500 and sound(timed)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_pen_vnand__a_drive_of_a_terabyte__is_filled_and_goes_on(kind: str) -> None:
+    sim = Simulator(load_device({"base": "pen-vnand", "ftl.kind": kind}), policy="mmerge")
+    assert sum(array.nbytes for array in sim.arrays) < 1.5 * 2**30
+    sim.fill(0.95)
+    metrics = sim.run("hot90", host_pages=50_000, seed=1)
+    assert metrics["m_merges"] > 0 and metrics["spoiled_pages"] == 0 and sound(sim)
+
+
 def test_pass_days__refused() -> None:
     with pytest.raises(SsdgymError, match="data does not age with ftl.mapping block"):
         Simulator(tiny()).pass_days(1)
