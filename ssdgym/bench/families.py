@@ -2,30 +2,35 @@
 
 FTLs differ in what they do for a request, so the rate is that of flash operations: programs of pages and of
 subpages, reads of pages, erases. Two devices carry out the same requests in turns, so that both meet the
-machine in one state.
+machine in one state; an FTL that merges blocks gets fewer of them.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ssdgym.bench.policies import TIMINGS, Spread, Timing, spread_of
 from ssdgym.bench.requests import take
 from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.config.loading import Source
-from ssdgym.config.subpage import SubpageFtl
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import Requests
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.workloads import open_workload
 from ssdgym.workloads.patterns.small_writes import SmallWritesConfig
 
-DEVICE = "subftl-tlc-small"
+DEVICES = ("subftl-tlc-small", "pen-vnand-small")
 REFERENCE = "page"
-FTLS = ("cgm", "fgm", "sector_log", "subftl")
+#: What is measured on a device, by the mapping of its FTL: kinds, and policies where not the usual one.
+FTLS = {
+    "subpage": (("cgm", None), ("fgm", None), ("sector_log", None), ("subftl", None)),
+    "block": (("nftl", None), ("nftl", "mmerge"), ("superblock", None), ("superblock", "mmerge")),
+}
 REQUESTS = 500_000
+#: An FTL that maps whole blocks merges one for every few requests: it gets one in so many of them.
+_MERGING_SHARE = 50
 #: How often its physical pages are written to a device before it is measured, so that all collect.
 _FILLS = 2
 
@@ -63,42 +68,59 @@ def measure_families(
     requests: int | None = None,
     device: Source | None = None,
 ) -> list[FamilyRate]:
-    """Measure each sub-page FTL beside the page-mapping one, first untimed, then event-driven.
+    """Measure each FTL of the other families beside the page-mapping one, first untimed, then event-driven.
 
     Args:
         repeats: of each measurement.
         announce: called with what is measured next.
-        requests: carried out in each, 500,000 by default.
-        device: of subpages, which the other FTLs run, too; `subftl-tlc-small` by default.
+        requests: carried out in each, 500,000 by default; a 50th by FTLs that merge blocks.
+        device: whose FTL is of another family than the page-mapping one; by default one of each.
 
     Raises:
-        SsdgymError: its pages have no subpages, or it cannot be run by one of the FTLs.
+        SsdgymError: the device maps pages.
     """
-    requests = requests or REQUESTS
-    model = load_device(device or DEVICE)
-    if not isinstance(model.ftl, SubpageFtl):
-        raise SsdgymError(
-            f"device {model.name} has no subpages, which the FTLs measured here need; choose one such as "
-            f"{DEVICE}."
-        )
-    found = []
-    for timing in TIMINGS:
-        reference = _Player(_page_mapped(model, timing), requests)
-        for ftl in FTLS:
-            if announce:
-                announce(f"{ftl}, timing {timing}, beside {REFERENCE}")
-            player = _Player(load_device({"base": model, "ftl.kind": ftl, "ftl.timing": timing}), requests)
-            pairs = [(reference.rate(), player.rate()) for _ in range(1 + repeats)][1:]
-            found.append(
-                FamilyRate(
-                    ftl=ftl,
-                    timing=timing,
-                    rate=spread_of([own for _, own in pairs]),
-                    ratio=spread_of([own / other for other, own in pairs]),
-                    operations_per_request=player.operations / requests,
-                )
+    models = [load_device(name) for name in ([device] if device else DEVICES)]
+    for model in models:
+        if model.ftl.mapping not in FTLS:
+            raise SsdgymError(
+                f"device {model.name} maps pages, as what it would be measured beside does; choose one such "
+                f"as {' or '.join(DEVICES)}."
             )
-    return found
+    return [
+        rate
+        for model in models
+        for timing in TIMINGS
+        for rate in _beside_page_mapping(model, timing, requests or REQUESTS, repeats, announce)
+    ]
+
+
+def _beside_page_mapping(
+    model: DeviceConfig,
+    timing: Timing,
+    requests: int,
+    repeats: int,
+    announce: Callable[[str], None] | None,
+) -> Iterator[FamilyRate]:
+    reference = _Player(_page_mapped(model, timing), requests)
+    own_requests = requests // _MERGING_SHARE if model.ftl.mapping == "block" else requests
+    for kind, policy in FTLS[model.ftl.mapping]:
+        name = kind if policy is None else f"{kind} {policy}"
+        if announce:
+            announce(f"{name}, timing {timing}, beside {REFERENCE}")
+        device = load_device({"base": model, "ftl.kind": kind, "ftl.timing": timing})
+        player = _Player(device, max(own_requests, 1), policy)
+        pairs = [(reference.rate(), player.rate()) for _ in range(1 + repeats)][1:]
+        yield FamilyRate(
+            ftl=name,
+            timing=timing,
+            rate=spread_of([own for _, own in pairs]),
+            ratio=spread_of([own / other for other, own in pairs]),
+            operations_per_request=player.operations / max(own_requests, 1),
+        )
+
+
+#: The geometry of a device whose FTL maps and erases neither parts of pages nor of blocks.
+_PLAIN = {"subpages_per_page": 1, "sub_blocks_per_block": 1}
 
 
 def _page_mapped(device: DeviceConfig, timing: Timing) -> DeviceConfig:
@@ -106,7 +128,7 @@ def _page_mapped(device: DeviceConfig, timing: Timing) -> DeviceConfig:
     return load_device(
         {
             "name": REFERENCE,
-            "geometry": device.geometry.model_copy(update={"subpages_per_page": 1}).model_dump(),
+            "geometry": device.geometry.model_copy(update=_PLAIN).model_dump(),
             "capacity": {"over_provisioning": device.spare_ratio},
             "timing": device.timing.model_dump(),
             "ftl": {
@@ -127,8 +149,10 @@ class _Player:
         operations: flash operations of the last time.
     """
 
-    def __init__(self, device: DeviceConfig, requests: int) -> None:
-        self._simulator = Simulator(device, recording=Recording(latencies=1 << 10))
+    def __init__(self, device: DeviceConfig, requests: int, policy: str | None = None) -> None:
+        self._simulator = Simulator(
+            device, policy=policy or "default", recording=Recording(latencies=1 << 10)
+        )
         self._requests = _requests(device, requests)
         self.operations = 0
         self._simulator.fill(0.8)
