@@ -191,6 +191,7 @@ def _time_of_writes(counted: dict[str, int], written: int, device: DeviceConfig)
     copies = counted["gc_read_ns"] + counted["gc_write_ns"]
     return {
         **{f"{name}_per_page": _ratio(time, written) for name, time in times.items()},
+        "write_ns_per_page": _ratio(sum(times.values()), written),
         "copy_share": _ratio(copies, sum(times.values())),
     }
 

@@ -143,6 +143,7 @@ def test_metrics__where_the_time_of_writes_goes() -> None:
     metrics = metrics_of(state, 0, tiny())
     assert metrics["service_ns_per_page"] == PAGE_NS + PROGRAM_NS
     assert [metrics[f"{name}_per_page"] for name in times] == [100, 300, 50_000, 700]
+    assert metrics["write_ns_per_page"] == PAGE_NS + PROGRAM_NS + 51_100
     assert metrics["copy_share"] == 50_300 / (PAGE_NS + PROGRAM_NS + 51_100)
     assert metrics["write_amplification"] == 1.5
     assert metrics["requests_per_s"] == 4.0 and metrics["host_bytes_per_s"] == 5 * 16384
