@@ -20,6 +20,7 @@ from ssdgym.experiments.papers.report import (
     markdown,
 )
 from ssdgym.experiments.papers.samples import Place, Sample
+from ssdgym.experiments.results import Result
 from tests.experiments.papers.claimed import figure as erases_figure
 from tests.experiments.papers.claimed import samples
 from tests.experiments.papers.made import SMALL, measured, tiny_figure
@@ -93,6 +94,24 @@ def test_a_heat_map_has_a_cell_for_each_variant(tmp_path: Path) -> None:
     assert cells["a", "0", "2"] == [0.5, 1.0]
     assert cells["b", "1", "3"] == [2.0, 4.0]
     assert draw(figure, [diagram], tmp_path / "figure.png").stat().st_size > 5000
+
+
+def test_stacked_bars_show_the_parts_of_a_metric(tmp_path: Path) -> None:
+    metrics = {"total": 10, "one": 4, "other": 6}
+    found = [
+        Sample(Place("big", name, variant), Result("big", "", name, "greedy", 1, metrics=metrics))
+        for name in "ab"
+        for variant in "12"
+    ]
+    panel = {"metric": "total", "unit": "s", "per_unit": 2, "diagram": "stacked", "parts": ("one", "other")}
+    figure = erases_figure(variants={"1": {}, "2": {}}, axis="n", devices=("big",), panels=(panel,))
+    (diagram,) = diagrams_of(figure, found)
+    assert (diagram.name_columns, diagram.number_columns) == (("trace", "n"), ("one", "other"))
+    assert [row.names for row in diagram.rows][-2:] == [("mean", "1"), ("mean", "2")]
+    assert all([one.value for one in row.estimates] == [2.0, 3.0] for row in diagram.rows)
+    assert draw(figure, [diagram], tmp_path / "figure.png").stat().st_size > 5000
+    with pytest.raises(SsdgymError, match="a stacked diagram shows the parts of one series; give its panel"):
+        diagrams_of(erases_figure(panels=(panel,)), found)
 
 
 def test_a_heat_map_needs_variants_of_two_fields() -> None:

@@ -48,8 +48,9 @@ class Diagram(ABC):
     width: float
 
     def __init_subclass__(cls) -> None:
-        """Register the class."""
-        DIAGRAM_KINDS[cls.kind] = cls
+        """Register the class, if it is a kind."""
+        if cls.kind:
+            DIAGRAM_KINDS[cls.kind] = cls
 
     def __init__(self, figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -> None:
         """Keep the figure and the panel; a subclass computes its numbers."""
