@@ -131,7 +131,7 @@ def _report(
 
     results = [sample.result for sample in samples]
     diagrams = diagrams_of(figure, samples)
-    panels = [(diagram, check_claims(figure, diagram.panel, samples)) for diagram in diagrams]
+    panels = [(diagram, check_claims(figure, diagram.panel, samples, scale[0])) for diagram in diagrams]
     writable_folder(folder)
     text_path, picture_path = paths_of(figure, folder)
     write_grid(results, folder)

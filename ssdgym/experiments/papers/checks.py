@@ -13,6 +13,8 @@ from ssdgym.experiments.papers.claims.base import Claim, Compared, Verdict
 from ssdgym.experiments.papers.config import FigureConfig, PanelConfig
 from ssdgym.experiments.papers.samples import Place, Sample, Values, values_of, workloads_of
 
+_NO_VERDICT: Verdict = "not comparable"
+
 
 @dataclass(frozen=True)
 class CheckedClaim:
@@ -33,6 +35,14 @@ class CheckedClaim:
     measured: tuple[Estimate, ...]
     per_workload: dict[str, float]
     verdict: Verdict
+
+    @property
+    def verdict_text(self) -> str:
+        """The verdict; where there can be none, with the reason."""
+        reason = self.claim.not_comparable
+        if reason is None or self.verdict != _NO_VERDICT:
+            return self.verdict
+        return f"{self.verdict}: {reason.why}"
 
     @property
     def measured_text(self) -> str:
@@ -57,7 +67,9 @@ class CheckedClaim:
         }
 
 
-def check_claims(figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -> list[CheckedClaim]:
+def check_claims(
+    figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample], scale: str = ""
+) -> list[CheckedClaim]:
     """Check every claim of a panel.
 
     A workload on which a claim's metric was not measured, or is 0 where it is divided by, is left out of it.
@@ -66,11 +78,14 @@ def check_claims(figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sam
         figure: which.
         panel: of the figure.
         samples: the results of the figure.
+        scale: name of the one at which it was run, for claims that cannot be judged at some.
     """
-    return [_check(figure, panel, claim, samples) for claim in panel.claims]
+    return [_check(figure, panel, claim, samples, scale) for claim in panel.claims]
 
 
-def _check(figure: FigureConfig, panel: PanelConfig, claim: Claim, samples: Sequence[Sample]) -> CheckedClaim:
+def _check(
+    figure: FigureConfig, panel: PanelConfig, claim: Claim, samples: Sequence[Sample], scale: str
+) -> CheckedClaim:
     values = [values_of(samples, metric, panel.per_unit) for metric in (panel.metric, *claim.metrics)]
     claimed = len(claim.measured_on or figure.workloads)
     compared = _compare(figure, claim, values, workloads_of(samples))
@@ -79,7 +94,17 @@ def _check(figure: FigureConfig, panel: PanelConfig, claim: Claim, samples: Sequ
     if not measured:
         return CheckedClaim(claim, (), claimed, (), {}, "not measured")
     per_workload = {name: float(compared.scores[:, compared.workloads == name].mean()) for name in found}
-    return CheckedClaim(claim, found, claimed, measured, per_workload, claim.judge(measured, compared))
+    verdict = claim.judge(measured, compared) if _is_comparable(claim, samples, found, scale) else _NO_VERDICT
+    return CheckedClaim(claim, found, claimed, measured, per_workload, verdict)
+
+
+def _is_comparable(claim: Claim, samples: Sequence[Sample], workloads: Sequence[str], scale: str) -> bool:
+    """Return whether what was measured at a scale, on these workloads, says anything about a claim."""
+    reason = claim.not_comparable
+    if reason is None or (reason.scales and scale not in reason.scales):
+        return True
+    assumes = any(sample.result.assumed for sample in samples if sample.place.workload in workloads)
+    return reason.played == "synthetic" and not assumes
 
 
 def _compare(figure: FigureConfig, claim: Claim, values: Sequence[Values], run: Sequence[str]) -> Compared:

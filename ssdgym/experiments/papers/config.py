@@ -10,6 +10,7 @@ from ssdgym.config.loading import Config
 from ssdgym.config.preconditioning import Preconditioning
 from ssdgym.experiments.papers.claims import AnyClaim
 from ssdgym.experiments.papers.claims.base import Texts
+from ssdgym.workloads.records.transforms import AnyTransformConfig
 
 
 class LengthConfig(Config):
@@ -26,7 +27,13 @@ class ScaleConfig(Config):
     """How much of the experiment is run."""
 
     seeds: PositiveInt = Field(description="Seeds 1 to this, of synthetic traces and of the state before.")
+    transforms: tuple[AnyTransformConfig, ...] = Field(
+        (), description="Changes to the traces, such as a smaller space for a smaller device."
+    )
     head: PositiveInt | None = Field(None, description="Only the first so many requests; null: all.")
+    heads: dict[str, PositiveInt] = Field(
+        default_factory=dict, description="Of some traces, in place of head: the first so many requests."
+    )
     ftl: dict[str, Any] = Field(
         default_factory=dict, description="FTL options at this scale, behind those of the figure."
     )
@@ -36,6 +43,10 @@ class ScaleConfig(Config):
     workloads: Texts = Field((), description="Only those of the figure that are among these; empty: all.")
     devices: dict[str, str] = Field(
         default_factory=dict, description="Devices that are run in the place of those of the figure."
+    )
+    variants: dict[str, dict[str, Any]] = Field(
+        default_factory=dict,
+        description="Of variants that figures have, fields with other values at this scale.",
     )
     departures: Texts = Field((), description="Where this scale is not the paper's, and why.")
 
@@ -53,6 +64,9 @@ class PanelConfig(Config):
     normalise_to: str | None = Field(None, description="The series that counts as 1; null: not normalised.")
     normalise_at: str = Field(
         "", description="The variant of that series that counts as 1; empty: in each variant its own."
+    )
+    parts: Texts = Field(
+        (), description="Metrics that add up to it, in order, for a diagram that shows its parts: stacked."
     )
     diagram: str = Field(
         "bars", description="How it is drawn: a module of ssdgym.experiments.papers.diagrams."
@@ -88,15 +102,16 @@ class FigureConfig(Config):
     ftl: dict[str, Any] = Field(default_factory=dict, description="FTL options, dotted names allowed.")
     ftls: dict[str, dict[str, Any]] = Field(
         default_factory=dict,
-        description="Names of FTLs, in order, with options in place of the device's own: the bars where "
-        "series is ftl.",
+        description="Names of FTLs, in order, with options in place of the device's own, and policy for a "
+        "policy of their own: the bars where series is ftl.",
     )
     axis: str = Field("", description="What the variants differ in, as the axis names it.")
     variants: dict[str, dict[str, Any]] = Field(
         default_factory=dict,
         description="Names of variants, in order, with dotted fields of the device, of its FTL "
-        "(ftl.gc.free_fraction) or of a generated workload (workload.theta) and their values, or with the "
-        "name of another device: the second axis of the figure.",
+        "(ftl.gc.free_fraction), of a generated workload (workload.theta) or of the run's length "
+        "(run.warmup, run.host_pages) and their values, or with the name of another device: the second axis "
+        "of the figure.",
     )
     fit: Literal["none", "address_space"] = Field(
         "none", description="address_space: the logical space of every device is that of the trace."

@@ -11,7 +11,7 @@ from ssdgym.config.fields import with_changes
 from ssdgym.config.loading import available, load_config
 from ssdgym.config.yaml_text import parse_mapping
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.papers.config import FigureConfig, ScaleConfig
+from ssdgym.experiments.papers.config import FigureConfig, LengthConfig, ScaleConfig
 from ssdgym.experiments.papers.diagrams import DIAGRAM_KINDS
 from ssdgym.experiments.papers.samples import Place, Point
 from ssdgym.experiments.runs.expand import with_fields
@@ -27,10 +27,13 @@ from ssdgym.workloads.traces.loading import TraceConfig
 #: The file of a paper's folder with what its figures share.
 _COMMON = "common"
 _DEPARTURES = "departures"
+_SCALES = "scales"
 _FTL = "ftl."
 _WORKLOAD = "workload."
-#: What a variant names another device by.
+_RUN = "run."
+#: What a variant names another device by, and an FTL another policy.
 _DEVICE = "device"
+_POLICY = "policy"
 
 
 def papers() -> list[str]:
@@ -63,14 +66,18 @@ def figures(paper: str, number: str | None = None) -> list[FigureConfig]:
 def _load(paper: str, name: str) -> FigureConfig:
     """Load a figure; fields that its file leaves out are those of the file common to the paper.
 
-    The departures of both files hold.
+    The departures of both files hold; of a scale, too, what the figure's own file leaves out is as in common.
     """
     folder = f"experiments/{paper}"
     shared = _mapping(folder, _COMMON) if _COMMON in available(folder) else {}
     own = _mapping(folder, name)
     departures = [*shared.get(_DEPARTURES, ()), *own.get(_DEPARTURES, ())]
     where = f"configs/{folder}/{name}.yaml (or {_COMMON}.yaml)"
-    figure = load_config(FigureConfig, {**shared, **own, _DEPARTURES: departures}, folder, where)
+    scales = dict(shared.get(_SCALES, {}))
+    for scale, amounts in own.get(_SCALES, {}).items():
+        scales[scale] = scales.get(scale, {}) | amounts
+    fields = {**shared, **own, _DEPARTURES: departures, _SCALES: scales}
+    figure = load_config(FigureConfig, fields, folder, where)
     for panel in figure.panels:
         if panel.diagram not in DIAGRAM_KINDS:
             known = ", ".join(DIAGRAM_KINDS)
@@ -132,35 +139,44 @@ def points_of(figure: FigureConfig, scale: ScaleConfig, traces: Path | None) -> 
 
 def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, workload: WorkloadConfig) -> list[Point]:
     points = []
-    length = scale.lengths.get(name)
     for variant in figure.variant_names:
-        changes = dict(figure.variants.get(variant, {}))
+        changes = figure.variants.get(variant, {}) | scale.variants.get(variant, {})
+        length = _length(scale.lengths.get(name), _under(_RUN, changes))
         other = changes.pop(_DEVICE, None)
         played = _changed(workload, figure.workload_fields | _under(_WORKLOAD, changes))
         for device_name in figure.devices:
             shown = other or device_name
-            device = _device(figure, scale.devices.get(shown, shown), variant, name, played)
+            device = _device(figure, scale.devices.get(shown, shown), (variant, changes), name, played)
             for policy in figure.policies:
                 for kind, options in (figure.ftls or {"": {}}).items():
                     series = {"device": device_name, "policy": policy, "ftl": kind}[figure.series]
                     ftl = scale.ftl | figure.ftl | options | _under(_FTL, changes)
+                    own_policy = ftl.pop(_POLICY, policy)
                     points += [
                         Point(
                             Place(series, name, variant),
                             RunSpec(
                                 device=device,
                                 workload=played,
-                                policy=policy,
+                                policy=own_policy,
                                 seed=seed,
                                 ftl=tuple(sorted(ftl.items())),
                                 preconditioning=figure.preconditioning,
                                 label=name,
-                                **({} if length is None else length.model_dump()),
+                                **length,
                             ),
                         )
                         for seed in range(1, _seeds(figure, scale, played) + 1)
                     ]
     return points
+
+
+def _length(length: LengthConfig | None, changes: dict[str, Any]) -> dict[str, Any]:
+    """Return the length of a run; a trace without one is played to its end."""
+    if length is None and not changes:
+        return {}
+    given = {} if length is None else length.model_dump()
+    return LengthConfig.model_validate(given | changes).model_dump()
 
 
 def _under(prefix: str, changes: dict[str, Any]) -> dict[str, Any]:
@@ -182,8 +198,10 @@ def _workload(figure: FigureConfig, name: str, scale: ScaleConfig, traces: Path 
     path = None if traces is None else trace_called(name, traces)
     workload = load_workload(f"synthetic:{name}") if path is None else TraceConfig(path=path)
     assert isinstance(workload, PlayedConfig)
-    heads = () if scale.head is None else (HeadConfig(requests=scale.head),)
-    return workload.model_copy(update={"addresses": "fold", "transforms": (*workload.transforms, *heads)})
+    head = scale.heads.get(name, scale.head)
+    heads = () if head is None else (HeadConfig(requests=head),)
+    transforms = (*workload.transforms, *scale.transforms, *heads)
+    return workload.model_copy(update={"addresses": "fold", "transforms": transforms})
 
 
 def _changed(workload: WorkloadConfig, changes: dict[str, Any]) -> WorkloadConfig:
@@ -194,17 +212,20 @@ def _changed(workload: WorkloadConfig, changes: dict[str, Any]) -> WorkloadConfi
 
 
 def _device(
-    figure: FigureConfig, device: str, variant: str, workload: str, config: WorkloadConfig
+    figure: FigureConfig,
+    device: str,
+    variant: tuple[str, dict[str, Any]],
+    workload: str,
+    config: WorkloadConfig,
 ) -> DeviceConfig:
     model = load_device(device)
+    name, varied = variant
     changes = {
-        field: value
-        for field, value in figure.variants.get(variant, {}).items()
-        if field != _DEVICE and not field.startswith((_FTL, _WORKLOAD))
+        field: value for field, value in varied.items() if not field.startswith((_FTL, _WORKLOAD, _RUN))
     }
     if changes:
-        label = f"{device}({', '.join(f'{name}={value}' for name, value in changes.items())})"
-        model = with_fields(model, changes, label, f"variants.{variant}")
+        label = f"{device}({', '.join(f'{field}={value}' for field, value in changes.items())})"
+        model = with_fields(model, changes, label, f"variants.{name}")
     if (spare := figure.over_provisioning.get(workload)) is not None:
         model = model.model_copy(update={"capacity": CapacityConfig(over_provisioning=spare)})
     if figure.fit == "address_space":

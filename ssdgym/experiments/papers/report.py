@@ -30,7 +30,7 @@ def claim_lines(number: str, checked: Sequence[CheckedClaim]) -> list[str]:
     """
     return [
         f"figure {number}: {one.claim.said} ({one.claim.source}) | paper {one.claim.describe()} "
-        f"| here {one.measured_text} | {one.verdict}"
+        f"| here {one.measured_text} | {one.verdict_text}"
         for one in checked
     ]
 
@@ -79,10 +79,8 @@ def _panel_lines(figure: FigureConfig, diagram: Diagram, checked: Sequence[Check
         lines.append("| " + " | ".join([*row.names, *map(_cell, row.estimates)]) + " |")
     lines += ["", "| claim | source | paper | here [95 %] | verdict |", "|---|---|---:|---:|---|"]
     for one in checked:
-        claim = one.claim
-        lines.append(
-            f"| {claim.said} | {claim.source} | {claim.describe()} | {one.measured_text} | {one.verdict} |"
-        )
+        said, source, paper = one.claim.said, one.claim.source, one.claim.describe()
+        lines.append(f"| {said} | {source} | {paper} | {one.measured_text} | {one.verdict_text} |")
     return lines
 
 

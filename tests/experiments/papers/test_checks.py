@@ -173,6 +173,18 @@ def test_a_claim_can_be_about_some_variants() -> None:
     assert last.measured[0].value == pytest.approx(-0.3)
 
 
+def test_others_can_be_taken_at_another_variant() -> None:
+    """The series rises from 50 to 70 along the variants; the other has 100 at the first and 200 elsewhere."""
+    other = {("small", name, v): [m, m] for name in "ab" for v, m in zip("124", (100, 200, 200), strict=True)}
+    both = [*along(50, 60, 70), *samples(other)]
+    (checked,) = check(both, claim("change", variants="4", at="1"), **VARIANTS)
+    assert checked.measured[0].value == pytest.approx(-0.3)
+    (own,) = check(both, claim("unchanged", against="big", variants="4", at="1"), **VARIANTS)
+    assert (own.measured[0].value, own.verdict) == (pytest.approx(0.4), "does not hold")
+    with pytest.raises(ValueError, match=r"names in panels.0.claims.0.at '8', which is no variant of it"):
+        check(both, claim("change", at="8"), **VARIANTS)
+
+
 def test_where_nothing_can_be_compared_a_workload_is_left_out_and_that_is_said() -> None:
     nothing = samples({("small", "a"): [0, 1], ("big", "a"): [1, 1]})
     rest = [sample for sample in MEASURED if sample.place.workload == "b"]

@@ -24,6 +24,7 @@ Verdict = Literal[
     "negligible",
     "holds",
     "does not hold",
+    "not comparable",
     "not measured",
 ]
 
@@ -62,6 +63,16 @@ class Compared(NamedTuple):
         return stratified_bootstrap(self.scores, lambda drawn: float(statistic(drawn.mean(axis=0))))
 
 
+class NotComparable(Config):
+    """Why what is measured here cannot be held against a claim, whatever it is."""
+
+    why: str = Field(min_length=1, description="The reason: what it hangs on and nobody has published.")
+    scales: Names = Field((), description="The scales at which that is so; empty: all.")
+    played: Literal["any", "synthetic"] = Field(
+        "any", description="synthetic: only where a synthetic trace stands in for one of the claim's."
+    )
+
+
 class Claim(Config):
     """What a paper says about a panel of a figure. A subclass with a field `kind` is a kind of claim.
 
@@ -80,6 +91,9 @@ class Claim(Config):
     series: str = Field(description="The bar it is about.")
     workloads: Texts = Field((), description="Where it is said to hold; empty: on all of the figure.")
     variants: Names = Field((), description="Of the figure, those it is about; empty: all.")
+    not_comparable: NotComparable | None = Field(
+        None, description="Why no verdict is given on it, and where; null: one is given."
+    )
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:

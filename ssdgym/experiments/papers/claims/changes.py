@@ -15,12 +15,14 @@ from ssdgym.experiments.papers.claims.base import (
     Direction,
     Matrix,
     Others,
+    Texts,
     Verdict,
     by_magnitude,
     holds,
     limits,
     side_of,
 )
+from ssdgym.experiments.papers.samples import BySeed, Place, Values
 
 
 class _Comparison(Claim):
@@ -29,11 +31,20 @@ class _Comparison(Claim):
     against: Others = Field(
         description="The bars it is compared with; of several, the mean of the changes counts."
     )
+    at: str = Field("", description="The variant of those bars; empty: in each variant its own.")
     statistic: Literal["each", "mean", "median", "maximum"] = Field(
         "mean",
         description="Of the changes on those workloads: each of them, their mean, their median (of most), or "
         "the largest.",
     )
+
+    def require_fit(self, where: str, workloads: Texts, variants: Texts) -> None:
+        """Require the other variant."""
+        if self.at and self.at not in variants:
+            raise ValueError(f"names in {where}.at '{self.at}', which is no variant of it")
+
+    def _compare(self, values: Sequence[Values], place: Place, base: Place) -> BySeed | None:
+        return super()._compare(values, place, base._replace(variant=self.at or base.variant))
 
     def measure(self, compared: Compared) -> tuple[Estimate, ...]:
         """Return the one number over the changes of all comparisons."""
