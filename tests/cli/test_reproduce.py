@@ -45,3 +45,15 @@ def test_command__draws_shares_of_writes_as_maps(tmp_path: Path, capsys: pytest.
     assert "2c  host_bytes_per_s (fgm at 0, 0 = 1)" in out
     assert "footprint of sysbench on subftl-tlc-small: 38,164 of the 45,056 logical ones" in out
     assert (tmp_path / "figure2" / "figure2.png").stat().st_size > 20_000
+
+
+@pytest.mark.slow
+def test_command__gives_no_verdict_where_nothing_can_be_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["reproduce", "pen", "--figure", "3a", "--scale", "smoke", "--out", str(tmp_path)]
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert "| paper 0.58 | here " in out and "| not comparable: it hangs on how many logical blocks" in out
+    assert "time of prn_1: " in out
+    assert (tmp_path / "figure3a" / "figure3a.png").stat().st_size > 20_000

@@ -140,6 +140,44 @@ def test_runs__generated_workloads_have_lengths_and_fields_of_their_own() -> Non
         points_of(figure.model_copy(update={"workload_fields": {"wrong": 1}}), figure.scales["smoke"], None)
 
 
+def test_runs__a_scale_changes_traces_and_variants(traces: Path) -> None:
+    figure = tiny_figure(
+        workloads=("made", "src1_2"),
+        axis="layers",
+        variants={"plain": {}, "part": {"geometry.blocks_per_plane": 32, "run.host_pages": 90}},
+    )
+    scale = ScaleConfig(
+        seeds=1,
+        transforms=({"kind": "scale_space", "factor": 2}, {"kind": "scale_time", "factor": 0.5}),
+        head=20,
+        heads={"src1_2": 30},
+        variants={"part": {"geometry.blocks_per_plane": 24, "run.warmup": 10}, "unknown": {}},
+    )
+    points = points_of(figure, scale, traces)
+    made, *_, other = (point.run for point in points)
+    assert [one.kind for one in made.workload.transforms] == ["scale_space", "scale_time", "head"]
+    assert (made.workload.transforms[-1].requests, other.workload.transforms[-1].requests) == (20, 30)
+    assert (made.warmup, made.host_pages) == (0, None)
+    assert (other.warmup, other.host_pages) == (10, 90)
+    assert other.device.geometry.blocks_per_plane == 24
+    assert other.device_name == "tiny(geometry.blocks_per_plane=24)"
+
+
+def test_runs__ftls_can_have_policies_of_their_own() -> None:
+    figure = tiny_figure(
+        policies=("greedy",),
+        workloads=("src1_2",),
+        series="ftl",
+        ftls={"own": {"gc.free_blocks": 3}, "other": {"policy": "fifo"}},
+        panels=({"metric": "erases", "unit": "blocks"},),
+    )
+    points = points_of(figure, ScaleConfig(seeds=1), None)
+    assert [(point.place.series, point.run.policy, point.run.ftl) for point in points] == [
+        ("own", "greedy", (("gc.free_blocks", 3),)),
+        ("other", "fifo", ()),
+    ]
+
+
 def test_runs__the_series_can_be_ftls() -> None:
     figure = tiny_figure(
         policies=("greedy",),
@@ -234,3 +272,9 @@ def test_unknown_names_are_refused() -> None:
     with pytest.raises(SsdgymError, match="--scale paper: figure 7 of a paper has the scales smoke"):
         scale_of(tiny_figure(), "paper")
     assert main(["reproduce", "nobody"]) == WRONG_INPUT
+
+
+def test_a_figure_says_only_where_its_scales_are_not_those_of_its_paper() -> None:
+    common, sweep = (figures("pen", number)[0].scales["paper"] for number in ("13", "depth"))
+    assert (common.workloads, sweep.workloads) == ((), ("hm_0", "prn_1", "proj_1"))
+    assert sweep == common.model_copy(update={"workloads": sweep.workloads})
