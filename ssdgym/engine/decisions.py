@@ -185,9 +185,8 @@ def idle_by_rule(dev, die_number, gap_ns):
 
 
 @inlined
-def merge_by_rule(dev, plans, case):
-    """Return the candidate that the rule has for a merge."""
-    rule = dev.decider.rules[MERGE]
+def merge_by(rule, plans, case):
+    """Return the candidate that a rule has for a merge."""
     return _merge_rule_at(rule.choose)(plans, case, pointer_to(rule.parameters, 0))
 
 

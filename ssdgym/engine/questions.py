@@ -11,12 +11,14 @@ from ssdgym.engine.core.family import Arrays
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.observed import (
     ANSWER_SEEN,
+    BUNDLE_SEEN,
     CANDIDATE,
     DECISION,
     DIE_SEEN,
     FEATURE,
     OUTSIDE,
     PAGE_SEEN,
+    PLAN_SEEN,
     SECTOR_SEEN,
     STREAM_SEEN,
     TAKEN,
@@ -32,7 +34,7 @@ class Question(NamedTuple):
 
     rules: Any  # (kinds,) RULE of the decisions that are not taken outside
     external: Any  # int64: set of the kinds taken outside
-    proposers: Any  # (n,) RULE: victim rules whose picks are always among the candidates
+    proposers: Any  # (n,) RULE: victim rules whose picks are always among the candidates; or merge rules
     every: Any  # bool: list all erase sets at fixed places
     most_blocks: Any  # int64: most blocks of the sets that fill the table up
     pairs: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch
@@ -63,6 +65,10 @@ class Question(NamedTuple):
     way_columns: Any = np.zeros(0, np.int64)  # of the rule of the FTL
     ways: Any = np.zeros(0, WAY_SEEN)  # (K,): scratch
     sector: Any = np.zeros(1, SECTOR_SEEN)  # scratch
+    plan_features: Any = np.zeros(0, FEATURE)  # they, and those below, stand alone, likewise
+    bundle_features: Any = np.zeros(0, FEATURE)
+    plans: Any = np.zeros(0, PLAN_SEEN)  # (K,): scratch
+    bundle: Any = np.zeros(1, BUNDLE_SEEN)  # scratch
 
 
 class Input(NamedTuple):

@@ -30,6 +30,11 @@ from ssdgym.engine.core.records import (
 )
 from ssdgym.engine.speedupgc.records import BEST, HEAP
 
+#: Arrays that a family does not have: empty ones of the same items, which lie in memory as those of others.
+_NO_PAIRS, _NO_STREAMS, _NO_BUCKETS = np.zeros(0, ERASE_PAIR), np.zeros(0, STREAM), np.zeros(0, BUCKET)
+_NO_BEST, _NO_NUMBERS, _NO_HEAP = np.zeros(0, BEST), np.zeros(0, np.int32), np.zeros(0, HEAP)
+_NO_HOTNESS, _NO_BYTES = np.zeros(0, np.uint64), np.zeros(0, np.uint8)
+
 
 class PolicyView(NamedTuple):
     """The part of a device that a rule sees; the memory is its own."""
@@ -82,6 +87,34 @@ def whole_view(state, i, page, block, stream, device):
         state.block_memory[i, block:],
         state.stream_memory[i, stream:],
         state.memory[i, device:],
+    )
+
+
+@inlined
+def view_of_blocks(state, i):
+    """Return the view of a device whose rules see none; what only other families have is empty."""
+    return PolicyView(
+        state.params[i],
+        state.control[i],
+        state.counters[i],
+        state.plane[i],
+        _NO_PAIRS,
+        state.die[i],
+        state.block[i],
+        state.sub_block[i],
+        _NO_STREAMS,
+        _NO_BUCKETS,
+        state.logical[i],
+        state.physical[i],
+        _NO_BEST,
+        _NO_NUMBERS,
+        _NO_NUMBERS,
+        _NO_HEAP,
+        _NO_HOTNESS,
+        _NO_BYTES,
+        _NO_BYTES,
+        _NO_BYTES,
+        _NO_BYTES,
     )
 
 

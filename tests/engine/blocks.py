@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -190,7 +190,8 @@ def told(sim: Simulator) -> tuple[list[Figures], Case]:
     """What the engine asks, in the reference's terms."""
     case = sim.state.case[0, 0]
     plans = sim.state.figure[0, : case["candidates"]]
-    as_figures = [Figures(**{name: int(plan[name]) for name in plans.dtype.names}) for plan in plans]
+    names = [field.name for field in fields(Figures)]  # the reference has no mark of the parts erased
+    as_figures = [Figures(**{name: int(plan[name]) for name in names}) for plan in plans]
     as_figures = [replace(plan, allowed=bool(plan.allowed)) for plan in as_figures]
     return as_figures, Case(**{name: int(case[name]) for name in case.dtype.names})
 

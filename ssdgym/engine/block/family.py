@@ -14,6 +14,7 @@ from ssdgym.engine.block.untimed_loop import run_untimed
 from ssdgym.engine.blocks.format import add_block
 from ssdgym.engine.core.family import Family
 from ssdgym.engine.core.faults import FAULTS
+from ssdgym.engine.core.handle import handle_of
 from ssdgym.engine.core.kernel import function_at, inlined, kernel
 from ssdgym.engine.core.status import ILLEGAL_ANSWER
 from ssdgym.engine.decisions import Decider, keep_answer
@@ -32,6 +33,7 @@ from ssdgym.engine.verbs import (
     run_loop,
     settle_choice,
 )
+from ssdgym.engine.view import view_of_blocks
 
 #: What describes a decision of a kind: (device, question, view, plane).
 DESCRIBER = describer_type(ARRAYS)
@@ -76,8 +78,12 @@ def _bare(state, i):
 
 @inlined
 def _deciding(state, i, rules, external, pairs):
-    """Return device `i` of a batch with who takes its decisions; its rules see figures and hook nothing."""
-    return device_of(state, i, Decider(external, rules, pairs, np.int64(0), 0, 0, 0))
+    """Return device `i` of a batch with who takes its decisions.
+
+    Its rules see figures and hook nothing; the view is for features.
+    """
+    view = handle_of(view_of_blocks(state, i))
+    return device_of(state, i, Decider(external, rules, pairs, np.int64(0), view, view, view))
 
 
 @inlined

@@ -20,7 +20,7 @@ from ssdgym.engine.block.state import DATA, NFTL, SCAN, UNPLANNED, UPDATE
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.merges import FULL, POOL
 from ssdgym.engine.core.status import ILLEGAL_ANSWER, OK, OUT_OF_SPACE
-from ssdgym.engine.decisions import MERGE, WAIT, ask_outside, is_external, merge_by_rule, status_of
+from ssdgym.engine.decisions import MERGE, WAIT, ask_outside, is_external, merge_by, status_of
 from ssdgym.engine.flash.times import NO_PHASE, Phases, duration_of, move_phases
 
 
@@ -165,7 +165,7 @@ def _plan(dev, plane):
         if answer == WAIT:
             return status_of(dev, answer)
     else:
-        answer = np.int64(merge_by_rule(dev, dev.figure[: candidates_of(dev)], dev.case))
+        answer = np.int64(merge_by(dev.decider.rules[MERGE], dev.figure[: candidates_of(dev)], dev.case))
     if not is_allowed(dev, answer):
         return np.int64(ILLEGAL_ANSWER)
     job = dev.job[plane]

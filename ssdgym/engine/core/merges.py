@@ -21,6 +21,7 @@ PLAN = np.dtype(
         ("erases", "i4"),  # commands
         ("restored", "i4"),  # smallest parts of blocks that are erased only because of disturbance
         ("at_tolerance", "i4"),  # those that would lose data if a neighbour was erased once more
+        ("parts", "u8"),  # a mark of the partial blocks that are erased in place: the same for the same ones
         ("allowed", "u1"),
     ],
     align=True,

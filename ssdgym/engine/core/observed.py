@@ -143,6 +143,47 @@ WAY_SEEN = np.dtype(
     ],
     align=True,
 )
+#: The bundle whose blocks are merged.
+BUNDLE_SEEN = np.dtype(
+    [
+        ("plane", "i8"),
+        ("number", "i8"),
+        ("cause", "i8"),  # FULL or POOL of `ssdgym.engine.core.merges`
+        ("candidates", "i8"),  # of the decision, those that are not allowed included
+        ("levels", "i8"),  # at which parts of a block can be erased, below the block
+        ("block_pages", "i8"),
+        ("blocks", "i8"),
+        ("valid", "i8"),  # pages of them
+        ("invalid", "i8"),
+        ("since_merge", "i8"),  # M-Merges since its last Merge ...
+        ("limit", "i8"),  # ... and the most of them
+        ("free_blocks", "i8"),  # of the plane
+        ("kept_blocks", "i8"),  # of these, those that the host leaves
+        ("waiting", "i8"),  # bundles of the plane that could be merged, too
+        ("merge_ns", "i8"),  # cost of a Merge
+        ("merge_copies", "i8"),
+        ("block_erase_ns", "i8"),
+        ("mean_erases", "f8"),  # of a smallest part of its blocks
+        ("spread", "f8"),  # standard deviation of that
+    ],
+    align=True,
+)
+#: A way to merge them.
+PLAN_SEEN = np.dtype(
+    [
+        ("number", "i8"),  # 0: Merge; 1 + l: M-Merge at level l; 2 + levels: the plan of least cost
+        ("depth", "i8"),  # l, or -1
+        ("allowed", "i8"),  # it can be carried out; it may still be the same as another one
+        ("cost_ns", "i8"),
+        ("erase_ns", "i8"),
+        ("copies", "i8"),  # pages
+        ("out_copies", "i8"),  # of them, those that make room for an erase in place
+        ("erases", "i8"),
+        ("restored", "i8"),  # smallest parts that are erased only because of disturbance
+        ("at_tolerance", "i8"),  # those that would lose data if a neighbour was erased once more
+    ],
+    align=True,
+)
 #: Where a device was when its last decision was taken.
 TAKEN = np.dtype([("clock", "i8"), ("now", "i8")])
 #: A feature that is asked for: its code, and the bounds that its values have to keep.
@@ -159,6 +200,8 @@ DIE_TYPE = typeof(np.zeros(1, DIE_SEEN)).dtype
 ANSWER_TYPE = typeof(np.zeros(1, ANSWER_SEEN)).dtype
 SECTOR_TYPE = typeof(np.zeros(1, SECTOR_SEEN)).dtype
 WAY_TYPE = typeof(np.zeros(1, WAY_SEEN)).dtype
+BUNDLE_TYPE = typeof(np.zeros(1, BUNDLE_SEEN)).dtype
+PLAN_TYPE = typeof(np.zeros(1, PLAN_SEEN)).dtype
 #: What each kind of feature is called with; the first argument is the handle of what a rule sees.
 FEATURE_SHAPES = {
     "candidate": types.float64(_VIEW, CANDIDATE_TYPE, DECISION_TYPE),
@@ -168,6 +211,8 @@ FEATURE_SHAPES = {
     "die": types.float64(_VIEW, DIE_TYPE),
     "way": types.float64(_VIEW, WAY_TYPE, SECTOR_TYPE),
     "sector": types.float64(_VIEW, SECTOR_TYPE),
+    "plan": types.float64(_VIEW, PLAN_TYPE, BUNDLE_TYPE),
+    "bundle": types.float64(_VIEW, BUNDLE_TYPE),
     "decision": types.float64(_VIEW, DECISION_TYPE),
     "device": types.float64(_VIEW),
 }

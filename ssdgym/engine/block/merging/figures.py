@@ -18,6 +18,9 @@ from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.merges import FULL
 from ssdgym.engine.flash.parts import leaves_of, level_of
 
+#: An odd number whose bits are mixed (the golden ratio), to make marks of bits with.
+_MIXING = np.uint64(0x9E3779B97F4A7C15)
+
 # -- the blocks that are emptied
 
 
@@ -143,6 +146,8 @@ def _add_draft(dev, figure):
     figure.erases += draft.erases
     figure.restored += restored_leaves(draft)
     figure.at_tolerance += draft.at_tolerance
+    for word in range(2):
+        figure.parts = (figure.parts ^ draft.plan[word]) * _MIXING
 
 
 @inlined
@@ -231,6 +236,7 @@ def _clear(figure):
     figure.erases = 0
     figure.restored = 0
     figure.at_tolerance = 0
+    figure.parts = 0
     figure.allowed = 0
 
 

@@ -1,0 +1,164 @@
+"""What the MERGE decision looks like to a learner: ways to merge as candidates, and the blocks of the bundle.
+
+The numbers are features: functions of what is looked at here, called by address. This is compiled only where
+such a decision is described.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from ssdgym.engine.block.bundles import block_at
+from ssdgym.engine.block.family import DESCRIBER
+from ssdgym.engine.block.merging.plans import AT_DEPTH, MERGE_BLOCKS
+from ssdgym.engine.core.kernel import compiled_address, inlined, kernel
+from ssdgym.engine.decisions import MERGE, merge_by
+from ssdgym.engine.erase.features import describe_decision, describing_verbs
+
+_describe_plans, _describe_bundle = describing_verbs("plan", "bundle")
+
+
+@kernel
+def _look_at_wear(dev, seen):
+    """Write mean and standard deviation of the erases of the smallest parts of a bundle's blocks."""
+    leaves = np.int64(dev.params[0].sub_blocks)
+    seen.blocks = 0
+    total, squares = 0.0, 0.0
+    for slot in range(dev.merging[0].slots):
+        block = block_at(dev, seen.number, np.int64(slot))
+        if block >= 0:
+            seen.blocks += 1
+            for sub in range(block * leaves, (block + 1) * leaves):
+                erases = np.float64(dev.sub_block[sub].erases)
+                total += erases
+                squares += erases * erases
+    count = max(seen.blocks * leaves, np.int64(1))
+    seen.mean_erases = total / count
+    seen.spread = sqrt(max(squares / count - seen.mean_erases * seen.mean_erases, 0.0))
+
+
+@kernel
+def _look_at_bundle(dev, seen):
+    """Write what the last decision is about."""
+    case, merge = dev.case[0], dev.figure[MERGE_BLOCKS]
+    seen.plane = case.plane
+    seen.number = case.bundle
+    seen.cause = case.cause
+    seen.candidates = case.candidates
+    seen.levels = case.levels
+    seen.block_pages = case.block_pages
+    seen.valid = case.valid
+    seen.invalid = case.invalid
+    seen.since_merge = case.since_merge
+    seen.limit = case.limit
+    seen.free_blocks = case.free_blocks
+    seen.kept_blocks = case.kept_blocks
+    seen.waiting = case.waiting
+    seen.merge_ns = merge.cost_ns
+    seen.merge_copies = merge.copies
+    seen.block_erase_ns = dev.merging[0].erase_ns[0]
+    _look_at_wear(dev, seen)
+
+
+@kernel
+def _look_at_plan(dev, number, plan):
+    """Write what a candidate costs."""
+    figure = dev.figure[number]
+    depth = number - AT_DEPTH
+    plan.number = number
+    plan.depth = depth if depth <= dev.case[0].levels else np.int64(-1)
+    plan.allowed = figure.allowed
+    plan.cost_ns = figure.cost_ns
+    plan.erase_ns = figure.erase_ns
+    plan.copies = figure.copies
+    plan.out_copies = figure.out_copies
+    plan.erases = figure.erases
+    plan.restored = figure.restored
+    plan.at_tolerance = figure.at_tolerance
+
+
+@kernel
+def _first_like(dev, number):
+    """Return the first candidate that does the same as one: erases the same parts at the same figures."""
+    figure = dev.figure[number]
+    for other in range(AT_DEPTH, number):
+        seen = dev.figure[other]
+        same = seen.parts == figure.parts and seen.cost_ns == figure.cost_ns
+        if same and seen.restored == figure.restored:
+            return np.int64(other)
+    return np.int64(number)
+
+
+@kernel
+def _propose(dev, question, view):
+    """Note the picks of the proposers, and mark them."""
+    candidates = np.int64(dev.case[0].candidates)
+    for j in range(question.proposers.shape[0]):
+        pick = np.int64(merge_by(question.proposers[j], dev.figure[:candidates], dev.case))
+        if 0 <= pick < candidates and dev.figure[pick].allowed:
+            pick = np.int64(_first_like(dev, pick))
+            view.proposed[j] = pick
+            if question.proposed_columns[j] >= 0:
+                view.features[pick, question.proposed_columns[j]] = np.float32(1.0)
+
+
+@inlined
+def _look_at_decision(dev, taken, decision, count):
+    control = dev.control[0]
+    decision.kind = MERGE
+    decision.plane = dev.case[0].plane
+    decision.candidates = count
+    decision.mean_erases = 0.0
+    decision.host_pages = control.clock - taken.clock
+    decision.elapsed_ns = control.now - taken.now
+
+
+@inlined
+def _describe_features(dev, question, view, count):
+    """Fill in the columns; other kinds of decisions have none where this one is asked."""
+    handle, seen = dev.decider.victim_view, question.bundle[0]
+    context, features = question.context_features.shape[0], question.plan_features
+    _describe_plans(question, handle, features, 0, context, question.plans, count, seen, view.features)
+    for k in range(count):
+        if not view.mask[k]:
+            view.features[k] = np.float32(0.0)
+    number = context + features.shape[0]
+    _describe_bundle(question, handle, question.bundle_features, context, number, seen, view.context)
+
+
+def _describe(dev, question, view, plane):
+    """Describe how blocks are merged as a decision. Pure: the device stays as it is.
+
+    At the horizon the decision before is described again; where none has been planned, there is nothing to
+    say but that a Merge may be chosen.
+    """
+    view.features[:] = np.float32(0.0)
+    view.mask[:] = 0
+    view.mask[0] = 1
+    count = np.int64(dev.case[0].candidates)
+    if count == 0:
+        return
+    offered = np.int64(0)
+    for k in range(count):
+        _look_at_plan(dev, np.int64(k), question.plans[k])
+        view.mask[k] = dev.figure[k].allowed and _first_like(dev, np.int64(k)) == k
+        offered += view.mask[k]
+    _look_at_bundle(dev, question.bundle[0])
+    _look_at_decision(dev, view.taken, question.decision[0], offered)
+    describe_decision(dev, question, view.context)
+    _describe_features(dev, question, view, count)
+    _propose(dev, question, view)
+
+
+@cache
+def _compiled() -> tuple[int, Any]:
+    return compiled_address(_describe, DESCRIBER)
+
+
+def merge_describer() -> int:
+    """Return the address of what describes MERGE decisions; compiles at first use."""
+    return _compiled()[0]
