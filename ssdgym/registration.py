@@ -16,6 +16,7 @@ ENVIRONMENTS = {
     "JointGC-v0": "joint_gc",
     "BackgroundGC-v0": "background_gc",
     "SubpageRegion-v0": "subpage_region",
+    "MergePlan-v0": "merge_plan",
 }
 
 

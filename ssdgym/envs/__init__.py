@@ -5,6 +5,7 @@ from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import EraseDecision
 from ssdgym.envs.erase_victim import EraseVictimEnv, EraseVictimVectorEnv
 from ssdgym.envs.joint_gc import JointGCEnv, JointGCVectorEnv
+from ssdgym.envs.merge_plan import MergePlanEnv, MergePlanVectorEnv
 from ssdgym.envs.options import Options
 from ssdgym.envs.parallel_erase import ParallelEraseEnv, ParallelEraseVectorEnv
 from ssdgym.envs.placement import PlacementEnv, PlacementVectorEnv
@@ -21,6 +22,8 @@ __all__ = [
     "EraseVictimVectorEnv",
     "JointGCEnv",
     "JointGCVectorEnv",
+    "MergePlanEnv",
+    "MergePlanVectorEnv",
     "Options",
     "ParallelEraseEnv",
     "ParallelEraseVectorEnv",

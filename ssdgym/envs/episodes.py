@@ -13,12 +13,12 @@ import numpy as np
 from ssdgym.config.checks import is_whole
 from ssdgym.deprecation import old_names
 from ssdgym.engine.core.family import State
-from ssdgym.envs.batch import Batch
-from ssdgym.envs.batches import Batches
 from ssdgym.envs.options import Options
 from ssdgym.envs.rewards import CountedTotals, Reward, Scale, parse_scale
 from ssdgym.envs.sources.devices import load_devices
 from ssdgym.envs.sources.workloads import EpisodeRequests, load_workloads, open_episode
+from ssdgym.envs.stepping.batch import Batch
+from ssdgym.envs.stepping.batches import Batches
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.families import PageMap

@@ -17,7 +17,11 @@ from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator.snapshot import copy_device
 from tests.engine.devices import device, differences, full_device
-from tests.envs.checking import assert_gymnasium_is_content, assert_sb3_only_warns_of_the_shape
+from tests.envs.checking import (
+    ValidActions,
+    assert_gymnasium_is_content,
+    assert_sb3_only_warns_of_the_shape,
+)
 from tests.envs.vector.compare import row
 
 ENV_ID = "ssdgym/EraseVictim-v0"
@@ -41,12 +45,8 @@ def any_valid(mask: np.ndarray, rng: np.random.Generator) -> int:
     return int(rng.choice(np.flatnonzero(mask)))
 
 
-class ForCheckers(EraseVictimEnv):
-    """Takes the next valid action for one outside the mask: the checkers sample without regard to masks."""
-
-    def step(self, action: Any) -> Any:
-        valid = np.flatnonzero(self.action_masks())
-        return super().step(valid[np.searchsorted(valid, action) % len(valid)])
+class ForCheckers(ValidActions, EraseVictimEnv):
+    """Takes actions as the checkers draw them, without regard to masks."""
 
 
 @each_kind

@@ -13,7 +13,11 @@ from ssdgym.envs import JointGCEnv, JointGCVectorEnv
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Simulator
 from tests.engine.devices import differences
-from tests.envs.checking import assert_gymnasium_is_content, assert_sb3_only_warns_of_the_shape
+from tests.envs.checking import (
+    ValidActions,
+    assert_gymnasium_is_content,
+    assert_sb3_only_warns_of_the_shape,
+)
 from tests.envs.test_background_gc import BURSTS
 from tests.envs.test_placement_identity import ASKED, HORIZON, SEED, WARMUP, WORKLOAD, spacious
 from tests.envs.vector.compare import row
@@ -117,12 +121,8 @@ def test_vector__every_environment_is_the_single_one(options: dict[str, Any], ex
     assert differences(vector.episodes.state, 1, single.episodes.state, 0) == []
 
 
-class ForCheckers(JointGCEnv):
-    """Takes the next valid action for one outside the mask: the checkers sample without regard to masks."""
-
-    def step(self, action: Any) -> Any:
-        valid = np.flatnonzero(self.action_masks())
-        return super().step(valid[np.searchsorted(valid, action) % len(valid)])
+class ForCheckers(ValidActions, JointGCEnv):
+    """Takes actions as the checkers draw them, without regard to masks."""
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,11 @@ from ssdgym.policy import get_policy
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.snapshot import copy_device, restore_device
 from tests.engine.devices import device, differences, full_device
-from tests.envs.checking import assert_gymnasium_is_content, assert_sb3_only_warns_of_the_shape
+from tests.envs.checking import (
+    ValidActions,
+    assert_gymnasium_is_content,
+    assert_sb3_only_warns_of_the_shape,
+)
 
 ENV_ID = "ssdgym/ParallelErase-v0"
 #: A threshold of some blocks, so that there is room for the pages of several before they are erased.
@@ -66,12 +70,8 @@ def offered(env: ParallelEraseEnv) -> list[ErasedTogether]:
     return [tuple((int(p["block"]), int(p["mask"])) for p in pairs if p["mask"]) for pairs in sets]
 
 
-class ForCheckers(ParallelEraseEnv):
-    """Takes the next valid action for one outside the mask: the checkers sample without regard to masks."""
-
-    def step(self, action: Any) -> Any:
-        valid = np.flatnonzero(self.action_masks())
-        return super().step(valid[np.searchsorted(valid, action) % len(valid)])
+class ForCheckers(ValidActions, ParallelEraseEnv):
+    """Takes actions as the checkers draw them, without regard to masks."""
 
 
 @each_kind

@@ -15,16 +15,19 @@ of features are found by the entry point group `ssdgym.features`.
 import ssdgym.envs.features.candidates
 import ssdgym.envs.features.context
 import ssdgym.envs.features.idle
+import ssdgym.envs.features.merges
 import ssdgym.envs.features.pages
 import ssdgym.envs.features.regions
 import ssdgym.envs.features.streams  # noqa: F401 - these register the features of ssdgym
 from ssdgym.envs.features.decorators import (
     answer_feature,
+    bundle_feature,
     candidate_feature,
     decision_feature,
     device_feature,
     die_feature,
     page_feature,
+    plan_feature,
     sector_feature,
     stream_feature,
     way_feature,
@@ -40,11 +43,13 @@ __all__ = [
     "Selection",
     "Setting",
     "answer_feature",
+    "bundle_feature",
     "candidate_feature",
     "decision_feature",
     "device_feature",
     "die_feature",
     "page_feature",
+    "plan_feature",
     "registered_features",
     "sector_feature",
     "select",

@@ -22,6 +22,11 @@ def _always(setting: Setting) -> bool:
     return "ERASE" in setting.kinds
 
 
+def _whole_blocks(setting: Setting) -> bool:
+    """Return whether decisions are about the pages of whole blocks."""
+    return "ERASE" in setting.kinds or "MERGE" in setting.kinds
+
+
 def _in_time(device: DeviceConfig) -> bool:
     return device.ftl.timing != "none"
 
@@ -33,6 +38,11 @@ def _open_loop(device: DeviceConfig) -> bool:
 def _whole_pages(setting: Setting) -> bool:
     """Return whether the pages of planes are counted over all their blocks, and are logical pages."""
     return not setting.has(lambda device: not family_of(device).counts_planes)
+
+
+def _victims_are_blocks(setting: Setting) -> bool:
+    """Return whether what is erased are blocks that a rule chooses, written one page after the other."""
+    return not setting.has(lambda device: family_of(device).policy_decision != ERASE)
 
 
 def _differ(setting: Setting) -> bool:
@@ -77,7 +87,7 @@ def asks_idle(view, decision):
     "host_pages",
     "host pages since the last decision: log2(pages + 1), of what one block holds, as 2 x - 1 and clipped",
     low=-1.0,
-    default=_always,
+    default=_whole_blocks,
 )
 def host_pages(view, decision):
     """Return how far the host has come."""
@@ -100,8 +110,11 @@ def elapsed(view, decision):
     return _clip(2.0 * log2((decision.elapsed_ns + 1.0) / block), -8.0, 8.0)
 
 
-@decision_feature(
-    "open_room", "free share f of the plane's open blocks, as 2 f - 1", low=-1.0, default=_always
+@register(
+    Feature("open_room", "free share f of the plane's open blocks, as 2 f - 1", "share", -1.0, 1.0),
+    "decision",
+    _always,
+    fits=_victims_are_blocks,
 )
 def open_room(view, decision):
     """Return how much the open blocks still take."""
@@ -158,7 +171,12 @@ def invalid(view, decision):
     return (pages - plane.free_pages - plane.valid) / pages
 
 
-@decision_feature("indexed", "share of the plane's blocks that may be victims")
+@register(
+    Feature("indexed", "share of the plane's blocks that may be victims", "share", 0.0, 1.0),
+    "decision",
+    lambda setting: False,
+    fits=_victims_are_blocks,
+)
 def indexed(view, decision):
     """Return the share of blocks."""
     return view.plane[decision.plane].indexed_blocks / view.params[0].blocks

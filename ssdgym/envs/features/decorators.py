@@ -117,3 +117,7 @@ die_feature = FeatureDecorator("die")
 way_feature = FeatureDecorator("way")
 #: Of the context, telling about this data: `(view, sector)`.
 sector_feature = FeatureDecorator("sector")
+#: Of every way to merge blocks: `(view, plan, bundle)`, a PLAN_SEEN and a BUNDLE_SEEN.
+plan_feature = FeatureDecorator("plan")
+#: Of the context, telling about the bundle whose blocks are merged: `(view, bundle)`.
+bundle_feature = FeatureDecorator("bundle")

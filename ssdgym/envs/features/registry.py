@@ -38,13 +38,14 @@ class Setting:
     @property
     def described(self) -> tuple[str, ...]:
         """The kinds of features that tell something about such decisions."""
-        idles, regions = "IDLE" in self.kinds, "REGION" in self.kinds
+        idles, regions, merges = ("IDLE" in self.kinds, "REGION" in self.kinds, "MERGE" in self.kinds)
         erases, places = "ERASE" in self.kinds, bool({"PLACE", "RELOCATE"} & set(self.kinds))
         return (
             *(("candidate",) if erases else ()),
             *(("stream", "page") if places else ()),
             *(("answer", "die") if idles else ()),
             *(("way", "sector") if regions else ()),
+            *(("plan", "bundle") if merges else ()),
             "decision",
             "device",
         )
@@ -115,6 +116,8 @@ KINDS = {
     "die": ("view", "die"),
     "way": ("view", "way", "sector"),
     "sector": ("view", "sector"),
+    "plan": ("view", "plan", "bundle"),
+    "bundle": ("view", "bundle"),
     "decision": ("view", "decision"),
     "page": ("view", "page"),
     "device": ("view",),

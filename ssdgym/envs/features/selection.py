@@ -12,12 +12,14 @@ from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.kernel import is_own
 from ssdgym.engine.core.observed import (
     ANSWER_SEEN,
+    BUNDLE_SEEN,
     CANDIDATE,
     DECISION,
     DIE_SEEN,
     FEATURE,
     OUTSIDE,
     PAGE_SEEN,
+    PLAN_SEEN,
     SECTOR_SEEN,
     STREAM_SEEN,
     WAY_SEEN,
@@ -36,6 +38,7 @@ _ROWS = {
     "stream": "stream_valid",
     "answer": "answer_number",
     "way": "way_number",
+    "plan": "plan_cost",
 }
 #: Pages of a block that are looked at where a feature asks for the updates of its valid ones.
 SAMPLED_PAGES = 4
@@ -54,8 +57,10 @@ class Selection:
         dies: features of an idle die, which stand behind those.
         ways: features of where data of a region goes, whose columns stand behind those.
         sectors: features of this data, which stand behind those of dies.
-        proposed: labels of the proposers with a column, which stand behind `ways`.
-        proposers: labels of all proposers of erase sets.
+        plans: features of a way to merge blocks, whose columns stand behind those.
+        bundles: features of the bundle whose blocks are merged, which stand behind those of sectors.
+        proposed: labels of the proposers with a column, which stand behind `plans`.
+        proposers: labels of all proposers of erase sets, or of ways to merge blocks.
         stream_proposers: labels of all proposers of streams.
         answer_proposers: labels of all proposers of how far an idle die goes.
         way_proposers: labels of all proposers of where data of a region goes.
@@ -69,6 +74,8 @@ class Selection:
     dies: tuple[RegisteredFeature, ...] = ()
     ways: tuple[RegisteredFeature, ...] = ()
     sectors: tuple[RegisteredFeature, ...] = ()
+    plans: tuple[RegisteredFeature, ...] = ()
+    bundles: tuple[RegisteredFeature, ...] = ()
     proposed: tuple[str, ...] = ()
     proposers: tuple[str, ...] = ()
     stream_proposers: tuple[str, ...] = ()
@@ -79,15 +86,19 @@ class Selection:
     def features(self) -> Features:
         """The columns by name and bounds."""
         marks = (Feature(PROPOSED_BY + label, f"1 for the pick of {label}") for label in self.proposed)
-        rows = (*self.candidates, *self.streams, *self.answers, *self.ways)
-        context = (*self.context, *self.pages, *self.dies, *self.sectors)
-        return Features((*(one.feature for one in rows), *marks), tuple(one.feature for one in context))
+        context = (*self.context, *self.pages, *self.dies, *self.sectors, *self.bundles)
+        return Features((*(one.feature for one in self._rows), *marks), tuple(one.feature for one in context))
+
+    @property
+    def _rows(self) -> tuple[RegisteredFeature, ...]:
+        """The features of candidates in the order of their columns."""
+        return (*self.candidates, *self.streams, *self.answers, *self.ways, *self.plans)
 
     @property
     def _all(self) -> tuple[RegisteredFeature, ...]:
         """All features, in the order in which the engine numbers them."""
         shared = (*self.candidates, *self.context, *self.streams, *self.pages)
-        return (*shared, *self.answers, *self.dies, *self.ways, *self.sectors)
+        return (*shared, *self.answers, *self.dies, *self.ways, *self.sectors, *self.plans, *self.bundles)
 
     @property
     def watchers(self) -> tuple[str, ...]:
@@ -133,11 +144,15 @@ class Selection:
             way_columns=self._columns_of(self.way_proposers),
             ways=np.zeros(candidates, WAY_SEEN),
             sector=np.zeros(1, SECTOR_SEEN),
+            plan_features=_records(self.plans, memories),
+            bundle_features=_records(self.bundles, memories),
+            plans=np.zeros(candidates, PLAN_SEEN),
+            bundle=np.zeros(1, BUNDLE_SEEN),
         )
 
     def _columns_of(self, proposers: Sequence[str]) -> np.ndarray:
         """Return the column that marks what each proposer has picked, or -1, int64 (proposers,)."""
-        behind = len(self.candidates) + len(self.streams) + len(self.answers) + len(self.ways)
+        behind = len(self._rows)
         return np.array(
             [behind + self.proposed.index(one) if one in self.proposed else -1 for one in proposers], np.int64
         )
@@ -189,7 +204,7 @@ def select(
         asked: `"default"`, which takes those that tell something in the setting; `"all"`; or a list of names,
             `"default"` among them for all of these.
         setting: devices, candidates and kinds of decisions.
-        proposers: what the proposers of erase sets are called.
+        proposers: what the proposers of erase sets, or of ways to merge blocks, are called.
         stream_proposers: what those of streams are called.
         answer_proposers: what those of how far an idle die goes are called.
         way_proposers: what those of where data of a region goes are called.
@@ -232,6 +247,8 @@ def select(
         ways=_of(found, "way"),
         sectors=_of(found, "sector"),
         way_proposers=tuple(way_proposers),
+        plans=_of(found, "plan"),
+        bundles=_of(found, "bundle"),
     )
 
 

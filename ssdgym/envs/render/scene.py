@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ssdgym.engine.decisions import ERASE, IDLE, PLACE, REGION, RELOCATE
+from ssdgym.engine.decisions import ERASE, IDLE, MERGE, PLACE, REGION, RELOCATE
 from ssdgym.simulator.families import PageMap
 
 #: What there is to choose among in decisions of a kind, and for what.
@@ -17,6 +17,7 @@ _CHOICES = {
     RELOCATE: ("stream", " for a page that is relocated"),
     IDLE: ("answer", " for an idle die"),
     REGION: ("place", " for part of a page"),
+    MERGE: ("plan", " for blocks to be merged"),
 }
 
 

@@ -33,6 +33,7 @@ class BlockFamily(FamilyBuilder):
     scratch = ("transaction", "figure", "case", "node", "draft")
     policy_decision = MERGE
     agent_decisions = frozenset({MERGE})
+    wins_by_erases = False  # parts of a block are erased that hold nothing, too
 
     def check(self, device: DeviceConfig) -> None:
         """Raise if a full device had no block to merge to."""

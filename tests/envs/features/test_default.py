@@ -12,6 +12,7 @@ from ssdgym.envs import (
     DecisionVectorEnv,
     EraseVictimVectorEnv,
     JointGCVectorEnv,
+    MergePlanVectorEnv,
     ParallelEraseVectorEnv,
     PlacementVectorEnv,
     SubpageRegionVectorEnv,
@@ -45,10 +46,11 @@ def played(env: DecisionVectorEnv) -> dict[str, np.ndarray]:
         (JointGCVectorEnv, {"ftl": {"timing": "none"}}),
         (BackgroundGCVectorEnv, {}),
         (SubpageRegionVectorEnv, {}),
+        (MergePlanVectorEnv, {}),
     ],
     ids=[
         *("erase victim", "hot90", "parallel erase", "placement", "placement in time", "joint", "background"),
-        "subpage region",
+        *("subpage region", "merge plan"),
     ],
 )
 def test_default__every_column_varies_and_none_is_a_copy(make: Any, arguments: dict[str, Any]) -> None:

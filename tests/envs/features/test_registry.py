@@ -97,7 +97,7 @@ def test_all__names_every_feature_once() -> None:
     names = make("all").metadata["features"]
     listed = [*names["candidates"], *names["context"]]
     assert len(set(listed)) == len(listed)
-    others = ("stream", "page", "answer", "die", "way", "sector")
+    others = ("stream", "page", "answer", "die", "way", "sector", "plan", "bundle")
     of_erases = {name for name, one in registry._FEATURES.items() if one.kind not in others}
     assert of_erases == set(listed) - {"proposed_by_greedy", "proposed_by_fifo"}
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ssdgym.engine.core.records import ERASE_PAIR
-from ssdgym.engine.decisions import ERASE, IDLE, MERGE, PLACE, REGION, RELOCATE
+from ssdgym.engine.decisions import ERASE, IDLE, KINDS, MERGE, PLACE, REGION, RELOCATE
 from ssdgym.envs.render.layout import layout_of
 from ssdgym.envs.render.picture import draw_picture
 from ssdgym.envs.render.scene import Scene
@@ -132,7 +132,8 @@ def test_text__a_character_for_each_block__with_marks_in_colour() -> None:
         (RELOCATE, "4 streams offered for a page that is relocated"),
         (IDLE, "4 answers offered for an idle die"),
         (REGION, "4 places offered for part of a page"),
-        (MERGE, "4 choices offered"),
+        (MERGE, "4 plans offered for blocks to be merged"),
+        (len(KINDS), "4 choices offered"),
     ],
 )
 def test_decision__of_another_kind__says_what_is_chosen(kind: int, said: str) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.decisions import PLACE
-from ssdgym.envs.batch import Batch
 from ssdgym.envs.decisions import Decision
+from ssdgym.envs.stepping.batch import Batch
 from ssdgym.policy import rules_for
 from ssdgym.policy.policy import idle_of
 from ssdgym.simulator import Recording

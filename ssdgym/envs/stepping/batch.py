@@ -152,7 +152,7 @@ class Batch:
         """Return the rules that run inside: what proposes, decides, places, idles or watches."""
         inside = [] if self.decision.policy is None else [self.decision.policy.victim]
         idle = idle_of(self.devices[0])
-        proposers = [policy.victim for policy in self.decision.proposers]
+        proposers = [policy.main for policy in self.decision.proposers]
         return [*proposers, *inside, *rules_on(self.devices[0]), *([] if idle is None else [idle])]
 
     def first_invalid(self, actions: np.ndarray) -> int:

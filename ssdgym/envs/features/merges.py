@@ -1,0 +1,287 @@
+"""Features of merges: of the ways to merge the blocks of a bundle, and of the bundle."""
+
+from __future__ import annotations
+
+from math import log2, sqrt
+
+from ssdgym.config.block import block_ftl
+from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.core.kernel import inlined
+from ssdgym.engine.core.merges import POOL
+from ssdgym.enums import BlockKind, MergePace
+from ssdgym.envs.features.decorators import bundle_feature, plan_feature
+from ssdgym.envs.features.registry import Setting, always
+
+
+@inlined
+def _clip(value, low, high):
+    return min(max(value, low), high)
+
+
+@inlined
+def _ratio(part, whole):
+    """Return the logarithm to base 2 of a ratio, one more of each counted so that 0 has one."""
+    return _clip(log2((part + 1.0) / (whole + 1.0)), -16.0, 16.0)
+
+
+@inlined
+def _erases_of_plane(view, plane):
+    """Return mean and standard deviation of the erases of the smallest parts of a plane's blocks."""
+    leaves = view.params[0].blocks * view.params[0].sub_blocks
+    total, squares = 0.0, 0.0
+    for sub in range(plane * leaves, (plane + 1) * leaves):
+        erases = float(view.sub_block[sub].erases)
+        total += erases
+        squares += erases * erases
+    mean = total / leaves
+    return mean, sqrt(max(squares / leaves - mean * mean, 0.0))
+
+
+def _disturbs(device: DeviceConfig) -> bool:
+    return block_ftl(device.ftl).disturb_tolerance is not None
+
+
+def _of_disturbance(setting: Setting) -> bool:
+    """Return whether erases beside them can destroy what pages hold."""
+    return setting.has(_disturbs)
+
+
+def _has_superblocks(setting: Setting) -> bool:
+    """Return whether Merges differ in cost; those of nftl copy a logical block, which mostly is full."""
+    return setting.has(lambda device: block_ftl(device.ftl).kind == BlockKind.SUPERBLOCK)
+
+
+def _pools_vary(setting: Setting) -> bool:
+    """Return whether merges begin with more or fewer free blocks, and not always with as many."""
+    return _has_superblocks(setting) or setting.has(
+        lambda device: block_ftl(device.ftl).gc.merges == MergePace.SPREAD
+    )
+
+
+def _levels_differ(setting: Setting) -> bool:
+    """Return whether the blocks of some devices are divided further than those of others."""
+    return len({device.geometry.sub_blocks_per_block for device in setting.devices}) > 1
+
+
+@plan_feature(
+    "plan_cost",
+    "log2 of its nominal time, in page programs",
+    unit="factors of two",
+    low=-8.0,
+    high=24.0,
+    default=always,
+)
+def plan_cost(view, plan, bundle):
+    """Return the logarithm of what its copies and erases cost."""
+    return _clip(log2((plan.cost_ns + 1.0) / max(view.params[0].program_ns, 1)), -8.0, 24.0)
+
+
+@plan_feature(
+    "plan_cost_ratio",
+    "log2 of its nominal time, in that of a Merge",
+    unit="factors of two",
+    low=-16.0,
+    high=16.0,
+    default=_has_superblocks,
+)
+def plan_cost_ratio(view, plan, bundle):
+    """Return the logarithm of its cost relative to candidate 0."""
+    return _ratio(plan.cost_ns, bundle.merge_ns)
+
+
+@plan_feature("plan_copies", "pages copied, in blocks", unit="blocks", high=64.0, default=always)
+def plan_copies(view, plan, bundle):
+    """Return how much is relocated."""
+    return _clip(plan.copies / bundle.block_pages, 0.0, 64.0)
+
+
+@plan_feature(
+    "plan_out_copies",
+    "pages copied to make room for erases in place, in blocks",
+    unit="blocks",
+    high=64.0,
+    default=always,
+)
+def plan_out_copies(view, plan, bundle):
+    """Return how much leaves a block and comes back."""
+    return _clip(plan.out_copies / bundle.block_pages, 0.0, 64.0)
+
+
+@plan_feature(
+    "plan_copy_ratio",
+    "log2 of the bytes it programs, in those of a Merge",
+    unit="factors of two",
+    low=-16.0,
+    high=16.0,
+)
+def plan_copy_ratio(view, plan, bundle):
+    """Return the logarithm of the pages it programs relative to candidate 0."""
+    return _ratio(plan.copies, bundle.merge_copies)
+
+
+@plan_feature(
+    "plan_erases", "log2 of its erases, one more counted", unit="factors of two", high=16.0, default=always
+)
+def plan_erases(view, plan, bundle):
+    """Return the logarithm of how many erases there are, one more counted."""
+    return _clip(log2(plan.erases + 1.0), 0.0, 16.0)
+
+
+@plan_feature(
+    "plan_erase_time",
+    "log2 of the time of its erases, in that of a block",
+    unit="factors of two",
+    low=-16.0,
+    high=16.0,
+    default=always,
+)
+def plan_erase_time(view, plan, bundle):
+    """Return the logarithm of what its erases cost."""
+    return _ratio(plan.erase_ns, bundle.block_erase_ns)
+
+
+@plan_feature(
+    "plan_restored",
+    "log2 of the smallest parts that are erased only because of disturbance, one more counted",
+    unit="factors of two",
+    high=16.0,
+    default=_of_disturbance,
+)
+def plan_restored(view, plan, bundle):
+    """Return how much is erased for the sake of its data."""
+    return _clip(log2(plan.restored + 1.0), 0.0, 16.0)
+
+
+@plan_feature(
+    "plan_at_tolerance",
+    "log2 of those that will lose their data if a neighbour is erased once more, one more counted",
+    unit="factors of two",
+    high=16.0,
+    default=_of_disturbance,
+)
+def plan_at_tolerance(view, plan, bundle):
+    """Return how much of the blocks cannot be disturbed any more."""
+    return _clip(log2(plan.at_tolerance + 1.0), 0.0, 16.0)
+
+
+@plan_feature("plan_is_merge", "1 for a Merge, 0 for an M-Merge", default=always)
+def plan_is_merge(view, plan, bundle):
+    """Return whether whole blocks are emptied."""
+    return 1.0 if plan.number == 0 else 0.0
+
+
+@plan_feature("plan_is_cheapest", "1 for the M-Merge of least cost, of parts of any size", default=always)
+def plan_is_cheapest(view, plan, bundle):
+    """Return whether Algorithm 1 has made the plan."""
+    return 1.0 if plan.number == bundle.levels + 2 else 0.0
+
+
+@plan_feature(
+    "plan_depth",
+    "how small the parts are that an M-Merge of one size erases: halvings of a block, of those there are",
+    default=always,
+)
+def plan_depth(view, plan, bundle):
+    """Return the level as a share; 0 for other candidates."""
+    return max(plan.depth, 0) / max(bundle.levels, 1)
+
+
+@bundle_feature("cause_pool", "1 if a free block is wanted, 0 if the bundle is full", default=always)
+def cause_pool(view, bundle):
+    """Return why blocks are merged."""
+    return 1.0 if bundle.cause == POOL else 0.0
+
+
+@bundle_feature("bundle_levels", "how often a block can be halved, in 6", default=_levels_differ)
+def bundle_levels(view, bundle):
+    """Return the depth of the partial blocks."""
+    return bundle.levels / 6.0
+
+
+@bundle_feature("bundle_m_merges", "M-Merges since its last Merge, of those allowed", default=always)
+def bundle_m_merges(view, bundle):
+    """Return how far a Merge is off that nobody is asked about."""
+    return _clip(bundle.since_merge / max(bundle.limit, 1), 0.0, 1.0)
+
+
+@bundle_feature(
+    "bundle_valid",
+    "share v of the pages of its blocks that are valid, as 2 v - 1",
+    low=-1.0,
+    default=_has_superblocks,
+)
+def bundle_valid(view, bundle):
+    """Return how much a Merge may have to copy."""
+    pages = max(bundle.blocks, 1) * bundle.block_pages
+    return _clip(2.0 * bundle.valid / pages - 1.0, -1.0, 1.0)
+
+
+@bundle_feature("bundle_invalid", "share of the pages of its blocks that are invalid", default=always)
+def bundle_invalid(view, bundle):
+    """Return how much there is to win."""
+    return _clip(bundle.invalid / (max(bundle.blocks, 1) * bundle.block_pages), 0.0, 1.0)
+
+
+@bundle_feature(
+    "waiting_bundles",
+    "log2 of the bundles of the plane that could be merged, too, in 16",
+    default=_pools_vary,
+)
+def waiting_bundles(view, bundle):
+    """Return the logarithm of how many others there are, one more counted."""
+    return _clip(log2(bundle.waiting + 1.0) / 16.0, 0.0, 1.0)
+
+
+@bundle_feature(
+    "free_blocks",
+    "log2 of the free blocks of the plane, in those that the host leaves",
+    unit="factors of two",
+    low=-16.0,
+    high=16.0,
+    default=_pools_vary,
+)
+def free_blocks(view, bundle):
+    """Return the logarithm of how much is left."""
+    return _ratio(bundle.free_blocks, bundle.kept_blocks)
+
+
+@bundle_feature(
+    "bundle_wear",
+    "log2 of the mean erases of the smallest parts of its blocks, in those of the plane",
+    unit="factors of two",
+    low=-16.0,
+    high=16.0,
+    default=always,
+)
+def bundle_wear(view, bundle):
+    """Return whether its blocks are worn more than others."""
+    mean, _ = _erases_of_plane(view, bundle.plane)
+    return _ratio(bundle.mean_erases, mean)
+
+
+@bundle_feature(
+    "bundle_wear_spread",
+    "log2 of the spread of the erases of the smallest parts of its blocks, in the mean of the plane",
+    unit="factors of two",
+    low=-16.0,
+    high=16.0,
+    default=always,
+)
+def bundle_wear_spread(view, bundle):
+    """Return how unevenly its blocks are worn."""
+    mean, _ = _erases_of_plane(view, bundle.plane)
+    return _ratio(bundle.spread, mean)
+
+
+@bundle_feature(
+    "plane_wear_spread",
+    "log2 of the spread of the erases of the smallest parts of the plane's blocks, in their mean",
+    unit="factors of two",
+    low=-16.0,
+    high=16.0,
+    default=always,
+)
+def plane_wear_spread(view, bundle):
+    """Return how unevenly the plane is worn."""
+    mean, spread = _erases_of_plane(view, bundle.plane)
+    return _ratio(spread, mean)

@@ -1,0 +1,112 @@
+"""`ssdgym/MergePlan-v0`: how the blocks of a bundle are merged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ssdgym.envs.decision_env import DecisionEnv
+from ssdgym.envs.kinds.merges import MergeDecision
+from ssdgym.envs.options import Options
+from ssdgym.envs.vector.decision_vector_env import DecisionVectorEnv
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergePlanOptions(Options):
+    """The arguments of `MergePlanEnv`.
+
+    Attributes:
+        proposers: merge rules whose picks are told.
+    """
+
+    device: Any = "pen-demo"
+    workload: Any = "block_mixed"
+    proposers: Sequence[str] = ("mmerge",)
+
+    default_objective: ClassVar[Mapping[str, float]] = {"merge_time": 1.0}
+    default_reward: ClassVar[Mapping[str, str]] = {"baseline": "mmerge"}
+
+    def decision(self) -> MergeDecision:
+        """Return the decision that the environment asks for."""
+        return MergeDecision(self.proposers)
+
+
+class MergePlanEnv(DecisionEnv):
+    """Choose how the blocks of a bundle are merged.
+
+    ## Description
+    On devices of `ftl.mapping: block` pages are mapped by the block. What is written again goes to blocks
+    beside, and when these are full, or free blocks are wanted, the blocks of a *bundle* (a logical block, or
+    a superblock) are merged. A *Merge* copies what is valid elsewhere and erases whole blocks. An *M-Merge*
+    erases only the parts of blocks in which pages are invalid: valid pages of such a part leave it before,
+    and come back behind. Small parts cost few copies and many erases, each of which takes nearly as long as
+    that of a block, wears what it erases and disturbs what is beside. What is not said here is as in every
+    environment (`ssdgym.envs.DecisionEnv`).
+
+    ## Action Space
+    `Discrete(L + 3)` with L = log2 of `geometry.sub_blocks_per_block`, that of the device where it is
+    largest:
+
+    | action | what is done |
+    |---|---|
+    | 0 | Merge |
+    | 1 + l | M-Merge that erases parts of one size: blocks halved l times, l = 0 to L |
+    | L + 2 | M-Merge that erases parts of any size, as costs least for each block (PEN, Algorithm 1) |
+
+    Actions after a device's own L + 2 are masked, and M-Merges that are not allowed: after
+    `ftl.gc.mmerge_limit` of them a bundle has a Merge, and where there is no room for pages that leave.
+    Of several candidates that would erase the same parts at the same figures only the first is offered, so
+    the last one is where parts of one size are best. A Merge always is.
+
+    `info["proposed"][j]` is what merge rule `j` of `proposers` would take, as the number of the candidate
+    that is offered for it, and -1 where that is not allowed. To play one of them leaves the device that the
+    rule leaves, bit for bit.
+
+    ## Observation Space
+    Of every candidate: its nominal time, by itself and in that of a Merge, copies and erases, what is done
+    because of disturbance, and which one it is. Of the bundle: why it is merged, how much of it is valid and
+    invalid, how many M-Merges it has had, how worn its blocks are, and how many free blocks and other bundles
+    its plane has. `ssdgym.envs.features` has all of them.
+
+    ## Rewards
+    The default objective, `{"merge_time": 1.0}`, costs the nominal time of all commands of merges (scans,
+    copies and erases), in page programs: what the host has to wait for beside its own page. `wear` costs
+    blocks erased, parts of them by their share; `levelling` costs uneven wear; and `spoiled` costs pages that
+    erases beside them have destroyed, which happens with `ftl.disturb_care: false` only.
+
+    The default reward is that of `{"baseline": "mmerge"}`. On these devices a page that the host writes is
+    what is paid for, at the flash time that merges take for it under `mmerge`, and that price is the unit,
+    too: the reward is minus the flash time of merges per host page, with that of `mmerge` as 0. A return
+    above 0 is so many host pages served for free.
+
+    ## Starting State
+    Full and preconditioned by its workload, with Merges alone.
+
+    ## Episode End
+    After `horizon` host pages; truncated, never terminated. The last observation is that of the last
+    decision, since nothing can be planned where nothing is merged.
+
+    ## Arguments
+    Those of every environment, and
+
+    | name | type | default | meaning |
+    |---|---|---|---|
+    | `device` | as everywhere | `"pen-demo"` | one of mapping block |
+    | `workload` | as everywhere | `"block_mixed"` | |
+    | `proposers` | list of str | `("mmerge",)` | merge rules whose picks are told and marked |
+
+    ## Vectorized environment
+    `MergePlanVectorEnv`, which `gym.make_vec` makes: many devices in one compiled call per step.
+
+    ## Version History
+    * v0: first version.
+    """
+
+    options_type = MergePlanOptions
+
+
+class MergePlanVectorEnv(DecisionVectorEnv):
+    """Many `MergePlanEnv` in one compiled call per step; see `ssdgym.envs.DecisionVectorEnv`."""
+
+    options_type = MergePlanOptions

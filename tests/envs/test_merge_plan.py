@@ -1,0 +1,405 @@
+"""`ssdgym/MergePlan-v0`: what Gymnasium and Stable-Baselines3 expect, and what its docs promise."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from sb3_contrib import MaskablePPO
+
+from ssdgym.config.device import DeviceConfig, load_device
+from ssdgym.engine.core.status import MERGE_DECISION
+from ssdgym.envs import EraseVictimEnv, MergePlanEnv, MergePlanVectorEnv
+from ssdgym.envs.features import bundle_feature, plan_feature
+from ssdgym.envs.sb3 import SB3VecEnv
+from ssdgym.errors import SsdgymError
+from ssdgym.policy import available_policies, merge_policy, registry
+from ssdgym.requests import REQUEST, WRITE
+from ssdgym.simulator import Recording, Simulator
+from tests.engine.devices import device, differences
+from tests.envs.checking import (
+    ValidActions,
+    assert_gymnasium_is_content,
+    assert_sb3_only_warns_of_the_shape,
+)
+
+ENV_ID = "ssdgym/MergePlan-v0"
+#: Times of pen-demo, ns: array to register, a page and its spare area on the channel, program, erase.
+READ_NS, PAGE_NS, SPARE_NS, PROGRAM_NS, ERASE_NS = 70_000, 40_960, 3_200, 900_000, 10_000_000
+COPY_NS = READ_NS + 2 * PAGE_NS + PROGRAM_NS
+
+
+def demo(timing: str = "none", **changes: Any) -> DeviceConfig:
+    """Two planes of 32 blocks of 64 pages, erased down to 4 pages: 7 candidates."""
+    return load_device({"base": "pen-demo", "ftl.timing": timing, **changes})
+
+
+SUPERBLOCKS = {"ftl.kind": "superblock", "ftl.physical_blocks": 7}
+COARSE = {"geometry.sub_blocks_per_block": 4, "timing.partial_erase_ns": {32: 9_950_000, 16: 9_790_000}}
+KINDS: dict[str, dict[str, Any]] = {
+    "nftl": {"device": demo()},
+    "timed": {"device": demo("event")},
+    "open loop": {"device": demo("event", **{"ftl.queue_depth": 0})},
+    "superblock": {"device": demo(**SUPERBLOCKS)},
+    "whole blocks": {
+        "device": demo(
+            **{
+                "geometry.sub_blocks_per_block": 1,
+                "timing.partial_erase_ns": {},
+                "erase_unit": "block",
+            }
+        )
+    },
+    "all features": {"device": demo("event"), "features": "all"},
+    "two devices": {"device": [demo(), demo(**COARSE, **SUPERBLOCKS)]},
+}
+each_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def options(kind: str = "nftl", **changes: Any) -> dict[str, Any]:
+    return {"workload": "block_mixed", "horizon": 400, "reward": "plain", **KINDS[kind], **changes}
+
+
+def single_writes(seed: int, logical_pages: int, count: int = 1000) -> np.ndarray:
+    """Writes of pages, most of them among a few."""
+    rng = np.random.default_rng(seed)
+    requests = np.zeros(count, REQUEST)
+    requests["op"], requests["pages"] = WRITE, 1
+    hot = rng.random(count) < 0.9
+    requests["lpn"] = np.where(hot, rng.integers(0, 200, count), rng.integers(0, logical_pages, count))
+    return requests
+
+
+def any_of(observation: dict[str, np.ndarray], rng: np.random.Generator) -> int:
+    return int(rng.choice(np.flatnonzero(observation["action_mask"])))
+
+
+class ForCheckers(ValidActions, MergePlanEnv):
+    """Takes actions as the checkers draw them, without regard to masks."""
+
+
+@each_kind
+def test_checkers__of_gymnasium_and_stable_baselines3(kind: str) -> None:
+    assert_gymnasium_is_content(ForCheckers(**options(kind)))
+    assert_sb3_only_warns_of_the_shape(ForCheckers(**options(kind)))
+
+
+def test_gymnasium_check__as_made_by_default__no_warning() -> None:
+    assert isinstance(gym.make(ENV_ID).unwrapped, MergePlanEnv)
+    assert_gymnasium_is_content(ForCheckers())
+    drawn = ForCheckers(render_mode="rgb_array")
+    drawn.reset(seed=0)
+    assert drawn.render().shape[-1] == 3
+
+
+@each_kind
+def test_episode__to_the_horizon__inside_its_space_and_nothing_lost(kind: str) -> None:
+    env = MergePlanEnv(**options(kind, horizon=2500))
+    rng = np.random.default_rng(0)
+    observation, info = env.reset(seed=3)
+    decisions, over = 0, False
+    while not over:
+        assert env.observation_space.contains(observation)
+        assert observation["action_mask"][0]
+        assert not observation["candidates"][observation["action_mask"] == 0].any()
+        observation, _, terminated, over, info = env.step(any_of(observation, rng))
+        decisions += 1
+        assert not terminated
+    assert env.observation_space.contains(observation)
+    metrics = info["metrics"]
+    assert metrics["host_pages_written"] == 2500
+    assert metrics["lost_pages"] == metrics["spoiled_pages"] == 0
+    assert decisions == metrics["gc_invocations"] > 10
+    assert metrics["full_jobs"] > 0
+
+
+def test_default__both_causes() -> None:
+    env = MergePlanEnv()
+    assert env.action_space.n == 7
+    _, info = env.reset(seed=0)
+    over = False
+    while not over:
+        _, _, _, over, info = env.step(int(info["proposed"][0]))
+    assert info["metrics"]["full_jobs"] > 20 < info["metrics"]["pool_jobs"]
+
+
+# -- which candidates there are
+
+
+@pytest.mark.parametrize("kind", ["nftl", "superblock"])
+def test_mask__what_is_allowed__and_of_equal_ones_the_first(kind: str) -> None:
+    env = MergePlanEnv(**options(kind, horizon=2500))
+    observation, _ = env.reset(seed=1)
+    rng, over, doubles, forbidden = np.random.default_rng(0), False, 0, 0
+    while not over:
+        figures = env.episodes.state.figure[0][: env.action_space.n]
+        first: dict[Any, int] = {}
+        for k, figure in enumerate(figures):
+            same = first.setdefault((k == 0, *figure.tolist()), k)
+            assert observation["action_mask"][k] == (bool(figure["allowed"]) and same == k)
+            doubles += bool(figure["allowed"]) and same < k
+            forbidden += not figure["allowed"]
+        observation, _, _, over, _ = env.step(any_of(observation, rng))
+    assert forbidden > 10 and (kind == "superblock" or doubles > 10)
+
+
+def test_equal_candidates__leave_the_same_device() -> None:
+    """The engine takes the answers that are not offered, too."""
+    compared = 0
+    for seed in range(8):
+        devices = []
+        for last in (False, True):
+            sim = Simulator(demo(), policy=None, seed=seed, recording=Recording(1, 1))
+            sim.fill()
+            sim.feed(single_writes(seed, sim.logical_pages))
+            while sim.advance() == MERGE_DECISION:
+                figures = sim.state.figure[0][:7]
+                same = [k for k in range(1, 6) if figures[k]["allowed"] and figures[k] == figures[6]]
+                compared += bool(same)
+                sim.apply(6 if same and last else same[0] if same else 0)
+            devices.append(sim.state)
+        assert set(differences(devices[0], 0, devices[1], 0)) <= {"job.answer"}
+    assert compared > 20
+
+
+def test_step__not_offered__refused_with_everything_as_it_was() -> None:
+    env, other = MergePlanEnv(**options()), MergePlanEnv(**options())
+    for each in (env, other):
+        observation, _ = each.reset(seed=0)
+    hidden = int(observation["action_mask"].argmin())
+    for action in (hidden, 7):
+        with pytest.raises(SsdgymError, match=f"action {action} of environment 0 is outside the action mask"):
+            env.step(action)
+    assert differences(env.episodes.state, 0, other.episodes.state, 0) == []
+
+
+# -- what is observed
+
+
+class Looked:
+    """What a decision is about, from the arrays of the device."""
+
+    def __init__(self, env: MergePlanEnv) -> None:
+        state = env.episodes.state
+        case, device = state.case[0, 0], env.episodes.devices[0]
+        self.case = case
+        self.figures = state.figure[0][: int(case["candidates"])].copy()
+        slots, leaves = int(state.merging["slots"][0, 0]), device.geometry.sub_blocks_per_block
+        first = int(case["bundle"]) * slots
+        held = state.member[0, first : first + slots]
+        erases = state.sub_block["erases"][0].reshape(-1, leaves)
+        self.blocks = int((held >= 0).sum())
+        self.erases = erases[held[held >= 0]]
+        of_planes = erases[: device.geometry.planes * device.geometry.blocks_per_plane]
+        self.of_plane = of_planes.reshape(device.geometry.planes, -1)[int(case["plane"])]
+
+
+@pytest.mark.parametrize("kind", ["nftl", "superblock"])
+def test_columns__are_what_the_arrays_of_the_device_say(kind: str) -> None:
+    env = MergePlanEnv(**options(kind, horizon=2000, features="all", proposers=["mmerge", "merge"]))
+    observation, info = env.reset(seed=2)
+    names, rng, over = env.metadata["features"], np.random.default_rng(1), False
+    causes = set()
+    while not over:
+        seen = Looked(env)
+        offered = observation["action_mask"].astype(bool)
+        rows, figures = observation["candidates"][offered].T.astype(float), seen.figures[offered]
+        plan = dict(zip(names["candidates"], rows, strict=True))
+        data = dict(zip(names["context"], observation["context"].tolist(), strict=True))
+        cost, copies = figures["cost_ns"], figures["copies"]
+        assert plan["plan_cost"] == pytest.approx(np.log2(cost / PROGRAM_NS), abs=1e-4)
+        assert plan["plan_cost_ratio"] == pytest.approx(np.log2(cost / cost[0]), abs=1e-4)
+        assert plan["plan_copies"] == pytest.approx(copies / 64)
+        assert plan["plan_out_copies"] == pytest.approx(figures["out_copies"] / 64)
+        assert plan["plan_copy_ratio"] == pytest.approx(np.log2((copies + 1) / (copies[0] + 1)), abs=1e-4)
+        assert plan["plan_erases"] == pytest.approx(np.log2(figures["erases"] + 1), abs=1e-4)
+        assert plan["plan_erase_time"] == pytest.approx(np.log2(figures["erase_ns"] / ERASE_NS), abs=1e-4)
+        assert plan["plan_restored"] == pytest.approx(np.log2(figures["restored"] + 1))
+        assert plan["plan_at_tolerance"] == pytest.approx(np.log2(figures["at_tolerance"] + 1))
+        numbers = np.flatnonzero(offered)
+        assert plan["plan_is_merge"].tolist() == (numbers == 0).tolist()
+        assert plan["plan_is_cheapest"].tolist() == (numbers == 6).tolist()
+        assert plan["plan_depth"].tolist() == [(k - 1) / 4 if 0 < k < 6 else 0 for k in numbers]
+        assert plan["proposed_by_mmerge"].tolist() == (numbers == info["proposed"][0]).tolist()
+        case, pages = seen.case, seen.blocks * 64
+        assert data["cause_pool"] == case["cause"]
+        assert data["bundle_m_merges"] == pytest.approx(case["since_merge"] / 16)
+        assert data["bundle_valid"] == pytest.approx(2 * case["valid"] / pages - 1)
+        assert data["bundle_invalid"] == pytest.approx(case["invalid"] / pages)
+        assert data["waiting_bundles"] == pytest.approx(np.log2(case["waiting"] + 1) / 16)
+        assert data["free_blocks"] == pytest.approx(np.log2((case["free_blocks"] + 1) / 3))
+        mean = seen.of_plane.mean() + 1
+        assert data["bundle_wear"] == pytest.approx(np.log2((seen.erases.mean() + 1) / mean), abs=1e-5)
+        assert data["bundle_wear_spread"] == pytest.approx(np.log2((seen.erases.std() + 1) / mean), abs=1e-5)
+        assert data["plane_wear_spread"] == pytest.approx(np.log2((seen.of_plane.std() + 1) / mean), abs=1e-5)
+        causes.add(data["cause_pool"])
+        observation, _, _, over, info = env.step(any_of(observation, rng))
+    assert causes == {0, 1}
+
+
+def test_horizon__the_decision_before_is_described_again() -> None:
+    env = MergePlanEnv(**options())
+    observation, _ = env.reset(seed=1)
+    over = False
+    while not over:
+        before = observation
+        observation, _, _, over, _ = env.step(0)
+    for name in ("candidates", "action_mask"):
+        np.testing.assert_array_equal(observation[name], before[name])
+
+
+def test_horizon__nothing_planned_yet__a_merge_and_no_numbers() -> None:
+    env = MergePlanEnv(**options(horizon=1, preconditioning="none"))
+    observation, _ = env.reset(seed=1)
+    assert env.episodes.over[0]
+    assert observation["action_mask"].tolist() == [1, 0, 0, 0, 0, 0, 0]
+    assert not observation["candidates"].any() and not observation["context"].any()
+
+
+@pytest.mark.usefixtures("own_registrations")
+def test_own_features__of_the_plans_and_of_the_bundle__see_the_device() -> None:
+    @plan_feature("erased_first", "erases", high=1e6)
+    def erased_first(view, plan, bundle):
+        return plan.erases
+
+    @bundle_feature("worn", "erases of the first sub-block of the plane", high=1e6)
+    def worn(view, bundle):
+        return view.sub_block[bundle.plane * view.params[0].blocks * view.params[0].sub_blocks].erases
+
+    @bundle_feature("streams", "what this family has none of", high=1e6)
+    def streams(view, bundle):
+        return view.stream[0].blocks
+
+    env = MergePlanEnv(**options(features=["default", "erased_first", "worn"]))
+    observation, _ = env.reset(seed=1)
+    names = env.metadata["features"]
+    assert (observation["candidates"][:2, names["candidates"].index("erased_first")] == 2).all()
+    assert observation["context"][names["context"].index("worn")] > 0
+    with pytest.raises(SsdgymError, match="feature streams failed"):
+        MergePlanEnv(**options(features=["default", "streams"])).reset(seed=1)
+
+
+# -- rewards
+
+
+@pytest.mark.parametrize("timing", ["none", "event"])
+def test_return__of_each_term__is_what_the_metrics_say(timing: str) -> None:
+    objective = {"merge_time": 1.0, "spoiled": 0.0, "relocations": 0.0, "wear": 0.0}
+    model = demo(timing, **{"ftl.disturb_care": False, "ftl.disturb_tolerance": 0})
+    env = MergePlanEnv(**options(device=model, objective=objective, warmup=200, horizon=1500))
+    rng = np.random.default_rng(0)
+    observation, _ = env.reset(seed=4)
+    total, terms, over = 0.0, dict.fromkeys(objective, 0.0), False
+    while not over:
+        observation, reward, _, over, info = env.step(any_of(observation, rng))
+        total += reward
+        terms = {name: terms[name] + info["terms"][name] for name in objective}
+    m = info["metrics"]
+    ns = m["gc_spare_ns"] + m["gc_read_ns"] + m["gc_write_ns"] + m["gc_erase_ns"]
+    copies_ns = m["relocated_pages"] * COPY_NS + m["spare_reads"] * (READ_NS + SPARE_NS)
+    assert ns - copies_ns == pytest.approx(m["erases"] * ERASE_NS, rel=0.06)  # parts take a little less
+    assert total == pytest.approx(terms["merge_time"]) == pytest.approx(-ns / PROGRAM_NS)
+    assert terms["spoiled"] == -m["spoiled_pages"] < 0
+    assert terms["relocations"] == pytest.approx(-m["relocated_pages"] / 64)
+    assert terms["wear"] == pytest.approx(-m["erased_sub_blocks"] / 16)
+
+
+def test_default_reward__of_mmerge_is_about_0_per_host_page__of_merges_alone_below() -> None:
+    env = MergePlanEnv(ftl={"timing": "none"})
+    returns = {}
+    for rule in ("mmerge", "merge"):
+        _, info = env.reset(seed=0)
+        total, over = 0.0, False
+        while not over:
+            _, reward, _, over, info = env.step(int(info["proposed"][0]) if rule == "mmerge" else 0)
+            total += reward
+        returns[rule] = total / 8192
+    assert abs(returns["mmerge"]) < 0.15 < returns["mmerge"] - returns["merge"]
+
+
+def test_terms__of_this_family_on_others__refused() -> None:
+    with pytest.raises(SsdgymError, match="merge_time counts 'gc_spare_ns'; devices of ftl.mapping page"):
+        EraseVictimEnv(device=device(), objective={"merge_time": 1.0})
+
+
+# -- arguments
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"device": device()}, "of ftl.mapping page merges no blocks; choose one of mapping block, such as"),
+        ({"device": [demo(), "subftl-tiny"]}, "of ftl.mapping subpage merges no blocks"),
+        ({"proposers": "mmerge"}, "proposers must be a list of merge rules, not 'mmerge'"),
+        ({"proposers": ["greedy"]}, "proposers name greedy; give compiled merge rules, such as 'mmerge'"),
+        ({"features": ["log_benefit"]}, "features name log_benefit, a feature of a candidate"),
+        ({"features": ["plan_cost", "open_room"]}, "name open_room, which means nothing on devices"),
+        ({"features": ["plan_cost", "indexed"]}, "name indexed, which means nothing on devices"),
+        ({"features": ["cause_pool"]}, "give at least one, such as 'plan_cost'"),
+        ({"features": ["proposed_by_greedy"]}, "which is no proposer; there are mmerge"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("make", [MergePlanEnv, MergePlanVectorEnv], ids=["single", "vector"])
+def test_arguments__that_do_not_fit__said_so(make: Any, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(SsdgymError, match=message):
+        make(**options(**changes))
+
+
+def test_proposers__a_pick_that_is_not_allowed__is_none() -> None:
+    """A rule that would fail the device inside names nothing here."""
+    env = MergePlanEnv(**options(device=demo(**{"ftl.gc.mmerge_limit": 0}), proposers=["last", "mmerge"]))
+    _, info = env.reset(seed=1)
+    assert info["proposed"].tolist() == [-1, 0]
+
+
+@pytest.fixture(autouse=True)
+def _last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let there be a rule that takes the last candidate, whatever it is."""
+    available_policies()
+    monkeypatch.setattr(registry, "_RULES", dict(registry._RULES))
+    merge_policy("last", source="a test")(lambda plans, case, parameters: case[0].candidates - 1)
+
+
+def test_features__by_what_the_devices_have() -> None:
+    def names(**changes: Any) -> set[str]:
+        listed = MergePlanEnv(**options(**changes)).metadata["features"]
+        return {*listed["candidates"], *listed["context"]}
+
+    usual = names()
+    endless = names(device=demo(**{"ftl.disturb_tolerance": None}))
+    assert usual - endless == {"plan_restored", "plan_at_tolerance"}
+    assert "bundle_levels" in names(kind="two devices") - usual
+    assert names(kind="timed") - usual == {"elapsed"}
+
+
+# -- around it
+
+
+def test_render__says_what_is_chosen() -> None:
+    env = MergePlanEnv(**options(render_mode="ansi"))
+    observation, _ = env.reset(seed=1)
+    lines = env.render().splitlines()
+    assert lines[1] == f"{observation['action_mask'].sum()} plans offered for blocks to be merged"
+
+
+def test_vector__pickled_in_the_middle__goes_on_as_it_would() -> None:
+    env = MergePlanVectorEnv(2, **options("two devices", horizon=5000))
+    env.reset(seed=1)
+    for _ in range(20):
+        env.step(np.zeros(2, np.int64))
+    other = pickle.loads(pickle.dumps(env))
+    for _ in range(50):
+        ours, theirs = env.step(np.zeros(2, np.int64))[0], other.step(np.zeros(2, np.int64))[0]
+        for name, array in ours.items():
+            np.testing.assert_array_equal(array, theirs[name])
+
+
+def test_maskable_ppo__learns_a_little_on_a_vector() -> None:
+    env = SB3VecEnv(MergePlanVectorEnv(2, **options("timed", horizon=400)))
+    model = MaskablePPO("MultiInputPolicy", env, n_steps=16, batch_size=16, n_epochs=1, seed=0)
+    model.learn(64)
+    assert np.array(env.env_method("action_masks")).shape == (2, 7)
