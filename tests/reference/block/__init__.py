@@ -1,4 +1,4 @@
-"""A slow, plain-Python simulator of the block FTLs: NFTL and superblock FTL, with partial erase and M-Merge.
+"""A slow, plain-Python simulator of the block FTLs of docs/block.md: NFTL and superblock FTL, with M-Merge.
 
 What no mapping decides (requests, the clock, dies and channels) it shares with the page family's
 reference; with the engine it shares no code.
