@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -32,6 +32,14 @@ MOST_PAIRS = 8
 
 #: A block and sub-blocks of it.
 Pair = tuple[int, tuple[int, ...]]
+
+
+class Rule(NamedTuple):
+    """The parameters of `ippbe`."""
+
+    limit: int = 2
+    tau: float = 0.4
+    together: int = 0
 
 
 class Planes:
@@ -120,31 +128,32 @@ class Planes:
         units = [(b, (s,)) for b in blocks if self.indexed[b] for s in range(S) if self.invalid[b][s]]
         return sorted(units, key=lambda unit: (-self.pages(self.invalid, unit), unit))
 
-    def is_heavy(self, unit: Pair, tau: float) -> bool:
-        return self.pages(self.valid, unit) >= tau * PPS * len(unit[1])
+    def is_heavy(self, chosen: list[Pair], unit: Pair, rule: Rule) -> bool:
+        units = [*chosen, unit] if rule.together else [unit]
+        return sum(self.pages(self.valid, one) for one in units) >= rule.tau * PPS * len(unit[1]) * len(units)
 
     def greedy(self) -> list[Pair]:
         return [(self.by_invalid[self.leader][0], tuple(range(S)))]
 
-    def ippbe(self, limit: int, tau: float, ends: Counter[str]) -> list[Pair]:
+    def ippbe(self, rule: Rule, ends: Counter[str]) -> list[Pair]:
         """``ends`` counts what ended the search in a plane."""
         first = self.units(self.leader)[0]
         if not self.is_legal([first]):
             ends["first is illegal"] += 1
             return self.greedy()
-        led = self._search([first], self.units(self.leader)[1:], limit - 1, tau, ends)
+        led = self._search([first], self.units(self.leader)[1:], rule.limit - 1, rule, ends)
         chosen = led
         if self.config.multi_plane == "relaxed":
             for sibling in self.siblings():
-                chosen = self._search(chosen, self.units(sibling), limit, tau, ends)
+                chosen = self._search(chosen, self.units(sibling), rule.limit, rule, ends)
         if self.config.multi_plane == "strict":
             for sibling in self.siblings():
                 for block, _ in led:
-                    chosen = self._with_partner(chosen, block % BLOCKS + sibling * BLOCKS, tau, ends)
+                    chosen = self._with_partner(chosen, block % BLOCKS + sibling * BLOCKS, rule, ends)
         return chosen
 
     def _search(
-        self, chosen: list[Pair], units: list[Pair], most: int, tau: float, ends: Counter[str]
+        self, chosen: list[Pair], units: list[Pair], most: int, rule: Rule, ends: Counter[str]
     ) -> list[Pair]:
         chosen = list(chosen)
         for unit in units:
@@ -154,18 +163,20 @@ class Planes:
             if most == 0 or len(chosen) == MOST_PAIRS:
                 ends["limit" if most == 0 else "eight pairs"] += 1
                 break
-            if self.is_heavy(unit, tau) or not self.is_legal([*chosen, unit]):
-                ends["heavy" if self.is_heavy(unit, tau) else "illegal"] += 1
+            heavy = self.is_heavy(chosen, unit, rule)
+            if heavy or not self.is_legal([*chosen, unit]):
+                ends["heavy" if heavy else "illegal"] += 1
                 break
             chosen.append(unit)
             most -= 1
         return chosen
 
-    def _with_partner(self, chosen: list[Pair], block: int, tau: float, ends: Counter[str]) -> list[Pair]:
+    def _with_partner(self, chosen: list[Pair], block: int, rule: Rule, ends: Counter[str]) -> list[Pair]:
         unit = (block, tuple(range(S)))
         if self.config.erase_unit == "sub_block_set":
             unit = (block, (int(np.argmax(self.invalid[block])),))
-        if not self.indexed[block] or not self.pages(self.invalid, unit) or self.is_heavy(unit, tau):
+        heavy = self.is_heavy(chosen, unit, rule)
+        if not self.indexed[block] or not self.pages(self.invalid, unit) or heavy:
             ends["partner passed over"] += 1
             return chosen
         return [*chosen, unit] if self.is_legal([*chosen, unit]) else chosen
@@ -182,7 +193,7 @@ class Planes:
         rule = get_policy(policy).victim
         if rule.name == "parallel_gc":
             return self.parallel_gc()
-        return self.ippbe(int(rule.parameters["limit"]), float(rule.parameters["tau"]), ends)
+        return self.ippbe(Rule(**rule.parameters), ends)
 
 
 def pick(sim: Simulator, policy: str, plane: int) -> list[Pair]:
@@ -209,7 +220,7 @@ DEVICES: dict[str, dict[str, Any]] = {
     "sets, strict": {"erase_unit": "sub_block_set", "multi_plane": "strict", "isolation": "software"},
 }
 BARRIER, PER_WRITE = {"free_blocks": 4}, {"free_blocks": 4, "mode": "per_write"}
-PARAMETERS = [(1, 2.0), (2, 0.25), (3, 0.5), (4, 1.0), (8, 2.0)]
+PARAMETERS = [(1, 2.0), (2, 0.25), (3, 0.5), (4, 1.0), (8, 2.0), (4, 0.5, 1)]
 
 
 def decisions(on: DeviceConfig, policy: str, seed: int) -> Iterator[tuple[Planes, list[Pair]]]:
@@ -291,8 +302,8 @@ def test_made_up_planes__picks_by_the_rule(name: str, gc: dict[str, Any]) -> Non
         if not planes.by_invalid[leader]:
             assert pick(sim, "ippbe", leader) == []
             continue
-        limit, tau = PARAMETERS[k % len(PARAMETERS)]
-        policy = f"ippbe(limit={limit}, tau={tau})"
+        limit, tau, together = Rule(*PARAMETERS[k % len(PARAMETERS)])
+        policy = f"ippbe(limit={limit}, tau={tau}, together={together})"
         pairs = pick(sim, policy, leader)
         assert pairs == planes.expected(policy, ends)
         assert planes.is_legal(pairs)
@@ -329,6 +340,24 @@ def test_heavy_unit__ends_the_search__though_a_light_one_follows() -> None:
     assert pick(sim, "ippbe(limit=3, tau=0.4)", 0) == [(3, (0,)), (5, (0,)), (7, (0,))]
 
 
+@pytest.mark.parametrize(("together", "blocks"), [(0, [3]), (1, [3, 5])])
+def test_heavy_unit__is_admitted_where_all_of_them_together_have_few_valid_pages(
+    together: int, blocks: list[int]
+) -> None:
+    """Blocks with 0, 4 and 12 - 1 valid pages of 12; 4 is a third, and a sixth of the pages of both."""
+    sim = Simulator(config(BARRIER), policy=None, recording=Recording(1, 1))
+    make_up(sim, np.random.default_rng(0))
+    state = sim.arrays
+    state.block[0]["status"], state.block[0]["written"] = 0, PPB
+    state.bucket[0]["head"] = -1
+    for block, invalid in ((3, PPB), (5, PPB - 4), (7, 1)):
+        state.block[0][block]["status"], state.block[0][block]["invalid"] = INDEXED, invalid
+        state.block[0][block]["next_bucket"] = -1
+        state.bucket[0][invalid]["head"] = block
+    found = pick(sim, f"ippbe(limit=3, tau=0.3, together={together})", 0)
+    assert [block for block, _ in found] == blocks
+
+
 # -- names ---------------------------------------------------------------------------------------------------
 
 
@@ -360,6 +389,6 @@ def test_named__runs_as_ippbe_on_such_a_device(name: str) -> None:
     ends: Counter[str] = Counter()
     together = 0
     for planes, pairs in decisions(device_for(config(BARRIER), None, name), name, seed=5):
-        assert pairs == planes.ippbe(2, 0.25, ends)
+        assert pairs == planes.ippbe(Rule(), ends)
         together += len(pairs) > 1
     assert together > 0

@@ -26,6 +26,7 @@ KINDS = (NFTL, SUPERBLOCK)
 RULES = {"merge": merge, "mmerge": mmerge}
 #: What stands for a rule where candidates are drawn outside.
 OUTSIDE = "outside"
+PAGES_PER_BLOCK = 8
 
 
 def device_config(c: BlockConfig) -> DeviceConfig:
@@ -86,13 +87,12 @@ def configs(draw: st.DrawFn, **fixed: Any) -> BlockConfig:
     kind = one("kind", KINDS)
     m, n = (1, 2) if kind == NFTL else draw(st.sampled_from([(2, 3), (2, 4)]))
     channels, dies, planes = draw(st.sampled_from([(1, 1, 2), (2, 1, 1), (1, 2, 1)]))
-    pages, levels = one("pages_per_block", [8]), one("levels", range(4))
-    blocks = draw(st.integers(8, 12))
+    levels, blocks = draw(st.integers(0, 3)), draw(st.integers(8, 12))
     kept = draw(st.integers(1, 3))
     most = (blocks - kept - 1) // m
     durations, erases = st.sampled_from([0, 1, 3, 10, 50]), st.sampled_from([0, 1, 7, 30, 200])
     transfer_ns = draw(st.sampled_from([0, 1, 8]))
-    by_pages = {pages >> level: draw(erases) for level in range(1, levels + 1)}
+    by_pages = {PAGES_PER_BLOCK >> level: draw(erases) for level in range(1, 4)}
     return BlockConfig(
         kind=kind,
         logical_blocks=m,
@@ -102,9 +102,9 @@ def configs(draw: st.DrawFn, **fixed: Any) -> BlockConfig:
         dies_per_chip=dies,
         planes_per_die=planes,
         blocks_per_plane=blocks,
-        pages_per_block=pages,
+        pages_per_block=PAGES_PER_BLOCK,
         sub_blocks_per_block=2**levels,
-        logical_pages=2 * pages * m * draw(st.sampled_from([most, most, max(most // 2, 1)])),
+        logical_pages=2 * PAGES_PER_BLOCK * m * draw(st.sampled_from([most, most, max(most // 2, 1)])),
         free_share=(kept + 0.5) / blocks if kept > 1 else 0.0,
         merges=one("merges", ["at_once", "spread"] if kind == NFTL else ["at_once"]),
         mmerge_limit=draw(st.sampled_from([0, 1, 3, 100])),

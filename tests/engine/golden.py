@@ -82,8 +82,16 @@ RUNS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "late/event": ("greedy", {"geometry": _WIDE}, {"timing": "event", "allocation": "late"}),
     # Commands of several planes, and several blocks in one erase.
     "ippbe/none": ("ippbe(limit=3, tau=0.75)", {}, {"timing": "none"}),
-    "ippbe_multiplane/event": ("ippbe_multiplane", {"geometry": _WIDE}, {"timing": "event"}),
-    "ippbe_strict/event": ("ippbe_multiplane_strict", {"geometry": _WIDE}, {"timing": "event"}),
+    "ippbe_multiplane/event": (
+        "ippbe(tau=0.25)",
+        {"geometry": _WIDE, "multi_plane": "relaxed"},
+        {"timing": "event"},
+    ),
+    "ippbe_strict/event": (
+        "ippbe(tau=0.25)",
+        {"geometry": _WIDE, "multi_plane": "strict"},
+        {"timing": "event"},
+    ),
     "parallel_gc/none": ("parallel_gc", {"geometry": _WIDE}, {"timing": "none"}),
     "multi_plane_writes/event": (
         "parallel_gc",

@@ -117,7 +117,8 @@ RUNS = device(
         (
             device({"planes_per_die": 2}),
             "ippbe_multiplane",
-            "relaxed, and device small has none; choose ippbe(limit=2, tau=0.25), or a device or ftl that ",
+            "relaxed, and device small has none; choose ippbe(limit=2, tau=0.4, together=0), or a "
+            "device or ftl that ",
         ),
         (
             device({"planes_per_die": 2}),
