@@ -71,7 +71,7 @@ def reproduce(
         if any(repr(point.run) not in found for point in own):
             progress_note(f"figure {one.figure} is left out, some of its runs failed", quiet=as_json)
             continue
-        samples = [Sample(point.place, found[repr(point.run)]) for point in own]
+        samples = [Sample(point.place, found[repr(point.run)], point.exact) for point in own]
         reports.append(_report(one, (scale, amount), samples, folder / f"figure{one.figure}", quiet=as_json))
     costs = cost_lines(list(found.values()))
     if as_json:

@@ -33,8 +33,8 @@ def test_command__finds_data_that_was_kept_too_long_only_where_nothing_moves_it_
     assert main(command) == 0
     said = [line for line in capsys.readouterr().out.splitlines() if line.startswith("figure retention-a")]
     verdicts = [line.split(" | ")[2:] for line in said]
-    assert verdicts[0] == ["here 0.000 (one seed, no interval)", "holds"]
-    assert verdicts[1:] == [["here -100.0% (one seed, no interval)", "direction holds"]] * 2
+    assert verdicts[0] == ["here 0.000 (no interval)", "one seed: no verdict"]
+    assert verdicts[1:] == [["here -100.0% (no interval)", "one seed: no verdict"]] * 2
 
 
 @pytest.mark.slow

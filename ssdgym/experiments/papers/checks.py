@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ssdgym.experiments.analysis.statistics import Estimate
-from ssdgym.experiments.papers.claims.base import Claim, Compared, Verdict
+from ssdgym.experiments.papers.claims.base import Claim, Verdict
+from ssdgym.experiments.papers.comparisons import Column, Compared
 from ssdgym.experiments.papers.config import FigureConfig, PanelConfig
-from ssdgym.experiments.papers.samples import Place, Sample, Values, values_of, workloads_of
+from ssdgym.experiments.papers.samples import BySeed, Place, Sample, Values, values_of, workloads_of
 
+#: A trace is left out of a mean of ratios if it has less to divide by than this share of the others' median.
+NEAR_ZERO = 0.01
+#: How it reads that a claim holds without saying much.
+_HOLDS_BY = {"arithmetic": "by arithmetic", "construction": "by construction", "vacuity": "vacuously"}
 _NO_VERDICT: Verdict = "not comparable"
 
 
@@ -27,6 +32,8 @@ class CheckedClaim:
         measured: the numbers that its kind measures; empty where nothing could be compared.
         per_workload: the mean over all comparisons on each workload.
         verdict: on the claim.
+        chosen: the comparison that it was judged on and how, where one was chosen among them.
+        left_out: workloads that have next to nothing to divide by.
     """
 
     claim: Claim
@@ -35,14 +42,19 @@ class CheckedClaim:
     measured: tuple[Estimate, ...]
     per_workload: dict[str, float]
     verdict: Verdict
+    chosen: str = ""
+    left_out: tuple[str, ...] = ()
 
     @property
     def verdict_text(self) -> str:
-        """The verdict; where there can be none, with the reason."""
-        reason = self.claim.not_comparable
-        if reason is None or self.verdict != _NO_VERDICT:
-            return self.verdict
-        return f"{self.verdict}: {reason.why}"
+        """The verdict, the comparison that was chosen for it, and why there is none or it says little."""
+        if self.verdict == _NO_VERDICT and self.claim.not_comparable is not None:
+            return f"{self.verdict}: {self.claim.not_comparable.why}"
+        notes = [f"on {self.chosen}"] if self.chosen else []
+        reason = self.claim.holds_by
+        if reason is not None and self.verdict.startswith(("holds", "direction holds")):
+            notes.append(f"{_HOLDS_BY[reason.kind]}: {reason.why}")
+        return f"{self.verdict} ({'; '.join(notes)})" if notes else self.verdict
 
     @property
     def measured_text(self) -> str:
@@ -51,6 +63,9 @@ class CheckedClaim:
             return "nothing"
         count = len(self.workloads)
         part = "" if count == self.claimed else f", on {count} of {self.claimed} traces"
+        if self.left_out:
+            names = ", ".join(self.left_out)
+            part += f" (without {names}: less than {NEAR_ZERO:.0%} of the others to divide by)"
         return self.claim.describe_measured(self.measured) + part
 
     def as_dict(self) -> dict[str, Any]:
@@ -64,6 +79,8 @@ class CheckedClaim:
             ],
             "per_workload": self.per_workload,
             "verdict": self.verdict,
+            "chosen": self.chosen,
+            "left_out": list(self.left_out),
         }
 
 
@@ -72,7 +89,8 @@ def check_claims(
 ) -> list[CheckedClaim]:
     """Check every claim of a panel.
 
-    A workload on which a claim's metric was not measured, or is 0 where it is divided by, is left out of it.
+    A workload on which a claim's metric was not measured, or is 0 where it is divided by, is left out of it;
+    so is, where ratios are averaged, one with next to nothing to divide by.
 
     Args:
         figure: which.
@@ -86,16 +104,29 @@ def check_claims(
 def _check(
     figure: FigureConfig, panel: PanelConfig, claim: Claim, samples: Sequence[Sample], scale: str
 ) -> CheckedClaim:
-    values = [values_of(samples, metric, panel.per_unit) for metric in (panel.metric, *claim.metrics)]
+    metrics = (panel.metric, *claim.metrics, *filter(None, (claim.weighing,)))
+    values = [values_of(samples, metric, panel.per_unit) for metric in metrics]
     claimed = len(claim.measured_on or figure.workloads)
-    compared = _compare(figure, claim, values, workloads_of(samples))
+    columns = _columns(figure, claim, values, workloads_of(samples))
+    left_out = _without_base(columns) if claim.averages_ratios else ()
+    drawn = {sample.place.workload for sample in samples if not sample.exact}
+    compared = _compared({name: own for name, own in columns.items() if name not in left_out}, drawn)
     found = tuple(dict.fromkeys(compared.workloads.tolist()))
     measured = claim.measure(compared) if len(compared.scores) else ()
     if not measured:
-        return CheckedClaim(claim, (), claimed, (), {}, "not measured")
+        return CheckedClaim(claim, (), claimed, (), {}, "not measured", left_out=left_out)
     per_workload = {name: float(compared.scores[:, compared.workloads == name].mean()) for name in found}
-    verdict = claim.judge(measured, compared) if _is_comparable(claim, samples, found, scale) else _NO_VERDICT
-    return CheckedClaim(claim, found, claimed, measured, per_workload, verdict)
+    comparable = _is_comparable(claim, samples, found, scale)
+    return CheckedClaim(
+        claim,
+        found,
+        claimed,
+        measured,
+        per_workload,
+        claim.verdict(measured, compared) if comparable else _NO_VERDICT,
+        chosen=_chosen(claim, compared),
+        left_out=left_out,
+    )
 
 
 def _is_comparable(claim: Claim, samples: Sequence[Sample], workloads: Sequence[str], scale: str) -> bool:
@@ -107,15 +138,53 @@ def _is_comparable(claim: Claim, samples: Sequence[Sample], workloads: Sequence[
     return reason.played == "synthetic" and not assumes
 
 
-def _compare(figure: FigureConfig, claim: Claim, values: Sequence[Values], run: Sequence[str]) -> Compared:
-    """Return all comparisons of a claim on the workloads that were run, by the seeds they have in common."""
+def _chosen(claim: Claim, compared: Compared) -> str:
+    name = claim.chosen(compared)
+    return f"{name}, chosen on other seeds" if name and len(compared.scores) > 1 else name
+
+
+def _columns(
+    figure: FigureConfig, claim: Claim, values: Sequence[Values], run: Sequence[str]
+) -> dict[str, list[Column]]:
+    """Return the comparisons of a claim on each workload that was run, without those that weigh nothing."""
     variants = [name for name in figure.variant_names if not claim.variants or name in claim.variants]
-    columns = [
-        (workload, scores)
+    of_each = {
+        workload: claim.columns(values, [Place(claim.series, workload, name) for name in variants])
         for workload in run
         if not claim.measured_on or workload in claim.measured_on
-        for scores in claim.columns(values, [Place(claim.series, workload, name) for name in variants])
+    }
+    return {name: own for name, own in of_each.items() if own and all(one.weight for one in own)}
+
+
+def _without_base(columns: dict[str, list[Column]]) -> tuple[str, ...]:
+    """Return the workloads that have next to nothing to divide by, held against the median of the others."""
+    bases = {name: min(one.base for one in own) for name, own in columns.items()}
+    found = []
+    for name, base in bases.items():
+        others = [other for workload, other in bases.items() if workload != name]
+        if others and base < NEAR_ZERO * np.median(others):
+            found.append(name)
+    return tuple(found)
+
+
+def _compared(columns: dict[str, list[Column]], drawn: Collection[str]) -> Compared:
+    """Return all comparisons by the seeds they have in common; what nothing is drawn for has every seed."""
+    pairs = [(workload, column) for workload, own in columns.items() for column in own]
+    of_seeds = [set(column.scores) for workload, column in pairs if workload in drawn]
+    seeds: list[int] = sorted(set.intersection(*of_seeds)) if of_seeds else [0]
+    rows = [
+        [column.scores[seed] if workload in drawn else _only(column.scores) for workload, column in pairs]
+        for seed in seeds
     ]
-    seeds = sorted(set.intersection(*(set(scores) for _, scores in columns))) if columns else []
-    matrix = np.array([[scores[seed] for _, scores in columns] for seed in seeds])
-    return Compared(matrix, np.array([workload for workload, _ in columns]))
+    return Compared(
+        np.array(rows if pairs else []),
+        np.array([workload for workload, _ in pairs]),
+        tuple(column.name for _, column in pairs),
+        tuple(column.weight for _, column in pairs),
+        exact=not of_seeds,
+    )
+
+
+def _only(scores: BySeed) -> float:
+    (score,) = scores.values()
+    return score

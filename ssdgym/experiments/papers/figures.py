@@ -165,8 +165,9 @@ def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, workload: Wo
                                 label=name,
                                 **length,
                             ),
+                            exact=not _draws(figure, played),
                         )
-                        for seed in range(1, _seeds(figure, scale, played) + 1)
+                        for seed in range(1, (scale.seeds if _draws(figure, played) else 1) + 1)
                     ]
     return points
 
@@ -184,10 +185,10 @@ def _under(prefix: str, changes: dict[str, Any]) -> dict[str, Any]:
     return {key.removeprefix(prefix): value for key, value in changes.items() if key.startswith(prefix)}
 
 
-def _seeds(figure: FigureConfig, scale: ScaleConfig, workload: WorkloadConfig) -> int:
-    """Return the number of seeds: one for a trace, which draws nothing, unless its preconditioning draws."""
-    draws = not isinstance(workload, PlayedConfig) or workload.is_drawn
-    return scale.seeds if draws or figure.preconditioning == "until_gc" else 1
+def _draws(figure: FigureConfig, workload: WorkloadConfig) -> bool:
+    """Return whether seeds matter: a trace draws nothing, unless its preconditioning does."""
+    is_drawn = not isinstance(workload, PlayedConfig) or workload.is_drawn
+    return is_drawn or figure.preconditioning == "until_gc"
 
 
 def _workload(figure: FigureConfig, name: str, scale: ScaleConfig, traces: Path | None) -> WorkloadConfig:

@@ -20,18 +20,20 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Point:
-    """A run and its place in a figure."""
+    """A run and its place in a figure; exact if nothing in it is drawn, so that no other seed is needed."""
 
     place: Place
     run: RunSpec
+    exact: bool = False
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A result and its place in a figure."""
+    """A result and its place in a figure; exact if nothing in its run was drawn."""
 
     place: Place
     result: Result
+    exact: bool = False
 
 
 #: Between the names of a metric and of one that it is divided by.

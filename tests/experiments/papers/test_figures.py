@@ -53,8 +53,8 @@ def test_every_figure_has_the_departures_of_its_paper_first_and_none_twice(
 
 
 def test_departures__what_a_figure_adds_to_those_of_its_paper() -> None:
-    (figure,) = figures("block-size", "3")
-    assert figure.departures[-1].startswith("where next to nothing is relocated, erases fall")
+    (figure,) = figures("block-size", "1")
+    assert figure.departures[-1].startswith("traces whose victims hold no valid page on blocks of 1 MiB")
 
 
 def test_runs__devices_are_fitted_and_named_as_before(traces: Path) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
 from ssdgym.config.loading import Config
-from ssdgym.experiments.analysis.statistics import Estimate, stratified_bootstrap
+from ssdgym.experiments.analysis.statistics import Estimate
+from ssdgym.experiments.papers.comparisons import Column, Compared
 from ssdgym.experiments.papers.samples import BySeed, Place, Values
 
 #: The registered kinds of claims.
@@ -25,6 +25,8 @@ Verdict = Literal[
     "holds",
     "does not hold",
     "not comparable",
+    "one seed: no verdict",
+    "too few seeds: no verdict",
     "not measured",
 ]
 
@@ -38,7 +40,6 @@ def _listed(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
-Matrix = NDArray[np.float64]
 Texts = tuple[str, ...]
 #: One name, or a list of them.
 Names = Annotated[Texts, BeforeValidator(_listed)]
@@ -47,20 +48,27 @@ Others = Annotated[Names, Field(min_length=1, description="The bars it is compar
 Direction = Literal["falls", "rises"]
 
 
-class Compared(NamedTuple):
-    """The comparisons that a claim makes on all of its workloads.
+#: Of changes of which nothing says how large they are, the smallest that counts.
+Smallest = Annotated[float, Field(ge=0, description="The smallest change that counts: 0.01 is 1 %.")]
+#: The default of that.
+SMALLEST = 0.01
+#: The metric by which the traces are weighed in a mean.
+Weights = Annotated[
+    str,
+    Field(
+        description="A metric of the bar that it is compared with, or of its own, which weighs each trace in "
+        "the mean: relocated_pages for what is counted per page moved; empty: all alike."
+    ),
+]
 
-    Attributes:
-        scores: shape `(seeds, comparisons)`: changes (-0.2 is 20 % less), or values in the panel's unit.
-        workloads: of each comparison, shape `(comparisons,)`.
-    """
 
-    scores: Matrix
-    workloads: NDArray[np.str_]
+class HoldsBy(Config):
+    """Why a claim holds here whatever is measured, or nearly so."""
 
-    def estimate(self, statistic: Callable[[Matrix], Any]) -> Estimate:
-        """Estimate a statistic over the comparisons, each of them the mean over its seeds."""
-        return stratified_bootstrap(self.scores, lambda drawn: float(statistic(drawn.mean(axis=0))))
+    kind: Literal["arithmetic", "construction", "vacuity"] = Field(
+        description="arithmetic: of other figures; construction: of what is run; vacuity: nothing happens."
+    )
+    why: str = Field(min_length=1, description="The reason, in one sentence without a full stop.")
 
 
 class NotComparable(Config):
@@ -94,6 +102,9 @@ class Claim(Config):
     not_comparable: NotComparable | None = Field(
         None, description="Why no verdict is given on it, and where; null: one is given."
     )
+    holds_by: HoldsBy | None = Field(
+        None, description="Why it holds without saying much; null: it can fail as any other."
+    )
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
@@ -110,6 +121,16 @@ class Claim(Config):
     def metrics(self) -> Texts:
         """The metrics that it needs beside that of the panel."""
         return ()
+
+    @property
+    def weighing(self) -> str:
+        """The metric that weighs the traces in a mean; empty: they count alike."""
+        return getattr(self, "weights", "")
+
+    @property
+    def averages_ratios(self) -> bool:
+        """Whether one trace with next to nothing to divide by would decide it."""
+        return bool(self.others)
 
     @property
     def measured_on(self) -> Texts:
@@ -130,24 +151,58 @@ class Claim(Config):
             variants: all of the figure.
         """
 
-    def columns(self, values: Sequence[Values], places: Sequence[Place]) -> list[BySeed]:
+    def columns(self, values: Sequence[Values], places: Sequence[Place]) -> list[Column]:
         """Return the comparisons on one workload; what cannot be compared is left out.
 
         Args:
-            values: of the metric of the panel, then of each of `metrics`.
+            values: of the metric of the panel, then of each of `metrics`, then of that of `weighing`.
             places: of the series on the workload, one for each variant.
         """
         if not self.others:
-            return [values[0][place] for place in places if place in values[0]]
-        pairs = [(place, place._replace(series=other)) for place in places for other in self.others]
-        return [scores for pair in pairs if (scores := self._compare(values, *pair))]
+            own = [(place, values[0][place]) for place in places if place in values[0]]
+            return [
+                Column(scores, place.variant, np.nan, self.weight(values, place)) for place, scores in own
+            ]
+        found = []
+        for place in places:
+            for other in self.others:
+                base = self._base_of(place, other)
+                if scores := self._compare(values, place, base):
+                    at = f"at {place.variant}" if len(places) > 1 else ""
+                    against = f"against {other}" if len(self.others) > 1 else ""
+                    name = " ".join(filter(None, (at, against)))
+                    found.append(Column(scores, name, mean_at(values[0], base), self.weight(values, base)))
+        return found
+
+    def _base_of(self, place: Place, other: str) -> Place:
+        """Return where the bar stands that a place is compared with."""
+        return place._replace(series=other)
+
+    def weight(self, values: Sequence[Values], place: Place) -> float:
+        """Return what a place weighs in a mean; 0 where that was not measured."""
+        return mean_at(values[-1], place) if self.weighing else 1.0
 
     def _compare(self, values: Sequence[Values], place: Place, base: Place) -> BySeed | None:
         return changes(values[0], place, base)
 
     def measure(self, compared: Compared) -> tuple[Estimate, ...]:
         """Return the numbers that the claim is judged by, or none; by default the mean of all comparisons."""
-        return (compared.estimate(np.mean),)
+        return (compared.mean(),)
+
+    def chosen(self, compared: Compared) -> str:
+        """Return the comparison that it is judged on, where one is chosen among them; else nothing."""
+        return ""
+
+    def verdict(self, measured: Sequence[Estimate], compared: Compared) -> Verdict:
+        """Return the verdict: none from a single seed, unless nothing is drawn.
+
+        Args:
+            measured: what `measure` has returned.
+            compared: what it was measured from.
+        """
+        if not compared.exact and np.isnan(measured[0].low):
+            return "one seed: no verdict" if len(compared.scores) < 2 else "too few seeds: no verdict"
+        return self.judge(measured, compared)
 
     def judge(self, measured: Sequence[Estimate], compared: Compared) -> Verdict:
         """Judge the claim; by default, whether the whole interval lies on the claimed side of zero.
@@ -187,6 +242,16 @@ def changes(values: Values, place: Place, base: Place) -> BySeed | None:
     return {seed: ours[seed] / theirs[seed] - 1 for seed in sorted(common)}
 
 
+def mean_at(values: Values, place: Place) -> float:
+    """Return the mean of a metric over its seeds; 0 where it was not measured.
+
+    Args:
+        values: of one metric.
+        place: where.
+    """
+    return float(np.mean(list(values[place].values()))) if place in values else 0.0
+
+
 def side_of(word: str) -> float:
     """Return the side of zero that a word names: -1 (falls, lowest) or 1 (rises, highest)."""
     return -1.0 if word in ("falls", "lowest") else 1.0
@@ -202,9 +267,14 @@ def is_of_magnitude(share: float) -> bool:
     return 1 / _FACTOR <= share <= _FACTOR
 
 
+def is_next_to_none(share: float) -> bool:
+    """Return whether a change is under a tenth of the claimed one, given their ratio."""
+    return share < _NEXT_TO_NONE
+
+
 def by_magnitude(share: float) -> Verdict:
     """Return the verdict on a change on the claimed side of zero, given its ratio to the claimed one."""
-    if share < _NEXT_TO_NONE:
+    if is_next_to_none(share):
         return "negligible"
     return "holds within a factor two" if is_of_magnitude(share) else "direction holds"
 
@@ -217,5 +287,5 @@ def holds(keeps: bool) -> Verdict:
 def with_interval(estimate: Estimate, style: str) -> str:
     """Return an estimate and its interval as text, each number in the format `style`."""
     if np.isnan(estimate.low):
-        return f"{estimate.value:{style}} (one seed, no interval)"
+        return f"{estimate.value:{style}} (no interval)"
     return f"{estimate.value:{style}} [{estimate.low:{style}}, {estimate.high:{style}}]"

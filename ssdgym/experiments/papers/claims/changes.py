@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -10,19 +11,22 @@ from pydantic import Field, model_validator
 
 from ssdgym.experiments.analysis.statistics import Estimate
 from ssdgym.experiments.papers.claims.base import (
+    SMALLEST,
     Claim,
-    Compared,
     Direction,
-    Matrix,
     Others,
+    Smallest,
     Texts,
     Verdict,
+    Weights,
     by_magnitude,
     holds,
+    is_next_to_none,
     limits,
     side_of,
 )
-from ssdgym.experiments.papers.samples import BySeed, Place, Values
+from ssdgym.experiments.papers.comparisons import Compared, Matrix
+from ssdgym.experiments.papers.samples import Place
 
 
 class _Comparison(Claim):
@@ -32,36 +36,60 @@ class _Comparison(Claim):
         description="The bars it is compared with; of several, the mean of the changes counts."
     )
     at: str = Field("", description="The variant of those bars; empty: in each variant its own.")
-    statistic: Literal["each", "mean", "median", "maximum"] = Field(
+    statistic: Literal["each", "mean", "median", "maximum", "minimum"] = Field(
         "mean",
         description="Of the changes on those workloads: each of them, their mean, their median (of most), or "
-        "the largest.",
+        "the one that goes farthest or least far to the claimed side, chosen on half of the seeds and tested "
+        "on the others.",
     )
+    weights: Weights = ""
+
+    @model_validator(mode="after")
+    def _weighs_a_mean(self) -> _Comparison:
+        if self.weights and self.statistic != "mean":
+            raise ValueError(f"weighs a {self.statistic}; only a mean takes weights")
+        return self
+
+    @property
+    def averages_ratios(self) -> bool:
+        """Every comparison counts by itself where the claim is about each."""
+        return self.statistic != "each"
 
     def require_fit(self, where: str, workloads: Texts, variants: Texts) -> None:
         """Require the other variant."""
         if self.at and self.at not in variants:
             raise ValueError(f"names in {where}.at '{self.at}', which is no variant of it")
 
-    def _compare(self, values: Sequence[Values], place: Place, base: Place) -> BySeed | None:
-        return super()._compare(values, place, base._replace(variant=self.at or base.variant))
+    def _base_of(self, place: Place, other: str) -> Place:
+        return Place(other, place.workload, self.at or place.variant)
 
     def measure(self, compared: Compared) -> tuple[Estimate, ...]:
         """Return the one number over the changes of all comparisons."""
-        return (compared.estimate(self._statistic),)
-
-    def _statistic(self, changes: Matrix) -> Any:
-        side = self._side
         match self.statistic:
             case "mean":
-                return changes.mean()
-            case "median":
-                return np.median(changes)
-            case "maximum":
-                return side * (side * changes).max()
-            case "each":
-                # All of them hold if the one that is farthest from the claim does.
-                return side * (side * changes).min()
+                return (compared.mean(),)
+            case "maximum" | "minimum":
+                # The best of many on the same numbers that it is tested on would be the luckiest.
+                index = self._index(compared)
+                tested = compared.halves()[1] if compared.scores.shape[1] > 1 else compared
+                return (tested.only(index).mean(),)
+            case _:
+                return (compared.estimate(self._statistic),)
+
+    def chosen(self, compared: Compared) -> str:
+        """Return the comparison that goes farthest or least far."""
+        picks = self.statistic in ("maximum", "minimum") and compared.scores.shape[1] > 1
+        return compared.name_of(self._index(compared)) if picks else ""
+
+    def _index(self, compared: Compared) -> int:
+        sided = self._side * compared.halves()[0].scores.mean(axis=0)
+        return int(sided.argmax() if self.statistic == "maximum" else sided.argmin())
+
+    def _statistic(self, changes: Matrix) -> Any:
+        if self.statistic == "median":
+            return np.median(changes, axis=-1)
+        # All of them hold if the one that is farthest from the claim does.
+        return self._side * (self._side * changes).min(axis=-1)
 
 
 class ChangeClaim(_Comparison):
@@ -107,6 +135,8 @@ class LimitClaim(_Comparison):
         return float(np.sign(self.limit))
 
     def _judge_further(self, measured: Estimate, compared: Compared) -> Verdict:
+        if is_next_to_none(measured.value / self.limit):
+            return "negligible"
         # Of a fall, "under" is at least as far; of a rise, "up to" is at most as far.
         return "holds" if limits(measured)[1] <= self.limit else "direction holds, limit missed"
 
@@ -120,8 +150,10 @@ class UnchangedClaim(_Comparison):
 
     def _statistic(self, changes: Matrix) -> Any:
         # Every one is within the width if the one that is farthest from zero is, to whichever side.
-        each = self.statistic == "each"
-        return changes[np.abs(changes).argmax()] if each else super()._statistic(changes)
+        if self.statistic != "each":
+            return super()._statistic(changes)
+        farthest = np.abs(changes).argmax(axis=-1, keepdims=True)
+        return np.take_along_axis(changes, farthest, axis=-1)[..., 0]
 
     def judge(self, measured: Sequence[Estimate], compared: Compared) -> Verdict:
         """Judge whether the whole interval keeps within the width."""
@@ -135,6 +167,7 @@ class DirectionClaim(_Comparison):
     claimed: ClassVar[str] = "{0._word}"
     kind: Literal["direction"]
     direction: Direction = Field(description="falls: lower than that of the others; rises: higher.")
+    smallest: Smallest = SMALLEST
 
     @property
     def _word(self) -> str:
@@ -145,7 +178,7 @@ class DirectionClaim(_Comparison):
         return side_of(self.direction)
 
     def _judge_further(self, measured: Estimate, compared: Compared) -> Verdict:
-        return "direction holds"
+        return "direction holds" if abs(measured.value) >= self.smallest else "negligible"
 
 
 class RangeClaim(Claim):
@@ -163,9 +196,14 @@ class RangeClaim(Claim):
             raise ValueError(f"has the range {self.low} to {self.high}; give low below high")
         return self
 
+    @property
+    def averages_ratios(self) -> bool:
+        """Every trace counts by itself."""
+        return False
+
     def measure(self, compared: Compared) -> tuple[Estimate, ...]:
         """Return the smallest change and the largest."""
-        return compared.estimate(np.min), compared.estimate(np.max)
+        return compared.estimate(partial(np.min, axis=-1)), compared.estimate(partial(np.max, axis=-1))
 
     def judge(self, measured: Sequence[Estimate], compared: Compared) -> Verdict:
         """Judge whether both intervals keep within the range."""

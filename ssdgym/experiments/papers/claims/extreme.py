@@ -10,14 +10,15 @@ from pydantic import Field
 
 from ssdgym.experiments.analysis.statistics import Estimate
 from ssdgym.experiments.papers.claims.base import (
+    SMALLEST,
     Claim,
-    Compared,
-    Matrix,
     Names,
     Texts,
+    Verdict,
     side_of,
     with_interval,
 )
+from ssdgym.experiments.papers.comparisons import Compared, Matrix
 
 
 class ExtremeClaim(Claim):
@@ -39,6 +40,11 @@ class ExtremeClaim(Claim):
         return ()
 
     @property
+    def averages_ratios(self) -> bool:
+        """Every trace counts by itself."""
+        return False
+
+    @property
     def _side(self) -> float:
         return side_of(self.which)
 
@@ -53,12 +59,18 @@ class ExtremeClaim(Claim):
             return ()
         named = np.isin(compared.workloads, self.workloads)
 
-        def distance(scores: Matrix) -> float:
-            if self.which == "lowest":
-                return float(scores[named].max() - scores[~named].min())
-            return float(scores[named].min() - scores[~named].max())
+        def distance(scores: Matrix) -> Matrix:
+            ours, others = self._side * scores[..., named], self._side * scores[..., ~named]
+            return self._side * (ours.min(axis=-1) - others.max(axis=-1))
 
         return (compared.estimate(distance),)
+
+    def _judge_further(self, measured: Estimate, compared: Compared) -> Verdict:
+        # Where nothing changes, the order of the changes is one of noise.
+        changes = np.abs(compared.scores.mean(axis=0))
+        if self.against and abs(measured.value) < SMALLEST and changes.max(initial=0.0) < SMALLEST:
+            return "negligible"
+        return "holds"
 
     def describe_measured(self, measured: Sequence[Estimate]) -> str:
         """Return the distance."""

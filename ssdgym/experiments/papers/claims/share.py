@@ -10,16 +10,18 @@ from pydantic import Field
 from ssdgym.experiments.analysis.statistics import Estimate
 from ssdgym.experiments.papers.claims.base import (
     Claim,
-    Compared,
     Names,
     Texts,
     Verdict,
     holds,
+    is_next_to_none,
     is_of_magnitude,
     limits,
+    mean_at,
     with_interval,
 )
-from ssdgym.experiments.papers.samples import BySeed, Place, Values
+from ssdgym.experiments.papers.comparisons import Column, Compared
+from ssdgym.experiments.papers.samples import Place, Values
 
 
 class ShareClaim(Claim):
@@ -40,21 +42,26 @@ class ShareClaim(Claim):
         if self.at not in variants:
             raise ValueError(f"names in {where}.at '{self.at}', which is no variant of it")
 
-    def columns(self, values: Sequence[Values], places: Sequence[Place]) -> list[BySeed]:
+    def columns(self, values: Sequence[Values], places: Sequence[Place]) -> list[Column]:
         """Return the share by seed; nothing where one of the two was not measured."""
         (place,) = places
-        ours = values[0].get(place, {})
-        whole = values[0].get(Place(self.against, place.workload, self.at), {})
+        base = Place(self.against, place.workload, self.at)
+        ours, whole = values[0].get(place, {}), values[0].get(base, {})
         common = sorted(ours.keys() & whole.keys())
-        return [{seed: ours[seed] / whole[seed] for seed in common}] if common and all(whole.values()) else []
+        if not common or not all(whole.values()):
+            return []
+        return [Column({seed: ours[seed] / whole[seed] for seed in common}, base=mean_at(values[0], base))]
 
     def judge(self, measured: Sequence[Estimate], compared: Compared) -> Verdict:
-        """Judge the magnitude, or whether the whole interval keeps within the width."""
-        if self.within is None:
-            near = is_of_magnitude(measured[0].value / self.value)
-            return "holds within a factor two" if near else "does not hold"
+        """Judge the side of 1 and the magnitude, or whether the whole interval keeps within the width."""
         low, high = limits(measured[0])
-        return holds(self.value - self.within <= low and high <= self.value + self.within)
+        if self.within is not None:
+            return holds(self.value - self.within <= low and high <= self.value + self.within)
+        on_side = self.value == 1 or (high < 1 if self.value < 1 else low > 1)
+        if not on_side or not is_of_magnitude(measured[0].value / self.value):
+            return "does not hold"
+        is_none = self.value != 1 and is_next_to_none((measured[0].value - 1) / (self.value - 1))
+        return "negligible" if is_none else "holds within a factor two"
 
     def describe(self) -> str:
         """Return the share, and how far off it may be."""

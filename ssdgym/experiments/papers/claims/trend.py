@@ -10,16 +10,19 @@ from pydantic import Field
 
 from ssdgym.experiments.analysis.statistics import Estimate
 from ssdgym.experiments.papers.claims.base import (
+    SMALLEST,
     Claim,
-    Compared,
     Direction,
-    Matrix,
+    Smallest,
     Texts,
     Verdict,
+    Weights,
     changes,
+    mean_at,
     side_of,
 )
-from ssdgym.experiments.papers.samples import BySeed, Place, Values, relative
+from ssdgym.experiments.papers.comparisons import Column, Compared
+from ssdgym.experiments.papers.samples import Place, Values, relative
 
 
 class TrendClaim(Claim):
@@ -31,6 +34,13 @@ class TrendClaim(Claim):
         "", description="A bar; what falls or rises is the metric over its own. Empty: the metric itself."
     )
     direction: Direction
+    smallest: Smallest = SMALLEST
+    weights: Weights = ""
+
+    @property
+    def averages_ratios(self) -> bool:
+        """It averages changes from the first variant on."""
+        return True
 
     @property
     def _side(self) -> float:
@@ -41,23 +51,38 @@ class TrendClaim(Claim):
         if len(self.variants or variants) < 2:
             raise ValueError(f"claims a trend in {where}, which needs at least two variants")
 
-    def columns(self, values: Sequence[Values], places: Sequence[Place]) -> list[BySeed]:
+    def columns(self, values: Sequence[Values], places: Sequence[Place]) -> list[Column]:
         """Return the changes from the first variant to each of the others: of all of them or of none."""
         own = relative(values[0], self.against) if self.against else values[0]
-        found = [changes(own, place, places[0]) for place in places[1:]]
-        return [] if None in found else [scores for scores in found if scores]
+        divisors = [place._replace(series=self.against) for place in places] if self.against else places[:1]
+        base = min(mean_at(values[0], place) for place in divisors)
+        weight = self.weight(values, divisors[0])
+        found = [
+            Column(scores, place.variant, base, weight)
+            for place in places[1:]
+            if (scores := changes(own, place, places[0]))
+        ]
+        return found if len(found) == len(places) - 1 else []
 
     def measure(self, compared: Compared) -> tuple[Estimate, ...]:
         """Return the mean change from the first variant to the last."""
-        to_last = Compared(_by_workload(compared)[:, :, -1], compared.workloads)
-        return (to_last.estimate(np.mean),)
+        every = slice(self._steps(compared) - 1, None, self._steps(compared))
+        to_last = Compared(
+            compared.scores[:, every], compared.workloads[every], (), compared.weights[every], compared.exact
+        )
+        return (to_last.mean(),)
 
     def _judge_further(self, measured: Estimate, compared: Compared) -> Verdict:
-        along = _by_workload(compared).mean(axis=0).mean(axis=0)
+        if abs(measured.value) < self.smallest:
+            return "negligible"
+        # Shape (workloads, variants but the first).
+        steps = compared.scores.mean(axis=0).reshape(-1, self._steps(compared))
+        weights = compared.weights[:: self._steps(compared)] or None
+        along = np.average(steps, axis=0, weights=weights)
         rises = self._side * np.diff(along, prepend=0.0)
         return "direction holds" if rises.min() > 0 else "direction holds, but not at every step"
 
-
-def _by_workload(compared: Compared) -> Matrix:
-    """Return the changes in the shape `(seeds, workloads, variants but the first)`."""
-    return compared.scores.reshape(len(compared.scores), len(set(compared.workloads.tolist())), -1)
+    @staticmethod
+    def _steps(compared: Compared) -> int:
+        """Return the number of variants but the first, which are compared on each workload."""
+        return len(compared.workloads) // len(set(compared.workloads.tolist()))

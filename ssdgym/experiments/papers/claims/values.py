@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from ssdgym.experiments.analysis.statistics import Estimate
-from ssdgym.experiments.papers.claims.base import Claim, Compared, Verdict, holds, is_of_magnitude, limits
+from ssdgym.experiments.papers.claims.base import Claim, Verdict, Weights, holds, is_of_magnitude, limits
+from ssdgym.experiments.papers.comparisons import Compared
 
 
 class ValueClaim(Claim):
@@ -24,6 +26,7 @@ class ValueClaim(Claim):
         description="What the metric has at the least; only what it has beyond this is compared. A write "
         "amplification of 1.3 is thrice one of 1.1, beyond 1.",
     )
+    weights: Weights = ""
 
     @model_validator(mode="after")
     def _is_beyond(self) -> ValueClaim:
@@ -55,7 +58,7 @@ class AtMostClaim(Claim):
 
     def measure(self, compared: Compared) -> tuple[Estimate, ...]:
         """Return the largest value."""
-        return (compared.estimate(np.max),)
+        return (compared.estimate(partial(np.max, axis=-1)),)
 
     def judge(self, measured: Sequence[Estimate], compared: Compared) -> Verdict:
         """Judge whether the whole interval keeps the bound."""
