@@ -86,6 +86,42 @@ class GcPriority(Choice):
     AFTER_READS = "after_reads", 1, "after host reads"
 
 
+class GcStart(Choice):
+    """When a plane that needs foreground garbage collection is collected."""
+
+    AT_ONCE = "at_once", 0, "before the next page of the host"
+    # SSDsim queues a round for every write below the threshold and carries it out when no request waits.
+    QUEUE_EMPTY = (
+        "queue_empty",
+        1,
+        "when nothing of the host waits for its die, or when only the blocks are free that collection needs",
+    )
+
+
+class GcGrain(Choice):
+    """How far an idle die goes on with background collection once it has begun."""
+
+    COMMAND = "command", 0, "until the host comes, which waits for one command at most"
+    # SSDsim creates uninterruptible rounds only.
+    ROUND = "round", 1, "to the erase of the round, for which the host waits"
+
+
+class WriteCompletes(Choice):
+    """When a page of the host that is written counts as done."""
+
+    PROGRAM = "program", 0, "when it is programmed"
+    # SSDsim, whose requests end with their transfer.
+    TRANSFER = "transfer", 1, "when its data has reached the die, which goes on to program it"
+
+
+class PlaneRows(Choice):
+    """Which rows of the planes of a die may be written in one command."""
+
+    ANY = "any", 0, "equal ones, wherever the planes happen to be"
+    # Shin, Electronics Letters 2018; make_same_level of SSDsim.
+    PAD = "pad", 1, "equal ones; a plane that lags by up to pad_limit pages is padded first"
+
+
 class SubpageKind(Choice):
     """The FTL of a device that is addressed by subpages."""
 

@@ -13,7 +13,16 @@ from pydantic_core import CoreSchema, core_schema
 
 from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
 from ssdgym.config.loading import Config
-from ssdgym.enums import Allocation, GcMode, GcPriority, Timing
+from ssdgym.enums import (
+    Allocation,
+    GcGrain,
+    GcMode,
+    GcPriority,
+    GcStart,
+    PlaneRows,
+    Timing,
+    WriteCompletes,
+)
 from ssdgym.errors import SsdgymError
 
 #: Write streams of a plane for the placements that the engine has code for and that put pages in streams.
@@ -161,6 +170,8 @@ class GcConfig(Config):
         "as the pool has room for what the round still has to move",
     )
     priority: GcPriority = Field(GcPriority.FIRST, description=f"of foreground GC; {GcPriority.described()}")
+    start: GcStart = Field(GcStart.AT_ONCE, description=f"in time: {GcStart.described()}")
+    grain: GcGrain = Field(GcGrain.COMMAND, description=f"with background_fraction: {GcGrain.described()}")
     # Tiny-Tail Flash (Yan et al., FAST 2017), without its parity reads.
     copyback: bool = Field(
         False,
@@ -174,6 +185,8 @@ class GcConfig(Config):
             raise ValueError("must give exactly one of free_fraction and free_blocks")
         if self.idle is not None and self.background_fraction is not None:
             raise ValueError("gives both background_fraction and idle; leave one of them out")
+        if self.grain == GcGrain.ROUND and (self.idle is not None or self.preemptible):
+            raise ValueError("has grain round, which knows neither idle nor preemptible; leave them out")
         for barrier, threshold, unit in (
             (self.barrier_fraction, self.free_fraction, "fraction"),
             (self.barrier_blocks, self.free_blocks, "blocks"),
@@ -300,6 +313,20 @@ class PageFtl(FtlConfig):
         description="waiting writes are programmed together in planes of one die; needs multi_plane; "
         "without time nothing waits, and it changes nothing",
     )
+    write_completes: WriteCompletes = Field(
+        WriteCompletes.PROGRAM, description=f"in time: {WriteCompletes.described()}"
+    )
+    multi_plane_rows: PlaneRows = Field(
+        PlaneRows.ANY, description=f"with multi_plane_writes: {PlaneRows.described()}"
+    )
+    pad_limit: int = Field(
+        0, ge=0, le=MAX_PAGES, description="with multi_plane_rows pad: most pages by which a plane is padded"
+    )
+    multi_plane_reads: bool = Field(
+        False,
+        description="waiting reads of equal page numbers are read together in planes of one die; needs "
+        "multi_plane, and time",
+    )
     gc: GcConfig = GcConfig(free_fraction=0.02)
 
     @model_validator(mode="after")
@@ -335,14 +362,34 @@ class PageFtl(FtlConfig):
             )
         if self.placement == "hotness_groups":
             _check_groups(geometry.blocks_per_plane, self.hotness)
+        for name in ("multi_plane_writes", "multi_plane_reads"):
+            if getattr(self, name) and multi_plane == "none":
+                raise ValueError(f"ftl.{name} needs multi_plane strict or relaxed, not none")
+        self._check_rows(geometry)
         if not self.multi_plane_writes:
             return
-        if multi_plane == "none":
-            raise ValueError("ftl.multi_plane_writes needs multi_plane strict or relaxed, not none")
         if self.placement in SUB_BLOCK_PLACEMENTS:
             raise ValueError(
                 f"ftl.multi_plane_writes needs an ftl.placement in streams ({', '.join(STREAMS)}), not "
                 f"{self.placement}"
+            )
+
+    def _check_rows(self, geometry: GeometryConfig) -> None:
+        if self.multi_plane_rows == PlaneRows.ANY:
+            if self.pad_limit > 0:
+                raise ValueError("ftl.pad_limit is for ftl.multi_plane_rows pad; set that or leave it out")
+            return
+        if not self.multi_plane_writes:
+            raise ValueError("ftl.multi_plane_rows pad needs ftl.multi_plane_writes; set it")
+        if geometry.sub_blocks_per_block > 1:
+            raise ValueError(
+                "ftl.multi_plane_rows pad needs blocks that are written from one end to the other; set "
+                "geometry.sub_blocks_per_block to 1"
+            )
+        if not 0 < self.pad_limit < geometry.pages_per_block:
+            raise ValueError(
+                f"ftl.pad_limit = {self.pad_limit} must be from 1 to {geometry.pages_per_block - 1}, a page "
+                "less than a block has"
             )
 
 

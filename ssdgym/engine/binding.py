@@ -8,7 +8,7 @@ from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.flash.times import write_phases
 from ssdgym.engine.time.commands import charge, wake
-from ssdgym.engine.time.transactions import pop_write, push_write
+from ssdgym.engine.time.transactions import mark_queued, pop_write, push_write
 
 
 @inlined
@@ -83,6 +83,7 @@ def redirect_write(dev, die_number):
     params = dev.params[0]
     number = pop_write(dev, dev.die[die_number])
     target = remainder(emptiest_plane(dev), params.dies)
+    mark_queued(dev, target, number)
     push_write(dev, dev.die[target], number)
     charge(dev, target, write_phases(params, 1))
     wake(dev, target)

@@ -39,7 +39,7 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
     control, counted = state.control[i, 0], state.counters[i, 0]
     counters = {name: int(counted[name]) for name in COUNTERS.names or () if name not in SUMMED_COUNTERS}
     written = counters["host_pages_written"]
-    programs = written + counters["relocated_pages"]
+    programs = written + counters["relocated_pages"] + counters["padded_pages"]
     counters["lost_pages"] += int(count_lost(state, i))
     victim_valid, clustered = int(counted["victim_valid_pages"]), int(counted["clustered_pages"])
     return {
@@ -54,6 +54,7 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
         "read_latency_ns": latency_summary(state, i, READ),
         "write_latency_ns": latency_summary(state, i, WRITE),
         "latency_ns": latency_summary(state, i, READ, WRITE),
+        **_parts_of_latency(state, i),
         "tail_latency_ns": tail_latency_ns(state, i),
         **_energy(counters, device),
         "wear": _wear(state, i, device),
@@ -76,7 +77,43 @@ def reset_metrics(state: State, i: int) -> None:
     control["metrics_start_ns"] = control["now"]
     state.latency[i] = 0
     state.histogram[i] = 0
+    state.gc_histogram[i] = 0
     state.tail[i] = 0
+
+
+def _parts_of_latency(state: State, i: int) -> dict[str, Any]:
+    """Return what the latencies of reads and writes are made of, and the share of requests that met GC.
+
+    Means in ns: `service` of the command of a request that ended last, `gc_wait` of what its page waited for
+    commands of GC of its die, `queue_wait` of the rest. None without requests; `gc_wait` has its p99, too,
+    the middle of a histogram bin.
+    """
+    found: dict[str, Any] = {}
+    counted = state.counters[i, 0]
+    requests = 0
+    for op, name in ((READ, "read"), (WRITE, "write")):
+        count = int(state.histogram[i, op].sum())
+        requests += count
+        latency, service, gc_wait = (
+            int(counted[f"{name}_{part}_sum_ns"]) for part in ("latency", "service", "gc_wait")
+        )
+        found[f"{name}_parts_ns"] = {
+            "service": _share(service, count),
+            "queue_wait": _share(latency - service - gc_wait, count),
+            "gc_wait": _share(gc_wait, count),
+            "gc_wait_p99": _gc_wait_p99(state.gc_histogram[i, op], count),
+        }
+    return {**found, "met_gc_share": _share(int(counted["met_gc_requests"]), requests)}
+
+
+def _gc_wait_p99(histogram: np.ndarray, count: int) -> float | None:
+    """Return the 99th percentile of waits for GC; requests without one are not in the histogram."""
+    if count == 0:
+        return None
+    rank = -(-count * 99 // 100) - (count - int(histogram.sum()))
+    if rank <= 0:
+        return 0.0
+    return float(bin_middles()[np.searchsorted(np.cumsum(histogram), rank)])
 
 
 _LATENCY_SUMS = {READ: "read_latency_sum_ns", WRITE: "write_latency_sum_ns"}

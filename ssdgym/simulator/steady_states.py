@@ -25,13 +25,32 @@ from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.kinds import code_hashes
 
 #: Arrays that are empty in a preconditioned device; it keeps its own, as it keeps its constants.
-_CLEARED = ("latency", "histogram", "tail", "channel", "transaction", "slot", "event", "ready")
+_CLEARED = (
+    "latency",
+    "histogram",
+    "gc_histogram",
+    "tail",
+    "channel",
+    "transaction",
+    "slot",
+    "event",
+    "ready",
+)
 #: Fields of the control record that belong to the device's queues, whose sizes are its own.
 _QUEUES = ("slot", "free_slot", "free_transaction", "free_transactions", "ready_head", "ready_count")
 #: The only fields that a steady state does not depend on. Of a device: what describes it and what it costs;
 #: its times count as its family weighs them. Of an FTL: what matters only in time, or to queues.
 _OF_NO_EFFECT = {"name", "description", "assumed", "energy", "timing"}
-_OF_NO_EFFECT_ON_FTL = {"timing", "queue_depth", "window_pages", "multi_plane_writes"}
+_OF_NO_EFFECT_ON_FTL = {
+    "timing",
+    "queue_depth",
+    "window_pages",
+    "multi_plane_writes",
+    "multi_plane_reads",
+    "multi_plane_rows",
+    "pad_limit",
+    "write_completes",
+}
 _OF_NO_EFFECT_ON_GC = {"preemptible", "idle"}
 
 

@@ -120,6 +120,29 @@ RUNS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         {"timing": "event", "gc": {"free_blocks": 2, "priority": "after_reads", "copyback": True}},
     ),
     "closed_loop/event": ("greedy", {}, {"timing": "event", "queue_depth": 4, "window_pages": 6}),
+    # As SSDsim does it: writes end with their transfer, GC waits for the host, rounds are not interrupted.
+    "early_writes/event": ("greedy", {}, {"timing": "event", "write_completes": "transfer"}),
+    "deferred_gc/event": (
+        "greedy",
+        {},
+        {"timing": "event", "gc": {"free_blocks": 3, "start": "queue_empty", "priority": "after_reads"}},
+    ),
+    "whole_rounds/event": (
+        "greedy",
+        {},
+        {"timing": "event", "gc": {"free_blocks": 2, "background_fraction": 0.2, "grain": "round"}},
+    ),
+    "padded/event": (
+        "greedy+sep_gc",
+        {"geometry": _WIDE, "multi_plane": "relaxed"},
+        {
+            "timing": "event",
+            "multi_plane_writes": True,
+            "multi_plane_reads": True,
+            "multi_plane_rows": "pad",
+            "pad_limit": 3,
+        },
+    ),
 }
 
 

@@ -21,7 +21,7 @@ from ssdgym.engine.time.clock import (
 )
 from ssdgym.engine.time.commands import READ_PAGE, WRITE_PAGE
 from ssdgym.engine.time.events import take_ready
-from ssdgym.engine.time.transactions import page_done, take_transaction, transaction_done
+from ssdgym.engine.time.transactions import note_parts, page_done, take_transaction, transaction_done
 from ssdgym.requests import READ, WRITE
 
 
@@ -74,10 +74,14 @@ def _admit_page(dev, request):
 def _take_event(dev):
     """Carry out the first event."""
     command, die_number = carry_out_event(dev)
+    if command != READ_PAGE and command != WRITE_PAGE:
+        return
+    number = np.int64(dev.die[die_number].transaction)
+    note_parts(dev, die_number, number, np.int64(dev.transaction[number].slot))
     if command == READ_PAGE:
-        read_ended(dev, np.int64(dev.die[die_number].transaction))
-    elif command == WRITE_PAGE:
-        transaction_done(dev, np.int64(dev.die[die_number].transaction))
+        read_ended(dev, number)
+    else:
+        transaction_done(dev, number)
 
 
 @inlined

@@ -21,7 +21,14 @@ from ssdgym.engine.time.commands import (
     start_gc_command,
     wake,
 )
-from ssdgym.engine.time.transactions import pop_read, pop_write, push_read, push_write, transaction_done
+from ssdgym.engine.time.transactions import (
+    mark_queued,
+    pop_read,
+    pop_write,
+    push_read,
+    push_write,
+    transaction_done,
+)
 
 #: Nothing was started, but the die's queues have changed: look again.
 _LOOK_AGAIN = 100
@@ -45,6 +52,7 @@ def queue_read(dev, number):
 def queue_write(dev, number):
     """Queue a write to the die of its logical page."""
     die_number = _die_of(dev, np.int64(dev.transaction[number].lpn))
+    mark_queued(dev, die_number, number)
     push_write(dev, dev.die[die_number], number)
     wake(dev, die_number)
 

@@ -222,6 +222,19 @@ def program(dev, plane, stream, lpn, version, relocated):
 
 
 @kernel
+def pad_page(dev, plane, stream, lpn):
+    """Program the next page of (plane, stream), not the last of its block, with nothing of a logical page."""
+    sub = writable_sub_block(dev, plane, stream)
+    ppn = sub * dev.params[0].pages_per_sub_block + dev.sub_block[sub].written
+    program_page(dev, ppn, lpn, np.int64(-1))
+    block = block_of(dev.params[0], sub)
+    note_program(dev, block, False)
+    count_programs(dev, dev.control[0].clock, plane, stream, sub, 1)
+    invalidate_pages(dev, sub, 1)
+    dev.block[block].invalid += 1
+
+
+@kernel
 def scatter(dev, plane_number, sub, lpn, version, relocated):
     """Program the next page of a sub-block of a pooled block; return its number, -1 for no sub-block."""
     if sub < 0:

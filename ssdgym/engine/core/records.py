@@ -62,6 +62,11 @@ PARAMS = np.dtype(
         ("allocation", "u1"),  # STATIC, DYNAMIC or LATE
         ("multi_plane", "u1"),  # SINGLE_PLANE, STRICT or RELAXED
         ("multi_plane_writes", "u1"),
+        ("multi_plane_reads", "u1"),
+        ("pad_limit", "i4"),  # most pages by which a plane that lags is padded so that its write can join
+        ("early_writes", "u1"),  # host writes are done when their data is in the die
+        ("defers_gc", "u1"),  # foreground GC waits for the host, but at the floor
+        ("whole_rounds", "u1"),  # background rounds go on to their erase before the host
         ("copyback", "u1"),  # relocations do not use the channel
         ("erase_unit", "u1"),  # WHOLE_BLOCK, SUB_BLOCK_RUN or SUB_BLOCK_SET
         ("isolation", "u1"),  # NO_ISOLATION, SOFTWARE or HARDWARE
@@ -139,6 +144,8 @@ COUNTERS = np.dtype(
         ("relocated_pages", "i8"),
         ("joined_moves", "i8"),  # relocated pages that joined the move of another plane
         ("joined_writes", "i8"),  # host pages that joined the write of another plane
+        ("joined_reads", "i8"),  # and reads that joined the read of another plane
+        ("padded_pages", "i8"),  # programmed with nothing so that a write could join
         ("max_victim_valid_pages", "i8"),  # most of one block of an erase set
         ("erases", "i8"),  # pairs of erase sets
         ("erased_sub_blocks", "i8"),
@@ -157,6 +164,11 @@ COUNTERS = np.dtype(
         ("victim_valid_pages", "i8"),  # valid pages of erase sets when their rounds started
         ("read_latency_sum_ns", "i8"),
         ("write_latency_sum_ns", "i8"),
+        ("read_service_sum_ns", "i8"),  # of the last command of each request
+        ("write_service_sum_ns", "i8"),
+        ("read_gc_wait_sum_ns", "i8"),  # that it has waited for commands of GC
+        ("write_gc_wait_sum_ns", "i8"),
+        ("met_gc_requests", "i8"),  # requests that have
     ],
     align=True,
 )
@@ -169,6 +181,11 @@ SUMMED_COUNTERS = frozenset(
         "victim_valid_pages",
         "read_latency_sum_ns",
         "write_latency_sum_ns",
+        "read_service_sum_ns",
+        "write_service_sum_ns",
+        "read_gc_wait_sum_ns",
+        "write_gc_wait_sum_ns",
+        "met_gc_requests",
     )
 )
 
@@ -237,6 +254,7 @@ DIE = np.dtype(
         ("started_ns", "i8"),  # when the present command started
         ("transfer_ns", "i8"),  # of the present command on the channel
         ("after_ns", "i8"),  # what it does after that
+        ("gc_ns", "i8"),  # time of the commands of GC that have ended
         ("read_head", "i4"),
         ("read_tail", "i4"),
         ("write_head", "i4"),
@@ -265,12 +283,22 @@ CHANNEL = np.dtype(
     align=True,
 )
 TRANSACTION = np.dtype(
-    [("lpn", "i4"), ("version", "i4"), ("slot", "i4"), ("next", "i4"), ("rmw", "u1")], align=True
+    [
+        ("gc_mark", "i8"),  # time that its die had spent on commands of GC when it was queued
+        ("lpn", "i4"),
+        ("version", "i4"),
+        ("slot", "i4"),
+        ("next", "i4"),
+        ("rmw", "u1"),
+    ],
+    align=True,
 )
 SLOT = np.dtype(
     [
         ("arrival_ns", "i8"),
         ("serial", "i8"),
+        ("service_ns", "i8"),  # of its last command
+        ("gc_wait_ns", "i8"),  # that the page of that command has waited for commands of GC
         ("remaining", "i4"),
         ("next", "i4"),
         ("lpn", "i4"),

@@ -23,7 +23,7 @@ from ssdgym.engine.time.clock import (
 )
 from ssdgym.engine.time.commands import READ_PAGE, WRITE_PAGE
 from ssdgym.engine.time.events import NEVER, take_ready
-from ssdgym.engine.time.transactions import page_done, take_transaction, writes_done
+from ssdgym.engine.time.transactions import note_parts, page_done, take_transaction, transaction_done
 from ssdgym.requests import READ, WRITE
 
 
@@ -81,10 +81,17 @@ def _admit_page(dev, request):
 def _take_event(dev):
     """Carry out the first event, and finish what its command has been for."""
     command, die_number = carry_out_event(dev)
-    if command == READ_PAGE:
-        read_ended(dev, np.int64(dev.die[die_number].transaction))
-    elif command == WRITE_PAGE:
-        writes_done(dev, np.int64(dev.die[die_number].transaction), np.int64(dev.die[die_number].pages))
+    if command != READ_PAGE and command != WRITE_PAGE:
+        return
+    number = np.int64(dev.die[die_number].transaction)
+    for _ in range(dev.die[die_number].pages):
+        following = np.int64(dev.transaction[number].next)
+        note_parts(dev, die_number, number, np.int64(dev.transaction[number].slot))
+        if command == READ_PAGE:
+            read_ended(dev, number)
+        else:
+            transaction_done(dev, number)
+        number = following
 
 
 @inlined

@@ -6,13 +6,13 @@ import numpy as np
 
 from ssdgym.engine.binding import bind_die, bind_plane, pass_die, pass_plane, redirect_write
 from ssdgym.engine.blocks.books import prefetch_holder
-from ssdgym.engine.core.bits import remainder
-from ssdgym.engine.core.kernel import inlined
+from ssdgym.engine.core.bits import quotient, remainder
+from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import DYNAMIC, LATE, STATIC
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import IDLES, status_of
-from ssdgym.engine.flash.addresses import die_of
-from ssdgym.engine.flash.times import erase_phases, move_phases, read_phases, write_phases
+from ssdgym.engine.flash.addresses import die_of, plane_of
+from ssdgym.engine.flash.times import Phases, erase_phases, move_phases, read_phases, write_phases
 from ssdgym.engine.page.collecting import background_plane, idle_plane, take_step, takes_host_pages, wake_up
 from ssdgym.engine.page.gc_round import finish_round, move_command
 from ssdgym.engine.page.mapping import host_read
@@ -32,6 +32,7 @@ from ssdgym.engine.time.commands import (
 )
 from ssdgym.engine.time.events import make_ready
 from ssdgym.engine.time.transactions import (
+    mark_queued,
     name_stream,
     pop_read,
     push_read,
@@ -67,6 +68,7 @@ def queue_write(dev, transaction):
         pass_die(dev, die_number)
     else:
         die_number = remainder(dev.transaction[transaction].lpn, params.dies)
+    mark_queued(dev, die_number, transaction)
     push_write(dev, dev.die[die_number], transaction)
     charge(dev, die_number, write_phases(params, 1))
     wake(dev, die_number)
@@ -79,6 +81,39 @@ def read_ended(dev, transaction):
         queue_write(dev, transaction)
     else:
         transaction_done(dev, transaction)
+
+
+@inlined
+def _read_now(dev, number, lpn):
+    dev.counters[0].rmw_reads += dev.transaction[number].rmw
+    host_read(dev, lpn)
+
+
+@kernel
+def _join_reads(dev, die_number, first, ppn):
+    """Let the reads behind the first one join its command, each of another plane; return its pages."""
+    params = dev.params[0]
+    row = remainder(ppn, params.pages_per_block)
+    members = np.uint64(1) << np.uint64(quotient(plane_of(params, ppn), params.dies))
+    last = first
+    for pages in range(1, params.planes_per_die):
+        number = np.int64(dev.die[die_number].read_head)
+        if number < 0:
+            return np.int64(pages)
+        lpn = np.int64(dev.transaction[number].lpn)
+        page = np.int64(dev.logical[lpn].ppn)
+        if page < 0 or die_of(params, page) != die_number or remainder(page, params.pages_per_block) != row:
+            return np.int64(pages)
+        member = np.uint64(1) << np.uint64(quotient(plane_of(params, page), params.dies))
+        if members & member:
+            return np.int64(pages)
+        pop_read(dev, die_number)
+        _read_now(dev, number, lpn)
+        dev.counters[0].joined_reads += 1
+        members |= member
+        dev.transaction[last].next = number
+        last = number
+    return np.int64(params.planes_per_die)
 
 
 @inlined
@@ -96,9 +131,13 @@ def _start_read(dev, die_number):
     if holder != die_number:
         queue_read(dev, holder, number)
         return _LOOK_AGAIN
-    dev.counters[0].rmw_reads += rmw
-    host_read(dev, lpn)
-    start_command(dev, die_number, READ_PAGE, number, 1, read_phases(params))
+    _read_now(dev, number, lpn)
+    pages = np.int64(1)
+    if params.multi_plane_reads:
+        pages = np.int64(_join_reads(dev, die_number, number, ppn))
+    phases = read_phases(params)
+    phases = Phases(phases.array_ns, phases.transfer_ns * pages, phases.after_ns)
+    start_command(dev, die_number, READ_PAGE, number, pages, phases)
     return OK
 
 
@@ -189,6 +228,36 @@ def _gc_command(dev, plane_number):
 
 
 @inlined
+def _pressing_plane(dev, die_number):
+    """Return the die's lowest plane in foreground GC that goes before writes; -1 for none.
+
+    Where GC waits for the host, it is one without free blocks but those that GC itself needs.
+    """
+    params = dev.params[0]
+    if not params.defers_gc:
+        return collecting_plane(dev, die_number)
+    floor = (1 + np.int64(params.relocation_streams)) * params.pages_per_block
+    for plane in range(die_number, params.planes, params.dies):
+        if dev.plane[plane].collecting and dev.plane[plane].pool_pages < floor:
+            return np.int64(plane)
+    return np.int64(-1)
+
+
+@inlined
+def _plane_before_reads(dev, die_number):
+    """Return the plane whose background round goes on before the host, foreground GC first; -1 for none."""
+    params = dev.params[0]
+    if not params.reads_first:
+        plane = _pressing_plane(dev, die_number)
+        if plane >= 0:
+            return plane
+    for plane in range(die_number, params.planes, params.dies):
+        if dev.plane[plane].round_leader >= 0 and not dev.plane[plane].collecting:
+            return np.int64(plane)
+    return np.int64(-1)
+
+
+@inlined
 def _plane_to_collect(dev, die_number):
     """Return the plane that the die should collect now, by its rule, or -1 if a host command goes first.
 
@@ -196,13 +265,21 @@ def _plane_to_collect(dev, die_number):
     """
     params = dev.params[0]
     die = dev.die[die_number]
+    if params.whole_rounds:
+        plane = _plane_before_reads(dev, die_number)
+        if plane >= 0:
+            return plane
     if params.reads_first and die.read_head >= 0:
         return -1
-    plane = collecting_plane(dev, die_number)
+    plane = _pressing_plane(dev, die_number)
     if plane >= 0 or die.read_head >= 0:
         return plane
     if _has_write(dev, die_number):
         return _plane_in_the_way(dev, die_number)
+    if params.defers_gc:
+        plane = collecting_plane(dev, die_number)
+        if plane >= 0:
+            return plane
     if dev.decider.hooks & IDLES:
         return idle_plane(dev, die_number)
     if params.background_free > 0:

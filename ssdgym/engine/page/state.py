@@ -63,6 +63,7 @@ ARRAYS = Arrays(
     ready=Array(np.int32, ("dies",)),  # ring of dies to dispatch
     latency=Array(LATENCY, ("latencies",)),  # by serial number
     histogram=Array(np.int64, (2, "bins")),  # latencies of reads and writes, log-binned
+    gc_histogram=Array(np.int64, (2, "bins")),  # of what requests have waited for commands of GC
     tail=Array(np.int64, (2, "tail")),  # min-heaps of the slowest; [0] is the number held
 )
 PageState = ARRAYS.state

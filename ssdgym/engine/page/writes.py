@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.binding import has_room, plane_from_cursor
-from ssdgym.engine.blocks.manager import row_of
+from ssdgym.engine.blocks.manager import pad_page, row_of
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import LATE, STATIC
@@ -14,7 +14,7 @@ from ssdgym.engine.page.collecting import takes_host_pages
 from ssdgym.engine.page.mapping import host_program
 from ssdgym.engine.page.placement import note_request, rule_of_host
 from ssdgym.engine.rounds import gc_needed
-from ssdgym.engine.time.transactions import pop_write
+from ssdgym.engine.time.transactions import mark_queued, pop_write
 
 
 @inlined
@@ -52,8 +52,10 @@ def take_write(dev, die_number):
     """Take the write that a die starts next from its queue."""
     params = dev.params[0]
     control = dev.control[0]
-    if params.allocation == LATE:
-        return pop_write(dev, control)
+    if params.allocation == LATE:  # bound to the die only now
+        number = pop_write(dev, control)
+        mark_queued(dev, die_number, number)
+        return number
     return pop_write(dev, dev.die[die_number])
 
 
@@ -73,7 +75,10 @@ def _can_join(dev, plane, members, lpn, row):
     if is_external(dev, PLACE):  # each page has a question of its own
         return False
     stream = rule_of_host(dev, plane, lpn)
-    return stream >= 0 and row_of(dev, plane, stream) == row
+    if stream < 0:
+        return False
+    own = row_of(dev, plane, stream)
+    return own == row or (own >= 0 and own < row <= own + params.pad_limit)
 
 
 @inlined
@@ -88,6 +93,14 @@ def _joining_plane(dev, die_number, members, lpn, row):
         if _can_join(dev, plane, members, lpn, row):
             return plane
     return np.int64(-1)
+
+
+@inlined
+def _pad(dev, plane, stream, lpn, row):
+    """Program pages with nothing until a plane that lags has come to a row."""
+    for _ in range(row - row_of(dev, plane, stream)):
+        pad_page(dev, plane, stream, lpn)
+        dev.counters[0].padded_pages += 1
 
 
 @kernel
@@ -111,6 +124,7 @@ def join_writes(dev, die_number, plane, row, first):
             return pages
         take_write(dev, die_number)
         stream = rule_of_host(dev, joined, lpn)
+        _pad(dev, joined, stream, lpn, row)
         if _program_joined(dev, joined, stream, lpn, np.int64(dev.transaction[number].version)) < 0:
             return -1
         dev.counters[0].joined_writes += 1

@@ -42,7 +42,7 @@ from ssdgym.engine.time.clock import (
 )
 from ssdgym.engine.time.commands import READ_PAGE, WRITE_PAGE
 from ssdgym.engine.time.events import take_ready
-from ssdgym.engine.time.transactions import pages_done
+from ssdgym.engine.time.transactions import note_parts, pages_done
 from ssdgym.requests import FLUSH, READ, SYNC, WRITE
 
 
@@ -162,10 +162,15 @@ def _admit_part(dev, request):
 def _take_event(dev):
     """Carry out the first event, and finish what its command has been for."""
     command, die_number = carry_out_event(dev)
+    if command != READ_PAGE and command != WRITE_PAGE:
+        return
+    number = np.int64(dev.die[die_number].transaction)
+    if dev.transaction[number].request >= 0:
+        note_parts(dev, die_number, number, np.int64(dev.transaction[number].request))
     if command == READ_PAGE:
-        read_ended(dev, np.int64(dev.die[die_number].transaction))
-    elif command == WRITE_PAGE:
-        write_done(dev, np.int64(dev.die[die_number].transaction))
+        read_ended(dev, number)
+    else:
+        write_done(dev, number)
 
 
 @inlined

@@ -14,6 +14,7 @@ from ssdgym.engine.subpage.writes import begin_eviction, together
 from ssdgym.engine.time.commands import charge, wake
 from ssdgym.engine.time.transactions import (
     free_transaction,
+    mark_queued,
     pages_done,
     push_read,
     push_write,
@@ -59,6 +60,7 @@ def queue_main_write(dev, number):
     """Queue a write to the main area to the die that should be idle first."""
     die_number = np.int64(bind_die(dev))
     pass_die(dev, die_number)
+    mark_queued(dev, die_number, number)
     push_write(dev, dev.die[die_number], number)
     charge(dev, die_number, write_phases(dev.params[0], 1))
     wake(dev, die_number)
@@ -72,6 +74,7 @@ def queue_region_write(dev, number):
     pass_die(dev, die_number)
     pass_plane(dev, plane)
     dev.transaction[number].plane = plane
+    mark_queued(dev, die_number, number)
     push_write(dev, dev.region[plane], number)
     one = dev.transaction[number].kind == SUBPAGE_WRITE
     charge(dev, die_number, subpage_phases(dev) if one else write_phases(dev.params[0], 1))

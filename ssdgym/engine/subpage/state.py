@@ -198,6 +198,7 @@ ARRAYS = Arrays(
     ready=Array(np.int32, ("dies",)),
     latency=Array(LATENCY, ("latencies",)),
     histogram=Array(np.int64, (2, "bins")),
+    gc_histogram=Array(np.int64, (2, "bins")),  # of what requests have waited for commands of GC
     tail=Array(np.int64, (2, "tail")),
 )
 SubpageState = ARRAYS.state

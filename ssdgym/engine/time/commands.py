@@ -19,8 +19,9 @@ from ssdgym.engine.time.events import (
 )
 
 IDLE, READ_PAGE, WRITE_PAGE, MOVE_PAGE, ERASE_SET = 0, 1, 2, 3, 4
-#: Stages of a command: the array works before its transfer; the transfer and what follows it.
-_ARRAY, _TRANSFER = 0, 1
+#: Stages of a command: the array works before its transfer; the transfer and what follows it; or, where a
+#: write of the host is done when its data has arrived, the transfer alone, and what follows it.
+_ARRAY, _TRANSFER, _ARRIVAL, _PROGRAM = range(4)
 
 
 @inlined
@@ -41,6 +42,10 @@ def _grant_channel(dev, die_number):
     die = dev.die[die_number]
     free_at = control.now + die.transfer_ns
     dev.channel[remainder(die_number, params.channels)].free_at = free_at
+    if params.early_writes and die.command == WRITE_PAGE:
+        die.stage = _ARRIVAL
+        schedule(dev, free_at, params.channels + die_number)
+        return
     die.stage = _TRANSFER
     schedule(dev, free_at + die.after_ns, params.channels + die_number)
 
@@ -112,15 +117,20 @@ def channel_event(dev, number):
 
 @inlined
 def command_ended(dev, die_number):
-    """Take a die's event; return its command if that has ended, IDLE if it goes on to its transfer."""
+    """Take a die's event; return its command if its pages are done with it, else IDLE."""
     control = dev.control[0]
     die = dev.die[die_number]
     if die.stage == _ARRAY:
         _ask_for_channel(dev, die_number)
         return IDLE
-    command = np.int64(die.command)
+    if die.stage == _ARRIVAL:
+        die.stage = _PROGRAM
+        schedule(dev, control.now + die.after_ns, dev.params[0].channels + die_number)
+        return WRITE_PAGE
+    command = IDLE if die.stage == _PROGRAM else np.int64(die.command)
     if command in (MOVE_PAGE, ERASE_SET):
         dev.counters[0].gc_time_ns += control.now - die.started_ns
+        die.gc_ns += control.now - die.started_ns
     die.command = IDLE
     make_ready(dev, die_number)
     return command

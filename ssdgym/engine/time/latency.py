@@ -82,3 +82,18 @@ def record_latency(dev, op, serial, latency_ns):
         _sift_up(heap, latency_ns)
     elif heap[0] > 0 and latency_ns > heap[1]:
         _replace_least(heap, latency_ns)
+
+
+@inlined
+def record_parts(dev, op, service_ns, gc_wait_ns):
+    """Count what the latency of a finished read (op 0) or write (op 1) is made of."""
+    counters = dev.counters[0]
+    if op == READ:
+        counters.read_service_sum_ns += service_ns
+        counters.read_gc_wait_sum_ns += gc_wait_ns
+    else:
+        counters.write_service_sum_ns += service_ns
+        counters.write_gc_wait_sum_ns += gc_wait_ns
+    if gc_wait_ns > 0:
+        counters.met_gc_requests += 1
+        dev.gc_histogram[op, bin_of(gc_wait_ns)] += 1

@@ -6,7 +6,8 @@ import numpy as np
 
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.lists import queue_verbs
-from ssdgym.engine.time.latency import record_latency
+from ssdgym.engine.time.commands import ERASE_SET, MOVE_PAGE
+from ssdgym.engine.time.latency import record_latency, record_parts
 from ssdgym.requests import READ, WRITE
 
 _push_read, _pop_read = queue_verbs("read_head", "read_tail", "next")
@@ -14,8 +15,27 @@ _push_write, _pop_write = queue_verbs("write_head", "write_tail", "next")
 
 
 @inlined
+def mark_queued(dev, die_number, number):
+    """Note how much time a die has spent on commands of GC when a page is queued to it."""
+    die = dev.die[die_number]
+    gc_ns = np.int64(die.gc_ns)
+    if die.command in (MOVE_PAGE, ERASE_SET):
+        gc_ns += dev.control[0].now - die.started_ns
+    dev.transaction[number].gc_mark = gc_ns
+
+
+@inlined
+def note_parts(dev, die_number, number, slot_number):
+    """Note what the latency of a request is made of, so far: the command of a page of it has ended now."""
+    die, slot = dev.die[die_number], dev.slot[slot_number]
+    slot.service_ns = dev.control[0].now - die.started_ns
+    slot.gc_wait_ns = die.gc_ns - dev.transaction[number].gc_mark
+
+
+@inlined
 def push_read(dev, die_number, number):
     """Append a transaction to a die's read queue."""
+    mark_queued(dev, die_number, number)
     _push_read(dev.transaction, dev.die[die_number], number)
 
 
@@ -51,6 +71,8 @@ def take_slot(dev, request, arrival_ns):
     slot.pages = request.pages
     slot.hint = request.hint
     slot.stream = 0
+    slot.service_ns = 0
+    slot.gc_wait_ns = 0
     slot.serial = control.serial
     control.serial += 1
     control.outstanding += 1
@@ -75,6 +97,7 @@ def pages_done(dev, slot_number, pages):
         return
     if slot.op == READ or slot.op == WRITE:
         record_latency(dev, np.int64(slot.op), slot.serial, control.now - slot.arrival_ns)
+        record_parts(dev, np.int64(slot.op), slot.service_ns, slot.gc_wait_ns)
     if slot.op == WRITE:
         control.outstanding_writes -= 1
     control.outstanding -= 1
@@ -117,13 +140,3 @@ def transaction_done(dev, number):
     """Free a transaction and mark one page of its request as done."""
     free_transaction(dev, number)
     page_done(dev, np.int64(dev.transaction[number].slot))
-
-
-@inlined
-def writes_done(dev, first, pages):
-    """Finish the pages of a write command, which are linked to each other."""
-    number = first
-    for _ in range(pages):
-        following = np.int64(dev.transaction[number].next)
-        transaction_done(dev, number)
-        number = following
