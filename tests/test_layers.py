@@ -167,7 +167,6 @@ EXCEPTIONS = {
     ("block/bundles.py", "plane.*"): "counts them, and lists bundles in place of blocks",
     ("block/writes.py", "plane.valid"): "counts valid pages",
     ("time/transactions.py", "region.write_*"): "appends to the queue that it is given",
-    ("page/writes.py", "transaction.next"): "links the pages of one command",
 }
 
 

@@ -381,6 +381,10 @@ class PageFtl(FtlConfig):
             return
         if not self.multi_plane_writes:
             raise ValueError("ftl.multi_plane_rows pad needs ftl.multi_plane_writes; set it")
+        if self.placement == "hot_cold":  # relocated pages go to two streams, and padding may fill a block
+            raise ValueError(
+                "ftl.multi_plane_rows pad is not for ftl.placement hot_cold; choose another placement"
+            )
         if geometry.sub_blocks_per_block > 1:
             raise ValueError(
                 "ftl.multi_plane_rows pad needs blocks that are written from one end to the other; set "

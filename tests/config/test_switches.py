@@ -1,4 +1,4 @@
-"""Switches of the page family in which simulators differ: what goes together, and what a device needs for it."""
+"""Switches of the page family in which simulators differ: what goes together, and what devices need."""
 
 from __future__ import annotations
 

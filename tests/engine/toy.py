@@ -44,6 +44,7 @@ ARRAYS = Arrays(
     slot=Array(SLOT, ("window",)),
     latency=Array(LATENCY, ("latencies",)),
     histogram=Array(np.int64, (2, "bins")),
+    gc_histogram=Array(np.int64, (2, "bins")),
     tail=Array(np.int64, (2, "tail")),
 )
 ToyState, ToyDevice, device_of = ARRAYS.state, ARRAYS.device, ARRAYS.device_of

@@ -32,6 +32,7 @@ from ssdgym.engine.time.commands import (
 )
 from ssdgym.engine.time.events import make_ready
 from ssdgym.engine.time.transactions import (
+    link_pages,
     mark_queued,
     name_stream,
     pop_read,
@@ -111,7 +112,7 @@ def _join_reads(dev, die_number, first, ppn):
         _read_now(dev, number, lpn)
         dev.counters[0].joined_reads += 1
         members |= member
-        dev.transaction[last].next = number
+        link_pages(dev, last, number)
         last = number
     return np.int64(params.planes_per_die)
 

@@ -14,7 +14,7 @@ from ssdgym.engine.page.collecting import takes_host_pages
 from ssdgym.engine.page.mapping import host_program
 from ssdgym.engine.page.placement import note_request, rule_of_host
 from ssdgym.engine.rounds import gc_needed
-from ssdgym.engine.time.transactions import mark_queued, pop_write
+from ssdgym.engine.time.transactions import link_pages, mark_queued, pop_write
 
 
 @inlined
@@ -27,8 +27,8 @@ def program(dev, plane_number, stream, lpn, version):
     ppn = host_program(dev, plane_number, stream, lpn, version)
     plane = dev.plane[plane_number]
     if ppn >= 0 and gc_needed(params, plane):
+        dev.counters[0].gc_episodes += 1 - plane.collecting
         plane.collecting = 1
-        dev.counters[0].gc_episodes += 1
     return np.int64(ppn)
 
 
@@ -129,6 +129,6 @@ def join_writes(dev, die_number, plane, row, first):
             return -1
         dev.counters[0].joined_writes += 1
         members |= _bit_of(params, joined)
-        dev.transaction[last].next = number
+        link_pages(dev, last, number)
         last = number
     return np.int64(params.planes_per_die)

@@ -33,6 +33,12 @@ def note_parts(dev, die_number, number, slot_number):
 
 
 @inlined
+def link_pages(dev, number, following):
+    """Let the page of a transaction come behind that of another in their command."""
+    dev.transaction[number].next = following
+
+
+@inlined
 def push_read(dev, die_number, number):
     """Append a transaction to a die's read queue."""
     mark_queued(dev, die_number, number)
