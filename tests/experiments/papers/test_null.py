@@ -57,9 +57,9 @@ def test_a_change_never_holds(statistic: str) -> None:
     assert holding(verdicts(claim("change", change=-0.47, statistic=statistic), TIES)) == 0
 
 
-@pytest.mark.parametrize("kind", ["share", "trend", "limit"])
-def test_a_share_a_trend_and_a_limit_never_hold(kind: str) -> None:
-    variants = {} if kind == "limit" else VARIANTS
+@pytest.mark.parametrize("kind", ["share", "trend", "limit", "extreme"])
+def test_other_claims_of_a_difference_never_hold(kind: str) -> None:
+    variants = VARIANTS if kind in ("share", "trend") else {}
     assert holding(verdicts(claim(kind), TIES, **variants)) == 0
 
 

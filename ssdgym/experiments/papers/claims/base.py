@@ -159,10 +159,8 @@ class Claim(Config):
             places: of the series on the workload, one for each variant.
         """
         if not self.others:
-            own = [(place, values[0][place]) for place in places if place in values[0]]
-            return [
-                Column(scores, place.variant, np.nan, self.weight(values, place)) for place, scores in own
-            ]
+            own = [(values[0][place], self.weight(values, place)) for place in places if place in values[0]]
+            return [Column(scores, weight=weight) for scores, weight in own]
         found = []
         for place in places:
             for other in self.others:
