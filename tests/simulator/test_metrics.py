@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ssdgym.config.device import load_device
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import COUNTERS, SUMMED_COUNTERS
 from ssdgym.requests import READ, REQUEST, WRITE
@@ -263,3 +264,67 @@ def test_counters__a_new_one__is_a_metric_by_itself(monkeypatch: pytest.MonkeyPa
     found = metrics_module.metrics_of(sim.state._replace(counters=counters), 0, sim.device)
     assert found["merges"] == 7
     assert SUMMED_COUNTERS.isdisjoint(found)
+
+
+# -- what latencies are made of
+
+
+def one_die(**ftl: object) -> Simulator:
+    """One die: 50 us to read, 400 us to program, 10 us to transfer a page, 1 ms to erase."""
+    return Simulator(
+        load_device(
+            {
+                "name": "die",
+                "geometry": {"blocks_per_plane": 8, "pages_per_block": 4, "page_size_bytes": 1000},
+                "capacity": {"over_provisioning": 1.0},
+                "timing": {
+                    "read_ns": 50_000,
+                    "program_ns": 400_000,
+                    "erase_ns": 1_000_000,
+                    "transfer_ns_per_byte": 10.0,
+                },
+                "ftl": {"placement": "single", "gc": {"free_blocks": 2}, **ftl},
+            }
+        )
+    )
+
+
+def test_parts__of_writes_behind_each_other() -> None:
+    """The second of two writes of 410 us that come together waits for the first."""
+    parts = one_die().run(writes([0, 1]))["write_parts_ns"]
+    assert parts == {"service": 410_000, "queue_wait": 205_000, "gc_wait": 0, "gc_wait_p99": 0}
+
+
+def test_parts__writes_complete_with_their_transfer__are_over_after_it() -> None:
+    metrics = one_die(write_completes="transfer").run(writes([0, 1]))
+    assert metrics["write_latency_ns"]["max"] == 410_000 + 10_000
+    assert metrics["write_parts_ns"]["service"] == 10_000
+    assert metrics["duration_ns"] == 420_000
+
+
+def test_parts__with_garbage_collection__add_up_and_say_who_met_it() -> None:
+    sim = one_die()
+    metrics = sim.run(random_writes(300, sim.logical_pages))
+    parts = metrics["write_parts_ns"]
+    assert parts["service"] == 410_000
+    assert parts["gc_wait"] > 0
+    assert parts["gc_wait_p99"] > parts["gc_wait"]
+    assert 0 < metrics["met_gc_share"] <= 1
+    mean = metrics["write_latency_ns"]["mean"]
+    assert sum(parts[name] for name in ("service", "queue_wait", "gc_wait")) == pytest.approx(mean)
+    assert metrics["read_parts_ns"]["service"] is None
+    sim.reset_metrics()
+    assert sim.metrics()["met_gc_share"] is None
+
+
+def test_deferred_gc__waits_for_a_pause_of_the_host() -> None:
+    """Collection that waits for the host lengthens fewer writes, and takes no fewer rounds than it needs."""
+    requests = random_writes(400, one_die().logical_pages)
+    requests["arrival_ns"] = np.repeat(np.arange(50), 8) * 20_000_000  # eight at a time, then a pause
+    found = {}
+    for start in ("at_once", "queue_empty"):
+        sim = one_die(gc={"free_blocks": 3, "start": start})
+        found[start] = sim.run(requests)
+    assert found["queue_empty"]["met_gc_share"] < found["at_once"]["met_gc_share"]
+    assert found["queue_empty"]["gc_episodes"] < found["at_once"]["gc_episodes"]
+    assert found["queue_empty"]["lost_pages"] == 0
