@@ -49,5 +49,5 @@ def draw(figure: FigureConfig, diagrams: Sequence[Diagram], path: Path) -> Path:
         if panel.title:
             axes.set_title(f"({panel.name}) {panel.title}" if panel.name else panel.title, loc="left")
     picture.suptitle(f"{figure.paper}, figure {figure.figure}: {figure.title}", fontsize=10)
-    legend_below(picture, rows[-1], columns=6)
+    legend_below(picture, *rows, columns=6)
     return save_figure(picture, path)

@@ -138,13 +138,22 @@ def label_decades(axis: Axis, low: float, high: float) -> None:
     axis.set_minor_locator(NullLocator())
 
 
-def legend_below(figure: Figure, axes: Axes, columns: int = 4) -> None:
+def legend_below(figure: Figure, *panels: Axes, columns: int = 4) -> None:
     """Put the legend beneath the whole figure, where it hides nothing.
 
     Args:
         figure: gets the legend.
-        axes: has the lines and their labels.
+        panels: have the lines and their labels; of those with one label the first counts.
         columns: at most so many entries side by side.
     """
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, ncols=min(len(labels), columns), loc="outside lower center", frameon=False)
+    entries: dict[str, Any] = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    figure.legend(
+        entries.values(),
+        entries,
+        ncols=min(len(entries), columns),
+        loc="outside lower center",
+        frameon=False,
+    )

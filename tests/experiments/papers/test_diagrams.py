@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.analysis.statistics import Estimate
@@ -20,6 +21,7 @@ from ssdgym.experiments.papers.report import (
     markdown,
 )
 from ssdgym.experiments.papers.samples import Place, Sample
+from ssdgym.experiments.report.style import legend_below
 from ssdgym.experiments.results import Result
 from tests.experiments.papers.claimed import figure as erases_figure
 from tests.experiments.papers.claimed import samples
@@ -118,3 +120,13 @@ def test_a_heat_map_needs_variants_of_two_fields() -> None:
     one = {"0": {"workload.theta": 0}, "1": {"workload.theta": 1}}
     with pytest.raises(SsdgymError, match="variants that differ in two fields, not in 1; draw it as bars"):
         diagrams_of(erases_figure(variants=one, panels=(MAP_PANEL,)), [])
+
+
+def test_picture__its_legend_names_what_all_panels_show() -> None:
+    picture = Figure()
+    panels = picture.subplots(2)
+    for axes, labels in zip(panels, (("reads", "writes"), ("writes", "erases")), strict=True):
+        for label in labels:
+            axes.bar([0], [1], label=label)
+    legend_below(picture, *panels)
+    assert [text.get_text() for text in picture.legends[0].get_texts()] == ["reads", "writes", "erases"]
