@@ -48,6 +48,6 @@ class Stacked(GroupedDiagram):
         below = np.zeros(len(groups))
         for index, name in enumerate(self.number_columns):
             heights = np.nan_to_num([row.estimates[index].value for row in self.rows])
-            axes.bar(groups, heights, 0.7, below, color=color_of(index), edgecolor="white", label=name)
+            axes.bar(groups, heights, 0.7, below, color=color_of(index), label=name)
             below += heights
         self.label_groups(axes, is_last)
