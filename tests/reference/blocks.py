@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from .config import ReferenceConfig
-from .flash import Flash
+from .flash import NOTHING, Flash
 from .placements import PLACEMENTS
 from .places import Place, Scattered, Stream
 
@@ -20,6 +20,8 @@ COUNTERS = (
     "relocated_runs",
     "joined_moves",
     "joined_writes",
+    "joined_reads",
+    "padded_pages",
     "flash_reads",
     "rmw_reads",
     "queue_hits",
@@ -110,6 +112,13 @@ class Blocks(Flash):
         self.written[sub_block] += 1
         self._count_clustered(self.block_of_page(ppn), relocated)
         return ppn
+
+    def pad(self, plane: int, place: Place, row: int, lpn: int) -> None:
+        """Program pages that hold nothing, for this logical page, until the next one is that of the row."""
+        while self.row(plane, place) != row:
+            self.program(plane, place, lpn, NOTHING, relocated=False)
+            self.programmed(plane, place)
+            self.counters["padded_pages"] += 1
 
     def programmed(self, plane: int, place: Place) -> None:
         """What follows for the block, once the map knows whether the new page is valid."""

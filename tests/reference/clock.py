@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .collecting import Collecting
-from .loop import FLUSH, Loop, Request, Steps, Work
+from .loop import FLUSH, READ, WRITE, Loop, Request, Steps, Work
 from .nand import Command, Commands, Die, Event, Nand, Phases
+from .waits import Transaction
 
 
 class Clock(Loop):
@@ -97,6 +98,18 @@ class Clock(Loop):
         if self.config.closed_loop:
             request.arrival_ns = self.now
 
+    def part_done(self, request: Request, count: int, transaction: Transaction | None) -> None:
+        """Follow the end of so many pages of the request, and of a command of the transaction if any."""
+        if transaction is not None:
+            self.waits.note_ended(request.serial, transaction, self.now)
+        request.done += count
+        if request.done < request.pages:
+            return
+        self.outstanding.remove(request)
+        if request.op in (READ, WRITE):
+            self.latencies[request.serial] = self.now - request.arrival_ns
+            self.waits.note_completed(request.serial, request.op)
+
     # Dies
 
     def dispatch(self, die: Die) -> Steps:
@@ -123,8 +136,20 @@ class Clock(Loop):
         nominal_ns = sum(ns for _, ns in phases)
         self.est[die.number] = max(self.est[die.number], self.now) + nominal_ns
 
-    def start(self, die: Die, phases: Phases, pages: list[Any] | None = None) -> None:
-        self.nand.start(die, Command(phases, pages or []), self.now)
+    def note_queued(self, transaction: Transaction, die: Die | None) -> None:
+        transaction.die = None if die is None else die.number
+        transaction.queued, transaction.started = self.now, None
+
+    def start(self, die: Die, phases: Phases, pages: list[Any], is_done_early: bool = False) -> None:
+        """Start a command of the host."""
+        for page in pages:
+            page.started = self.now
+        self.nand.start(die, Command(phases, pages, is_done_early), self.now)
+
+    def start_gc(self, die: Die, phases: Phases, pages: list[Any] | None = None) -> None:
+        """Start a command that nobody has queued."""
+        self.charge(die, phases)
+        self.nand.start(die, Command(list(phases), pages or [], is_gc=True), self.now)
 
     # Time
 
@@ -140,9 +165,16 @@ class Clock(Loop):
             del self.timers[number]
             self.make_ready(self.nand.dies[number])
         elif finished := self.nand.take(event):
-            die, command = finished
+            self.finish(*finished)
+
+    def finish(self, die: Die, command: Command) -> None:
+        """Follow the end of a command, or of what its pages wait for."""
+        if die.command is None:
             self.make_ready(die)
-            self.ended(command.pages)
+            if command.is_gc:
+                self.waits.note_collected(die.number, command.started, self.now)
+        done, command.pages = command.pages, []
+        self.ended(done)
 
     def next_event(self) -> Event | None:
         """Of the flash, or the timer of an idle die."""

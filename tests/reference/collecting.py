@@ -62,26 +62,27 @@ class Collecting(Blocks):
     # When garbage is collected
 
     def needs_gc(self, plane: int) -> bool:
-        return self._is_short(plane, self.config.threshold) or self._is_on_floor(plane)
+        return self._is_short(plane, self.config.threshold) or self.is_on_floor(plane)
 
     def _is_short(self, plane: int, limit: int) -> bool:
         if self.config.threshold_blocks is None:
             return self.free_pages(plane) < limit
         return self.pool_pages(plane) < limit * self.config.pages_per_block
 
-    def _is_on_floor(self, plane: int) -> bool:
+    def is_on_floor(self, plane: int) -> bool:
         return self.pool_pages(plane) < self.config.floor * self.config.pages_per_block
 
     def switch_on_if_needed(self, plane: int) -> None:
-        """Switch foreground GC on if the plane needs it."""
-        if self.needs_gc(plane):
+        """Switch foreground GC on if the plane needs it; where that waits for empty queues, it may be on."""
+        is_on = self.config.waits_for_empty_queues and self.foreground[plane]
+        if self.needs_gc(plane) and not is_on:
             self.foreground[plane] = True
             self.counters["gc_episodes"] += 1
 
     def goes_on(self, plane: int) -> bool:
         """Whether the plane's foreground GC has not reached its goal yet."""
         short = self.config.gc_mode == "barrier" and self._is_short(plane, self.config.stop)
-        return short or self._is_on_floor(plane)
+        return short or self.is_on_floor(plane)
 
     def wants_background_gc(self, plane: int, limit: float) -> bool:
         """Whether it has a victim, and fewer free pages than the limit."""
@@ -92,7 +93,8 @@ class Collecting(Blocks):
         """Whether rounds are repeated until a level is reached, which sets that gain no pages never would."""
         c = self.config
         collects_idle = c.background_pages is not None or c.idle is not None
-        return c.gc_mode == "barrier" or collects_idle or self._is_on_floor(plane)
+        repeats = c.gc_mode == "barrier" or c.waits_for_empty_queues
+        return repeats or collects_idle or self.is_on_floor(plane)
 
     # Rounds
 

@@ -49,6 +49,10 @@ class ReferenceConfig:
     thresholds: tuple[int, ...] = (2, 4)
     allocation: str = "static"  # or "dynamic" or "late"
     multi_plane_writes: bool = False
+    multi_plane_rows: str = "any"  # or "pad"
+    pad_limit: int = 0  # pages, with pad
+    multi_plane_reads: bool = False
+    write_completes: str = "program"  # or "transfer"
     gc_mode: str = "barrier"  # or "per_write"
     threshold_pages: int | None = None
     threshold_blocks: int | None = None
@@ -58,6 +62,8 @@ class ReferenceConfig:
     idle_blocks: int = 4  # what its planes have fewer free pages than
     preemptible: bool = False
     gc_priority: str = "first"  # or "after_reads"
+    gc_start: str = "at_once"  # or "queue_empty"
+    gc_grain: str = "command"  # or "round"
     copyback: bool = False
     timing: str = "none"  # or "event"
     read_ns: int = 0
@@ -80,6 +86,18 @@ class ReferenceConfig:
             raise ValueError(f"{self.blocks_per_plane} blocks are too few for {self.groups} groups")
         if self.multi_plane_writes and (self.multi_plane == "none" or self.scatters):
             raise ValueError("multi_plane_writes needs multi_plane and a placement in streams")
+        if self.multi_plane_reads and self.multi_plane == "none":
+            raise ValueError("multi_plane_reads needs multi_plane")
+        if self.pads != (1 <= self.pad_limit < self.pages_per_block):
+            raise ValueError("multi_plane_rows pad needs a pad_limit below the pages of a block, any needs 0")
+        if self.pads and not self.multi_plane_writes:
+            raise ValueError("multi_plane_rows pad needs multi_plane_writes")
+        if self.pads and self.sub_blocks_per_block > 1:
+            raise ValueError("multi_plane_rows pad needs blocks without sub-blocks")
+        if self.pads and self.placement == "hot_cold":
+            raise ValueError("multi_plane_rows pad is not for hot_cold, which moves pages to two streams")
+        if self.gc_grain == "round" and (self.idle is not None or self.preemptible):
+            raise ValueError("gc_grain round goes with no idle rule, and not with preemptible")
 
     @property
     def dies(self) -> int:
@@ -112,6 +130,16 @@ class ReferenceConfig:
     def scatters(self) -> bool:
         """Whether the placement puts pages elsewhere than into streams."""
         return self.placement in ("hot_to_victims", "hotness_groups")
+
+    @property
+    def pads(self) -> bool:
+        """Whether rows are filled up so that writes can join."""
+        return self.multi_plane_rows == "pad"
+
+    @property
+    def waits_for_empty_queues(self) -> bool:
+        """Whether foreground GC waits for the host's commands, in time and while it is not urgent."""
+        return self.timing == "event" and self.gc_start == "queue_empty"
 
     @property
     def asks_for_hotness(self) -> bool:

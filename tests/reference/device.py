@@ -37,12 +37,17 @@ class Device(Collecting):
             self.rule.trimmed(lpn, old)
         self.counters["host_pages_trimmed"] += 1
 
-    def host_program(self, plane: int, lpn: int, version: int) -> None:
-        """Program one host page in the plane and switch foreground GC on if the plane needs it."""
+    def host_program(self, plane: int, lpn: int, version: int, row: int | None = None) -> None:
+        """Program one host page in the plane and switch foreground GC on if the plane needs it.
+
+        If a row is given, what lies before it is padded.
+        """
         page = self.logical[lpn]
         is_newest = version > page.version
         old = page.ppn if is_newest else UNMAPPED
         place = self._count_and_place(plane, lpn, is_newest)
+        if row is not None:
+            self.pad(plane, place, row, lpn)
         ppn = self.program(plane, place, lpn, version, relocated=False)
         if is_newest:
             page.ppn, page.version = ppn, version
@@ -67,6 +72,11 @@ class Device(Collecting):
     def host_row(self, plane: int, lpn: int) -> int | None:
         """The row to which the plane would program the page of the host now."""
         return self.row(plane, stream_of_host_page(self, plane, lpn))
+
+    def reaches_row(self, plane: int, lpn: int, row: int) -> bool:
+        """Whether the page of the host could be programmed to the row, with padding where it is allowed."""
+        lowest = self.host_row(plane, lpn)
+        return lowest is not None and 0 <= row - lowest <= self.config.pad_limit
 
     def hotness_group(self, lpn: int) -> int:
         """1 to g; 0 for pages that are not hot."""

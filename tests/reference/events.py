@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 from .background import BackgroundGc
 from .device import Device
@@ -16,10 +17,19 @@ class EventLoop(BackgroundGc):
     def __init__(self, device: Device) -> None:
         super().__init__(device)
         self.in_flight: list[Page] = []
-        first, second = (self.foreground_gc, self.host_read)
-        if self.config.gc_priority == "after_reads":
-            first, second = second, first
-        self.classes = [first, second, self.host_write, self.background_gc]
+        self.classes = self.classes_in_order()
+
+    def classes_in_order(self) -> list[Callable[[Die], Work]]:
+        c = self.config
+        must, may = self.foreground_gc, []
+        if c.waits_for_empty_queues:
+            must, may = self.urgent_gc, [self.foreground_gc]
+        goes_on = [self.running_gc] if c.gc_grain == "round" else []
+        if c.gc_priority == "first":
+            before_writes = [must, *goes_on, self.host_read]
+        else:
+            before_writes = [*goes_on, self.host_read, must]
+        return [*before_writes, self.host_write, *may, self.background_gc]
 
     def die_to_offer(self) -> Die | None:
         """The idle die, from the cursor on, that could take the head of the common queue."""
@@ -76,12 +86,14 @@ class EventLoop(BackgroundGc):
     def queue_read(self, page: Page) -> None:
         die = self.die_of_lpn(page.lpn)
         die.reads.append(page)
+        self.note_queued(page, die)
         self.charge(die, self.commands.read())
         self.make_ready(die)
 
     def queue_write(self, page: Page) -> None:
         if self.config.allocation == "late":
             self.common.append(page)
+            self.note_queued(page, None)
         elif self.config.allocation == "dynamic":
             self.queue_write_to(self.nand.dies[self.bind_die()], page)
         else:
@@ -89,6 +101,7 @@ class EventLoop(BackgroundGc):
 
     def queue_write_to(self, die: Die, page: Page) -> None:
         die.writes.append(page)
+        self.note_queued(page, die)
         self.charge(die, self.commands.write(1))
         self.make_ready(die)
 
@@ -102,22 +115,38 @@ class EventLoop(BackgroundGc):
     def page_done(self, page: Page) -> None:
         if page.reads_first:
             page.reads_first = False
+            self.waits.note_ended(page.request.serial, page, self.now)
             self.queue_write(page)
             return
         if page in self.in_flight:
             self.in_flight.remove(page)
-        request = page.request
-        request.done += 1
-        if request.done == request.pages:
-            self.outstanding.remove(request)
-            if request.op in (READ, WRITE):
-                self.latencies[request.serial] = self.now - request.arrival_ns
+        self.part_done(page.request, 1, page)
 
     # Classes of work
 
     def foreground_gc(self, die: Die) -> Work:
+        return (yield from self.collect_first(die, lambda plane: self.device.foreground[plane]))
+
+    def urgent_gc(self, die: Die) -> Work:
+        """Foreground GC of planes that have to be collected in before they take a page more."""
+
+        def is_urgent(plane: int) -> bool:
+            return self.device.foreground[plane] and self.device.is_on_floor(plane)
+
+        return (yield from self.collect_first(die, is_urgent))
+
+    def running_gc(self, die: Die) -> Work:
+        """Rounds that background GC has started, which are not interrupted."""
+
+        def goes_on(plane: int) -> bool:
+            return self.device.leader_of(plane) is not None and not self.device.foreground[plane]
+
+        return (yield from self.collect_first(die, goes_on))
+
+    def collect_first(self, die: Die, is_due: Callable[[int], bool]) -> Work:
+        """Collect in the lowest plane for which it is due."""
         for plane in self.planes_of(die):
-            if self.device.foreground[plane]:
+            if is_due(plane):
                 yield from self.collect(die, plane)
                 return True
         return False
@@ -133,10 +162,27 @@ class EventLoop(BackgroundGc):
         elif self.die_of_lpn(page.lpn) is not die:
             self.queue_read(page)
         else:
-            self.counters["rmw_reads"] += page.reads_first
-            self.device.read_flash(page.lpn)
-            self.start(die, self.commands.read(), [page])
+            pages = [page]
+            self.read_flash(page)
+            while die.reads and self.read_joins(die, die.reads[0], pages):
+                pages.append(die.reads.popleft())
+                self.read_flash(pages[-1])
+                self.counters["joined_reads"] += 1
+            self.start(die, self.commands.read(len(pages)), pages)
         return True
+
+    def read_flash(self, page: Page) -> None:
+        self.counters["rmw_reads"] += page.reads_first
+        self.device.read_flash(page.lpn)
+
+    def read_joins(self, die: Die, page: Page, others: list[Page]) -> bool:
+        """Whether the read can be carried out with these, in a plane of its own."""
+        if not self.config.multi_plane_reads or not self.device.is_mapped(page.lpn):
+            return False
+        ppn, *taken = [self.device.logical[lpn].ppn for lpn in (page.lpn, *(other.lpn for other in others))]
+        plane, planes = self.device.plane_of_page(ppn), [self.device.plane_of_page(other) for other in taken]
+        is_of_die = plane in self.planes_of(die) and plane not in planes
+        return is_of_die and self.device.number_in_block(ppn) == self.device.number_in_block(taken[0])
 
     def host_write(self, die: Die) -> Work:
         is_late = self.config.allocation == "late"
@@ -169,14 +215,15 @@ class EventLoop(BackgroundGc):
         pages = [self.program_head(plane, queue)]
         while row is not None and queue and (joins := self.planes_to_join(order, queue[0], row)):
             order.remove(joins[0])
-            pages.append(self.program_head(joins[0], queue))
+            pages.append(self.program_head(joins[0], queue, row))
             self.counters["joined_writes"] += 1
-        self.start(die, self.commands.write(len(pages)), pages)
+        is_done_early = self.config.write_completes == "transfer"
+        self.start(die, self.commands.write(len(pages)), pages, is_done_early)
 
-    def program_head(self, plane: int, queue: deque[Page]) -> Page:
+    def program_head(self, plane: int, queue: deque[Page], row: int | None = None) -> Page:
         page = queue.popleft()
         self.device.request = page.request
-        self.device.host_program(plane, page.lpn, page.version)
+        self.device.host_program(plane, page.lpn, page.version, row)
         return page
 
     def planes_behind(self, die: Die, plane: int) -> list[int]:
@@ -193,7 +240,7 @@ class EventLoop(BackgroundGc):
         else:
             others = [plane for plane in others if self.device.has_room(plane)]
         undisturbed = [plane for plane in others if self.device.takes_host_pages(plane)]
-        return [plane for plane in undisturbed if self.device.host_row(plane, lpn) == row]
+        return [plane for plane in undisturbed if self.device.reaches_row(plane, lpn, row)]
 
     def send_elsewhere(self, page: Page) -> None:
         plane = self.device.emptiest_plane()
@@ -211,5 +258,4 @@ class EventLoop(BackgroundGc):
         else:
             self.device.erase(plane)
             phases = self.commands.erase()
-        self.charge(die, phases)
-        self.start(die, phases)
+        self.start_gc(die, phases)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from .config import ReferenceConfig
 
 UNMAPPED = -1
+NOTHING = -1  # the version of a page that holds none: padded, or spoiled
 
 
 @dataclass

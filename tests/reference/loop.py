@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from .blocks import Told
 from .collecting import Collecting
 from .erase_sets import Pair
+from .waits import Transaction, Waits
 
 READ, WRITE, TRIM, FLUSH = range(4)
 PARTIAL_HEAD, PARTIAL_TAIL = 1, 2
@@ -36,7 +37,7 @@ class Request(Told):
 
 
 @dataclass(eq=False)
-class Page:
+class Page(Transaction):
     """One page of a request: the transaction that holds a place in the window."""
 
     request: Request
@@ -57,6 +58,7 @@ class Loop:
         self.horizon: int | None = None
         self.written_pages_admitted = 0
         self.latencies: dict[int, int] = {}
+        self.waits = Waits()
         self.now = 0
         self.est = [0] * self.config.dies
         self.die_cursor = 0

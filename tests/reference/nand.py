@@ -20,6 +20,9 @@ class Command:
 
     phases: Phases
     pages: list[Page]
+    is_done_early: bool = False  # its pages are, when they have crossed the channel
+    is_gc: bool = False
+    started: int = 0
 
 
 @dataclass(eq=False)
@@ -42,8 +45,8 @@ class Commands:
     def __init__(self, config: ReferenceConfig) -> None:
         self.config = config
 
-    def read(self) -> Phases:
-        return [(False, self.config.read_ns), (True, self.config.transfer_ns)]
+    def read(self, pages: int = 1) -> Phases:
+        return [(False, self.config.read_ns), (True, pages * self.config.transfer_ns)]
 
     def write(self, pages: int) -> Phases:
         return [(True, pages * self.config.transfer_ns), (False, self.config.program_ns)]
@@ -69,6 +72,7 @@ class Nand:
 
     def start(self, die: Die, command: Command, now: int) -> None:
         assert die.command is None
+        command.started = now
         die.command = command
         self._next_phase(die, command, now)
 
@@ -78,7 +82,7 @@ class Nand:
         return min(events, default=None)
 
     def take(self, event: Event) -> tuple[Die, Command] | None:
-        """Returns the die that has become idle, if that is what happened, and what it has done."""
+        """Returns the die and its command if that has ended, or its pages have; the die is idle if it has."""
         now, kind, number = event
         if kind == 0:
             del self.channel_events[number]
@@ -86,11 +90,12 @@ class Nand:
             return None
         del self.die_events[number]
         die = self.dies[number]
-        assert die.command is not None
-        if die.command.phases:
-            self._next_phase(die, die.command, now)
-            return None
-        command, die.command = die.command, None
+        command = die.command
+        assert command is not None
+        if command.phases:
+            self._next_phase(die, command, now)
+            return (die, command) if command.is_done_early else None
+        die.command = None
         return die, command
 
     def _next_phase(self, die: Die, command: Command, now: int) -> None:
@@ -110,10 +115,11 @@ class Nand:
             self.channel_events[number] = channel.free_at
 
     def _grant(self, channel: Channel, die: Die, ns: int, now: int) -> None:
-        """The transfer and the program behind it, if there is one, end in one event."""
+        """The transfer and a program behind it end in one event, unless pages are done early."""
         channel.free_at = now + ns
         assert die.command is not None
-        array_ns = die.command.phases.pop(0)[1] if die.command.phases else 0
+        ends_alone = die.command.is_done_early or not die.command.phases
+        array_ns = 0 if ends_alone else die.command.phases.pop(0)[1]
         self.die_events[die.number] = channel.free_at + array_ns
 
     def _serve_next(self, number: int, now: int) -> None:

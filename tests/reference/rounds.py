@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from . import erase_sets
 from .erase_sets import Pair
+from .flash import NOTHING
 from .placement import place_relocated_page
 from .places import Place
 
 if TYPE_CHECKING:
     from .device import Device
-
-SPOILED = -1  # the version of a page that an erase next to it has disturbed
 
 
 class IllegalEraseSet(ValueError):
@@ -129,4 +128,4 @@ def disturb(device: Device, block: int, mask: int) -> None:
         return
     for sub in device.sub_blocks_of_set(block, erase_sets.adjacent(device.config, mask)):
         for ppn in filter(device.is_written, device.pages_of_sub_block(sub)):
-            device.physical[ppn] = (device.physical[ppn][0], SPOILED)
+            device.physical[ppn] = (device.physical[ppn][0], NOTHING)

@@ -11,6 +11,7 @@ from .events import EventLoop
 from .loop import Request, Steps
 from .policies import Policy
 from .untimed import UntimedLoop
+from .waits import Waits
 
 
 class Reference:
@@ -27,6 +28,11 @@ class Reference:
     def latencies(self) -> dict[int, int]:
         """Request serial (its place in all input so far) -> ns; reads and writes of `timing: event` only."""
         return self.loop.latencies
+
+    @property
+    def waits(self) -> Waits:
+        """What the latencies consist of."""
+        return self.loop.waits
 
     @property
     def counters(self) -> dict[str, int]:

@@ -118,9 +118,9 @@ class Watched(Reference):
         self.program = self.device.host_program
         self.device.host_program = self._host_program  # type: ignore[method-assign]
 
-    def _host_program(self, plane: int, lpn: int, version: int) -> None:
+    def _host_program(self, plane: int, lpn: int, version: int, row: int | None = None) -> None:
         assert self.device.leader_of(plane) is None
-        self.program(plane, lpn, version)
+        self.program(plane, lpn, version, row)
 
 
 @pytest.mark.parametrize("mode", ["strict", "relaxed"])

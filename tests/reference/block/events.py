@@ -41,8 +41,7 @@ class BlockEventLoop(EventLoop):
         if plane is None:
             return False
         phases = yield from self.device.advance(plane)
-        self.charge(die, phases)
-        self.start(die, phases, [JobCommand(self.now)])
+        self.start_gc(die, phases, [JobCommand(self.now)])
         return True
 
     def host_read(self, die: Die) -> Work:

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from ..clock import Clock
-from ..loop import READ, WRITE, Request, Steps, Work
+from ..loop import Request, Steps, Work
 from ..nand import Die, Phases
+from ..waits import Transaction
 from .at_once import AtOnce
 from .device import SubpageDevice
 from .jobs import Job
@@ -16,7 +17,7 @@ from .rules import ADVANCE, COLLECTING, Asked
 
 
 @dataclass(eq=False)
-class Read:
+class Read(Transaction):
     """A transaction that reads sectors, all on one flash page when it is made."""
 
     lpns: list[int]
@@ -71,6 +72,7 @@ class EventLoop(AtOnce, Clock):
     def queue_read(self, read: Read) -> None:
         die = self.die_of_lpn(next(filter(self.device.is_mapped, read.lpns)))
         die.reads.append(read)
+        self.note_queued(read, die)
         self.charge(die, self.commands.read())
         self.make_ready(die)
 
@@ -81,11 +83,13 @@ class EventLoop(AtOnce, Clock):
         region = self.bind_region()
         region.queue.append(job)
         die = self.die_of_plane(region.plane)
+        self.note_queued(job, die)
         self.charge(die, self.program_phases())
         self.make_ready(die)
 
     def queue_write_to(self, die: Die, job: Job) -> None:
         die.writes.append(job)
+        self.note_queued(job, die)
         self.charge(die, self.commands.write(1))
         self.make_ready(die)
 
@@ -110,11 +114,6 @@ class EventLoop(AtOnce, Clock):
         c = self.config
         return [(False, reads * c.read_ns), (True, (reads + 1) * c.transfer_ns), (False, c.program_ns)]
 
-    def start_own(self, die: Die, phases: Phases) -> None:
-        """Start a command that nobody has queued."""
-        self.charge(die, list(phases))
-        self.start(die, phases)
-
     # Classes of work
 
     def main_gc(self, die: Die) -> Work:
@@ -123,10 +122,10 @@ class EventLoop(AtOnce, Clock):
                 if self.device.leader_of(plane) is None:
                     self.device.start_round(plane, (yield plane))
                 if reads := self.device.move_next(plane):
-                    self.start_own(die, self.relocation_phases(reads))
+                    self.start_gc(die, self.relocation_phases(reads))
                 else:
                     self.device.erase(plane)
-                    self.start_own(die, self.commands.erase())
+                    self.start_gc(die, self.commands.erase())
                 return True
         return False
 
@@ -169,14 +168,14 @@ class EventLoop(AtOnce, Clock):
                 region.scan = self.device.config.slots_per_block
                 if self.device.can_erase_victim(region):
                     self.device.erase_victim(region)
-                    self.start_own(die, self.commands.erase())
+                    self.start_gc(die, self.commands.erase())
                     return True
                 return did_something
             lpn = self.device.sector_in(slot)
             if slot != region.evicts and self.device.is_kept(region, lpn):
                 self.device.pass_slot(region, slot)
                 self.device.move_in_region(region, slot)
-                self.start_own(die, self.copy_phases())
+                self.start_gc(die, self.copy_phases())
                 return True
             if not self.device.is_being_evicted(lpn) and self.is_short(region):
                 region.evicts = slot
@@ -230,7 +229,7 @@ class EventLoop(AtOnce, Clock):
             self.job_ended(job)
         elif (found := self.device.prepare(region)) == ADVANCE:
             self.device.advance_subpage(region)
-            self.start_own(die, self.copy_phases())
+            self.start_gc(die, self.copy_phases())
         elif found != COLLECTING:
             region.queue.popleft()
             self.device.program_in_region(job, region)
@@ -247,7 +246,7 @@ class EventLoop(AtOnce, Clock):
 
     def page_read(self, read: Read) -> None:
         if isinstance(read.owner, Request):
-            self.sectors_done(read.owner, len(read.reading))
+            self.sectors_done(read.owner, len(read.reading), read)
         if any(map(self.device.is_mapped, read.lpns)):
             self.queue_read(read)
             return
@@ -264,7 +263,7 @@ class EventLoop(AtOnce, Clock):
     def job_ended(self, job: Job) -> None:
         self.in_flight.remove(job)
         if job.request is not None and job.sectors:
-            self.sectors_done(job.request, job.sectors)
+            self.sectors_done(job.request, job.sectors, job)
         if job.collector is not None:
             region = self.device.regions[job.collector]
             region.evictions.discard(job)
@@ -279,9 +278,6 @@ class EventLoop(AtOnce, Clock):
         if is_scanned and self.device.can_erase_victim(region):
             self.make_ready(self.die_of_plane(region.plane))
 
-    def sectors_done(self, request: Request, count: int) -> None:
-        request.done += count
-        if count and request.done == request.pages:
-            self.outstanding.remove(request)
-            if request.op in (READ, WRITE):
-                self.latencies[request.serial] = self.now - request.arrival_ns
+    def sectors_done(self, request: Request, count: int, by: Transaction | None = None) -> None:
+        if count:
+            self.part_done(request, count, by)

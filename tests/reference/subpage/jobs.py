@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..loop import Request
+from ..waits import Transaction
 from .config import SUBFTL, SubpageConfig
 from .flash import Stored, SubpageFlash
 
@@ -13,7 +14,7 @@ GROUP, LIST, SUBPAGE = "group", "list", "subpage"
 
 
 @dataclass(eq=False, kw_only=True)
-class Job:
+class Job(Transaction):
     kind: str
     dirty: dict[int, int] = field(default_factory=dict)  # sector -> version
     group: int = -1
