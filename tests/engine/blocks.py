@@ -18,6 +18,7 @@ from ssdgym.engine.entries import first_fault
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.metrics import metrics_of
 from tests.engine.oracle import RECORDING, engine_latencies, request_array, walk
+from tests.engine.waits import assert_same_waits
 from tests.reference.block import NFTL, SUPERBLOCK, BlockConfig, BlockReference, Case, Figures, merge, mmerge
 from tests.reference.block.audit import check
 
@@ -182,6 +183,7 @@ class Both:
             ours = metrics[name] if name in metrics else self.sim.state.counters[0, 0][name]
             assert ours == value, name
         assert engine_latencies(self.sim) == self.reference.latencies
+        assert_same_waits(self.sim, self.reference)
         assert FAULTS[first_fault(self.sim.arrays, 0)] == "none"
         check(self.reference)
 

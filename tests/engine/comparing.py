@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 from ssdgym.engine.core.faults import FAULTS
 from ssdgym.engine.entries import first_fault
 from ssdgym.simulator import Simulator
+from tests.engine.drawing import configs, request_lists
 from tests.engine.oracle import (
     POLICIES,
     RECORDING,
     SET_POLICIES,
     assert_same,
-    configs,
     device_config,
     request_array,
-    request_lists,
 )
 from tests.reference import Reference, ReferenceConfig
 

@@ -28,6 +28,7 @@ from tests.engine.oracle import (
     request_array,
     walk,
 )
+from tests.engine.waits import assert_same_waits
 from tests.reference.subpage import CGM, FGM, SECTOR_LOG, SUBFTL, SubpageConfig, SubpageReference
 from tests.reference.subpage.audit import check
 
@@ -224,6 +225,7 @@ class Both:
             ours = metrics[name] if name in metrics else self.sim.state.counters[0, 0][name]
             assert ours == value, name
         assert engine_latencies(self.sim) == self.reference.latencies
+        assert_same_waits(self.sim, self.reference)
         assert FAULTS[first_fault(self.sim.arrays, 0)] == "none"
         check(self.reference)
 

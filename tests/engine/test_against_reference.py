@@ -18,6 +18,7 @@ from ssdgym.engine.page.state import PageDevice as Device
 from ssdgym.policy import new_choice
 from ssdgym.simulator import Simulator
 from tests.engine.comparing import QUICK, THOROUGH, agrees
+from tests.engine.drawing import configs, random_legal_set, request_lists
 from tests.engine.oracle import (
     NEEDS,
     PLACEMENTS,
@@ -25,11 +26,8 @@ from tests.engine.oracle import (
     RECORDING,
     SET_POLICIES,
     assert_same,
-    configs,
     device_config,
-    random_legal_set,
     request_array,
-    request_lists,
 )
 from tests.reference import Reference, ReferenceConfig
 from tests.reference.erase_sets import Pair

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.engine.blocks import KINDS, OUTSIDE, RULES, Both, configs
 from tests.engine.comparing import QUICK, THOROUGH
-from tests.engine.oracle import request_lists
+from tests.engine.drawing import request_lists
 
 TIMINGS = ("none", "event")
 

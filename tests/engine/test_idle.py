@@ -19,14 +19,13 @@ from ssdgym.policy.lookup import rules_for
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.snapshot import copy_device, same_device
 from tests.engine.devices import device, differences, mixed_requests
+from tests.engine.drawing import configs, request_lists
 from tests.engine.oracle import (
     IDLE_RULES,
     RECORDING,
     assert_same,
-    configs,
     device_config,
     request_array,
-    request_lists,
 )
 from tests.engine.test_against_reference import QUICK, THOROUGH, agrees
 from tests.reference import Reference, policies

@@ -16,7 +16,12 @@ from ssdgym.engine.core.status import ERASE_DECISION
 from ssdgym.engine.entries import count_lost, first_fault
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.devices import POLICIES, full_device, mixed_requests, random_writes
-from tests.engine.oracle import NEEDS, configs, device_config, request_array, request_lists
+from tests.engine.drawing import configs, request_lists
+from tests.engine.oracle import (
+    NEEDS,
+    device_config,
+    request_array,
+)
 from tests.engine.oracle import POLICIES as REFERENCE_POLICIES
 
 

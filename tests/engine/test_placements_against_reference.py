@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ssdgym.requests import TRIM, WRITE
 from ssdgym.simulator import Simulator
 from tests.engine.comparing import QUICK, THOROUGH, agrees, run_both
+from tests.engine.drawing import configs, request_lists
 from tests.engine.oracle import (
     NEEDS,
     POLICIES,
@@ -19,10 +20,8 @@ from tests.engine.oracle import (
     RULE_PARAMETERS,
     SET_POLICIES,
     assert_same,
-    configs,
     device_config,
     request_array,
-    request_lists,
 )
 from tests.reference import Reference, ReferenceConfig
 from tests.reference.config import RULES

@@ -1,0 +1,152 @@
+"""Tiny devices, requests and choices drawn at random, for both the engine and the naive reference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from ssdgym.requests import FLUSH, READ, TRIM, WRITE
+from tests.engine.oracle import IDLE_RULES, PLACEMENTS, RULE_PARAMETERS, STREAM_PLACEMENTS
+from tests.reference import Reference, ReferenceConfig
+from tests.reference.config import RULES
+from tests.reference.erase_sets import Pair
+
+
+@st.composite
+def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
+    """Tiny devices of every kind, able to run full; ``fixed`` fields have these values.
+
+    Erases disturb where isolation keeps data from them, so that a device that loses pages is at fault.
+    """
+
+    def one(name: str, values: Sequence[Any]) -> Any:
+        return fixed.get(name, draw(st.sampled_from(values)))
+
+    # What is new with several planes in a die appears in a good share of all runs, on few dies then.
+    multi_plane = one("multi_plane", ["none", "none", "strict", "relaxed"])
+    planes_per_die = draw(st.sampled_from([1, 1, 2] if multi_plane == "none" else [2, 2, 3, 4]))
+    most_chips = 2 if planes_per_die < 3 else 1
+    pads = fixed.get("multi_plane_rows") == "pad"
+    counts = [2, 3, 4] if "erase_unit" in fixed else [1] if pads else [1, 1, 2, 3, 4]
+    sub_blocks = one("sub_blocks_per_block", counts)
+    erase_unit = one(
+        "erase_unit", ["block", "sub_block_run", "sub_block_set"] if sub_blocks > 1 else ["block"]
+    )
+    isolation = one("isolation", ["none"] if erase_unit == "block" else ["none", "software", "hardware"])
+    per_block = sub_blocks * draw(st.sampled_from({1: [4, 6], 2: [2, 3], 3: [1, 2], 4: [1, 2]}[sub_blocks]))
+    blocks = draw(st.integers(8, 12))
+    in_blocks = draw(st.booleans())
+    threshold = draw(st.integers(1, 3)) * (1 if in_blocks else per_block)
+    only_streams = erase_unit == "block" or "multi_plane_writes" in fixed
+    in_streams = STREAM_PLACEMENTS[:2] if pads else STREAM_PLACEMENTS
+    placement = one("placement", in_streams if only_streams else PLACEMENTS)
+    can_join = multi_plane != "none" and placement in (*STREAM_PLACEMENTS, *RULE_PARAMETERS)
+    timing = one("timing", ["none", "event"])
+    levels = st.integers(1, 4 * per_block)
+    background = draw(levels if fixed.get("gc_grain") == "round" else st.none() | levels)
+    background = None if fixed.get("idle") or timing == "none" else background
+    writes_join = one("multi_plane_writes", [False, True, True] if can_join else [False])
+    can_pad = writes_join and sub_blocks == 1 and placement != "hot_cold"
+    rows = one("multi_plane_rows", ["any", "any", "pad"] if can_pad else ["any"])
+    # A round goes on before the host's commands only where a threshold has started it.
+    preemptible = one("preemptible", [False, True])
+    keeps_rounds = background is not None and not preemptible
+    durations = st.sampled_from([0, 1, 3, 10, 50])
+    config = ReferenceConfig(
+        channels=draw(st.integers(1, 2)),
+        chips_per_channel=draw(st.integers(1, most_chips)),
+        dies_per_chip=draw(st.sampled_from([1, 1, most_chips])),
+        planes_per_die=planes_per_die,
+        blocks_per_plane=blocks + sum(RULES.get(placement, ())),  # for its streams and its floor
+        sub_blocks_per_block=sub_blocks,
+        pages_per_block=per_block,
+        logical_pages=1,
+        erase_unit=erase_unit,
+        isolation=isolation,
+        erase_disturbs=fixed.get("erase_disturbs", isolation != "none"),
+        multi_plane=multi_plane,
+        placement=placement,
+        parameters={
+            name: draw(st.integers(1, most)) for name, most in RULE_PARAMETERS.get(placement, {}).items()
+        },
+        hashes=draw(st.sampled_from([1, 2, 7])),
+        counters=draw(st.integers(8, 64)),
+        decay_period=draw(st.none() | st.integers(1, 100)),
+        thresholds=draw(st.sampled_from([(1, 2), (2, 5), (1, 2, 4), (2, 3, 9)])),
+        allocation=one("allocation", ["static", "dynamic", "late"]),
+        multi_plane_writes=writes_join,
+        multi_plane_rows=rows,
+        pad_limit=draw(st.integers(1, per_block - 1)) if rows == "pad" else 0,
+        multi_plane_reads=one(
+            "multi_plane_reads", [False] if multi_plane == "none" else [False, False, True]
+        ),
+        write_completes=one("write_completes", ["program", "program", "program", "transfer"]),
+        gc_mode=one("gc_mode", ["barrier", "per_write"]),
+        threshold_pages=None if in_blocks else threshold,
+        threshold_blocks=threshold if in_blocks else None,
+        barrier=draw(st.none() | st.just(threshold + 1)),
+        background_pages=background,
+        idle=one("idle", [None, *IDLE_RULES]) if timing == "event" and background is None else None,
+        idle_blocks=draw(st.integers(1, blocks)),
+        preemptible=preemptible,
+        gc_priority=one("gc_priority", ["first", "after_reads"]),
+        gc_start=one("gc_start", ["at_once", "at_once", "at_once", "queue_empty"]),
+        gc_grain=one("gc_grain", ["command", "command", "round"] if keeps_rounds else ["command"]),
+        copyback=draw(st.booleans()),
+        timing=timing,
+        read_ns=draw(durations),
+        program_ns=draw(durations),
+        erase_ns=draw(durations),
+        transfer_ns=draw(durations),
+        closed_loop=draw(st.booleans()) if timing == "event" else False,
+        queue_depth=draw(st.integers(1, 5)),
+        window_pages=draw(st.sampled_from([1, 2, 5, 64])),
+        seed=draw(st.integers(0, 2**64 - 1)),
+    )
+    most = config.planes * config.max_valid_pages - (config.allocation != "static")
+    pages = draw(st.sampled_from([most, max(most - 1, 1), max(most // 2, 1)]))
+    return ReferenceConfig(**{**vars(config), "logical_pages": pages})
+
+
+def random_legal_set(reference: Reference, plane: int, rng: np.random.Generator) -> list[Pair]:
+    """A legal pair of the plane, and of some more pairs of its die those that keep the set legal."""
+    device, config = reference.device, reference.config
+    masks = range(1, 1 << config.sub_blocks_per_block)
+
+    def candidates(of: int) -> list[Pair]:
+        pairs = [(block, mask) for block in device.ages[of] for mask in masks]
+        return [pairs[k] for k in rng.permutation(len(pairs))]
+
+    chosen = next([pair] for pair in candidates(plane) if device.objection(plane, [pair]) is None)
+    more = [pair for of in [plane, *device.siblings(plane)] for pair in candidates(of)[:3]]
+    for k in rng.permutation(len(more))[: rng.integers(0, len(more) + 1)]:
+        if device.objection(plane, [*chosen, more[k]]) is None:
+            chosen.append(more[k])
+    return [chosen[k] for k in rng.permutation(len(chosen))]
+
+
+@st.composite
+def request_lists(draw: st.DrawFn, logical_pages: int, length: int) -> list[tuple[int, ...]]:
+    """Requests that overwrite a small device several times; Hypothesis picks the kind, a seed the rest."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    weights = draw(st.sampled_from([(0, 1, 0, 0), (5, 5, 1, 1), (1, 8, 1, 0), (8, 2, 0, 1)]))
+    ops = rng.choice([READ, WRITE, TRIM, FLUSH], length, p=np.array(weights) / sum(weights))
+    hot = max(1, int(logical_pages * draw(st.sampled_from([0.1, 0.5, 1.0]))))
+    largest = draw(st.sampled_from([1, 4]))
+    gap = draw(st.sampled_from([0, 5, 100]))
+    flags = draw(st.booleans())
+    arrival = np.cumsum(rng.integers(0, gap + 1, length))
+    requests = []
+    for k in range(length):
+        pages = min(int(rng.integers(1, largest + 1)), logical_pages)
+        lpn = int(rng.integers(0, hot if rng.random() < 0.7 else logical_pages))
+        lpn = min(lpn, logical_pages - pages)
+        if ops[k] == FLUSH:
+            requests.append((int(arrival[k]), 0, 0, FLUSH, 0))
+        else:
+            bits = int(rng.integers(0, 4)) if flags else 0
+            requests.append((int(arrival[k]), lpn, pages, int(ops[k]), bits, lpn % 11))
+    return requests
