@@ -187,6 +187,8 @@ class GcConfig(Config):
             raise ValueError("gives both background_fraction and idle; leave one of them out")
         if self.grain == GcGrain.ROUND and (self.idle is not None or self.preemptible):
             raise ValueError("has grain round, which knows neither idle nor preemptible; leave them out")
+        if self.grain == GcGrain.ROUND and self.background_fraction is None:
+            raise ValueError("has grain round, which is of background_fraction; give that or leave it out")
         for barrier, threshold, unit in (
             (self.barrier_fraction, self.free_fraction, "fraction"),
             (self.barrier_blocks, self.free_blocks, "blocks"),

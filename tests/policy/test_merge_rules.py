@@ -241,7 +241,8 @@ def test_simulator__a_rule_in_plain_python__does_as_the_compiled_one(timing: str
 def test_simulator__a_candidate_that_there_is_not__refused(compiled: bool) -> None:
     merge_policy("far", source="a test", compiled=compiled)(lambda plans, case, parameters: 99)
     assert refusal(played, "far") == (
-        "device pen-tiny cannot merge by this candidate of far, which does not exist or is not allowed."
+        "device pen-tiny cannot merge by the candidate of far, which does not exist or is not allowed; a "
+        "merge is chosen by the number of one that is, without a mask."
     )
 
 
@@ -259,7 +260,7 @@ def test_simulator__without_a_policy__its_caller_decides() -> None:
         sim.run("uniform", host_pages=2_000, seed=1)
     assert sim.advance() == MERGE_DECISION
     for nothing in (99, [(0, 1)]):
-        assert "cannot merge by this candidate" in refusal(sim.apply, nothing)
+        assert "cannot merge by the candidate" in refusal(sim.apply, nothing)
     sim.apply(0)
     assert sim.advance() == MERGE_DECISION
     assert sim.metrics()["merges"] == 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.block.bundles import block_at, is_erased, is_valid, locate, plane_of_bundle
-from ssdgym.engine.block.state import DATA, NFTL, SUPERBLOCK, UPDATE
+from ssdgym.engine.block.bundles import block_at, is_erased, is_valid, locate, may_be_merged, plane_of_bundle
+from ssdgym.engine.block.state import DATA, NFTL
 from ssdgym.engine.core.faults import (
     BLOCK_COUNTS,
     BLOCK_STATUS,
@@ -85,15 +85,6 @@ def _check_member(dev, bundle, slot, block):
     return NO_FAULT
 
 
-@inlined
-def _may_be_merged(dev, bundle):
-    if dev.job[plane_of_bundle(dev, bundle)].bundle == bundle:
-        return False
-    if dev.merging[0].kind == SUPERBLOCK:
-        return dev.bundle[bundle].held > dev.merging[0].logical_blocks
-    return block_at(dev, bundle, UPDATE) >= 0
-
-
 @kernel
 def _check_bundle(dev, bundle):
     """Check the blocks and the counts of a bundle."""
@@ -112,7 +103,7 @@ def _check_bundle(dev, bundle):
     orphan = dev.merging[0].kind == NFTL and block_at(dev, bundle, DATA) < 0 and held > 0
     if orphan and dev.job[plane_of_bundle(dev, bundle)].bundle != bundle:
         return BUNDLE_BLOCKS
-    return NO_FAULT if (record.eligible != 0) == _may_be_merged(dev, bundle) else BUNDLE_LISTS
+    return NO_FAULT if (record.eligible != 0) == may_be_merged(dev, bundle) else BUNDLE_LISTS
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Bundles: which logical pages are mapped together, which blocks hold them, and who could be merged first."""
+"""Bundles: which logical pages are mapped together, which blocks hold them, and which are merged first."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def first_room(dev, bundle, slots):
     return np.int64(-1)
 
 
-# -- who could be merged
+# -- which could be merged
 
 
 @inlined
@@ -164,7 +164,8 @@ def count_invalid(dev, bundle, pages):
 
 
 @inlined
-def _may_be_merged(dev, bundle):
+def may_be_merged(dev, bundle):
+    """Return whether merging a bundle could win a free block."""
     if dev.job[plane_of_bundle(dev, bundle)].bundle == bundle:
         return False
     if dev.merging[0].kind == SUPERBLOCK:
@@ -176,7 +177,7 @@ def _may_be_merged(dev, bundle):
 def review(dev, bundle):
     """Enter a bundle among those that could be merged to win a free block, or take it out."""
     record = dev.bundle[bundle]
-    wanted = _may_be_merged(dev, bundle)
+    wanted = may_be_merged(dev, bundle)
     if wanted == (record.eligible != 0):
         return
     plane = dev.plane[plane_of_bundle(dev, bundle)]

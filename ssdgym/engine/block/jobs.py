@@ -105,7 +105,10 @@ def _count_plan(dev, plane, answer):
 
 @inlined
 def _set_share(dev, plane, cost_ns):
-    """Set how many commands each page of the host pays for: all before the pool can be empty."""
+    """Set how many commands each page of the host pays for: all before the pool can be empty.
+
+    Only jobs that are spread heed it.
+    """
     job = dev.job[plane]
     copy_ns = max(np.int64(dev.params[0].copy_cost), 1)
     commands = (cost_ns + copy_ns - 1) // copy_ns

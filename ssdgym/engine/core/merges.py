@@ -8,7 +8,8 @@ import numpy as np
 MAX_LEVELS = 6
 #: Most candidates: Merge, M-Merge at each depth, and the plan of least cost.
 MAX_PLANS = MAX_LEVELS + 3
-#: Why blocks are merged: no page of the bundle is left for a page of the host, or no free block of the plane.
+#: Why blocks are merged: no page of the bundle is left for one of the host; or the host needs a block and the
+#: plane has no more free ones than are kept.
 FULL, POOL = range(2)
 
 #: A candidate. Times are nanoseconds.

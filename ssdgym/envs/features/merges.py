@@ -200,7 +200,7 @@ def bundle_levels(view, bundle):
 
 @bundle_feature("bundle_m_merges", "M-Merges since its last Merge, of those allowed", default=always)
 def bundle_m_merges(view, bundle):
-    """Return how far a Merge is off that nobody is asked about."""
+    """Return how many M-Merges there have been; after the last one allowed a Merge is due."""
     return _clip(bundle.since_merge / max(bundle.limit, 1), 0.0, 1.0)
 
 

@@ -35,7 +35,10 @@ _REASONS = {
 }
 
 #: What an answer that is none means where merges are decided.
-_NO_CANDIDATE = "cannot merge by this candidate of {policy}, which does not exist or is not allowed"
+_NO_CANDIDATE = (
+    "cannot merge by the candidate of {policy}, which does not exist or is not allowed; a merge is chosen by "
+    "the number of one that is, without a mask"
+)
 
 
 def failure(status: int, device: DeviceConfig, policy: str, more: str = "") -> SsdgymError:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.config.ftl import STREAMS, PageFtl, page_ftl
+from ssdgym.config.ftl import STREAMS, GcConfig, PageFtl, page_ftl
 from ssdgym.engine.core.family import Sizes, State
 from ssdgym.engine.core.records import (
     BY_RULE,
@@ -86,11 +86,9 @@ def thresholds_of(device: DeviceConfig) -> Thresholds:
     )
 
 
-def _repeats_rounds(ftl: PageFtl) -> bool:
+def _repeats_rounds(gc: GcConfig) -> bool:
     """Return whether rounds are repeated until a level is reached, so that each of them has to win pages."""
-    gc = ftl.gc
-    deferred = gc.start == "queue_empty" and ftl.timing == "event"
-    return gc.mode == "barrier" or deferred or bool(gc.background_fraction or gc.idle)
+    return gc.mode == "barrier" or gc.start == "queue_empty" or bool(gc.background_fraction or gc.idle)
 
 
 def _pages(fraction: float | None, plane_pages: int) -> int:
@@ -133,7 +131,7 @@ class PageFamily(FamilyBuilder):
             "early_writes": ftl.write_completes.code,
             "defers_gc": ftl.gc.start.code,
             "whole_rounds": ftl.gc.grain.code,
-            "must_gain": _repeats_rounds(ftl),
+            "must_gain": _repeats_rounds(ftl.gc),
             "preemptible": ftl.gc.preemptible,
             "placement": _PLACEMENTS.get(ftl.placement, BY_RULE),
             **memory_fields(device),
