@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.engine.comparing import QUICK, THOROUGH, agrees
+from tests.engine.oracle import RULE_PARAMETERS
 
 JOINED: dict[str, Any] = {"multi_plane_writes": True}
 #: Each with what it needs to make a difference.
@@ -57,3 +58,12 @@ def test_engine__several_switches__agrees_with_the_reference(data: st.DataObject
 @THOROUGH
 def test_engine__several_switches__agrees_with_the_reference__thoroughly(data: st.DataObject) -> None:
     agrees_under(data, *data.draw(st.sets(st.sampled_from(sorted(SWITCHES)), min_size=2)))
+
+
+@given(data=st.data())
+@QUICK
+def test_engine__padding_under_placement_rules__agrees_with_the_reference(data: st.DataObject) -> None:
+    how = {**SWITCHES["pad"], "multi_plane": data.draw(st.sampled_from(["strict", "relaxed"]))}
+    agrees(
+        "greedy", data, timing="event", placement=data.draw(st.sampled_from(sorted(RULE_PARAMETERS))), **how
+    )
