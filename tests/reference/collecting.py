@@ -93,7 +93,7 @@ class Collecting(Blocks):
         """Whether rounds are repeated until a level is reached, which sets that gain no pages never would."""
         c = self.config
         collects_idle = c.background_pages is not None or c.idle is not None
-        repeats = c.gc_mode == "barrier" or c.waits_for_empty_queues
+        repeats = c.gc_mode == "barrier" or c.gc_start == "queue_empty"
         return repeats or collects_idle or self.is_on_floor(plane)
 
     # Rounds
