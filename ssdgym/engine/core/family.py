@@ -94,7 +94,7 @@ class Family:
         name: the value of `ftl.mapping` in a device.
         arrays: of a batch of its devices.
         loops: the untimed loop and the one in time: entries called by address with (device, requests, last),
-            [`LOOPS`][ssdgym.engine.entries.LOOPS] but for a family whose loops begin in their own way.
+            `LOOPS` of [`entries`][ssdgym.engine.entries] but for a family whose loops begin in their own way.
         faults: what its audit can find, by number; 0 is none.
     """
 
