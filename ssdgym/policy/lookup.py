@@ -160,7 +160,8 @@ def policy_for(
     """
     if policy is None:
         return None
-    return get_policy(usual_policy(device, ftl) if policy == DEFAULT else policy)
+    is_usual = isinstance(policy, str) and policy == DEFAULT
+    return get_policy(usual_policy(device, ftl) if is_usual else policy)
 
 
 def device_for(
