@@ -120,6 +120,24 @@ class PlaneRows(Choice):
     ANY = "any", 0, "equal ones, wherever the planes happen to be"
     # Shin, Electronics Letters 2018; make_same_level of SSDsim.
     PAD = "pad", 1, "equal ones; a plane that lags by up to pad_limit pages is padded first"
+    # Superblocks, whose blocks share a row: the plane that is behind the others is written first.
+    ALIGNED = "aligned", 2, "equal ones; of the planes of a die the one that lags most is written next"
+
+
+class HotnessCounts(Choice):
+    """Which pages of the host the hotness table counts."""
+
+    WRITES = "writes", 0, "all that are written"
+    # SpeedupGC, section III-A: "when an update request arrives".
+    UPDATES = "updates", 1, "those whose logical page is mapped; others count for nothing and are not hot"
+
+
+class ColdScatter(Choice):
+    """How long cold pages stay with the block that is drawn for them."""
+
+    # Two readings of "a randomly selected block" (SpeedupGC, algorithm 2 and section III-D).
+    PAGE = "page", 0, "a block is drawn for each page"
+    BLOCK = "block", 1, "a block is drawn, and written until it is full"
 
 
 class SubpageKind(Choice):

@@ -16,6 +16,7 @@ PreconditioningKind = Literal[
     "workload",  # likewise, with the writes of the workload
     "reads",  # what the workload reads before it writes it is on the device, and nothing else
     "until_gc",  # random pages, under the policy that is measured, until every plane has collected
+    "until_gc_greedy",  # likewise, under greedy in one stream; then the policy's own placement begins
 ]
 #: The kinds that begin with a fill.
 _FILLING = ("fill", "uniform", "workload")
@@ -45,7 +46,7 @@ class PreconditioningConfig(Config):
     @property
     def is_the_runs_own(self) -> bool:
         """Whether it depends on the policy that is measured, or on what a run with its seed plays."""
-        return self.kind in ("reads", "until_gc")
+        return self.kind in ("reads", "until_gc", "until_gc_greedy")
 
     @property
     def text(self) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.compiler.cache import engine_hash
 from ssdgym.engine.core.family import State
+from ssdgym.enums import PlaneRows
 from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, write_atomically
 from ssdgym.policy import get_policy
@@ -80,6 +81,8 @@ def cache_key(device: DeviceConfig, workload: WorkloadConfig, seed: int, setting
     """
     fields = device.model_dump(mode="json", exclude=_OF_NO_EFFECT)
     fields["ftl"] = {name: value for name, value in fields["ftl"].items() if name not in _OF_NO_EFFECT_ON_FTL}
+    # Only this way of choosing rows says where pages go without time, too.
+    fields["ftl"]["aligned"] = getattr(device.ftl, "multi_plane_rows", None) == PlaneRows.ALIGNED
     if gc := fields["ftl"].get("gc"):
         kept = {name: value for name, value in gc.items() if name not in _OF_NO_EFFECT_ON_GC}
         # With any idle rule erases have to win pages, whether time passes or not.

@@ -49,8 +49,8 @@ def table_fields(device: DeviceConfig) -> dict[str, int]:
         "groups": _groups(device),
         "group_limit": group_limit(device),
         "hashes": _hashes(device),
-        "counters": hotness.counters,
-        "decay_period": hotness.period,
+        "counters": hotness.counters_of(device.logical_pages),
+        "decay_period": hotness.period_of(device.logical_pages),
         "group_of_degree": _group_of_degree(hotness.thresholds),
     }
 
@@ -82,7 +82,7 @@ def table_sizes(device: DeviceConfig) -> dict[str, int]:
     """Return the lengths of the arrays of these tables, 0 for those that the device does not have."""
     geometry, leaves, groups = device.usable, _leaves(device), _groups(device)
     all_groups = geometry.planes * groups
-    counters = _hashes(device) * page_ftl(device.ftl).hotness.counters
+    counters = _hashes(device) * page_ftl(device.ftl).hotness.counters_of(device.logical_pages)
     return {
         "best": geometry.planes * geometry.blocks_per_plane if leaves or groups else 0,
         "tree": geometry.planes * leaves * (4 if page_ftl(device.ftl).placement == "hot_to_victims" else 2),

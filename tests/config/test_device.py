@@ -305,10 +305,10 @@ def test_streams__a_second_one_for_relocated_pages_or_for_hot_ones(placement: st
 
 
 def test_hotness__halved_after_as_many_writes_as_counters_unless_told() -> None:
-    assert PageFtl().hotness.period == PageFtl().hotness.counters == 65536
-    assert load_device(layered(**placed("single", counters=512))).ftl.hotness.period == 512
+    assert PageFtl().hotness.period_of(9) == PageFtl().hotness.counters == 65536
+    assert load_device(layered(**placed("single", counters=512))).ftl.hotness.period_of(9) == 512
     hotness = load_device(layered(**placed("single", decay_period=100, thresholds=[1, 15]))).ftl.hotness
-    assert (hotness.period, hotness.groups) == (100, 2)
+    assert (hotness.period_of(9), hotness.groups) == (100, 2)
 
 
 def several_planes(multi_plane: str, placement: str = "single", planes: int = 2) -> dict[str, Any]:
@@ -489,8 +489,8 @@ def test_with_ftl__hotness_fields__change_only_those() -> None:
     merged = with_ftl(config, {"hotness": {"hashes": 3}}).ftl
     assert merged.placement == "hotness_groups"
     assert merged.hotness == config.ftl.hotness.model_copy(update={"hashes": 3})
-    assert merged.hotness.period == 512
-    assert with_ftl(config, {"hotness": {"counters": 9}}).ftl.hotness.period == 9
+    assert merged.hotness.period_of(9) == 512
+    assert with_ftl(config, {"hotness": {"counters": 9}}).ftl.hotness.period_of(1) == 9
 
 
 def test_with_ftl__a_placement_the_device_cannot_have__refused(config: DeviceConfig) -> None:

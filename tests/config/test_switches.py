@@ -10,6 +10,8 @@ from ssdgym.config.device import load_device
 from ssdgym.errors import SsdgymError
 
 WIDE = {"geometry.planes_per_die": 2, "multi_plane": "relaxed"}
+JOINING = {**WIDE, "ftl.multi_plane_writes": True}
+ALIGNED = {**JOINING, "ftl.multi_plane_rows": "aligned", "ftl.allocation": "late"}
 
 
 @pytest.mark.parametrize(
@@ -18,7 +20,10 @@ WIDE = {"geometry.planes_per_die": 2, "multi_plane": "relaxed"}
         {"ftl.write_completes": "transfer", "ftl.gc.start": "queue_empty"},
         {"ftl.gc.background_fraction": 0.2, "ftl.gc.grain": "round"},
         {**WIDE, "ftl.multi_plane_reads": True},
-        {**WIDE, "ftl.multi_plane_writes": True, "ftl.multi_plane_rows": "pad", "ftl.pad_limit": 4},
+        {**JOINING, "ftl.multi_plane_rows": "pad", "ftl.pad_limit": 4},
+        ALIGNED,
+        {**ALIGNED, "ftl.allocation": "dynamic"},
+        {"ftl.write_buffer_pages": 64, "ftl.counts_warm_pages": True, "ftl.timing": "none"},
     ],
 )
 def test_switches__that_go_together__are_accepted(fields: dict[str, Any]) -> None:
@@ -33,11 +38,25 @@ def test_switches__that_go_together__are_accepted(fields: dict[str, Any]) -> Non
         ({"ftl.pad_limit": 4}, "pad_limit is for ftl.multi_plane_rows pad"),
         ({**WIDE, "ftl.multi_plane_rows": "pad", "ftl.pad_limit": 4}, "needs ftl.multi_plane_writes"),
         (
-            {**WIDE, "ftl.multi_plane_writes": True, "ftl.multi_plane_rows": "pad"},
+            {**JOINING, "ftl.multi_plane_rows": "pad"},
             r"pad_limit = 0 must be from 1 to \d+",
         ),
+        ({**ALIGNED, "ftl.multi_plane_writes": False}, "aligned needs ftl.multi_plane_writes; set it"),
+        ({**ALIGNED, "ftl.allocation": "static"}, "set ftl.allocation to dynamic or late, not static"),
+        ({**ALIGNED, "ftl.placement": "single"}, "set ftl.placement to sep_gc, not single"),
+        ({**ALIGNED, "ftl.pad_limit": 4}, "pad_limit is for ftl.multi_plane_rows pad"),
+        (
+            {**ALIGNED, "geometry.sub_blocks_per_block": 2},
+            "aligned needs blocks that are written from one end to the other",
+        ),
+        ({"ftl.write_buffer_pages": -1}, "write_buffer_pages must be greater than or equal to 0"),
     ],
 )
 def test_switches__that_do_not__are_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(SsdgymError, match=message):
         load_device({"base": "demo", **fields})
+
+
+def test_switches__of_a_device_that_names_none__are_off() -> None:
+    ftl = load_device("demo").ftl
+    assert (ftl.multi_plane_rows, ftl.write_buffer_pages, ftl.counts_warm_pages) == ("any", 0, False)

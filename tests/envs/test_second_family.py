@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from ssdgym.config import ftl as ftl_module
 from ssdgym.config.device import DeviceConfig, FtlConfig, load_device
+from ssdgym.config.ftl import base as ftl_module
 from ssdgym.config.ftl import register_ftl
 from ssdgym.engine.core.status import FIRST_DECISION
 from ssdgym.engine.decisions import RULE, no_rules

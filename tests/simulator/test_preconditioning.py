@@ -315,8 +315,8 @@ def test_pages_read_first__agree_with_a_slow_walk(rows: list[tuple[int, int, int
     [
         (
             "filled",
-            "preconditioning: field kind must be 'none', 'fill', 'uniform', 'workload', 'reads' or "
-            "'until_gc'",
+            "preconditioning: field kind must be 'none', 'fill', 'uniform', 'workload', 'reads', "
+            "'until_gc' or 'until_gc_greedy'",
         ),
         ("fill(share=2)", "preconditioning: field share must be less than or equal to 1"),
         (

@@ -69,3 +69,12 @@ def test_cache_key__a_field_that_is_new__is_part_of_it() -> None:
 def test_cache_key__what_cannot_matter_without_time__is_no_part_of_it(changes: dict[str, Any]) -> None:
     changes = dict(changes)
     assert key_of(device(ftl=changes.pop("ftl", None), **changes)) == key_of(device())
+
+
+def test_cache_key__aligned_rows__are_part_of_it_as_padded_ones_are_not() -> None:
+    ftl = {"allocation": "dynamic", "placement": "sep_gc", "multi_plane_writes": True}
+    any_rows, aligned, padded = (
+        device({"planes_per_die": 2}, {**ftl, **rows}, multi_plane="relaxed")
+        for rows in ({}, {"multi_plane_rows": "aligned"}, {"multi_plane_rows": "pad", "pad_limit": 1})
+    )
+    assert key_of(padded) == key_of(any_rows) != key_of(aligned)

@@ -1,0 +1,27 @@
+"""The flash translation layer: what every family has, and the page-mapping family.
+
+A family is told apart by its `mapping`. Those of installed code are added by `register_ftl`.
+"""
+
+from ssdgym.config.ftl.base import AnyFtl, FtlConfig, ftl_model, register_ftl
+from ssdgym.config.ftl.gc import GcConfig
+from ssdgym.config.ftl.hotness import MAX_DEGREE, HotnessConfig
+from ssdgym.config.ftl.page import MOST_STREAMS, STREAMS, SUB_BLOCK_PLACEMENTS, PageFtl, page_ftl
+from ssdgym.config.ftl.rules import MemoryBytes, RuleNeeds
+
+__all__ = [
+    "MAX_DEGREE",
+    "MOST_STREAMS",
+    "STREAMS",
+    "SUB_BLOCK_PLACEMENTS",
+    "AnyFtl",
+    "FtlConfig",
+    "GcConfig",
+    "HotnessConfig",
+    "MemoryBytes",
+    "PageFtl",
+    "RuleNeeds",
+    "ftl_model",
+    "page_ftl",
+    "register_ftl",
+]

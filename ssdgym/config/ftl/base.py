@@ -1,0 +1,124 @@
+"""What the FTLs of every family have, and their models by `mapping`, by which families are told apart."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, GetCoreSchemaHandler, ValidationError
+from pydantic_core import CoreSchema, core_schema
+
+from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
+from ssdgym.config.loading import Config
+from ssdgym.enums import Allocation, Timing
+from ssdgym.errors import SsdgymError
+
+
+class FtlConfig(Config):
+    """The base of every family's model: how the host drives the FTL, and how writes find their die.
+
+    Attributes:
+        mapping: name of the family.
+        whole_blocks_only: whether the family never erases a part of a block.
+        keeps_addresses: whether it maps whole logical blocks, so that pages of a trace must keep the
+            neighbours that they have in its address space.
+        models_disturbance: whether the family counts itself what erases do to their neighbours; its devices
+            have no isolation and no `erase_disturbs`.
+        usual_policy: the policy of its devices where none is named; others have a main rule of its kind.
+    """
+
+    whole_blocks_only: ClassVar[bool] = False
+    keeps_addresses: ClassVar[bool] = False
+    models_disturbance: ClassVar[bool] = False
+    usual_policy: ClassVar[str] = "greedy"
+
+    mapping: str
+    allocation: Allocation = Field(Allocation.STATIC, description=Allocation.described())
+    timing: Timing = Field(Timing.EVENT, description=Timing.described())
+    queue_depth: int = Field(
+        0,
+        ge=0,
+        le=MAX_PAGES,
+        description="closed loop with so many requests outstanding; 0: open loop by arrival times",
+    )
+    window_pages: int = Field(
+        16384, ge=1, le=MAX_PAGES, description="page transactions the controller holds; further requests wait"
+    )
+
+    def check_device(self, geometry: GeometryConfig, erase_unit: str, multi_plane: str) -> None:
+        """Raise if the FTL does not fit the device.
+
+        Args:
+            geometry: of the device.
+            erase_unit: what one erase may take of a block.
+            multi_plane: commands that planes of a die share.
+
+        Raises:
+            ValueError: naming the field that does not fit.
+        """
+
+    def units_per_page(self, geometry: GeometryConfig) -> int:
+        """Return how many of what a logical page number addresses a page of flash holds."""
+        return 1
+
+    def capacity_step(self, geometry: GeometryConfig) -> tuple[int, str]:
+        """Return the number whose multiples the logical pages of a device are, and what holds so many."""
+        return self.units_per_page(geometry), "a page of flash"
+
+    def host_unit_bytes(self, geometry: GeometryConfig) -> int:
+        """Return the size of what a logical page number addresses."""
+        return geometry.page_size_bytes // self.units_per_page(geometry)
+
+    def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields with other values; those of another family keep what all families have."""
+        if changes.get("mapping", self.mapping) == self.mapping:
+            return super().with_changes(changes)
+        return self.model_dump(exclude_unset=True, include=set(FtlConfig.model_fields)) | changes
+
+
+_FAMILIES: dict[str, type[FtlConfig]] = {}
+
+
+def register_ftl(mapping: str, model: type[FtlConfig]) -> None:
+    """Let configurations with `ftl: {mapping: ...}` be read as a model of their own.
+
+    Args:
+        mapping: name of the family.
+        model: the configuration of its FTL; its field `mapping` has no other value.
+
+    Raises:
+        SsdgymError: another model has that name.
+    """
+    if _FAMILIES.setdefault(mapping, model).__qualname__ != model.__qualname__:
+        raise SsdgymError(f"the FTL mapping {mapping} is registered already; choose another name.")
+    _FAMILIES[mapping] = model
+
+
+def ftl_model(mapping: Any) -> type[FtlConfig] | None:
+    """Return the model of the FTLs with a mapping; `None` where there is none."""
+    return _FAMILIES.get(mapping) if isinstance(mapping, str) else None
+
+
+class _OfItsFamily:
+    """Annotation of a field that holds the FTL of any family; without a mapping it is of the page family."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(_read)
+
+
+def _read(value: Any) -> FtlConfig:
+    """Return a mapping, or a ready model, as the model of its family."""
+    mapping = value.get("mapping", "page") if isinstance(value, dict) else getattr(value, "mapping", "page")
+    model = ftl_model(mapping)
+    if model is None:
+        known = " or ".join(f"'{name}'" for name in sorted(_FAMILIES))
+        error: Any = {
+            "type": "literal_error",
+            "loc": ("mapping",),
+            "input": mapping,
+            "ctx": {"expected": known},
+        }
+        raise ValidationError.from_exception_data("ftl", [error])
+    return model.model_validate(value)
+
+
+AnyFtl = Annotated[FtlConfig, _OfItsFamily()]

@@ -1,0 +1,193 @@
+"""The page-mapping family."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from ssdgym.config.ftl.base import FtlConfig, register_ftl
+from ssdgym.config.ftl.gc import GcConfig
+from ssdgym.config.ftl.hotness import HotnessConfig
+from ssdgym.config.ftl.rules import RuleNeeds
+from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
+from ssdgym.enums import Allocation, PlaneRows, WriteCompletes
+from ssdgym.errors import SsdgymError
+
+#: Write streams of a plane for the placements that the engine has code for and that put pages in streams.
+STREAMS = {"single": 1, "sep_gc": 2, "hot_cold": 2}
+#: Most write streams of a plane.
+MOST_STREAMS = 16
+#: Placements of the engine that scatter pages to sub-blocks that would be erased next.
+SUB_BLOCK_PLACEMENTS = ("hot_to_victims", "hotness_groups")
+
+
+class PageFtl(FtlConfig):
+    """An FTL that maps every page by itself."""
+
+    mapping: Literal["page"] = "page"
+    placement: str = Field(
+        "sep_gc",
+        description="where pages are written: a placement by name, with its parameters",
+    )
+    min_streams: int = Field(
+        1,
+        ge=1,
+        le=MOST_STREAMS,
+        description="write streams of a plane at least, for agents that choose among more than the placement "
+        "has; relocated pages may go to each of these, so a plane keeps a free block for each",
+    )
+    watchers: tuple[str, ...] = Field(
+        (),
+        description="rules that follow what happens on the device and decide nothing, by name: what "
+        "environments observe, and placements whose choices they tell",
+    )
+    rules: RuleNeeds | None = Field(
+        None, description="what the rules need; filled in, whatever stands here is replaced"
+    )
+    hotness: HotnessConfig = HotnessConfig()
+    # Shin, Electronics Letters 2018.
+    multi_plane_writes: bool = Field(
+        False,
+        description="waiting writes are programmed together in planes of one die; needs multi_plane; "
+        "without time nothing waits, and it changes nothing",
+    )
+    write_completes: WriteCompletes = Field(
+        WriteCompletes.PROGRAM, description=f"in time: {WriteCompletes.described()}"
+    )
+    multi_plane_rows: PlaneRows = Field(
+        PlaneRows.ANY, description=f"with multi_plane_writes: {PlaneRows.described()}"
+    )
+    pad_limit: int = Field(
+        0, ge=0, le=MAX_PAGES, description="with multi_plane_rows pad: most pages by which a plane is padded"
+    )
+    multi_plane_reads: bool = Field(
+        False,
+        description="waiting reads of equal page numbers are read together in planes of one die; needs "
+        "multi_plane, and time",
+    )
+    # SSDsim has one, which holds what was used last.
+    write_buffer_pages: int = Field(
+        0,
+        ge=0,
+        le=MAX_PAGES,
+        description="pages of the host that the controller holds before they are written to flash, of which "
+        "the one written longest ago goes first; 0: none",
+    )
+    counts_warm_pages: bool = Field(
+        False,
+        description="relocated pages whose data was written before the measurement are counted, in "
+        "relocated_warm_pages",
+    )
+    gc: GcConfig = GcConfig(free_fraction=0.02)
+
+    @model_validator(mode="after")
+    def _background_needs_time(self) -> PageFtl:
+        if self.timing == "none" and self.gc.background_fraction is not None:
+            raise ValueError("timing none has no idle time for gc.background_fraction; use timing event")
+        return self
+
+    @property
+    def needs(self) -> RuleNeeds:
+        """What the rules need; of a placement that is not the engine's it is known once it was looked up."""
+        streams = max(STREAMS.get(self.placement, 1), self.min_streams)
+        return self.rules or RuleNeeds(streams=streams, relocation_streams=self.min_streams)
+
+    @property
+    def streams(self) -> int:
+        """Write streams of a plane."""
+        return self.needs.streams
+
+    @property
+    def relocation_streams(self) -> int:
+        """Write streams that the pages of one victim can go to."""
+        return self.needs.relocation_streams
+
+    def check_device(self, geometry: GeometryConfig, erase_unit: str, multi_plane: str) -> None:
+        """Raise if the placement or the idle rule needs what the device does not have."""
+        if self.timing == "none" and self.gc.idle is not None:
+            raise ValueError(f"ftl.timing none has no idle time for {self.gc.idle}; use timing event")
+        if self.placement in SUB_BLOCK_PLACEMENTS and erase_unit == "block":
+            raise ValueError(
+                f"ftl.placement {self.placement} needs an erase_unit of sub-blocks (sub_block_run or "
+                "sub_block_set), not block"
+            )
+        if self.placement == "hotness_groups":
+            _check_groups(geometry.blocks_per_plane, self.hotness)
+        for name in ("multi_plane_writes", "multi_plane_reads"):
+            if getattr(self, name) and multi_plane == "none":
+                raise ValueError(f"ftl.{name} needs multi_plane strict or relaxed, not none")
+        self._check_rows(geometry)
+        if not self.multi_plane_writes:
+            return
+        if self.placement in SUB_BLOCK_PLACEMENTS:
+            raise ValueError(
+                f"ftl.multi_plane_writes needs an ftl.placement in streams ({', '.join(STREAMS)}), not "
+                f"{self.placement}"
+            )
+
+    def _check_rows(self, geometry: GeometryConfig) -> None:
+        rows = self.multi_plane_rows
+        if rows != PlaneRows.PAD and self.pad_limit > 0:
+            raise ValueError("ftl.pad_limit is for ftl.multi_plane_rows pad; set that or leave it out")
+        if rows == PlaneRows.ANY:
+            return
+        if not self.multi_plane_writes:
+            raise ValueError(f"ftl.multi_plane_rows {rows} needs ftl.multi_plane_writes; set it")
+        if geometry.sub_blocks_per_block > 1:
+            raise ValueError(
+                f"ftl.multi_plane_rows {rows} needs blocks that are written from one end to the other; set "
+                "geometry.sub_blocks_per_block to 1"
+            )
+        if rows == PlaneRows.PAD:
+            self._check_padding(geometry)
+        else:
+            self._check_alignment()
+
+    def _check_padding(self, geometry: GeometryConfig) -> None:
+        if self.placement == "hot_cold":  # relocated pages go to two streams, and padding may fill a block
+            raise ValueError(
+                "ftl.multi_plane_rows pad is not for ftl.placement hot_cold; choose another placement"
+            )
+        if not 0 < self.pad_limit < geometry.pages_per_block:
+            raise ValueError(
+                f"ftl.pad_limit = {self.pad_limit} must be from 1 to {geometry.pages_per_block - 1}, a page "
+                "less than a block has"
+            )
+
+    def _check_alignment(self) -> None:
+        if self.allocation == Allocation.STATIC:
+            raise ValueError(
+                "ftl.multi_plane_rows aligned chooses the plane of a write; set ftl.allocation to dynamic or "
+                "late, not static"
+            )
+        if self.placement != "sep_gc":
+            raise ValueError(
+                "ftl.multi_plane_rows aligned needs a stream of the host's own; set ftl.placement to sep_gc, "
+                f"not {self.placement}"
+            )
+
+
+def page_ftl(ftl: FtlConfig) -> PageFtl:
+    """Return an FTL of the page family as what it is.
+
+    Raises:
+        SsdgymError: it is of another family.
+    """
+    if not isinstance(ftl, PageFtl):
+        raise SsdgymError(f"ftl.mapping is {ftl.mapping}, and this is for devices of mapping page.")
+    return ftl
+
+
+def _check_groups(blocks_per_plane: int, hotness: HotnessConfig) -> None:
+    """Raise if block groups are so small that a block moved by a full one finds no room in another."""
+    groups, least = hotness.groups, 2 * hotness.groups - 3
+    if hotness.group_limit(blocks_per_plane) < least:
+        raise ValueError(
+            f"geometry.blocks_per_plane = {blocks_per_plane} is too small for ftl.placement hotness_groups "
+            f"with the {groups} groups of ftl.hotness.thresholds: it needs at least "
+            f"{(least + 1) * (groups - 1)}"
+        )
+
+
+register_ftl("page", PageFtl)
