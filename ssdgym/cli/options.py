@@ -50,6 +50,13 @@ Addresses = Annotated[
     Literal["compact", "fold"] | None,
     typer.Option(help="Pages of a trace: numbered densely, or modulo the device's. Default: as configured."),
 ]
+VolumeLayout = Annotated[
+    Literal["end_to_end", "overlay"] | None,
+    typer.Option(
+        "--volumes",
+        help="Volumes of a trace: one after the other, or all from address 0 on. Default: as configured.",
+    ),
+]
 Window = Annotated[
     tuple[float, float] | None,
     typer.Option(help="Part of a trace that is played: two shares of its requests, such as 0.7 1."),
@@ -96,6 +103,7 @@ def recorded_options(
     addresses: str | None = None,
     window: tuple[float, float] | None = None,
     start: str | None = None,
+    volumes: str | None = None,
 ) -> WorkloadConfig:
     """Return a workload with what these options say of traces and synthetic traces.
 
@@ -108,6 +116,7 @@ def recorded_options(
         addresses: `compact` or `fold`.
         window: where the part that is played begins and ends, as shares.
         start: `first`, `random` or the number of a request.
+        volumes: of a trace file; `end_to_end` or `overlay`.
 
     Raises:
         SsdgymError: there is no such workload, or an option does not fit it.
@@ -126,6 +135,7 @@ def recorded_options(
         "--addresses": addresses,
         "--window": window,
         "--start": start,
+        "--volumes": volumes,
     }
     fits = (
         ("--transform", "--loops", "--addresses", "--window", "--start")
@@ -144,10 +154,8 @@ def recorded_options(
         "window": window or model.window,
         "start": model.start if start is None else int(start) if start.isdecimal() else start,
     }
-    if trace_format is not None:
-        changes["format"] = trace_format
-    if skip_bad is not None:
-        changes["skip_bad"] = skip_bad
+    of_files = {"format": trace_format, "skip_bad": skip_bad, "volumes": volumes}
+    changes |= {name: value for name, value in of_files.items() if value is not None}
     return load_workload({**model.model_dump(), **changes})
 
 

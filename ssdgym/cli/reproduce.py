@@ -11,7 +11,7 @@ import typer
 
 from ssdgym.cli.console import console, print_json, progress_note, table_of
 from ssdgym.cli.grids.stored import run_stored, runner_of
-from ssdgym.cli.options import AsJson
+from ssdgym.cli.options import AsJson, VolumeLayout
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def reproduce(
         Path | None,
         typer.Option(help="Folder of real traces, played where one has the right name, else synthetic."),
     ] = None,
+    volumes: VolumeLayout = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 2,
     out: Annotated[
         Path | None,
@@ -62,9 +63,11 @@ def reproduce(
     from ssdgym.experiments.papers.report import cost_lines
     from ssdgym.experiments.papers.samples import Sample
 
+    if volumes is not None and traces is None:
+        raise SsdgymError(f"--volumes {volumes}: is for real traces; give --traces, too, or leave it out")
     chosen = [(one, scale_of(one, scale)) for one in figures(paper, figure)]
     folder = out or Path("results/reproduce") / paper / scale
-    points = [points_of(one, amount, traces) for one, amount in chosen]
+    points = [points_of(one, amount, traces, volumes or "end_to_end") for one, amount in chosen]
     found, failures = _run([point.run for own in points for point in own], folder, workers, quiet=as_json)
     reports = []
     for (one, amount), own in zip(chosen, points, strict=True):

@@ -18,6 +18,7 @@ from ssdgym.cli.options import (
     SkipBad,
     TraceFormat,
     Transforms,
+    VolumeLayout,
     Window,
     parse_ftl,
     recorded_options,
@@ -60,6 +61,7 @@ def run(
     trace_format: TraceFormat = None,
     skip_bad: SkipBad = None,
     addresses: Addresses = None,
+    volumes: VolumeLayout = None,
     window: Window = None,
     start: Annotated[
         str | None,
@@ -131,7 +133,9 @@ def run(
     from ssdgym.files import writable_folder
     from ssdgym.policy import usual_policy
 
-    source = recorded_options(workload, transform, trace_format, skip_bad, loops, addresses, window, start)
+    source = recorded_options(
+        workload, transform, trace_format, skip_bad, loops, addresses, window, start, volumes
+    )
     if tenant:
         source = with_tenants(workload, source, tenant)
         workload = " + ".join([workload, *tenant])

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ssdgym.cli import main
+
+
+def test_volumes__without_real_traces__refused(refusal: Callable[..., str]) -> None:
+    said = refusal("reproduce", "block-size", "--volumes", "overlay")
+    assert "--volumes overlay: is for real traces; give --traces, too, or leave it out" in said
 
 
 @pytest.mark.slow

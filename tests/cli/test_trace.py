@@ -73,6 +73,19 @@ def test_info__takes_transforms_in_order(trace: Path, printed: Callable[..., Any
     assert (changed["requests"], changed["bytes_written"], changed["duration_s"]) == (2, 12288, 2.0)
 
 
+def test_info__of_volumes_over_each_other__counts_a_place_once(
+    trace: Path, printed: Callable[..., Any]
+) -> None:
+    apart, over = (printed("trace", "info", trace, "--volumes", how) for how in ("end_to_end", "overlay"))
+    assert apart["unique_bytes"] - over["unique_bytes"] == 4096
+    assert over["volumes"] == apart["volumes"] == {"hm_0": 4, "hm_1": 1}
+
+
+def test_info__volumes_of_a_synthetic_trace__refused(refusal: Callable[..., str]) -> None:
+    said = refusal("trace", "info", "synthetic:hm_0", "--volumes", "overlay")
+    assert "--volumes overlay: synthetic:hm_0 is not a trace; leave --volumes out" in said
+
+
 def test_info__of_a_yaml_file(trace: Path, tmp_path: Path, printed: Callable[..., Any]) -> None:
     path = tmp_path / "workload.yaml"
     path.write_text(f"kind: trace\npath: {trace}\ntransforms: [{{kind: volumes, keep: hm_1}}]\n")

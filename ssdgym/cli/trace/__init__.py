@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ssdgym.cli.console import console, print_json
-from ssdgym.cli.options import AsJson, Seed, SkipBad, TraceFormat, Transforms, Window
+from ssdgym.cli.options import AsJson, Seed, SkipBad, TraceFormat, Transforms, VolumeLayout, Window
 from ssdgym.cli.trace.fit import fit
 from ssdgym.cli.trace.sources import counting, recorded
 from ssdgym.errors import SsdgymError
@@ -33,6 +33,7 @@ def info(
     skip_bad: SkipBad = None,
     transform: Transforms = None,
     window: Window = None,
+    volumes: VolumeLayout = None,
     seed: Seed = 0,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Draw addresses, sizes, gaps and skew.")
@@ -58,7 +59,7 @@ def info(
     from ssdgym.workloads.records.counting import summarize
     from ssdgym.workloads.records.facts import assumed_fields, deviations, trace_facts
 
-    config = recorded(source, transform, trace_format, skip_bad, window)
+    config = recorded(source, transform, trace_format, skip_bad, window, volumes)
     if plot is not None:
         check_figure_name(plot)
         writable_folder(plot.parent)

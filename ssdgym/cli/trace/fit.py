@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ssdgym.cli.console import console, print_json, progress_bar, table_of
-from ssdgym.cli.options import AsJson, Seed, SkipBad, TraceFormat, Transforms
+from ssdgym.cli.options import AsJson, Seed, SkipBad, TraceFormat, Transforms, VolumeLayout
 from ssdgym.cli.trace.sources import recorded
 from ssdgym.errors import SsdgymError
 
@@ -36,6 +36,7 @@ def fit(
     trace_format: TraceFormat = None,
     skip_bad: SkipBad = None,
     transform: Transforms = None,
+    volumes: VolumeLayout = None,
     seed: Seed = 0,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.yaml", help="Write the synthetic trace, of one source.")
@@ -64,7 +65,7 @@ def fit(
         raise SsdgymError(f"{out}: exists already; give another name")
     twins = {}
     for source in sources:
-        config = recorded(source, transform, trace_format, skip_bad, None)
+        config = recorded(source, transform, trace_format, skip_bad, None, volumes)
         summary = summarize(config.records())
         if not summary.requests:
             raise SsdgymError(f"{source}: no request is left after the transforms; leave some out.")

@@ -22,6 +22,7 @@ def recorded(
     trace_format: str | None,
     skip_bad: int | None,
     window: tuple[float, float] | None,
+    volumes: str | None = None,
 ) -> PlayedConfig:
     """Return a trace or a synthetic trace with what the options say.
 
@@ -31,13 +32,14 @@ def recorded(
         trace_format: of a trace file.
         skip_bad: so many bad lines may be left out.
         window: where the part that is played begins and ends, as shares.
+        volumes: of a trace file; `end_to_end` or `overlay`.
 
     Raises:
         SsdgymError: there is none, or an option does not fit it.
     """
     from ssdgym.workloads.records.played import PlayedConfig
 
-    config = recorded_options(source, transform, trace_format, skip_bad, window=window)
+    config = recorded_options(source, transform, trace_format, skip_bad, window=window, volumes=volumes)
     if not isinstance(config, PlayedConfig):
         raise SsdgymError(
             f"{source}: is a generated workload of the kind {config.kind}, not a trace; give a trace file, "

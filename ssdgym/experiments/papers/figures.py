@@ -22,7 +22,7 @@ from ssdgym.workloads.records.pages import volume_pages
 from ssdgym.workloads.records.played import PlayedConfig
 from ssdgym.workloads.records.transforms import HeadConfig
 from ssdgym.workloads.traces.files import trace_called
-from ssdgym.workloads.traces.loading import TraceConfig
+from ssdgym.workloads.traces.loading import TraceConfig, VolumeLayout
 
 #: The file of a paper's folder with what its figures share.
 _COMMON = "common"
@@ -117,7 +117,12 @@ def scale_of(figure: FigureConfig, name: str) -> ScaleConfig:
     )
 
 
-def points_of(figure: FigureConfig, scale: ScaleConfig, traces: Path | None) -> list[Point]:
+def points_of(
+    figure: FigureConfig,
+    scale: ScaleConfig,
+    traces: Path | None,
+    volumes: VolumeLayout = "end_to_end",
+) -> list[Point]:
     """Return the runs of a figure, each at its place.
 
     Args:
@@ -125,6 +130,7 @@ def points_of(figure: FigureConfig, scale: ScaleConfig, traces: Path | None) -> 
         scale: how much of it.
         traces: folder in which traces are looked for by name; a synthetic trace is played where it has none,
             and if it is `None`.
+        volumes: how the volumes of these traces lie in one address space.
 
     Raises:
         SsdgymError: a device, a variant, a workload or a trace is wrong.
@@ -133,7 +139,7 @@ def points_of(figure: FigureConfig, scale: ScaleConfig, traces: Path | None) -> 
         point
         for name in figure.workloads
         if not scale.workloads or name in scale.workloads
-        for point in _points_on(figure, scale, name, _workload(figure, name, scale, traces))
+        for point in _points_on(figure, scale, name, _workload(figure, name, scale, traces, volumes))
     ]
 
 
@@ -191,13 +197,16 @@ def _draws(figure: FigureConfig, workload: WorkloadConfig) -> bool:
     return is_drawn or figure.preconditioning == "until_gc"
 
 
-def _workload(figure: FigureConfig, name: str, scale: ScaleConfig, traces: Path | None) -> WorkloadConfig:
+def _workload(
+    figure: FigureConfig, name: str, scale: ScaleConfig, traces: Path | None, volumes: VolumeLayout
+) -> WorkloadConfig:
     if figure.workloads_from == "configs":
         if traces is not None:
             raise SsdgymError(f"--traces: the figures of {figure.paper} play no traces; leave it out")
         return load_workload(name)
     path = None if traces is None else trace_called(name, traces)
-    workload = load_workload(f"synthetic:{name}") if path is None else TraceConfig(path=path)
+    of_file = None if path is None else TraceConfig(path=path, volumes=volumes)
+    workload = of_file or load_workload(f"synthetic:{name}")
     assert isinstance(workload, PlayedConfig)
     head = scale.heads.get(name, scale.head)
     heads = () if head is None else (HeadConfig(requests=head),)

@@ -18,7 +18,7 @@ from matplotlib.ticker import EngFormatter, NullFormatter, PercentFormatter
 from ssdgym.experiments.report.style import PALETTE, save_figure
 from ssdgym.requests import READ, WRITE
 from ssdgym.workloads.records.counts import Distribution
-from ssdgym.workloads.records.pages import volume_starts
+from ssdgym.workloads.records.pages import volume_pages, volume_starts
 from ssdgym.workloads.records.record import RecordSource
 from ssdgym.workloads.records.summary import UNIT_BYTES, RecordSummary
 from ssdgym.workloads.records.survey import Arrivals
@@ -57,9 +57,7 @@ def trace_figure(summary: RecordSummary, source: RecordSource, title: str, path:
 
 
 def _draw_addresses(axes: Axes, summary: RecordSummary, source: RecordSource) -> None:
-    last_page = int(volume_starts(source.volumes, UNIT_BYTES)[-1]) + -(
-        -source.volumes.end_bytes[-1] // UNIT_BYTES
-    )
+    last_page = volume_pages(source.volumes, UNIT_BYTES)
     in_time = summary.duration_ns > 0
     width = summary.duration_ns / 1e9 if in_time else float(summary.requests)
     height_gib = max(last_page, 1) * UNIT_BYTES / 2**30
@@ -79,7 +77,8 @@ def _draw_addresses(axes: Axes, summary: RecordSummary, source: RecordSource) ->
     handles = [Line2D([], [], color=color, marker="s", linestyle="") for _, color in OPERATIONS.values()]
     axes.legend(handles, [name for name, _ in OPERATIONS.values()], fontsize=8, loc="upper right")
     axes.set_xlabel("time (s)" if in_time else "request number (all arrive at the same time)")
-    axes.set_ylabel("address, volumes one after the other (GiB)")
+    layout = "over each other" if source.volumes.overlay else "one after the other"
+    axes.set_ylabel(f"address, volumes {layout} (GiB)")
     axes.set_title("Requests over time and address (darker: more)", fontsize=10)
 
 

@@ -33,10 +33,11 @@ def volume_pages(volumes: Volumes, page_size: int) -> int:
     """Return how many pages all volumes reach over together, touched or not.
 
     Args:
-        volumes: lie one after the other.
+        volumes: lie one after the other, or over each other.
         page_size: bytes per page.
     """
-    return sum(_pages_of_each(volumes, page_size))
+    pages = _pages_of_each(volumes, page_size)
+    return max(pages) if volumes.overlay else sum(pages)
 
 
 def _pages_of_each(volumes: Volumes, page_size: int) -> list[int]:
@@ -44,7 +45,7 @@ def _pages_of_each(volumes: Volumes, page_size: int) -> list[int]:
 
 
 def volume_starts(volumes: Volumes, page_size: int) -> IntArray:
-    """Return the first page of each volume when they lie one after the other, shape (volumes,).
+    """Return the first page of each volume, shape (volumes,): 0 where they lie over each other.
 
     Args:
         volumes: in this order.
@@ -54,6 +55,8 @@ def volume_starts(volumes: Volumes, page_size: int) -> IntArray:
         SsdgymError: together they have more pages than can be numbered.
     """
     pages = _pages_of_each(volumes, page_size)
+    if volumes.overlay:
+        return np.zeros(len(pages), np.int64)
     starts = np.cumsum([0, *pages[:-1]], dtype=object)
     if starts[-1] + pages[-1] > 2**62:
         raise SsdgymError(

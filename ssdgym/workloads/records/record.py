@@ -30,15 +30,18 @@ NO_RECORDS.flags.writeable = False
 
 @dataclass(frozen=True)
 class Volumes:
-    """The volumes (LUNs, disks, files) of a trace, each an address space of its own.
+    """The volumes (LUNs, disks, files) of a trace, each with addresses from 0 on.
 
     Attributes:
         names: as the trace calls them, in the order in which they first appear.
         end_bytes: of each, where its last request ends; no request reaches further.
+        overlay: whether equal addresses of different volumes are the same place; else each volume is an
+            address space of its own, and they lie one after the other.
     """
 
     names: tuple[str, ...]
     end_bytes: tuple[int, ...]
+    overlay: bool = False
 
 
 class RecordSource(Protocol):

@@ -17,6 +17,7 @@ import numpy as np
 from ssdgym.config.loading import load_config
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads.records.counting import summarize
+from ssdgym.workloads.records.pages import volume_pages
 from ssdgym.workloads.records.record import Volumes
 from ssdgym.workloads.records.summary import RecordSummary
 from ssdgym.workloads.records.transforms import OnlyConfig
@@ -138,7 +139,7 @@ def _fields(trace: RecordSummary, volumes: Volumes, name: str) -> dict[str, Any]
     tail = [found.percentile(99) or 0 for found in (trace.read_sizes, trace.write_sizes)]
     largest = min(_power_of_two(max(*means, *tail, UNIT_BYTES)), 1 << 30)
     extent = max(largest, _EXTENT_BYTES)
-    space = min(max(-(-sum(volumes.end_bytes) // extent), 1) * extent, _LARGEST_SPACE)
+    space = min(max(-(-volume_pages(volumes, 1) // extent), 1) * extent, _LARGEST_SPACE)
     duration_s = trace.duration_ns / 1e9 or _NO_TIME_S
     dispersion = trace.bursts.dispersion["1s"]
     count = sum(requests.values())

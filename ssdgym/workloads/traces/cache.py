@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +161,7 @@ def _parse(path: Path, folder: Path, trace_format: TraceFormat, skip_bad: int) -
         "format": trace_format.name,
         "requests": requests,
         "skipped_lines": bad.count,
-        "volumes": asdict(Volumes(numbers.names, tuple(ends.tolist()))),
+        "volumes": {"names": numbers.names, "end_bytes": ends.tolist()},
         "sha256": digest.hexdigest(),
     }
     text = json.dumps(facts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,6 +19,8 @@ from ssdgym.workloads.traces.files import find_trace
 from ssdgym.workloads.traces.registry import format_code_hashes, format_names, format_of
 
 Stamp = tuple[int, ...]
+#: How the volumes of a trace lie in one address space.
+VolumeLayout = Literal["end_to_end", "overlay"]
 
 
 def _known_format(name: Any) -> Any:
@@ -43,6 +46,12 @@ class TraceConfig(PlayedConfig):
     )
     format: FormatName = Field("auto", description="Format of the file; auto: recognised from its content.")
     skip_bad: NonNegativeInt = Field(0, description="Bad lines that are left out before giving up.")
+    # SSDsim reads the column of the device and does not use it.
+    volumes: VolumeLayout = Field(
+        "end_to_end",
+        description="end_to_end: volumes are address spaces of their own, one after the other; overlay: equal"
+        " addresses of different volumes are the same place, as in SSDsim.",
+    )
 
     @property
     def label(self) -> str:
@@ -51,7 +60,9 @@ class TraceConfig(PlayedConfig):
 
     def source(self, seed: int) -> StoredRecords:
         """See `PlayedConfig`."""
-        return load_trace(self).open()
+        records = load_trace(self).open()
+        records.volumes = replace(records.volumes, overlay=self.volumes == "overlay")
+        return records
 
     def depends_on(self, seed: int) -> tuple[Stamp, int]:
         """See `PlayedConfig`; a trace is the same for every seed."""

@@ -80,6 +80,13 @@ def test_runs__a_trace_stands_before_its_synthetic_one(traces: Path) -> None:
     )
 
 
+def test_runs__volumes_of_traces_at_hand__lie_as_asked(traces: Path) -> None:
+    points = points_of(tiny_figure(), SMALL, traces, "overlay")
+    assert {point.run.workload.volumes for point in points} == {"overlay"}
+    points = points_of(tiny_figure(workloads=("src1_2",)), SMALL, traces, "overlay")
+    assert {point.run.workload.kind for point in points} == {"synthetic"}
+
+
 def test_repeat__measures_the_time_after_the_first_collection(traces: Path) -> None:
     run = runs_of(tiny_figure(), SMALL, traces)[0]
     result = run_policy(run)

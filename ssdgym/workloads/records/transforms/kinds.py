@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -104,9 +105,10 @@ class _SomeVolumes:
                 f"{known}."
             )
         kept = [number for number, name in enumerate(volumes.names) if name in config.keep]
-        self.volumes = Volumes(
-            tuple(volumes.names[number] for number in kept),
-            tuple(volumes.end_bytes[number] for number in kept),
+        self.volumes = replace(
+            volumes,
+            names=tuple(volumes.names[number] for number in kept),
+            end_bytes=tuple(volumes.end_bytes[number] for number in kept),
         )
         self._is_kept = np.isin(np.arange(len(volumes.names)), kept)
         self._number = (np.cumsum(self._is_kept) - 1).astype(np.uint16)
@@ -167,9 +169,8 @@ class _Aligned:
     def __init__(self, config: AlignConfig, volumes: Volumes) -> None:
         self._unit = config.unit_bytes
         self._grows = config.partial == "grow"
-        self.volumes = Volumes(
-            volumes.names, tuple(-(-end // self._unit) * self._unit for end in volumes.end_bytes)
-        )
+        ends = tuple(-(-end // self._unit) * self._unit for end in volumes.end_bytes)
+        self.volumes = replace(volumes, end_bytes=ends)
 
     def __call__(self, records: Records) -> Records:
         start = records["offset_bytes"]

@@ -8,6 +8,7 @@ as often and in the same runs as on the large one.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -50,11 +51,11 @@ class _ScaledSpace:
         self._region_bytes = int(config.region_bytes)
         self._key = np.random.SeedSequence(config.seed).generate_state(1, np.uint64)[0]
         self._flushes = 0
-        regions = [-(-end // self._region_bytes) for end in volumes.end_bytes]
-        bounds = np.cumsum([0, *regions])
-        self._first_region = bounds[:-1]
-        kept = np.diff(self._kept_before(bounds)) * self._region_bytes
-        self.volumes = Volumes(volumes.names, tuple(kept.tolist()))
+        regions = np.array([-(-end // self._region_bytes) for end in volumes.end_bytes])
+        # Volumes that lie over each other lose the same regions.
+        self._first_region = np.zeros_like(regions) if volumes.overlay else np.cumsum(regions) - regions
+        kept = self._kept_before(self._first_region + regions) - self._kept_before(self._first_region)
+        self.volumes = replace(volumes, end_bytes=tuple((kept * self._region_bytes).tolist()))
 
     def __call__(self, records: Records) -> Records:
         first = self._first_region[records["volume"]]

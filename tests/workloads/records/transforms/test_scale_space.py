@@ -84,6 +84,13 @@ def test_one_region_is_kept_of_every_group_of_all_volumes(ends: list[int], facto
     assert len(regions) - whole_groups in (0, 1)
 
 
+@given(st.lists(st.integers(0, 40 * MIB), min_size=1, max_size=4), FACTORS, SEEDS)
+def test_volumes_over_each_other_keep_the_same_regions(ends: list[int], factor: int, seed: int) -> None:
+    volumes = Volumes(tuple(f"v{number}" for number in range(len(ends))), tuple(ends), overlay=True)
+    *others, longest = sorted(kept_units(volumes, factor, seed), key=len)
+    assert all(units == longest[: len(units)] for units in others)
+
+
 @given(rows(), FACTORS, SEEDS)
 def test_no_request_reaches_beyond_its_volume__which_ends_with_a_region(
     given_rows: list[Any], factor: int, seed: int
