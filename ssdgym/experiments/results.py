@@ -48,6 +48,8 @@ class Result:
             where nothing was read) are left out.
         spec: all that the run depended on but the code, as JSON, so that it can be run again from this alone
             (`ssdgym.experiments.runs.spec`); empty where it is not known.
+        series: of a run that was sampled, columns of equal length by name (`ssdgym.simulator.sampling`); not
+            in the tables of results, which stay flat.
         wall_seconds: how long the run took; not part of what it found, and not in files of results.
     """
 
@@ -62,6 +64,7 @@ class Result:
     engine_hash: str = ""
     metrics: Mapping[str, Any] = field(default_factory=dict)
     spec: str = field(default="", repr=False, compare=False)
+    series: Mapping[str, Sequence[float]] = field(default_factory=dict, repr=False, compare=False)
     wall_seconds: float = field(default=0.0, compare=False)
 
     def __post_init__(self) -> None:
@@ -102,8 +105,9 @@ class Result:
         return name in flat and flat.get(f"{name.rpartition('/')[0]}/count", 1) != 0
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields in order, the metrics nested, ready for JSON."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
+        """Return the fields in order, the metrics nested, ready for JSON; samples only if there are some."""
+        names = (item.name for item in fields(self) if item.name != "series" or self.series)
+        return {name: getattr(self, name) for name in names}
 
     def as_row(self) -> dict[str, Any]:
         """Return one flat row: the fields in order, then the metrics by their joined names."""
@@ -127,7 +131,9 @@ class Result:
 
 
 #: Columns that say which run it was; wall-clock times are no part of a result.
-_IDENTITY = tuple(item.name for item in fields(Result) if item.name not in ("metrics", "wall_seconds"))
+_IDENTITY = tuple(
+    item.name for item in fields(Result) if item.name not in ("metrics", "series", "wall_seconds")
+)
 #: Those that files of an earlier version may lack.
 _OPTIONAL = ("assumed", "spec")
 #: What columns are called in files of earlier versions.

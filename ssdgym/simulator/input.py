@@ -163,6 +163,21 @@ def _until_empty(stream: RequestStream, start_ns: int) -> Iterator[np.ndarray]:
         yield chunk
 
 
+def portions_of(chunks: Iterator[np.ndarray], pages: int) -> Iterator[np.ndarray]:
+    """Yield chunks of requests cut behind each request that completes so many written pages once more.
+
+    Args:
+        chunks: arrays of REQUEST.
+        pages: written by the requests of a portion, up to the size of a request; at least 1.
+    """
+    before = 0
+    for chunk in chunks:
+        written = before + np.cumsum(np.where(chunk["op"] == WRITE, chunk["pages"], 0), dtype=np.int64)
+        ends = np.flatnonzero(np.diff(written // pages, prepend=before // pages)) + 1
+        yield from (part for part in np.split(chunk, ends) if len(part))
+        before = int(written[-1]) if len(chunk) else before
+
+
 def check_horizon(pages: int | None, name: str = "host_pages") -> None:
     """Raise if a number of host pages is none.
 

@@ -28,6 +28,7 @@ from ssdgym.simulator.input import (
     chunks_of,
     own_requests,
     pages_not_admitted,
+    portions_of,
     start_input,
 )
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
@@ -93,6 +94,7 @@ class Simulator(DecidedDevice):
         warmup: int = 0,
         seed: int = 0,
         progress: Callable[[int], None] | None = None,
+        progress_every: int | None = None,
     ) -> dict[str, Any]:
         """Carry out a workload to its end, or until some host pages have been written.
 
@@ -102,7 +104,9 @@ class Simulator(DecidedDevice):
             host_pages: stop after so many host pages.
             warmup: host pages before them that are not measured, so that the policy's own steady state is.
             seed: of the workload's draws.
-            progress: called now and then with the host pages written so far by this call.
+            progress: called now and then with the host pages measured so far.
+            progress_every: after so many host pages of the workload; None: now and then. What the device
+                does, does not depend on it.
 
         Returns:
             The metrics.
@@ -116,6 +120,8 @@ class Simulator(DecidedDevice):
         check_horizon(host_pages)
         check_horizon(warmup or None, "warmup")
         chunks = self._foreseen(chunks, None if host_pages is None else warmup + host_pages)
+        if progress_every is not None:
+            chunks = portions_of(chunks, progress_every)
         if warmup:
             self.proceed(chunks, warmup)
             self.reset_metrics()

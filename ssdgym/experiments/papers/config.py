@@ -68,10 +68,20 @@ class PanelConfig(Config):
     parts: Texts = Field(
         (), description="Metrics that add up to it, in order, for a diagram that shows its parts: stacked."
     )
+    window: tuple[float, float] = Field(
+        (0.0, 1.0), description="The part of a run that lines show, as shares of its host pages."
+    )
     diagram: str = Field(
         "bars", description="How it is drawn: a module of ssdgym.experiments.papers.diagrams."
     )
     claims: tuple[AnyClaim, ...] = Field((), description="What the paper says about it.")
+
+    @model_validator(mode="after")
+    def _window_is_one(self) -> PanelConfig:
+        begin, end = self.window
+        if not 0 <= begin < end <= 1:
+            raise ValueError(f"shows a window from {begin} to {end}; give two rising shares from 0 to 1")
+        return self
 
     @property
     def base(self) -> str:
@@ -122,6 +132,9 @@ class FigureConfig(Config):
     )
     preconditioning: Literal["repeat"] | Preconditioning = Field(
         "workload", description="What the device goes through before it is measured."
+    )
+    sample_pages: PositiveInt | None = Field(
+        None, description="Host pages after each of which free pages are noted, for diagrams of lines."
     )
     series: Literal["device", "policy", "ftl"] = Field(description="What the bars of a group are.")
     panels: Annotated[tuple[PanelConfig, ...], Field(min_length=1)] = Field(description="Its diagrams.")

@@ -168,6 +168,7 @@ def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, workload: Wo
                                 seed=seed,
                                 ftl=tuple(sorted(ftl.items())),
                                 preconditioning=figure.preconditioning,
+                                sample_pages=figure.sample_pages,
                                 label=name,
                                 **length,
                             ),

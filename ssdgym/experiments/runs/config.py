@@ -123,6 +123,10 @@ class ExperimentConfig(Config):
     host_pages: PositiveInt | None = Field(None, description="Length of a run in pages written by the host.")
     requests: PositiveInt | None = Field(None, description="Length of a run in requests.")
     warmup: NonNegativeInt = Field(0, description="Host pages before that, played but not measured.")
+    sample_pages: PositiveInt | None = Field(
+        None,
+        description="Host pages after each of which free pages are noted, to series.csv; null: never.",
+    )
     preconditioning: Preconditioning = Field(
         "workload",
         description="What a device goes through before: nothing, every page written once, or that and"
@@ -143,6 +147,8 @@ class ExperimentConfig(Config):
             raise ValueError("the experiment must name at least one of policies and agents")
         if self.host_pages is not None and self.requests is not None:
             raise ValueError("the experiment must give at most one of host_pages and requests")
+        if self.agents and self.sample_pages is not None:
+            raise ValueError("the experiment samples runs, and those of agents cannot be; leave one out")
         return self
 
     @model_validator(mode="after")

@@ -62,6 +62,14 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
         device = device_for(run.device, ftl_changes(run.ftl), run.decider)
         family_of(device).check(device)
         devices[_device_key(run)] = device
+    for run in runs:
+        if run.sample_pages is not None and (
+            run.agent or run.day_requests or run.preconditioning == "repeat"
+        ):
+            raise SsdgymError(
+                f"{run.workload_name}: no samples are taken of agents, over days or of a workload that is "
+                "repeated: leave out sample_pages"
+            )
     for run in {(run.policy, run.agent, repr(run.environment)): run for run in runs if run.agent}.values():
         counted = run.host_pages is not None and run.requests is None and run.day_requests is None
         if run.preconditioning == "repeat" or read_preconditioning(run.preconditioning).is_the_runs_own:

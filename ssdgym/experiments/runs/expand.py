@@ -69,6 +69,7 @@ def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[R
             host_pages=config.host_pages,
             requests=config.requests,
             warmup=config.warmup,
+            sample_pages=config.sample_pages,
             preconditioning=config.preconditioning,
             agent=source.text if source else None,
             environment=config.environment if source else None,

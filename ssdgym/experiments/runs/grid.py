@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import traceback
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result, write_results
@@ -25,7 +26,9 @@ from ssdgym.files import write_atomically
 Runner = Callable[[Jobs], Generator[Outcome, None, None]]
 
 TIMINGS_NAME = "timings.csv"
-_TIMINGS = ("device", "ftl", "workload", "policy", "seed", "wall_seconds")
+SERIES_NAME = "series.csv"
+#: The columns that name a run in files beside the results.
+_NAMES = ("device", "ftl", "workload", "policy", "seed")
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,7 @@ def _keep(
         store.keep_error(list(zip(keys, specs, strict=True)), _details(outcome.error))
         errors.update(dict.fromkeys(keys, sentence))
         return
-    found = [Finished(dict(result.metrics), result.wall_seconds) for result in outcome.results]
+    found = [Finished(dict(result.metrics), result.wall_seconds, result.series) for result in outcome.results]
     store.keep(list(zip(keys, specs, found, strict=True)))
     finished.update(zip(keys, found, strict=True))
 
@@ -155,7 +158,7 @@ def _report(grid: Grid, finished: dict[str, Finished], errors: dict[str, str]) -
             report.failures.append(Failure(run, errors[key]))
             continue
         done = finished[key]
-        report.results.append(result_of(run, done.metrics, done.wall_seconds, spec=spec))
+        report.results.append(result_of(run, done.metrics, done.wall_seconds, spec=spec, series=done.series))
     return report
 
 
@@ -172,9 +175,10 @@ def _details(error: Exception) -> str:
 
 
 def write_grid(results: Sequence[Result], folder: Path) -> list[Path]:
-    """Write `results.parquet`, `results.csv` and, apart from them, `timings.csv`.
+    """Write `results.parquet`, `results.csv` and, apart from them, `timings.csv`; samples to `series.csv`.
 
-    The first two depend on nothing but the grid and the code; wall-clock times are in the third.
+    The first two depend on nothing but the grid and the code; wall-clock times are in the third. Samples are
+    one row each, and have a file only if there are any.
 
     Args:
         results: of the grid.
@@ -187,7 +191,10 @@ def write_grid(results: Sequence[Result], folder: Path) -> list[Path]:
         SsdgymError: a file cannot be written.
     """
     parquet, table = write_results(results, folder / "results")
-    return [table, parquet, write_timings(results, folder)]
+    paths = [table, parquet, write_timings(results, folder)]
+    if any(result.series for result in results):
+        paths.append(_write_rows(folder / SERIES_NAME, _sample_rows(results)))
+    return paths
 
 
 def write_timings(results: Sequence[Result], folder: Path) -> Path:
@@ -203,14 +210,28 @@ def write_timings(results: Sequence[Result], folder: Path) -> Path:
     Raises:
         SsdgymError: it cannot be written.
     """
-    path = folder / TIMINGS_NAME
-    write_atomically(path, lambda file: _write_timings(results, file))
+    rows = ((*_names(result), result.wall_seconds) for result in results)
+    return _write_rows(folder / TIMINGS_NAME, itertools.chain([(*_NAMES, "wall_seconds")], rows))
+
+
+def _sample_rows(results: Sequence[Result]) -> Iterator[tuple[Any, ...]]:
+    """Yield the heading and the samples of those runs that have some, all of which have the same columns."""
+    sampled = [result for result in results if result.series]
+    yield (*_NAMES, *sampled[0].series)
+    for result in sampled:
+        for sample in zip(*result.series.values(), strict=True):
+            yield (*_names(result), *sample)
+
+
+def _names(result: Result) -> tuple[Any, ...]:
+    return tuple(getattr(result, name) for name in _NAMES)
+
+
+def _write_rows(path: Path, rows: Iterable[tuple[Any, ...]]) -> Path:
+    def write(file: IO[bytes]) -> None:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        csv.writer(text).writerows(rows)
+        text.detach()
+
+    write_atomically(path, write)
     return path
-
-
-def _write_timings(results: Sequence[Result], file: IO[bytes]) -> None:
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-    writer = csv.writer(text)
-    writer.writerow(_TIMINGS)
-    writer.writerows([getattr(result, name) for name in _TIMINGS] for result in results)
-    text.detach()

@@ -59,10 +59,35 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
     if run.day_requests is not None:
         metrics = _over_days(simulator, stream, run, run.day_requests)
         return result_of(run, metrics, time.perf_counter() - started)
-    metrics = simulator.run(
-        _chunks(stream, run.requests), host_pages=run.host_pages, warmup=run.warmup, progress=progress
-    )
+    chunks = _chunks(stream, run.requests)
+    if run.sample_pages is not None:
+        metrics, series = _sampled(simulator, chunks, run, progress)
+        return result_of(run, metrics, time.perf_counter() - started, series=series)
+    metrics = simulator.run(chunks, host_pages=run.host_pages, warmup=run.warmup, progress=progress)
     return result_of(run, metrics, time.perf_counter() - started)
+
+
+def _sampled(
+    simulator: Simulator, chunks: Iterator[Requests], run: RunSpec, progress: Callable[[int], None] | None
+) -> tuple[dict[str, Any], dict[str, list[float]]]:
+    """Play a run with a look at the device after each so many pages; return the metrics and the samples."""
+    from ssdgym.simulator.sampling import Sampler
+
+    sampler = Sampler(simulator)
+
+    def note(pages: int) -> None:
+        sampler.note()
+        if progress is not None:
+            progress(pages)
+
+    metrics = simulator.run(
+        chunks,
+        host_pages=run.host_pages,
+        warmup=run.warmup,
+        progress=note,
+        progress_every=run.sample_pages,
+    )
+    return {**metrics, **sampler.metrics()}, sampler.series
 
 
 def result_of(
@@ -71,6 +96,7 @@ def result_of(
     wall_seconds: float,
     seeds: Sequence[int] = (),
     spec: str = "",
+    series: Mapping[str, Sequence[float]] | None = None,
 ) -> Result:
     """Return the result of a run that has found these metrics.
 
@@ -80,6 +106,7 @@ def result_of(
         wall_seconds: how long the run took.
         seeds: of an agent, all that were played in the same batch.
         spec: the description of the run, where it is known already.
+        series: samples that were taken.
 
     Raises:
         SsdgymError: the device or the workload of the run cannot be read.
@@ -98,6 +125,7 @@ def result_of(
         engine_hash=engine_hash(),
         metrics=metrics if "workload" in metrics else {**metrics, "workload": _workload_facts(run)},
         spec=spec or spec_text(spec_of(run, seeds)),
+        series=series or {},
         wall_seconds=wall_seconds,
     )
 

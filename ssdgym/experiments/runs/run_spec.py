@@ -33,6 +33,8 @@ class RunSpec:
             state is measured and not the one that the device was preconditioned to.
         day_requests: requests after each of which a day passes, in which the host does nothing; warm-up and
             run end with the days in which their pages have been written. `None`: no days pass.
+        sample_pages: host pages after each of which the free pages of the device are noted
+            (`ssdgym.simulator.sampling`), which changes nothing else; `None`: never.
         preconditioning: what happens before that, as text or as a mapping, which becomes text such as
             `fill(share=0.95)`. `none`, `fill`, `uniform` and `workload`: see `ssdgym.config.preconditioning`;
             all seeds and policies start from the same device. `reads`: the pages that the workload reads
@@ -59,6 +61,7 @@ class RunSpec:
     requests: int | None = None
     warmup: int = 0
     day_requests: int | None = None
+    sample_pages: int | None = None
     preconditioning: Any = "workload"
     agent: Path | str | None = None
     environment: EnvironmentConfig | None = None

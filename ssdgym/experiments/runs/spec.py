@@ -22,8 +22,8 @@ _FORMAT = 1
 #: Fields that say how long a run is and what goes before it; they have the same names in a `RunSpec`.
 LENGTH = ("host_pages", "requests", "warmup", "preconditioning")
 _REQUIRED = {"names", "device", "ftl", "workload", "policy", "agent", "seed", *LENGTH}
-#: A field that only runs with days between their requests have.
-_DAYS = "day_requests"
+#: Fields of a run that its spec has only where they are given.
+_OPTIONAL = ("day_requests", "sample_pages")
 #: What the fields of a spec are called in files of earlier versions.
 _OLD_FIELDS = {"settle": "warmup"}
 #: Fields of a spec that only name things.
@@ -63,7 +63,7 @@ def spec_of(run: RunSpec, seeds: Sequence[int] = ()) -> Spec:
         "agent": _agent(run, seeds or (run.seed,)) if run.agent else None,
         "seed": run.seed,
         **{name: getattr(run, name) for name in LENGTH},
-        **({} if run.day_requests is None else {_DAYS: run.day_requests}),
+        **{name: given for name in _OPTIONAL if (given := getattr(run, name)) is not None},
         "objective": run.objective,
     }
 
@@ -161,8 +161,8 @@ def runs_of_spec(spec: Spec, where: str, *, trust: bool = False) -> list[RunSpec
                 label=names["workload"],
                 device_label=names["device"],
                 objective=spec["objective"],
-                day_requests=spec.get(_DAYS),
                 **{name: spec[name] for name in LENGTH},
+                **{name: spec[name] for name in _OPTIONAL if name in spec},
             )
             for seed in (agent["seeds"] if agent else [spec["seed"]])
         ]

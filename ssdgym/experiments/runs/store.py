@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -31,22 +31,25 @@ CREATE TABLE run (
     key TEXT PRIMARY KEY,         -- ssdgym.experiments.runs.spec.run_key
     spec TEXT NOT NULL,           -- JSON
     state TEXT NOT NULL CHECK (state IN ('done', 'failed')),
-    metrics TEXT,                 -- JSON, of those done
+    metrics TEXT,                 -- JSON, of those done; `series` beside them where it was sampled
     wall_seconds REAL,            -- of those done
     error TEXT,                   -- of those failed
     version TEXT NOT NULL,        -- of ssdgym
     engine_hash TEXT NOT NULL
 ) WITHOUT ROWID
 """
+#: Under this name the samples of a run stand beside its metrics.
+_SERIES = "series"
 _PUT = "INSERT OR REPLACE INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 @dataclass(frozen=True)
 class Finished:
-    """What a finished run has found, and how long that took in seconds."""
+    """What a finished run has found, how long that took in seconds, and its samples, if it took any."""
 
     metrics: dict[str, Any]
     wall_seconds: float
+    series: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
 class Store:
@@ -109,7 +112,9 @@ class Store:
             rows = self._database.execute("SELECT key, metrics, wall_seconds FROM run WHERE state = 'done'")
             for key, metrics, wall_seconds in rows:
                 if key in wanted:
-                    found[key] = Finished(self._metrics(metrics), float(wall_seconds))
+                    read = self._metrics(metrics)
+                    series = read.pop(_SERIES, {})
+                    found[key] = Finished(read, float(wall_seconds), series)
         return found
 
     def _metrics(self, text: str) -> dict[str, Any]:
@@ -127,12 +132,7 @@ class Store:
         Raises:
             SsdgymError: they cannot be written.
         """
-        self._put(
-            [
-                (key, spec, "done", json.dumps(done.metrics), done.wall_seconds, None)
-                for key, spec, done in runs
-            ]
-        )
+        self._put([(key, spec, "done", _text(done), done.wall_seconds, None) for key, spec, done in runs])
 
     def keep_error(self, runs: Sequence[tuple[str, str]], error: str) -> None:
         """Note that runs have failed; they count as not run.
@@ -220,6 +220,10 @@ def check_folder(folder: Path) -> None:
             f"{folder}: holds {found[0]} and no {STORE_NAME}, so it is not the folder of an experiment; "
             "give --out a new or empty folder"
         )
+
+
+def _text(done: Finished) -> str:
+    return json.dumps({**done.metrics, _SERIES: done.series} if done.series else done.metrics)
 
 
 def _advice(error: sqlite3.Error) -> str:

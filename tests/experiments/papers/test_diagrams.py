@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.analysis.statistics import Estimate
+from ssdgym.experiments.papers.config import PanelConfig
 from ssdgym.experiments.papers.diagrams import DIAGRAM_KINDS
 from ssdgym.experiments.papers.diagrams.bars import Bars
 from ssdgym.experiments.papers.diagrams.base import Diagram, Row
@@ -114,6 +115,30 @@ def test_stacked_bars_show_the_parts_of_a_metric(tmp_path: Path) -> None:
     assert draw(figure, [diagram], tmp_path / "figure.png").stat().st_size > 5000
     with pytest.raises(SsdgymError, match="a stacked diagram shows the parts of one series; give its panel"):
         diagrams_of(erases_figure(panels=(panel,)), found)
+
+
+def test_lines_show_samples_and_their_means_in_a_table(tmp_path: Path) -> None:
+    """Without samples, or relative to a series, there is nothing to draw."""
+    column, metrics = "free_pages/mean", {"free_pages": {"mean": 12.0, "barrier": 10}}
+    series = {"host_pages": [10, 20, 30, 40], column: [40.0, 14.0, 10.0, 12.0]}
+    result = Result("big", "", "a", "greedy", 1, metrics=metrics, series=series)
+    panel = {"metric": column, "unit": "pages", "diagram": "lines", "window": (0.5, 1.0)}
+    figure = erases_figure(devices=("big",), panels=(panel,))
+    (diagram,) = diagrams_of(figure, [Sample(Place("big", "a", ""), result)])
+    assert [[one.value for one in row.estimates] for row in diagram.rows] == [[12.0]]
+    (axes,) = Figure().subplots(1, squeeze=False)[0]
+    diagram.draw(axes, is_last=True)
+    line, barrier = axes.get_lines()
+    assert [list(line.get_xdata()), list(line.get_ydata())] == [[20, 30, 40], [14.0, 10.0, 12.0]]
+    assert list(barrier.get_ydata()) == [10, 10]
+    assert draw(figure, [diagram], tmp_path / "figure.png").stat().st_size > 5000
+    plain = [Sample(Place("big", "a", ""), replace(result, series={}))]
+    with pytest.raises(SsdgymError, match="lines show what samples have; set sample_pages"):
+        diagrams_of(figure, plain)
+    with pytest.raises(
+        ValueError, match="shows a window from 0.5 to 0.5; give two rising shares from 0 to 1"
+    ):
+        PanelConfig(**{**panel, "window": (0.5, 0.5)})
 
 
 def test_a_heat_map_needs_variants_of_two_fields() -> None:
