@@ -138,7 +138,7 @@ def _report(
     writable_folder(folder)
     text_path, picture_path = paths_of(figure, folder)
     write_grid(results, folder)
-    write_bytes(text_path, markdown(figure, scale, panels, results).encode())
+    write_bytes(text_path, markdown(figure, scale, panels, samples).encode())
     draw(figure, diagrams, picture_path)
     files = [str(text_path), str(picture_path), str(folder / "results.csv")]
     if not quiet:
@@ -146,7 +146,8 @@ def _report(
         for diagram, checked in panels:
             console().print(_table(figure, diagram))
             print("\n".join(claim_lines(figure.number_of(diagram.panel), checked)))
-        print("\n".join(["", *footprint_lines(results), *assumed_lines(results), *files]))
+        shares = figure.measured_by.lines(samples) if figure.measured_by else []
+        print("\n".join(["", *shares, *footprint_lines(results), *assumed_lines(results), *files]))
     claims = [
         {"panel": figure.number_of(diagram.panel), **one.as_dict()}
         for diagram, checked in panels

@@ -19,6 +19,7 @@ NEAR_ZERO = 0.01
 #: How it reads that a claim holds without saying much.
 _HOLDS_BY = {"arithmetic": "by arithmetic", "construction": "by construction", "vacuity": "vacuously"}
 _NO_VERDICT: Verdict = "not comparable"
+_NOT_MEASURED: Verdict = "not measured"
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class CheckedClaim:
         verdict: on the claim.
         chosen: the comparison that it was judged on and how, where one was chosen among them.
         left_out: workloads that have next to nothing to divide by.
+        unmeasured: why what was measured says nothing about it; empty if it does.
     """
 
     claim: Claim
@@ -44,12 +46,15 @@ class CheckedClaim:
     verdict: Verdict
     chosen: str = ""
     left_out: tuple[str, ...] = ()
+    unmeasured: str = ""
 
     @property
     def verdict_text(self) -> str:
         """The verdict, the comparison that was chosen for it, and why there is none or it says little."""
         if self.verdict == _NO_VERDICT and self.claim.not_comparable is not None:
             return f"{self.verdict}: {self.claim.not_comparable.why}"
+        if self.unmeasured:
+            return f"{self.verdict}: {self.unmeasured}"
         notes = [f"on {self.chosen}"] if self.chosen else []
         reason = self.claim.holds_by
         if reason is not None and self.verdict.startswith(("holds", "direction holds")):
@@ -81,6 +86,7 @@ class CheckedClaim:
             "verdict": self.verdict,
             "chosen": self.chosen,
             "left_out": list(self.left_out),
+            "unmeasured": self.unmeasured,
         }
 
 
@@ -114,18 +120,22 @@ def _check(
     found = tuple(dict.fromkeys(compared.workloads.tolist()))
     measured = claim.measure(compared) if len(compared.scores) else ()
     if not measured:
-        return CheckedClaim(claim, (), claimed, (), {}, "not measured", left_out=left_out)
+        return CheckedClaim(claim, (), claimed, (), {}, _NOT_MEASURED, left_out=left_out)
     per_workload = {name: float(compared.scores[:, compared.workloads == name].mean()) for name in found}
     comparable = _is_comparable(claim, samples, found, scale)
+    judged_by = None if panel.always_measured or not comparable else figure.measured_by
+    unmeasured = judged_by.why_not(claim, samples, found) if judged_by else ""
+    verdict = _NOT_MEASURED if unmeasured else claim.verdict(measured, compared)
     return CheckedClaim(
         claim,
         found,
         claimed,
         measured,
         per_workload,
-        claim.verdict(measured, compared) if comparable else _NO_VERDICT,
+        verdict if comparable else _NO_VERDICT,
         chosen=_chosen(claim, compared),
         left_out=left_out,
+        unmeasured=unmeasured,
     )
 
 

@@ -10,6 +10,7 @@ from ssdgym.config.loading import Config
 from ssdgym.config.preconditioning import Preconditioning
 from ssdgym.experiments.papers.claims import AnyClaim
 from ssdgym.experiments.papers.claims.base import Texts
+from ssdgym.experiments.papers.measured import MeasuredBy
 from ssdgym.workloads.records.transforms import AnyTransformConfig
 
 
@@ -73,6 +74,9 @@ class PanelConfig(Config):
     )
     diagram: str = Field(
         "bars", description="How it is drawn: a module of ssdgym.experiments.papers.diagrams."
+    )
+    always_measured: bool = Field(
+        False, description="Whether its claims are judged whatever the figure's measured_by finds."
     )
     claims: tuple[AnyClaim, ...] = Field((), description="What the paper says about it.")
 
@@ -138,6 +142,11 @@ class FigureConfig(Config):
     )
     series: Literal["device", "policy", "ftl"] = Field(description="What the bars of a group are.")
     panels: Annotated[tuple[PanelConfig, ...], Field(min_length=1)] = Field(description="Its diagrams.")
+    measured_by: MeasuredBy | None = Field(
+        None,
+        description="What has to be little in the runs that a claim compares, or it is not measured; null: "
+        "every claim is judged.",
+    )
     departures: Texts = Field((), description="Where this experiment is not the paper's, and why.")
     scales: dict[Literal["smoke", "small", "paper"], ScaleConfig] = Field(
         description="How much is run at each scale."

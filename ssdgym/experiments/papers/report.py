@@ -14,6 +14,7 @@ from ssdgym.experiments.analysis.statistics import Estimate
 from ssdgym.experiments.papers.checks import CheckedClaim
 from ssdgym.experiments.papers.config import FigureConfig, ScaleConfig
 from ssdgym.experiments.papers.diagrams.base import Diagram
+from ssdgym.experiments.papers.samples import Sample
 from ssdgym.experiments.results import Result
 
 #: Pages that a trace touches, those left of them modulo the logical space, and that space.
@@ -39,7 +40,7 @@ def markdown(
     figure: FigureConfig,
     scale: tuple[str, ScaleConfig],
     panels: Sequence[tuple[Diagram, Sequence[CheckedClaim]]],
-    results: Sequence[Result],
+    samples: Sequence[Sample],
 ) -> str:
     """Return the figure as Markdown: how it was made, and the table and the claims of each panel.
 
@@ -47,9 +48,10 @@ def markdown(
         figure: which.
         scale: name and content.
         panels: each with its claims.
-        results: all of the figure.
+        samples: the results of the figure.
     """
     name, amount = scale
+    results = [sample.result for sample in samples]
     lines = [f"# {figure.paper}, figure {figure.figure}: {figure.title}", "", f"Scale `{name}`."]
     for diagram, checked in panels:
         lines += _panel_lines(figure, diagram, checked)
@@ -58,6 +60,9 @@ def markdown(
     lines += [f"- {text}" for text in known]
     lines += ["", "What is left of the traces' addresses:", ""]
     lines += [f"- {text}" for text in footprint_lines(results)]
+    if figure.measured_by:
+        lines += ["", f"Claims are judged where this is at most {figure.measured_by.most:.0%}:", ""]
+        lines += [f"- {text}" for text in figure.measured_by.lines(samples)]
     return "\n".join([*lines, ""])
 
 

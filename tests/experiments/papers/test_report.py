@@ -33,7 +33,7 @@ def test_a_figure_from_its_runs_to_its_report(traces: Path, tmp_path: Path) -> N
     (finding,) = check_claims(figure, panel, samples)
     change = finding.measured[0].value
     assert change == pytest.approx(bars.estimates[Place("greedy", "made", "")].value - 1)
-    text = markdown(figure, ("smoke", figure.scales["smoke"]), [(bars, [finding])], results)
+    text = markdown(figure, ("smoke", figure.scales["smoke"]), [(bars, [finding])], samples)
     assert f"| greedy writes less | section 1 | -10.0% | {change:+.1%} (no interval) | holds within" in text
     assert "- the trace is made up\n" in text
     assert "- assumed of tiny, all: invented for tests\n" in text
