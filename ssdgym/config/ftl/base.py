@@ -56,6 +56,19 @@ class FtlConfig(Config):
             ValueError: naming the field that does not fit.
         """
 
+    def on_device(self, geometry: GeometryConfig, multi_plane: str) -> FtlConfig:
+        """Return the FTL with values in the fields that it leaves to its device.
+
+        Args:
+            geometry: of the device.
+            multi_plane: commands that planes of a die share.
+        """
+        return self
+
+    def open_fields(self) -> dict[str, Any]:
+        """Return the fields that a profile may set and that were not given, with their values."""
+        return {}
+
     def units_per_page(self, geometry: GeometryConfig) -> int:
         """Return how many of what a logical page number addresses a page of flash holds."""
         return 1

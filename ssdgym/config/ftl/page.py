@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from ssdgym.config.ftl.base import FtlConfig, register_ftl
 from ssdgym.config.ftl.gc import GcConfig
 from ssdgym.config.ftl.hotness import HotnessConfig
+from ssdgym.config.ftl.profiles import FIELDS, GC_FIELDS, ProfileName, filled, ssdsim
 from ssdgym.config.ftl.rules import RuleNeeds
 from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
 from ssdgym.enums import Allocation, PlaneRows, WriteCompletes
@@ -20,6 +21,8 @@ STREAMS = {"single": 1, "sep_gc": 2, "hot_cold": 2}
 MOST_STREAMS = 16
 #: Placements of the engine that scatter pages to sub-blocks that would be erased next.
 SUB_BLOCK_PLACEMENTS = ("hot_to_victims", "hotness_groups")
+#: Placements whose relocated pages go to two streams, each of which may need a block that padding fills.
+_NEVER_PADDED = ("hot_cold",)
 
 
 class PageFtl(FtlConfig):
@@ -79,6 +82,11 @@ class PageFtl(FtlConfig):
         description="relocated pages whose data was written before the measurement are counted, in "
         "relocated_warm_pages",
     )
+    profile: ProfileName | None = Field(
+        None,
+        description="ssdsim: fields that are not given do as SSDsim does, as far as the device has a use for "
+        "it; those that are given stay",
+    )
     gc: GcConfig = GcConfig(free_fraction=0.02)
 
     @model_validator(mode="after")
@@ -102,6 +110,34 @@ class PageFtl(FtlConfig):
     def relocation_streams(self) -> int:
         """Write streams that the pages of one victim can go to."""
         return self.needs.relocation_streams
+
+    def on_device(self, geometry: GeometryConfig, multi_plane: str) -> PageFtl:
+        """Return the FTL with what its profile says of the fields that were not given."""
+        if self.profile is None:
+            return self
+        # Without what was filled in for another device, or for other fields.
+        given = type(self).model_validate(self.model_dump(exclude_unset=True))
+        values = ssdsim(
+            given.allocation,
+            in_background=given.gc.background_fraction is not None and not given.gc.preemptible,
+            pad_limit=given._most_padding(geometry),
+            multi_plane=multi_plane != "none",
+        )
+        return filled(given, values)
+
+    def open_fields(self) -> dict[str, Any]:
+        """See `FtlConfig`."""
+        own = {name: getattr(self, name) for name in FIELDS if name not in self.model_fields_set}
+        gc = {name: getattr(self.gc, name) for name in GC_FIELDS if name not in self.gc.model_fields_set}
+        return {**own, "gc": gc} if gc else own
+
+    def _most_padding(self, geometry: GeometryConfig) -> int:
+        """Return the most pages by which a plane could be padded where rows are not given otherwise."""
+        is_given = "multi_plane_rows" in self.model_fields_set
+        if not self.multi_plane_writes or (is_given and self.multi_plane_rows != PlaneRows.PAD):
+            return 0
+        can_pad = self.placement not in _NEVER_PADDED and geometry.sub_blocks_per_block == 1
+        return geometry.pages_per_block - 1 if can_pad else 0
 
     def check_device(self, geometry: GeometryConfig, erase_unit: str, multi_plane: str) -> None:
         """Raise if the placement or the idle rule needs what the device does not have."""
@@ -145,9 +181,10 @@ class PageFtl(FtlConfig):
             self._check_alignment()
 
     def _check_padding(self, geometry: GeometryConfig) -> None:
-        if self.placement == "hot_cold":  # relocated pages go to two streams, and padding may fill a block
+        if self.placement in _NEVER_PADDED:
             raise ValueError(
-                "ftl.multi_plane_rows pad is not for ftl.placement hot_cold; choose another placement"
+                f"ftl.multi_plane_rows pad is not for ftl.placement {self.placement}; choose another "
+                "placement"
             )
         if not 0 < self.pad_limit < geometry.pages_per_block:
             raise ValueError(

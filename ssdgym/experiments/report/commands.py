@@ -91,7 +91,7 @@ def _unnamed(spec: Spec) -> str:
     device, workload = spec["names"]["device"], _workload_name(spec)
     if spec["requests"] is not None or spec["host_pages"] is None:
         return f"A run that is not as long as a number of host pages ({workload})"
-    if not _stands_for(load_device, device, spec["device"]):
+    if not _stands_for(load_device, device, load_device(spec["device"]).model_dump(mode="json")):
         return f"The device {device}"
     return "" if _stands_for(load_workload, workload, spec["workload"]) else f"The workload {workload}"
 

@@ -43,7 +43,6 @@ def spec_of(run: RunSpec, seeds: Sequence[int] = ()) -> Spec:
     Raises:
         SsdgymError: its device, workload, a trace or the agent's file cannot be read.
     """
-    from ssdgym.config.device import load_device
     from ssdgym.workloads.load import load_workload
     from ssdgym.workloads.python import PythonWorkload
 
@@ -55,7 +54,7 @@ def spec_of(run: RunSpec, seeds: Sequence[int] = ()) -> Spec:
     return {
         "format": _FORMAT,
         "names": {"device": run.device_name, "workload": run.workload_name, "policy": run.policy},
-        "device": load_device(run.device).model_dump(mode="json"),
+        **_device(run),
         "ftl": [list(option) for option in run.ftl],
         "workload": workload.model_dump(mode="json"),
         "traces": workload.trace_hashes(),
@@ -65,6 +64,28 @@ def spec_of(run: RunSpec, seeds: Sequence[int] = ()) -> Spec:
         **{name: getattr(run, name) for name in LENGTH},
         **{name: given for name in _OPTIONAL if (given := getattr(run, name)) is not None},
         "objective": run.objective,
+    }
+
+
+def _device(run: RunSpec) -> Spec:
+    """Return the device, and what a profile of its FTL fills in.
+
+    Fields that it fills in are no part of the device here: read again, they would count as given.
+    """
+    from ssdgym.config.device import load_device
+    from ssdgym.policy import device_for
+
+    device = load_device(run.device)
+    if dict(run.ftl).get("profile", getattr(device.ftl, "profile", None)) is None:
+        return {"device": device.model_dump(mode="json")}
+    left_out = {
+        name: set(value) if isinstance(value, dict) else True
+        for name, value in device.ftl.open_fields().items()
+    }
+    played = device_for(device, ftl_changes(run.ftl), None if run.agent else run.policy)
+    return {
+        "device": device.model_dump(mode="json", exclude={"ftl": left_out}),
+        "filled_in": played.ftl.open_fields(),
     }
 
 
