@@ -16,8 +16,9 @@ owns it. Tests hold both.
   `carried`, `transaction.group`, `transaction.request`, `transaction.parent`, `transaction.waits`,
   `transaction.plane`, `transaction.number`, `transaction.mask`, `transaction.pages`, `transaction.kind`,
   `transaction.partial`, `transaction.evicts`, `plane.collecting` and `plane.round_*`.
-* `page`: the page-mapping family: its arrays, host pages, GC rounds, the two loops, its audit. Owns
-  `logical`, `promised`, `plane.collecting`, `plane.round_*` and `die.idle*`.
+* `page`: the page-mapping family: its arrays, host pages and their write buffer, GC rounds, the two loops,
+  its audit. Owns `logical`, `promised`, `buffer`, `entry`, `entry_of`, `noted_version`, `plane.collecting`,
+  `plane.round_*` and `die.idle*`.
 * `rounds`: how GC rounds of all families begin. Owns `round_pairs` and `plane.round_*`.
 * `binding`: the die and the plane of a page of the host. Owns `die.plane_cursor`.
 * `entries`: the entry points: advance, observe, apply, for one device or a batch.

@@ -24,7 +24,7 @@ from ssdgym.simulator.steady_states import (
     load_preconditioned,
     save_preconditioned,
 )
-from ssdgym.simulator.untimed.no_time import Runnable, in_no_time, seed_of
+from ssdgym.simulator.untimed.no_time import Runnable, in_no_time, in_one_stream, seed_of
 from ssdgym.simulator.untimed.reads import pages_read_first
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.load import load_workload
@@ -77,6 +77,8 @@ def precondition(sim: Runnable, kind: Source, workload: Source | WorkloadConfig,
             write_what_is_read(sim, load_workload(workload), seed)
         case "until_gc":
             write_until_collecting(sim, seed)
+        case "until_gc_greedy":
+            write_until_collecting(sim, seed, greedily=True)
         case "uniform" | "workload":
             writes = workload if how.kind == "workload" else None
             make_steady(sim, writes, seed=seed, settings=Preconditioning(share=how.share))
@@ -175,7 +177,7 @@ def write_what_is_read(sim: Runnable, workload: WorkloadConfig, seed: int) -> in
     return written
 
 
-def write_until_collecting(sim: Runnable, seed: int) -> int:
+def write_until_collecting(sim: Runnable, seed: int, *, greedily: bool = False) -> int:
     """Write uniformly random single pages to a new device until every plane has collected.
 
     The simulator's own policy decides and places, as where a paper warms up each of its designs by itself.
@@ -184,6 +186,8 @@ def write_until_collecting(sim: Runnable, seed: int) -> int:
     Args:
         sim: the new simulator.
         seed: of the pages that are drawn.
+        greedily: collect whole blocks greedily and put all pages in one stream instead, so that all policies
+            start with the same device; the placement starts afterwards.
 
     Returns:
         Host pages written.
@@ -199,8 +203,12 @@ def write_until_collecting(sim: Runnable, seed: int) -> int:
             f"{device.geometry.planes} planes without any, which never collect; give it more or set "
             "ftl.allocation to dynamic."
         )
-    with in_no_time(sim, sim.policy, seed_of(sim)):
-        sim.proceed(_uniform_until_collecting(sim, seed))
+    if greedily:
+        with in_no_time(sim, get_policy("greedy"), seed_of(sim)), in_one_stream(sim):
+            sim.proceed(_uniform_until_collecting(sim, seed))
+    else:
+        with in_no_time(sim, sim.policy, seed_of(sim)):
+            sim.proceed(_uniform_until_collecting(sim, seed))
     written = int(sim.arrays.counters["host_pages_written"][0, 0])
     sim.reset_metrics()
     return written

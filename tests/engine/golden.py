@@ -143,6 +143,29 @@ RUNS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
             "pad_limit": 3,
         },
     ),
+    "aligned/event": (
+        "greedy+sep_gc",
+        {"geometry": _WIDE, "multi_plane": "relaxed"},
+        {
+            "timing": "event",
+            "multi_plane_writes": True,
+            "multi_plane_rows": "aligned",
+            "allocation": "late",
+        },
+    ),
+    "write_buffer/none": ("greedy", {}, {"timing": "none", "write_buffer_pages": 24}),
+    "write_buffer/event": ("greedy", {}, {"timing": "event", "write_buffer_pages": 24}),
+    # Readings of SpeedupGC.
+    "kept_blocks/none": (
+        "speedupgc",
+        _sub_blocks("sub_block_run"),
+        {"timing": "none", "hotness": {**_HOT["hotness"], "scatter": "block", "counts": "updates"}},
+    ),
+    "kept_blocks_pb/event": (
+        "speedupgc_pb",
+        _sub_blocks("sub_block_set", "hardware") | {"over_provisioning": 2.0},
+        {"timing": "event", "hotness": {**_HOT["hotness"], "scatter": "block", "counts": "updates"}},
+    ),
 }
 
 

@@ -106,19 +106,18 @@ def _join_stream(dev, plane, block, stream):
 
 
 @kernel
-def _open(dev, plane, stream):
-    """Open the head of the pool for a stream; return its first writable sub-block, -1 for no block."""
-    block = np.int64(dev.plane[plane].pool_head)
-    if block < 0:
-        return -1
+def open_block(dev, plane, stream, block):
+    """Open a block of the pool for a stream, at its first writable sub-block."""
     leave_pool(dev, block)
     record = dev.block[block]
     if record.status & INDEXED:
         leave_index(dev, block)
     record.status |= OPEN
     _join_stream(dev, plane, block, stream)
+    block_changed(dev, block, ANYTHING, 0)
     block_event(dev, OPENED, plane, block)
-    return _begin_sub_block(dev, block, _first_writable(dev, block, 0))
+    sub = _begin_sub_block(dev, block, _first_writable(dev, block, 0))
+    dev.open_sub_block[plane * MAX_STREAMS + stream] = sub
 
 
 @kernel
@@ -134,6 +133,7 @@ def _advance_sub_block(dev, clock, sub):
         record.closed_at = clock
         stream_of(dev, record).closed_sum += clock
         enter_index(dev, block)
+        block_changed(dev, block, ANYTHING, 0)
         block_event(dev, CLOSED, np.int64(record.plane), block)
     return _begin_sub_block(dev, block, following)
 
@@ -142,11 +142,28 @@ def _advance_sub_block(dev, clock, sub):
 def writable_sub_block(dev, plane, stream):
     """Return the open sub-block of (plane, stream), opening one if there is none; -1 without a free block."""
     slot = plane * MAX_STREAMS + stream
-    sub = np.int64(dev.open_sub_block[slot])
+    if dev.open_sub_block[slot] < 0:
+        head = np.int64(dev.plane[plane].pool_head)
+        if head < 0:
+            return np.int64(-1)
+        open_block(dev, plane, stream, head)
+    return np.int64(dev.open_sub_block[slot])
+
+
+@kernel
+def return_open_block(dev, plane, stream):
+    """Give the open block of (plane, stream), if there is one, back to the pool, pages and all."""
+    sub = np.int64(dev.open_sub_block[plane * MAX_STREAMS + stream])
     if sub < 0:
-        sub = _open(dev, plane, stream)
-        dev.open_sub_block[slot] = sub
-    return sub
+        return
+    dev.open_sub_block[plane * MAX_STREAMS + stream] = -1
+    block = block_of(dev.params[0], sub)
+    record = dev.block[block]
+    record.status &= ~OPEN
+    record.written += dev.sub_block[sub].written
+    join_pool(dev, block)
+    enter_index(dev, block)
+    stream_of(dev, record).closed_sum += record.closed_at
 
 
 @inlined

@@ -9,6 +9,7 @@ BEST_SETS, TREES, GROUPS, WRITABLE_BLOCKS, HEAPS = 12, 13, 14, 15, 16
 STREAMS = 17
 PAGE_COUNTS, REGION_PAGES, REGION_BLOCKS, SPLIT_GROUPS, BUFFER_LIST = 18, 19, 20, 21, 22
 BUNDLE_BLOCKS, BUNDLE_PAGES, BUNDLE_LISTS = 23, 24, 25
+HELD_PAGES = 26
 
 #: What is wrong, by the number of the fault.
 FAULTS = (
@@ -38,4 +39,5 @@ FAULTS = (
     "the blocks of a bundle are miscounted, or a block is in two bundles or in none and not in the pool",
     "a page is in a block of another bundle, or in a data block at another place",
     "the bundles that could be merged are miscounted or listed wrongly",
+    "the pages that the write buffer holds are miscounted or listed wrongly",
 )

@@ -64,9 +64,14 @@ PARAMS = np.dtype(
         ("multi_plane_writes", "u1"),
         ("multi_plane_reads", "u1"),
         ("pad_limit", "i4"),  # most pages by which a plane that lags is padded so that its write can join
+        ("aligned_rows", "u1"),  # host pages go to the plane of a die whose row lags
         ("early_writes", "u1"),  # host writes are done when their data is in the die
         ("defers_gc", "u1"),  # foreground GC waits for the host, but at the floor
         ("whole_rounds", "u1"),  # background rounds go on to their erase before the host
+        ("buffer_pages", "i4"),  # of the host that the write buffer holds; 0 = there is none
+        ("counts_warm", "u1"),  # relocated pages that are older than the metrics are counted
+        ("counts_updates", "u1"),  # the hotness table counts no first write of a page
+        ("keeps_blocks", "u1"),  # a block for cold pages is kept until it is full (HOTNESS_GROUPS)
         ("copyback", "u1"),  # relocations do not use the channel
         ("erase_unit", "u1"),  # WHOLE_BLOCK, SUB_BLOCK_RUN or SUB_BLOCK_SET
         ("isolation", "u1"),  # NO_ISOLATION, SOFTWARE or HARDWARE
@@ -142,6 +147,7 @@ COUNTERS = np.dtype(
         ("host_pages_trimmed", "i8"),
         ("hot_pages_written", "i8"),  # host pages programmed that the hotness table calls hot
         ("relocated_pages", "i8"),
+        ("relocated_warm_pages", "i8"),  # those written before the metrics were reset, where they are counted
         ("joined_moves", "i8"),  # relocated pages that joined the move of another plane
         ("joined_writes", "i8"),  # host pages that joined the write of another plane
         ("joined_reads", "i8"),  # and reads that joined the read of another plane

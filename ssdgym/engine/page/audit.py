@@ -20,6 +20,7 @@ from ssdgym.engine.core.faults import (
 )
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import HOT_TO_VICTIMS, HOTNESS_GROUPS, INDEXED, MAX_STREAMS, OPEN, POOLED
+from ssdgym.engine.page.host.buffer import check_buffer
 from ssdgym.engine.rounds import is_victim
 from ssdgym.engine.speedupgc.audit import check_groups, check_trees
 
@@ -187,4 +188,4 @@ def first_fault_of(dev):
             fault = check_groups(dev, plane)
         if fault != NO_FAULT:
             return fault
-    return NO_FAULT
+    return check_buffer(dev)

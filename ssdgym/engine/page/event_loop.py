@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.core.kernel import inlined
+from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OK, PERIOD_DUE
 from ssdgym.engine.decisions import has_periods, knows_future
 from ssdgym.engine.flash.addresses import die_of
-from ssdgym.engine.page.mapping import host_trim
+from ssdgym.engine.page.host.buffer import (
+    drop_page,
+    hold_page,
+    is_held_in_part,
+    oldest_page,
+    page_to_evict,
+    serve_read,
+)
+from ssdgym.engine.page.host.mapping import host_trim
 from ssdgym.engine.page.scheduler import dispatch, offer_write, queue_read, queue_write, read_ended
 from ssdgym.engine.time.clock import (
     EVENT,
@@ -23,8 +31,14 @@ from ssdgym.engine.time.clock import (
 )
 from ssdgym.engine.time.commands import READ_PAGE, WRITE_PAGE
 from ssdgym.engine.time.events import NEVER, take_ready
-from ssdgym.engine.time.transactions import note_parts, page_done, take_transaction, transaction_done
-from ssdgym.requests import READ, WRITE
+from ssdgym.engine.time.transactions import (
+    note_parts,
+    page_done,
+    take_flush_slot,
+    take_transaction,
+    transaction_done,
+)
+from ssdgym.requests import FLUSH, READ, WRITE
 
 
 @inlined
@@ -33,7 +47,9 @@ def _admit_read(dev, lpn):
     control = dev.control[0]
     dev.counters[0].host_reads += 1
     ppn = np.int64(dev.logical[lpn].ppn)
-    if dev.promised[lpn] > 0:
+    if serve_read(dev, lpn):
+        page_done(dev, np.int64(control.slot))
+    elif dev.promised[lpn] > 0:
         dev.counters[0].queue_hits += 1
         page_done(dev, np.int64(control.slot))
     elif ppn < 0:
@@ -45,10 +61,10 @@ def _admit_read(dev, lpn):
 
 
 @inlined
-def _admit_write(dev, lpn, partial):
+def _send_to_flash(dev, lpn, partial):
+    """Admit a page for flash, for the request in admission."""
     params = dev.params[0]
     control = dev.control[0]
-    control.admitted_pages += 1
     ppn = np.int64(dev.logical[lpn].ppn)
     read_first = partial and ppn >= 0 and dev.promised[lpn] == 0
     dev.promised[lpn] += 1
@@ -60,10 +76,44 @@ def _admit_write(dev, lpn, partial):
         queue_write(dev, transaction)
 
 
+@kernel
+def _write_back(dev, lpn):
+    """Let a page leave the write buffer."""
+    partial = is_held_in_part(dev, lpn)
+    drop_page(dev, lpn)
+    _send_to_flash(dev, lpn, partial)
+
+
+@inlined
+def _admit_write(dev, lpn, partial):
+    control = dev.control[0]
+    control.admitted_pages += 1
+    if dev.params[0].buffer_pages == 0:
+        _send_to_flash(dev, lpn, partial)
+        return
+    leaving = page_to_evict(dev, lpn)
+    if leaving >= 0:
+        _write_back(dev, leaving)
+    hold_page(dev, lpn, np.int64(partial))
+    if leaving < 0:
+        page_done(dev, np.int64(control.slot))
+
+
+@kernel
+def _start_write_back(dev, request):
+    """Give a flush a slot for the pages that the write buffer holds; the flush itself starts after them."""
+    dev.control[0].slot = take_flush_slot(dev, request, dev.buffer[0].held)
+
+
 @inlined
 def _admit_page(dev, request):
     """Admit the next page of the request in admission."""
     control = dev.control[0]
+    if request.op == FLUSH:
+        _write_back(dev, oldest_page(dev))
+        if oldest_page(dev) < 0:
+            control.slot = -1
+        return
     lpn = np.int64(request.lpn) + control.offset
     if request.op == WRITE:
         _admit_write(dev, lpn, is_partial(request, control.offset))
@@ -140,7 +190,11 @@ def run_timed(dev, requests, last):
         if offer_write(dev):
             continue
         if may_admit(control, requests, 1) and arrived(params, control, requests[control.cursor]):
-            start_request(dev, requests[control.cursor])
+            request = requests[control.cursor]
+            if request.op == FLUSH and oldest_page(dev) >= 0:
+                _start_write_back(dev, request)
+            else:
+                start_request(dev, request)
             continue
         status = pass_time(dev, requests, 1)
         if status == EVENT:

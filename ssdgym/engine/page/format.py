@@ -6,6 +6,7 @@ import numpy as np
 
 from ssdgym.engine.blocks.format import add_block, format_plane
 from ssdgym.engine.core.kernel import inlined
+from ssdgym.engine.page.host.buffer import format_buffer
 from ssdgym.engine.speedupgc.groups import form_groups
 from ssdgym.engine.time.format import format_control, format_queues
 
@@ -27,5 +28,6 @@ def format_page_device(dev):
             add_block(dev, plane, block)
         if params.groups > 0:
             form_groups(dev, plane)
+    format_buffer(dev)
     format_queues(dev)
     format_control(dev)

@@ -34,7 +34,7 @@ from ssdgym.engine.erase.legality import gc_unfinished
 from ssdgym.engine.flash.addresses import block_of, plane_of, sub_block_of
 from ssdgym.engine.flash.cells import check_page, program_page
 from ssdgym.engine.flash.sub_blocks import neighbours_of
-from ssdgym.engine.page.placement import place_relocated, relocated_stream, rule_of_relocated
+from ssdgym.engine.page.host.placement import place_relocated, relocated_stream, rule_of_relocated
 
 
 @inlined
@@ -109,6 +109,13 @@ def _next_of_planes(dev, leader):
 
 
 @inlined
+def _count_warm(dev, lpn):
+    """Count a page that is relocated and was written before the metrics were reset."""
+    if dev.params[0].counts_warm and dev.logical[lpn].version <= dev.noted_version[lpn]:
+        dev.counters[0].relocated_warm_pages += 1
+
+
+@inlined
 def move_page(dev, plane_number, ppn):
     """Relocate one valid page within its plane; return where to, OUT_OF_SPACE, or what `status_of` takes."""
     params = dev.params[0]
@@ -120,6 +127,7 @@ def move_page(dev, plane_number, ppn):
             return stream
     check_page(dev, lpn, ppn)
     version = np.int64(dev.physical[ppn].version)
+    _count_warm(dev, lpn)
     target = np.int64(place_relocated(dev, plane_number, stream, ppn, lpn, version))
     if target < 0:
         return np.int64(OUT_OF_SPACE)
@@ -234,6 +242,7 @@ def _move_some(dev, first_page, end_page, sub, room):
             version = page.version
             if version != logical.version:
                 wrong += 1
+            _count_warm(dev, lpn)
             logical.ppn = target + moved
             program_page(dev, target + moved, lpn, version)
             moved += 1

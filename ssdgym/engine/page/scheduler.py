@@ -15,9 +15,10 @@ from ssdgym.engine.flash.addresses import die_of, plane_of
 from ssdgym.engine.flash.times import Phases, erase_phases, move_phases, read_phases, write_phases
 from ssdgym.engine.page.collecting import background_plane, idle_plane, take_step, takes_host_pages, wake_up
 from ssdgym.engine.page.gc_round import finish_round, move_command
-from ssdgym.engine.page.mapping import host_read
-from ssdgym.engine.page.placement import by_request, host_stream, note_request
-from ssdgym.engine.page.writes import join_writes, next_write, program, take_write
+from ssdgym.engine.page.host.aligning import plane_for_host
+from ssdgym.engine.page.host.mapping import host_read
+from ssdgym.engine.page.host.placement import by_request, host_stream, note_written
+from ssdgym.engine.page.host.writes import join_writes, next_write, program, take_write
 from ssdgym.engine.rounds import collecting_plane, ensure_round
 from ssdgym.engine.time.commands import (
     ERASE_SET,
@@ -151,7 +152,7 @@ def _plane_of_write(dev, die_number, number):
     params = dev.params[0]
     if params.allocation == STATIC:
         return remainder(dev.transaction[number].lpn, params.planes)
-    return bind_plane(dev, die_number)
+    return plane_for_host(dev, die_number)
 
 
 @inlined
@@ -185,7 +186,7 @@ def _start_write(dev, die_number):
     transaction = dev.transaction[next_write(dev, die_number)]
     lpn = np.int64(transaction.lpn)
     slot = dev.slot[transaction.slot]
-    note_request(dev, slot)
+    note_written(dev, lpn, slot)
     stream = host_stream(dev, plane, lpn, np.int64(slot.stream) - 1)
     if stream < 0:
         return status_of(dev, stream)

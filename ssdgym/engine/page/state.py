@@ -25,6 +25,21 @@ from ssdgym.engine.core.records import (
 )
 from ssdgym.engine.speedupgc.records import BEST, HEAP
 
+#: The write buffer: its pages from the one written longest ago, and what it has done since the last reset.
+BUFFER = np.dtype(
+    [
+        ("head", "i4"),
+        ("tail", "i4"),
+        ("free", "i4"),  # first entry that holds nothing
+        ("held", "i4"),
+        ("absorbed", "i8"),  # host pages written to a page that was held
+        ("reads", "i8"),  # reads of pages that were held
+    ],
+    align=True,
+)
+#: A page that the write buffer holds.
+ENTRY = np.dtype([("lpn", "i4"), ("next", "i4"), ("previous", "i4"), ("partial", "u1")], align=True)
+
 ARRAYS = Arrays(
     "Page",
     __name__,
@@ -33,6 +48,11 @@ ARRAYS = Arrays(
     counters=Array(COUNTERS, (1,)),
     logical=Array(LOGICAL, ("logical_pages",)),  # the map; ppn -1 = unmapped
     promised=Array(np.int32, ("logical_pages",)),  # versions promised to the host and not yet programmed
+    buffer=Array(BUFFER, (1,)),
+    # Of length 1, as the next two, without a write buffer and where warm pages are not counted.
+    entry=Array(ENTRY, ("buffer_pages",)),
+    entry_of=Array(np.int32, ("buffered_pages",)),  # by logical page: its entry, or -1
+    noted_version=Array(np.int32, ("noted_pages",)),  # by logical page: its version at the last reset
     physical=Array(PHYSICAL, ("pages",)),  # what each page was programmed with
     sub_block=Array(SUB_BLOCK, ("sub_blocks",)),
     block=Array(BLOCK, ("blocks",)),

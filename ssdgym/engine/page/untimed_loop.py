@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.binding import bind_die, bind_plane, emptiest_plane, pass_die, pass_plane
+from ssdgym.engine.binding import bind_die, emptiest_plane, pass_die, pass_plane
 from ssdgym.engine.blocks.books import prefetch_holder
 from ssdgym.engine.core.bits import remainder
-from ssdgym.engine.core.kernel import inlined, prefetch
+from ssdgym.engine.core.kernel import inlined, kernel, prefetch
 from ssdgym.engine.core.records import BY_RULE, STATIC
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, OUT_OF_SPACE, PERIOD_DUE
 from ssdgym.engine.decisions import PLACE, WRITTEN, has_periods, is_external, status_of
 from ssdgym.engine.erase.legality import gc_unfinished
 from ssdgym.engine.page.gc_round import run_round
-from ssdgym.engine.page.mapping import host_program, host_read, host_trim
-from ssdgym.engine.page.placement import by_request, host_stream, note_request
+from ssdgym.engine.page.host.aligning import plane_for_host
+from ssdgym.engine.page.host.buffer import (
+    drop_page,
+    hold_page,
+    is_held_in_part,
+    oldest_page,
+    page_to_evict,
+    serve_read,
+)
+from ssdgym.engine.page.host.mapping import host_program, host_read, host_trim
+from ssdgym.engine.page.host.placement import by_request, host_stream, note_page, note_request
 from ssdgym.engine.rounds import ensure_round, gc_needed
 from ssdgym.engine.time.clock import is_partial
 from ssdgym.requests import FLUSH, READ, WRITE
@@ -30,7 +39,7 @@ def _place_for(dev, lpn):
     if params.allocation == STATIC:
         return remainder(lpn, params.planes), np.int64(-1)
     die_number = np.int64(bind_die(dev))
-    plane = bind_plane(dev, die_number)
+    plane = plane_for_host(dev, die_number)
     return (plane if plane >= 0 else np.int64(emptiest_plane(dev))), die_number
 
 
@@ -44,7 +53,8 @@ def _pass(dev, plane, die_number):
 
 
 @inlined
-def _write_page(dev, lpn, partial):
+def _send_to_flash(dev, lpn, partial):
+    """Program a page of the host, unless a decision about it is due first."""
     params = dev.params[0]
     control = dev.control[0]
     plane, die_number = _place_for(dev, lpn)
@@ -58,7 +68,6 @@ def _write_page(dev, lpn, partial):
     if partial and dev.logical[lpn].ppn >= 0:
         host_read(dev, lpn)
         dev.counters[0].rmw_reads += 1
-    control.admitted_pages += 1
     if host_program(dev, plane, stream, lpn, dev.logical[lpn].version + 1) < 0:
         return np.int64(OUT_OF_SPACE)
     if gc_needed(params, dev.plane[plane]):
@@ -67,9 +76,44 @@ def _write_page(dev, lpn, partial):
     return np.int64(OK)
 
 
+@kernel
+def _write_back(dev, lpn):
+    """Let a page leave the write buffer, unless a decision about it is due first."""
+    note_page(dev, lpn)
+    status = np.int64(_send_to_flash(dev, lpn, is_held_in_part(dev, lpn)))
+    if status == OK:
+        drop_page(dev, lpn)
+    return status
+
+
+@inlined
+def _write_page(dev, lpn, partial):
+    status = np.int64(OK)
+    if dev.params[0].buffer_pages == 0:
+        status = _send_to_flash(dev, lpn, partial)
+    else:
+        leaving = page_to_evict(dev, lpn)
+        if leaving >= 0:
+            status = np.int64(_write_back(dev, leaving))
+        if status == OK:
+            hold_page(dev, lpn, np.int64(partial))
+    if status == OK:
+        dev.control[0].admitted_pages += 1
+    return status
+
+
+@inlined
+def _flush(dev):
+    """Let one page leave the write buffer; return whether the flush is over, and the status."""
+    leaving = oldest_page(dev)
+    return leaving < 0, np.int64(OK) if leaving < 0 else np.int64(_write_back(dev, leaving))
+
+
 @inlined
 def _read_page(dev, lpn):
     dev.counters[0].host_reads += 1
+    if serve_read(dev, lpn):
+        return
     if dev.logical[lpn].ppn >= 0:
         host_read(dev, lpn)
     else:
@@ -137,10 +181,12 @@ def run_untimed(dev, requests):
         request = requests[control.cursor]
         if params.groups > 0 and control.cursor + 2 * _AHEAD < requests.shape[0]:
             _prefetch_pages(dev, requests[control.cursor + _AHEAD], requests[control.cursor + 2 * _AHEAD])
-        status = np.int64(OK)
-        if request.op != FLUSH:
+        if request.op == FLUSH:
+            over, status = _flush(dev)
+        else:
             status = _do_page(dev, request)
-        if request.op == FLUSH or control.offset == request.pages:
+            over = control.offset == request.pages
+        if over:
             control.cursor += 1
             control.serial += 1
             control.offset = 0

@@ -97,7 +97,7 @@ def _leave(dev, plane, block):
 
 
 @kernel
-def _join(dev, plane, block, group):
+def join_group(dev, plane, block, group):
     """Add a block to a group."""
     params = dev.params[0]
     number = plane * params.groups + group
@@ -180,18 +180,18 @@ def _insert(dev, plane, block, group):
         while dev.group_size[first + group] == params.group_limit:
             evicted = first_from(dev, first + group, 0, LOW).block
             _leave(dev, plane, evicted)
-            _join(dev, plane, block, group)
+            join_group(dev, plane, block, group)
             block = evicted
             group -= 1
-        _join(dev, plane, block, group)
+        join_group(dev, plane, block, group)
         return
     # 2. Else the block joins, and what is too much goes up: nothing can go down, or nothing has to.
-    _join(dev, plane, block, group)
+    join_group(dev, plane, block, group)
     while dev.group_size[first + group] > params.group_limit:
         block = first_from(dev, first + group, 0, HIGH).block
         _leave(dev, plane, block)
         group += 1
-        _join(dev, plane, block, group)
+        join_group(dev, plane, block, group)
 
 
 @kernel
@@ -254,7 +254,7 @@ def form_groups(dev, plane):
     for place in range(params.blocks):
         block = np.int64(plane) * params.blocks + place
         renew(dev, block)
-        _join(dev, plane, block, place % params.groups)
+        join_group(dev, plane, block, place % params.groups)
 
 
 @kernel

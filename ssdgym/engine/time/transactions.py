@@ -8,7 +8,7 @@ from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.lists import queue_verbs
 from ssdgym.engine.time.commands import ERASE_SET, MOVE_PAGE
 from ssdgym.engine.time.latency import record_latency, record_parts
-from ssdgym.requests import READ, WRITE
+from ssdgym.requests import FLUSH, READ, WRITE
 
 _push_read, _pop_read = queue_verbs("read_head", "read_tail", "next")
 _push_write, _pop_write = queue_verbs("write_head", "write_tail", "next")
@@ -65,7 +65,10 @@ def pop_write(dev, queue):
 
 @inlined
 def take_slot(dev, request, arrival_ns):
-    """Give a request a slot. One is free while a transaction is: a request in flight holds one of those."""
+    """Give a request a slot. One is free while a transaction is: a request in flight holds one of those.
+
+    A flush has one for what it writes back, which is no request of its own.
+    """
     control = dev.control[0]
     number = np.int64(control.free_slot)
     slot = dev.slot[number]
@@ -80,10 +83,19 @@ def take_slot(dev, request, arrival_ns):
     slot.service_ns = 0
     slot.gc_wait_ns = 0
     slot.serial = control.serial
-    control.serial += 1
-    control.outstanding += 1
-    if request.op == WRITE:
+    if request.op != FLUSH:
+        control.serial += 1
+        control.outstanding += 1
+    if request.op == WRITE or request.op == FLUSH:
         control.outstanding_writes += 1
+    return number
+
+
+@inlined
+def take_flush_slot(dev, request, pages):
+    """Give a flush a slot for so many pages that are written back for it."""
+    number = take_slot(dev, request, dev.control[0].now)
+    dev.slot[number].remaining = pages
     return number
 
 
@@ -104,9 +116,10 @@ def pages_done(dev, slot_number, pages):
     if slot.op == READ or slot.op == WRITE:
         record_latency(dev, np.int64(slot.op), slot.serial, control.now - slot.arrival_ns)
         record_parts(dev, np.int64(slot.op), slot.service_ns, slot.gc_wait_ns)
-    if slot.op == WRITE:
+    if slot.op == WRITE or slot.op == FLUSH:
         control.outstanding_writes -= 1
-    control.outstanding -= 1
+    if slot.op != FLUSH:
+        control.outstanding -= 1
     slot.next = control.free_slot
     control.free_slot = slot_number
 

@@ -23,6 +23,7 @@ from ssdgym.engine.core.records import (
 )
 from ssdgym.engine.decisions import ERASE, IDLE, PLACE, RELOCATE
 from ssdgym.engine.page.family import PAGE
+from ssdgym.enums import PlaneRows
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.policy.watching import watchers_of
@@ -95,6 +96,11 @@ def _pages(fraction: float | None, plane_pages: int) -> int:
     return 0 if fraction is None else math.ceil(fraction * plane_pages)
 
 
+def _buffer_metrics(buffer: np.ndarray) -> dict[str, int]:
+    counted = ("absorbed", "reads")
+    return {f"buffer_{name}": int(buffer[name]) for name in counted} | {"buffered_pages": int(buffer["held"])}
+
+
 class PageFamily(FamilyBuilder):
     """Devices that map every page by itself."""
 
@@ -128,6 +134,11 @@ class PageFamily(FamilyBuilder):
             "copyback": ftl.gc.copyback,
             "multi_plane_reads": ftl.multi_plane_reads,
             "pad_limit": ftl.pad_limit,
+            "aligned_rows": ftl.multi_plane_rows == PlaneRows.ALIGNED,
+            "buffer_pages": ftl.write_buffer_pages,
+            "counts_warm": ftl.counts_warm_pages,
+            "counts_updates": ftl.hotness.counts.code,
+            "keeps_blocks": ftl.hotness.scatter.code,
             "early_writes": ftl.write_completes.code,
             "defers_gc": ftl.gc.start.code,
             "whole_rounds": ftl.gc.grain.code,
@@ -141,13 +152,16 @@ class PageFamily(FamilyBuilder):
 
     def sizes(self, device: DeviceConfig) -> Sizes:
         """Return the lengths of the arrays of blocks, of tables, and of memory for policies."""
-        geometry = device.geometry
+        geometry, ftl = device.geometry, page_ftl(device.ftl)
         return {
             "sub_blocks": geometry.planes * geometry.blocks_per_plane * geometry.sub_blocks_per_block,
             "blocks": geometry.planes * geometry.blocks_per_plane,
             "round_pairs": geometry.planes * MAX_PAIRS,
             "open_sub_blocks": geometry.planes * MAX_STREAMS,
             "buckets": geometry.planes * (device.usable.pages_per_block + 1),
+            "buffer_pages": ftl.write_buffer_pages,
+            "buffered_pages": device.logical_pages if ftl.write_buffer_pages else 0,
+            "noted_pages": device.logical_pages if ftl.counts_warm_pages else 0,
             **table_sizes(device),
             **memory_sizes(device),
         }
@@ -156,7 +170,8 @@ class PageFamily(FamilyBuilder):
         """Return the size of the tables and of what the rules keep, and, of several streams, their counts.
 
         `policy_bytes_per_logical_page` is the share of a logical page in that size. In `streams`, by number:
-        pages programmed, `victims` (blocks), and the valid pages these had when their rounds started.
+        pages programmed, `victims` (blocks), and the valid pages these had when their rounds started. Of a
+        write buffer there are the writes that it absorbed, the reads that it served, and the pages it holds.
         """
         kept = table_bytes(device, state) + memory_bytes(device)
         count = page_ftl(device.ftl).streams
@@ -167,16 +182,20 @@ class PageFamily(FamilyBuilder):
         }
         return {
             **({"streams": by_stream} if count > 1 else {}),
+            **(_buffer_metrics(state.buffer[i, 0]) if page_ftl(device.ftl).write_buffer_pages else {}),
             "policy_memory_bytes": kept,
             "policy_bytes_per_logical_page": kept / device.logical_pages,
         }
 
     def reset_metrics(self, state: State, i: int) -> None:
-        """Clear the counters, and which pages are beside relocated ones."""
+        """Clear the counters, and which pages are beside relocated ones; note what is old from now on."""
         super().reset_metrics(state, i)
         for name in _COUNTED_BY_STREAM:
             state.stream[name][i] = 0
         state.block["relocated_run"][i] = 0
+        state.buffer["absorbed"][i] = state.buffer["reads"][i] = 0
+        if state.params["counts_warm"][i, 0]:
+            state.noted_version[i] = state.logical["version"][i]
 
     def page_map(self, state: State, i: int, device: DeviceConfig) -> PageMap:
         """Return what the pages of device `i` hold; those that isolation takes are left out."""

@@ -9,7 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
+from ssdgym.config.ftl import page_ftl
 from ssdgym.engine.core.family import State
+from ssdgym.engine.core.records import BY_RULE, IN_STREAMS
+from ssdgym.engine.page.adoption import adopt_placement
+from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy
 from ssdgym.simulator.families import family_of
 
@@ -66,6 +70,32 @@ def in_no_time(sim: Runnable, policy: Policy | None, seed: int) -> Iterator[None
         sim.policy, params["timed"], params["seed"] = own
         for name, array in scratch.items():
             getattr(sim.arrays, name)[:] = array
+
+
+@contextmanager
+def in_one_stream(sim: Runnable) -> Iterator[None]:
+    """Let a device put all pages in stream 0, without block groups, and start its own placement afterwards.
+
+    Args:
+        sim: holds the device.
+
+    Raises:
+        SsdgymError: the device is of another family, or its placement is a rule, which has to see every page.
+    """
+    placement, params = page_ftl(sim.device.ftl).placement, sim.arrays.params[0, 0]
+    if params["placement"] == BY_RULE:
+        raise SsdgymError(
+            f"device {sim.device.name}: the placement {placement} has to see every page from the first on; "
+            "choose another preconditioning than until_gc_greedy, such as until_gc."
+        )
+    own = {name: params[name] for name in ("placement", "gc_stream", "groups")}
+    params["placement"], params["gc_stream"], params["groups"] = IN_STREAMS, 0, 0
+    try:
+        yield
+    finally:
+        for name, value in own.items():
+            params[name] = value
+    adopt_placement(sim.arrays, 0)
 
 
 def seed_of(sim: Runnable) -> int:

@@ -11,8 +11,8 @@ from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import LATE, STATIC
 from ssdgym.engine.decisions import PLACE, is_external
 from ssdgym.engine.page.collecting import takes_host_pages
-from ssdgym.engine.page.mapping import host_program
-from ssdgym.engine.page.placement import note_request, rule_of_host
+from ssdgym.engine.page.host.mapping import host_program
+from ssdgym.engine.page.host.placement import note_written, rule_of_host
 from ssdgym.engine.rounds import gc_needed
 from ssdgym.engine.time.transactions import link_pages, mark_queued, pop_write
 
@@ -118,7 +118,7 @@ def join_writes(dev, die_number, plane, row, first):
         if number < 0:
             return pages
         lpn = np.int64(dev.transaction[number].lpn)
-        note_request(dev, dev.slot[dev.transaction[number].slot])
+        note_written(dev, lpn, dev.slot[dev.transaction[number].slot])
         joined = _joining_plane(dev, die_number, members, lpn, row)
         if joined < 0:
             return pages

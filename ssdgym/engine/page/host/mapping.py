@@ -13,7 +13,8 @@ from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.decisions import TRIMMED, WRITTEN, page_event
 from ssdgym.engine.flash.addresses import plane_of
 from ssdgym.engine.flash.cells import check_page
-from ssdgym.engine.page.placement import place_host, prefetch_host
+from ssdgym.engine.page.host.buffer import drop_page
+from ssdgym.engine.page.host.placement import place_host, prefetch_host
 
 
 @inlined
@@ -58,6 +59,7 @@ def host_read(dev, lpn):
 def host_trim(dev, lpn):
     """Forget a logical page, and whatever versions of it are on their way."""
     control = dev.control[0]
+    drop_page(dev, lpn)
     logical = dev.logical[lpn]
     old = np.int64(logical.ppn)
     if old >= 0:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.blocks.books import PROGRAMMED, block_changed, prefetch_block
-from ssdgym.engine.blocks.manager import program, scatter
+from ssdgym.engine.blocks.manager import open_block, program, scatter
 from ssdgym.engine.core.bits import full_mask
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOTNESS_GROUPS, IN_STREAMS
+from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOTNESS_GROUPS, IN_STREAMS, MAX_STREAMS
 from ssdgym.engine.core.rng import HOST_PLACEMENT_STREAM, RELOCATION_STREAM, below, draw
 from ssdgym.engine.decisions import (
     PLACE,
@@ -22,6 +22,7 @@ from ssdgym.engine.decisions import (
     is_external,
     stream_by,
 )
+from ssdgym.engine.flash.addresses import block_of
 from ssdgym.engine.speedupgc.best_sets import first_writable
 from ssdgym.engine.speedupgc.groups import first_of
 from ssdgym.engine.speedupgc.hotness import count_update, hotness_group
@@ -111,9 +112,22 @@ def prefetch_host(dev, plane):
         _prefetch_random(dev, plane, HOST_PLACEMENT_STREAM, control.clock, 0)
 
 
+@kernel
+def _keep_in_open_block(dev, plane, stream, decision, first_draw, lpn, version, relocated):
+    """Program a page in the open block of cold pages, or in one that is drawn and kept until it is full."""
+    if dev.open_sub_block[plane * MAX_STREAMS + HOST_STREAM] < 0:
+        sub = _random_sub_block(dev, plane, stream, decision, first_draw)
+        if sub < 0:
+            return np.int64(-1)
+        open_block(dev, plane, HOST_STREAM, block_of(dev.params[0], sub))
+    return np.int64(program(dev, plane, HOST_STREAM, lpn, version, relocated))
+
+
 @inlined
 def _scatter_by_hotness(dev, plane, group, stream, decision, first_draw, lpn, version, valid, relocated):
     params = dev.params[0]
+    if group == 0 and params.keeps_blocks:
+        return _keep_in_open_block(dev, plane, stream, decision, first_draw, lpn, version, relocated)
     if group > 0:
         sub = _groups_sub_block(dev, plane, group - 1)
     else:
@@ -126,13 +140,24 @@ def _scatter_by_hotness(dev, plane, group, stream, decision, first_draw, lpn, ve
 
 
 @inlined
+def _is_first_write(dev, lpn):
+    """Return whether the host writes a page that the hotness table does not count: one not mapped yet."""
+    return dev.params[0].counts_updates and dev.logical[lpn].ppn < 0
+
+
+@inlined
 def _place_host_by_hotness(dev, plane, lpn, version, valid):
     params = dev.params[0]
     control = dev.control[0]
-    group = count_update(dev, lpn)
+    first = _is_first_write(dev, lpn)
+    group = np.int64(0) if first else count_update(dev, lpn)
     if group > 0:
         dev.counters[0].hot_pages_written += 1
     if params.placement == HOTNESS_GROUPS:
+        if first:
+            return _keep_in_open_block(
+                dev, plane, HOST_PLACEMENT_STREAM, control.clock, 0, lpn, version, False
+            )
         return _scatter_by_hotness(
             dev, plane, group, HOST_PLACEMENT_STREAM, control.clock, 0, lpn, version, valid, False
         )
@@ -146,6 +171,8 @@ def _place_host_by_hotness(dev, plane, lpn, version, valid):
 
 @inlined
 def _stream_of_hotness(dev, lpn):
+    if _is_first_write(dev, lpn):
+        return HOST_STREAM
     return HOT_STREAM if hotness_group(dev, lpn) > 0 else HOST_STREAM
 
 
@@ -156,6 +183,24 @@ def note_request(dev, request):
     control.request_lpn = request.lpn
     control.request_pages = request.pages
     control.request_hint = request.hint
+
+
+@inlined
+def note_page(dev, lpn):
+    """Note a page that leaves the write buffer as a request of its own, for those who decide."""
+    control = dev.control[0]
+    control.request_lpn = lpn
+    control.request_pages = 1
+    control.request_hint = 0
+
+
+@inlined
+def note_written(dev, lpn, slot):
+    """Note what a page that is programmed next was written by: its request, or the write buffer."""
+    if dev.params[0].buffer_pages > 0:
+        note_page(dev, lpn)
+    else:
+        note_request(dev, slot)
 
 
 @inlined
@@ -180,8 +225,11 @@ def rule_of_relocated(dev, plane, lpn, source):
 
 @inlined
 def by_request(dev):
-    """Return whether the stream that is named outside for the first page of a request is for all of them."""
-    return dev.decider.external & WHOLE_REQUESTS != 0
+    """Return whether the stream that is named outside for the first page of a request is for all of them.
+
+    Pages that leave a write buffer are of no request.
+    """
+    return dev.decider.external & WHOLE_REQUESTS != 0 and dev.params[0].buffer_pages == 0
 
 
 @inlined
@@ -213,7 +261,8 @@ def place_host(dev, plane, stream, lpn, version, valid):
     if placement != IN_STREAMS:
         if placement == HOT_COLD:
             dev.counters[0].hot_pages_written += stream == HOT_STREAM
-            count_update(dev, lpn)
+            if not _is_first_write(dev, lpn):
+                count_update(dev, lpn)
         elif placement != BY_RULE:
             return _place_host_by_hotness(dev, plane, lpn, version, valid)
     return program(dev, plane, stream, lpn, version, False)

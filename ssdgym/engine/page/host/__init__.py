@@ -1,0 +1,1 @@
+"""What becomes of a page of the host: held, placed, programmed, together with others."""

@@ -1,0 +1,125 @@
+"""The write buffer of the controller: pages of the host on their way to flash only when they leave it.
+
+The page written longest ago leaves first. Without a buffer every kernel here returns at once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.core.faults import HELD_PAGES, NO_FAULT
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.lists import list_verbs
+
+_append, _remove = list_verbs("head", "tail", "next", "previous")
+
+
+@inlined
+def format_buffer(dev):
+    """Make an empty buffer of zeroed arrays."""
+    buffer = dev.buffer[0]
+    buffer.head = -1
+    buffer.tail = -1
+    for number in range(dev.params[0].buffer_pages):
+        dev.entry[number].next = number + 1
+        dev.entry[number].lpn = -1
+    if dev.params[0].buffer_pages > 0:
+        dev.entry_of[:] = -1
+
+
+@inlined
+def is_held(dev, lpn):
+    """Return whether the buffer holds a logical page."""
+    return dev.params[0].buffer_pages > 0 and dev.entry_of[lpn] >= 0
+
+
+@inlined
+def oldest_page(dev):
+    """Return the logical page that leaves the buffer first; -1 where it holds none."""
+    if dev.params[0].buffer_pages == 0 or dev.buffer[0].held == 0:
+        return np.int64(-1)
+    return np.int64(dev.entry[dev.buffer[0].head].lpn)
+
+
+@inlined
+def page_to_evict(dev, lpn):
+    """Return the logical page that has to leave before one that is written can be held; -1 for none."""
+    if dev.buffer[0].held < dev.params[0].buffer_pages or is_held(dev, lpn):
+        return np.int64(-1)
+    return oldest_page(dev)
+
+
+@inlined
+def is_held_in_part(dev, lpn):
+    """Return whether only a part of a page that is held was written since it came."""
+    return np.int64(dev.entry[dev.entry_of[lpn]].partial)
+
+
+@kernel
+def _drop(dev, lpn):
+    buffer = dev.buffer[0]
+    number = np.int64(dev.entry_of[lpn])
+    _remove(dev.entry, buffer, number)
+    dev.entry_of[lpn] = -1
+    dev.entry[number].lpn = -1
+    dev.entry[number].next = buffer.free
+    buffer.free = number
+    buffer.held -= 1
+
+
+@inlined
+def drop_page(dev, lpn):
+    """Take a logical page out of the buffer, if it is there."""
+    if is_held(dev, lpn):
+        _drop(dev, lpn)
+
+
+@kernel
+def hold_page(dev, lpn, partial):
+    """Hold a page that the host writes, as the one written last; the buffer has a place for it."""
+    buffer = dev.buffer[0]
+    number = np.int64(dev.entry_of[lpn])
+    if number >= 0:
+        buffer.absorbed += 1
+        partial = partial and dev.entry[number].partial
+        _remove(dev.entry, buffer, number)
+    else:
+        number = np.int64(buffer.free)
+        buffer.free = dev.entry[number].next
+        buffer.held += 1
+        dev.entry[number].lpn = lpn
+        dev.entry_of[lpn] = number
+    dev.entry[number].partial = partial
+    _append(dev.entry, buffer, number)
+
+
+@inlined
+def serve_read(dev, lpn):
+    """Return whether the buffer serves a read of a page, and count it."""
+    served = is_held(dev, lpn)
+    if served:
+        dev.buffer[0].reads += 1
+    return served
+
+
+@kernel
+def _check_entries(dev):
+    params = dev.params[0]
+    count, previous = 0, -1
+    number = np.int64(dev.buffer[0].head)
+    while number >= 0:
+        entry = dev.entry[number]
+        if count == params.buffer_pages or entry.previous != previous or dev.entry_of[entry.lpn] != number:
+            return HELD_PAGES
+        count, previous, number = count + 1, number, np.int64(entry.next)
+    mapped = 0
+    for lpn in range(params.logical_pages):
+        mapped += dev.entry_of[lpn] >= 0
+    fits = count == dev.buffer[0].held and count == mapped and previous == dev.buffer[0].tail
+    return NO_FAULT if fits else HELD_PAGES
+
+
+@inlined
+def check_buffer(dev):
+    """Return the fault of the buffer, NO_FAULT for none. Slow."""
+    return _check_entries(dev) if dev.params[0].buffer_pages > 0 else NO_FAULT
