@@ -1,14 +1,23 @@
-"""Sizes of the tables of best sets, block groups and hotness: in the engine's arrays, and in bytes."""
+"""Sizes of the tables of best sets, block groups and hotness: in the engine's arrays, and in bytes.
+
+The engine's arrays are made for speed: a block's rank is kept three times over, and its best set as a mask
+of 64 bits. What a controller would need is counted by itself, from the widths of the fields.
+"""
 
 from __future__ import annotations
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.config.ftl import page_ftl
+from ssdgym.config.ftl import MAX_DEGREE, SUB_BLOCK_PLACEMENTS, page_ftl
 from ssdgym.engine.core.family import State
 from ssdgym.engine.speedupgc.groups import words_of
 from ssdgym.engine.speedupgc.hotness import PER_WORD
+from ssdgym.engine.speedupgc.records import WRITABLE_BEST
 from ssdgym.errors import SsdgymError
 
+#: Bits of a counter of the hotness table.
+_COUNTER_BITS = MAX_DEGREE.bit_length()
+#: Blocks that a bit stands for which says that one of them can be written to.
+_SUMMARIZED = 64
 #: Sums of a benefit's cross-products have to stay below this.
 _LARGEST_PRODUCT = 2**61
 
@@ -26,6 +35,13 @@ def _leaves(device: DeviceConfig) -> int:
 
 def _groups(device: DeviceConfig) -> int:
     return page_ftl(device.ftl).hotness.groups if page_ftl(device.ftl).placement == "hotness_groups" else 0
+
+
+def _trees(device: DeviceConfig) -> int:
+    """Return the trees of a plane: of the next victims, and of the blocks that can be written to."""
+    if not _leaves(device):
+        return 0
+    return 2 if page_ftl(device.ftl).placement == "hot_to_victims" else 1
 
 
 def group_limit(device: DeviceConfig) -> int:
@@ -85,7 +101,7 @@ def table_sizes(device: DeviceConfig) -> dict[str, int]:
     counters = _hashes(device) * page_ftl(device.ftl).hotness.counters_of(device.logical_pages)
     return {
         "best": geometry.planes * geometry.blocks_per_plane if leaves or groups else 0,
-        "tree": geometry.planes * leaves * (4 if page_ftl(device.ftl).placement == "hot_to_victims" else 2),
+        "tree": geometry.planes * leaves * 2 * _trees(device),
         "groups": all_groups,
         "heap": all_groups * 2 * (group_limit(device) + 1),
         "group_bits": all_groups * 2 * sum(words_of(geometry.blocks_per_plane)),
@@ -103,3 +119,63 @@ def table_bytes(device: DeviceConfig, state: State) -> int:
     sizes = table_sizes(device)
     arrays = {"groups": "group_size"}
     return sum(size * getattr(state, arrays.get(name, name)).itemsize for name, size in sizes.items())
+
+
+def controller_table_bytes(device: DeviceConfig) -> int:
+    """Return the bytes that a controller would need for a device's tables, by the widths of their fields.
+
+    For every block: its best set, the invalid pages of the set, the valid pages to move, its group, and
+    whether it can be written to. For every group: its size; a heap of the numbers of its blocks with the
+    smallest rank on top, in which every block knows its place; and two bits for every block of the plane,
+    with one over each 64 of them. The largest rank of a group is found by a scan. Without groups: the winners
+    of the plane's trees. And the counters of hotness. Records take whole bytes; ranks are worked out where
+    they are compared.
+
+    Args:
+        device: as its policy runs it.
+    """
+    counters = _hashes(device) * page_ftl(device.ftl).hotness.counters_of(device.logical_pages)
+    tables = _best_set_bytes(device) + _group_bytes(device) + _tree_bytes(device)
+    return tables + _bytes(counters, _COUNTER_BITS)
+
+
+def _best_set_bytes(device: DeviceConfig) -> int:
+    """Return the bytes of the best sets of all blocks."""
+    geometry, groups = device.usable, _groups(device)
+    if not (_leaves(device) or groups):
+        return 0
+    runs = device.erase_unit == "sub_block_run"
+    best_set = 2 * _bits(geometry.sub_blocks_per_block - 1) if runs else geometry.sub_blocks_per_block
+    pages = 2 * _bits(geometry.pages_per_block)
+    group = _bits(groups - 1) if groups else 0
+    places = page_ftl(device.ftl).placement in SUB_BLOCK_PLACEMENTS
+    writable = _bits(WRITABLE_BEST) if places else 0
+    return geometry.planes * geometry.blocks_per_plane * _bytes(1, best_set + pages + group + writable)
+
+
+def _group_bytes(device: DeviceConfig) -> int:
+    """Return the bytes of the sizes, heaps and bits of all groups."""
+    if not _groups(device):
+        return 0
+    geometry, limit = device.usable, group_limit(device)
+    blocks = geometry.blocks_per_plane
+    of_a_block = _bytes(1, _bits(blocks - 1)) + _bytes(1, _bits(limit))  # in a heap, and its place there
+    bits = 2 * (blocks + -(-blocks // _SUMMARIZED))
+    of_a_group = _bytes(1, _bits(limit)) + _bytes(bits, 1)
+    return geometry.planes * (blocks * of_a_block + _groups(device) * of_a_group)
+
+
+def _tree_bytes(device: DeviceConfig) -> int:
+    """Return the bytes of the winners of all trees, one fewer than blocks in each."""
+    blocks = device.usable.blocks_per_plane
+    return device.usable.planes * _trees(device) * (blocks - 1) * _bytes(1, _bits(blocks - 1))
+
+
+def _bits(largest: int) -> int:
+    """Return the bits of a field with values from 0 to the largest."""
+    return max(largest.bit_length(), 1)
+
+
+def _bytes(count: int, bits: int) -> int:
+    """Return the whole bytes of so many fields without a gap."""
+    return -(-count * bits // 8)

@@ -164,7 +164,7 @@ def cost_lines(results: Sequence[Result]) -> list[str]:
     tables: dict[str, float] = {}
     for result in results:
         seconds.setdefault(result.workload, []).append(result.wall_seconds)
-        size = result.metrics.get("policy_memory_bytes", 0)
+        size = result.metrics.get("controller_table_bytes", 0)
         tables[result.policy] = max(tables.get(result.policy, 0), size)
     lines = [
         f"time of {name}: {sum(spent):.1f} s for {len(spent)} runs, the longest {max(spent):.1f} s"

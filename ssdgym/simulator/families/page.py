@@ -29,7 +29,7 @@ from ssdgym.policy import get_policy
 from ssdgym.policy.watching import watchers_of
 from ssdgym.simulator.families.base import FREE, INVALID, VALID, FamilyBuilder, PageMap
 from ssdgym.simulator.memory import memory_bytes, memory_fields, memory_sizes
-from ssdgym.simulator.tables import table_bytes, table_fields, table_sizes
+from ssdgym.simulator.tables import controller_table_bytes, table_bytes, table_fields, table_sizes
 
 _PLACEMENTS = {
     "single": IN_STREAMS,
@@ -184,6 +184,7 @@ class PageFamily(FamilyBuilder):
             **({"streams": by_stream} if count > 1 else {}),
             **(_buffer_metrics(state.buffer[i, 0]) if page_ftl(device.ftl).write_buffer_pages else {}),
             "policy_memory_bytes": kept,
+            "controller_table_bytes": controller_table_bytes(device) + memory_bytes(device),
             "policy_bytes_per_logical_page": kept / device.logical_pages,
         }
 
