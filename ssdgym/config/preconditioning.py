@@ -20,6 +20,8 @@ PreconditioningKind = Literal[
 ]
 #: The kinds that begin with a fill.
 _FILLING = ("fill", "uniform", "workload")
+#: The kinds that draw pages by the seed of the run.
+DRAWN_BY_THE_RUN = ("until_gc", "until_gc_greedy")
 _WRITTEN = re.compile(r"(\w+)\(share=([^()]+)\)")
 
 
@@ -46,7 +48,7 @@ class PreconditioningConfig(Config):
     @property
     def is_the_runs_own(self) -> bool:
         """Whether it depends on the policy that is measured, or on what a run with its seed plays."""
-        return self.kind in ("reads", "until_gc", "until_gc_greedy")
+        return self.kind in ("reads", *DRAWN_BY_THE_RUN)
 
     @property
     def text(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from ssdgym.config.device import CapacityConfig, DeviceConfig, load_device
 from ssdgym.config.fields import with_changes
 from ssdgym.config.loading import available, load_config
+from ssdgym.config.preconditioning import DRAWN_BY_THE_RUN
 from ssdgym.config.yaml_text import parse_mapping
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.papers.config import FigureConfig, LengthConfig, ScaleConfig
@@ -195,7 +196,7 @@ def _under(prefix: str, changes: dict[str, Any]) -> dict[str, Any]:
 def _draws(figure: FigureConfig, workload: WorkloadConfig) -> bool:
     """Return whether seeds matter: a trace draws nothing, unless its preconditioning does."""
     is_drawn = not isinstance(workload, PlayedConfig) or workload.is_drawn
-    return is_drawn or figure.preconditioning == "until_gc"
+    return is_drawn or figure.preconditioning in DRAWN_BY_THE_RUN
 
 
 def _workload(

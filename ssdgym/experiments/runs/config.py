@@ -132,7 +132,8 @@ class ExperimentConfig(Config):
         description="What a device goes through before: nothing, every page written once, or that and"
         " overwrites (uniform, or shaped like the workload) until collection is steady; reads: what the"
         " workload reads before it writes it; until_gc: random pages under the policy itself, by the seed of"
-        " the run, until every plane has collected.",
+        " the run, until every plane has collected; until_gc_greedy: the same pages under greedy in one"
+        " stream.",
     )
     queue_depth: int | None = Field(
         None,

@@ -40,8 +40,9 @@ class RunSpec:
             all seeds and policies start from the same device. `reads`: the pages that the workload reads
             before it writes them are written in no time. `until_gc`: uniformly random pages are written in
             no time, under the policy itself and by the seed of the run, until every plane has collected.
-            `repeat`: the whole workload is played until something has been collected; the next time is
-            measured.
+            `until_gc_greedy`: the same pages under greedy in one stream, whatever the policy; then its own
+            placement begins. `repeat`: the whole workload is played until something has been collected; the
+            next time is measured.
         agent: what takes the decisions in place of a policy: file of a trained agent, `module:callable`, or
             the name of a baseline (`ssdgym.agents.playing.sources`). It needs a number of `host_pages` and
             a preconditioning that its environment takes: `none`, `fill`, `uniform` or `workload`.

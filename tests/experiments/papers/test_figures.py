@@ -269,6 +269,13 @@ def test_until_gc__is_drawn_by_the_seed_of_the_run(traces: Path) -> None:
     assert first["relocated_pages"] != second["relocated_pages"]
 
 
+def test_until_gc_greedy__draws_as_well(traces: Path) -> None:
+    plain = ({"metric": "erases", "unit": "blocks"},)
+    figure = tiny_figure(preconditioning="until_gc_greedy", policies=("greedy",), panels=plain)
+    runs = runs_of(figure, SMALL, traces)
+    assert [run.seed for run in runs] == [1, 2]
+
+
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(SsdgymError, match="there is no paper 'nobody' to reproduce: choose"):
         figures("nobody")
