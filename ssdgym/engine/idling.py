@@ -18,7 +18,8 @@ from ssdgym.engine.decisions import IDLE, IDLE_STEPS, TO_THE_END, idle_by_rule
 from ssdgym.engine.erase.features import describe_decision, describing_verbs
 from ssdgym.engine.flash.sub_blocks import invalid_in
 from ssdgym.engine.page.collecting import background_plane, move_ns, moves_left
-from ssdgym.engine.page.family import DESCRIBER
+from ssdgym.engine.page.state import ARRAYS
+from ssdgym.engine.questions import describer_type
 from ssdgym.engine.time.events import NEVER
 
 _ANSWERS = len(IDLE_STEPS)
@@ -134,7 +135,7 @@ def _describe(dev, question, view, plane):
 
 @cache
 def _compiled() -> tuple[int, Any]:
-    return compiled_address(_describe, DESCRIBER)
+    return compiled_address(_describe, describer_type(ARRAYS))
 
 
 def idle_describer() -> int:

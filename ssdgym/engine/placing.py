@@ -16,8 +16,9 @@ from ssdgym.engine.core.kernel import compiled_address, inlined
 from ssdgym.engine.core.records import MAX_STREAMS
 from ssdgym.engine.decisions import RELOCATE, WATCHERS, stream_by
 from ssdgym.engine.erase.features import describe_decision, describing_verbs
-from ssdgym.engine.page.family import DESCRIBER
 from ssdgym.engine.page.host.placement import rule_of_host, rule_of_relocated
+from ssdgym.engine.page.state import ARRAYS
+from ssdgym.engine.questions import describer_type
 
 _describe_streams, _describe_page = describing_verbs("stream", "page")
 
@@ -123,7 +124,7 @@ def _describe(dev, question, view, plane):
 
 @cache
 def _compiled() -> tuple[int, Any]:
-    return compiled_address(_describe, DESCRIBER)
+    return compiled_address(_describe, describer_type(ARRAYS))
 
 
 def stream_describer() -> int:

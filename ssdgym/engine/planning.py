@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from ssdgym.engine.block.bundles import block_at
-from ssdgym.engine.block.family import DESCRIBER
 from ssdgym.engine.block.merging.plans import AT_DEPTH, MERGE_BLOCKS
+from ssdgym.engine.block.state import ARRAYS
 from ssdgym.engine.core.kernel import compiled_address, inlined, kernel
 from ssdgym.engine.decisions import MERGE, merge_by
 from ssdgym.engine.erase.features import describe_decision, describing_verbs
+from ssdgym.engine.questions import describer_type
 
 _describe_plans, _describe_bundle = describing_verbs("plan", "bundle")
 
@@ -156,7 +157,7 @@ def _describe(dev, question, view, plane):
 
 @cache
 def _compiled() -> tuple[int, Any]:
-    return compiled_address(_describe, DESCRIBER)
+    return compiled_address(_describe, describer_type(ARRAYS))
 
 
 def merge_describer() -> int:

@@ -8,7 +8,7 @@ import numpy as np
 from numba import types
 
 from ssdgym.engine.core.family import Arrays
-from ssdgym.engine.core.kernel import inlined
+from ssdgym.engine.core.kernel import function_at, inlined
 from ssdgym.engine.core.observed import (
     ANSWER_SEEN,
     BUNDLE_SEEN,
@@ -117,6 +117,24 @@ def clear_view(dev, view):
     view.proposed[:] = -1
     view.context[:] = np.float32(0.0)
     return np.int64(control.decision_plane if control.decision_plane >= 0 else control.host_plane)
+
+
+def describer_by_kind(arrays: Arrays) -> Any:
+    """Make the version of the verb `describe` for a family that has a describer for every kind that it asks.
+
+    Args:
+        arrays: of the family.
+    """
+    describer_at = function_at(types.FunctionType(describer_type(arrays)))
+
+    @inlined
+    def describe_kind(dev, question, view):
+        plane = clear_view(dev, view)
+        address = question.describers[dev.control[0].decision_kind]
+        if address != 0:
+            describer_at(address)(dev, question, view, plane)
+
+    return describe_kind
 
 
 def describer_type(arrays: Arrays) -> Any:

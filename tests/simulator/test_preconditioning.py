@@ -259,6 +259,48 @@ def test_precondition__until_gc__is_drawn_by_the_seed() -> None:
     assert sims[0].same_as(sims[1])
 
 
+#: Sub-blocks, and room for a threshold of free pages.
+SUB_BLOCKS: dict[str, Any] = {
+    "geometry": {"sub_blocks_per_block": 4, "layers_per_block": 8},
+    "erase_unit": "sub_block_run",
+    "isolation": "software",
+    "ftl": {
+        "hotness": {"counters": 64, "thresholds": [1, 2, 4], "scatter": "block"},
+        "counts_warm_pages": True,
+    },
+}
+
+
+@pytest.mark.parametrize("policy", ["gsm+sep_gc", "gsm+hot_cold", "gsm_plus", "speedupgc", "baseline"])
+def test_precondition__until_gc_greedy__is_the_same_device_for_all_policies(policy: str) -> None:
+    sims = [Simulator(device(**SUB_BLOCKS), policy=name) for name in ("gsm", policy)]
+    for sim in sims:
+        precondition(sim, "until_gc_greedy", "uniform", seed=5)
+    for name in ("logical", "physical", "sub_block", "hotness", "counters"):
+        assert (sims[0].arrays._asdict()[name] == sims[1].arrays._asdict()[name]).all(), name
+    assert first_fault(sims[1].arrays, 0) == 0
+    metrics = sims[1].run("zipf99", host_pages=400, seed=1)
+    assert first_fault(sims[1].arrays, 0) == 0
+    assert 0 < metrics["relocated_warm_pages"] < metrics["relocated_pages"]
+
+
+def test_precondition__until_gc_greedy__is_until_gc_of_greedy_in_one_stream() -> None:
+    sims = [Simulator(device(**SUB_BLOCKS), policy="baseline") for _ in range(2)]
+    for sim, kind in zip(sims, ("until_gc", "until_gc_greedy"), strict=True):
+        precondition(sim, kind, "uniform", seed=5)
+    assert sims[0].same_as(sims[1])
+
+
+def test_precondition__until_gc_greedy__refused_where_a_rule_has_to_see_every_page() -> None:
+    with pytest.raises(SsdgymError, match="the placement sepbit.* has to see every page"):
+        precondition(
+            Simulator(device(over_provisioning=4.0), policy="greedy+sepbit"),
+            "until_gc_greedy",
+            "uniform",
+            seed=5,
+        )
+
+
 def requests_of(*rows: tuple[int, int, int]) -> np.ndarray:
     made = np.zeros(len(rows), REQUEST)
     for number, (op, lpn, pages) in enumerate(rows):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
 from ssdgym.engine.block.audit import count_lost_in, first_fault_of
 from ssdgym.engine.block.event_loop import run_timed
@@ -15,11 +14,11 @@ from ssdgym.engine.blocks.format import add_block
 from ssdgym.engine.core.family import Family
 from ssdgym.engine.core.faults import FAULTS
 from ssdgym.engine.core.handle import handle_of
-from ssdgym.engine.core.kernel import function_at, inlined, kernel
+from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import ILLEGAL_ANSWER
 from ssdgym.engine.decisions import Decider, keep_answer
 from ssdgym.engine.entries import LOOPS, loop_caller
-from ssdgym.engine.questions import clear_view, describer_type
+from ssdgym.engine.questions import describer_by_kind
 from ssdgym.engine.time.format import format_control, format_queues
 from ssdgym.engine.verbs import (
     advance_timed,
@@ -34,10 +33,6 @@ from ssdgym.engine.verbs import (
     settle_choice,
 )
 from ssdgym.engine.view import view_of_blocks
-
-#: What describes a decision of a kind: (device, question, view, plane).
-DESCRIBER = describer_type(ARRAYS)
-_describer_at = function_at(types.FunctionType(DESCRIBER))
 
 
 @kernel
@@ -72,11 +67,6 @@ def _format(dev):
 
 
 @inlined
-def _bare(state, i):
-    return device_of(state, i, 0)
-
-
-@inlined
 def _deciding(state, i, rules, external, pairs):
     """Return device `i` of a batch with who takes its decisions.
 
@@ -93,16 +83,8 @@ def _settle_choice(dev, chosen, action):
     return keep_answer(dev, action, candidates_of(dev))
 
 
-@inlined
-def _describe(dev, question, view):
-    plane = clear_view(dev, view)
-    address = question.describers[dev.control[0].decision_kind]
-    if address != 0:
-        _describer_at(address)(dev, question, view, plane)
-
-
 BLOCK_FAMILY = Family("block", ARRAYS, LOOPS, FAULTS)
-bare.of(BlockState)(_bare)
+bare.of(BlockState)(ARRAYS.bare_device)
 deciding.of(BlockState)(_deciding)
 advance_untimed.of(BlockDevice)(run_untimed)
 advance_timed.of(BlockDevice)(run_timed)
@@ -111,4 +93,4 @@ format_arrays.of(BlockDevice)(_format)
 count_lost_pages.of(BlockDevice)(count_lost_in)
 find_fault.of(BlockDevice)(first_fault_of)
 settle_choice.of(BlockDevice)(_settle_choice)
-describe.of(BlockDevice)(_describe)
+describe.of(BlockDevice)(describer_by_kind(ARRAYS))

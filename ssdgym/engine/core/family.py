@@ -45,6 +45,7 @@ class Arrays:
         device: class of one device of a batch: the same fields without that axis, and `decider`, who takes
             its decisions.
         device_of: kernel (state, i, decider) -> pointer to device `i` of a batch as views; nothing is copied.
+        bare_device: kernel (state, i) -> likewise, with nobody who takes decisions.
     """
 
     def __init__(self, name: str, module: str, **arrays: Array) -> None:
@@ -54,7 +55,13 @@ class Arrays:
         rows = ", ".join((*(f"state.{field}[i]" for field in arrays), "decider"))
         namespace: dict[str, Any] = {"__name__": __name__, "Device": self.device, "point_to": point_to}
         exec(f"def device_of(state, i, decider):\n    return point_to(Device({rows}))\n", namespace)
-        self.device_of = inlined(namespace["device_of"])
+        self.device_of = device_of = inlined(namespace["device_of"])
+
+        @inlined
+        def bare_device(state, i):
+            return device_of(state, i, 0)
+
+        self.bare_device = bare_device
 
     def allocate(self, devices: int, sizes: Sizes) -> State:
         """Allocate zeroed arrays.

@@ -48,14 +48,7 @@ from ssdgym.engine.verbs import (
 )
 from ssdgym.engine.view import whole_view
 
-#: What describes a decision of a kind: (device, question, view, plane).
-DESCRIBER = describer_type(ARRAYS)
-_describer_at = function_at(types.FunctionType(DESCRIBER))
-
-
-@inlined
-def _bare(state, i):
-    return device_of(state, i, 0)
+_describer_at = function_at(types.FunctionType(describer_type(ARRAYS)))
 
 
 @inlined
@@ -124,7 +117,7 @@ def _describe(dev, question, view):
 
 
 PAGE = Family("page", ARRAYS, LOOPS, FAULTS)
-bare.of(PageState)(_bare)
+bare.of(PageState)(ARRAYS.bare_device)
 deciding.of(PageState)(_deciding)
 advance_untimed.of(PageDevice)(_advance_untimed)
 advance_timed.of(PageDevice)(_advance_timed)

@@ -210,7 +210,8 @@ def _keep(dev, block, found):
     best = dev.best[block]
     best.mask, best.gain, best.moves = found
     if params.isolation == HARDWARE:
-        best.rank_gain, best.rank_moves, best.rank_tie = _full_and_invalid(dev, block), 0, 0
+        listed = dev.block[block].status & INDEXED
+        best.rank_gain, best.rank_moves, best.rank_tie = _full_and_invalid(dev, block) if listed else 0, 0, 0
     else:
         best.rank_gain, best.rank_moves, best.rank_tie = best.gain, best.moves, tie_of(best.mask)
     best.writable = 0

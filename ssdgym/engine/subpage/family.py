@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
 from ssdgym.engine.blocks.format import add_block, format_plane
 from ssdgym.engine.core.family import Family
 from ssdgym.engine.core.faults import FAULTS
 from ssdgym.engine.core.handle import handle_of
-from ssdgym.engine.core.kernel import function_at, inlined, kernel
+from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.decisions import ERASE, Decider, hooked_by, keep_answer
 from ssdgym.engine.entries import LOOPS, loop_caller
 from ssdgym.engine.erase.candidate_table import pairs_of
-from ssdgym.engine.questions import clear_view, describer_type
+from ssdgym.engine.questions import describer_by_kind
 from ssdgym.engine.rounds import start_round
 from ssdgym.engine.subpage.audit import count_lost_in, first_fault_of
 from ssdgym.engine.subpage.event_loop import run_timed
@@ -33,10 +32,6 @@ from ssdgym.engine.verbs import (
     settle_choice,
 )
 from ssdgym.engine.view import whole_view
-
-#: What describes a decision of a kind: (device, question, view, plane).
-DESCRIBER = describer_type(ARRAYS)
-_describer_at = function_at(types.FunctionType(DESCRIBER))
 
 
 @kernel
@@ -99,11 +94,6 @@ def _format(dev):
 
 
 @inlined
-def _bare(state, i):
-    return device_of(state, i, 0)
-
-
-@inlined
 def _deciding(state, i, rules, external, pairs):
     """Return device `i` of a batch with who takes its decisions; its rules have no memory of their own."""
     view = handle_of(whole_view(state, i, 0, 0, 0, 0))
@@ -119,16 +109,8 @@ def _settle_choice(dev, chosen, action):
     return keep_answer(dev, action, 2)
 
 
-@inlined
-def _describe(dev, question, view):
-    plane = clear_view(dev, view)
-    address = question.describers[dev.control[0].decision_kind]
-    if address != 0:
-        _describer_at(address)(dev, question, view, plane)
-
-
 SUBPAGE_FAMILY = Family("subpage", ARRAYS, LOOPS, FAULTS)
-bare.of(SubpageState)(_bare)
+bare.of(SubpageState)(ARRAYS.bare_device)
 deciding.of(SubpageState)(_deciding)
 advance_untimed.of(SubpageDevice)(run_untimed)
 advance_timed.of(SubpageDevice)(run_timed)
@@ -137,4 +119,4 @@ format_arrays.of(SubpageDevice)(_format)
 count_lost_pages.of(SubpageDevice)(count_lost_in)
 find_fault.of(SubpageDevice)(first_fault_of)
 settle_choice.of(SubpageDevice)(_settle_choice)
-describe.of(SubpageDevice)(_describe)
+describe.of(SubpageDevice)(describer_by_kind(ARRAYS))

@@ -110,6 +110,12 @@ class PageFamily(FamilyBuilder):
     def check(self, device: DeviceConfig) -> None:
         """Raise if GC could not reach its threshold once the device is full."""
         planes, valid_limit = device.geometry.planes, thresholds_of(device).valid_limit
+        held = page_ftl(device.ftl).write_buffer_pages
+        if held >= device.logical_pages:
+            raise SsdgymError(
+                f"device {device.name}: ftl.write_buffer_pages = {held} would hold all of its "
+                f"{device.logical_pages} logical pages, and nothing would be written; lower it."
+            )
         most = math.ceil(device.logical_pages / planes)
         fits = device.logical_pages < planes * valid_limit
         if device.ftl.allocation == "static":

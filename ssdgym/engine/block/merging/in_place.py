@@ -27,7 +27,7 @@ def erase_first(dev, plane, bundle):
 
 
 @inlined
-def _begin_phase(dev, job, phase):
+def _begin_phase(job, phase):
     job.phase = phase
     job.node = -1
     job.page = 0
@@ -42,7 +42,7 @@ def next_block(dev, plane):
         return np.int64(GO_ON)
     job.slot = lowest_of(np.int64(job.left))
     job.left &= ~(np.uint32(1) << np.uint32(job.slot))
-    _begin_phase(dev, job, OUT)
+    _begin_phase(job, OUT)
     return np.int64(GO_ON)
 
 
@@ -86,7 +86,7 @@ def move_out(dev, plane, bundle):
     base = block_at(dev, bundle, np.int64(job.slot)) * np.int64(dev.params[0].pages_per_block)
     while True:
         if not _is_within(dev, plane):
-            _begin_phase(dev, job, CUT)
+            _begin_phase(job, CUT)
             return np.int64(GO_ON)
         source = base + job.page
         job.page += 1
@@ -103,7 +103,7 @@ def cut(dev, plane, bundle):
     """Erase the next partial block of the plan."""
     job = dev.job[plane]
     if not _go_to_next_planned(dev, plane):
-        _begin_phase(dev, job, BACK)
+        _begin_phase(job, BACK)
         return np.int64(GO_ON)
     return erase_now(dev, plane, bundle, block_at(dev, bundle, np.int64(job.slot)), np.int64(job.node))
 
