@@ -31,6 +31,9 @@ class ScaleConfig(Config):
     transforms: tuple[AnyTransformConfig, ...] = Field(
         (), description="Changes to the traces, such as a smaller space for a smaller device."
     )
+    transforms_of: dict[str, tuple[AnyTransformConfig, ...]] = Field(
+        default_factory=dict, description="Of some traces, in place of transforms: changes to them."
+    )
     head: PositiveInt | None = Field(None, description="Only the first so many requests; null: all.")
     heads: dict[str, PositiveInt] = Field(
         default_factory=dict, description="Of some traces, in place of head: the first so many requests."
@@ -105,10 +108,13 @@ class FigureConfig(Config):
     workloads: Annotated[Texts, Field(min_length=1)] = Field(
         description="Names of traces or of generated workloads, as workloads_from says."
     )
-    workloads_from: Literal["traces", "configs"] = Field(
+    workloads_from: Literal["traces", "synthetic", "configs"] = Field(
         "traces",
-        description="traces: played from a file where there is one, else synthetic:NAME; configs: those in "
-        "configs/workloads, as long as the scale's lengths say.",
+        description="traces: played from a file where there is one, else synthetic; synthetic: never from a "
+        "file; configs: those in configs/workloads, as long as the scale's lengths say.",
+    )
+    synthetic: str = Field(
+        "{}", description="Name of the synthetic trace of a workload, whose own name takes the place of {}."
     )
     workload_fields: dict[str, Any] = Field(
         default_factory=dict, description="Fields of generated workloads that have other values here."
@@ -123,9 +129,9 @@ class FigureConfig(Config):
     variants: dict[str, dict[str, Any]] = Field(
         default_factory=dict,
         description="Names of variants, in order, with dotted fields of the device, of its FTL "
-        "(ftl.gc.free_fraction), of a generated workload (workload.theta) or of the run's length "
-        "(run.warmup, run.host_pages) and their values, or with the name of another device: the second axis "
-        "of the figure.",
+        "(ftl.gc.free_fraction), of a workload that is no file (workload.theta) or of the run's length "
+        "(run.warmup, run.host_pages) and their values, or with the name of another device or of another "
+        "synthetic trace: the second axis of the figure.",
     )
     fit: Literal["none", "address_space"] = Field(
         "none", description="address_space: the logical space of every device is that of the trace."
@@ -134,7 +140,7 @@ class FigureConfig(Config):
         default_factory=dict,
         description="Where a workload's differs from the device's own: (physical - logical) / logical.",
     )
-    preconditioning: Literal["repeat"] | Preconditioning = Field(
+    preconditioning: Literal["repeat", "reads_repeat"] | Preconditioning = Field(
         "workload", description="What the device goes through before it is measured."
     )
     sample_pages: PositiveInt | None = Field(
@@ -203,7 +209,7 @@ class FigureConfig(Config):
 
     @model_validator(mode="after")
     def _what_is_generated_ends(self) -> FigureConfig:
-        if self.workloads_from == "traces":
+        if self.workloads_from != "configs":
             return self
         if self.fit != "none":
             raise ValueError("fits devices to traces, and its workloads are generated; leave fit out")

@@ -32,8 +32,9 @@ _SCALES = "scales"
 _FTL = "ftl."
 _WORKLOAD = "workload."
 _RUN = "run."
-#: What a variant names another device by, and an FTL another policy.
+#: What a variant names another device and another synthetic trace by, and an FTL another policy.
 _DEVICE = "device"
+_SYNTHETIC = "synthetic"
 _POLICY = "policy"
 
 
@@ -140,16 +141,21 @@ def points_of(
         point
         for name in figure.workloads
         if not scale.workloads or name in scale.workloads
-        for point in _points_on(figure, scale, name, _workload(figure, name, scale, traces, volumes))
+        for point in _points_on(figure, scale, name, _file(figure, name, traces, volumes))
     ]
 
 
-def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, workload: WorkloadConfig) -> list[Point]:
+def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, file: TraceConfig | None) -> list[Point]:
     points = []
     for variant in figure.variant_names:
         changes = figure.variants.get(variant, {}) | scale.variants.get(variant, {})
         length = _length(scale.lengths.get(name), _under(_RUN, changes))
         other = changes.pop(_DEVICE, None)
+        synthetic = changes.pop(_SYNTHETIC, figure.synthetic).format(name)
+        if figure.workloads_from == "configs":
+            workload = load_workload(name)
+        else:
+            workload = _trace(file or load_workload(f"synthetic:{synthetic}"), name, scale)
         played = _changed(workload, figure.workload_fields | _under(_WORKLOAD, changes))
         for device_name in figure.devices:
             shown = other or device_name
@@ -199,20 +205,22 @@ def _draws(figure: FigureConfig, workload: WorkloadConfig) -> bool:
     return is_drawn or figure.preconditioning in DRAWN_BY_THE_RUN
 
 
-def _workload(
-    figure: FigureConfig, name: str, scale: ScaleConfig, traces: Path | None, volumes: VolumeLayout
-) -> WorkloadConfig:
+def _file(figure: FigureConfig, name: str, traces: Path | None, volumes: VolumeLayout) -> TraceConfig | None:
+    """Return the file that is played under a name; None if there is none, or the figure plays none."""
+    if traces is None or figure.workloads_from == "synthetic":
+        return None
     if figure.workloads_from == "configs":
-        if traces is not None:
-            raise SsdgymError(f"--traces: the figures of {figure.paper} play no traces; leave it out")
-        return load_workload(name)
-    path = None if traces is None else trace_called(name, traces)
-    of_file = None if path is None else TraceConfig(path=path, volumes=volumes)
-    workload = of_file or load_workload(f"synthetic:{name}")
+        raise SsdgymError(f"--traces: the figures of {figure.paper} play no traces; leave it out")
+    path = trace_called(name, traces)
+    return None if path is None else TraceConfig(path=path, volumes=volumes)
+
+
+def _trace(workload: WorkloadConfig, name: str, scale: ScaleConfig) -> PlayedConfig:
+    """Return how a trace is played at a scale."""
     assert isinstance(workload, PlayedConfig)
     head = scale.heads.get(name, scale.head)
     heads = () if head is None else (HeadConfig(requests=head),)
-    transforms = (*workload.transforms, *scale.transforms, *heads)
+    transforms = (*workload.transforms, *scale.transforms_of.get(name, scale.transforms), *heads)
     return workload.model_copy(update={"addresses": "fold", "transforms": transforms})
 
 

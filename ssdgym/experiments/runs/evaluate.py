@@ -9,7 +9,7 @@ from typing import Any
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.jobs import jobs_of
-from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes
+from ssdgym.experiments.runs.run_spec import REPEATING, RunSpec, ftl_changes
 from ssdgym.experiments.runs.workers import run_locally
 
 #: Called with (runs done, runs in all).
@@ -72,7 +72,7 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
             )
     for run in {(run.policy, run.agent, repr(run.environment)): run for run in runs if run.agent}.values():
         counted = run.host_pages is not None and run.requests is None and run.day_requests is None
-        if run.preconditioning == "repeat" or read_preconditioning(run.preconditioning).is_the_runs_own:
+        if run.preconditioning in REPEATING or read_preconditioning(run.preconditioning).is_the_runs_own:
             raise SsdgymError(
                 f"{run.agent}: an agent plays an environment, which has no preconditioning "
                 f"{run.preconditioning}: set it to none, fill, uniform or workload"

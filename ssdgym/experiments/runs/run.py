@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes, ftl_label
+from ssdgym.experiments.runs.run_spec import REPEATING, RunSpec, ftl_changes, ftl_label
 from ssdgym.experiments.runs.spec import spec_of, spec_text
 
 if TYPE_CHECKING:
-    from ssdgym.config.device import DeviceConfig
     from ssdgym.requests import Requests
     from ssdgym.simulator import Simulator
     from ssdgym.workloads import RequestStream
@@ -43,28 +42,47 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
     """
     from ssdgym.config.preconditioning import read_preconditioning
     from ssdgym.simulator import Simulator
-    from ssdgym.simulator.preconditioning import precondition
+    from ssdgym.simulator.preconditioning import precondition, write_what_is_read
     from ssdgym.workloads.load import load_workload
+    from ssdgym.workloads.stream import open_on
 
     started = time.perf_counter()
     simulator = Simulator(run.device, ftl=ftl_changes(run.ftl), policy=run.policy, seed=run.seed)
-    workload = load_workload(run.workload)
-    if run.preconditioning == "repeat":
+    workload = _to_play(load_workload(run.workload), run.preconditioning)
+    series = None
+    if run.preconditioning in REPEATING:
+        if run.preconditioning == "reads_repeat":
+            write_what_is_read(simulator, workload, run.seed)
         metrics = _repeated(simulator, workload, run.seed)
-        return result_of(run, metrics, time.perf_counter() - started)
-    # Only what warms up the measured policy itself, or depends on what it plays, is drawn by the run's seed.
-    how = read_preconditioning(run.preconditioning)
-    precondition(simulator, how, workload, run.seed if how.is_the_runs_own else PRECONDITIONING_SEED)
-    stream = _open(run, simulator.device)
+    else:
+        # By the run's seed only what warms up the measured policy, or depends on what it plays.
+        how = read_preconditioning(run.preconditioning)
+        precondition(simulator, how, workload, run.seed if how.is_the_runs_own else PRECONDITIONING_SEED)
+        stream = open_on(workload, simulator.device, run.seed)
+        metrics, series = _played(simulator, stream, run, progress)
+    metrics = {**metrics, "workload": _workload_facts(run, workload)}
+    return result_of(run, metrics, time.perf_counter() - started, series=series)
+
+
+def _played(
+    simulator: Simulator, stream: RequestStream, run: RunSpec, progress: Callable[[int], None] | None
+) -> tuple[dict[str, Any], dict[str, list[float]] | None]:
+    """Play a run on a device that is ready for it; return the metrics, and samples where some are taken."""
     if run.day_requests is not None:
-        metrics = _over_days(simulator, stream, run, run.day_requests)
-        return result_of(run, metrics, time.perf_counter() - started)
+        return _over_days(simulator, stream, run, run.day_requests), None
     chunks = _chunks(stream, run.requests)
     if run.sample_pages is not None:
-        metrics, series = _sampled(simulator, chunks, run, progress)
-        return result_of(run, metrics, time.perf_counter() - started, series=series)
-    metrics = simulator.run(chunks, host_pages=run.host_pages, warmup=run.warmup, progress=progress)
-    return result_of(run, metrics, time.perf_counter() - started)
+        return _sampled(simulator, chunks, run, progress)
+    return simulator.run(chunks, host_pages=run.host_pages, warmup=run.warmup, progress=progress), None
+
+
+def _to_play(workload: WorkloadConfig, preconditioning: str) -> WorkloadConfig:
+    """Return what is played; the records of a synthetic trace that is gone through several times are kept."""
+    from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
+    from ssdgym.workloads.synthetic.kept import kept
+
+    is_played_again = preconditioning in (*REPEATING, "reads")
+    return kept(workload) if is_played_again and isinstance(workload, SyntheticTraceConfig) else workload
 
 
 def _sampled(
@@ -114,6 +132,7 @@ def result_of(
     from ssdgym.engine.compiler.cache import engine_hash
     from ssdgym.workloads.load import load_workload
 
+    workload = load_workload(run.workload)
     return Result(
         device=run.device_name,
         ftl=ftl_label(run.ftl),
@@ -121,27 +140,21 @@ def result_of(
         policy=run.policy,
         seed=run.seed,
         objective=run.objective,
-        assumed=", ".join(load_workload(run.workload).assumptions()),
+        assumed=", ".join(workload.assumptions()),
         engine_hash=engine_hash(),
-        metrics=metrics if "workload" in metrics else {**metrics, "workload": _workload_facts(run)},
+        metrics=metrics if "workload" in metrics else {**metrics, "workload": _workload_facts(run, workload)},
         spec=spec or spec_text(spec_of(run, seeds)),
         series=series or {},
         wall_seconds=wall_seconds,
     )
 
 
-def _workload_facts(run: RunSpec) -> dict[str, int]:
-    """Return the footprint of the workload on this device, and what was left out of a trace."""
+def _workload_facts(run: RunSpec, workload: WorkloadConfig) -> dict[str, int]:
+    """Return the footprint of the workload on the run's device, and what was left out of a trace."""
     from ssdgym.config.device import load_device
-
-    return _open(run, load_device(run.device)).report
-
-
-def _open(run: RunSpec, device: DeviceConfig) -> RequestStream:
-    from ssdgym.workloads.load import load_workload
     from ssdgym.workloads.stream import open_on
 
-    return open_on(load_workload(run.workload), device, run.seed)
+    return open_on(workload, load_device(run.device), run.seed).report
 
 
 def _repeated(simulator: Simulator, workload: WorkloadConfig, seed: int) -> dict[str, Any]:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 #: FTL options as pairs of a name, dotted for nested ones, and its value.
 FtlOptions = tuple[tuple[str, Any], ...]
+#: Preconditionings that play the workload itself before it is measured.
+REPEATING = ("repeat", "reads_repeat")
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class RunSpec:
             no time, under the policy itself and by the seed of the run, until every plane has collected.
             `until_gc_greedy`: the same pages under greedy in one stream, whatever the policy; then its own
             placement begins. `repeat`: the whole workload is played until something has been collected; the
-            next time is measured.
+            next time is measured. `reads_repeat`: likewise, after `reads`.
         agent: what takes the decisions in place of a policy: file of a trained agent, `module:callable`, or
             the name of a baseline (`ssdgym.agents.playing.sources`). It needs a number of `host_pages` and
             a preconditioning that its environment takes: `none`, `fill`, `uniform` or `workload`.

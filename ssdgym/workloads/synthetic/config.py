@@ -216,7 +216,7 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
             changes["dispersion_1s"] = 1 + (self.dispersion_1s - 1) / factor
         return self.model_copy(update=changes)
 
-    def source(self, seed: int) -> SyntheticTrace:
+    def source(self, seed: int) -> RecordSource:
         """See `PlayedConfig`.
 
         Raises:

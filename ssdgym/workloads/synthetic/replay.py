@@ -22,8 +22,9 @@ from ssdgym.workloads.mixing import mixed, uniform
 IntArray = npt.NDArray[np.int64]
 WordArray = npt.NDArray[np.uint64]
 
-#: Requests whose origin is found at once; many, as the cost of a hop hardly depends on their number.
-_BATCH = 1 << 15
+#: Fewest and most requests whose origin is found at once. The cost of a hop hardly depends on their number: the
+#: more are played, the more are found at once.
+_FEWEST, _MOST = 1 << 15, 1 << 18
 _WORD_BITS = 64
 
 
@@ -84,9 +85,10 @@ class Origins:
         """Return the origins of the next requests, shape (count,)."""
         parts, have = [self._found], len(self._found)
         while have < count:
-            parts.append(self.of(self._next, _BATCH))
-            self._next += _BATCH
-            have += _BATCH
+            batch = min(max(self._next, _FEWEST), _MOST)
+            parts.append(self.of(self._next, batch))
+            self._next += batch
+            have += batch
         found = np.concatenate(parts)
         self._found = found[count:]
         return found[:count]
