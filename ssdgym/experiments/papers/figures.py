@@ -219,7 +219,7 @@ def _trace(workload: WorkloadConfig, name: str, scale: ScaleConfig) -> PlayedCon
     """Return how a trace is played at a scale."""
     assert isinstance(workload, PlayedConfig)
     head = scale.heads.get(name, scale.head)
-    heads = () if head is None else (HeadConfig(requests=head),)
+    heads = () if head is None else (HeadConfig(kind="head", requests=head),)
     transforms = (*workload.transforms, *scale.transforms_of.get(name, scale.transforms), *heads)
     return workload.model_copy(update={"addresses": "fold", "transforms": transforms})
 

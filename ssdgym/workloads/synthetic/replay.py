@@ -22,8 +22,8 @@ from ssdgym.workloads.mixing import mixed, uniform
 IntArray = npt.NDArray[np.int64]
 WordArray = npt.NDArray[np.uint64]
 
-#: Fewest and most requests whose origin is found at once. The cost of a hop hardly depends on their number: the
-#: more are played, the more are found at once.
+#: Fewest and most requests whose origin is found at once: as many as have been before. The cost of a hop
+#: hardly depends on their number.
 _FEWEST, _MOST = 1 << 15, 1 << 18
 _WORD_BITS = 64
 

@@ -280,7 +280,7 @@ def test_unknown_names_are_refused() -> None:
     with pytest.raises(SsdgymError, match="there is no paper 'nobody' to reproduce: choose"):
         figures("nobody")
     with pytest.raises(
-        SsdgymError, match="--figure 99: of block-size there are the figures 1, 2, 3, 4, 5, b"
+        SsdgymError, match="--figure 99: of block-size there are the figures 1, 2, 3, 4, 5, j"
     ):
         figures("block-size", "99")
     with pytest.raises(SsdgymError, match="--scale paper: figure 7 of a paper has the scales smoke"):
