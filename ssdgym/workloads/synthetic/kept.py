@@ -6,6 +6,7 @@ To draw the records of a trace with memory takes about as long as to play them.
 from __future__ import annotations
 
 import tempfile
+import weakref
 from functools import lru_cache
 
 import numpy as np
@@ -48,6 +49,7 @@ class _Drawn:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  it is open as long as this lives
+            weakref.finalize(self, self._file.close)
             while len(chunk := source.chunk()):
                 self._file.write(chunk.tobytes())
         except OSError as error:
