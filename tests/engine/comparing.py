@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, assume, settings
 from hypothesis import strategies as st
 
 from ssdgym.engine.core.faults import FAULTS
 from ssdgym.engine.entries import first_fault
 from ssdgym.simulator import Simulator
+from ssdgym.simulator.preconditioning import precondition
 from tests.engine.drawing import configs, request_lists
 from tests.engine.oracle import (
     POLICIES,
@@ -21,19 +22,31 @@ from tests.engine.oracle import (
     request_array,
 )
 from tests.reference import Reference, ReferenceConfig
+from tests.reference.preconditioning import until_gc, until_gc_greedy
 
+#: By name, what the reference does.
+PREPARATIONS = {"until_gc": until_gc, "until_gc_greedy": until_gc_greedy}
 PHASES = (Phase.explicit, Phase.generate, Phase.shrink)
 QUICK = settings(max_examples=80, phases=PHASES, deadline=None, suppress_health_check=list(HealthCheck))
 THOROUGH = settings(QUICK, max_examples=1500)
 
 
 def run_both(
-    config: ReferenceConfig, label: str, requests: list[Any], chunks: list[int], horizon: int | None
+    config: ReferenceConfig,
+    label: str,
+    requests: list[Any],
+    chunks: list[int],
+    horizon: int | None,
+    prepare: str = "none",
 ) -> tuple[Simulator, Reference]:
-    """The same input, in the same pieces, through both."""
+    """The same input, in the same pieces, through both, after the same preconditioning."""
     sim = Simulator(device_config(config), policy=label, seed=config.seed, recording=RECORDING)
     rule = POLICIES[label] if label in POLICIES else SET_POLICIES[label][1]
     reference = Reference(config, rule)
+    if prepare != "none":
+        seed = config.seed % 1000
+        precondition(sim, prepare, "uniform", seed)
+        PREPARATIONS[prepare](reference, seed)
     sim.set_horizon(horizon)
     bounds = [0, *sorted(chunks), len(requests)]
     for number, (first, end) in enumerate(itertools.pairwise(bounds)):
@@ -42,18 +55,25 @@ def run_both(
         sim.feed(request_array(piece))
         sim.advance(last=last)
         reference.run(piece, horizon=horizon, last=last)
-        if horizon is not None and reference.counters["host_pages_written"] >= horizon:
+        if reference.has_ended:
             break
     return sim, reference
 
 
-def agrees(policy: str, data: st.DataObject, **fixed: Any) -> None:
+def can_collect_everywhere(config: ReferenceConfig) -> bool:
+    """Whether random writes reach every plane sooner or later."""
+    return config.allocation != "static" or config.logical_pages >= config.planes
+
+
+def agrees(policy: str, data: st.DataObject, prepare: str = "none", **fixed: Any) -> None:
     """One device, one input, to its end or horizon: everything the same in both."""
     config = data.draw(configs(**fixed))
+    if prepare != "none":
+        assume(can_collect_everywhere(config))
     requests = data.draw(request_lists(config.logical_pages, data.draw(st.sampled_from([40, 300]))))
     chunks = data.draw(st.lists(st.integers(0, len(requests)), max_size=2))
     horizon = data.draw(st.none() | st.integers(1, 200))
-    sim, reference = run_both(config, policy, requests, chunks, horizon)
+    sim, reference = run_both(config, policy, requests, chunks, horizon, prepare)
     assert_same(sim, reference)
     assert FAULTS[first_fault(sim.arrays, 0)] == "none"
     assert sim.metrics()["lost_pages"] == 0

@@ -29,8 +29,9 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
     multi_plane = one("multi_plane", ["none", "none", "strict", "relaxed"])
     planes_per_die = draw(st.sampled_from([1, 1, 2] if multi_plane == "none" else [2, 2, 3, 4]))
     most_chips = 2 if planes_per_die < 3 else 1
-    pads = fixed.get("multi_plane_rows") == "pad"
-    counts = [2, 3, 4] if "erase_unit" in fixed else [1] if pads else [1, 1, 2, 3, 4]
+    rows = fixed.get("multi_plane_rows")
+    pads, aligns = rows == "pad", rows == "aligned"
+    counts = [2, 3, 4] if "erase_unit" in fixed else [1] if pads or aligns else [1, 1, 2, 3, 4]
     sub_blocks = one("sub_blocks_per_block", counts)
     erase_unit = one(
         "erase_unit", ["block", "sub_block_run", "sub_block_set"] if sub_blocks > 1 else ["block"]
@@ -49,8 +50,10 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
     background = draw(levels if fixed.get("gc_grain") == "round" else st.none() | levels)
     background = None if fixed.get("idle") or timing == "none" else background
     writes_join = one("multi_plane_writes", [False, True, True] if can_join else [False])
+    allocation = one("allocation", ["dynamic", "late"] if aligns else ["static", "dynamic", "late"])
     can_pad = writes_join and sub_blocks == 1 and placement != "hot_cold"
-    rows = one("multi_plane_rows", ["any", "any", "pad"] if can_pad else ["any"])
+    can_align = can_pad and placement == "sep_gc" and allocation != "static"
+    rows = one("multi_plane_rows", ["any", "any", *["pad"] * can_pad, *["aligned"] * can_align])
     # A round goes on before the host's commands only where a threshold has started it.
     preemptible = one("preemptible", [False, True])
     keeps_rounds = background is not None and not preemptible
@@ -74,9 +77,16 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         },
         hashes=draw(st.sampled_from([1, 2, 7])),
         counters=draw(st.integers(8, 64)),
+        pages_per_counter=one("pages_per_counter", [None, None, 1, 3]),
         decay_period=draw(st.none() | st.integers(1, 100)),
         thresholds=draw(st.sampled_from([(1, 2), (2, 5), (1, 2, 4), (2, 3, 9)])),
-        allocation=one("allocation", ["static", "dynamic", "late"]),
+        hotness_counts=one("hotness_counts", ["writes", "updates"]),
+        hotness_scatter=one(
+            "hotness_scatter", ["page", "block"] if placement == "hotness_groups" else ["page"]
+        ),
+        allocation=allocation,
+        write_buffer_pages=one("write_buffer_pages", [0, 0, 0, 1, 2, 7]),
+        counts_warm_pages=one("counts_warm_pages", [False, True]),
         multi_plane_writes=writes_join,
         multi_plane_rows=rows,
         pad_limit=draw(st.integers(1, per_block - 1)) if rows == "pad" else 0,
@@ -108,7 +118,8 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
     )
     most = config.planes * config.max_valid_pages - (config.allocation != "static")
     pages = draw(st.sampled_from([most, max(most - 1, 1), max(most // 2, 1)]))
-    return ReferenceConfig(**{**vars(config), "logical_pages": pages})
+    held = min(config.write_buffer_pages, pages - 1)  # some of them have to leave for others
+    return ReferenceConfig(**{**vars(config), "logical_pages": pages, "write_buffer_pages": held})
 
 
 def random_legal_set(reference: Reference, plane: int, rng: np.random.Generator) -> list[Pair]:

@@ -112,13 +112,17 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
                 "pad_limit": c.pad_limit,
                 "multi_plane_reads": c.multi_plane_reads,
                 "write_completes": c.write_completes,
+                "write_buffer_pages": c.write_buffer_pages,
+                "counts_warm_pages": c.counts_warm_pages,
                 "timing": c.timing,
                 "queue_depth": c.queue_depth if c.closed_loop else 0,
                 "window_pages": c.window_pages,
                 "hotness": {
                     "hashes": c.hashes,
-                    "counters": c.counters,
+                    **row_length(c),
                     "decay_period": c.decay_period,
+                    "counts": c.hotness_counts,
+                    "scatter": c.hotness_scatter,
                     "thresholds": list(c.thresholds),
                 },
                 "gc": {
@@ -138,6 +142,13 @@ def device_config(c: ReferenceConfig) -> DeviceConfig:
             },
         }
     )
+
+
+def row_length(c: ReferenceConfig) -> dict[str, int]:
+    """Of the hotness table, given one way or the other."""
+    if c.pages_per_counter is None:
+        return {"counters": c.counters}
+    return {"pages_per_counter": c.pages_per_counter}
 
 
 def idle_label(c: ReferenceConfig) -> str:
@@ -194,6 +205,7 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
         "clock": int(state.control[0, 0]["clock"]),
         "now": int(state.control[0, 0]["now"]),
         "indexed": sorted(b for b in range(total) if block[b]["status"] & INDEXED),
+        "buffer": _held_pages(sim),
         "hotness": _counters(sim),
         "groups": _groups(sim),
     }
@@ -208,13 +220,22 @@ def pairs_of(sim: Simulator, plane: int) -> list[Pair]:
     return [(int(job["block"]), int(job["mask"])) for job in jobs]
 
 
+def _held_pages(sim: Simulator) -> list[tuple[int, bool]]:
+    """Pages in the write buffer from the front, and whether they are partial."""
+    if sim.device.ftl.write_buffer_pages == 0:
+        return []
+    entry = sim.state.entry[0]
+    found = reversed(walk(entry, sim.state.buffer[0, 0]["head"], "next"))
+    return [(int(entry[k]["lpn"]), bool(entry[k]["partial"])) for k in found]
+
+
 def _counters(sim: Simulator) -> list[int]:
     """The hotness table row by row; empty where the placement asks for none."""
     ftl = sim.device.ftl
     if ftl.placement not in HOT_PLACEMENTS:
         return []
     words = [int(word) for word in sim.state.hotness[0]]
-    count = ftl.hotness.hashes * ftl.hotness.counters
+    count = ftl.hotness.hashes * ftl.hotness.counters_of(sim.logical_pages)
     return [words[c >> 4] >> (4 * (c & 15)) & 15 for c in range(count)]
 
 
@@ -275,6 +296,10 @@ def assert_same(sim: Simulator, reference: Reference) -> None:
     metrics = metrics_of(sim.state, 0, sim.device)
     counters = dict(reference.counters)
     counters["gc_invocations"] = counters.pop("rounds")
+    if reference.config.write_buffer_pages:
+        counters["buffered_pages"] = len(theirs["buffer"])
+    else:  # there are no metrics of it
+        assert counters.pop("buffer_absorbed") == counters.pop("buffer_reads") == 0
     for key, value in counters.items():
         assert (metrics[key] if key in metrics else sim.state.counters[0, 0][key]) == value, key
     assert engine_latencies(sim) == reference.latencies

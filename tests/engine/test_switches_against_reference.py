@@ -2,34 +2,85 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.comparing import QUICK, THOROUGH, agrees
-from tests.engine.oracle import RULE_PARAMETERS
+from tests.engine.oracle import HOT_PLACEMENTS, PLACEMENTS, RULE_PARAMETERS, SET_POLICIES
 
-JOINED: dict[str, Any] = {"multi_plane_writes": True}
+#: Values of fields, one of which is drawn for each.
+Choices = dict[str, Sequence[Any]]
+
+TIMED: Choices = {"timing": ["event"]}
+PARALLEL: Choices = {"multi_plane": ["strict", "relaxed"]}
+JOINED: Choices = {**PARALLEL, "multi_plane_writes": [True]}
 #: Each with what it needs to make a difference.
-SWITCHES: dict[str, dict[str, Any]] = {
-    "transfer": {"write_completes": "transfer"},
-    "queue_empty": {"gc_start": "queue_empty"},
-    "round": {"gc_grain": "round", "preemptible": False},
-    "pad": {**JOINED, "multi_plane_rows": "pad"},
-    "reads": {"multi_plane_reads": True},
+SWITCHES: dict[str, Choices] = {
+    "transfer": {**TIMED, "write_completes": ["transfer"]},
+    "queue_empty": {**TIMED, "gc_start": ["queue_empty"]},
+    "round": {**TIMED, "gc_grain": ["round"], "preemptible": [False]},
+    "pad": {**TIMED, **JOINED, "multi_plane_rows": ["pad"]},
+    "reads": {**TIMED, **PARALLEL, "multi_plane_reads": [True]},
+    "buffer": {"write_buffer_pages": [1, 2, 3, 8, 20]},
+    "aligned": {**JOINED, "multi_plane_rows": ["aligned"], "placement": ["sep_gc"]},
+    "warm": {"counts_warm_pages": [True]},
 }
+#: Those that can be on at the same time.
+TOGETHER = sorted(set(SWITCHES) - {"pad", "aligned"})
+#: Of placements by hotness, on sub-blocks.
+HOTNESS: dict[str, Choices] = {
+    "updates": {"hotness_counts": ["updates"], "placement": HOT_PLACEMENTS},
+    "block": {"hotness_scatter": ["block"], "placement": ["hotness_groups"]},
+    "updates and block": {
+        "hotness_counts": ["updates"],
+        "hotness_scatter": ["block"],
+        "placement": ["hotness_groups"],
+    },
+    "pages per counter": {"pages_per_counter": [1, 2, 5], "placement": HOT_PLACEMENTS},
+}
+#: Victim rules for sub-blocks, with the erase unit.
+SET_RULES = [
+    *((name, unit) for name, (unit, _) in SET_POLICIES.items()),
+    ("ippbe(limit=3,tau=0.75)", "sub_block_set"),
+    ("greedy", "sub_block_run"),
+]
+
+BRIEF = settings(QUICK, max_examples=40)
+
+
+def drawn(data: st.DataObject, *choices: Choices) -> dict[str, Any]:
+    """One value of every field; of a field that is in several the last counts."""
+    together = {name: values for fields in choices for name, values in fields.items()}
+    return {name: data.draw(st.sampled_from(list(values)), label=name) for name, values in together.items()}
 
 
 def agrees_under(data: st.DataObject, *switches: str) -> None:
-    how: dict[str, Any] = {}
-    for switch in switches:
-        how |= SWITCHES[switch]
-    if {"pad", "reads"} & set(switches):
-        how["multi_plane"] = data.draw(st.sampled_from(["strict", "relaxed"]))
     policy = data.draw(st.sampled_from(["greedy", "cost_benefit", "ippbe(limit=3,tau=0.75)"]))
-    agrees(policy, data, timing="event", **how)
+    prepare = data.draw(st.sampled_from(["none", "until_gc"])) if "warm" in switches else "none"
+    agrees(policy, data, prepare, **drawn(data, *(SWITCHES[switch] for switch in switches)))
+
+
+def agrees_by_hotness(data: st.DataObject, *choices: Choices, prepare: str = "none") -> None:
+    policy, unit = data.draw(st.sampled_from(SET_RULES))
+    how = {"erase_unit": [unit], **PARALLEL} if policy.startswith("ippbe") else {"erase_unit": [unit]}
+    agrees(policy, data, prepare, **drawn(data, *choices, how))
+
+
+def agrees_under_several(data: st.DataObject) -> None:
+    switches = data.draw(st.sets(st.sampled_from(TOGETHER), min_size=2))
+    rows = data.draw(st.sampled_from([[], ["pad"], ["aligned"]]))
+    agrees_under(data, *switches, *rows)
+
+
+def agrees_after_greedy_preconditioning(data: st.DataObject, placement: str) -> None:
+    choices: Choices = {"placement": [placement], "hotness_scatter": ["page"]}
+    if placement == "hotness_groups":
+        choices["hotness_scatter"] = ["page", "block"]
+    agrees_by_hotness(data, choices, prepare="until_gc_greedy")
 
 
 @pytest.mark.parametrize("switch", SWITCHES)
@@ -50,20 +101,53 @@ def test_engine__switch__agrees_with_the_reference__thoroughly(switch: str, data
 @given(data=st.data())
 @QUICK
 def test_engine__several_switches__agrees_with_the_reference(data: st.DataObject) -> None:
-    agrees_under(data, *data.draw(st.sets(st.sampled_from(sorted(SWITCHES)), min_size=2)))
+    agrees_under_several(data)
 
 
 @pytest.mark.slow
 @given(data=st.data())
 @THOROUGH
 def test_engine__several_switches__agrees_with_the_reference__thoroughly(data: st.DataObject) -> None:
-    agrees_under(data, *data.draw(st.sets(st.sampled_from(sorted(SWITCHES)), min_size=2)))
+    agrees_under_several(data)
 
 
+@pytest.mark.parametrize("switch", ["pad", "buffer"])
 @given(data=st.data())
-@QUICK
-def test_engine__padding_under_placement_rules__agrees_with_the_reference(data: st.DataObject) -> None:
-    how = {**SWITCHES["pad"], "multi_plane": data.draw(st.sampled_from(["strict", "relaxed"]))}
-    agrees(
-        "greedy", data, timing="event", placement=data.draw(st.sampled_from(sorted(RULE_PARAMETERS))), **how
-    )
+@BRIEF
+def test_engine__under_placement_rules__agrees_with_the_reference(switch: str, data: st.DataObject) -> None:
+    how: Choices = {**SWITCHES[switch], **TIMED, "placement": sorted(RULE_PARAMETERS)}
+    agrees("greedy", data, **drawn(data, how))
+
+
+@pytest.mark.parametrize("switch", HOTNESS)
+@given(data=st.data())
+@BRIEF
+def test_engine__hotness__agrees_with_the_reference(switch: str, data: st.DataObject) -> None:
+    agrees_by_hotness(data, HOTNESS[switch])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("switch", HOTNESS)
+@given(data=st.data())
+@THOROUGH
+def test_engine__hotness__agrees_with_the_reference__thoroughly(switch: str, data: st.DataObject) -> None:
+    agrees_by_hotness(data, HOTNESS[switch])
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+@given(data=st.data())
+@BRIEF
+def test_engine__after_greedy_preconditioning__agrees_with_the_reference(
+    placement: str, data: st.DataObject
+) -> None:
+    agrees_after_greedy_preconditioning(data, placement)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("placement", PLACEMENTS)
+@given(data=st.data())
+@THOROUGH
+def test_engine__after_greedy_preconditioning__agrees_with_the_reference__thoroughly(
+    placement: str, data: st.DataObject
+) -> None:
+    agrees_after_greedy_preconditioning(data, placement)

@@ -16,6 +16,7 @@ COUNTERS = (
     "host_pages_trimmed",
     "hot_pages_written",
     "relocated_pages",
+    "relocated_warm_pages",
     "clustered_pages",
     "relocated_runs",
     "joined_moves",
@@ -69,16 +70,35 @@ class Blocks(Flash):
         # How many relocated pages were programmed last in the block, without a host page or an erase since.
         self.relocated_last = [0] * blocks
         self.clock = 0
+        self.rounds_started = 0
+        self.noted = [0] * config.logical_pages  # the versions at the last reset of the metrics
         self.request = Told()
         rule = PLACEMENTS.get(config.placement)
         self.rule = rule(self, **config.parameters) if rule else None
         self.counters = dict.fromkeys(COUNTERS, 0)
+
+    def reset_metrics(self) -> None:
+        """Count anew; nothing that was programmed before is a neighbour of what comes."""
+        self.counters.update(dict.fromkeys(self.counters, 0))
+        self.relocated_last = [0] * len(self.relocated_last)
+        self.noted = [page.version for page in self.logical]
+
+    def count_round(self) -> None:
+        self.rounds_started += 1
+        self.counters["rounds"] += 1
+
+    def is_warm(self, lpn: int) -> bool:
+        """Whether warm pages count, and the host has not written the page since the last reset."""
+        return self.config.counts_warm_pages and self.logical[lpn].version <= self.noted[lpn]
 
     def pool_pages(self, plane: int) -> int:
         return sum(self.free_in_block(block) for block in self.pools[plane])
 
     def is_indexed(self, block: int) -> bool:
         return block in self.ages[self.plane_of_block(block)]
+
+    def is_open(self, block: int) -> bool:
+        return any(block == place.block for place in self.open.values())
 
     def is_eligible(self, block: int) -> bool:
         return self.is_indexed(block) and self.invalid_in_block(block) > 0
@@ -96,8 +116,8 @@ class Blocks(Flash):
             return self.number_in_block(self._next_page(self.open[plane, place.number].sub_block))
         if not self.pools[plane]:
             return None
-        head = self.pools[plane][0]
-        return self.number_in_block(self._next_page(self.writable_sub_blocks(head)[0]))
+        block = self._block_to_open(plane, place)
+        return self.number_in_block(self._next_page(self.writable_sub_blocks(block)[0]))
 
     def program(self, plane: int, place: Place, lpn: int, version: int, relocated: bool) -> int:
         """Program the page there; the map and the block's state are the caller's."""
@@ -105,7 +125,7 @@ class Blocks(Flash):
             sub_block = place.sub_block
         else:
             if (plane, place.number) not in self.open:
-                self._open_block(plane, place.number)
+                self._open_block(plane, place)
             sub_block = self.open[plane, place.number].sub_block
         ppn = self._next_page(sub_block)
         self.physical[ppn] = (lpn, version)
@@ -147,15 +167,19 @@ class Blocks(Flash):
         elif self.relocated_last[block] > 2:
             self.counters["clustered_pages"] += 1
 
-    def _open_block(self, plane: int, stream: int) -> None:
+    def _block_to_open(self, plane: int, place: Stream) -> int:
         if not self.pools[plane]:
             raise RuntimeError(f"plane {plane} has no block left to open")
-        block = self.pools[plane].popleft()
+        return self.pools[plane][0] if place.opens is None else place.opens
+
+    def _open_block(self, plane: int, place: Stream) -> None:
+        block = self._block_to_open(plane, place)
+        self.pools[plane].remove(block)
         if self.is_indexed(block):
             self.leave_index(block)
-        self.open[plane, stream] = OpenBlock(block, self.writable_sub_blocks(block)[0])
+        self.open[plane, place.number] = OpenBlock(block, self.writable_sub_blocks(block)[0])
         if self.rule:
-            self.rule.opened(block, stream)
+            self.rule.opened(block, place.number)
 
     def _go_on_or_close(self, plane: int, stream: int) -> None:
         place = self.open[plane, stream]

@@ -81,10 +81,10 @@ class Clock(Loop):
         if self.horizon_reached() or not self.input or not self.places_are_free():
             return False
         request = self.input[0]
-        if request.op == FLUSH and self.flush_must_wait():
-            return False
         if request.begun:
             return True
+        if request.op == FLUSH and self.flush_must_wait():
+            return False
         if self.config.closed_loop:
             return request.op == FLUSH or len(self.outstanding) < self.config.queue_depth
         return request.arrival_ns <= self.now

@@ -9,6 +9,7 @@ from .blocks import Blocks
 from .config import ReferenceConfig
 from .erase_sets import Pair
 from .flash import UNMAPPED
+from .places import Stream
 
 
 class Collecting(Blocks):
@@ -145,8 +146,27 @@ class Collecting(Blocks):
     # Dynamic and late allocation inside a die
 
     def plane_with_room(self, die: int) -> int | None:
-        """Of the planes that hold fewer than V_max valid pages the first from the die's cursor on."""
-        return next((plane for plane in self.planes_from_cursor(die) if self.has_room(plane)), None)
+        """Of the planes that hold fewer than V_max valid pages the first from the die's cursor on.
+
+        With aligned rows the one whose row lags most behind that of the first.
+        """
+        with_room = [plane for plane in self.planes_from_cursor(die) if self.has_room(plane)]
+        if self.config.aligns:
+            with_room = self.most_lagging_first(with_room)
+        return next(iter(with_room), None)
+
+    def most_lagging_first(self, planes: list[int]) -> list[int]:
+        """The planes that have a row for the host, by how far it lags behind the first's; all if none has."""
+        rows = {plane: row for plane in planes if (row := self.row(plane, Stream(0))) is not None}
+        if not rows:
+            return planes
+        of_first, per_block = next(iter(rows.values())), self.config.pages_per_block
+
+        def lead(plane: int) -> int:
+            half = per_block // 2
+            return half - (of_first - rows[plane] + half) % per_block
+
+        return sorted(rows, key=lead)
 
     def has_room(self, plane: int) -> bool:
         return self.valid_in_plane(plane) < self.config.max_valid_pages

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import ceil
 
 #: Streams of a plane, and how many of them take relocated pages, for the placements that are rules.
 RULES = {
@@ -23,6 +24,10 @@ RULES = {
     "oracle_gc": (8, 6),
     "oracle_rate": (6, 6),
 }
+#: Placements that put pages elsewhere than into streams.
+SCATTERING = ("hot_to_victims", "hotness_groups")
+#: Those that tell hot pages from others; only for them there is a table of counters.
+BY_HOTNESS = (*SCATTERING, "hot_cold")
 
 
 @dataclass(frozen=True)
@@ -45,11 +50,16 @@ class ReferenceConfig:
     parameters: Mapping[str, int] = field(default_factory=dict)  # of the rule
     hashes: int = 7
     counters: int = 64
+    pages_per_counter: int | None = None  # in place of counters
     decay_period: int | None = None  # None: as many updates as a row has counters
     thresholds: tuple[int, ...] = (2, 4)
+    hotness_counts: str = "writes"  # or "updates"
+    hotness_scatter: str = "page"  # or "block", with hotness_groups
     allocation: str = "static"  # or "dynamic" or "late"
+    write_buffer_pages: int = 0
+    counts_warm_pages: bool = False
     multi_plane_writes: bool = False
-    multi_plane_rows: str = "any"  # or "pad"
+    multi_plane_rows: str = "any"  # or "aligned" or "pad"
     pad_limit: int = 0  # pages, with pad
     multi_plane_reads: bool = False
     write_completes: str = "program"  # or "transfer"
@@ -96,6 +106,12 @@ class ReferenceConfig:
             raise ValueError("multi_plane_rows pad needs blocks without sub-blocks")
         if self.pads and self.placement == "hot_cold":
             raise ValueError("multi_plane_rows pad is not for hot_cold, which moves pages to two streams")
+        if self.aligns and not (self.multi_plane_writes and self.allocation != "static"):
+            raise ValueError("multi_plane_rows aligned needs multi_plane_writes, and no static allocation")
+        if self.aligns and (self.placement != "sep_gc" or self.sub_blocks_per_block > 1):
+            raise ValueError("multi_plane_rows aligned needs sep_gc, and blocks without sub-blocks")
+        if self.hotness_scatter == "block" and self.placement != "hotness_groups":
+            raise ValueError("scatter block is for hotness_groups")
         if self.gc_grain == "round" and (self.idle is not None or self.preemptible):
             raise ValueError("gc_grain round goes with no idle rule, and not with preemptible")
 
@@ -129,7 +145,7 @@ class ReferenceConfig:
     @property
     def scatters(self) -> bool:
         """Whether the placement puts pages elsewhere than into streams."""
-        return self.placement in ("hot_to_victims", "hotness_groups")
+        return self.placement in SCATTERING
 
     @property
     def pads(self) -> bool:
@@ -137,14 +153,21 @@ class ReferenceConfig:
         return self.multi_plane_rows == "pad"
 
     @property
+    def aligns(self) -> bool:
+        """Whether writes go to planes that lag behind, so that rows are equal more often."""
+        return self.multi_plane_rows == "aligned"
+
+    @property
     def waits_for_empty_queues(self) -> bool:
         """Whether foreground GC waits for the host's commands, in time and while it is not urgent."""
         return self.timing == "event" and self.gc_start == "queue_empty"
 
     @property
-    def asks_for_hotness(self) -> bool:
-        """Whether the placement tells hot pages from others; only then is there a table of counters."""
-        return self.scatters or self.placement == "hot_cold"
+    def row_counters(self) -> int:
+        """Counters of a row of the table."""
+        if self.pages_per_counter is None:
+            return self.counters
+        return ceil(self.logical_pages / self.pages_per_counter)
 
     @property
     def groups(self) -> int:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from . import erase_sets
 from .collecting import Collecting
-from .config import ReferenceConfig
+from .config import BY_HOTNESS, SCATTERING, ReferenceConfig
 from .flash import UNMAPPED
 from .groups import BlockGroups
 from .hotness import HotnessTable
 from .placement import place_host_page, stream_of_host_page
-from .places import Place, Scattered
+from .places import Place, Scattered, Stream
 
 
 class Device(Collecting):
@@ -17,13 +19,34 @@ class Device(Collecting):
 
     def __init__(self, config: ReferenceConfig) -> None:
         super().__init__(config)
-        self.hotness = HotnessTable(config) if config.asks_for_hotness else None
+        self.counters |= {"buffer_absorbed": 0, "buffer_reads": 0}
+        self.place_by(config.placement)
+
+    def place_by(self, placement: str) -> None:
+        """Begin to place pages so, with nothing known of them yet."""
+        config, self.placement = self.config, placement
+        self.scatters = placement in SCATTERING
+        self.hotness = HotnessTable(config) if placement in BY_HOTNESS else None
         self.groups: list[BlockGroups] = []
-        if config.placement == "hotness_groups":
+        if placement == "hotness_groups":
             self.groups = [
                 BlockGroups(self.blocks_of_plane(plane), config.groups, config.group_limit)
                 for plane in range(config.planes)
             ]
+
+    def adopt(self) -> None:
+        """Let the placement of the configuration go on from where all pages were put in stream 0."""
+        self.place_by(self.config.placement)
+        for plane, groups in enumerate(self.groups):
+            if (plane, 0) in self.open:
+                self._put_back(plane, self.open.pop((plane, 0)).block)
+            groups.deal({block: self.rank_and_mask(block) for block in self.blocks_of_plane(plane)})
+
+    def _put_back(self, plane: int, block: int) -> None:
+        """To the tail of the pool, unwritten pages and all."""
+        self.pools[plane].append(block)
+        if self.written_in_block(block):
+            self.enter_index(block)
 
     # Host pages
 
@@ -60,14 +83,19 @@ class Device(Collecting):
 
     def _count_and_place(self, plane: int, lpn: int, is_newest: bool) -> Place:
         """Where the page goes, with its update counted and the old page invalidated."""
-        stream = None if self.config.scatters else stream_of_host_page(self, plane, lpn)
-        was_hot = self.hotness_group(lpn) > 0
-        if self.hotness:
+        stream = None if self.scatters else stream_of_host_page(self, plane, lpn)
+        is_first, was_hot = self.is_first_write(lpn), self.hotness_group(lpn) > 0
+        if self.hotness and not is_first:
             self.hotness.count_update(lpn)
-        self.counters["hot_pages_written"] += self.hotness_group(lpn) > 0 if stream is None else was_hot
+            is_hot = self.hotness_group(lpn) > 0 if stream is None else was_hot
+            self.counters["hot_pages_written"] += is_hot
         if is_newest:
             self._invalidate(lpn)
-        return place_host_page(self, plane, lpn) if stream is None else stream
+        return place_host_page(self, plane, lpn, is_first) if stream is None else stream
+
+    def is_first_write(self, lpn: int) -> bool:
+        """Whether a page of the host, programmed now, is none of the updates that are counted."""
+        return self.config.hotness_counts == "updates" and not self.is_mapped(lpn)
 
     def host_row(self, plane: int, lpn: int) -> int | None:
         """The row to which the plane would program the page of the host now."""
@@ -77,6 +105,10 @@ class Device(Collecting):
         """Whether the page of the host could be programmed to the row, with padding where it is allowed."""
         lowest = self.host_row(plane, lpn)
         return lowest is not None and 0 <= row - lowest <= self.config.pad_limit
+
+    def row(self, plane: int, place: Place) -> int | None:
+        """Pages by hotness group are moved and written alone."""
+        return None if self.groups else super().row(plane, place)
 
     def hotness_group(self, lpn: int) -> int:
         """1 to g; 0 for pages that are not hot."""
@@ -101,14 +133,30 @@ class Device(Collecting):
     # Block groups
 
     def programmed(self, plane: int, place: Place) -> None:
-        super().programmed(plane, place)
         if isinstance(place, Scattered):
-            self.reclassify(place.sub_block // self.config.sub_blocks_per_block)
+            block = place.sub_block // self.config.sub_blocks_per_block
+        else:
+            block = self.open[plane, place.number].block
+        super().programmed(plane, place)
+        self.reclassify(block)
+
+    def _open_block(self, plane: int, place: Stream) -> None:
+        super()._open_block(plane, place)
+        self._classify(self.open[plane, place.number].block)
 
     def reclassify(self, block: int) -> None:
+        """Victims and open blocks keep their places until they are neither."""
         is_victim = any(block == victim for pairs in self.rounds.values() for victim, _ in pairs)
-        if self.groups and not is_victim:
-            rank, mask = erase_sets.rank(self, block), 0
-            if self.config.isolation != "hardware":
-                mask = erase_sets.best_set_of_block(self, block) or 0
-            self.groups[self.plane_of_block(block)].reclassify(block, rank, mask)
+        if not is_victim and not self.is_open(block):
+            self._classify(block)
+
+    def _classify(self, block: int) -> None:
+        if self.groups:
+            self.groups[self.plane_of_block(block)].reclassify(block, *self.rank_and_mask(block))
+
+    def rank_and_mask(self, block: int) -> tuple[Fraction, int]:
+        """What the block's place among the others of its plane depends on."""
+        rank = erase_sets.rank(self, block)
+        if self.config.isolation == "hardware":
+            return rank, 0
+        return rank, erase_sets.best_set_of_block(self, block) or 0

@@ -177,6 +177,8 @@ def best_sets(device: Device, blocks: list[int]) -> list[Pair]:
 
 def rank(device: Device, block: int) -> Fraction:
     """What block groups are sorted by."""
+    if device.is_open(block):
+        return Fraction(0)
     if device.config.isolation == "hardware":
         return Fraction(sum(device.is_all_invalid(sub) for sub in device.sub_blocks_of_block(block)))
     mask = best_set_of_block(device, block)

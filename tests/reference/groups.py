@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 Standing = tuple[Fraction, int, int, int]
@@ -27,8 +27,7 @@ class BlockGroups:
     def reclassify(self, block: int, rank: Fraction, mask: int = 0) -> None:
         """Move the block to where its new rank belongs, and others with it; `mask` is its best set."""
         self.groups[self.group_of(block) - 1].remove(block)
-        lowest = (mask & -mask).bit_length()
-        self.standing[block] = (rank, -mask.bit_count(), -lowest, -block)
+        self._rank(block, rank, mask)
         place = self._pinpoint(rank)
         if self._is_full(place) and not all(self._is_full(lower) for lower in range(1, place)):
             self._evict(place)
@@ -36,6 +35,19 @@ class BlockGroups:
         else:
             self.groups[place - 1].add(block)
             self._pass_on_upwards(place)
+
+    def deal(self, ranks: Mapping[int, tuple[Fraction, int]]) -> None:
+        """Deal all blocks, in the order of these ranks and masks, into groups of about the same length."""
+        for block, (rank, mask) in ranks.items():
+            self._rank(block, rank, mask)
+        count = len(self.groups)
+        self.groups = [set() for _ in range(count)]
+        for k, block in enumerate(sorted(ranks, key=self.standing.__getitem__)):
+            self.groups[k * count // len(ranks)].add(block)
+
+    def _rank(self, block: int, rank: Fraction, mask: int) -> None:
+        lowest = (mask & -mask).bit_length()
+        self.standing[block] = (rank, -mask.bit_count(), -lowest, -block)
 
     def _is_full(self, i: int) -> bool:
         return len(self.groups[i - 1]) == self.limit

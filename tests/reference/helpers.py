@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from . import FLUSH, READ, TRIM, WRITE, Reference, ReferenceConfig
+from . import FLUSH, READ, TRIM, WRITE, Device, Reference, ReferenceConfig
 from .erase_sets import Pair
 from .policies import Policy, greedy
 
@@ -15,6 +16,17 @@ TIMED = ReferenceConfig(
     timing="event", read_ns=50, program_ns=200, erase_ns=1000, transfer_ns=10, threshold_blocks=2
 )
 UNTIMED = replace(TIMED, timing="none")
+#: Eight blocks of four sub-blocks of two pages. A copy costs 1 and an erase 2, as no time passes.
+SUBS = ReferenceConfig(
+    sub_blocks_per_block=4,
+    pages_per_block=8,
+    logical_pages=30,
+    erase_unit="sub_block_run",
+    isolation="software",
+    placement="hotness_groups",
+    gc_mode="per_write",
+    threshold_blocks=2,
+)
 
 Row = tuple[int, int, int, int, int]
 
@@ -85,3 +97,35 @@ def check_state(reference: Reference) -> None:
         assert device.is_indexed(block) == (is_at_rest and device.written_in_block(block) > 0)
         found_in = [i for i, bucket in enumerate(device.buckets[plane]) if block in bucket]
         assert found_in == ([device.invalid_in_block(block)] if device.is_indexed(block) else [])
+
+
+def built(config: ReferenceConfig, *blocks: Sequence[str]) -> Device:
+    """A device whose first blocks hold these pages, sub-block by sub-block: v valid, x invalid, . unwritten.
+
+    Full blocks are in the index only, blocks with unwritten pages also in the pool; groups are up to date.
+    """
+    device = Device(config)
+    lpn = 0
+    for block, subs in enumerate(blocks):
+        for sub, pages in zip(device.sub_blocks_of_block(block), subs, strict=True):
+            device.written[sub] = len(pages.rstrip("."))
+            for ppn, page in zip(device.pages_of_sub_block(sub), pages, strict=True):
+                if page == "v":
+                    device.logical[lpn].ppn = ppn
+                    device.logical[lpn].version = device.logical[lpn].accepted = 1
+                if page != ".":
+                    device.physical[ppn] = (lpn, 1 if page == "v" else 0)
+                lpn += page == "v"
+        if device.written_in_block(block):
+            device.enter_index(block)
+        if device.free_in_block(block) == 0:
+            device.pools[0].remove(block)
+        device.reclassify(block)
+    return device
+
+
+def heat(device: Device, lpn: int, times: int) -> None:
+    """So many updates of a page, without a write."""
+    assert device.hotness is not None
+    for _ in range(times):
+        device.hotness.count_update(lpn)

@@ -13,20 +13,20 @@ class HotnessTable:
 
     def __init__(self, config: ReferenceConfig) -> None:
         self.config = config
-        self.rows = [[0] * config.counters for _ in range(config.hashes)]
+        self.rows = [[0] * config.row_counters for _ in range(config.hashes)]
         self.updates = 0
 
     def columns(self, lpn: int) -> list[int]:
         """Where each row counts the page."""
         own = mix(GOLDEN * (lpn + 1) & WORD)
         hashes = [mix((own + GOLDEN * (row + 1)) & WORD) for row in range(self.config.hashes)]
-        return [below(self.config.counters, z) for z in hashes]
+        return [below(self.config.row_counters, z) for z in hashes]
 
     def count_update(self, lpn: int) -> None:
         for row, column in zip(self.rows, self.columns(lpn), strict=True):
             row[column] = min(row[column] + 1, MOST)
         self.updates += 1
-        if self.updates % (self.config.decay_period or self.config.counters) == 0:
+        if self.updates % (self.config.decay_period or self.config.row_counters) == 0:
             self.rows = [[counter // 2 for counter in row] for row in self.rows]
 
     def degree(self, lpn: int) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 
 from .blocks import Told
+from .buffer import Held, WriteBuffer
 from .collecting import Collecting
 from .erase_sets import Pair
 from .waits import Transaction, Waits
@@ -45,6 +46,12 @@ class Page(Transaction):
     is_partial: bool
     version: int = 0  # of a write: what it programs
     reads_first: bool = False  # a partial write whose old page has not been read yet
+    is_evicted: bool = False  # a page that was held, in the place of one of the request
+
+    @property
+    def told(self) -> Told:
+        """What is said of it to who places it: of a page that was held, itself alone."""
+        return Told(self.lpn, 1) if self.is_evicted else self.request
 
 
 class Loop:
@@ -62,6 +69,7 @@ class Loop:
         self.now = 0
         self.est = [0] * self.config.dies
         self.die_cursor = 0
+        self.held = WriteBuffer(self.config.write_buffer_pages)
 
     def steps(self, last: bool) -> Steps:
         raise NotImplementedError
@@ -92,6 +100,21 @@ class Loop:
         self.written_pages_admitted += request.op == WRITE
         self.counters["host_reads"] += request.op == READ
         return page
+
+    def through_buffer(self, page: Page) -> Page | None:
+        """Hold the page of a write; returns what goes to flash for it: itself where nothing is held."""
+        if self.held.size == 0:
+            return page
+        if self.held.holds(page.lpn):
+            self.held.absorb(page.lpn, page.is_partial)
+            self.counters["buffer_absorbed"] += 1
+            return None
+        evicted = self.held.put(page.lpn, page.is_partial)
+        return None if evicted is None else self.evicted(evicted, page.request)
+
+    def evicted(self, held: Held, request: Request) -> Page:
+        """What a page that leaves the buffer is to the request for which it leaves."""
+        return Page(request, held.lpn, held.is_partial, is_evicted=True)
 
     def reads_first(self, page: Page) -> bool:
         return (

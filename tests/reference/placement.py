@@ -14,29 +14,33 @@ if TYPE_CHECKING:
 
 def stream_of_host_page(device: Device, plane: int, lpn: int) -> Stream:
     """For placements in streams, and before the page is counted."""
-    assert not device.config.scatters
+    assert not device.scatters
     if device.rule:
         return Stream(device.rule.stream_of_host_page(plane, lpn))
-    return _hot_or_cold(device, lpn) if device.config.placement == "hot_cold" else Stream(0)
+    is_by_hotness = device.placement == "hot_cold" and not device.is_first_write(lpn)
+    return _hot_or_cold(device, lpn) if is_by_hotness else Stream(0)
 
 
-def place_host_page(device: Device, plane: int, lpn: int) -> Place:
-    """For placements that scatter, and after the page is counted."""
-    if device.config.placement == "hotness_groups":
-        return _by_hotness(device, plane, lpn, HOST_STREAM, device.clock, 0)
-    return _to_victim(device, plane) if device.hotness_group(lpn) else Stream(0)
+def place_host_page(device: Device, plane: int, lpn: int, is_first: bool = False) -> Place:
+    """For placements that scatter, and after the page is counted, unless it is a first write."""
+    if device.placement == "hotness_groups":
+        source = HOST_STREAM, device.clock, 0
+        if is_first:
+            return _to_open_block(device, plane, *source)
+        return _by_hotness(device, plane, lpn, *source)
+    return _to_victim(device, plane) if device.hotness_group(lpn) and not is_first else Stream(0)
 
 
 def place_relocated_page(device: Device, plane: int, lpn: int, source: int) -> Place:
     """`source` is the physical page it is moved from."""
-    if device.config.placement == "hotness_groups":
+    if device.placement == "hotness_groups":
         first = (TRIES + 1) * device.number_in_block(source)
-        return _by_hotness(device, plane, lpn, RELOCATION_STREAM, device.counters["rounds"], first)
+        return _by_hotness(device, plane, lpn, RELOCATION_STREAM, device.rounds_started, first)
     if device.rule:
         return Stream(device.rule.stream_of_relocated_page(lpn, source))
-    if device.config.placement == "hot_cold":
+    if device.placement == "hot_cold":
         return _hot_or_cold(device, lpn)
-    return Stream(1 if device.config.placement == "sep_gc" else 0)
+    return Stream(1 if device.placement == "sep_gc" else 0)
 
 
 def _hot_or_cold(device: Device, lpn: int) -> Stream:
@@ -57,8 +61,11 @@ def _to_victim(device: Device, plane: int) -> Place:
 def _by_hotness(device: Device, plane: int, lpn: int, stream: int, decision: int, first: int) -> Place:
     """Algorithm 2 of SpeedupGC, section III-C, for relocated pages as well (section III-D)."""
     group = device.hotness_group(lpn)
+    if group == 0 and device.config.hotness_scatter == "block":
+        return _to_open_block(device, plane, stream, decision, first)
     if group == 0:
-        return Scattered(_random_sub_block(device, plane, stream, decision, first))
+        block = _random_block(device, plane, stream, decision, first)
+        return Scattered(device.writable_sub_blocks(block)[0])
     for block in _pooled_blocks(device, plane, group):
         if room := _room_in_best_set(device, block):
             return Scattered(room[0])
@@ -66,6 +73,13 @@ def _by_hotness(device: Device, plane: int, lpn: int, stream: int, decision: int
         if pooled := _pooled_blocks(device, plane, number):
             return Scattered(device.writable_sub_blocks(pooled[0])[0])
     raise RuntimeError(f"plane {plane} has no block left to write to")
+
+
+def _to_open_block(device: Device, plane: int, stream: int, decision: int, first: int) -> Stream:
+    """The block that is open, or else the one to which the page would be scattered."""
+    if (plane, 0) in device.open:
+        return Stream(0)
+    return Stream(0, opens=_random_block(device, plane, stream, decision, first))
 
 
 def _pooled_blocks(device: Device, plane: int, group: int) -> list[int]:
@@ -86,7 +100,7 @@ def _room_in_best_set(device: Device, block: int) -> list[int]:
     return [sub for sub in device.sub_blocks_of_set(block, mask) if sub in device.writable_sub_blocks(block)]
 
 
-def _random_sub_block(device: Device, plane: int, stream: int, decision: int, first: int) -> int:
+def _random_block(device: Device, plane: int, stream: int, decision: int, first: int) -> int:
     blocks = device.blocks_of_plane(plane)
 
     def drawn(k: int) -> int:
@@ -97,4 +111,4 @@ def _random_sub_block(device: Device, plane: int, stream: int, decision: int, fi
     pooled = [block for block in order if block in device.pools[plane]]
     if not pooled:
         raise RuntimeError(f"plane {plane} has no block left to write to")
-    return device.writable_sub_blocks(pooled[0])[0]
+    return pooled[0]

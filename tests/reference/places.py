@@ -10,6 +10,7 @@ class Stream:
     """The open block of this stream of the plane."""
 
     number: int
+    opens: int | None = None  # the block to open if none is open; None: the head of the pool
 
 
 @dataclass(frozen=True)

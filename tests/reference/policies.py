@@ -45,7 +45,7 @@ def _random_eligible(device: Device, plane: int, first_draw: int) -> int:
     blocks = device.blocks_of_plane(plane)
 
     def drawn(k: int) -> int:
-        z = draw(device.config.seed, POLICY_STREAM, device.counters["rounds"], first_draw + k)
+        z = draw(device.config.seed, POLICY_STREAM, device.rounds_started, first_draw + k)
         return below(len(blocks), z)
 
     for k in range(TRIES):

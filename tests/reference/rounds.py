@@ -34,7 +34,7 @@ def start(device: Device, plane: int, pairs: list[Pair]) -> None:
         device.counters["victim_valid_pages"] += valid
         device.counters["max_victim_valid_pages"] = max(most, valid)
     device.rounds[plane] = list(pairs)
-    device.counters["rounds"] += 1
+    device.count_round()
 
 
 # Moves
@@ -89,6 +89,7 @@ def move(device: Device, plane: int, ppn: int) -> None:
     device.logical[lpn].ppn = device.program(plane, target, lpn, version, relocated=True)
     device.programmed(plane, target)
     device.counters["relocated_pages"] += 1
+    device.counters["relocated_warm_pages"] += device.is_warm(lpn)
     if device.rule:
         device.rule.relocated(lpn, ppn, device.logical[lpn].ppn)
 

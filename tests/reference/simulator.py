@@ -23,6 +23,7 @@ class Reference:
         self.device = Device(config)
         self.loop = UntimedLoop(self.device) if config.timing == "none" else EventLoop(self.device)
         self._serial = 0
+        self.has_ended = False
 
     @property
     def latencies(self) -> dict[int, int]:
@@ -37,6 +38,13 @@ class Reference:
     @property
     def counters(self) -> dict[str, int]:
         return self.device.counters
+
+    def reset_metrics(self) -> None:
+        """Count anew; the device stays as it is."""
+        self.device.reset_metrics()
+        self.loop.latencies.clear()
+        self.loop.waits = Waits()
+        self._serial = 0
 
     def run(
         self,
@@ -90,7 +98,8 @@ class Reference:
             self._serial += 1
         self.loop.horizon = horizon
         yield from self.loop.steps(last)
-        if last or self.loop.horizon_reached():
+        self.has_ended = last or self.loop.horizon_reached()
+        if self.has_ended:
             self.device.audit()
             self.loop.reset_input()
 
@@ -121,6 +130,7 @@ class Reference:
             "est": list(self.loop.est),
             "clock": device.clock,
             "now": self.loop.now,
+            "buffer": [(held.lpn, held.is_partial) for held in self.loop.held.pages],
             "hotness": [n for row in device.hotness.rows for n in row] if device.hotness else [],
             "groups": [[groups.group_of(block) for block in groups.standing] for groups in device.groups],
         }

@@ -3,62 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from . import WRITE, Device, IllegalEraseSet, Reference, ReferenceConfig, erase_sets, policies
+from . import WRITE, Device, IllegalEraseSet, Reference, erase_sets, policies
+from .helpers import SUBS, built, heat
 from .placement import place_host_page, place_relocated_page
 from .places import Scattered, Stream
 from .randomness import below, draw
-
-#: Eight blocks of four sub-blocks of two pages. A copy costs 1 and an erase 2, as no time passes.
-SUBS = ReferenceConfig(
-    sub_blocks_per_block=4,
-    pages_per_block=8,
-    logical_pages=30,
-    erase_unit="sub_block_run",
-    isolation="software",
-    placement="hotness_groups",
-    gc_mode="per_write",
-    threshold_blocks=2,
-)
-
-
-def built(config: ReferenceConfig, *blocks: Sequence[str]) -> Device:
-    """A device whose first blocks hold these pages, sub-block by sub-block: v valid, x invalid, . unwritten.
-
-    Full blocks are in the index only, blocks with unwritten pages also in the pool; groups are up to date.
-    """
-    device = Device(config)
-    lpn = 0
-    for block, subs in enumerate(blocks):
-        for sub, pages in zip(device.sub_blocks_of_block(block), subs, strict=True):
-            device.written[sub] = len(pages.rstrip("."))
-            for ppn, page in zip(device.pages_of_sub_block(sub), pages, strict=True):
-                if page == "v":
-                    device.logical[lpn].ppn = ppn
-                    device.logical[lpn].version = device.logical[lpn].accepted = 1
-                if page != ".":
-                    device.physical[ppn] = (lpn, 1 if page == "v" else 0)
-                lpn += page == "v"
-        if device.written_in_block(block):
-            device.enter_index(block)
-        if device.free_in_block(block) == 0:
-            device.pools[0].remove(block)
-        device.reclassify(block)
-    return device
-
-
-def heat(device: Device, lpn: int, times: int) -> None:
-    """So many updates of a page, without a write."""
-    assert device.hotness is not None
-    for _ in range(times):
-        device.hotness.count_update(lpn)
-
 
 # Neighbours, costs and best sets
 
@@ -279,7 +234,7 @@ def test_hot_pages_go_to_the_blocks_of_their_group() -> None:
 @pytest.mark.parametrize("host", [True, False])
 def test_cold_pages_go_to_a_random_block_of_the_pool(host: bool) -> None:
     device = built(replace(SUBS, seed=5), ("vv", "vv", "vv", "vx"), ("vv", "v.", "..", ".."))
-    device.clock, device.counters["rounds"] = 17, 3
+    device.clock, device.rounds_started = 17, 3
     page = 6  # of block 0, by its number within the block
 
     def drawn(k: int) -> int:

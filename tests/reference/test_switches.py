@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import pytest
 
-from . import WRITE, Reference, ReferenceConfig
-from .helpers import TIMED, Row, check_state, flush, ran, random_requests, read, write, writes
+from . import WRITE, Device, Reference, ReferenceConfig
+from .helpers import TIMED, UNTIMED, Row, check_state, flush, ran, random_requests, read, trim, write, writes
 from .policies import fifo, greedy
 
 # tR 50, tPROG 200, tBERS 1000, tX 10: a lone read takes 60 ns, a write 210 ns, a move 270 ns.
@@ -152,6 +153,98 @@ def test_round__starts_after_reads_and_writes() -> None:
 def test_round__goes_with_a_threshold_and_without_preemption_only(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="grain"):
         replace(BACKGROUND, gc_grain="round", **changes)
+
+
+# Rows that are kept together
+
+
+ALIGNED = replace(
+    UNTIMED, planes_per_die=3, logical_pages=40, blocks_per_plane=9, pages_per_block=4, allocation="dynamic",
+    placement="sep_gc", multi_plane="relaxed", multi_plane_writes=True, multi_plane_rows="aligned",
+)  # fmt: skip
+
+
+def with_rows(config: ReferenceConfig, *rows: int) -> Device:
+    """A device whose planes have these rows in stream 0."""
+    device = Device(config)
+    lpns = count()
+    for plane, row in enumerate(rows):
+        for _ in range(row):
+            device.host_program(plane, next(lpns), 1)
+    return device
+
+
+@pytest.mark.parametrize(
+    ("rows", "cursor", "plane"),
+    [
+        pytest.param((2, 2, 2), 1, 1, id="as any where all are equal"),
+        pytest.param((2, 1, 3), 0, 1, id="behind the first"),
+        pytest.param((2, 1, 1), 0, 1, id="the first of equals"),
+        pytest.param((1, 2, 1), 1, 2, id="the first from the cursor on"),
+        pytest.param((4, 1, 3), 0, 2, id="row 3 is one behind row 0 of the next block"),
+        pytest.param((3, 4, 3), 0, 0, id="and that is ahead"),
+        pytest.param((2, 4, 2), 0, 0, id="by half a block: ahead"),
+    ],
+)
+def test_aligned__the_plane_that_lags_most_is_written_next(
+    rows: tuple[int, ...], cursor: int, plane: int
+) -> None:
+    device = with_rows(ALIGNED, *rows)
+    device.plane_cursors[0] = cursor
+    assert device.plane_with_room(0) == plane
+
+
+def test_aligned__with_an_odd_number_of_pages_half_is_rounded_down() -> None:
+    odd = replace(ALIGNED, pages_per_block=5)
+    # 3 behind is 2 ahead, and 2 behind is the most there is
+    assert with_rows(odd, 3, 5, 1).plane_with_room(0) == 2
+
+
+def test_aligned__planes_without_a_row_are_passed_over_while_another_has_one() -> None:
+    device = with_rows(ALIGNED, 4, 2, 2)
+    device.pools[0].clear()
+    assert device.plane_with_room(0) == 1
+    for plane in (1, 2):
+        device.pools[plane].clear()
+        device.host_program(plane, 30 + plane, 1)
+        device.host_program(plane, 30 + plane, 2)
+    assert device.plane_with_room(0) == 0
+
+
+def test_aligned__full_planes_are_passed_over() -> None:
+    most = ALIGNED.max_valid_pages
+    assert most % 4 == 0
+    assert with_rows(ALIGNED, most, 3, 2).plane_with_room(0) == 2
+
+
+# Pages written before the metrics were reset
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_warm__relocated_pages_that_are_older_than_the_metrics_count(counts: bool) -> None:
+    reference = ran(replace(UNTIMED, counts_warm_pages=counts), writes(0, 1, 2, 3, 0))
+    collect(reference, 0)
+    assert reference.counters["relocated_pages"] == 3
+    assert reference.counters["relocated_warm_pages"] == 0  # nothing is warm at the start
+    reference.reset_metrics()
+    # of block 1, which holds pages 0 to 3, page 1 is written again, and page 2 after a trim
+    reference.run([write(0, 1), trim(0, 2), write(0, 2)])
+    collect(reference, 1)
+    assert reference.counters["relocated_pages"] == 2
+    assert reference.counters["relocated_warm_pages"] == 2 * counts
+    # block 2 holds pages 1, 2, 0 and 3 now, of which the third is warm, and the last is written again
+    reference.run([write(0, 3)])
+    collect(reference, 2)
+    assert reference.counters["relocated_pages"] == 5
+    assert reference.counters["relocated_warm_pages"] == 3 * counts
+
+
+def collect(reference: Reference, block: int) -> None:
+    """Carry out a round on the block."""
+    reference.device.start_round(0, [(block, 1)])
+    while reference.device.move_next(0):
+        pass
+    reference.device.erase(0)
 
 
 # All of them at once

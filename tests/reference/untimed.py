@@ -15,6 +15,8 @@ class UntimedLoop(Loop):
                 yield from self.collect(self.device.foreground.index(True))
             elif not self.input:
                 return
+            elif self.input[0].op == FLUSH and self.held.pages:
+                self.write(self.evicted(self.held.evict(), self.input[0]))
             elif self.input[0].op == FLUSH:
                 self.input.popleft()
             else:
@@ -28,9 +30,13 @@ class UntimedLoop(Loop):
 
     def carry_out(self, page: Page) -> None:
         if page.request.op == TRIM:
+            self.held.drop(page.lpn)
             self.device.trim(page.lpn)
         elif page.request.op == WRITE:
-            self.write(page)
+            if (leaving := self.through_buffer(page)) is not None:
+                self.write(leaving)
+        elif self.held.holds(page.lpn):
+            self.counters["buffer_reads"] += 1
         elif self.device.is_mapped(page.lpn):
             self.device.read_flash(page.lpn)
         else:
@@ -41,7 +47,7 @@ class UntimedLoop(Loop):
             self.counters["rmw_reads"] += 1
             self.device.read_flash(page.lpn)
         version = self.device.accept_write(page.lpn)
-        self.device.request = page.request
+        self.device.request = page.told
         self.device.host_program(self.bind_plane(page.lpn), page.lpn, version)
 
     def bind_plane(self, lpn: int) -> int:

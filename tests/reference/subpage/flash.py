@@ -150,7 +150,7 @@ class SubpageFlash(Collecting):
     def program_page(self, plane: int, slots: list[Stored | None], relocated: bool = False) -> None:
         """Program one page of the plane's main area; the map follows for what is in its slots."""
         if (plane, 0) not in self.open:
-            self._open_block(plane, 0)
+            self._open_block(plane, Stream(0))
         block = self.open[plane, 0].block
         page = self.pages_of_block(block)[self.written[block] // self.config.units_per_page]
         self.written[block] += self.config.units_per_page

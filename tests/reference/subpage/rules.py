@@ -60,7 +60,7 @@ class RegionRules(Programming):
             region.begin_pass(block)
         else:
             self.counters["region_collections"] += 1
-            self.counters["rounds"] += 1
+            self.count_round()
             region.begin_collection(block)
 
     def program_in_region(self, job: Job, region: Region) -> None:
