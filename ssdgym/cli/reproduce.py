@@ -128,6 +128,7 @@ def _report(
         footprint_lines,
         markdown,
         paths_of,
+        rewrite_lines,
     )
     from ssdgym.experiments.runs.grid import write_grid
     from ssdgym.files import writable_folder, write_bytes
@@ -147,7 +148,8 @@ def _report(
             console().print(_table(figure, diagram))
             print("\n".join(claim_lines(figure.number_of(diagram.panel), checked)))
         shares = figure.measured_by.lines(samples) if figure.measured_by else []
-        print("\n".join(["", *shares, *footprint_lines(results), *assumed_lines(results), *files]))
+        played = [*footprint_lines(results), *rewrite_lines(results), *assumed_lines(results)]
+        print("\n".join(["", *shares, *played, *files]))
     claims = [
         {"panel": figure.number_of(diagram.panel), **one.as_dict()}
         for diagram, checked in panels

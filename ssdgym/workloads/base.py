@@ -28,7 +28,8 @@ class RequestStream(Protocol):
 
     Attributes:
         report: facts about the workload as a whole: `footprint_pages`, and for traces and synthetic traces
-            `requests`, `trace_pages`, `out_of_order`, `trims_below_a_page` and `skipped_lines`;
+            `requests`, `trace_pages`, `out_of_order`, `trims_below_a_page`, `skipped_lines`, and of the
+            `written_pages` the `rewritten_pages`, which it has written before (by its own addresses);
             for tenants how many `tenants`, and the sums over them, but for the first two of these.
             Computing them may read all of a trace.
     """

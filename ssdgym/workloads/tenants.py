@@ -17,7 +17,14 @@ from ssdgym.workloads.kinds import OfAnyKind, workload_kind
 from ssdgym.workloads.load import load_workload
 
 #: Facts about a tenant that add up over all of them.
-_ADDED_UP = ("footprint_pages", "out_of_order", "trims_below_a_page", "skipped_lines")
+_ADDED_UP = (
+    "footprint_pages",
+    "out_of_order",
+    "trims_below_a_page",
+    "skipped_lines",
+    "written_pages",
+    "rewritten_pages",
+)
 
 
 def _load_named(value: Any) -> Any:

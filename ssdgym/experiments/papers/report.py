@@ -19,6 +19,8 @@ from ssdgym.experiments.results import Result
 
 #: Pages that a trace touches, those left of them modulo the logical space, and that space.
 _FOOTPRINT = ("workload/trace_pages", "workload/footprint_pages", "logical_pages")
+#: Pages written that the trace has written before, and all that it writes.
+_REWRITTEN = ("workload/rewritten_pages", "workload/written_pages")
 _MIB = 2**20
 
 
@@ -59,7 +61,7 @@ def markdown(
     known = [*figure.departures, *amount.departures, *device_lines(figure), *assumed_lines(results)]
     lines += [f"- {text}" for text in known]
     lines += ["", "What is left of the traces' addresses:", ""]
-    lines += [f"- {text}" for text in footprint_lines(results)]
+    lines += [f"- {text}" for text in (*footprint_lines(results), *rewrite_lines(results))]
     if figure.measured_by:
         lines += ["", f"Claims are judged where this is at most {figure.measured_by.most:.0%}:", ""]
         lines += [f"- {text}" for text in figure.measured_by.lines(samples)]
@@ -116,6 +118,20 @@ def footprint_lines(results: Sequence[Result]) -> list[str]:
     return [
         f"footprint of {workload} on {', '.join(names)}: {_footprint(*counts)}"
         for (workload, counts), names in devices.items()
+    ]
+
+
+def rewrite_lines(results: Sequence[Result]) -> list[str]:
+    """Return the share of the pages a trace writes that it has written before, over all of its seeds."""
+    found: dict[str, list[tuple[float, ...]]] = {}
+    for result in results:
+        if result.measured(_REWRITTEN[0]):
+            found.setdefault(result.workload, []).append(tuple(result.metric(name) for name in _REWRITTEN))
+    sums = {workload: np.sum(counts, axis=0) for workload, counts in found.items()}
+    return [
+        f"rewrites of {workload}: {again / written:.1%} of the pages that it writes"
+        for workload, (again, written) in sums.items()
+        if written
     ]
 
 

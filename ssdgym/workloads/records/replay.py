@@ -60,6 +60,8 @@ def report_on(known: Survey, addresses: str, logical_pages: int) -> dict[str, in
         "trace_pages": known.pages,
         "out_of_order": known.out_of_order,
         "trims_below_a_page": known.records - known.requests,
+        "written_pages": known.written,
+        "rewritten_pages": known.written - known.written_different,
     }
 
 

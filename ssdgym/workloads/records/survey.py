@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from ssdgym.requests import WRITE
 from ssdgym.workloads.records.pages import Compact, to_pages, volume_starts
 from ssdgym.workloads.records.ranges import RangeSet
 from ssdgym.workloads.records.record import RecordSource
@@ -26,6 +27,8 @@ class Survey:
         last_ns: arrival of the last request.
         starts: first page of each volume, shape (volumes,).
         ranges: the pages touched as separate ranges: starts and ends, each of shape (ranges,).
+        written: pages that the writes are of, each counted every time.
+        written_different: how many different ones.
     """
 
     records: int
@@ -34,6 +37,8 @@ class Survey:
     last_ns: int
     starts: IntArray
     ranges: tuple[IntArray, IntArray]
+    written: int
+    written_different: int
 
     @cached_property
     def compact(self) -> Compact:
@@ -77,13 +82,25 @@ def survey(source: RecordSource, page_size: int) -> Survey:
         page_size: bytes per page.
     """
     starts = volume_starts(source.volumes, page_size)
-    touched = RangeSet()
+    touched, of_writes = RangeSet(), RangeSet()
     arrivals = Arrivals()
-    records = requests = 0
+    records = requests = written = 0
     while len(chunk := source.chunk()):
         records += len(chunk)
         arrivals(chunk["time_ns"])
         pages = to_pages(chunk, page_size, starts)
         requests += len(pages)
         touched.add(pages["lpn"], pages["lpn"] + pages["pages"])
-    return Survey(records, requests, arrivals.out_of_order, arrivals.latest_ns, starts, touched.ranges())
+        writes = pages[pages["op"] == WRITE]
+        of_writes.add(writes["lpn"], writes["lpn"] + writes["pages"])
+        written += int(writes["pages"].sum(dtype=np.int64))
+    return Survey(
+        records,
+        requests,
+        arrivals.out_of_order,
+        arrivals.latest_ns,
+        starts,
+        touched.ranges(),
+        written,
+        of_writes.size(),
+    )

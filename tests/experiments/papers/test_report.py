@@ -16,6 +16,7 @@ from ssdgym.experiments.papers.report import (
     footprint_lines,
     markdown,
     paths_of,
+    rewrite_lines,
 )
 from ssdgym.experiments.papers.samples import Place
 from ssdgym.experiments.results import Result
@@ -39,7 +40,10 @@ def test_a_figure_from_its_runs_to_its_report(traces: Path, tmp_path: Path) -> N
     assert "- assumed of tiny, all: invented for tests\n" in text
     (footprint,) = footprint_lines(results)
     assert footprint.startswith("footprint of made on tiny: 800 pages, 800 of the ")
-    assert text.endswith(f"- {footprint}\n")
+    # 800 pages in order, and every third of them three times over.
+    (rewrites,) = rewrite_lines(results)
+    assert rewrites == "rewrites of made: 50.0% of the pages that it writes"
+    assert text.endswith(f"- {footprint}\n- {rewrites}\n")
     assert claim_lines("7", [finding])[0].endswith(finding.verdict)
     assert assumed_lines(results) == []
     assert paths_of(figure, tmp_path)[1] == tmp_path / "figure7.png"

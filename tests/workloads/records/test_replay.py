@@ -64,6 +64,8 @@ def test_compact_numbers_the_pages_touched() -> None:
         "trace_pages": 4,
         "out_of_order": 0,
         "trims_below_a_page": 0,
+        "written_pages": 5,
+        "rewritten_pages": 1,
     }
 
 
