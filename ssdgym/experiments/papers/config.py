@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
@@ -21,6 +22,16 @@ class LengthConfig(Config):
     host_pages: PositiveInt = Field(description="Host pages that are measured.")
     day_requests: PositiveInt | None = Field(
         None, description="Requests after each of which a day passes without any; null: none passes."
+    )
+
+
+class FileConfig(Config):
+    """A real trace that is played in place of a synthetic one where its file is at hand."""
+
+    path: Path = Field(description="Of the file, in the folder that --traces or SSDGYM_TRACES names.")
+    skip_bad: NonNegativeInt = Field(0, description="Bad lines that are left out before giving up.")
+    queue_depth: PositiveInt | None = Field(
+        None, description="Requests outstanding, where the times of the trace are lost; null: by its times."
     )
 
 
@@ -116,14 +127,22 @@ class FigureConfig(Config):
     synthetic: str = Field(
         "{}", description="Name of the synthetic trace of a workload, whose own name takes the place of {}."
     )
+    files: dict[str, FileConfig] = Field(
+        default_factory=dict, description="Of some synthetic traces, the real ones played in their place."
+    )
+    compact: Texts = Field(
+        (),
+        description="Traces whose pages are numbered in order; those of others are taken modulo the space.",
+    )
     workload_fields: dict[str, Any] = Field(
         default_factory=dict, description="Fields of generated workloads that have other values here."
     )
     ftl: dict[str, Any] = Field(default_factory=dict, description="FTL options, dotted names allowed.")
     ftls: dict[str, dict[str, Any]] = Field(
         default_factory=dict,
-        description="Names of FTLs, in order, with options in place of the device's own, and policy for a "
-        "policy of their own: the bars where series is ftl.",
+        description="Names of FTLs, in order, with options in place of the device's own, policy for a policy "
+        "of their own, and dotted fields of the device (device.capacity.over_provisioning): the bars where "
+        "series is ftl.",
     )
     axis: str = Field("", description="What the variants differ in, as the axis names it.")
     variants: dict[str, dict[str, Any]] = Field(
@@ -192,6 +211,8 @@ class FigureConfig(Config):
         letters = [panel.name for panel in self.panels]
         if len(set(letters)) < len(letters):
             raise ValueError("gives two panels the same name; name each by its letter")
+        _all_known("files", tuple(self.files), self.workloads, "workload")
+        _all_known("compact", self.compact, self.workloads, "workload")
         _all_known("over_provisioning", tuple(self.over_provisioning), self.workloads, "workload")
         for name, scale in self.scales.items():
             _all_known(f"scales.{name}.devices", tuple(scale.devices), self.all_devices, "device")

@@ -7,22 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from ssdgym.config.device import CapacityConfig, DeviceConfig, load_device
-from ssdgym.config.fields import with_changes
 from ssdgym.config.loading import available, load_config
-from ssdgym.config.preconditioning import DRAWN_BY_THE_RUN
 from ssdgym.config.yaml_text import parse_mapping
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.papers.config import FigureConfig, LengthConfig, ScaleConfig
 from ssdgym.experiments.papers.diagrams import DIAGRAM_KINDS
+from ssdgym.experiments.papers.played import changed, draws, file_of, queue_of, workload_of
 from ssdgym.experiments.papers.samples import Place, Point
 from ssdgym.experiments.runs.expand import with_fields
 from ssdgym.experiments.runs.run_spec import RunSpec
 from ssdgym.workloads.base import WorkloadConfig
-from ssdgym.workloads.load import load_workload
 from ssdgym.workloads.records.pages import volume_pages
 from ssdgym.workloads.records.played import PlayedConfig
-from ssdgym.workloads.records.transforms import HeadConfig
-from ssdgym.workloads.traces.files import trace_called
 from ssdgym.workloads.traces.loading import TraceConfig, VolumeLayout
 
 #: The file of a paper's folder with what its figures share.
@@ -36,6 +32,8 @@ _RUN = "run."
 _DEVICE = "device"
 _SYNTHETIC = "synthetic"
 _POLICY = "policy"
+#: Where fields of the device begin among the options of an FTL.
+_FIELDS = "device."
 
 
 def papers() -> list[str]:
@@ -141,7 +139,7 @@ def points_of(
         point
         for name in figure.workloads
         if not scale.workloads or name in scale.workloads
-        for point in _points_on(figure, scale, name, _file(figure, name, traces, volumes))
+        for point in _points_on(figure, scale, name, file_of(figure, name, traces, volumes))
     ]
 
 
@@ -152,18 +150,18 @@ def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, file: TraceC
         length = _length(scale.lengths.get(name), _under(_RUN, changes))
         other = changes.pop(_DEVICE, None)
         synthetic = changes.pop(_SYNTHETIC, figure.synthetic).format(name)
-        if figure.workloads_from == "configs":
-            workload = load_workload(name)
-        else:
-            workload = _trace(file or load_workload(f"synthetic:{synthetic}"), name, scale)
-        played = _changed(workload, figure.workload_fields | _under(_WORKLOAD, changes))
+        workload = workload_of(figure, scale, name, file, synthetic)
+        played = changed(workload, figure.workload_fields | _under(_WORKLOAD, changes))
         for device_name in figure.devices:
             shown = other or device_name
-            device = _device(figure, scale.devices.get(shown, shown), (variant, changes), name, played)
             for policy in figure.policies:
-                for kind, options in (figure.ftls or {"": {}}).items():
+                for kind, given in (figure.ftls or {"": {}}).items():
                     series = {"device": device_name, "policy": policy, "ftl": kind}[figure.series]
-                    ftl = scale.ftl | figure.ftl | options | _under(_FTL, changes)
+                    fields, options = changes | _under(_FIELDS, given), _without(_FIELDS, given)
+                    where = f"variants.{variant}" if variant else f"ftls.{kind}"
+                    device = _device(figure, scale.devices.get(shown, shown), (where, fields), name, played)
+                    ftl = scale.ftl | queue_of(figure, name, played) | figure.ftl | options
+                    ftl |= _under(_FTL, changes)
                     own_policy = ftl.pop(_POLICY, policy)
                     points += [
                         Point(
@@ -179,9 +177,9 @@ def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, file: TraceC
                                 label=name,
                                 **length,
                             ),
-                            exact=not _draws(figure, played),
+                            exact=not draws(figure, played),
                         )
-                        for seed in range(1, (scale.seeds if _draws(figure, played) else 1) + 1)
+                        for seed in range(1, (scale.seeds if draws(figure, played) else 1) + 1)
                     ]
     return points
 
@@ -199,53 +197,26 @@ def _under(prefix: str, changes: dict[str, Any]) -> dict[str, Any]:
     return {key.removeprefix(prefix): value for key, value in changes.items() if key.startswith(prefix)}
 
 
-def _draws(figure: FigureConfig, workload: WorkloadConfig) -> bool:
-    """Return whether seeds matter: a trace draws nothing, unless its preconditioning does."""
-    is_drawn = not isinstance(workload, PlayedConfig) or workload.is_drawn
-    return is_drawn or figure.preconditioning in DRAWN_BY_THE_RUN
-
-
-def _file(figure: FigureConfig, name: str, traces: Path | None, volumes: VolumeLayout) -> TraceConfig | None:
-    """Return the file that is played under a name; None if there is none, or the figure plays none."""
-    if traces is None or figure.workloads_from == "synthetic":
-        return None
-    if figure.workloads_from == "configs":
-        raise SsdgymError(f"--traces: the figures of {figure.paper} play no traces; leave it out")
-    path = trace_called(name, traces)
-    return None if path is None else TraceConfig(path=path, volumes=volumes)
-
-
-def _trace(workload: WorkloadConfig, name: str, scale: ScaleConfig) -> PlayedConfig:
-    """Return how a trace is played at a scale."""
-    assert isinstance(workload, PlayedConfig)
-    head = scale.heads.get(name, scale.head)
-    heads = () if head is None else (HeadConfig(kind="head", requests=head),)
-    transforms = (*workload.transforms, *scale.transforms_of.get(name, scale.transforms), *heads)
-    return workload.model_copy(update={"addresses": "fold", "transforms": transforms})
-
-
-def _changed(workload: WorkloadConfig, changes: dict[str, Any]) -> WorkloadConfig:
-    """Return a workload with other values in some fields."""
-    if not changes:
-        return workload
-    return load_workload(with_changes(workload.model_dump(exclude_unset=True), changes))
+def _without(prefix: str, changes: dict[str, Any]) -> dict[str, Any]:
+    """Return the changes whose names do not begin with a prefix."""
+    return {key: value for key, value in changes.items() if not key.startswith(prefix)}
 
 
 def _device(
     figure: FigureConfig,
     device: str,
-    variant: tuple[str, dict[str, Any]],
+    varied: tuple[str, dict[str, Any]],
     workload: str,
     config: WorkloadConfig,
 ) -> DeviceConfig:
     model = load_device(device)
-    name, varied = variant
+    where, fields = varied
     changes = {
-        field: value for field, value in varied.items() if not field.startswith((_FTL, _WORKLOAD, _RUN))
+        field: value for field, value in fields.items() if not field.startswith((_FTL, _WORKLOAD, _RUN))
     }
     if changes:
         label = f"{device}({', '.join(f'{field}={value}' for field, value in changes.items())})"
-        model = with_fields(model, changes, label, f"variants.{name}")
+        model = with_fields(model, changes, label, where)
     if (spare := figure.over_provisioning.get(workload)) is not None:
         model = model.model_copy(update={"capacity": CapacityConfig(over_provisioning=spare)})
     if figure.fit == "address_space":
