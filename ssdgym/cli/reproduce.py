@@ -128,6 +128,7 @@ def _report(
         footprint_lines,
         markdown,
         paths_of,
+        played_lines,
         rewrite_lines,
     )
     from ssdgym.experiments.runs.grid import write_grid
@@ -148,8 +149,8 @@ def _report(
             console().print(_table(figure, diagram))
             print("\n".join(claim_lines(figure.number_of(diagram.panel), checked)))
         shares = figure.measured_by.lines(samples) if figure.measured_by else []
-        played = [*footprint_lines(results), *rewrite_lines(results), *assumed_lines(results)]
-        print("\n".join(["", *shares, *played, *files]))
+        played = [*played_lines(results), *footprint_lines(results), *rewrite_lines(results)]
+        print("\n".join(["", *shares, *played, *assumed_lines(results), *files]))
     claims = [
         {"panel": figure.number_of(diagram.panel), **one.as_dict()}
         for diagram, checked in panels

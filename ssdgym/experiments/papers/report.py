@@ -21,6 +21,8 @@ from ssdgym.experiments.results import Result
 _FOOTPRINT = ("workload/trace_pages", "workload/footprint_pages", "logical_pages")
 #: Pages written that the trace has written before, and all that it writes.
 _REWRITTEN = ("workload/rewritten_pages", "workload/written_pages")
+#: A fact that only traces read from a file have.
+_OF_A_FILE = "workload/skipped_lines"
 _MIB = 2**20
 
 
@@ -61,7 +63,8 @@ def markdown(
     known = [*figure.departures, *amount.departures, *device_lines(figure), *assumed_lines(results)]
     lines += [f"- {text}" for text in known]
     lines += ["", "What is left of the traces' addresses:", ""]
-    lines += [f"- {text}" for text in (*footprint_lines(results), *rewrite_lines(results))]
+    played = (*played_lines(results), *footprint_lines(results), *rewrite_lines(results))
+    lines += [f"- {text}" for text in played]
     if figure.measured_by:
         lines += ["", f"Claims are judged where this is at most {figure.measured_by.most:.0%}:", ""]
         lines += [f"- {text}" for text in figure.measured_by.lines(samples)]
@@ -119,6 +122,12 @@ def footprint_lines(results: Sequence[Result]) -> list[str]:
         f"footprint of {workload} on {', '.join(names)}: {_footprint(*counts)}"
         for (workload, counts), names in devices.items()
     ]
+
+
+def played_lines(results: Sequence[Result]) -> list[str]:
+    """Return what was played from files, where anything was."""
+    names = dict.fromkeys(result.workload for result in results if result.measured(_OF_A_FILE))
+    return [f"played from files: {', '.join(names)}"] if names else []
 
 
 def rewrite_lines(results: Sequence[Result]) -> list[str]:

@@ -43,6 +43,7 @@ def test_a_figure_from_its_runs_to_its_report(traces: Path, tmp_path: Path) -> N
     # 800 pages in order, and every third of them three times over.
     (rewrites,) = rewrite_lines(results)
     assert rewrites == "rewrites of made: 50.0% of the pages that it writes"
+    assert "\n- played from files: made\n" in text
     assert text.endswith(f"- {footprint}\n- {rewrites}\n")
     assert claim_lines("7", [finding])[0].endswith(finding.verdict)
     assert assumed_lines(results) == []
