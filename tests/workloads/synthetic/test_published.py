@@ -41,6 +41,8 @@ NO_TABLE = {"mds_0", "fin1", "fin2", "2016021719-LUN0", "2016021619-LUN2"}
 #: Those that have a twin with memory, of the papers on IPPBE and on block sizes.
 WITH_MEMORY = {*IPPBE, "mds_0", "fin1", "fin2"}
 TWINS = {f"{name}-memory" for name in WITH_MEMORY}
+#: Fitted to traces of which nothing is published.
+FITTED = {"w92-memory"}
 IN_A_TABLE = sorted(PEN.keys() | IPPBE.keys())
 QUICK = ["src1_2", "stg_1", "ts_0", "src2_0", "stg_0", "src2_0-memory"]
 
@@ -86,7 +88,7 @@ def test_generated_as_published__the_others(name: str) -> None:
 
 def test_every_trace_of_the_papers_has_a_synthetic_trace() -> None:
     suite = {f"vdi_{number:02d}" for number in range(1, 13)}
-    assert set(available("synthetic_traces")) == set(IN_A_TABLE) | NO_TABLE | suite | TWINS
+    assert set(available("synthetic_traces")) == set(IN_A_TABLE) | NO_TABLE | suite | TWINS | FITTED
 
 
 @pytest.mark.parametrize("name", sorted(WITH_MEMORY))
@@ -112,7 +114,9 @@ def test_a_name_is_that_of_its_file(name: str) -> None:
     assert synthetic(name).name == name
 
 
-@pytest.mark.parametrize("name", sorted(set(available("synthetic_traces")) - set(IN_A_TABLE) - TWINS))
+@pytest.mark.parametrize(
+    "name", sorted(set(available("synthetic_traces")) - set(IN_A_TABLE) - TWINS - FITTED)
+)
 def test_traces_in_no_table_assume_their_bytes(name: str) -> None:
     assert {"reads.bytes", "writes.bytes", "reads.unique_bytes"} <= synthetic(name).assumed.keys()
     assert not synthetic(name).published().keys() & {"bytes_read", "bytes_written", "unique_bytes_read"}
