@@ -86,6 +86,14 @@ def test_dynamic_allocation__compiled_and_played__the_same_device() -> None:
 
 
 @pytest.mark.parametrize("timing", ["none", "event"])
+@pytest.mark.parametrize("per", ["page", "request"])
+def test_write_buffer__compiled_and_played__the_same_device(per: str, timing: str) -> None:
+    model = spacious(timing, "sep_gc", write_buffer_pages=12)
+    env = played(**arguments(device=model, per=per))
+    assert set(differences(env.episodes.state, 0, compiled(env.episodes.devices[0]).state, 0)) <= ASKED
+
+
+@pytest.mark.parametrize("timing", ["none", "event"])
 def test_host_pages_to_the_streams_of_the_placement__the_device_of_the_plain_run(timing: str) -> None:
     env = played(**arguments(timing, "dac", pages="host"))
     plain = Simulator(spacious(timing, "dac"), policy=VICTIMS)
