@@ -1,4 +1,4 @@
-"""The command line: `ssdgym run | evaluate | replay | validate | report | train | tune | trace | ...`.
+"""The command line: `ssdgym run | evaluate | replay | report | train | tune | export | trace | ...`.
 
 Exit codes: 0 done, 1 something failed and was reported (a check of `doctor`, a run of `evaluate`, a trial of
 `tune`, a result that does not reproduce), 2 wrong input (one sentence on stderr), 130 interrupted.
@@ -22,12 +22,13 @@ from ssdgym.cli.demo import demo
 from ssdgym.cli.doctor import doctor
 from ssdgym.cli.grids.evaluate import evaluate
 from ssdgym.cli.grids.suite import suite
+from ssdgym.cli.learning.export import export
+from ssdgym.cli.learning.train import train
 from ssdgym.cli.replay import replay, validate
 from ssdgym.cli.report import report
 from ssdgym.cli.reproduce import reproduce
 from ssdgym.cli.run import run
 from ssdgym.cli.trace import trace
-from ssdgym.cli.train import train
 from ssdgym.cli.tune import tune
 from ssdgym.cli.warmup import warmup
 from ssdgym.deprecation import warn_renamed
@@ -56,6 +57,7 @@ for _command in (
     reproduce,
     train,
     tune,
+    export,
     bench,
     doctor,
     warmup,

@@ -11,8 +11,8 @@ import typer
 
 from ssdgym.cli.console import compile_note, progress_bar, progress_note
 from ssdgym.cli.grids.stored import report
+from ssdgym.cli.learning.train import learning
 from ssdgym.cli.options import AsJson, Out
-from ssdgym.cli.train import learning
 
 if TYPE_CHECKING:
     from ssdgym.agents.config import TrainConfig

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from ssdgym.cli.console import print_json
+from ssdgym.cli.learning.extras import agents_extra
 from ssdgym.cli.options import AsJson
 from ssdgym.config.fields import with_changes
 from ssdgym.errors import SsdgymError
@@ -68,15 +69,9 @@ def train(
 
 def learning() -> tuple[Any, Any, Any]:
     """Import what needs the packages of the extra `agents`."""
-    try:
+    with agents_extra():
         from ssdgym.agents.config import TrainConfig
         from ssdgym.agents.train import train as learn
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("torch", "stable_baselines3", "sb3_contrib"):
-            raise
-        raise SsdgymError(
-            f"training needs the package {error.name}: install it with pip install 'ssdgym[agents]'"
-        ) from error
     from ssdgym.config.loading import load_config
 
     return learn, TrainConfig, load_config

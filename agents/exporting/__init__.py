@@ -1,0 +1,1 @@
+"""Agents as code that runs without Python."""

@@ -1,0 +1,1 @@
+"""Commands for agents: train them, and take them elsewhere."""

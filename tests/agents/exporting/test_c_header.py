@@ -1,0 +1,145 @@
+"""An agent in C gives the scores and choices that it gives in PyTorch."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from ssdgym.agents.agent import Agent, AgentCard
+from ssdgym.agents.exporting.c_header import c_header
+from ssdgym.agents.exporting.cost import cost_of
+from ssdgym.agents.scorer import CandidateScorer, ScorerConfig
+from ssdgym.cli import main
+from ssdgym.errors import SsdgymError
+
+COMPILER = shutil.which("cc")
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler called cc")
+FEATURES = ("log_benefit", "log_age", "valid_share")
+CONTEXT = ("free_share", "spare_ratio")
+
+
+def trained(seed: int = 0, **fields: Any) -> Agent:
+    """An agent with weights of all kinds, as if it had been trained."""
+    torch.manual_seed(seed)
+    config = ScorerConfig(**{"start": "cost_benefit", **fields})
+    scorer = CandidateScorer(FEATURES, CONTEXT, config)
+    for parameter in scorer.parameters():
+        torch.nn.init.normal_(parameter, std=0.4)
+    card = AgentCard(
+        algorithm="ppo",
+        environment="ssdgym/EraseVictim-v0",
+        decisions=7,
+        candidate_features=FEATURES,
+        context_features=CONTEXT,
+        scorer=config,
+    )
+    return Agent(scorer, card)
+
+
+def compiled(header: str, folder: Path, name: str = "agent") -> Any:
+    """Compile a header with every warning as an error, and load its two functions."""
+    (folder / "agent.h").write_text(header)
+    arguments = "const float *c, const float *g, const unsigned char *v, int n, float *s"
+    (folder / "agent.c").write_text(
+        f"""#include "agent.h"
+void scores({arguments}) {{ {name}_scores(c, g, v, n, s); }}
+int choose({arguments}) {{ return {name}_choose(c, g, v, n, s); }}
+"""
+    )
+    library = folder / "agent.so"
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2", "-shared", "-fPIC"]
+    subprocess.run([str(COMPILER), *strict, "-o", str(library), str(folder / "agent.c")], check=True)
+    return ctypes.CDLL(str(library))
+
+
+def in_c(library: Any, observation: dict[str, np.ndarray]) -> tuple[np.ndarray, int]:
+    """Return scores and choice of one decision."""
+    arrays = [observation["candidates"], observation["context"], observation["action_mask"].astype(np.uint8)]
+    count = len(arrays[0])
+    scores = np.empty(count, np.float32)
+    pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in map(np.ascontiguousarray, arrays)]
+    library.scores(*pointers, count, scores.ctypes.data_as(ctypes.c_void_p))
+    scratch = np.empty(count, np.float32)
+    return scores, library.choose(*pointers, count, scratch.ctypes.data_as(ctypes.c_void_p))
+
+
+def decision(rng: np.random.Generator, count: int) -> dict[str, np.ndarray]:
+    mask = rng.random(count) < 0.8
+    return {
+        "candidates": rng.uniform(-1, 1, (count, len(FEATURES))).astype(np.float32),
+        "context": rng.uniform(-1, 1, len(CONTEXT)).astype(np.float32),
+        "action_mask": mask.astype(np.int8),
+    }
+
+
+@needs_compiler
+@pytest.mark.parametrize("hidden", [(8,), (32, 32), (5, 9, 3)])
+@pytest.mark.parametrize("pooling", ["mean_max", "none"])
+def test_c_header__compiled__the_scores_and_choices_of_the_agent(
+    pooling: str, hidden: tuple[int, ...], tmp_path: Path
+) -> None:
+    agent = trained(pooling=pooling, hidden=hidden)
+    library = compiled(c_header(agent), tmp_path)
+    rng = np.random.default_rng(1)
+    for count in (1, 2, 16, 100):
+        observation = decision(rng, count)
+        observation["action_mask"][rng.integers(count)] = 1
+        scores, choice = in_c(library, observation)
+        np.testing.assert_allclose(scores, agent.scores(observation), rtol=1e-5, atol=1e-5)
+        assert choice == agent.act(observation)
+
+
+@needs_compiler
+def test_c_header__no_valid_candidate__the_first(tmp_path: Path) -> None:
+    observation = decision(np.random.default_rng(1), 4)
+    observation["action_mask"][:] = 0
+    scores, choice = in_c(compiled(c_header(trained(), "victim"), tmp_path, "victim"), observation)
+    assert (scores == np.float32(-1e9)).all() and choice == 0
+
+
+def test_c_header__lists_the_features_in_order_and_the_cost() -> None:
+    agent = trained(hidden=(8, 4))
+    text = c_header(agent)
+    places = [text.index(f"{number}: {name}") for number, name in enumerate(FEATURES)]
+    assert places == sorted(places)
+    cost = cost_of(agent)
+    assert cost.shared_multiply_adds == (2 + 2 * 3) * 8
+    assert cost.candidate_multiply_adds == 3 * 8 + 8 * 4 + 4 + 3
+    assert cost.multiply_adds(16) == 64 + 16 * 63
+    assert f"costs 64 + 63 * K multiply-adds; the weights take {cost.weight_bytes} bytes" in text
+
+
+def test_cost__weight_bytes__are_those_of_the_arrays_of_the_header() -> None:
+    agent = trained(hidden=(8, 4))
+    left_out = ("value_", "linear.log_sharpness")
+    weights = agent.scorer.state_dict().items()
+    assert cost_of(agent).weight_bytes == 4 * sum(w.numel() for n, w in weights if not n.startswith(left_out))
+
+
+def test_c_header__no_name_in_c__refused() -> None:
+    with pytest.raises(SsdgymError, match="name = '1st' is no name in C"):
+        c_header(trained(), "1st")
+
+
+def test_c_header__a_weight_that_is_no_number__refused() -> None:
+    agent = trained()
+    agent.scorer.score_layer.bias.data[0] = float("nan")
+    with pytest.raises(SsdgymError, match="score_layer.bias holds what is no finite number"):
+        c_header(agent)
+
+
+def test_export__writes_a_header_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    agent = trained().save(tmp_path / "agent.zip")
+    out = tmp_path / "victim.h"
+    assert main(["export", str(agent), "--out", str(out), "--name", "victim"]) == 0
+    assert "victim_choose" in out.read_text() and "multiply-adds" in capsys.readouterr().out
+    assert main(["export", str(agent), "--out", str(out)]) == 2
+    assert "--overwrite to replace it" in capsys.readouterr().err
+    assert main(["export", str(agent), "--out", str(out), "--overwrite"]) == 0
