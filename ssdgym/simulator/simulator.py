@@ -119,6 +119,7 @@ class Simulator(DecidedDevice):
         self.feed(_EMPTY)
         check_horizon(host_pages)
         check_horizon(warmup or None, "warmup")
+        check_horizon(progress_every, "progress_every")
         chunks = self._foreseen(chunks, None if host_pages is None else warmup + host_pages)
         if progress_every is not None:
             chunks = portions_of(chunks, progress_every)
