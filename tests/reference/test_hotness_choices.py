@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
@@ -131,6 +132,19 @@ def test_block__an_open_block_has_rank_zero_and_is_ranked_again_when_it_is_close
     device.host_program(0, 20, 2)
     # full, with the first page of 20 invalid: of the three sub-blocks without the other one nothing is moved
     assert groups.standing[0][0] > 0 and groups.group_of(0) == 2
+
+
+def test_block__closed_by_a_page_dead_at_birth__is_ranked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = Device(BLOCKWISE)
+    for lpn in range(7):
+        device.host_program(0, lpn, 1)
+    overtaken = device.accept_write(7)
+    device.trim(7)
+    ranks = []
+    monkeypatch.setattr(device.groups[0], "reclassify", lambda block, *rank: ranks.append(rank))
+    device.host_program(0, 7, overtaken)
+    # of its sub-block, the last one, the other page is moved, and so are the two of the neighbour
+    assert device.open == {} and ranks == [(Fraction(1, 3 + 2), 0b1000)]
 
 
 def test_block__hot_pages_are_scattered() -> None:
