@@ -9,6 +9,8 @@ from ssdgym.engine.entries import first_fault
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import FLUSH, PARTIAL_HEAD, READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Recording, Simulator
+from ssdgym.simulator.build import make_state
+from ssdgym.simulator.metrics import reset_metrics
 from tests.engine.devices import device, mixed_requests
 
 PROGRAM_NS = device().timing.program_ns + device().transfer_ns
@@ -99,7 +101,8 @@ def test_flush__nothing_behind_it_starts_before_the_held_pages_are_programmed() 
     )
     played(sim, (WRITE, 0, 0), (WRITE, 2, 0), (FLUSH, 0, 0), (READ, 0, 0))
     # Both pages are on the same die: one program after the other, then the read.
-    assert sim.state.latency["ns"][0][3] > 2 * PROGRAM_NS - device().transfer_ns
+    read_ns = device().timing.read_ns + device().transfer_ns
+    assert sim.state.latency["ns"][0][3] == 2 * PROGRAM_NS + read_ns
     assert sim.metrics()["requests"] == 4
 
 
@@ -119,3 +122,32 @@ def test_mixed_requests__all_adds_up_whenever_looked_at(timing: str, allocation:
 def test_buffer__as_large_as_the_host_s_pages__refused() -> None:
     with pytest.raises(SsdgymError, match="ftl.write_buffer_pages = 160 would hold all of its 160 logical"):
         Simulator(device(ftl={"write_buffer_pages": 160}, logical_pages=160))
+
+
+def test_metrics_are_reset__where_a_smaller_device_of_a_batch_counts_warm_pages() -> None:
+    large, small = device(), device({"blocks_per_plane": 14}, {"counts_warm_pages": True})
+    state = make_state([large, small], [1, 1], Recording())
+    for number in range(2):
+        reset_metrics(state, number)
+    assert (state.noted_version[1] == 0).all()
+
+
+def test_placements_that_know_the_future__refused_behind_a_buffer() -> None:
+    sim = Simulator(
+        "demo-placement", policy="greedy+oracle_k(k=2)", ftl={"write_buffer_pages": 4, "timing": "none"}
+    )
+    with pytest.raises(SsdgymError, match="pages leave the write buffer in another"):
+        sim.run("uniform", host_pages=10)
+
+
+def test_flush__of_more_pages_than_may_be_under_way__takes_all() -> None:
+    config = device(ftl={"write_buffer_pages": 8, "timing": "event", "window_pages": 2})
+    sim = Simulator(config, policy="greedy", seed=1)
+    played(sim, *((WRITE, lpn, 0) for lpn in range(6)))
+    flush = np.zeros(2, REQUEST)
+    flush["op"], flush["lpn"], flush["pages"] = (FLUSH, WRITE), (0, 9), (0, 1)
+    control = sim.arrays.control[0, 0]
+    sim.feed(flush)
+    sim.advance()
+    assert (control["outstanding"], control["outstanding_writes"]) == (0, 0)
+    assert held(sim) == [9]

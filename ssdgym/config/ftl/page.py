@@ -53,7 +53,7 @@ class PageFtl(FtlConfig):
     multi_plane_writes: bool = Field(
         False,
         description="waiting writes are programmed together in planes of one die; needs multi_plane; "
-        "without time nothing waits, and it changes nothing",
+        "without time nothing waits, and only multi_plane_rows aligned changes anything",
     )
     write_completes: WriteCompletes = Field(
         WriteCompletes.PROGRAM, description=f"in time: {WriteCompletes.described()}"

@@ -133,7 +133,6 @@ def _advance_sub_block(dev, clock, sub):
         record.closed_at = clock
         stream_of(dev, record).closed_sum += clock
         enter_index(dev, block)
-        block_changed(dev, block, ANYTHING, 0)
         block_event(dev, CLOSED, np.int64(record.plane), block)
     return _begin_sub_block(dev, block, following)
 

@@ -148,7 +148,8 @@ def queue(view, decision):
 def queued_writes(view, decision):
     """Return the share; 0 where the host is idle."""
     control = view.control[0]
-    return control.outstanding_writes / max(control.outstanding, 1)
+    # A flush that writes back what a buffer holds is no request of its own.
+    return min(control.outstanding_writes, control.outstanding) / max(control.outstanding, 1)
 
 
 @decision_feature("free", "free share of the plane's pages")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,8 @@ class CheckedClaim:
         verdict: on the claim.
         chosen: the comparison that it was judged on and how, where one was chosen among them.
         left_out: workloads that have next to nothing to divide by.
-        unmeasured: why what was measured says nothing about it; empty if it does.
+        unmeasured: workloads whose runs say nothing about it, each with the reason; they are left out where
+            others are left.
     """
 
     claim: Claim
@@ -46,15 +47,17 @@ class CheckedClaim:
     verdict: Verdict
     chosen: str = ""
     left_out: tuple[str, ...] = ()
-    unmeasured: str = ""
+    unmeasured: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def verdict_text(self) -> str:
         """The verdict, the comparison that was chosen for it, and why there is none or it says little."""
         if self.verdict == _NO_VERDICT and self.claim.not_comparable is not None:
             return f"{self.verdict}: {self.claim.not_comparable.why}"
-        if self.unmeasured:
-            return f"{self.verdict}: {self.unmeasured}"
+        if self.verdict == _NOT_MEASURED and self.unmeasured:
+            name, why = next(iter(self.unmeasured.items()))
+            where = f"on no trace, such as {name}: " if len(self.unmeasured) > 1 else ""
+            return f"{self.verdict}: {where}{why}"
         notes = [f"on {self.chosen}"] if self.chosen else []
         reason = self.claim.holds_by
         if reason is not None and self.verdict.startswith(("holds", "direction holds")):
@@ -71,6 +74,8 @@ class CheckedClaim:
         if self.left_out:
             names = ", ".join(self.left_out)
             part += f" (without {names}: less than {NEAR_ZERO:.0%} of the others to divide by)"
+        if self.unmeasured and self.verdict != _NOT_MEASURED:
+            part += f" (without {', '.join(self.unmeasured)}: not measured there)"
         return self.claim.describe_measured(self.measured) + part
 
     def as_dict(self) -> dict[str, Any]:
@@ -86,7 +91,7 @@ class CheckedClaim:
             "verdict": self.verdict,
             "chosen": self.chosen,
             "left_out": list(self.left_out),
-            "unmeasured": self.unmeasured,
+            "unmeasured": dict(self.unmeasured),
         }
 
 
@@ -96,7 +101,8 @@ def check_claims(
     """Check every claim of a panel.
 
     A workload on which a claim's metric was not measured, or is 0 where it is divided by, is left out of it;
-    so is, where ratios are averaged, one with next to nothing to divide by.
+    so is, where ratios are averaged, one with next to nothing to divide by, and one whose runs say nothing
+    about the claim (`measured_by` of the figure), as long as others are left.
 
     Args:
         figure: which.
@@ -116,16 +122,19 @@ def _check(
     columns = _columns(figure, claim, values, workloads_of(samples))
     left_out = _without_base(columns) if claim.averages_ratios else ()
     drawn = {sample.place.workload for sample in samples if not sample.exact}
-    compared = _compared({name: own for name, own in columns.items() if name not in left_out}, drawn)
+    judged = {name: own for name, own in columns.items() if name not in left_out}
+    comparable = _is_comparable(claim, samples, tuple(judged), scale)
+    judged_by = None if panel.always_measured or not comparable else figure.measured_by
+    unmeasured = judged_by.unmeasured(claim, samples, judged) if judged_by else {}
+    if any(name not in unmeasured for name in judged):
+        judged = {name: own for name, own in judged.items() if name not in unmeasured}
+    compared = _compared(judged, drawn)
     found = tuple(dict.fromkeys(compared.workloads.tolist()))
     measured = claim.measure(compared) if len(compared.scores) else ()
     if not measured:
         return CheckedClaim(claim, (), claimed, (), {}, _NOT_MEASURED, left_out=left_out)
     per_workload = {name: float(compared.scores[:, compared.workloads == name].mean()) for name in found}
-    comparable = _is_comparable(claim, samples, found, scale)
-    judged_by = None if panel.always_measured or not comparable else figure.measured_by
-    unmeasured = judged_by.why_not(claim, samples, found) if judged_by else ""
-    verdict = _NOT_MEASURED if unmeasured else claim.verdict(measured, compared)
+    verdict = _NOT_MEASURED if set(found) <= set(unmeasured) else claim.verdict(measured, compared)
     return CheckedClaim(
         claim,
         found,

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ssdgym.config.loading import Config
 from ssdgym.experiments.papers.claims.base import Claim
-from ssdgym.experiments.papers.samples import Sample, workloads_of
+from ssdgym.experiments.papers.samples import Place, Sample, workloads_of
 
 
 class MeasuredBy(Config):
@@ -20,7 +20,11 @@ class MeasuredBy(Config):
 
     part: str = Field(description="Metric of what says nothing, such as relocated_warm_pages.")
     whole: str = Field(description="Metric of all of it, such as relocated_pages.")
-    most: float = Field(gt=0, lt=1, description="The largest share of the part that leaves a verdict.")
+    most: float = Field(
+        gt=0,
+        lt=1,
+        description="The largest share of the part, of any run that a claim compares on a workload.",
+    )
 
     def share(self, samples: Sequence[Sample]) -> float | None:
         """Return the share of the part in the whole over some runs; `None` where there is nothing of it.
@@ -36,18 +40,31 @@ class MeasuredBy(Config):
         )
         return parts / wholes if wholes else None
 
-    def why_not(self, claim: Claim, samples: Sequence[Sample], workloads: Collection[str]) -> str:
-        """Return why the runs that a claim compares do not measure it; empty if they do.
+    def unmeasured(
+        self, claim: Claim, samples: Sequence[Sample], workloads: Collection[str]
+    ) -> dict[str, str]:
+        """Return the workloads that do not measure a claim, each with the reason.
+
+        On such a one, a series that the claim compares has too large a share of the part in one of its
+        variants, or none of them has anything of the whole.
 
         Args:
             claim: of the figure.
             samples: all of the figure.
-            workloads: those that the claim was checked on.
+            workloads: those that the claim is checked on.
         """
-        share = self.share([sample for sample in samples if _compares(claim, sample, workloads)])
-        if share is None:
-            return f"no {self.whole}"
-        return f"{share:.1%} of {self.whole} are {self.part}" if share > self.most else ""
+        found = {}
+        for workload in workloads:
+            runs: dict[Place, list[Sample]] = {}
+            for sample in samples:
+                if sample.place.workload == workload and _compares(claim, sample):
+                    runs.setdefault(sample.place, []).append(sample)
+            shares = [share for own in runs.values() if (share := self.share(own)) is not None]
+            if not shares:
+                found[workload] = f"no {self.whole}"
+            elif max(shares) > self.most:
+                found[workload] = f"{max(shares):.1%} of {self.whole} are {self.part}"
+        return found
 
     def lines(self, samples: Sequence[Sample]) -> list[str]:
         """Return the share in the runs of each series, for each workload.
@@ -67,9 +84,8 @@ class MeasuredBy(Config):
         return found
 
 
-def _compares(claim: Claim, sample: Sample, workloads: Collection[str]) -> bool:
-    """Return whether a claim is about a run, or about one that it is compared with."""
-    series, workload, variant = sample.place
+def _compares(claim: Claim, sample: Sample) -> bool:
+    """Return whether a claim is about a run of a workload, or about one that it is compared with."""
+    series, _, variant = sample.place
     variants = claim.variants and {*claim.variants, getattr(claim, "at", "")}
-    named = series in (claim.series, *claim.others) and workload in workloads
-    return named and (not variants or variant in variants)
+    return series in (claim.series, *claim.others) and (not variants or variant in variants)

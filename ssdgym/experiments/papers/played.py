@@ -77,15 +77,18 @@ def workload_of(
 
 
 def queue_of(figure: FigureConfig, name: str, workload: WorkloadConfig) -> dict[str, Any]:
-    """Return the FTL option of a closed loop for a real trace whose times are lost; else none.
+    """Return the FTL option of a closed loop for a file of the figure whose times are lost; else none.
 
     Args:
         figure: which.
         name: of the workload.
         workload: as it is played.
     """
-    own = figure.files.get(name) if isinstance(workload, TraceConfig) else None
-    return {} if own is None or own.queue_depth is None else {"queue_depth": own.queue_depth}
+    own = figure.files.get(name)
+    is_own = (
+        own is not None and isinstance(workload, TraceConfig) and workload.path.name == Path(own.path).name
+    )
+    return {} if own is None or not is_own or own.queue_depth is None else {"queue_depth": own.queue_depth}
 
 
 def changed(workload: WorkloadConfig, changes: dict[str, Any]) -> WorkloadConfig:

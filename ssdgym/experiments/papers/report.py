@@ -62,7 +62,7 @@ def markdown(
     lines += ["", "Where this is not the paper's experiment:", ""]
     known = [*figure.departures, *amount.departures, *device_lines(figure), *assumed_lines(results)]
     lines += [f"- {text}" for text in known]
-    lines += ["", "What is left of the traces' addresses:", ""]
+    lines += ["", "What was played:", ""]
     played = (*played_lines(results), *footprint_lines(results), *rewrite_lines(results))
     lines += [f"- {text}" for text in played]
     if figure.measured_by:

@@ -91,9 +91,18 @@ def _unnamed(spec: Spec) -> str:
     device, workload = spec["names"]["device"], _workload_name(spec)
     if spec["requests"] is not None or spec["host_pages"] is None:
         return f"A run that is not as long as a number of host pages ({workload})"
-    if not _stands_for(load_device, device, load_device(spec["device"]).model_dump(mode="json")):
+    if not _names_device(device, spec):
         return f"The device {device}"
     return "" if _stands_for(load_workload, workload, spec["workload"]) else f"The workload {workload}"
+
+
+def _names_device(name: str, spec: Spec) -> bool:
+    """Return whether a device of a run can be had by its name; not if its FTL is not installed any more."""
+    try:
+        whole = load_device(spec["device"]).model_dump(mode="json")
+    except SsdgymError:
+        return False
+    return _stands_for(load_device, name, whole)
 
 
 def _stands_for(load: Any, name: str, config: dict[str, Any]) -> bool:

@@ -64,7 +64,7 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
         devices[_device_key(run)] = device
     for run in runs:
         if run.sample_pages is not None and (
-            run.agent or run.day_requests or run.preconditioning == "repeat"
+            run.agent or run.day_requests or run.preconditioning in REPEATING
         ):
             raise SsdgymError(
                 f"{run.workload_name}: no samples are taken of agents, over days or of a workload that is "

@@ -177,6 +177,11 @@ class DecidedDevice(OneThread):
                 f"device {self._device.name}: placement {placement.name} knows the future, which is known in "
                 "untimed runs only; set ftl.timing to none."
             )
+        if getattr(self._device.ftl, "write_buffer_pages", 0):
+            raise SsdgymError(
+                f"device {self._device.name}: placement {placement.name} knows the order in which the host "
+                "writes, and pages leave the write buffer in another; set ftl.write_buffer_pages to 0."
+            )
         drawn = look_ahead(chunks, host_pages, self._device.logical_pages)
         clock = int(self.arrays.control["clock"][0, 0])
         self._future = foresee(drawn, self._device.logical_pages, clock)

@@ -202,7 +202,8 @@ class PageFamily(FamilyBuilder):
         state.block["relocated_run"][i] = 0
         state.buffer["absorbed"][i] = state.buffer["reads"][i] = 0
         if state.params["counts_warm"][i, 0]:
-            state.noted_version[i] = state.logical["version"][i]
+            noted = state.noted_version[i]  # as long as the largest device needs that counts them
+            noted[:] = state.logical["version"][i, : len(noted)]
 
     def page_map(self, state: State, i: int, device: DeviceConfig) -> PageMap:
         """Return what the pages of device `i` hold; those that isolation takes are left out."""

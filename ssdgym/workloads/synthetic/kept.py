@@ -5,6 +5,7 @@ To draw the records of a trace with memory takes about as long as to play them.
 
 from __future__ import annotations
 
+import os
 import tempfile
 import weakref
 from functools import lru_cache
@@ -35,7 +36,8 @@ def kept(trace: SyntheticTraceConfig) -> KeptTraceConfig:
     """Return the same trace with records that are kept, 24 bytes each, in a temporary file.
 
     Args:
-        trace: which; the file lies in the folder of ssdgym's cache and goes with the process at the latest.
+        trace: which; the file lies in the folder of ssdgym's cache and goes with the process at the latest. A
+            process keeps four of them.
     """
     return KeptTraceConfig.model_validate(trace.model_dump())
 
@@ -52,6 +54,7 @@ class _Drawn:
             weakref.finalize(self, self._file.close)
             while len(chunk := source.chunk()):
                 self._file.write(chunk.tobytes())
+            self._file.flush()
         except OSError as error:
             raise SsdgymError(
                 f"{folder}: a synthetic trace cannot be kept there ({error.strerror or error}); free some "
@@ -64,8 +67,8 @@ class _Drawn:
 
     def records(self, first: int, count: int) -> Records:
         """Return records by their number, shape (n,); fewer at the end."""
-        self._file.seek(first * RECORD.itemsize)
-        return np.frombuffer(bytearray(self._file.read(count * RECORD.itemsize)), RECORD)
+        found = os.pread(self._file.fileno(), count * RECORD.itemsize, first * RECORD.itemsize)
+        return np.frombuffer(bytearray(found), RECORD)
 
 
 @lru_cache(maxsize=_MOST_KEPT)

@@ -98,6 +98,10 @@ def test_runs__files_of_a_figure__stand_before_its_synthetic_traces_where_they_a
     assert isinstance(real.workload, TraceConfig) and real.workload.skip_bad == 3
     assert dict(real.ftl) == {"queue_depth": 4} and real.label == "hm_0"
     assert synthetic.workload.addresses == real.workload.addresses == "compact"
+    # A whole trace of that name goes before it, and has times of its own.
+    (traces / "hm_0.csv").write_bytes((traces / "made.csv").read_bytes())
+    assert dict(played(traces).ftl) == {}
+    (traces / "hm_0.csv").unlink()
     assert runs_of(tiny_figure(), SMALL, traces)[0].workload.addresses == "fold"
     monkeypatch.setenv("SSDGYM_TRACES", str(traces))
     assert played(None).workload == real.workload

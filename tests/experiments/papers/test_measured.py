@@ -59,23 +59,35 @@ def test_a_claim_is_judged_where_little_of_what_moved_is_warm(warm: int, verdict
 
 def test_the_verdict_says_why_there_is_none() -> None:
     (checked,) = check(made({("small", "a"): (97, 100), ("big", "a"): (100, 100)}), CHANGE)
-    assert checked.verdict_text == "not measured: 98.5% of moved are warm"
-    assert checked.as_dict()["unmeasured"] == "98.5% of moved are warm"
-    assert claim_lines("1", [checked])[0].endswith("| not measured: 98.5% of moved are warm")
+    assert checked.verdict_text == "not measured: 100.0% of moved are warm"
+    assert checked.as_dict()["unmeasured"] == {"a": "100.0% of moved are warm"}
+    assert claim_lines("1", [checked])[0].endswith("| not measured: 100.0% of moved are warm")
     (nothing,) = check(made({("small", "a"): (0, 0), ("big", "a"): (0, 0)}), CHANGE)
     assert nothing.verdict_text == "not measured: no moved"
 
 
+def test_a_workload_that_does_not_measure_a_claim_is_left_out() -> None:
+    samples = made(
+        {(bar, name): (warm, 10) for bar in ("small", "big") for name, warm in (("a", 10), ("b", 0))}
+    )
+    (checked,) = check(samples, CHANGE)
+    assert checked.workloads == ("b",) and checked.verdict == "holds within a factor two"
+    assert "(without a: not measured there)" in checked.measured_text
+    neither = made({(bar, name): (10, 10) for bar in ("small", "big") for name in "ab"})
+    (nowhere,) = check(neither, CHANGE)
+    assert nowhere.verdict_text == "not measured: on no trace, such as a: 100.0% of moved are warm"
+
+
 def test_only_the_runs_that_a_claim_compares_count() -> None:
-    """Pages of all of them together; another trace, variant or series does not matter."""
+    """Each series of each trace by itself; another trace, variant or series does not matter."""
     both = made({("small", "a"): (1000, 1000), ("big", "a"): (0, 200), ("small", "b"): (0, 900)})
     others = made({("big", "b"): (0, 100)})
     everywhere, on_a, alone = check(
         [*both, *others], CHANGE, {**CHANGE, "workloads": ("a",)}, claim("at_most", value=60)
     )
-    assert everywhere.verdict == "holds within a factor two"  # 1000 of 2200
-    assert on_a.verdict == "holds within a factor two"  # 1000 of 1200
-    assert alone.verdict == "holds"  # 0 of 300
+    assert everywhere.workloads == ("b",)
+    assert on_a.verdict == "not measured"  # all that the small device moved is warm
+    assert alone.workloads == ("a", "b")  # the other series moved fresh pages only
     at_1, at_2 = check(
         made({(bar, "a", v): (warm, 10) for bar in ("small", "big") for v, warm in (("1", 10), ("2", 0))}),
         {**CHANGE, "variants": "1"},

@@ -127,7 +127,13 @@ def test_experiments_sample_all_of_their_runs() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"agent": "random_action"}, {"day_requests": 10}, {"preconditioning": "repeat"}]
+    "changes",
+    [
+        {"agent": "random_action"},
+        {"day_requests": 10},
+        {"preconditioning": "repeat"},
+        {"preconditioning": "reads_repeat"},
+    ],
 )
 def test_no_samples_are_taken_where_a_run_is_no_single_play(changes: dict[str, Any]) -> None:
     with pytest.raises(SsdgymError, match="leave out sample_pages"):

@@ -76,7 +76,10 @@ def drop_page(dev, lpn):
 
 @kernel
 def hold_page(dev, lpn, partial):
-    """Hold a page that the host writes, as the one written last; the buffer has a place for it."""
+    """Hold a page that the host writes, as the one written last, and count it if it was held already.
+
+    The buffer has a place for it.
+    """
     buffer = dev.buffer[0]
     number = np.int64(dev.entry_of[lpn])
     if number >= 0:
@@ -95,7 +98,7 @@ def hold_page(dev, lpn, partial):
 
 @inlined
 def serve_read(dev, lpn):
-    """Return whether the buffer serves a read of a page, and count it."""
+    """Serve a read of a page that is held, and count it; return whether it is."""
     served = is_held(dev, lpn)
     if served:
         dev.buffer[0].reads += 1
@@ -112,6 +115,12 @@ def _check_entries(dev):
         if count == params.buffer_pages or entry.previous != previous or dev.entry_of[entry.lpn] != number:
             return HELD_PAGES
         count, previous, number = count + 1, number, np.int64(entry.next)
+    free = 0
+    unused = np.int64(dev.buffer[0].free)
+    while unused < params.buffer_pages and free <= params.buffer_pages:
+        free, unused = free + 1, np.int64(dev.entry[unused].next)
+    if count + free != params.buffer_pages:
+        return HELD_PAGES
     mapped = 0
     for lpn in range(params.logical_pages):
         mapped += dev.entry_of[lpn] >= 0

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.books import PROGRAMMED, block_changed, prefetch_block
+from ssdgym.engine.blocks.books import ANYTHING, PROGRAMMED, block_changed, prefetch_block
 from ssdgym.engine.blocks.manager import open_block, program, scatter
 from ssdgym.engine.core.bits import full_mask
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOTNESS_GROUPS, IN_STREAMS, MAX_STREAMS
+from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOTNESS_GROUPS, IN_STREAMS, MAX_STREAMS, OPEN
 from ssdgym.engine.core.rng import HOST_PLACEMENT_STREAM, RELOCATION_STREAM, below, draw
 from ssdgym.engine.decisions import (
     PLACE,
@@ -22,7 +22,7 @@ from ssdgym.engine.decisions import (
     is_external,
     stream_by,
 )
-from ssdgym.engine.flash.addresses import block_of
+from ssdgym.engine.flash.addresses import block_of, sub_block_of
 from ssdgym.engine.speedupgc.best_sets import first_writable
 from ssdgym.engine.speedupgc.groups import first_of
 from ssdgym.engine.speedupgc.hotness import count_update, hotness_group
@@ -113,21 +113,28 @@ def prefetch_host(dev, plane):
 
 
 @kernel
-def _keep_in_open_block(dev, plane, stream, decision, first_draw, lpn, version, relocated):
-    """Program a page in the open block of cold pages, or in one that is drawn and kept until it is full."""
+def _keep_in_open_block(dev, plane, stream, decision, first_draw, lpn, version, valid, relocated):
+    """Program a page in the open block of cold pages, or in one that is drawn and kept until it is full.
+
+    A block that the page closes is reclassified; with one that is not valid when that is counted.
+    """
     if dev.open_sub_block[plane * MAX_STREAMS + HOST_STREAM] < 0:
         sub = _random_sub_block(dev, plane, stream, decision, first_draw)
         if sub < 0:
             return np.int64(-1)
         open_block(dev, plane, HOST_STREAM, block_of(dev.params[0], sub))
-    return np.int64(program(dev, plane, HOST_STREAM, lpn, version, relocated))
+    ppn = np.int64(program(dev, plane, HOST_STREAM, lpn, version, relocated))
+    block = block_of(dev.params[0], sub_block_of(dev.params[0], ppn))
+    if valid and not dev.block[block].status & OPEN:
+        block_changed(dev, block, ANYTHING, 0)
+    return ppn
 
 
 @inlined
 def _scatter_by_hotness(dev, plane, group, stream, decision, first_draw, lpn, version, valid, relocated):
     params = dev.params[0]
     if group == 0 and params.keeps_blocks:
-        return _keep_in_open_block(dev, plane, stream, decision, first_draw, lpn, version, relocated)
+        return _keep_in_open_block(dev, plane, stream, decision, first_draw, lpn, version, valid, relocated)
     if group > 0:
         sub = _groups_sub_block(dev, plane, group - 1)
     else:
@@ -156,7 +163,7 @@ def _place_host_by_hotness(dev, plane, lpn, version, valid):
     if params.placement == HOTNESS_GROUPS:
         if first:
             return _keep_in_open_block(
-                dev, plane, HOST_PLACEMENT_STREAM, control.clock, 0, lpn, version, False
+                dev, plane, HOST_PLACEMENT_STREAM, control.clock, 0, lpn, version, valid, False
             )
         return _scatter_by_hotness(
             dev, plane, group, HOST_PLACEMENT_STREAM, control.clock, 0, lpn, version, valid, False

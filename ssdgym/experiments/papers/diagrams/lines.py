@@ -50,12 +50,14 @@ class Lines(Bars):
         several = len(self._lines) > len(self.figure.bars)
         for number, (place, result) in enumerate(self._lines.items()):
             pages = np.array(result.series["host_pages"])
+            if not len(pages):
+                continue
             shown = (begin * pages[-1] <= pages) & (pages <= end * pages[-1])
             values = np.array(result.series[self.panel.metric])[shown] / self.panel.per_unit
             label = " ".join(filter(None, place)) if several else place.series
             axes.plot(pages[shown], values, linewidth=0.9, color=color_of(number), label=label)
-        barrier = result.metric(_BARRIER)
-        if barrier and self.panel.metric.startswith("free_pages/"):
-            axes.axhline(barrier / self.panel.per_unit, color="0.4", linestyle="--")
+        if self.panel.metric.startswith("free_pages/"):
+            for barrier in {result.metric(_BARRIER) for result in self._lines.values()} - {0}:
+                axes.axhline(barrier / self.panel.per_unit, color="0.4", linestyle="--")
         if is_last:
             axes.set_xlabel("host pages written")
