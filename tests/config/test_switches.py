@@ -43,7 +43,6 @@ def test_switches__that_go_together__are_accepted(fields: dict[str, Any]) -> Non
         ),
         ({**ALIGNED, "ftl.multi_plane_writes": False}, "aligned needs ftl.multi_plane_writes; set it"),
         ({**ALIGNED, "ftl.allocation": "static"}, "set ftl.allocation to dynamic or late, not static"),
-        ({**ALIGNED, "ftl.placement": "single"}, "set ftl.placement to sep_gc, not single"),
         ({**ALIGNED, "ftl.pad_limit": 4}, "pad_limit is for ftl.multi_plane_rows pad"),
         (
             {**ALIGNED, "geometry.sub_blocks_per_block": 2},

@@ -20,7 +20,10 @@ from ssdgym.workloads.load import load_workload
 from tests.docs.pages import PAGES, ROOT, blocks_of_all_pages
 
 #: Commands that take longer than a test may; of these only the options are checked.
-LONG = {"train", "demo", "bench", "evaluate", "replay", "validate", "report", "reproduce", "suite", "tune"}
+LONG = {
+    *("train", "demo", "bench", "evaluate", "replay", "validate", "report", "reproduce", "suite", "tune"),
+    "export",  # of an agent that a test has not trained
+}
 CODE = blocks_of_all_pages("python")
 
 

@@ -89,7 +89,8 @@ def test_engine__placements_with_foresight__agrees_with_the_reference(
     placement: str, data: st.DataObject
 ) -> None:
     parameters = {"nc": 2} if placement in ("oracle_host", "oracle_gc") else {}
-    config = replace(data.draw(configs(placement=placement, timing="none")), parameters=parameters)
+    drawn = data.draw(configs(placement=placement, timing="none", write_buffer_pages=0))
+    config = replace(drawn, parameters=parameters)
     requests = data.draw(request_lists(config.logical_pages, 300))
     sim = Simulator(device_config(config), policy="cost_benefit", seed=config.seed, recording=RECORDING)
     sim.run(request_array(requests))

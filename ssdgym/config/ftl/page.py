@@ -198,11 +198,6 @@ class PageFtl(FtlConfig):
                 "ftl.multi_plane_rows aligned chooses the plane of a write; set ftl.allocation to dynamic or "
                 "late, not static"
             )
-        if self.placement != "sep_gc":
-            raise ValueError(
-                "ftl.multi_plane_rows aligned needs a stream of the host's own; set ftl.placement to sep_gc, "
-                f"not {self.placement}"
-            )
 
 
 def page_ftl(ftl: FtlConfig) -> PageFtl:

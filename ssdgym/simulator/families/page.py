@@ -110,7 +110,14 @@ class PageFamily(FamilyBuilder):
     def check(self, device: DeviceConfig) -> None:
         """Raise if GC could not reach its threshold once the device is full."""
         planes, valid_limit = device.geometry.planes, thresholds_of(device).valid_limit
-        held = page_ftl(device.ftl).write_buffer_pages
+        ftl = page_ftl(device.ftl)
+        # Not a matter of the configuration alone: a policy brings its placement.
+        if ftl.multi_plane_rows == PlaneRows.ALIGNED and ftl.placement != "sep_gc":
+            raise SsdgymError(
+                f"device {device.name}: ftl.multi_plane_rows aligned needs a stream for the host alone; "
+                f"choose the placement sep_gc, not {ftl.placement}."
+            )
+        held = ftl.write_buffer_pages
         if held >= device.logical_pages:
             raise SsdgymError(
                 f"device {device.name}: ftl.write_buffer_pages = {held} would hold all of its "
@@ -124,7 +131,7 @@ class PageFamily(FamilyBuilder):
             raise SsdgymError(
                 f"device {device.name}: the GC threshold (field ftl.gc) cannot be reached once the device "
                 f"is full: a plane then holds {most} valid pages, and with the threshold and "
-                f"{page_ftl(device.ftl).streams} open blocks it has room for {max(valid_limit, 0)}; "
+                f"{ftl.streams} open blocks it has room for {max(valid_limit, 0)}; "
                 "lower the threshold or raise over_provisioning."
             )
 

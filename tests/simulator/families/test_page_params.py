@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from ssdgym.config.device import load_device
-from ssdgym.simulator import Recording
+from ssdgym.errors import SsdgymError
+from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.build import make_state
 
 #: Constants that say how time passes, or how much may wait.
@@ -24,3 +25,11 @@ def test_params__do_not_depend_on_timing(start: str, mode: str) -> None:
         params = make_state([device], [0], Recording()).params[0, 0]
         found.append({name: params[name].item() for name in params.dtype.names or () if name not in OF_TIME})
     assert found[0] == found[1]
+
+
+def test_aligned_rows__with_the_placement_that_a_policy_brings() -> None:
+    ftl = {"multi_plane_rows": "aligned"}
+    simulator = Simulator("shin-3d6", policy="greedy+sep_gc", ftl=ftl)
+    assert simulator.arrays.params["aligned_rows"][0, 0] == 1
+    with pytest.raises(SsdgymError, match="choose the placement sep_gc, not single"):
+        Simulator("shin-3d6", policy="greedy+single", ftl=ftl)
