@@ -138,22 +138,28 @@ def label_decades(axis: Axis, low: float, high: float) -> None:
     axis.set_minor_locator(NullLocator())
 
 
+#: Room for the mark of an entry of a legend with what is around it, and for a letter of its label.
+_MARK_INCHES, _LETTER_INCHES = 0.6, 0.075
+
+
 def legend_below(figure: Figure, *panels: Axes, columns: int = 4) -> None:
     """Put the legend beneath the whole figure, where it hides nothing.
 
     Args:
         figure: gets the legend.
         panels: have the lines and their labels; of those with one label the first counts.
-        columns: at most so many entries side by side.
+        columns: at most so many entries side by side; fewer where the figure is too narrow for them.
     """
     entries: dict[str, Any] = {}
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
+    longest = max(map(len, entries), default=0)
+    fitting = int(figure.get_figwidth() / (_MARK_INCHES + longest * _LETTER_INCHES))
     figure.legend(
         entries.values(),
         entries,
-        ncols=min(len(entries), columns),
+        ncols=max(1, min(len(entries), columns, fitting)),
         loc="outside lower center",
         frameon=False,
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from ssdgym.errors import SsdgymError
@@ -155,3 +156,15 @@ def test_picture__its_legend_names_what_all_panels_show() -> None:
             axes.bar([0], [1], label=label)
     legend_below(picture, *panels)
     assert [text.get_text() for text in picture.legends[0].get_texts()] == ["reads", "writes", "erases"]
+
+
+@pytest.mark.parametrize("label", ["speedupgc_{}", "a series with a rather long name {}", "{}"])
+def test_a_legend__is_never_wider_than_its_picture(label: str) -> None:
+    picture = Figure(figsize=(6.4, 3.0), layout="constrained")
+    axes = picture.subplots()
+    for number in range(7):
+        axes.plot([0, 1], label=label.format(number))
+    legend_below(picture, axes, columns=6)
+    FigureCanvasAgg(picture).draw()
+    (legend,) = picture.legends
+    assert legend.get_window_extent().width <= picture.bbox.width
