@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.config.fields import with_changes
 from ssdgym.simulator.simulator import Simulator
 
 #: The columns that a run is summed up by; its metrics have their means by the same names.
@@ -60,9 +59,11 @@ class Sampler:
 
         Without an erase there are no means; where free blocks alone start GC, the free pages are 0.
         """
+        threshold = int(self._simulator.arrays.params["low_free"][0, 0])
+        found: dict[str, Any] = {"free_pages": {"threshold": threshold}}
         series = self.series
         late = np.array(series["erases"]) > 0
-        means = {name: float(np.mean(np.array(series[name])[late])) for name in _MEANS if late.any()}
-        barrier = int(self._simulator.arrays.params["low_free"][0, 0])
-        named = {**means, "free_pages/barrier": barrier}
-        return with_changes({}, {name.replace("/", "."): value for name, value in named.items()})
+        for name in _MEANS if late.any() else ():
+            part, _, last = name.rpartition("/")
+            (found[part] if part else found)[last] = float(np.mean(np.array(series[name])[late]))
+        return found

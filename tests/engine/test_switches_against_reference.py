@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.engine.comparing import QUICK, THOROUGH, agrees
-from tests.engine.oracle import HOT_PLACEMENTS, PLACEMENTS, RULE_PARAMETERS, SET_POLICIES
+from ssdgym.requests import TRIM, WRITE
+from tests.engine.comparing import QUICK, THOROUGH, agrees, run_both
+from tests.engine.oracle import HOT_PLACEMENTS, PLACEMENTS, RULE_PARAMETERS, SET_POLICIES, assert_same
+from tests.reference import ReferenceConfig
 
 #: Values of fields, one of which is drawn for each.
 Choices = dict[str, Sequence[Any]]
@@ -121,7 +123,7 @@ def test_engine__switch__agrees_with_the_reference__thoroughly(switch: str, data
 
 
 @given(data=st.data())
-@BRIEF
+@QUICK
 def test_engine__several_switches__agrees_with_the_reference(data: st.DataObject) -> None:
     agrees_under_several(data)
 
@@ -135,7 +137,7 @@ def test_engine__several_switches__agrees_with_the_reference__thoroughly(data: s
 
 @pytest.mark.parametrize("switch", ["pad", "buffer"])
 @given(data=st.data())
-@BRIEF
+@QUICK
 def test_engine__under_placement_rules__agrees_with_the_reference(switch: str, data: st.DataObject) -> None:
     how: Choices = {**SWITCHES[switch], "placement": sorted(RULE_PARAMETERS)}
     agrees("greedy", data, **drawn(data, how))
@@ -146,6 +148,44 @@ def test_engine__under_placement_rules__agrees_with_the_reference(switch: str, d
 @BRIEF
 def test_engine__hotness__agrees_with_the_reference(switch: str, data: st.DataObject) -> None:
     agrees_by_hotness(data, HOTNESS[switch])
+
+
+def test_engine__a_page_dead_at_birth_closes_a_block__it_is_reclassified_once() -> None:
+    """Reclassified twice, with the page valid and without, it would have moved another block down."""
+    config = ReferenceConfig(
+        planes_per_die=2,
+        blocks_per_plane=8,
+        sub_blocks_per_block=2,
+        pages_per_block=4,
+        logical_pages=32,
+        erase_unit="sub_block_run",
+        isolation="hardware",
+        placement="hotness_groups",
+        hashes=1,
+        counters=8,
+        thresholds=(2, 3, 9),
+        hotness_counts="updates",
+        hotness_scatter="block",
+        threshold_pages=12,
+        background_pages=1,
+        preemptible=True,
+        timing="event",
+        transfer_ns=3,
+        window_pages=5,
+    )
+    requests = [
+        (15, 1, 4, WRITE, 0, 1),
+        (16, 0, 2, WRITE, 0, 0),
+        (57, 2, 1, WRITE, 0, 2),
+        (67, 0, 4, WRITE, 0, 0),
+        (72, 0, 4, WRITE, 0, 0),
+        (77, 1, 3, TRIM, 0, 1),
+        (136, 2, 3, WRITE, 0, 2),
+        (136, 2, 3, WRITE, 0, 2),
+        (137, 0, 4, WRITE, 0, 0),
+        (142, 1, 4, TRIM, 0, 1),
+    ]
+    assert_same(*run_both(config, "gsm", requests, [], None))
 
 
 @pytest.mark.slow

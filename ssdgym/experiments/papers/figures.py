@@ -12,14 +12,14 @@ from ssdgym.config.yaml_text import parse_mapping
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.papers.config import FigureConfig, LengthConfig, ScaleConfig
 from ssdgym.experiments.papers.diagrams import DIAGRAM_KINDS
-from ssdgym.experiments.papers.played import changed, draws, file_of, queue_of, workload_of
+from ssdgym.experiments.papers.played import RealTrace, changed, draws, file_of, workload_of
 from ssdgym.experiments.papers.samples import Place, Point
 from ssdgym.experiments.runs.expand import with_fields
 from ssdgym.experiments.runs.run_spec import RunSpec
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.records.pages import volume_pages
 from ssdgym.workloads.records.played import PlayedConfig
-from ssdgym.workloads.traces.loading import TraceConfig, VolumeLayout
+from ssdgym.workloads.traces.loading import VolumeLayout
 
 #: The file of a paper's folder with what its figures share.
 _COMMON = "common"
@@ -143,7 +143,7 @@ def points_of(
     ]
 
 
-def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, file: TraceConfig | None) -> list[Point]:
+def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, file: RealTrace | None) -> list[Point]:
     points = []
     for variant in figure.variant_names:
         changes = figure.variants.get(variant, {}) | scale.variants.get(variant, {})
@@ -160,7 +160,7 @@ def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, file: TraceC
                     fields, options = changes | _under(_FIELDS, given), _without(_FIELDS, given)
                     where = f"variants.{variant}" if variant else f"ftls.{kind}"
                     device = _device(figure, scale.devices.get(shown, shown), (where, fields), name, played)
-                    ftl = scale.ftl | queue_of(figure, name, played) | figure.ftl | options
+                    ftl = scale.ftl | (file.ftl if file else {}) | figure.ftl | options
                     ftl |= _under(_FTL, changes)
                     own_policy = ftl.pop(_POLICY, policy)
                     points += [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ssdgym.config.fields import with_changes
 from ssdgym.config.preconditioning import DRAWN_BY_THE_RUN
@@ -18,9 +18,14 @@ from ssdgym.workloads.traces.files import TRACE_FOLDER, trace_called
 from ssdgym.workloads.traces.loading import TraceConfig, VolumeLayout
 
 
-def file_of(
-    figure: FigureConfig, name: str, traces: Path | None, volumes: VolumeLayout
-) -> TraceConfig | None:
+class RealTrace(NamedTuple):
+    """A trace that is played from its file, and what it asks of the FTL."""
+
+    config: TraceConfig
+    ftl: dict[str, Any]
+
+
+def file_of(figure: FigureConfig, name: str, traces: Path | None, volumes: VolumeLayout) -> RealTrace | None:
     """Return the real trace that is played under a name; None where its file is not at hand.
 
     Args:
@@ -40,16 +45,18 @@ def file_of(
             raise SsdgymError(f"--traces: the figures of {figure.paper} play no traces; leave it out")
         return None
     if (path := None if traces is None else trace_called(name, traces)) is not None:
-        return TraceConfig(path=path, volumes=volumes)
+        return RealTrace(TraceConfig(path=path, volumes=volumes), {})
     folder = traces or (Path(at) if (at := os.environ.get(TRACE_FOLDER)) else None)
     own = figure.files.get(name)
     if own is None or folder is None or not (folder / own.path).is_file():
         return None
-    return TraceConfig(path=folder / own.path, skip_bad=own.skip_bad, volumes=volumes)
+    # Without times of its own a trace is played as a closed loop.
+    ftl = {} if own.queue_depth is None else {"queue_depth": own.queue_depth}
+    return RealTrace(TraceConfig(path=folder / own.path, skip_bad=own.skip_bad, volumes=volumes), ftl)
 
 
 def workload_of(
-    figure: FigureConfig, scale: ScaleConfig, name: str, file: TraceConfig | None, synthetic: str
+    figure: FigureConfig, scale: ScaleConfig, name: str, file: RealTrace | None, synthetic: str
 ) -> WorkloadConfig:
     """Return a workload of a figure as it is played at a scale.
 
@@ -65,7 +72,7 @@ def workload_of(
     """
     if figure.workloads_from == "configs":
         return load_workload(name)
-    workload = file or load_workload(f"synthetic:{synthetic}")
+    workload = file.config if file else load_workload(f"synthetic:{synthetic}")
     assert isinstance(workload, PlayedConfig)
     head = scale.heads.get(name, scale.head)
     heads = () if head is None else (HeadConfig(kind="head", requests=head),)
@@ -74,21 +81,6 @@ def workload_of(
         "transforms": (*workload.transforms, *scale.transforms_of.get(name, scale.transforms), *heads),
     }
     return workload.model_copy(update=changes)
-
-
-def queue_of(figure: FigureConfig, name: str, workload: WorkloadConfig) -> dict[str, Any]:
-    """Return the FTL option of a closed loop for a file of the figure whose times are lost; else none.
-
-    Args:
-        figure: which.
-        name: of the workload.
-        workload: as it is played.
-    """
-    own = figure.files.get(name)
-    is_own = (
-        own is not None and isinstance(workload, TraceConfig) and workload.path.name == Path(own.path).name
-    )
-    return {} if own is None or not is_own or own.queue_depth is None else {"queue_depth": own.queue_depth}
 
 
 def changed(workload: WorkloadConfig, changes: dict[str, Any]) -> WorkloadConfig:

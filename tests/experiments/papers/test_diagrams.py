@@ -120,7 +120,7 @@ def test_stacked_bars_show_the_parts_of_a_metric(tmp_path: Path) -> None:
 
 def test_lines_show_samples_and_their_means_in_a_table(tmp_path: Path) -> None:
     """Without samples, or relative to a series, there is nothing to draw."""
-    column, metrics = "free_pages/mean", {"free_pages": {"mean": 12.0, "barrier": 10}}
+    column, metrics = "free_pages/mean", {"free_pages": {"mean": 12.0, "threshold": 10}}
     series = {"host_pages": [10, 20, 30, 40], column: [40.0, 14.0, 10.0, 12.0]}
     result = Result("big", "", "a", "greedy", 1, metrics=metrics, series=series)
     panel = {"metric": column, "unit": "pages", "diagram": "lines", "window": (0.5, 1.0)}
@@ -129,9 +129,9 @@ def test_lines_show_samples_and_their_means_in_a_table(tmp_path: Path) -> None:
     assert [[one.value for one in row.estimates] for row in diagram.rows] == [[12.0]]
     (axes,) = Figure().subplots(1, squeeze=False)[0]
     diagram.draw(axes, is_last=True)
-    line, barrier = axes.get_lines()
+    line, threshold = axes.get_lines()
     assert [list(line.get_xdata()), list(line.get_ydata())] == [[20, 30, 40], [14.0, 10.0, 12.0]]
-    assert list(barrier.get_ydata()) == [10, 10]
+    assert list(threshold.get_ydata()) == [10, 10]
     assert draw(figure, [diagram], tmp_path / "figure.png").stat().st_size > 5000
     plain = [Sample(Place("big", "a", ""), replace(result, series={}))]
     with pytest.raises(SsdgymError, match="lines show what samples have; set sample_pages"):

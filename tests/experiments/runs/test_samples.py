@@ -82,13 +82,13 @@ def test_samples_come_after_so_many_pages_and_say_how_many_are_free() -> None:
     assert all(0 <= fewest <= mean for fewest, mean in zip(*columns, strict=True))
     late = [value for value, erases in zip(columns[0], series["erases"], strict=True) if erases]
     assert free["fewest"] == pytest.approx(sum(late) / len(late))
-    assert free["barrier"] == 0  # collecting starts by blocks here
+    assert free["threshold"] == 0  # collecting starts by blocks here
 
 
 def test_a_run_that_erases_nothing_has_samples_and_no_means() -> None:
     result = run_policy(replace(RUN, preconditioning="none", warmup=0, host_pages=500))
     assert set(result.series["erases"]) == {0} and len(result.series["erases"]) >= 5
-    assert not result.measured("free_pages/fewest") and result.measured("free_pages/barrier")
+    assert not result.measured("free_pages/fewest") and result.measured("free_pages/threshold")
 
 
 def test_the_store_keeps_samples_and_the_tables_stay_flat(tmp_path: Path) -> None:

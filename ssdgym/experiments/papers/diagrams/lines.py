@@ -14,7 +14,7 @@ from ssdgym.experiments.papers.samples import Place, Sample
 from ssdgym.experiments.report.style import color_of
 from ssdgym.experiments.results import Result
 
-_BARRIER = "free_pages/barrier"
+_THRESHOLD = "free_pages/threshold"
 
 
 class Lines(Bars):
@@ -57,7 +57,7 @@ class Lines(Bars):
             label = " ".join(filter(None, place)) if several else place.series
             axes.plot(pages[shown], values, linewidth=0.9, color=color_of(number), label=label)
         if self.panel.metric.startswith("free_pages/"):
-            for barrier in {result.metric(_BARRIER) for result in self._lines.values()} - {0}:
-                axes.axhline(barrier / self.panel.per_unit, color="0.4", linestyle="--")
+            for threshold in {result.metric(_THRESHOLD) for result in self._lines.values()} - {0}:
+                axes.axhline(threshold / self.panel.per_unit, color="0.4", linestyle="--")
         if is_last:
             axes.set_xlabel("host pages written")
