@@ -39,6 +39,8 @@ $context_features
 
 #define ${upper}_CANDIDATE_FEATURES $features
 #define ${upper}_CONTEXT_FEATURES $entries
+#define ${upper}_CANDIDATE_NAMES $candidate_names
+#define ${upper}_CONTEXT_NAMES $context_names
 
 $weights
 
@@ -167,6 +169,8 @@ def c_header(agent: Agent, name: str = "agent") -> str:
         bytes=cost.weight_bytes,
         candidate_features=_listed(card.candidate_features),
         context_features=_listed(card.context_features),
+        candidate_names=_names(card.candidate_features),
+        context_names=_names(card.context_features),
         guard=f"SSDGYM_{name.upper()}_H",
         upper=name.upper(),
         name=name,
@@ -204,6 +208,16 @@ def _of_comment(text: str) -> str:
 
 def _listed(names: Iterable[str]) -> str:
     return "\n".join(f" *   {number}: {_of_comment(feature)}" for number, feature in enumerate(names))
+
+
+def _names(names: Iterable[str]) -> str:
+    """Return the initialiser of an array of strings, a name per line of a macro."""
+    return "{" + ", ".join(f'\\\n    "{_of_string(name)}"' for name in names) + "}"
+
+
+def _of_string(text: str) -> str:
+    """Return a text as it stands between double quotes in C."""
+    return text.replace("\\", r"\\").replace('"', r"\"")
 
 
 def _arrays(name: str, scorer: CandidateScorer) -> list[str]:

@@ -116,6 +116,29 @@ def test_c_header__lists_the_features_in_order_and_the_cost() -> None:
     assert f"costs 64 + 63 * K multiply-adds; the weights take {cost.weight_bytes} bytes" in text
 
 
+@needs_compiler
+def test_c_header__names_of_features__as_arrays(tmp_path: Path) -> None:
+    (tmp_path / "agent.h").write_text(c_header(trained()))
+    (tmp_path / "names.c").write_text("""#include <stdio.h>
+#include "agent.h"
+int main(void)
+{
+    static const char *const of_candidates[] = AGENT_CANDIDATE_NAMES;
+    static const char *const of_context[] = AGENT_CONTEXT_NAMES;
+    int i;
+    for (i = 0; i < AGENT_CANDIDATE_FEATURES; i++)
+        puts(of_candidates[i]);
+    for (i = 0; i < AGENT_CONTEXT_FEATURES; i++)
+        puts(of_context[i]);
+    return 0;
+}
+""")
+    program = tmp_path / "names"
+    subprocess.run([str(COMPILER), "-std=c99", "-o", str(program), str(tmp_path / "names.c")], check=True)
+    printed = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
+    assert tuple(printed.split()) == FEATURES + CONTEXT
+
+
 def test_cost__weight_bytes__are_those_of_the_arrays_of_the_header() -> None:
     agent = trained(hidden=(8, 4))
     left_out = ("value_", "linear.log_sharpness")

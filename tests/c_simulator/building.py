@@ -1,0 +1,101 @@
+"""Compile the log simulator, with or without an agent, and let it play what ssdgym plays."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ssdgym.agents.agent import Agent
+from ssdgym.agents.exporting.c_header import c_header
+from ssdgym.config.device import DeviceConfig
+from ssdgym.config.loading import Source
+from ssdgym.requests import WRITE
+from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.stream import open_on
+
+FOLDER = Path(__file__).parent
+COMPILER = shutil.which("cc")
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler called cc")
+_STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2")
+_AT_A_TIME = 1 << 16
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the simulator prints: all but the last are counts of pages or segments."""
+
+    user_pages: int
+    relocated_pages: int
+    cleanings: int
+    write_amplification: float
+
+
+def compile_simulator(folder: Path, agent: Agent | None = None) -> Path:
+    """Compile with every warning as an error; return the program.
+
+    Args:
+        folder: for the program and the agent's header.
+        agent: what the rule `agent` is to be.
+    """
+    program = folder / "log_simulator"
+    with_agent = []
+    if agent is not None:
+        (folder / "victim.h").write_text(c_header(agent, "victim"))
+        with_agent = ["-DWITH_AGENT", f"-I{folder}"]
+    source = str(FOLDER / "log_simulator.c")
+    subprocess.run([str(COMPILER), *_STRICT, *with_agent, "-o", str(program), source, "-lm"], check=True)
+    return program
+
+
+def play(
+    program: Path, device: DeviceConfig, rule: str, written: np.ndarray, warmup: int, free: tuple[int, int]
+) -> Outcome:
+    """Play a sequence of written pages on a full device.
+
+    Args:
+        program: of `compile_simulator`.
+        device: whose geometry, capacity and placement the simulator has; of one plane.
+        rule: its name in the simulator.
+        written: (n,) numbers of logical pages.
+        warmup: how many of them are not counted.
+        free: fewer free segments than this start cleaning, and so many end it.
+    """
+    geometry = device.geometry
+    assert geometry.planes == 1
+    streams = {"single": 1, "sep_gc": 2}[device.ftl.placement]
+    sizes = (geometry.blocks_per_plane, geometry.pages_per_block, device.logical_pages)
+    arguments = [str(value) for value in (*sizes, *free, streams, rule, warmup)]
+    ran = subprocess.run(
+        [str(program), *arguments],
+        input="\n".join(map(str, written)),
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    *counts, amplification = ran.stdout.split()
+    return Outcome(*map(int, counts), float(amplification))
+
+
+def pages_written(workload: Source, device: DeviceConfig, seed: int, count: int) -> np.ndarray:
+    """Return the first logical pages (count,) that a workload of single-page or longer writes writes.
+
+    Args:
+        workload: that writes only.
+        device: that it is played on.
+        seed: of its draws.
+        count: how many pages.
+    """
+    stream = open_on(load_workload(workload), device, seed)
+    found: list[np.ndarray] = []
+    while sum(map(len, found)) < count:
+        requests = stream.next(_AT_A_TIME)
+        assert (requests["op"] == WRITE).all()
+        first, pages = requests["lpn"], requests["pages"]
+        behind_first = np.arange(pages.sum()) - np.repeat(np.cumsum(pages) - pages, pages)
+        found.append(np.repeat(first, pages) + behind_first)
+    return np.concatenate(found)[:count]

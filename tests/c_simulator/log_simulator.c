@@ -1,0 +1,288 @@
+/* A log-structured store, simulated page by page: how often it writes for each page that its user writes.
+ *
+ * This is the loop that published simulators of log-structured file systems and flash translation layers
+ * have in common, after the one in Rosenblum and Ousterhout, "The design and implementation of a
+ * log-structured file system" (ACM TOCS 1992): segments of equal size, a map of where each logical page
+ * is, an open segment for pages of the user and one for pages that cleaning relocates, and cleaning when
+ * segments run short. It shares no code with ssdgym.
+ *
+ * Usage: log_simulator SEGMENTS PAGES LOGICAL FREE GOAL STREAMS RULE WARMUP < numbers
+ *
+ *   SEGMENTS  number of segments
+ *   PAGES     pages of a segment
+ *   LOGICAL   logical pages; all are written once, in order, before anything else
+ *   FREE      cleaning begins when fewer segments are free; an open one is not free, and a segment is
+ *             opened by the first page that goes there
+ *   GOAL      and ends when so many are
+ *   STREAMS   1: relocated pages go where pages of the user go; 2: to an open segment of their own
+ *   RULE      greedy (of equals, the one that came to this number of invalid pages first), greedy_lowest (of
+ *             equals, the lowest number), cost_benefit (age since the last invalidation),
+ *             cost_benefit_sealed (age since the segment was sealed), or agent, if it is compiled with one
+ *             (see agent_rule.h)
+ *   WARMUP    pages of the user that are not counted
+ *
+ * Input: one logical page number per line, in the order in which the user writes them.
+ * Output: pages of the user, relocated pages, cleaned segments, and their write amplification.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { IS_FREE, IS_OPEN, IS_SEALED };
+enum { USER = 0, NOWHERE = -1 };
+
+struct segment {
+    int state;
+    int stream;
+    int written, valid;    /* pages */
+    long sealed_at;        /* user pages before it */
+    long invalidated_at;   /* likewise, of its last page that became invalid */
+    long cleaned;          /* how often */
+    long changed;          /* place in the order in which sealed segments came to their numbers */
+};
+
+static int segments, pages, logical, low, goal, streams;
+static struct segment *segment;
+static int *page_at;           /* logical page that was written to a physical one */
+static int *place_of;          /* physical page that holds a logical one */
+static long *updates;          /* how often the user has written a logical page */
+static int *free_segments;     /* a ring, the longest free segment first */
+static int first_free, free_count;
+static int open_segment[2] = {NOWHERE, NOWHERE};
+static long now;               /* user pages written so far */
+static long changes;           /* of sealed segments */
+static long user_pages, relocated_pages, cleanings;
+
+static void fail(const char *message)
+{
+    fprintf(stderr, "log_simulator: %s\n", message);
+    exit(2);
+}
+
+static void *new_array(int count, size_t size)
+{
+    void *array = calloc((size_t)count, size);
+
+    if (array == NULL)
+        fail("out of memory");
+    return array;
+}
+
+static int may_be_cleaned(int s)
+{
+    return segment[s].state == IS_SEALED && segment[s].valid < segment[s].written;
+}
+
+#ifdef WITH_AGENT
+#include "agent_rule.h"
+#endif
+
+/* -- the log */
+
+static void release(int s)
+{
+    segment[s].state = IS_FREE;
+    segment[s].written = segment[s].valid = 0;
+    free_segments[(first_free + free_count++) % segments] = s;
+}
+
+static int open_of(int stream)
+{
+    int s = open_segment[stream];
+
+    if (s != NOWHERE)
+        return s;
+    if (free_count == 0)
+        fail("no segment is free; raise FREE");
+    s = free_segments[first_free];
+    first_free = (first_free + 1) % segments;
+    free_count--;
+    segment[s].state = IS_OPEN;
+    segment[s].stream = stream;
+    return open_segment[stream] = s;
+}
+
+static void append(int stream, int page)
+{
+    int s = open_of(stream);
+    int place = s * pages + segment[s].written;
+
+    page_at[place] = page;
+    place_of[page] = place;
+    segment[s].valid++;
+    if (++segment[s].written == pages) {
+        segment[s].state = IS_SEALED;
+        segment[s].sealed_at = now;
+        segment[s].changed = changes++;
+        open_segment[stream] = NOWHERE;
+    }
+}
+
+static void clean(int s)
+{
+    int first = s * pages, place;
+
+    segment[s].state = IS_OPEN; /* it is no longer in question */
+    for (place = first; place < first + pages; place++)
+        if (place_of[page_at[place]] == place) {
+            append(streams - 1, page_at[place]);
+            relocated_pages++;
+        }
+    cleanings++;
+    segment[s].cleaned++;
+    release(s);
+}
+
+/* Cleaning that a page has made necessary is done, and counted, before the next one is written. */
+static void make_room(int (*choose)(void))
+{
+    if (free_count >= low)
+        return;
+    while (free_count < goal) {
+        int victim = choose();
+
+        if (victim == NOWHERE)
+            fail("no segment has an invalid page");
+        clean(victim);
+    }
+}
+
+static void write_page(int page)
+{
+    int old = place_of[page];
+
+    if (old != NOWHERE) {
+        segment[old / pages].valid--;
+        segment[old / pages].invalidated_at = now;
+        segment[old / pages].changed = changes++;
+    }
+    append(USER, page);
+    updates[page]++;
+    now++;
+    user_pages++;
+}
+
+/* -- rules: which segment is cleaned */
+
+static double most_invalid(int s)
+{
+    return segment[s].written - segment[s].valid;
+}
+
+static double benefit_per_cost(int s, long since)
+{
+    double u = (double)segment[s].valid / segment[s].written;
+
+    return u > 0.0 ? (double)(now - since + 1) * (1.0 - u) / (2.0 * u) : 1e300;
+}
+
+static double cost_benefit(int s)
+{
+    return benefit_per_cost(s, segment[s].invalidated_at);
+}
+
+static double cost_benefit_sealed(int s)
+{
+    return benefit_per_cost(s, segment[s].sealed_at);
+}
+
+static double (*score)(int s);
+static int first_come;         /* of equals, the one that came to its number first, not the lowest */
+
+static int best_by_score(void)
+{
+    int best = NOWHERE, s;
+    double highest = 0.0;
+
+    for (s = 0; s < segments; s++) {
+        double own;
+
+        if (!may_be_cleaned(s))
+            continue;
+        own = score(s);
+        if (best == NOWHERE || own > highest
+            || (first_come && own == highest && segment[s].changed < segment[best].changed)) {
+            best = s;
+            highest = own;
+        }
+    }
+    return best;
+}
+
+static int (*rule_named(const char *name))(void)
+{
+#ifdef WITH_AGENT
+    if (strcmp(name, "agent") == 0)
+        return start_agent(), chosen_by_agent;
+#endif
+    first_come = strcmp(name, "greedy") == 0;
+    if (first_come || strcmp(name, "greedy_lowest") == 0)
+        score = most_invalid;
+    else if (strcmp(name, "cost_benefit") == 0)
+        score = cost_benefit;
+    else if (strcmp(name, "cost_benefit_sealed") == 0)
+        score = cost_benefit_sealed;
+    else
+        fail("there is no such RULE");
+    return best_by_score;
+}
+
+static void read_sizes(char **argument)
+{
+    segments = atoi(argument[1]), pages = atoi(argument[2]), logical = atoi(argument[3]);
+    low = atoi(argument[4]), goal = atoi(argument[5]), streams = atoi(argument[6]);
+    if (segments < 1 || pages < 1 || logical < 1 || low < 1 || goal < low || streams < 1 || streams > 2)
+        fail("SEGMENTS, PAGES, LOGICAL and FREE must be at least 1, GOAL at least FREE, STREAMS 1 or 2");
+}
+
+static void format_log(void)
+{
+    int page, s;
+
+    segment = new_array(segments, sizeof *segment);
+    page_at = new_array(segments * pages, sizeof *page_at);
+    place_of = new_array(logical, sizeof *place_of);
+    updates = new_array(logical, sizeof *updates);
+    free_segments = new_array(segments, sizeof *free_segments);
+    for (s = 0; s < segments; s++)
+        release(s);
+    for (page = 0; page < logical; page++)
+        place_of[page] = NOWHERE;
+}
+
+static void count_anew(void)
+{
+    user_pages = relocated_pages = cleanings = 0;
+}
+
+int main(int argc, char **argv)
+{
+    int (*choose)(void);
+    int page;
+    long warmup;
+
+    if (argc != 9)
+        fail("usage: SEGMENTS PAGES LOGICAL FREE GOAL STREAMS RULE WARMUP < numbers");
+    read_sizes(argv);
+    format_log();
+    choose = rule_named(argv[7]);
+    warmup = atol(argv[8]);
+    for (page = 0; page < logical; page++) {
+        make_room(choose);
+        write_page(page);
+    }
+    count_anew();
+    while (scanf("%d", &page) == 1) {
+        if (page < 0 || page >= logical)
+            fail("a page number is not below LOGICAL");
+        if (warmup > 0 && user_pages == warmup) {
+            count_anew();
+            warmup = 0;
+        }
+        make_room(choose);
+        write_page(page);
+    }
+    printf("%ld %ld %ld %.6f\n", user_pages, relocated_pages, cleanings,
+           (double)(user_pages + relocated_pages) / (double)user_pages);
+    return 0;
+}
