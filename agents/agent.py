@@ -7,71 +7,46 @@ import pickle
 import warnings
 import zipfile
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO
 
 import gymnasium as gym
 import numpy as np
 import torch
 from gymnasium.vector import VectorEnv
-from pydantic import Field, ValidationError
+from torch import nn
 
-import ssdgym
+from ssdgym.agents.card import CARD, WEIGHTS, AgentCard, read_parts
 from ssdgym.agents.features import Columns, FeatureNames
-from ssdgym.agents.learning.stages import Stage, how_trained
-from ssdgym.agents.scorer import CandidateScorer, ScorerConfig
+from ssdgym.agents.networks.scale import ScaleNetwork
+from ssdgym.agents.scorer import CandidateScorer
 from ssdgym.agents.weights import pack_weights, unpack_weights
-from ssdgym.config.loading import Config
 from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
 from ssdgym.types import Observation
 
-_CARD = "agent.json"
-_WEIGHTS = "weights.safetensors"
-#: In files of the first format.
-_OLD_WEIGHTS = "weights.pt"
+__all__ = ["Agent", "AgentCard"]
 
 
-class AgentCard(Config):
-    """The description that a saved agent carries."""
-
-    format: Literal[1, 2] = 2
-    ssdgym_version: str = ssdgym.__version__
-    algorithm: Literal["none", "search", "ppo", "dqn"] = Field(
-        description="what has trained these weights last; none: they are the untrained start"
-    )
-    environment: str
-    decisions: int = Field(description="all that trained these weights, episodes of a search included")
-    trained_by: tuple[Stage, ...] = Field((), description="what trained these weights, in order")
-    candidate_features: tuple[str, ...]
-    context_features: tuple[str, ...]
-    scorer: ScorerConfig
-    training: dict[str, Any] = {}
-
-    @property
-    def features(self) -> FeatureNames:
-        """The features the agent was trained on."""
-        return FeatureNames(self.candidate_features, self.context_features)
-
-    @property
-    def how_trained(self) -> str:
-        """What has trained the weights, as a phrase."""
-        if self.format == 1:
-            return f"{self.algorithm}, after what a file of that version does not say"
-        return how_trained(self.trained_by, self.scorer.start)
+def network_of(card: AgentCard) -> nn.Module:
+    """Make the network that a card describes, with the weights of its start."""
+    if card.scale is not None:
+        return ScaleNetwork(card.context_features, card.scale)
+    assert card.scorer is not None, "a card has one of the two"
+    return CandidateScorer(card.candidate_features, card.context_features, card.scorer)
 
 
 class Agent:
-    """A scorer that chooses among the candidates of an observation.
+    """A network that chooses among the candidates of an observation.
 
     Args:
-        scorer: the network.
+        scorer: the network, a `CandidateScorer` or a `ScaleNetwork`.
         card: its description.
         seed: of the draws of `act(..., deterministic=False)`.
         columns: where its features are in the observations; None if they are those it was trained on.
     """
 
     def __init__(
-        self, scorer: CandidateScorer, card: AgentCard, seed: int = 0, columns: Columns | None = None
+        self, scorer: nn.Module, card: AgentCard, seed: int = 0, columns: Columns | None = None
     ) -> None:
         self.scorer = scorer.eval()
         self.card = card
@@ -91,9 +66,10 @@ class Agent:
         Raises:
             SsdgymError: if the file is missing, not an agent, or trained on features the environment lacks.
         """
-        card, weights = _read(Path(path))
+        card, data, old = read_parts(Path(path))
+        weights = (_parse_old_weights if old else unpack_weights)(data, str(path))
         columns = None if env is None else card.features.locate(FeatureNames.of(env), str(path))
-        scorer = CandidateScorer(card.candidate_features, card.context_features, card.scorer)
+        scorer = network_of(card)
         try:
             scorer.load_state_dict(weights)
         except RuntimeError as error:
@@ -111,8 +87,8 @@ class Agent:
 
         def write(file: IO[bytes]) -> None:
             with zipfile.ZipFile(file, "w") as archive:
-                archive.writestr(_CARD, self.card.model_dump_json(indent=2))
-                archive.writestr(_WEIGHTS, weights)
+                archive.writestr(CARD, self.card.model_dump_json(indent=2))
+                archive.writestr(WEIGHTS, weights)
 
         write_atomically(path, write)
         return path
@@ -176,28 +152,6 @@ class Agent:
                 "use deterministic=True."
             )
         return rng.gumbel(size=shape)
-
-
-def _read(path: Path) -> tuple[AgentCard, dict[str, torch.Tensor]]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            card = archive.read(_CARD)
-            old = _OLD_WEIGHTS in archive.namelist()
-            weights = archive.read(_OLD_WEIGHTS if old else _WEIGHTS)
-    except FileNotFoundError as error:
-        raise SsdgymError(f"{path}: there is no such agent; train one first or correct the path.") from error
-    except (zipfile.BadZipFile, KeyError, OSError) as error:
-        raise SsdgymError(f"{path}: not an agent, or a damaged one ({error}); train it again.") from error
-    return _parse_card(path, card), (_parse_old_weights if old else unpack_weights)(weights, str(path))
-
-
-def _parse_card(path: Path, card: bytes) -> AgentCard:
-    try:
-        return AgentCard.model_validate_json(card)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"])) or "contents"
-        raise SsdgymError(f"{path}: {_CARD}: {field}: {first['msg']}; train the agent again.") from error
 
 
 def _parse_old_weights(weights: bytes, where: str) -> dict[str, torch.Tensor]:

@@ -9,19 +9,17 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Literal
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
-from ssdgym.config.loading import Config
+from ssdgym.agents.networks.shapes import ScorerConfig, Start
 from ssdgym.errors import SsdgymError
+
+__all__ = ["MASKED_SCORE", "CandidateScorer", "ScorerConfig"]
 
 MASKED_SCORE = -1e9
 """Score of a candidate that cannot be chosen; finite, so that it survives a bootstrap."""
-
-Start = Literal["cost_benefit", "greedy", "none"]
 
 # weights of the features in the linear part of the score
 _START_WEIGHTS: dict[str, dict[str, float]] = {
@@ -29,22 +27,6 @@ _START_WEIGHTS: dict[str, dict[str, float]] = {
     "greedy": {"log_benefit": 1.0},
     "none": {},
 }
-
-
-class ScorerConfig(Config):
-    """Shape and starting point of a `CandidateScorer`."""
-
-    hidden: tuple[int, ...] = Field((32, 32), min_length=1, description="units of each hidden layer")
-    pooling: Literal["mean_max", "none"] = Field(
-        "mean_max", description="what a candidate's score knows of the other candidates"
-    )
-    start: Start = Field("cost_benefit", description="heuristic whose ranking the untrained scorer has")
-    sharpness: float = Field(
-        5.0,
-        gt=0,
-        description="initial factor of the heuristic's score, an inverse temperature; with logarithms to the "
-        "base 4, 5 samples a candidate in proportion to the power 3.6 of its score",
-    )
 
 
 class CandidateScorer(nn.Module):

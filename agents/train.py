@@ -24,9 +24,9 @@ from ssdgym.agents.algorithms import (
 )
 from ssdgym.agents.checkpoint import FILE_NAME, Checkpoint
 from ssdgym.agents.config import TrainConfig
-from ssdgym.agents.cross_entropy import search_weights
 from ssdgym.agents.environments import make_environment
 from ssdgym.agents.features import FeatureNames
+from ssdgym.agents.learning.cross_entropy import search_weights
 from ssdgym.agents.learning.progress import Row, evaluation_line, training_bar
 from ssdgym.agents.learning.segments import Enough, Segments
 from ssdgym.agents.learning.stages import Stage, Stages

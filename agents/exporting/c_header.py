@@ -154,11 +154,16 @@ def c_header(agent: Agent, name: str = "agent") -> str:
         raise SsdgymError(
             f"name = {name!r} is no name in C: use letters, digits and _, and no digit in front."
         )
+    if agent.card.scorer is None:
+        raise SsdgymError(
+            f"the agent for {agent.card.environment} cuts a scale into actions, which has no C header yet; "
+            "export one that scores candidates."
+        )
     _check_numbers(agent)
-    card, scorer, cost = agent.card, agent.scorer, cost_of(agent)
+    card, scorer, cost = agent.card, agent.scorer, cost_of(agent.card)
     features, entries = len(card.candidate_features), len(card.context_features)
-    widths = card.scorer.hidden
-    pools = card.scorer.pooling == "mean_max"
+    widths = agent.card.scorer.hidden
+    pools = agent.card.scorer.pooling == "mean_max"
     return _HEADER.substitute(
         title=f"The agent {name}: which of several candidates is chosen.",
         version=card.ssdgym_version,

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ssdgym.agents.agent import Agent
+from ssdgym.agents.card import AgentCard
+from ssdgym.agents.networks.shapes import ScaleConfig
 
 _BYTES = 4
 
 
 @dataclass(frozen=True)
 class DecisionCost:
-    """The cost of a decision of a scorer; what pooling adds up and compares is left out.
+    """The cost of a decision; what pooling adds up and what is compared is left out.
 
     Attributes:
         shared_multiply_adds: once per decision.
@@ -29,17 +31,34 @@ class DecisionCost:
         return self.shared_multiply_adds + self.candidate_multiply_adds * candidates
 
 
-def cost_of(agent: Agent) -> DecisionCost:
+def cost_of(card: AgentCard) -> DecisionCost:
     """Return what a decision of an agent costs.
 
     Args:
-        agent: a trained agent.
+        card: of the agent.
     """
-    card = agent.card
+    if card.scale is not None:
+        return _cost_of_scale(card.scale, len(card.context_features))
+    assert card.scorer is not None, "a card has one of the two"
     features, widths = len(card.candidate_features), card.scorer.hidden
     pooled = 2 * features if card.scorer.pooling == "mean_max" else 0
     shared = (len(card.context_features) + pooled) * widths[0]
-    body = sum(inputs * outputs for inputs, outputs in itertools.pairwise(widths))
-    own = features * widths[0] + body + widths[-1] + features
+    own = features * widths[0] + _between(widths) + widths[-1] + features
     biases = 2 * widths[0] + sum(widths[1:]) + 1
     return DecisionCost(shared, own, _BYTES * (shared + own + biases))
+
+
+def _cost_of_scale(config: ScaleConfig, entries: int) -> DecisionCost:
+    """Return the cost of one number: what is centred and scaled, the linear part, and the network."""
+    widths, heads = config.hidden, config.heads
+    body = entries * widths[0] + _between(widths) if widths else 0
+    last = widths[-1] if widths else 0
+    cuts = max(count for _, count in config.ranges) - 1
+    weights = (
+        2 * entries + heads * (entries + 1 + cuts) + body + sum(widths) + heads * (last + 1) * bool(widths)
+    )
+    return DecisionCost(2 * entries + body + last, 0, _BYTES * weights)
+
+
+def _between(widths: Sequence[int]) -> int:
+    return sum(inputs * outputs for inputs, outputs in itertools.pairwise(widths))

@@ -11,9 +11,9 @@ from pydantic import Field
 
 from ssdgym.config.loading import Config
 
-Method = Literal["search", "ppo", "dqn"]
+Method = Literal["search", "evolution", "ppo", "dqn"]
 
-_NAMES = {"search": "a search by whole episodes", "ppo": "PPO", "dqn": "DQN"}
+_NAMES = {"search": "a search by whole episodes", "evolution": "evolution", "ppo": "PPO", "dqn": "DQN"}
 
 
 class Stage(Config):

@@ -14,7 +14,7 @@ import numpy as np
 from numba import typeof, types
 
 from ssdgym.engine.core.family import Arrays
-from ssdgym.engine.core.handle import PARAMETERS, pointer_to
+from ssdgym.engine.core.handle import PARAMETERS, pointer_to, record_behind
 from ssdgym.engine.core.kernel import function_at, inlined, kernel
 from ssdgym.engine.core.merges import CASE, PLAN
 from ssdgym.engine.core.pointer import pointer_type
@@ -61,13 +61,14 @@ IDLES, CLAIRVOYANT = 1024, 2048
 TO_THE_END = 1 << 30
 IDLE_STEPS = (0, 1, 2, 4, 8, 16, 32, TO_THE_END)
 
-#: A rule: addresses of its function and of its hooks (0: none), the events it hooks, its parameters.
+#: A rule: addresses of its function and of its hooks (0: none), the events it hooks, its parameters and more.
 RULE = np.dtype(
     [
         ("choose", "i8"),
         *((event, "i8") for event in EVENTS),
         ("hooks", "i8"),
         ("parameters", "f8", (MAX_PARAMETERS,)),
+        ("constants", "i8"),  # address of what its function reads besides; 0: nothing
     ]
 )
 PAIRS_TYPE = typeof(np.zeros(MAX_PAIRS, ERASE_PAIR))
@@ -129,6 +130,12 @@ def device_type(arrays: Arrays) -> Any:
 def no_rules() -> np.ndarray:
     """Make the rules of a device whose decisions are all taken outside, shape (kinds,) RULE."""
     return np.zeros(len(KINDS), RULE)
+
+
+def constants_at(items: np.dtype) -> Any:
+    """Return an intrinsic that finds the constants of a rule by its parameters: one record of these items."""
+    places: Any = RULE.fields
+    return record_behind(items, places["constants"][1] - places["parameters"][1])
 
 
 @inlined

@@ -39,11 +39,14 @@ def _invalid_of_round(dev, plane):
 
 
 @inlined
-def _look_at_die(dev, seen):
-    """Write which die is asked for, at the horizon the last one asked for, and what it would go on with."""
-    control = dev.control[0]
-    asked = control.decision_kind == IDLE and control.decision_subject < dev.params[0].dies
-    die = np.int64(control.decision_subject) if asked else np.int64(0)
+def look_at_die(dev, die, seen):
+    """Write what an idle die would go on with.
+
+    Args:
+        dev: the device, or what a rule sees of it.
+        die: number of the die.
+        seen: DIE_SEEN to write to.
+    """
     plane = np.int64(background_plane(dev, die, NEVER))
     seen.number = die
     seen.collects = plane >= 0
@@ -122,8 +125,10 @@ def _describe(dev, question, view, plane):
     """Describe how far an idle die goes as a decision. Pure: the device stays as it is."""
     view.features[:] = np.float32(0.0)
     view.mask[:] = 0
-    die = question.die[0]
-    _look_at_die(dev, die)
+    die, control = question.die[0], dev.control[0]
+    # At the horizon it is the die that was asked for last.
+    asked = control.decision_kind == IDLE and control.decision_subject < dev.params[0].dies
+    look_at_die(dev, np.int64(control.decision_subject) if asked else np.int64(0), die)
     for number in range(_ANSWERS):
         view.mask[number] = die.collects or number == 0
         _look_at_answer(dev, number, die, question.answers[number])

@@ -24,16 +24,20 @@ _describe_streams, _describe_page = describing_verbs("stream", "page")
 
 
 @inlined
-def _look_at_page(dev, plane, page):
-    """Write which page is placed, and where its data is up to now."""
-    control = dev.control[0]
-    relocated = control.decision_kind == RELOCATE
-    subject = np.int64(control.decision_subject)
-    lpn = np.int64(dev.physical[subject].lpn) if relocated else subject
-    held = subject if relocated else np.int64(dev.logical[lpn].ppn)
+def look_at_page(dev, plane, lpn, source, page):
+    """Write which page is placed, and where its data is up to now.
+
+    Args:
+        dev: the device, or what a rule sees of it.
+        plane: that the page goes to.
+        lpn: the logical page.
+        source: the page that it is relocated from, or -1 for a page of the host.
+        page: PAGE_SEEN to write to.
+    """
+    held = source if source >= 0 else np.int64(dev.logical[lpn].ppn)
     page.plane = plane
     page.lpn = lpn
-    page.relocated = relocated
+    page.relocated = source >= 0
     page.held = held
     page.block = quotient(held, dev.params[0].pages_per_block) if held >= 0 else -1
     page.stream = dev.block[page.block].stream if held >= 0 else -1
@@ -112,7 +116,10 @@ def _describe(dev, question, view, plane):
     """Describe the stream of a page as a decision. Pure: the device stays as it is."""
     view.features[:] = np.float32(0.0)
     view.mask[:] = 0
-    _look_at_page(dev, plane, question.page[0])
+    control = dev.control[0]
+    subject, relocated = np.int64(control.decision_subject), control.decision_kind == RELOCATE
+    lpn = np.int64(dev.physical[subject].lpn) if relocated else subject
+    look_at_page(dev, plane, lpn, subject if relocated else np.int64(-1), question.page[0])
     for stream in range(dev.params[0].streams):
         view.mask[stream] = 1
         _look_at_stream(dev, plane, stream, question.streams[stream])

@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 from ssdgym.errors import SsdgymError
 
-_PART = r"\s*([\w.-]+)\s*(?:\(([^()]*)\)\s*)?"
+#: The name of a rule, or a kind, a colon, and a name or path that is looked up where that kind is.
+_NAME = r"[\w.-]+(?::[\w./~-]+)?"
+_PART = rf"\s*({_NAME})\s*(?:\(([^()]*)\)\s*)?"
 _FORM = re.compile(rf"{_PART}(?:\+{_PART})*")
 
 #: What stands for the policy of a device where none is named.

@@ -47,6 +47,8 @@ class Alias:
     multi_plane: MultiPlane | None = None
 
 
+#: Where rules are found that are not registered, by what stands before the colon in their names.
+_FOUND_BY = {"agent": "ssdgym.agents.compiled"}
 _RULES: dict[str, Rule] = {}
 _ALIASES: dict[str, Alias] = {}
 
@@ -150,7 +152,17 @@ def load_plugins() -> None:
 
 
 def registered(name: str) -> Rule | Alias | None:
-    """Return a rule or an alias by name, of installed packages if need be; `None` if there is none."""
+    """Return a rule or an alias by name, of installed packages if need be; `None` if there is none.
+
+    `agent:NAME` is found where agents are.
+
+    Raises:
+        SsdgymError: an agent cannot be a rule.
+    """
+    kind, colon, _ = name.partition(":")
+    if colon and kind in _FOUND_BY:
+        rule: Rule = importlib.import_module(_FOUND_BY[kind]).rule_named(name)
+        return rule
     if name not in _RULES and name not in _ALIASES:
         load_plugins()
     return _RULES.get(name) or _ALIASES.get(name)

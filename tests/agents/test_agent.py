@@ -144,7 +144,7 @@ def rewrite(path, name: str, content: bytes) -> None:
 def test_load__card_of_another_format__names_the_field(tmp_path) -> None:
     path = make_agent().save(tmp_path / "agent.zip")
     rewrite(
-        path, "agent.json", make_agent().card.model_dump_json().replace('"format":2', '"format":99').encode()
+        path, "agent.json", make_agent().card.model_dump_json().replace('"format":3', '"format":99').encode()
     )
     with pytest.raises(SsdgymError, match="agent.json: format"):
         Agent.load(path)

@@ -48,7 +48,7 @@ def export(
         file.write(text.encode())
 
     write_atomically(out, write)
-    cost = cost_of(loaded)
+    cost = cost_of(loaded.card)
     if as_json:
         print_json({"header": str(out), **vars(cost)})
         return

@@ -125,10 +125,71 @@ def _load_field(context: Any, builder: Any, handle: Handle, pointer: Any, name: 
     raw = make_array(stored)(context, builder, value)
     size = context.get_constant(types.intp, wanted.dtype.size)
     count = builder.udiv(cgutils.unpack_tuple(builder, raw.shape)[0], size)
+    return _array_of(context, builder, wanted, raw.data, count)
+
+
+def _array_of(context: Any, builder: Any, wanted: Any, pointer: Any, count: Any) -> Any:
     records = make_array(wanted)(context, builder)
-    data = builder.bitcast(raw.data, context.get_data_type(wanted.dtype).as_pointer())
+    size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(wanted.dtype)))
+    data = builder.bitcast(pointer, context.get_data_type(wanted.dtype).as_pointer())
     populate_array(records, data=data, shape=[count], strides=[size], itemsize=size, meminfo=None)
     return records._getvalue()
+
+
+def record_behind(items: np.dtype, distance: int) -> Any:
+    """Return an intrinsic that finds the record whose address stands behind the parameters of a rule.
+
+    Args:
+        items: of the record.
+        distance: of the address from where the parameters begin, in bytes.
+
+    Returns:
+        The intrinsic, which takes the parameters and returns an array of one record.
+    """
+    kept = types.Array(from_dtype(items), 1, "C")
+
+    @intrinsic
+    def record(typing_context, parameters):
+        def build(context, builder, signature, arguments):
+            begin = builder.gep(arguments[0], [context.get_constant(types.intp, distance)])
+            address = builder.load(builder.bitcast(begin, context.get_value_type(types.int64).as_pointer()))
+            pointer = builder.inttoptr(address, cgutils.voidptr_t)
+            return _array_of(context, builder, kept, pointer, context.get_constant(types.intp, 1))
+
+        return kept(parameters), build
+
+    return record
+
+
+def scratch_of(items: np.dtype, count: int) -> Any:
+    """Return an intrinsic that makes an array on the stack, for as long as the calling function runs.
+
+    Args:
+        items: of the array.
+        count: how many; they are not cleared.
+    """
+    kept = types.Array(from_dtype(items), 1, "C")
+
+    @intrinsic
+    def scratch(typing_context):
+        def build(context, builder, signature, arguments):
+            length = context.get_constant(types.intp, count)
+            pointer = cgutils.alloca_once(builder, context.get_data_type(kept.dtype), size=length)
+            return _array_of(context, builder, kept, pointer, length)
+
+        return kept(), build
+
+    return scratch
+
+
+@intrinsic
+def number_of(typing_context, handle):
+    """Return the address that a handle is, by which other rules and features are called, int64."""
+
+    def build(context, builder, signature, arguments):
+        return builder.ptrtoint(arguments[0], context.get_value_type(types.int64))
+
+    return types.int64(handle), build
 
 
 @infer_getattr

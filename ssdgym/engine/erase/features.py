@@ -11,6 +11,7 @@ import numpy as np
 from numba import types
 
 from ssdgym.engine.core.bits import NONE, quotient
+from ssdgym.engine.core.features import candidate_feature_at, decision_feature_at, device_feature_at
 from ssdgym.engine.core.kernel import function_at, inlined, kernel
 from ssdgym.engine.core.observed import FEATURE_SHAPES
 from ssdgym.engine.core.records import MAX_PAIRS, SUB_BLOCK_RUN, WHOLE_BLOCK
@@ -19,10 +20,6 @@ from ssdgym.engine.erase.candidate_table import pairs_of
 from ssdgym.engine.erase.candidates import fill_up, list_all, propose
 from ssdgym.engine.erase.legality import check_erase_set
 from ssdgym.engine.erase.tallies import count_candidate, fetch_sampled, sum_up
-
-_candidate_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["candidate"]))
-_decision_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["decision"]))
-_device_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["device"]))
 
 
 @inlined
@@ -43,7 +40,7 @@ def _describe_candidates(dev, question, count, view):
     handle = dev.decider.victim_view
     for column in range(question.candidate_features.shape[0]):
         feature = question.candidate_features[column]
-        call = _candidate_feature_at(feature.address)
+        call = candidate_feature_at(feature.address)
         for k in range(count):
             if view.mask[k]:
                 value = call(handle, question.tallies[k], question.decision[0])
@@ -66,9 +63,9 @@ def describe_decision(dev, question, context):
     for place in range(question.context_features.shape[0]):
         feature = question.context_features[place]
         if feature.of_device:
-            value = _device_feature_at(feature.address)(handle)
+            value = device_feature_at(feature.address)(handle)
         else:
-            value = _decision_feature_at(feature.address)(handle, question.decision[0])
+            value = decision_feature_at(feature.address)(handle, question.decision[0])
         context[place] = checked(question, behind + place, feature, value)
 
 

@@ -109,7 +109,7 @@ def test_c_header__lists_the_features_in_order_and_the_cost() -> None:
     text = c_header(agent)
     places = [text.index(f"{number}: {name}") for number, name in enumerate(FEATURES)]
     assert places == sorted(places)
-    cost = cost_of(agent)
+    cost = cost_of(agent.card)
     assert cost.shared_multiply_adds == (2 + 2 * 3) * 8
     assert cost.candidate_multiply_adds == 3 * 8 + 8 * 4 + 4 + 3
     assert cost.multiply_adds(16) == 64 + 16 * 63
@@ -143,7 +143,9 @@ def test_cost__weight_bytes__are_those_of_the_arrays_of_the_header() -> None:
     agent = trained(hidden=(8, 4))
     left_out = ("value_", "linear.log_sharpness")
     weights = agent.scorer.state_dict().items()
-    assert cost_of(agent).weight_bytes == 4 * sum(w.numel() for n, w in weights if not n.startswith(left_out))
+    assert cost_of(agent.card).weight_bytes == 4 * sum(
+        w.numel() for n, w in weights if not n.startswith(left_out)
+    )
 
 
 def test_c_header__no_name_in_c__refused() -> None:

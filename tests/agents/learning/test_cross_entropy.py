@@ -5,7 +5,7 @@ import pytest
 
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.config import CrossEntropyConfig
-from ssdgym.agents.cross_entropy import search_weights
+from ssdgym.agents.learning.cross_entropy import search_weights
 from ssdgym.agents.train import train
 from ssdgym.envs.features import Setting, select
 from ssdgym.envs.sb3 import SB3VecEnv

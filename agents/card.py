@@ -1,0 +1,94 @@
+"""The description that a saved agent carries, and its files; nothing here needs PyTorch."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+import ssdgym
+from ssdgym.agents.features import FeatureNames
+from ssdgym.agents.learning.stages import Stage, how_trained
+from ssdgym.agents.networks.shapes import ScaleConfig, ScorerConfig
+from ssdgym.config.loading import Config
+from ssdgym.errors import SsdgymError
+
+#: Names of the parts of an agent's file.
+CARD, WEIGHTS = "agent.json", "weights.safetensors"
+#: In files of the first format.
+OLD_WEIGHTS = "weights.pt"
+
+
+class AgentCard(Config):
+    """The description that a saved agent carries."""
+
+    format: Literal[1, 2, 3] = 3
+    ssdgym_version: str = ssdgym.__version__
+    algorithm: Literal["none", "search", "evolution", "ppo", "dqn"] = Field(
+        description="what has trained these weights last; none: they are the untrained start"
+    )
+    environment: str
+    decisions: int = Field(description="all that trained these weights, episodes of a search included")
+    trained_by: tuple[Stage, ...] = Field((), description="what trained these weights, in order")
+    candidate_features: tuple[str, ...]
+    context_features: tuple[str, ...]
+    scorer: ScorerConfig | None = Field(None, description="shape of a network that scores candidates")
+    scale: ScaleConfig | None = Field(None, description="shape of a network that cuts a scale into actions")
+    training: dict[str, Any] = {}
+    command: str = Field("", description="what makes these weights again")
+    suite: str = Field("", description="the suite whose training and validation tasks were used")
+    split_digest: str = Field("", description="hash of the splits of that suite")
+    results: dict[str, float] = Field({}, description="what was measured of it, by what it is")
+
+    @model_validator(mode="after")
+    def _has_one_network(self) -> AgentCard:
+        if (self.scorer is None) == (self.scale is None):
+            raise ValueError("has to have either a scorer or a scale")
+        return self
+
+    @property
+    def features(self) -> FeatureNames:
+        """The features the agent was trained on."""
+        return FeatureNames(self.candidate_features, self.context_features)
+
+    @property
+    def how_trained(self) -> str:
+        """What has trained the weights, as a phrase."""
+        if self.format == 1:
+            return f"{self.algorithm}, after what a file of that version does not say"
+        return how_trained(self.trained_by, self.scorer.start if self.scorer else "none")
+
+
+def read_parts(path: Path) -> tuple[AgentCard, bytes, bool]:
+    """Read an agent's file. Nothing in it is executed.
+
+    Args:
+        path: the file.
+
+    Returns:
+        Its card, its weights as they are stored, and whether these are of the first format.
+
+    Raises:
+        SsdgymError: the file is missing, damaged, or not an agent.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            card = archive.read(CARD)
+            old = OLD_WEIGHTS in archive.namelist()
+            weights = archive.read(OLD_WEIGHTS if old else WEIGHTS)
+    except FileNotFoundError as error:
+        raise SsdgymError(f"{path}: there is no such agent; train one first or correct the path.") from error
+    except (zipfile.BadZipFile, KeyError, OSError) as error:
+        raise SsdgymError(f"{path}: not an agent, or a damaged one ({error}); train it again.") from error
+    return _parse_card(path, card), weights, old
+
+
+def _parse_card(path: Path, card: bytes) -> AgentCard:
+    try:
+        return AgentCard.model_validate_json(card)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"])) or "contents"
+        raise SsdgymError(f"{path}: {CARD}: {field}: {first['msg']}; train the agent again.") from error

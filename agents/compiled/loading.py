@@ -1,0 +1,138 @@
+"""Find an agent by what it is written as in a policy, and make a rule of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ssdgym.agents.card import AgentCard, read_parts
+from ssdgym.agents.compiled.packing import CompiledNetwork
+from ssdgym.agents.compiled.scales import collect_idle, place_page
+from ssdgym.agents.compiled.victims import score_blocks
+from ssdgym.agents.zoo import find_agent
+from ssdgym.errors import SsdgymError
+from ssdgym.files import file_hash
+from ssdgym.policy import IdleRule, PlacementRule, VictimRule
+from ssdgym.policy.page_history import page_history
+from ssdgym.policy.rules import Rule
+
+#: Begins the names of such rules.
+PREFIX = "agent:"
+
+
+@dataclass(frozen=True)
+class _OfAgent(Rule):
+    """What rules of agents have beside others: the network."""
+
+    network: CompiledNetwork = field(kw_only=True, compare=False)
+    digest: str = field(kw_only=True)
+
+    @property
+    def code(self) -> bytes:
+        """The files of the function and the hooks, and the hash of the agent's file."""
+        return super().code + self.digest.encode()
+
+    @cached_property
+    def record(self) -> np.ndarray:
+        """The rule, its hooks and its network for the engine, shape () RULE; compiles at first use."""
+        record = super().record.copy()
+        record["constants"] = self.network.record_on(self.memory).ctypes.data
+        return record
+
+
+@dataclass(frozen=True)
+class AgentVictims(_OfAgent, VictimRule):
+    """A candidate scorer that chooses victims."""
+
+
+@dataclass(frozen=True)
+class AgentPlacement(_OfAgent, PlacementRule):
+    """A scale network that chooses write streams; it notes what `page_history` does."""
+
+
+@dataclass(frozen=True)
+class AgentIdle(_OfAgent, IdleRule):
+    """A scale network that chooses how far an idle die collects."""
+
+
+def rule_named(name: str) -> Rule:
+    """Return the rule that an agent is.
+
+    Args:
+        name: `agent:` and the name of an agent of the zoo or the path of a file.
+
+    Raises:
+        SsdgymError: there is no such agent, or it cannot be a rule.
+    """
+    path = find_agent(name.removeprefix(PREFIX))
+    try:
+        digest = file_hash(path)
+    except OSError as error:
+        raise SsdgymError(
+            f"policy {name}: there is no such agent ({error.strerror}); ssdgym zoo list names those there "
+            "are."
+        ) from None
+    return _loaded(name, path, digest)
+
+
+@cache  # for good: the engine reads weights where they lie
+def _loaded(name: str, path: Path, digest: str) -> Rule:
+    card, data, old = read_parts(path)
+    if old:
+        raise SsdgymError(f"policy {name}: is of the first format; train it again.")
+    return rule_of(name, card, _unpacked(data, name), digest)
+
+
+def rule_of(name: str, card: AgentCard, weights: dict[str, np.ndarray], digest: str) -> Rule:
+    """Make a rule of an agent.
+
+    Args:
+        name: of the rule.
+        card: of the agent.
+        weights: by name.
+        digest: hash of these.
+
+    Raises:
+        SsdgymError: its decision, features or network are not for rules.
+    """
+    network = CompiledNetwork(card, weights, f"policy {name}")
+    common: dict[str, Any] = {"name": name, "source": f"learned: {card.how_trained}", "digest": digest}
+    decision = card.environment.partition("/")[2].partition("-")[0]
+    if decision == "EraseVictim" and card.scorer:
+        return AgentVictims(function=score_blocks, network=network, **common)
+    if decision == "Placement" and card.scale:
+        ranges = card.scale.ranges
+        return AgentPlacement(
+            function=place_page,
+            network=network,
+            streams=card.scale.actions,
+            relocation_streams=ranges[-1][1],
+            memory=page_history.memory,
+            hooks=page_history.hooks,
+            **common,
+        )
+    if decision == "BackgroundGC" and card.scale:
+        return AgentIdle(function=collect_idle, network=network, **common)
+    raise SsdgymError(
+        f"policy {name}: an agent of {card.environment} with this network is no rule; play it as --agent."
+    )
+
+
+def _unpacked(data: bytes, name: str) -> dict[str, np.ndarray]:
+    try:
+        from safetensors import SafetensorError
+        from safetensors.numpy import load
+    except ModuleNotFoundError as error:
+        raise SsdgymError(
+            f"policy {name}: needs the package {error.name}: install it with pip install -e '.[agents]'."
+        ) from error
+    try:
+        return load(data)
+    except (SafetensorError, ValueError, KeyError, OverflowError) as error:
+        raise SsdgymError(
+            f"policy {name}: its weights are damaged ({error!s:.60}); train it again."
+        ) from error
