@@ -21,9 +21,11 @@ from ssdgym.cli.bench import bench
 from ssdgym.cli.demo import demo
 from ssdgym.cli.doctor import doctor
 from ssdgym.cli.grids.evaluate import evaluate
+from ssdgym.cli.grids.leaderboard import leaderboard
 from ssdgym.cli.grids.suite import suite
 from ssdgym.cli.learning.export import export
 from ssdgym.cli.learning.train import train
+from ssdgym.cli.learning.zoo import zoo
 from ssdgym.cli.replay import replay, validate
 from ssdgym.cli.report import report
 from ssdgym.cli.reproduce import reproduce
@@ -51,6 +53,7 @@ for _command in (
     run,
     evaluate,
     suite,
+    leaderboard,
     replay,
     validate,
     report,
@@ -65,6 +68,7 @@ for _command in (
 ):
     app.command()(_command)
 app.add_typer(trace, name="trace")
+app.add_typer(zoo, name="zoo")
 
 
 def _print_version(wanted: bool) -> None:

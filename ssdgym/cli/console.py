@@ -28,11 +28,15 @@ def print_json(data: Any) -> None:
     print(json.dumps(data, indent=2, allow_nan=False))
 
 
-def console() -> Console:
-    """Return a console on stdout that does not fold tables into 80 columns where there is no terminal."""
+def console(plain_width: int = PLAIN_WIDTH) -> Console:
+    """Return a console on stdout that does not fold tables into 80 columns where there is no terminal.
+
+    Args:
+        plain_width: columns where there is none.
+    """
     from rich.console import Console
 
-    return Console() if sys.stdout.isatty() else Console(width=PLAIN_WIDTH)
+    return Console() if sys.stdout.isatty() else Console(width=plain_width)
 
 
 def print_table(left: Sequence[str], right: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

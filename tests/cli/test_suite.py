@@ -69,6 +69,27 @@ def test_suite__one_agent_on_another_split(
     assert "random_action" in {row["policy"] for row in found["standings"]}
 
 
+def test_suite__what_has_learned__is_scored_with_the_rest(
+    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    suite.write_text(f"{SUITE}agents: [greedy+dac]\n")
+    command = [
+        "suite",
+        str(suite),
+        "--out",
+        str(tmp_path / "out"),
+        "--workers",
+        "1",
+        "--seeds",
+        "1",
+        "--json",
+    ]
+    assert main(command) == 0
+    found = json.loads(capsys.readouterr().out)
+    scores = {row["policy"]: row["score"] for row in found["standings"]}
+    assert scores["greedy+dac"]["low"] is None  # a single seed has no interval
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

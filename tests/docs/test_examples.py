@@ -16,12 +16,14 @@ from ssdgym.cli import main
 from ssdgym.config.device import load_device
 from ssdgym.config.loading import load_config
 from ssdgym.experiments.runs.config import ExperimentConfig
+from ssdgym.experiments.suites.config import load_suite
 from ssdgym.workloads.load import load_workload
 from tests.docs.pages import PAGES, ROOT, blocks_of_all_pages
 
 #: Commands that take longer than a test may; of these only the options are checked.
 LONG = {
     *("train", "demo", "bench", "evaluate", "replay", "validate", "report", "reproduce", "suite", "tune"),
+    "leaderboard",
     "export",  # of an agent that a test has not trained
 }
 CODE = blocks_of_all_pages("python")
@@ -34,8 +36,10 @@ def commands() -> list[list[str]]:
 
 
 def accepts(data: object) -> bool:
-    """Return whether a mapping is a device, an experiment or a workload; a wrong field raises."""
+    """Return whether a mapping is a device, an experiment, a suite or a workload; a wrong field raises."""
     assert isinstance(data, dict)
+    if "splits" in data:
+        return load_suite(data) is not None
     if "geometry" in data:
         return load_device(data) is not None
     if "policies" in data:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ssdgym.cli.console import console, print_json
-from ssdgym.cli.grids.stored import Runs, environment_fields, finish
-from ssdgym.cli.options import AsJson, Trust, parse_seeds
-from ssdgym.errors import SsdgymError
+from ssdgym.cli.grids.stored import Runs, environment_fields
+from ssdgym.cli.grids.suites import Address, HostPages, Seeds, SplitOption, SuiteRuns, Warmup, Workers
+from ssdgym.cli.options import AsJson, Trust
 
 
 def suite(
@@ -32,17 +31,12 @@ def suite(
         typer.Option(metavar="KEY=VALUE", help="Argument of it such as candidates=8; repeat for more."),
     ] = None,
     trust: Trust = False,
-    split: Annotated[
-        list[str] | None,
-        typer.Option("--split", "-s", help="training, validation or test; repeat for more. Default: test."),
-    ] = None,
-    seeds: Annotated[str | None, typer.Option(help="Seeds: 5, or 1,2,9, or 100-109.")] = None,
-    host_pages: Annotated[int | None, typer.Option(min=1, help="Host pages per run.")] = None,
-    warmup: Annotated[int | None, typer.Option(min=0, help="Host pages before them, not measured.")] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes. Default: 2.")] = None,
-    address: Annotated[
-        str | None, typer.Option(help="Run as Ray tasks: local, or the address of a cluster.")
-    ] = None,
+    split: SplitOption = None,
+    seeds: Seeds = None,
+    host_pages: HostPages = None,
+    warmup: Warmup = None,
+    workers: Workers = None,
+    address: Address = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Folder; new, empty, or to go on with. Default: results/SUITE."),
@@ -63,34 +57,22 @@ def suite(
 
         ssdgym suite wa --agent runs/mine/agent.zip --workers 8 --out results/mine
     """
-    from ssdgym.experiments.suites.config import SPLITS, load_suite
     from ssdgym.experiments.suites.scores import score
     from ssdgym.experiments.suites.tables import rich_scores
 
-    config = load_suite(name)
-    for word in split or ():
-        if word not in config.splits:
-            raise SsdgymError(f"--split {word} is none of the suite's; choose {' or '.join(config.splits)}.")
-    wanted = [one for one in SPLITS if one in (split or ["test"])]
-    if not wanted or any(one not in config.splits for one in wanted):
-        raise SsdgymError(f"suite {name} has no split test; choose --split {' or '.join(config.splits)}.")
-    deciders: dict[str, Any] = {"policies": tuple(policy or (() if agent else config.policies))}
+    runs = SuiteRuns.of(name, split, seeds, host_pages, warmup)
+    deciders: dict[str, Any] | None = {"policies": tuple(policy)} if policy else None
     if agent:
-        deciders |= {"agents": agent, "environment": environment_fields(environment, env_arg)}
-    changes = {
-        "seeds": None if seeds is None else parse_seeds(seeds),
-        "host_pages": host_pages,
-        "warmup": warmup,
-    }
-    experiment = config.experiment(wanted, deciders, {key: v for key, v in changes.items() if v is not None})
-    folder = out or Path("results") / Path(name).stem
-    found, learned = Runs(folder, workers, address, trust).carry_out(experiment, agent or (), quiet=as_json)
-    if found.failures:
-        finish(found, learned, folder, as_json=as_json)
-    scores = score(found.results, config)
+        fields = environment_fields(environment, env_arg)
+        deciders = {"policies": tuple(policy or ()), "agents": agent, "environment": fields}
+    folder = out or Path("results") / runs.title
+    results, learned = runs.carry_out(
+        runs.experiment(deciders), Runs(folder, workers, address, trust), agent or (), as_json=as_json
+    )
+    scores = score(results, runs.config)
     if as_json:
-        print_json(asdict(scores))
+        print_json(scores.as_dict())
         return
-    console().print(rich_scores(scores, config, learned))
+    console().print(rich_scores(scores, runs.config, learned))
     for line in scores.left_out:
         print(line)

@@ -106,7 +106,8 @@ def _middle_half(scores: Scores, axis: int) -> Scores:
 
 
 # The same for many matrices at once, shape (..., runs, tasks), since the bootstrap needs thousands of each.
-def _iqm_of_all(matrices: Scores) -> Scores:
+def iqm_of_all(matrices: Scores) -> Scores:
+    """Return the `iqm` of each of many matrices, shape `(..., runs, tasks)`."""
     return _middle_half(matrices.reshape(*matrices.shape[:-2], -1), axis=-1)
 
 
@@ -119,7 +120,7 @@ def _geometric_mean_of_tasks(matrices: Scores) -> Scores:
 
 
 _OF_MANY: dict[Callable[[Scores], float], Callable[[Scores], Scores]] = {
-    iqm: _iqm_of_all,
+    iqm: iqm_of_all,
     mean_over_tasks: _mean_of_tasks,
     geometric_mean_over_tasks: _geometric_mean_of_tasks,
 }
@@ -229,12 +230,12 @@ def probability_of_improvement(
         )
     if lower_is_better:
         left, right = -left, -right
-    value = float(_mean_win_rate(left, right))
+    value = float(mean_win_rate(left, right))
     if min(left.shape[0], right.shape[0]) < 2:
         return Estimate(value, np.nan, np.nan)
     left_rng, right_rng = np.random.default_rng(seed).spawn(2)
     low, high = _limits(
-        lambda count: _mean_win_rate(_resample(left, left_rng, count), _resample(right, right_rng, count)),
+        lambda count: mean_win_rate(_resample(left, left_rng, count), _resample(right, right_rng, count)),
         replicates,
         left.size * right.shape[0],
     )
@@ -298,6 +299,15 @@ def _shares(matrices: Scores, levels: Scores, lower_is_better: bool) -> Scores:
     return np.stack([better(matrices, level).mean(axis=(-2, -1)) for level in levels], axis=-1)
 
 
-def _mean_win_rate(left: Scores, right: Scores) -> Scores:
+def mean_win_rate(left: Scores, right: Scores) -> Scores:
+    """Return the share of pairs of runs on one task in which the left is greater, mean over the tasks.
+
+    Args:
+        left: shape `(..., runs, tasks)`.
+        right: shape `(..., runs of it, tasks)`.
+
+    Returns:
+        Shape `(...)`; ties count one half.
+    """
     pairs = left[..., :, None, :] - right[..., None, :, :]
     return ((pairs > 0) + 0.5 * (pairs == 0)).mean(axis=(-3, -2, -1))

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.analysis.comparison import Advantage, advantage
@@ -25,6 +23,7 @@ from ssdgym.experiments.report.files import (
     report_figures,
     whole,
 )
+from ssdgym.experiments.report.pages import SortableTable, render
 from ssdgym.experiments.report.style import inline_svg
 from ssdgym.experiments.report.tables import verdicts
 from ssdgym.experiments.results import Result
@@ -68,7 +67,7 @@ def write_html_report(
             known = ", ".join(policies_of(results))
             raise SsdgymError(f"{folder}: has no results of the policy {policy!r}; choose from {known}")
     page = _page(results, folder, learned_of(results) if learned is None else learned, reference)
-    write_bytes(path, _template().render(page).encode())
+    write_bytes(path, render(TEMPLATE, page).encode())
     return path
 
 
@@ -76,17 +75,6 @@ def learned_of(results: Sequence[Result]) -> list[str]:
     """Return the policies that were trained for something or are the file of an agent."""
     agents = {spec["names"]["policy"] for spec in specs_of(results) if spec["agent"]}
     return policies_of([result for result in results if result.objective or result.policy in agents])
-
-
-def _template() -> Template:
-    return Environment(
-        loader=PackageLoader(__package__, "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    ).get_template(TEMPLATE)
 
 
 def _page(
@@ -165,17 +153,7 @@ def _configurations(results: Sequence[Result], part: str) -> list[tuple[str, str
     return list(found)
 
 
-@dataclass(frozen=True)
-class _HtmlTable:
-    """A sortable table; the first entry of a row names the row."""
-
-    title: str
-    caption: str
-    headings: tuple[str, ...]
-    rows: tuple[tuple[Entry, ...], ...]
-
-
-def _tables(results: Sequence[Result], reference: str | None) -> Iterator[_HtmlTable]:
+def _tables(results: Sequence[Result], reference: str | None) -> Iterator[SortableTable]:
     """Yield tables over several tasks together, of each task by itself, and of all policies against one."""
     found = sections(results)
     for section in found:
@@ -208,7 +186,7 @@ def _numbers(row: PolicyRow) -> Iterator[Entry]:
         yield from entries
 
 
-def _task_table(found: Sequence[Section]) -> _HtmlTable:
+def _task_table(found: Sequence[Section]) -> SortableTable:
     """Return a row per task and policy; the device and the FTL have columns only if there are several."""
     tasks = [section.group.tasks[0] for section in found]
     names = {2: "workload", 0: "device", 1: "FTL options"}
@@ -230,10 +208,10 @@ def _task_table(found: Sequence[Section]) -> _HtmlTable:
 
 def _without_gaps(
     title: str, caption: str, headings: Sequence[str], rows: Sequence[tuple[Entry, ...]]
-) -> _HtmlTable:
+) -> SortableTable:
     """Return the table without the columns of which nothing was measured anywhere."""
     shown = [i for i in range(len(headings)) if any(row[i].text != ABSENT for row in rows)]
-    return _HtmlTable(
+    return SortableTable(
         title,
         caption,
         tuple(headings[i] for i in shown),
@@ -241,7 +219,7 @@ def _without_gaps(
     )
 
 
-def _advantage_table(found: Sequence[Advantage], what: str) -> _HtmlTable:
+def _advantage_table(found: Sequence[Advantage], what: str) -> SortableTable:
     ours = found[0].ours
     rows = tuple(
         (
@@ -263,7 +241,7 @@ def _advantage_table(found: Sequence[Advantage], what: str) -> _HtmlTable:
         "means over the tasks; in brackets 95 % intervals. Better and worse are said only where the interval "
         "of the difference excludes zero."
     )
-    return _HtmlTable(f"{ours} against the others", _sentence(caption), headings, rows)
+    return SortableTable(f"{ours} against the others", _sentence(caption), headings, rows)
 
 
 def _share(found: Estimate, form: str) -> Entry:

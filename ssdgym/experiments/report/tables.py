@@ -47,16 +47,17 @@ def _rich_table(section: Section, learned: Sequence[str]) -> Table:
 
 def markdown_table(results: Sequence[Result]) -> str:
     """Return the same tables as Markdown, each with a heading and a caption."""
-    heading = _markdown_row(["policy", *(column.title for column in COLUMNS)])
-    rule = _markdown_row(["---", *("---:" for _ in COLUMNS)])
+    heading = markdown_row(["policy", *(column.title for column in COLUMNS)])
+    rule = markdown_row(["---", *("---:" for _ in COLUMNS)])
     blocks = []
     for section in sections(results):
-        rows = [_markdown_row([row.policy, *row.texts()]) for row in section.rows]
+        rows = [markdown_row([row.policy, *row.texts()]) for row in section.rows]
         blocks.append("\n".join([f"### {section.title}", "", section.caption, "", heading, rule, *rows]))
     return "\n\n".join(blocks) + "\n"
 
 
-def _markdown_row(cells: Sequence[str]) -> str:
+def markdown_row(cells: Sequence[str]) -> str:
+    """Return a row of a Markdown table."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

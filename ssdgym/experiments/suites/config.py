@@ -22,6 +22,20 @@ from ssdgym.experiments.runs.config import (
 Split = Literal["training", "validation", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
 Workloads = Annotated[tuple[Named, ...], Field(min_length=1), EachOnce]
+Policies = Annotated[tuple[str, ...], EachOnce]
+
+
+class LearnedEntry(Config):
+    """Policies that one method has learned, each from another seed of the training, judged together."""
+
+    name: str = Field(description="What tables call them.")
+    policies: Annotated[Policies, Field(min_length=1)] = Field(
+        description="One for each seed of the training."
+    )
+
+
+def _as_entry(value: Any) -> Any:
+    return {"name": value, "policies": (value,)} if isinstance(value, str) else value
 
 
 class SuiteConfig(Config):
@@ -44,11 +58,17 @@ class SuiteConfig(Config):
         description="The workloads to train on, to choose among agents by, and to be judged on."
     )
     baseline: str = Field(description="The policy that scores 0 on every task.")
-    ceilings: Annotated[tuple[str, ...], Field(min_length=1), EachOnce] = Field(
+    ceilings: Annotated[Policies, Field(min_length=1)] = Field(
         description="Policies of which the best on a task scores 1 there."
     )
-    policies: Annotated[tuple[str, ...], EachOnce] = Field(
-        (), description="What is evaluated where no policy and no agent is named."
+    policies: Policies = Field((), description="What is evaluated where no policy and no agent is named.")
+    agents: tuple[Annotated[LearnedEntry, BeforeValidator(_as_entry)], ...] = Field(
+        (),
+        description="Policies that have learned, evaluated beside those: each a policy, or a name with the"
+        " policies of several seeds of its training.",
+    )
+    rivals: Policies = Field(
+        (), description="Policies of which the best on a task is compared with, too, on leaderboards."
     )
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1), BeforeValidator(as_seeds), EachOnce] = Field(
         description="A list, or text such as 5, 1,2,9 or 100-104."
@@ -66,6 +86,31 @@ class SuiteConfig(Config):
                     raise ValueError(f"has {workload!r:.60} in {seen[mark]} and in {split}; keep it in one")
                 seen[mark] = split
         return self
+
+    @model_validator(mode="after")
+    def _kinds_are_apart(self) -> SuiteConfig:
+        names = [entry.name for entry in self.agents]
+        if len(set(names)) < len(names):
+            raise ValueError("gives two entries of agents the same name; rename one of them")
+        if len(set(self.learned)) < len(self.learned):
+            twice = next(policy for policy in self.learned if self.learned.count(policy) > 1)
+            raise ValueError(f"has {twice!r:.60} twice in agents; keep it in one entry")
+        seen = {self.baseline: "baseline"}
+        kinds = {"ceilings": self.ceilings, "policies": self.policies, "agents": self.learned}
+        for kind, policies in kinds.items():
+            for policy in policies:
+                other = seen.setdefault(policy, kind)
+                if other != kind and (other, kind) != ("baseline", "policies"):
+                    raise ValueError(f"has {policy!r:.60} in {other} and in {kind}; keep it in one")
+        for rival in self.rivals:
+            if rival not in (self.baseline, *self.policies):
+                raise ValueError(f"has {rival!r:.60} in rivals and not in policies; add it there")
+        return self
+
+    @property
+    def learned(self) -> tuple[str, ...]:
+        """All policies that have learned."""
+        return tuple(policy for entry in self.agents for policy in entry.policies)
 
     def experiment(
         self, splits: Sequence[Split], deciders: dict[str, Any], changes: dict[str, Any]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -63,6 +65,15 @@ class SuiteScores:
     standings: tuple[Standing, ...]
     tasks: tuple[TaskScores, ...]
     left_out: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON, which has no NaN: limits that there are not are `None`."""
+        found = asdict(self)
+        for standing in found["standings"]:
+            standing["score"] = {
+                name: None if math.isnan(value) else value for name, value in standing["score"].items()
+            }
+        return found
 
 
 def score(results: Sequence[Result], suite: SuiteConfig) -> SuiteScores:

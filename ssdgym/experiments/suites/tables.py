@@ -55,13 +55,18 @@ def _tasks(scores: SuiteScores, suite: SuiteConfig) -> Table:
         numbers = (task.baseline, task.ceiling, value)
         cells = (f"{number / 1e6:,.2f}" if nanoseconds else f"{number:.3f}" for number in numbers)
         several = len({other.task[1] for other in scores.tasks}) > 1
-        where = _without_common(device, [other.task[0] for other in scores.tasks])
+        where = without_common(device, [other.task[0] for other in scores.tasks])
         table.add_row(workload, f"{where} ({ftl})" if several else where, *cells, policy)
     return table
 
 
-def _without_common(device: str, devices: Sequence[str]) -> str:
-    """Return what tells a device from others: of variations of one device, the fields that are varied."""
+def without_common(device: str, devices: Sequence[str]) -> str:
+    """Return what tells a device from others: of variations of one device, the fields that are varied.
+
+    Args:
+        device: which.
+        devices: all of them.
+    """
     names = {name.partition("(")[0] for name in devices}
     _, bracket, fields = device.partition("(")
     return fields.removesuffix(")") if bracket and len(names) == 1 else device

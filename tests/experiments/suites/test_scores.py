@@ -79,6 +79,27 @@ def test_suite__a_workload_in_two_splits__refused() -> None:
         load_suite(fields)
 
 
+def test_suite__what_has_learned__a_policy_or_several_of_one_name() -> None:
+    suite = load_suite(SUITE.model_dump() | {"agents": ["a", {"name": "b", "policies": ["b1", "b2"]}]})
+    assert [(entry.name, entry.policies) for entry in suite.agents] == [("a", ("a",)), ("b", ("b1", "b2"))]
+    assert suite.learned == ("a", "b1", "b2")
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"agents": ["bound"]}, "has 'bound' in ceilings and in agents; keep it in one"),
+        ({"policies": ["other_bound"]}, "has 'other_bound' in ceilings and in policies; keep it in one"),
+        ({"agents": ["a", {"name": "b", "policies": ["a"]}]}, "has 'a' twice in agents"),
+        ({"agents": ["a", {"name": "a", "policies": ["c"]}]}, "gives two entries of agents the same name"),
+        ({"rivals": ["nobody"]}, "has 'nobody' in rivals and not in policies; add it there"),
+    ],
+)
+def test_suite__a_policy_in_two_places__refused(fields: dict[str, object], expected: str) -> None:
+    with pytest.raises(SsdgymError, match=expected):
+        load_suite(SUITE.model_dump() | fields)
+
+
 def test_experiment__runs_what_the_scores_are_made_of_once() -> None:
     experiment = SUITE.experiment(["test"], {"policies": ("ours", "bound")}, {"host_pages": 7})
     assert experiment.policies == ("fixed", "bound", "other_bound", "ours")

@@ -1,0 +1,123 @@
+"""What the cards of agents say, in the words of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ssdgym.agents.card import AgentCard, read_parts
+from ssdgym.agents.compiled.loading import PREFIX
+from ssdgym.agents.exporting.cost import DecisionCost, cost_of
+from ssdgym.agents.zoo import find_agent, zoo_agents
+from ssdgym.errors import SsdgymError
+from ssdgym.policy.names import parse_policy
+
+#: What environments decide, as kinds of rules are called.
+_DECIDES = {"EraseVictim": "victim", "Placement": "placement", "BackgroundGC": "idle"}
+
+
+@dataclass(frozen=True)
+class ZooAgent:
+    """One agent of the zoo.
+
+    Attributes:
+        name: by which it is written in policies, behind `agent:`.
+        path: of its file.
+        card: what it carries.
+    """
+
+    name: str
+    path: Path
+    card: AgentCard
+
+    @property
+    def decides(self) -> str:
+        """The kind of rule that it is, or the environment, where that makes no rule."""
+        environment = self.card.environment.partition("/")[2].partition("-")[0]
+        return _DECIDES.get(environment, self.card.environment)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """What it is told: of candidates, where it scores them, and of the context."""
+        return (*(self.card.candidate_features if self.card.scorer else ()), *self.card.context_features)
+
+    @property
+    def network(self) -> str:
+        """The shape of its network, as a phrase."""
+        network = self.card.scorer or self.card.scale
+        assert network is not None, "a card has one of the two"
+        layers = " x ".join(map(str, network.hidden))
+        body = f"linear and {layers} units" if layers else "linear"
+        if self.card.scale is None:
+            return f"scores of candidates, {body}"
+        actions = " and ".join(str(count) for _, count in self.card.scale.ranges)
+        return f"scale with {actions} actions, {body}"
+
+    @property
+    def cost(self) -> DecisionCost:
+        """What a decision costs."""
+        return cost_of(self.card)
+
+    @property
+    def made(self) -> dict[str, Any]:
+        """How it was made: command, seed of the training, suite, hash of its splits; only what is known."""
+        known = {
+            "command": self.card.command,
+            "seed": self.card.training.get("seed"),
+            "suite": self.card.suite,
+            "split_digest": self.card.split_digest,
+            "trained_by": self.card.how_trained,
+        }
+        return {name: value for name, value in known.items() if value not in (None, "")}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        return {
+            "name": self.name,
+            "path": str(self.path),
+            "file_bytes": self.path.stat().st_size,
+            "decides": self.decides,
+            "features": list(self.features),
+            "network": self.network,
+            **vars(self.cost),
+            **self.made,
+            "results": dict(self.card.results),
+        }
+
+
+def described_zoo() -> list[ZooAgent]:
+    """Return the agents that come with ssdgym, by name.
+
+    Raises:
+        SsdgymError: a file is damaged.
+    """
+    return [ZooAgent(name, path, read_parts(path)[0]) for name, path in zoo_agents().items()]
+
+
+def described_agent(name: str) -> ZooAgent:
+    """Return one agent.
+
+    Args:
+        name: of the zoo, or a path.
+
+    Raises:
+        SsdgymError: there is no such agent, or its file is damaged.
+    """
+    path = find_agent(name)
+    if not path.is_file():
+        known = ", ".join(zoo_agents()) or "none"
+        raise SsdgymError(f"there is no agent {name}; give a path, or one of the zoo: {known}.")
+    return ZooAgent(name, path, read_parts(path)[0])
+
+
+def agents_in(policy: str) -> Iterator[ZooAgent]:
+    """Yield the agents that are parts of a policy such as `agent:victim-v1+sepbit`.
+
+    Raises:
+        SsdgymError: the policy is not of that form, or there is no such agent.
+    """
+    for part in parse_policy(policy):
+        if part.name.startswith(PREFIX):
+            yield described_agent(part.name.removeprefix(PREFIX))

@@ -1,0 +1,1 @@
+"""Leaderboards: every policy, learned agent and bound of a suite on one scale, losses first."""

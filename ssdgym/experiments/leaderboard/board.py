@@ -1,0 +1,233 @@
+"""What a leaderboard says, as `leaderboard.json` holds it: enough to make all its tables from."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from ssdgym.config.loading import Config
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.analysis.statistics import Estimate
+from ssdgym.experiments.suites.config import Split
+from ssdgym.files import write_bytes
+
+Kind = Literal["classic", "paper", "learned", "bound"]
+
+
+class Interval(Config):
+    """A number with its 95 % interval; without limits where there is nothing to draw from."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @classmethod
+    def of(cls, found: Estimate) -> Interval:
+        """Return an estimate as JSON can hold it."""
+        if math.isnan(found.low):
+            return cls(value=found.value)
+        return cls(value=found.value, low=found.low, high=found.high)
+
+
+class Speed(Config):
+    """How long the simulation of a page of the host takes under a policy.
+
+    Attributes:
+        cpu_us: microseconds of a CPU, all of the simulator included.
+        relative: to the best fixed pair, which was measured in turns with it.
+    """
+
+    cpu_us: float
+    relative: float
+
+
+class Size(Config):
+    """What a decision of a learned policy costs.
+
+    Attributes:
+        multiply_adds: once per decision.
+        multiply_adds_each: for every candidate.
+        weight_bytes: of the weights, in single precision.
+    """
+
+    multiply_adds: int
+    multiply_adds_each: int
+    weight_bytes: int
+
+
+class TaskRatio(Config):
+    """The metric of a policy on one task relative to that of the best fixed pair.
+
+    Attributes:
+        workload: name of the workload.
+        device: name of the device.
+        ftl: options of the FTL.
+        ratio: geometric mean over all runs; below 1 where the policy is better.
+        worse: how many of its runs are worse than that of the pair on the same seed.
+        runs: how many there are.
+    """
+
+    workload: str
+    device: str
+    ftl: str
+    ratio: float
+    worse: int
+    runs: int
+
+
+class Loss(TaskRatio):
+    """A task that a learned policy loses.
+
+    Attributes:
+        name: of the policy's row.
+    """
+
+    name: str
+
+
+class Row(Config):
+    """One policy, or the policies that one method has learned from several seeds.
+
+    Attributes:
+        rank: from 1 on; bounds have none.
+        name: of the row.
+        kind: what it is.
+        source: the paper or book, or what else its rules are from.
+        policies: that the row stands for.
+        score: interquartile mean; `None` where no task has room between the pair and the bound.
+        ratio: geometric mean of the metric relative to the best fixed pair.
+        rivals: relative to the best of the suite's rivals on each task; `None` without any.
+        amplification: of write amplification relative to the best fixed pair, where another metric is scored.
+        worst: the task where the metric is the largest in relation to the best fixed pair.
+        improvement: probability that a run is better than one of the best fixed pair.
+        won: on how many tasks none but the bounds is better.
+        speed: `None` where it was not measured.
+        size: `None` for policies that are not learned.
+    """
+
+    rank: int | None
+    name: str
+    kind: Kind
+    source: str
+    policies: tuple[str, ...]
+    score: Interval | None
+    ratio: Interval
+    rivals: Interval | None = None
+    amplification: Interval | None = None
+    worst: TaskRatio
+    improvement: Interval
+    won: int
+    speed: Speed | None = None
+    size: Size | None = None
+
+
+class TaskBoard(Config):
+    """One task.
+
+    Attributes:
+        workload: name of the workload.
+        device: name of the device.
+        ftl: options of the FTL.
+        scored: whether the bound is below the best fixed pair, so that there is a score.
+        fixed: mean of the metric of the best fixed pair over the seeds.
+        bound: likewise of the best bound.
+        best: the row with the least mean, bounds left out.
+        best_value: that mean.
+        values: the metric by policy, in order of the seeds.
+    """
+
+    workload: str
+    device: str
+    ftl: str
+    scored: bool
+    fixed: float
+    bound: float
+    best: str
+    best_value: float
+    values: dict[str, tuple[float, ...]]
+
+
+class SuiteBoard(Config):
+    """The leaderboard of one suite.
+
+    Attributes:
+        suite: its name or path.
+        description: of it.
+        metric: what is scored; less is better.
+        splits: whose workloads are the tasks.
+        seeds: of every task.
+        host_pages: measured in a run.
+        warmup: host pages before them.
+        fixed: the best fixed pair over these tasks, which scores 0.
+        ceilings: the bounds of which the best on a task scores 1.
+        rivals: the policies of which the best on a task is compared with, too.
+        rows: by falling score.
+        losses: by falling ratio.
+        tasks: all of them.
+    """
+
+    suite: str
+    description: str
+    metric: str
+    splits: tuple[Split, ...]
+    seeds: tuple[int, ...]
+    host_pages: int
+    warmup: int
+    fixed: str
+    ceilings: tuple[str, ...]
+    rivals: tuple[str, ...]
+    rows: tuple[Row, ...]
+    losses: tuple[Loss, ...]
+    tasks: tuple[TaskBoard, ...]
+
+
+class Leaderboard(Config):
+    """Leaderboards of several suites.
+
+    Attributes:
+        version: of ssdgym.
+        engine_hash: of the engine that made the runs.
+        suites: in the order in which they were asked for.
+    """
+
+    version: str
+    engine_hash: str
+    suites: tuple[SuiteBoard, ...]
+
+
+def write_board(board: Leaderboard, path: Path) -> Path:
+    """Write a leaderboard as JSON.
+
+    Args:
+        board: what to write.
+        path: of the file, which is written whole or not at all.
+
+    Returns:
+        `path`.
+
+    Raises:
+        SsdgymError: it cannot be written.
+    """
+    write_bytes(path, f"{board.model_dump_json(indent=1)}\n".encode())
+    return path
+
+
+def read_board(path: Path) -> Leaderboard:
+    """Read what `write_board` wrote.
+
+    Raises:
+        SsdgymError: the file is missing, or holds something else.
+    """
+    try:
+        return Leaderboard.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise SsdgymError(f"{path}: cannot be read ({error.strerror or error}); correct the path.") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"])) or "contents"
+        raise SsdgymError(
+            f"{path}: no leaderboard of this version of ssdgym ({field}: {first['msg']}); make it again."
+        ) from error

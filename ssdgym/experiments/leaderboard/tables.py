@@ -1,0 +1,171 @@
+"""The tables of a leaderboard: losses first, then the standings, then every task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from ssdgym.experiments.analysis.summary import ABSENT, Entry
+from ssdgym.experiments.leaderboard.board import Interval, Loss, Row, SuiteBoard, TaskBoard, TaskRatio
+from ssdgym.experiments.report.pages import SortableTable
+from ssdgym.experiments.suites.tables import without_common
+
+LOSSES_TITLE = "Where learned policies lose"
+
+
+def tables_of(board: SuiteBoard) -> list[SortableTable]:
+    """Return the tables of a suite, without that of losses where nothing is lost."""
+    losses = [losses_table(board)] if board.losses else []
+    return [*losses, standings_table(board), tasks_table(board)]
+
+
+def losses_sentence(board: SuiteBoard) -> str:
+    """Return a sentence on how many tasks learned policies lose."""
+    learned = [row.name for row in board.rows if row.kind == "learned"]
+    if not learned:
+        return "No policy of this suite has learned."
+    counts = (f"{name} on {sum(loss.name == name for loss in board.losses)}" for name in learned)
+    return (
+        f"Of {len(board.tasks)} tasks, worse than the best fixed pair, {board.fixed}, by whatever little: "
+        f"{', '.join(counts)}."
+    )
+
+
+def losses_table(board: SuiteBoard) -> SortableTable:
+    """Return the tasks that learned policies lose, the worst first."""
+    rows = [_loss(loss, board) for loss in board.losses]
+    return SortableTable(
+        LOSSES_TITLE,
+        f"{losses_sentence(board)} {_metric_words(board)} in relation to that pair's, geometric mean over "
+        "all seeds, and how many of the runs are worse than the pair on the same seed.",
+        ("policy", "workload", "device", "relative", "runs worse"),
+        tuple(rows),
+    )
+
+
+def _loss(loss: Loss, board: SuiteBoard) -> tuple[Entry, ...]:
+    relative = Entry(f"{loss.ratio - 1:+.1%}", number=loss.ratio)
+    runs = Entry(f"{loss.worse} of {loss.runs}", number=loss.worse / loss.runs)
+    return Entry(loss.name), *_place(loss, board), relative, runs
+
+
+def _place(task: TaskRatio | TaskBoard, board: SuiteBoard) -> tuple[Entry, Entry]:
+    """Return the workload and the device; of variations of one device what is varied, of FTLs if several."""
+    several = len({other.ftl for other in board.tasks}) > 1
+    where = without_common(task.device, [other.device for other in board.tasks])
+    return Entry(task.workload), Entry(f"{where} ({task.ftl})" if several else where)
+
+
+def _metric_words(board: SuiteBoard) -> str:
+    return board.metric.replace("_", " ").replace("/", " ").capitalize()
+
+
+#: Headings of the standings, with what a row has there.
+_COLUMNS: tuple[tuple[str, Callable[[Row], Entry]], ...] = (
+    ("policy", lambda row: Entry(row.name)),
+    ("rank", lambda row: Entry(ABSENT) if row.rank is None else Entry(str(row.rank), number=row.rank)),
+    ("kind", lambda row: Entry(row.kind)),
+    ("score [95 %]", lambda row: _interval(row.score, "{:z.3f}")),
+    ("× best pair [95 %]", lambda row: _interval(row.ratio, "{:z.3f}")),
+    ("× best rival [95 %]", lambda row: _interval(row.rivals, "{:z.3f}")),
+    ("WA × best pair", lambda row: _interval(row.amplification, "{:z.3f}")),
+    ("worst task", lambda row: Entry(f"{row.worst.ratio - 1:+.1%}", number=row.worst.ratio)),
+    ("better", lambda row: _interval(row.improvement, "{:.0%}")),
+    ("won", lambda row: Entry(ABSENT) if row.rank is None else Entry(str(row.won), number=row.won)),
+    ("CPU ×", lambda row: _speed(row)),
+    ("multiply-adds", lambda row: _multiply_adds(row)),
+    ("bytes", lambda row: _bytes(row)),
+    ("source", lambda row: Entry(row.source)),
+)
+
+
+def standings_table(board: SuiteBoard, hidden: Collection[str] = ()) -> SortableTable:
+    """Return the entries by falling score.
+
+    Args:
+        board: of the suite.
+        hidden: headings of columns that are left out.
+    """
+    rows = [tuple(cell(row) for _, cell in _COLUMNS) for row in board.rows]
+    shown = [
+        number
+        for number, (heading, _) in enumerate(_COLUMNS)
+        if heading not in hidden and any(row[number].text != ABSENT for row in rows)
+    ]
+    return SortableTable(
+        f"{board.suite}: standings",
+        _caption(board),
+        tuple(_COLUMNS[number][0] for number in shown),
+        tuple(tuple(row[number] for number in shown) for row in rows),
+    )
+
+
+def _caption(board: SuiteBoard) -> str:
+    scored, tasks = sum(task.scored for task in board.tasks), len(board.tasks)
+    out = f" ({tasks - scored} of {tasks} tasks have no room between them)" if scored < tasks else ""
+    rivals = f" Rivals: {', '.join(board.rivals)}." if board.rivals else ""
+    timed = any(row.speed for row in board.rows)
+    speed = " CPU ×: time of the whole simulator for a host page, likewise." if timed else ""
+    return (
+        f"Score: 0 is {board.fixed}, the best fixed pair over these tasks, 1 the best of "
+        f"{' and '.join(board.ceilings)} on each{out}; interquartile mean over {len(board.seeds)} seeds and "
+        f"{scored} tasks. ×: {_metric_words(board).lower()} in relation to another's, geometric mean over "
+        f"all {tasks} tasks, less is better.{rivals}{speed}"
+    )
+
+
+def _interval(found: Interval | None, form: str) -> Entry:
+    if found is None:
+        return Entry(ABSENT)
+    if found.low is None or found.high is None:
+        return Entry(form.format(found.value), number=found.value)
+    note = f"[{form.format(found.low)}, {form.format(found.high)}]"
+    return Entry(form.format(found.value), note, found.value)
+
+
+def _speed(row: Row) -> Entry:
+    if row.speed is None:
+        return Entry(ABSENT)
+    return Entry(f"{row.speed.relative:.2f}", f"{row.speed.cpu_us:.2f} µs", row.speed.relative)
+
+
+def _multiply_adds(row: Row) -> Entry:
+    if row.size is None:
+        return Entry(ABSENT)
+    each = f" + {row.size.multiply_adds_each:,} each" if row.size.multiply_adds_each else ""
+    return Entry(f"{row.size.multiply_adds:,}{each}", number=row.size.multiply_adds)
+
+
+def _bytes(row: Row) -> Entry:
+    if row.size is None:
+        return Entry(ABSENT)
+    return Entry(f"{row.size.weight_bytes:,}", number=row.size.weight_bytes)
+
+
+def tasks_table(board: SuiteBoard) -> SortableTable:
+    """Return every task with the best fixed pair, the bound, the best entry and each that has learned."""
+    learned = [row for row in board.rows if row.kind == "learned"]
+    nanoseconds = board.metric.partition("/")[0].endswith("_ns")
+    return SortableTable(
+        f"{board.suite}: every task",
+        f"{_metric_words(board)}{' in ms' if nanoseconds else ''}, means over the seeds; without a score "
+        "where the bound is not below the best fixed pair.",
+        ("workload", "device", "best pair", "bound", "best", "best policy", *(row.name for row in learned)),
+        tuple(
+            (
+                *_place(task, board),
+                *(_metric(value, nanoseconds) for value in (task.fixed, task.bound, task.best_value)),
+                Entry(task.best),
+                *(_metric(_mean(task, row), nanoseconds) for row in learned),
+            )
+            for task in board.tasks
+        ),
+    )
+
+
+def _mean(task: TaskBoard, row: Row) -> float:
+    values = [value for policy in row.policies for value in task.values[policy]]
+    return sum(values) / len(values)
+
+
+def _metric(value: float, nanoseconds: bool) -> Entry:
+    return Entry(f"{value / 1e6:,.2f}" if nanoseconds else f"{value:.3f}", number=value)

@@ -1,0 +1,180 @@
+"""Leaderboards as text: for the terminal, as Markdown, and the summary that a page of the docs holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from rich import box
+from rich.console import Group as Renderables
+from rich.table import Table
+
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.analysis.summary import Entry
+from ssdgym.experiments.leaderboard.board import Leaderboard, SuiteBoard
+from ssdgym.experiments.leaderboard.tables import (
+    LOSSES_TITLE,
+    losses_sentence,
+    losses_table,
+    standings_table,
+    tables_of,
+)
+from ssdgym.experiments.report.pages import SortableTable
+from ssdgym.experiments.report.tables import markdown_row
+from ssdgym.files import write_bytes
+
+#: Around the summary in a page.
+BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
+#: Rows that are neither learned nor bounds which a summary has of a suite.
+_BEST_FIXED = 3
+#: Columns that a terminal, or a summary, has no room for.
+_NOT_ON_TERMINAL = ("multiply-adds", "bytes", "source", "better", "WA × best pair")
+_NOT_IN_SUMMARY = ("source", "better", "won")
+#: Those of which a terminal has no notes.
+_SHORT_ON_TERMINAL = ("× best rival [95 %]", "CPU ×")
+#: Losses on a terminal.
+_MOST_LOSSES = 12
+
+
+def rich_board(board: SuiteBoard) -> Renderables:
+    """Return the losses and the standings of a suite for the terminal."""
+    learned = {row.name for row in board.rows if row.kind == "learned"}
+    standings = _without_notes(standings_table(board, _NOT_ON_TERMINAL), _SHORT_ON_TERMINAL)
+    if not board.losses:
+        return Renderables(f"{LOSSES_TITLE}: {losses_sentence(board)}", _rich_table(standings, learned))
+    losses, rest = losses_table(board), len(board.losses) - _MOST_LOSSES
+    if rest > 0:
+        caption = f"{losses.caption} {rest} more are in the files."
+        losses = replace(losses, rows=losses.rows[:_MOST_LOSSES], caption=caption)
+    return Renderables(_rich_table(losses, learned), _rich_table(standings, learned))
+
+
+def _without_notes(table: SortableTable, headings: Collection[str]) -> SortableTable:
+    """Return a table whose entries have no notes in some columns."""
+    short = [heading in headings for heading in table.headings]
+    return replace(
+        table,
+        headings=tuple(
+            heading.removesuffix(" [95 %]") if cut else heading
+            for heading, cut in zip(table.headings, short, strict=True)
+        ),
+        rows=tuple(
+            tuple(replace(entry, note="") if cut else entry for entry, cut in zip(row, short, strict=True))
+            for row in table.rows
+        ),
+    )
+
+
+def _rich_table(table: SortableTable, learned: set[str]) -> Table:
+    found = Table(
+        title=table.title,
+        title_justify="left",
+        caption=table.caption,
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+    )
+    for number, heading in enumerate(table.headings):
+        words = _has_words(table, number)
+        found.add_column(
+            heading.replace(" [", "\n["),
+            justify="left" if words else "right",
+            overflow="fold",
+            no_wrap=not words,
+        )
+    for row in table.rows:
+        style = "bold" if row[0].text in learned else ""
+        found.add_row(*map(_text, row), style=style)
+    return found
+
+
+def _has_words(table: SortableTable, column: int) -> bool:
+    return all(row[column].number is None for row in table.rows)
+
+
+def _text(entry: Entry) -> str:
+    return f"{entry.text} {entry.note}".rstrip()
+
+
+def markdown_board(board: Leaderboard) -> str:
+    """Return all tables as Markdown, each with a heading and a caption."""
+    return "\n".join(_markdown_lines(board))
+
+
+def _markdown_lines(board: Leaderboard) -> Iterator[str]:
+    yield "# Leaderboard"
+    yield ""
+    yield f"ssdgym {board.version}, engine {board.engine_hash}."
+    for suite in board.suites:
+        yield ""
+        yield f"## {suite.suite}: {suite.description}"
+        yield ""
+        yield facts(suite)
+        if not suite.losses:
+            yield from ("", f"### {LOSSES_TITLE}", "", losses_sentence(suite))
+        for table in tables_of(suite):
+            yield from ("", f"### {table.title}", "", table.caption, "")
+            yield from _markdown_table(table)
+    yield ""
+
+
+def _markdown_table(table: SortableTable) -> Iterator[str]:
+    yield markdown_row(table.headings)
+    yield markdown_row(["---" if _has_words(table, i) else "---:" for i in range(len(table.headings))])
+    for row in table.rows:
+        yield markdown_row([_text(entry) for entry in row])
+
+
+def facts(board: SuiteBoard) -> str:
+    """Return a sentence on what was run."""
+    seeds = f"{len(board.seeds)} seeds from {board.seeds[0]}"
+    return (
+        f"{len(board.tasks)} tasks of the split {' and '.join(board.splits)}, {seeds}, "
+        f"{board.host_pages:,} host pages after {board.warmup:,} of warm-up."
+    )
+
+
+def summary(board: Leaderboard) -> str:
+    """Return a short table for each suite as Markdown: what has learned, the best fixed pairs, the bounds."""
+    return "\n".join(line for suite in board.suites for line in _summary_lines(suite)) + "\n"
+
+
+def _summary_lines(board: SuiteBoard) -> Iterator[str]:
+    fixed = [row for row in board.rows if row.kind in ("classic", "paper")]
+    rivals = [row for row in fixed if row.name in board.rivals]
+    shown = [*fixed[:_BEST_FIXED], *(row for row in fixed if row.name == board.fixed), *rivals]
+    rows = [row for row in board.rows if row.kind in ("learned", "bound") or row in shown]
+    table = standings_table(board.model_copy(update={"rows": tuple(rows)}), _NOT_IN_SUMMARY)
+    yield f"**`{board.suite}`**, {board.description}: {facts(board)} {losses_sentence(board)}"
+    yield ""
+    in_code = ((Entry(f"`{row[0].text}`"), *row[1:]) for row in table.rows)
+    yield from _markdown_table(replace(table, rows=tuple(in_code)))
+    yield ""
+
+
+def write_summary(page: Path, board: Leaderboard) -> Path:
+    """Replace what a Markdown page has between the marks of a leaderboard by the summary.
+
+    Args:
+        page: with `BEGIN` and, after it, `END`, each on a line of its own.
+        board: which is summarised.
+
+    Returns:
+        `page`.
+
+    Raises:
+        SsdgymError: the page is missing or cannot be written, or has no such marks.
+    """
+    try:
+        text = page.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SsdgymError(f"{page}: cannot be read; correct the path.") from error
+    pattern = re.compile(rf"^{BEGIN}\n.*?^{END}$", re.DOTALL | re.MULTILINE)
+    if len(pattern.findall(text)) != 1:
+        raise SsdgymError(f"{page}: needs the lines {BEGIN} and {END} once; add them where the table goes.")
+    changed = pattern.sub(lambda _: f"{BEGIN}\n\n{summary(board)}\n{END}", text)
+    write_bytes(page, changed.encode())
+    return page

@@ -1,0 +1,94 @@
+"""Leaderboards on the command line: everything of a small suite, an agent among it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ssdgym.cli import main
+from ssdgym.experiments.leaderboard import speed
+from ssdgym.experiments.leaderboard.board import read_board
+from ssdgym.experiments.leaderboard.text import BEGIN, END, summary
+from ssdgym.experiments.suites.config import load_suite
+from tests.agents.compiled.agents import saved_agent
+from tests.experiments.leaderboard.regenerated import regenerated
+
+SUITE = """
+devices:
+  - base: tiny
+    name: roomy
+    geometry.blocks_per_plane: 96
+ftls: [{{timing: none}}]
+splits:
+  training: [uniform]
+  test: [zipf99, hot90]
+baseline: cost_benefit+sep_gc
+ceilings: [future_benefit+oracle_k]
+policies: [greedy+sep_gc, cost_benefit+sepbit]
+rivals: [cost_benefit+sepbit]
+agents:
+  - name: ours
+    policies: ["{}+sepbit", "{}+sepbit"]
+seeds: 1-2
+host_pages: 2000
+warmup: 2000
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(speed, "TURN_REQUESTS", 1_000)
+    path = tmp_path / "small.yaml"
+    path.write_text(SUITE.format(*(saved_agent(tmp_path, "victims", seed) for seed in (0, 1))))
+    return path
+
+
+def test_leaderboard__tables_files_and_numbers_that_can_be_had_again(
+    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], printed: Callable[..., Any]
+) -> None:
+    out, page = tmp_path / "out", tmp_path / "page.md"
+    page.write_text(f"{BEGIN}\n{END}\n")
+    command = ["leaderboard", str(suite), "--out", str(out), "--workers", "1", "--update", str(page)]
+    assert main(command) == 0
+    text = capsys.readouterr().out
+    assert "small: standings" in text and "ours" in text and str(out / "leaderboard.html") in text
+    board = read_board(out / "leaderboard.json")
+    assert summary(board) in page.read_text()
+
+    (found,) = board.suites
+    ours = next(row for row in found.rows if row.name == "ours")
+    assert ours.kind == "learned" and len(ours.policies) == 2 and ours.speed is not None
+    assert ours.size is not None and (ours.size.multiply_adds, ours.size.multiply_adds_each) == (24, 99)
+    assert {len(values) for task in found.tasks for values in task.values.values()} == {2}
+    for said, measured in regenerated(found, load_suite(suite), count=4):
+        assert said == measured
+
+    # Runs and times are kept, so the same command says the same; the file alone does, too.
+    assert printed(*command) == board.model_dump(mode="json")
+    assert printed("leaderboard", "--read", out / "leaderboard.json") == board.model_dump(mode="json")
+
+
+def test_leaderboard__other_seeds_on_another_split_without_speed(
+    suite: Path, tmp_path: Path, printed: Callable[..., Any]
+) -> None:
+    options = ["--split", "training", "--seeds", "7", "--no-speed", "--workers", "1"]
+    (found,) = printed("leaderboard", suite, *options, "--out", tmp_path / "out")["suites"]
+    assert (found["seeds"], found["splits"]) == ([7], ["training"])
+    assert {task["workload"] for task in found["tasks"]} == {"uniform"}
+    assert all(row["speed"] is None for row in found["rows"])
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["nowhere"], "there is no suite named 'nowhere' in configs/suites"),
+        (["--read", "nowhere.json"], "nowhere.json: cannot be read"),
+    ],
+)
+def test_leaderboard__wrong_input__one_sentence(
+    words: list[str], expected: str, refusal: Callable[..., str]
+) -> None:
+    assert expected in refusal("leaderboard", *words)

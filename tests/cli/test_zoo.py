@@ -1,0 +1,61 @@
+"""The zoo on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ssdgym.agents import zoo
+from ssdgym.agents.agent import Agent
+from ssdgym.cli import main
+from tests.agents.compiled.agents import random_agent
+
+
+@pytest.fixture
+def one_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A zoo with one agent."""
+    monkeypatch.setattr(zoo, "_FOLDER", tmp_path)
+    agent = random_agent("victims")
+    card = agent.card.model_copy(
+        update={"command": "ssdgym train --config v1", "suite": "wa", "results": {"ratio [test]": 1.01}}
+    )
+    return Agent(agent.scorer, card).save(tmp_path / "victim-v0.zip")
+
+
+def test_list__a_line_for_each_agent(one_agent: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["zoo", "list"]) == 0
+    printed = capsys.readouterr().out
+    for text in ("victim-v0", "ssdgym train --config v1", "ratio [test]: 1.01", "24 + 99 each"):
+        assert text in printed
+
+
+def test_list__as_json(one_agent: Path, printed: Callable[..., Any]) -> None:
+    (found,) = printed("zoo", "list")
+    assert (found["name"], found["decides"], found["suite"]) == ("victim-v0", "victim", "wa")
+    assert found["features"][0] == "log_benefit" and found["results"] == {"ratio [test]": 1.01}
+
+
+def test_list__an_empty_zoo(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(zoo, "_FOLDER", tmp_path)
+    assert main(["zoo", "list"]) == 0
+    assert capsys.readouterr().out == "The zoo is empty.\n"
+
+
+def test_show__all_of_a_card(
+    one_agent: Path, capsys: pytest.CaptureFixture[str], printed: Callable[..., Any]
+) -> None:
+    assert main(["zoo", "show", "victim-v0"]) == 0
+    text = capsys.readouterr().out
+    assert "features: log_benefit, log_age_closed" in text and "  ratio [test]: 1.01" in text
+    assert printed("zoo", "show", one_agent)["command"] == "ssdgym train --config v1"
+
+
+def test_show__no_such_agent__one_sentence(one_agent: Path, refusal: Callable[..., str]) -> None:
+    assert "there is no agent nobody; give a path, or one of the zoo: victim-v0." in refusal(
+        "zoo", "show", "nobody"
+    )

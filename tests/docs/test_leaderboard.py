@@ -1,0 +1,30 @@
+"""The leaderboard that comes with the documentation: its numbers can be had again, and pages show them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ssdgym.experiments.leaderboard.board import read_board
+from ssdgym.experiments.leaderboard.text import BEGIN, END, summary
+from ssdgym.experiments.suites.config import load_suite
+from tests.docs.pages import PAGES, ROOT
+from tests.experiments.leaderboard.regenerated import regenerated
+
+SHIPPED = sorted((ROOT / "docs" / "leaderboard").glob("*.json"))
+SHOWING = [page for page in PAGES if f"\n{BEGIN}\n" in page.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("page", SHOWING, ids=lambda page: page.name)
+def test_page__shows_the_summary_of_the_shipped_leaderboard(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    shown = text[text.index(BEGIN) + len(BEGIN) : text.index(END)]
+    assert shown == f"\n\n{summary(read_board(SHIPPED[0]))}\n"
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+def test_numbers__are_had_again_from_the_shipped_weights(path: Path) -> None:
+    for board in read_board(path).suites:
+        for said, measured in regenerated(board, load_suite(board.suite), count=3):
+            assert said == measured

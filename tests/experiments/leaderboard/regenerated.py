@@ -1,0 +1,39 @@
+"""Numbers of a leaderboard, had again from nothing but the suite and what the leaderboard says was run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ssdgym.experiments.leaderboard.board import SuiteBoard
+from ssdgym.experiments.runs.expand import expand
+from ssdgym.experiments.runs.run import run_policy
+from ssdgym.experiments.runs.run_spec import RunSpec, ftl_label
+from ssdgym.experiments.suites.config import SuiteConfig
+
+
+def regenerated(board: SuiteBoard, suite: SuiteConfig, count: int) -> Iterator[tuple[float, float]]:
+    """Run a sample again; yield what the leaderboard says and what was measured.
+
+    Policies that have learned come first; the tasks and seeds are drawn at random, always the same.
+    """
+    runs = _runs(board, suite)
+    rows = sorted(board.rows, key=lambda row: row.kind != "learned")
+    rng = np.random.default_rng(0)
+    for row in rows[:count]:
+        task = board.tasks[rng.integers(len(board.tasks))]
+        seed = int(rng.integers(len(board.seeds)))
+        for policy in row.policies:
+            run = runs[task.workload, task.device, task.ftl, policy, board.seeds[seed]]
+            yield task.values[policy][seed], run_policy(run).metric(board.metric)
+
+
+def _runs(board: SuiteBoard, suite: SuiteConfig) -> dict[tuple[str, str, str, str, int], RunSpec]:
+    changes = {"seeds": list(board.seeds), "host_pages": board.host_pages, "warmup": board.warmup}
+    policies = [policy for row in board.rows for policy in row.policies]
+    experiment = suite.experiment(board.splits, {"policies": tuple(policies)}, changes)
+    return {
+        (run.workload_name, run.device_name, ftl_label(run.ftl), run.policy, run.seed): run
+        for run in expand(experiment)
+    }

@@ -1,0 +1,107 @@
+"""Where entries stand: the best fixed pair scores 0, losses are told, training seeds are judged together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ssdgym.experiments.leaderboard.standings import suite_board
+from ssdgym.experiments.suites.config import load_suite
+from tests.experiments.leaderboard.made import AMPLIFICATION, FIELDS, SUITE, made_board, results, row
+
+BOARD = made_board()
+
+
+def test_best_fixed_pair__is_the_least_over_these_tasks__whatever_the_suite_calls_baseline() -> None:
+    # sqrt(2.1 * 2.0) = 2.05 of SepBIT, sqrt(2.4 * 1.6) = 1.96 of MiDAS; what has learned does not count.
+    assert BOARD.fixed == "midas" != SUITE.baseline
+    found = row(BOARD, "midas")
+    assert found.score is not None and found.score.value == pytest.approx(0.0)
+    assert (found.ratio.value, found.improvement.value) == (1.0, 0.5)
+
+
+def test_score__is_1_at_the_best_bound_of_each_task() -> None:
+    of_dac = row(BOARD, "cost_benefit+dac").score
+    # 0.4 / 1.3 and 0.2 / 1.3 on one task, 0.1 / 0.6 twice on the other: the middle half is the latter.
+    assert of_dac is not None and of_dac.value == pytest.approx(0.1 / 0.6)
+
+
+def test_rows__by_falling_score__bounds_without_a_rank() -> None:
+    scores = [one.score.value for one in BOARD.rows if one.score]
+    assert scores == sorted(scores, reverse=True)
+    ranks = [(one.kind == "bound", one.rank) for one in BOARD.rows]
+    assert [rank for bound, rank in ranks if not bound] == [1, 2, 3, 4, 5, 6]
+    assert [rank for bound, rank in ranks if bound] == [None, None]
+    kinds = {one.name: one.kind for one in BOARD.rows}
+    assert kinds == {
+        "cost_benefit+sep_gc": "classic",
+        "greedy+sep_gc": "classic",
+        "cost_benefit+sepbit": "paper",
+        "midas": "paper",
+        "ours": "learned",
+        "cost_benefit+dac": "learned",
+        "greedy+oracle_k": "bound",
+        "future_benefit+oracle_k": "bound",
+    }
+
+
+def test_ratio__geometric_mean_over_members_seeds_and_tasks() -> None:
+    found = row(BOARD, "ours")
+    ratios = [1.6 / 2.4, 1.6 / 2.4, 1.8 / 2.4, 1.8 / 2.4, 1.9 / 1.6, 2.1 / 1.6, 2.4 / 1.6, 2.4 / 1.6]
+    assert found.ratio.value == pytest.approx(np.exp(np.log(ratios).mean()))
+    assert found.ratio.low is not None and found.ratio.high is not None
+    # Over workloads, too: one of the two alone is possible.
+    assert found.ratio.low < 0.75 and found.ratio.high > 1.2
+
+
+def test_ratio__to_the_best_rival_of_each_task() -> None:
+    # SepBIT on zipf99, MiDAS on hot90.
+    ratios = [2.0 / 2.0, 2.2 / 2.2, 1.5 / 1.6, 1.5 / 1.6]
+    found = row(BOARD, "cost_benefit+dac").rivals
+    assert found is not None and found.value == pytest.approx(np.exp(np.log(ratios).mean()))
+
+
+def test_improvement__of_all_members() -> None:
+    assert row(BOARD, "ours").improvement.value == 0.5  # better on one task, worse on the other
+    assert row(BOARD, "cost_benefit+dac").improvement.value == 1.0
+
+
+def test_losses__every_task_where_a_learned_policy_is_worse__the_worst_first() -> None:
+    (loss,) = BOARD.losses
+    assert (loss.name, loss.workload, loss.worse, loss.runs) == ("ours", "hot90", 4, 4)
+    assert loss.ratio == pytest.approx((1.9 * 2.1 * 2.4 * 2.4) ** 0.25 / 1.6)
+    assert row(BOARD, "ours").worst.ratio == loss.ratio
+
+
+def test_won__on_how_many_tasks_none_but_the_bounds_is_better() -> None:
+    won = {one.name: one.won for one in BOARD.rows if one.won}
+    assert won == {"ours": 1, "cost_benefit+dac": 1}
+    assert [task.best for task in BOARD.tasks] == ["ours", "cost_benefit+dac"]
+
+
+def test_task_without_room__has_no_score_and_counts_in_ratios() -> None:
+    same = {policy: [2.0, 2.0] for policy in AMPLIFICATION["zipf99"]}
+    same["cost_benefit+dac"] = [8.0, 8.0]
+    board = suite_board("made", SUITE, ["test"], results({**AMPLIFICATION, "uniform": same}), (100, 0))
+    assert [task.scored for task in board.tasks] == [True, True, False]
+    dac, before = (row(one, "cost_benefit+dac") for one in (board, BOARD))
+    assert dac.score == before.score
+    assert dac.ratio.value == pytest.approx((before.ratio.value**2 * 4) ** (1 / 3))
+    assert dac.worst.workload == "uniform" and board.losses[0].name == "cost_benefit+dac"
+
+
+def test_another_metric__has_write_amplification_beside_it() -> None:
+    suite = load_suite({**FIELDS, "metric": "latency"})
+    board = suite_board("made", suite, ["test"], results(latency=1.0), (100, 0))
+    found = row(board, "cost_benefit+dac")
+    assert (found.ratio.value, found.score) == (1.0, None)
+    # All are equal there, so the first is the best pair: 3.0 everywhere.
+    ratios = [2.0 / 3.0, 2.2 / 3.0, 1.5 / 3.0, 1.5 / 3.0]
+    assert found.amplification is not None
+    assert found.amplification.value == pytest.approx(np.exp(np.log(ratios).mean()))
+
+
+def test_one_seed__no_interval_of_scores() -> None:
+    one = [result for result in results() if result.seed == 1]
+    found = row(suite_board("made", SUITE, ["test"], one, (100, 0)), "midas")
+    assert found.score is not None and (found.score.low, found.score.high) == (None, None)

@@ -1,0 +1,77 @@
+"""Leaderboards as text: losses come first, and a page gets the summary between its marks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.leaderboard.board import Leaderboard
+from ssdgym.experiments.leaderboard.text import BEGIN, END, markdown_board, rich_board, summary, write_summary
+from tests.experiments.leaderboard.made import made_board, made_leaderboard
+
+BOARD = made_leaderboard()
+
+
+def printed(board: Leaderboard) -> str:
+    console = Console(width=150)
+    with console.capture() as capture:
+        console.print(rich_board(board.suites[0]))
+    return " ".join(capture.get().split())
+
+
+@pytest.mark.parametrize("text", [printed(BOARD), markdown_board(BOARD)], ids=["terminal", "markdown"])
+def test_losses__come_first(text: str) -> None:
+    assert text.index("Where learned policies lose") < text.index("made: standings")
+    assert "Of 2 tasks, worse than the best fixed pair, midas, by whatever little: cost_benefit+dac on 0" in text
+    assert "+36.8%" in text and "4 of 4" in text
+
+
+def test_losses__without_any__a_sentence_says_so() -> None:
+    suite = made_board().model_copy(update={"losses": ()})
+    board = BOARD.model_copy(update={"suites": (suite,)})
+    for text in (printed(board), markdown_board(board)):
+        assert "cost_benefit+dac on 0, ours on 0." in text
+    fixed = tuple(row for row in suite.rows if row.kind != "learned")
+    board = BOARD.model_copy(update={"suites": (suite.model_copy(update={"rows": fixed}),)})
+    assert "No policy of this suite has learned." in markdown_board(board)
+
+
+def test_losses__on_a_terminal__the_worst_and_how_many_more() -> None:
+    suite = made_board()
+    board = BOARD.model_copy(update={"suites": (suite.model_copy(update={"losses": suite.losses * 20}),)})
+    assert "8 more are in the files." in printed(board)
+
+
+def test_markdown__has_every_entry_with_its_source_and_every_task() -> None:
+    text = markdown_board(BOARD)
+    for row in BOARD.suites[0].rows:
+        assert f"| {row.name} |" in text and row.source in text
+    assert "| zipf99 | tiny | 2.400 | 1.100 | 1.700 | ours | 2.100 | 1.700 |" in text
+
+
+def test_summary__what_has_learned_the_best_pairs_the_rivals_and_the_bounds() -> None:
+    text = summary(BOARD)
+    shown = [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")]
+    every = [row.name for row in BOARD.suites[0].rows]
+    assert shown == [name for name in every if name != "greedy+sep_gc"]
+
+
+def test_write_summary__changes_nothing_but_what_is_between_the_marks(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n\n{BEGIN}\nold\n{END}\n\nafter\n")
+    for _ in range(2):
+        write_summary(page, BOARD)
+        assert page.read_text() == f"before\n\n{BEGIN}\n\n{summary(BOARD)}\n{END}\n\nafter\n"
+
+
+@pytest.mark.parametrize("text", ["no marks\n", f"{END}\n{BEGIN}\n", f"{BEGIN}\n{END}\n{BEGIN}\n{END}\n"])
+def test_write_summary__without_marks__refused(text: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(text)
+    with pytest.raises(SsdgymError, match="needs the lines"):
+        write_summary(page, BOARD)
+    with pytest.raises(SsdgymError, match="cannot be read"):
+        write_summary(tmp_path / "nowhere.md", BOARD)
