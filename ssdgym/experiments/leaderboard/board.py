@@ -131,7 +131,7 @@ class TaskBoard(Config):
         workload: name of the workload.
         device: name of the device.
         ftl: options of the FTL.
-        scored: whether the bound is below the best fixed pair, so that there is a score.
+        scored: whether the bound is far enough below the best fixed pair for a score.
         fixed: mean of the metric of the best fixed pair over the seeds.
         bound: likewise of the best bound.
         best: the row with the least mean, bounds left out.

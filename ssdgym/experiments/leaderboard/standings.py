@@ -58,6 +58,10 @@ def suite_board(
     )
 
 
+#: A task has a score where the bound is below the best fixed pair by this share; less is lost in noise.
+ROOM = 0.01
+
+
 @dataclass(frozen=True)
 class _Measured:
     """One metric of all policies, by policy, shape `(runs, tasks)`."""
@@ -127,7 +131,7 @@ class _Standings:
     @cached_property
     def _has_room(self) -> NDArray[np.bool_]:
         zero, one = self._scale
-        return zero > one
+        return one < (1 - ROOM) * zero
 
     def rows(self) -> list[Row]:
         """Return a row for each entry, by falling score; without scores by rising ratio."""

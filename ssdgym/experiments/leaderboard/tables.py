@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from ssdgym.experiments.analysis.summary import ABSENT, Entry
 from ssdgym.experiments.leaderboard.board import Interval, Loss, Row, SuiteBoard, TaskBoard, TaskRatio
@@ -43,7 +43,7 @@ def losses_table(board: SuiteBoard) -> SortableTable:
 
 
 def _loss(loss: Loss, board: SuiteBoard) -> tuple[Entry, ...]:
-    relative = Entry(f"{loss.ratio - 1:+.1%}", number=loss.ratio)
+    relative = Entry(_change(loss.ratio), number=loss.ratio)
     runs = Entry(f"{loss.worse} of {loss.runs}", number=loss.worse / loss.runs)
     return Entry(loss.name), *_place(loss, board), relative, runs
 
@@ -63,13 +63,13 @@ def _metric_words(board: SuiteBoard) -> str:
 _COLUMNS: tuple[tuple[str, Callable[[Row], Entry]], ...] = (
     ("policy", lambda row: Entry(row.name)),
     ("rank", lambda row: Entry(ABSENT) if row.rank is None else Entry(str(row.rank), number=row.rank)),
-    ("kind", lambda row: Entry(row.kind)),
-    ("score [95 %]", lambda row: _interval(row.score, "{:z.3f}")),
-    ("× best pair [95 %]", lambda row: _interval(row.ratio, "{:z.3f}")),
-    ("× best rival [95 %]", lambda row: _interval(row.rivals, "{:z.3f}")),
-    ("WA × best pair", lambda row: _interval(row.amplification, "{:z.3f}")),
-    ("worst task", lambda row: Entry(f"{row.worst.ratio - 1:+.1%}", number=row.worst.ratio)),
-    ("better", lambda row: _interval(row.improvement, "{:.0%}")),
+    ("kind", lambda row: _kind(row)),
+    ("score [95 %]", lambda row: _interval(row.score, _short)),
+    ("× best pair [95 %]", lambda row: _interval(row.ratio, _short)),
+    ("× best rival [95 %]", lambda row: _interval(row.rivals, _short)),
+    ("WA × best pair [95 %]", lambda row: _interval(row.amplification, _short)),
+    ("worst task", lambda row: Entry(_change(row.worst.ratio), number=row.worst.ratio)),
+    ("better [95 %]", lambda row: _interval(row.improvement, "{:.0%}".format)),
     ("won", lambda row: Entry(ABSENT) if row.rank is None else Entry(str(row.won), number=row.won)),
     ("CPU ×", lambda row: _speed(row)),
     ("multiply-adds", lambda row: _multiply_adds(row)),
@@ -99,9 +99,36 @@ def standings_table(board: SuiteBoard, hidden: Collection[str] = ()) -> Sortable
     )
 
 
+#: What a summary has of them.
+_SUMMARY = (
+    *("policy", "kind", "score [95 %]", "× best pair [95 %]", "× best rival [95 %]"),
+    *("WA × best pair [95 %]", "worst task"),
+)
+
+
+def summary_table(boards: Sequence[SuiteBoard]) -> SortableTable:
+    """Return what has learned beside the best fixed pair, the rivals and the best bound, of several suites.
+
+    Args:
+        boards: of the suites.
+    """
+    cells = [cell for heading, cell in _COLUMNS if heading in _SUMMARY]
+    rows = [
+        (Entry(board.suite), *(cell(row) for cell in cells)) for board in boards for row in _summed(board)
+    ]
+    return SortableTable("Summary", "", ("suite", *_SUMMARY), tuple(rows))
+
+
+def _summed(board: SuiteBoard) -> list[Row]:
+    """Return the rows that a summary has of a suite."""
+    bound = next((row.name for row in board.rows if row.kind == "bound"), "")
+    shown = {board.fixed, bound, *board.rivals}
+    return [row for row in board.rows if row.kind == "learned" or row.name in shown]
+
+
 def _caption(board: SuiteBoard) -> str:
     scored, tasks = sum(task.scored for task in board.tasks), len(board.tasks)
-    out = f" ({tasks - scored} of {tasks} tasks have no room between them)" if scored < tasks else ""
+    out = f" ({tasks - scored} of {tasks} tasks have too little room for it)" if scored < tasks else ""
     rivals = f" Rivals: {', '.join(board.rivals)}." if board.rivals else ""
     timed = any(row.speed for row in board.rows)
     speed = " CPU ×: time of the whole simulator for a host page, likewise." if timed else ""
@@ -113,13 +140,27 @@ def _caption(board: SuiteBoard) -> str:
     )
 
 
-def _interval(found: Interval | None, form: str) -> Entry:
+def _kind(row: Row) -> Entry:
+    seeds = len(row.policies)
+    return Entry(f"{row.kind}, {seeds} seeds" if seeds > 1 else row.kind)
+
+
+def _interval(found: Interval | None, text: Callable[[float], str]) -> Entry:
     if found is None:
         return Entry(ABSENT)
     if found.low is None or found.high is None:
-        return Entry(form.format(found.value), number=found.value)
-    note = f"[{form.format(found.low)}, {form.format(found.high)}]"
-    return Entry(form.format(found.value), note, found.value)
+        return Entry(text(found.value), number=found.value)
+    return Entry(text(found.value), f"[{text(found.low)}, {text(found.high)}]", found.value)
+
+
+def _short(value: float) -> str:
+    """Return a number with three decimals, a large one with fewer."""
+    return f"{value:z.3f}" if abs(value) < 10 else f"{value:,.0f}"
+
+
+def _change(ratio: float) -> str:
+    """Return a ratio as what is added to one, in percent."""
+    return f"{ratio - 1:+.1%}" if ratio < 10 else f"{ratio - 1:+,.0%}"
 
 
 def _speed(row: Row) -> Entry:
@@ -147,8 +188,7 @@ def tasks_table(board: SuiteBoard) -> SortableTable:
     nanoseconds = board.metric.partition("/")[0].endswith("_ns")
     return SortableTable(
         f"{board.suite}: every task",
-        f"{_metric_words(board)}{' in ms' if nanoseconds else ''}, means over the seeds; without a score "
-        "where the bound is not below the best fixed pair.",
+        f"{_metric_words(board)}{' in ms' if nanoseconds else ''}, means over the seeds.",
         ("workload", "device", "best pair", "bound", "best", "best policy", *(row.name for row in learned)),
         tuple(
             (

@@ -19,6 +19,7 @@ from ssdgym.experiments.leaderboard.tables import (
     losses_sentence,
     losses_table,
     standings_table,
+    summary_table,
     tables_of,
 )
 from ssdgym.experiments.report.pages import SortableTable
@@ -27,13 +28,10 @@ from ssdgym.files import write_bytes
 
 #: Around the summary in a page.
 BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
-#: Rows that are neither learned nor bounds which a summary has of a suite.
-_BEST_FIXED = 3
-#: Columns that a terminal, or a summary, has no room for.
-_NOT_ON_TERMINAL = ("multiply-adds", "bytes", "source", "better", "WA × best pair")
-_NOT_IN_SUMMARY = ("source", "better", "won")
+#: Columns that a terminal has no room for.
+_NOT_ON_TERMINAL = ("multiply-adds", "bytes", "source", "better [95 %]")
 #: Those of which a terminal has no notes.
-_SHORT_ON_TERMINAL = ("× best rival [95 %]", "CPU ×")
+_SHORT_ON_TERMINAL = ("× best rival [95 %]", "WA × best pair [95 %]", "CPU ×")
 #: Losses on a terminal.
 _MOST_LOSSES = 12
 
@@ -138,21 +136,17 @@ def facts(board: SuiteBoard) -> str:
 
 
 def summary(board: Leaderboard) -> str:
-    """Return a short table for each suite as Markdown: what has learned, the best fixed pairs, the bounds."""
-    return "\n".join(line for suite in board.suites for line in _summary_lines(suite)) + "\n"
-
-
-def _summary_lines(board: SuiteBoard) -> Iterator[str]:
-    fixed = [row for row in board.rows if row.kind in ("classic", "paper")]
-    rivals = [row for row in fixed if row.name in board.rivals]
-    shown = [*fixed[:_BEST_FIXED], *(row for row in fixed if row.name == board.fixed), *rivals]
-    rows = [row for row in board.rows if row.kind in ("learned", "bound") or row in shown]
-    table = standings_table(board.model_copy(update={"rows": tuple(rows)}), _NOT_IN_SUMMARY)
-    yield f"**`{board.suite}`**, {board.description}: {facts(board)} {losses_sentence(board)}"
-    yield ""
-    in_code = ((Entry(f"`{row[0].text}`"), *row[1:]) for row in table.rows)
-    yield from _markdown_table(replace(table, rows=tuple(in_code)))
-    yield ""
+    """Return what was run and lost in sentences, and one short table for all suites, as Markdown."""
+    table = summary_table(board.suites)
+    in_code = ((row[0], Entry(f"`{row[1].text}`"), *row[2:]) for row in table.rows)
+    return "\n".join(
+        [
+            *(f"* `{suite.suite}`: {facts(suite)} {losses_sentence(suite)}" for suite in board.suites),
+            "",
+            *_markdown_table(replace(table, rows=tuple(in_code))),
+            "",
+        ]
+    )
 
 
 def write_summary(page: Path, board: Leaderboard) -> Path:

@@ -90,6 +90,13 @@ def test_task_without_room__has_no_score_and_counts_in_ratios() -> None:
     assert dac.worst.workload == "uniform" and board.losses[0].name == "cost_benefit+dac"
 
 
+def test_task_with_hardly_any_room__has_no_score() -> None:
+    bounds = {"greedy+oracle_k": [1.59, 1.59], "future_benefit+oracle_k": [1.59, 1.59]}
+    near = {**AMPLIFICATION, "hot90": {**AMPLIFICATION["hot90"], **bounds}}
+    board = suite_board("made", SUITE, ["test"], results(near), (100, 0))
+    assert [task.scored for task in board.tasks] == [True, False]
+
+
 def test_another_metric__has_write_amplification_beside_it() -> None:
     suite = load_suite({**FIELDS, "metric": "latency"})
     board = suite_board("made", suite, ["test"], results(latency=1.0), (100, 0))

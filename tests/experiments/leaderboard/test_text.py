@@ -52,11 +52,12 @@ def test_markdown__has_every_entry_with_its_source_and_every_task() -> None:
     assert "| zipf99 | tiny | 2.400 | 1.100 | 1.700 | ours | 2.100 | 1.700 |" in text
 
 
-def test_summary__what_has_learned_the_best_pairs_the_rivals_and_the_bounds() -> None:
-    text = summary(BOARD)
-    shown = [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")]
-    every = [row.name for row in BOARD.suites[0].rows]
-    assert shown == [name for name in every if name != "greedy+sep_gc"]
+def test_summary__what_has_learned_the_best_pair_the_rivals_and_the_best_bound_of_all_suites() -> None:
+    text = summary(BOARD.model_copy(update={"suites": BOARD.suites * 2}))
+    shown = [line.split("`")[1] for line in text.splitlines() if line.startswith("| made")]
+    assert shown == 2 * ["greedy+oracle_k", "cost_benefit+dac", "midas", "ours", "cost_benefit+sepbit"]
+    assert "| made | `ours` | learned, 2 seeds |" in text
+    assert text.count("by whatever little: cost_benefit+dac on 0, ours on 1.") == 2
 
 
 def test_write_summary__changes_nothing_but_what_is_between_the_marks(tmp_path: Path) -> None:
