@@ -1,4 +1,4 @@
-"""The tables of a leaderboard: losses first, then the standings, then every task."""
+"""The tables of a leaderboard: losses first, then the standings, every task, and the sources."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOSSES_TITLE = "Where learned policies lose"
 def tables_of(board: SuiteBoard) -> list[SortableTable]:
     """Return the tables of a suite, without that of losses where nothing is lost."""
     losses = [losses_table(board)] if board.losses else []
-    return [*losses, standings_table(board), tasks_table(board)]
+    return [*losses, standings_table(board), tasks_table(board), sources_table(board)]
 
 
 def losses_sentence(board: SuiteBoard) -> str:
@@ -74,7 +74,6 @@ _COLUMNS: tuple[tuple[str, Callable[[Row], Entry]], ...] = (
     ("CPU ×", lambda row: _speed(row)),
     ("multiply-adds", lambda row: _multiply_adds(row)),
     ("bytes", lambda row: _bytes(row)),
-    ("source", lambda row: Entry(row.source)),
 )
 
 
@@ -198,6 +197,23 @@ def tasks_table(board: SuiteBoard) -> SortableTable:
                 *(_metric(_mean(task, row), nanoseconds) for row in learned),
             )
             for task in board.tasks
+        ),
+    )
+
+
+def sources_table(board: SuiteBoard) -> SortableTable:
+    """Return what the rules of every entry are from, and the policies that a row stands for."""
+    return SortableTable(
+        f"{board.suite}: sources",
+        "Of what the rules are; classic ones are named only where there are no others.",
+        ("policy", "stands for", "source"),
+        tuple(
+            (
+                Entry(row.name),
+                Entry(ABSENT if row.policies == (row.name,) else ", ".join(row.policies)),
+                Entry(row.source),
+            )
+            for row in board.rows
         ),
     )
 

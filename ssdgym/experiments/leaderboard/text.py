@@ -29,7 +29,7 @@ from ssdgym.files import write_bytes
 #: Around the summary in a page.
 BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
 #: Columns that a terminal has no room for.
-_NOT_ON_TERMINAL = ("multiply-adds", "bytes", "source", "better [95 %]")
+_NOT_ON_TERMINAL = ("multiply-adds", "bytes", "better [95 %]")
 #: Those of which a terminal has no notes.
 _SHORT_ON_TERMINAL = ("× best rival [95 %]", "WA × best pair [95 %]", "CPU ×")
 #: Losses on a terminal.
