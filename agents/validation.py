@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.agents.agent import Agent
+from ssdgym.agents.playing.episodes import play
+from ssdgym.agents.playing.protocol import Agent
 from ssdgym.envs.sb3 import SB3VecEnv
 
 
@@ -22,14 +23,7 @@ def validate(agent: Agent, env: SB3VecEnv, first_seed: int) -> dict[str, float]:
         `return_mean` and `return_min`, undiscounted, `reward_mean` per decision, and the mean of every metric
         that is a number.
     """
-    env.seed(first_seed)
-    observation = env.reset()
-    finals: dict[int, dict[str, Any]] = {}
-    while len(finals) < env.num_envs:
-        observation, _, dones, infos = env.step(agent.act(observation))
-        for i in np.flatnonzero(dones):
-            finals.setdefault(int(i), infos[i])
-    episodes = [finals[i] for i in range(env.num_envs)]
+    episodes = play(agent, env, first_seed)
     returns = [episode["episode"]["r"] for episode in episodes]
     decisions = sum(episode["episode"]["l"] for episode in episodes)
     row = {

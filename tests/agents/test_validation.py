@@ -14,7 +14,7 @@ class FirstValid:
         self.payoff = payoff
         self.rewards: list[np.ndarray] = []
 
-    def act(self, observation: dict[str, np.ndarray]) -> np.ndarray:
+    def act(self, observation, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         actions = observation["action_mask"].argmax(axis=1)
         self.rewards.append(observation["candidates"][np.arange(8), actions, self.payoff])
         return actions

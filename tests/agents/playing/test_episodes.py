@@ -1,0 +1,33 @@
+"""One whole episode in every environment is played, and watched."""
+
+import numpy as np
+
+from ssdgym.agents.playing.episodes import play
+from ssdgym.agents.playing.random_action import RandomAction
+from ssdgym.envs.sb3 import SB3VecEnv
+
+
+def test_play__infos_at_the_ends_of_the_first_episodes(toy) -> None:
+    episodes = play(RandomAction(), SB3VecEnv(toy), first_seed=3)
+    assert len(episodes) == toy.num_envs
+    assert all(episode["episode"]["l"] == toy.horizon for episode in episodes)
+    assert all("last_reward" in episode["metrics"] for episode in episodes)
+
+
+def test_play__same_seed__same_episodes_draws_included(toy) -> None:
+    env = SB3VecEnv(toy)
+    first, again, other = (
+        [episode["episode"]["r"] for episode in play(RandomAction(), env, seed)] for seed in (3, 3, 4)
+    )
+    assert first == again != other
+
+
+def test_play__watched__every_step_before_it_is_taken(toy) -> None:
+    seen: list[tuple[int, ...]] = []
+
+    def watch(observation, infos, actions, counting) -> None:
+        assert observation["action_mask"][np.arange(toy.num_envs), actions].all()
+        seen.append(tuple(counting))
+
+    play(RandomAction(), SB3VecEnv(toy), 3, watch)
+    assert seen == [tuple(range(toy.num_envs))] * toy.horizon
