@@ -28,7 +28,7 @@ from ssdgym.workloads.load import load_workload
 from ssdgym.workloads.stream import open_on
 
 #: Requests in a turn, and how many turns are measured.
-TURN_REQUESTS, TURNS = 60_000, 3
+TURN_REQUESTS, TURNS = 200_000, 4
 SPEEDS_NAME = "speeds.json"
 
 

@@ -133,10 +133,21 @@ def _caption(board: SuiteBoard) -> str:
     speed = " CPU ×: time of the whole simulator for a host page, likewise." if timed else ""
     return (
         f"Score: 0 is {board.fixed}, the best fixed pair over these tasks, 1 the best of "
-        f"{' and '.join(board.ceilings)} on each{out}; interquartile mean over {len(board.seeds)} seeds and "
-        f"{scored} tasks. ×: {_metric_words(board).lower()} in relation to another's, geometric mean over "
-        f"all {tasks} tasks, less is better.{rivals}{speed}"
+        f"{' and '.join(board.ceilings)} on each{out}; interquartile mean over "
+        f"{counted(len(board.seeds), 'seed')} and {counted(scored, 'task')}. ×: "
+        f"{_metric_words(board).lower()} in relation to another's, geometric mean over all "
+        f"{counted(tasks, 'task')}, less is better.{rivals}{speed}"
     )
+
+
+def counted(number: int, thing: str) -> str:
+    """Return a number of things in words.
+
+    Args:
+        number: how many.
+        thing: what, in the singular.
+    """
+    return f"{number} {thing}{'s' * (number != 1)}"
 
 
 def _kind(row: Row) -> Entry:

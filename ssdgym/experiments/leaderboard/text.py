@@ -16,6 +16,7 @@ from ssdgym.experiments.analysis.summary import Entry
 from ssdgym.experiments.leaderboard.board import Leaderboard, SuiteBoard
 from ssdgym.experiments.leaderboard.tables import (
     LOSSES_TITLE,
+    counted,
     losses_sentence,
     losses_table,
     standings_table,
@@ -128,9 +129,9 @@ def _markdown_table(table: SortableTable) -> Iterator[str]:
 
 def facts(board: SuiteBoard) -> str:
     """Return a sentence on what was run."""
-    seeds = f"{len(board.seeds)} seeds from {board.seeds[0]}"
+    seeds = f"{counted(len(board.seeds), 'seed')} from {board.seeds[0]}"
     return (
-        f"{len(board.tasks)} tasks of the split {' and '.join(board.splits)}, {seeds}, "
+        f"{counted(len(board.tasks), 'task')} of the split {' and '.join(board.splits)}, {seeds}, "
         f"{board.host_pages:,} host pages after {board.warmup:,} of warm-up."
     )
 
