@@ -28,7 +28,7 @@ def one_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_list__a_line_for_each_agent(one_agent: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["zoo", "list"]) == 0
     printed = capsys.readouterr().out
-    for text in ("victim-v0", "ssdgym train --config v1", "ratio [test]: 1.01", "24 + 99 each"):
+    for text in ("victim-v0", "ssdgym train --config v1", "suite wa", "ratio [test]: 1.01", "24 + 99 each"):
         assert text in printed
 
 

@@ -36,18 +36,25 @@ def list_agents(as_json: AsJson = False) -> None:
     if not agents:
         print("The zoo is empty.")
         return
-    words, numbers = ["name", "decides", "network", "trained with", "results"], ["multiply-adds", "bytes"]
+    words, numbers = (
+        ["name", "decides", "network", "trained with", "results"],
+        ["features", "multiply-adds", "bytes"],
+    )
     rows = [
-        (agent.name, agent.decides, agent.network, _training(agent), _results(agent), *_cost(agent))
+        (agent.name, agent.decides, agent.network, _training(agent), _results(agent), *_numbers(agent))
         for agent in agents
     ]
     console(_WIDTH).print(table_of(words, numbers, rows))
 
 
 def _training(agent: ZooAgent) -> str:
+    """Return the command, or what has trained the agent, and on what."""
     from rich.markup import escape
 
-    return escape(str(agent.made.get("command", agent.made["trained_by"])))
+    made = agent.made
+    words = {"seed": "seed {}", "suite": "suite {}", "split_digest": "splits {:.12}"}
+    facts = ", ".join(form.format(made[name]) for name, form in words.items() if name in made)
+    return escape("\n".join(filter(None, (str(made.get("command", made["trained_by"])), facts))))
 
 
 def _results(agent: ZooAgent) -> str:
@@ -56,10 +63,10 @@ def _results(agent: ZooAgent) -> str:
     return escape("\n".join(f"{name}: {value:,.4g}" for name, value in agent.card.results.items()) or "-")
 
 
-def _cost(agent: ZooAgent) -> tuple[str, str]:
+def _numbers(agent: ZooAgent) -> tuple[str, str, str]:
     cost = agent.cost
     each = f" + {cost.candidate_multiply_adds:,} each" if cost.candidate_multiply_adds else ""
-    return f"{cost.shared_multiply_adds:,}{each}", f"{cost.weight_bytes:,}"
+    return str(len(agent.features)), f"{cost.shared_multiply_adds:,}{each}", f"{cost.weight_bytes:,}"
 
 
 @zoo.command("show")
