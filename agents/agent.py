@@ -26,6 +26,9 @@ from ssdgym.types import Observation
 
 __all__ = ["Agent", "AgentCard"]
 
+#: What trains the softmax of the scores.
+_WITH_DISTRIBUTION = ("clone", "ppo", "fast_ppo")
+
 
 def network_of(card: AgentCard) -> nn.Module:
     """Make the network that a card describes, with the weights of its start."""
@@ -146,7 +149,7 @@ class Agent:
 
     def _gumbel(self, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
         """Return noise that makes the best score a draw from the softmax of the scores (Gumbel-max trick)."""
-        if self.card.algorithm != "ppo":
+        if self.card.algorithm not in _WITH_DISTRIBUTION:
             raise SsdgymError(
                 f"act(deterministic=False): a {self.card.algorithm} agent has no distribution to draw from; "
                 "use deterministic=True."

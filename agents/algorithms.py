@@ -1,7 +1,8 @@
-"""From a `TrainConfig` to a Stable-Baselines3 algorithm, and its state to and from plain tensors."""
+"""The algorithms of Stable-Baselines3 as learners: made from a `TrainConfig`, saved as plain tensors."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,14 @@ import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.buffers import DictReplayBuffer
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import LinearSchedule
 
 from ssdgym.agents.config import TrainConfig
 from ssdgym.agents.dqn import MaskedDQN
 from ssdgym.agents.features import FeatureNames
+from ssdgym.agents.learning.segments import Segments, segment_seed
 from ssdgym.agents.policies import ScorerActorCriticPolicy, ScorerDQNPolicy, ScorerQNetwork
 from ssdgym.agents.scorer import CandidateScorer
 from ssdgym.envs.sb3 import SB3VecEnv
@@ -25,6 +29,110 @@ _COUNTERS = {
 }
 _REPLAY_ARRAYS = ("actions", "rewards", "dones", "timeouts")
 _REPLAY_OBSERVATIONS = ("observations", "next_observations")
+
+
+class StableBaselinesLearner:
+    """MaskablePPO or MaskedDQN; see `ssdgym.agents.learning.learner.Learner`.
+
+    Args:
+        config: the training run.
+        env: environments to learn in.
+        features: names of the columns they observe.
+    """
+
+    def __init__(self, config: TrainConfig, env: SB3VecEnv, features: FeatureNames) -> None:
+        self.config, self.env = config, env
+        self.model = make_algorithm(config, env, features)
+
+    @property
+    def decisions(self) -> int:
+        """Number of decisions learned from so far."""
+        return self.model.num_timesteps
+
+    @property
+    def scorer(self) -> CandidateScorer:
+        """The network that chooses."""
+        return scorer_of(self.model)
+
+    def set_logger(self, logger: Logger) -> None:
+        """Write what is learned to a logger."""
+        self.model.set_logger(logger)
+
+    def set_linear_weights(self, weights: np.ndarray) -> None:
+        """Set the weights (F,) of the linear part of the score, in the target network, too."""
+        scorers = [self.scorer]
+        if isinstance(self.model, MaskedDQN):
+            assert isinstance(self.model.q_net_target, ScorerQNetwork)
+            scorers.append(self.model.q_net_target.scorer)
+        with torch.no_grad():
+            for scorer in scorers:
+                scorer.linear.weights.copy_(torch.as_tensor(weights))
+
+    def state(self) -> dict[str, Any]:
+        """Return weights, optimiser, counters and replay of the algorithm, as tensors and numbers."""
+        model = self.model
+        return {
+            "policy": model.policy.state_dict(),
+            "optimizer": model.policy.optimizer.state_dict(),
+            "counters": {name: getattr(model, name) for name in _COUNTERS[self.config.algorithm]},
+            "replay": _replay_state(model.replay_buffer) if isinstance(model, MaskedDQN) else None,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a saved state."""
+        model = self.model
+        model.policy.load_state_dict(state["policy"])
+        model.policy.optimizer.load_state_dict(state["optimizer"])
+        for name in _COUNTERS[self.config.algorithm]:
+            setattr(model, name, state["counters"][name])
+        if isinstance(model, MaskedDQN):
+            _restore_replay(model.replay_buffer, state["replay"])
+
+    def learn(self, segments: Segments, first_reward: float) -> None:
+        """Learn to the end of the run.
+
+        Args:
+            segments: called between segments and after every step.
+            first_reward: mean reward of the untrained agent, which is taken off.
+        """
+        self.env.reward_offset = -first_reward
+        left = max(0, self.config.total_decisions - self.decisions)
+        self._begin_segment()
+        callback = _Callback(segments, self._begin_segment)
+        self.model.learn(left, callback=callback, reset_num_timesteps=False)
+
+    def _begin_segment(self) -> None:
+        """Seed every generator again and begin new episodes."""
+        model = self.model
+        model.set_random_seed(segment_seed(self.config.seed, self.decisions))
+        assert isinstance(model.env, SB3VecEnv)
+        model._last_obs = model.env.reset()
+        model._last_episode_starts = np.ones(model.n_envs, dtype=bool)
+
+
+class _Callback(BaseCallback):
+    """Tells the segments of a run how far it is.
+
+    Args:
+        segments: of the run.
+        begin: begins the next segment.
+    """
+
+    def __init__(self, segments: Segments, begin: Callable[[], None]) -> None:
+        super().__init__()
+        self.segments, self.begin = segments, begin
+
+    def _on_training_start(self) -> None:
+        self.segments.start(self.model.num_timesteps)
+
+    def _on_rollout_start(self) -> None:
+        # here the update that belongs to the last rollout is done, and the next rollout has not looked yet
+        if self.segments.end(self.model.num_timesteps):
+            self.begin()
+
+    def _on_step(self) -> bool:
+        self.segments.on_step(self.model.num_timesteps)
+        return True
 
 
 def make_algorithm(config: TrainConfig, env: SB3VecEnv, features: FeatureNames) -> BaseAlgorithm:
@@ -53,65 +161,6 @@ def scorer_of(model: BaseAlgorithm) -> CandidateScorer:
     network = model.q_net if isinstance(model, MaskedDQN) else model.policy
     assert isinstance(network, (ScorerActorCriticPolicy, ScorerQNetwork))
     return network.scorer
-
-
-def set_linear_weights(model: BaseAlgorithm, weights: np.ndarray) -> None:
-    """Set the weights of the linear part of the score, in the target network, too.
-
-    Args:
-        model: the algorithm.
-        weights: (F,), one for each candidate feature.
-    """
-    scorers = [scorer_of(model)]
-    if isinstance(model, MaskedDQN):
-        assert isinstance(model.q_net_target, ScorerQNetwork)
-        scorers.append(model.q_net_target.scorer)
-    with torch.no_grad():
-        for scorer in scorers:
-            scorer.linear.weights.copy_(torch.as_tensor(weights))
-
-
-def state_of(model: BaseAlgorithm) -> dict[str, Any]:
-    """Return weights, optimiser, counters and replay of the algorithm, as tensors and numbers."""
-    return {
-        "policy": model.policy.state_dict(),
-        "optimizer": model.policy.optimizer.state_dict(),
-        "counters": {name: getattr(model, name) for name in _COUNTERS[_kind(model)]},
-        "replay": _replay_state(model.replay_buffer) if isinstance(model, MaskedDQN) else None,
-    }
-
-
-def restore_state(model: BaseAlgorithm, state: dict[str, Any]) -> None:
-    """Continue from a saved state.
-
-    Args:
-        model: an algorithm of the same configuration.
-        state: as `state_of` returned it.
-    """
-    model.policy.load_state_dict(state["policy"])
-    model.policy.optimizer.load_state_dict(state["optimizer"])
-    for name in _COUNTERS[_kind(model)]:
-        setattr(model, name, state["counters"][name])
-    if isinstance(model, MaskedDQN):
-        _restore_replay(model.replay_buffer, state["replay"])
-
-
-def begin_segment(model: BaseAlgorithm, seed: int) -> None:
-    """Seed every generator again and begin new episodes.
-
-    Both depend only on `seed` and the number of decisions so far. That is why a run that was stopped at a
-    checkpoint and resumed equals one that went on: at a checkpoint, both do this.
-
-    Args:
-        model: the algorithm.
-        seed: of the training run.
-    """
-    segment = np.random.SeedSequence([seed, model.num_timesteps]).generate_state(1)
-    # 31 bits: the environments are seeded with this number and those after it
-    model.set_random_seed(int(segment[0]) >> 1)
-    assert isinstance(model.env, SB3VecEnv)
-    model._last_obs = model.env.reset()
-    model._last_episode_starts = np.ones(model.n_envs, dtype=bool)
 
 
 def _make_ppo(config: TrainConfig, common: dict[str, Any]) -> MaskablePPO:
@@ -151,10 +200,6 @@ def _make_dqn(config: TrainConfig, common: dict[str, Any]) -> MaskedDQN:
         max_grad_norm=dqn.max_gradient_norm,
         **common,
     )
-
-
-def _kind(model: BaseAlgorithm) -> str:
-    return "dqn" if isinstance(model, MaskedDQN) else "ppo"
 
 
 def _replay_state(buffer: DictReplayBuffer) -> dict[str, Any]:

@@ -32,6 +32,35 @@ class PpoConfig(Config):
     target_kl: float | None = Field(None, gt=0, description="end the epochs of an update beyond this KL")
 
 
+class PriorConfig(Config):
+    """What an agent knows before it learns from rewards, and how tightly it is held to that."""
+
+    policy: str | None = Field(
+        None, description="cloned before PPO, one of the environment's proposers; None: the scorer's start"
+    )
+    clone_decisions: int = Field(0, ge=0, description="decisions to clone it from; 0: none")
+    clone_learning_rate: float = Field(3e-3, gt=0)
+    clone_confidence: float = Field(
+        0.7,
+        gt=0,
+        lt=1,
+        description="most that the clone's choice is drawn with on average, so that PPO explores",
+    )
+    kl: float = Field(0.0, ge=0, description="weight of the KL divergence from where PPO began")
+
+    @model_validator(mode="after")
+    def _policy_is_cloned(self) -> PriorConfig:
+        if (self.policy is None) != (self.clone_decisions == 0):
+            raise ValueError("fast_ppo.prior needs both a policy and clone_decisions, or none of them.")
+        return self
+
+
+class FastPpoConfig(PpoConfig):
+    """The same method in plain PyTorch (`ssdgym.agents.ppo`), several times as fast on the CPU."""
+
+    prior: PriorConfig = PriorConfig()
+
+
 class DqnConfig(Config):
     """Deep Q-learning (Mnih et al., 2015) with invalid actions masked."""
 
@@ -68,6 +97,7 @@ class EvaluationConfig(Config):
 #: Fields of an algorithm that fix how many decisions lie between updates, or what a checkpoint holds.
 _SHAPE = {
     "ppo": {"rollout_steps"},
+    "fast_ppo": {"rollout_steps", "prior"},
     "dqn": {"buffer_decisions", "warm_up_decisions", "train_every_steps"},
 }
 
@@ -75,7 +105,7 @@ _SHAPE = {
 class TrainConfig(Config):
     """One training run."""
 
-    algorithm: Literal["ppo", "dqn"] = "ppo"
+    algorithm: Literal["ppo", "fast_ppo", "dqn"] = "ppo"
     environment: EnvironmentConfig = EnvironmentConfig()
     n_envs: int = Field(32, ge=1, description="environments stepped together")
     total_decisions: int = Field(200_000, ge=1, description="of all environments; rounded up to an update")
@@ -86,17 +116,27 @@ class TrainConfig(Config):
     scorer: ScorerConfig = ScorerConfig()
     cross_entropy: CrossEntropyConfig = CrossEntropyConfig()
     ppo: PpoConfig = PpoConfig()
+    fast_ppo: FastPpoConfig = FastPpoConfig()
     dqn: DqnConfig = DqnConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
 
     @model_validator(mode="after")
     def _batch_fits_rollout(self) -> TrainConfig:
-        rollout = self.ppo.rollout_steps * self.n_envs
-        if self.algorithm == "ppo" and self.ppo.batch_decisions > rollout:
+        settings = getattr(self, self.algorithm)
+        if not isinstance(settings, PpoConfig):
+            return self
+        rollout = settings.rollout_steps * self.n_envs
+        if settings.batch_decisions > rollout:
             raise ValueError(
-                f"ppo.batch_decisions is {self.ppo.batch_decisions}, but a rollout has only "
-                f"ppo.rollout_steps * n_envs = {rollout} decisions; lower it."
+                f"{self.algorithm}.batch_decisions is {settings.batch_decisions}, but a rollout has only "
+                f"{self.algorithm}.rollout_steps * n_envs = {rollout} decisions; lower it."
             )
+        return self
+
+    @model_validator(mode="after")
+    def _fast_ppo_runs_on_the_cpu(self) -> TrainConfig:
+        if self.algorithm == "fast_ppo" and self.device != "cpu":
+            raise ValueError(f"device is {self.device!r}, but fast_ppo learns on the cpu; take ppo instead.")
         return self
 
     def changeable(self) -> set[str]:

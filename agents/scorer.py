@@ -80,7 +80,7 @@ class CandidateScorer(nn.Module):
         valid = mask.bool()
         shared = context
         if self.config.pooling == "mean_max":
-            shared = torch.cat([context, _pool(candidates, valid)], dim=-1)
+            shared = torch.cat([context, pool(candidates, valid)], dim=-1)
         hidden = self.candidate_layer(candidates) + self.shared_layer(shared).unsqueeze(-2)
         scores = self.score_layer(self.body(hidden)).squeeze(-1)
         scores = scores + self.linear(candidates)
@@ -95,7 +95,7 @@ class CandidateScorer(nn.Module):
             mask: (B, K), nonzero where a candidate can be chosen.
         """
         embedded = torch.relu(self.value_embedding(candidates))
-        return self.value_body(torch.cat([context, _pool(embedded, mask.bool())], dim=-1))
+        return self.value_body(torch.cat([context, pool(embedded, mask.bool())], dim=-1))
 
 
 class _LinearScore(nn.Module):
@@ -122,8 +122,13 @@ def _start_weights(candidate_features: Sequence[str], start: Start) -> list[floa
     return [weights.get(name, 0.0) for name in candidate_features]
 
 
-def _pool(values: Tensor, valid: Tensor) -> Tensor:
-    """Return mean and maximum over the valid candidates, (B, 2 F); zero where there is none."""
+def pool(values: Tensor, valid: Tensor) -> Tensor:
+    """Return mean and maximum over the valid candidates, (B, 2 F); zero where there is none.
+
+    Args:
+        values: float, (B, K, F).
+        valid: bool, (B, K).
+    """
     chosen = valid.unsqueeze(-1)
     count = chosen.sum(dim=-2).clamp(min=1)
     mean = (values * chosen).sum(dim=-2) / count

@@ -14,22 +14,18 @@ from rich.progress import Progress
 from stable_baselines3.common.logger import configure
 
 from ssdgym.agents.agent import Agent, AgentCard
-from ssdgym.agents.algorithms import (
-    begin_segment,
-    make_algorithm,
-    restore_state,
-    scorer_of,
-    set_linear_weights,
-    state_of,
-)
+from ssdgym.agents.algorithms import StableBaselinesLearner
 from ssdgym.agents.checkpoint import FILE_NAME, Checkpoint
 from ssdgym.agents.config import TrainConfig
 from ssdgym.agents.environments import make_environment
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.learning.cross_entropy import search_weights
+from ssdgym.agents.learning.learner import Learner
 from ssdgym.agents.learning.progress import Row, evaluation_line, training_bar
 from ssdgym.agents.learning.segments import Enough, Segments
 from ssdgym.agents.learning.stages import Stage, Stages
+from ssdgym.agents.ppo.cloning import clone
+from ssdgym.agents.ppo.learner import FastPpo
 from ssdgym.agents.scorer import CandidateScorer
 from ssdgym.agents.validation import validate
 from ssdgym.envs.sb3 import SB3VecEnv
@@ -129,16 +125,17 @@ class TrainingRun:
         self.validation_env = validation_env
         self.report = report
         self.features = FeatureNames.of(env.vector_env)
-        self.model = make_algorithm(config, env, self.features)
+        self.learner = make_learner(config, env, self.features)
         self.stages = Stages([Stage(**stage) for stage in checkpoint.stages] if checkpoint else ())
         self.evaluations: list[Row] = []
         self.best: dict[str, torch.Tensor] = {}
         self.best_stages: tuple[Stage, ...] = ()
         if checkpoint:
-            restore_state(self.model, checkpoint.algorithm)
+            self.learner.restore(checkpoint.algorithm)
             self.evaluations, self.best = checkpoint.evaluations, checkpoint.best
             self.best_stages = tuple(Stage(**stage) for stage in checkpoint.best_stages)
-        self.model.set_logger(configure(str(out / "tensorboard"), ["tensorboard"]))
+        self.logger = configure(str(out / "tensorboard"), ["tensorboard"])
+        self.learner.set_logger(self.logger)
 
     @property
     def decisions(self) -> int:
@@ -148,7 +145,7 @@ class TrainingRun:
     @property
     def share(self) -> float:
         """How much of `config.total_decisions` has been done; above 1 where the last update went beyond."""
-        return self.model.num_timesteps / self.config.total_decisions
+        return self.learner.decisions / self.config.total_decisions
 
     @property
     def best_decisions(self) -> int:
@@ -162,9 +159,11 @@ class TrainingRun:
             self.evaluate("untrained")
             with self.stages.running("search"):
                 self._search(bar)
+            with self.stages.running("clone"):
+                self._clone(bar)
         with self.stages.running(self.config.algorithm):
             self._learn(bar)
-        self.model.logger.close()
+        self.logger.close()
         best = Agent.load(self.out / BEST_AGENT).card
         self._print(
             f"{self.out / BEST_AGENT}: best of {len(self.evaluations)} validations; "
@@ -174,20 +173,17 @@ class TrainingRun:
     def _learn(self, bar: Progress) -> None:
         """Learn by gradients."""
         self.save()
-        # the untrained agent's mean, so that it is the same for a resumed run
-        self.env.reward_offset = -self.evaluations[0]["reward_mean"]
-        begin_segment(self.model, self.config.seed)
         name = f"{self.config.algorithm.upper()} (decisions)"
         total = self.config.total_decisions
-        task = bar.add_task(name, total=total, completed=self.model.num_timesteps)
+        task = bar.add_task(name, total=total, completed=self.learner.decisions)
         segments = Segments(
             self.config.checkpoint_decisions,
             self._at_checkpoint,
             lambda decisions: bar.update(task, completed=min(decisions, total)),
         )
-        left = max(0, total - self.model.num_timesteps)
         try:
-            self.model.learn(left, callback=segments, reset_num_timesteps=False)
+            # the untrained agent's mean, so that it is the same for a resumed run
+            self.learner.learn(segments, self.evaluations[0]["reward_mean"])
         except Enough:
             return
         self.count()
@@ -202,11 +198,10 @@ class TrainingRun:
         self.written += 1
         if self.written == self.checkpoints:
             raise Enough
-        begin_segment(self.model, self.config.seed)
 
     def count(self) -> None:
         """Count the decisions that gradients have been learned from."""
-        self.stages.count(self.config.algorithm, self.model.num_timesteps)
+        self.stages.count(self.config.algorithm, self.learner.decisions)
 
     def _search(self, bar: Progress) -> None:
         """Improve the linear part of the scorer by whole episodes, if so configured."""
@@ -214,7 +209,7 @@ class TrainingRun:
         if not config.generations:
             return
         task = bar.add_task("search by whole episodes (generations)", total=config.generations)
-        weights = scorer_of(self.model).linear.weights
+        weights = self.learner.scorer.linear.weights
         found, decisions = search_weights(
             self.env,
             weights.detach().cpu().numpy(),
@@ -222,9 +217,26 @@ class TrainingRun:
             self.config.seed,
             report=lambda done: bar.update(task, completed=done),
         )
-        set_linear_weights(self.model, found)
+        self.learner.set_linear_weights(found)
         self.stages.count("search", decisions)
         self.evaluate("search")
+
+    def _clone(self, bar: Progress) -> None:
+        """Begin with what a policy by name chooses, if so configured."""
+        prior = self.config.fast_ppo.prior
+        if self.config.algorithm != "fast_ppo" or prior.policy is None:
+            return
+        task = bar.add_task(f"cloning {prior.policy} (decisions)", total=prior.clone_decisions)
+        decisions, agreement = clone(
+            self.learner.scorer,
+            self.env.vector_env,
+            prior,
+            self.config.seed,
+            report=lambda done: bar.update(task, completed=min(done, prior.clone_decisions)),
+        )
+        self._print(f"chooses what {prior.policy} does in {100 * agreement:.1f} % of its decisions")
+        self.stages.count("clone", decisions)
+        self.evaluate("clone")
 
     def evaluate(self, stage: str) -> None:
         """Play the validation episodes, and keep the agent if it is the best so far.
@@ -232,12 +244,12 @@ class TrainingRun:
         Args:
             stage: what the agent was trained by last, for the table.
         """
-        agent = self.agent(scorer_of(self.model), self.stages.taken)
+        agent = self.agent(self.learner.scorer, self.stages.taken)
         row = validate(agent, self.validation_env, self.config.evaluation.first_seed)
         self.evaluations.append({"stage": stage, "decisions": self.decisions, **row})
         is_best = self._best_row() is self.evaluations[-1]
         if is_best:
-            weights = scorer_of(self.model).state_dict()
+            weights = self.learner.scorer.state_dict()
             self.best = {name: weight.detach().cpu().clone() for name, weight in weights.items()}
             self.best_stages = self.stages.taken
         self._log(row)
@@ -248,9 +260,9 @@ class TrainingRun:
         best = CandidateScorer(self.features.candidates, self.features.context, self.config.scorer)
         best.load_state_dict(self.best)
         self.agent(best, self.best_stages).save(self.out / BEST_AGENT)
-        self.agent(scorer_of(self.model), self.stages.taken).save(self.out / LAST_AGENT)
+        self.agent(self.learner.scorer, self.stages.taken).save(self.out / LAST_AGENT)
         write_atomically(self.out / EVALUATIONS, lambda file: _write_csv(file, self.evaluations))
-        state = state_of(self.model)
+        state = self.learner.state()
         stages, best_stages = (
             [s.model_dump() for s in some] for some in (self.stages.taken, self.best_stages)
         )
@@ -284,8 +296,21 @@ class TrainingRun:
 
     def _log(self, row: Row) -> None:
         for name, value in row.items():
-            self.model.logger.record(f"validation/{name}", value)
-        self.model.logger.dump(self.decisions)
+            self.logger.record(f"validation/{name}", value)
+        self.logger.dump(self.decisions)
+
+
+def make_learner(config: TrainConfig, env: SB3VecEnv, features: FeatureNames) -> Learner:
+    """Make the untrained learner of a run, with all weights drawn from its seed.
+
+    Args:
+        config: the run.
+        env: environments to learn in.
+        features: names of the columns they observe.
+    """
+    if config.algorithm == "fast_ppo":
+        return FastPpo(config, env.vector_env, features)
+    return StableBaselinesLearner(config, env, features)
 
 
 @contextmanager

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stable_baselines3.common.callbacks import BaseCallback
+import numpy as np
 
 
 class Enough(Exception):
-    """Ends learning at a checkpoint, where Stable-Baselines3 would begin the next rollout."""
+    """Ends learning at a checkpoint, where the next rollout would begin."""
 
 
-class Segments(BaseCallback):
+class Segments:
     """Calls back between segments, and after every step.
 
     Args:
@@ -21,23 +21,45 @@ class Segments(BaseCallback):
     """
 
     def __init__(self, every: int, at_checkpoint: Callable[[], None], on_step: Callable[[int], None]) -> None:
-        super().__init__()
         self.every = every
         self.at_checkpoint = at_checkpoint
-        self.on_step_taken = on_step
+        self.on_step = on_step
 
-    def _on_training_start(self) -> None:
-        self._plan()
+    def start(self, decisions: int) -> None:
+        """Plan the first checkpoint.
 
-    def _on_rollout_start(self) -> None:
-        # here the update that belongs to the last rollout is done, and the next rollout has not looked yet
-        if self.model.num_timesteps >= self.next_checkpoint:
-            self.at_checkpoint()
-            self._plan()
+        Args:
+            decisions: learned from so far.
+        """
+        self._next = (decisions // self.every + 1) * self.every
 
-    def _on_step(self) -> bool:
-        self.on_step_taken(self.model.num_timesteps)
+    def end(self, decisions: int) -> bool:
+        """Call back if a checkpoint is due, and return whether it was.
+
+        Args:
+            decisions: learned from so far, with their update done.
+
+        Raises:
+            Enough: the run is to end here.
+        """
+        if decisions < self._next:
+            return False
+        self.at_checkpoint()
+        self.start(decisions)
         return True
 
-    def _plan(self) -> None:
-        self.next_checkpoint = (self.model.num_timesteps // self.every + 1) * self.every
+
+def segment_seed(seed: int, decisions: int) -> int:
+    """Return what every generator is seeded with where a segment begins, and its episodes.
+
+    It depends on nothing else. That is why a run that was stopped at a checkpoint and resumed equals one that
+    went on: at a checkpoint, both begin new episodes and seed again.
+
+    Args:
+        seed: of the training run.
+        decisions: learned from so far.
+
+    Returns:
+        A number of 31 bits: the environments are seeded with it and those after it.
+    """
+    return int(np.random.SeedSequence([seed, decisions]).generate_state(1)[0]) >> 1

@@ -11,9 +11,16 @@ from pydantic import Field
 
 from ssdgym.config.loading import Config
 
-Method = Literal["search", "evolution", "ppo", "dqn"]
+Method = Literal["search", "evolution", "clone", "ppo", "fast_ppo", "dqn"]
 
-_NAMES = {"search": "a search by whole episodes", "evolution": "evolution", "ppo": "PPO", "dqn": "DQN"}
+_NAMES = {
+    "search": "a search by whole episodes",
+    "evolution": "evolution",
+    "clone": "cloning a policy",
+    "ppo": "PPO",
+    "fast_ppo": "PPO",
+    "dqn": "DQN",
+}
 
 
 class Stage(Config):

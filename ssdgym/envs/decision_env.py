@@ -58,7 +58,12 @@ class DeviceEnv(gym.Env[Observation, np.int64]):
         features, candidates = episodes.decision.features, episodes.candidates
         self.observation_space = features.space(candidates)  # type: ignore[assignment]
         self.action_space = gym.spaces.Discrete(candidates)
-        self.metadata = {**self.metadata, "render_modes": list(viewers), "features": features.names()}
+        self.metadata = {
+            **self.metadata,
+            "render_modes": list(viewers),
+            "features": features.names(),
+            "proposers": tuple(episodes.decision.names),
+        }
         self.render_mode = render_mode
         self.viewers = viewers
         self.chosen: np.ndarray | None = None
@@ -202,7 +207,8 @@ class DecisionEnv(DeviceEnv):
     | `context` | (G,) float32 | what the device is like where the decision is due |
     | `action_mask` | (K,) int8 | 1 where the candidate may be chosen; never all 0 |
 
-    `metadata["features"]` names the columns: `candidates` F of them, `context` G. The argument `features`
+    `metadata["features"]` names the columns: `candidates` F of them, `context` G; `metadata["proposers"]`
+    the policies whose picks are in `info["proposed"]`. The argument `features`
     chooses them: `"default"` has those that tell something on the devices at hand, `"all"` every registered
     one, and a list has those it names (`["default", "gain"]`). One of your own is a compiled function
     (`ssdgym.envs.features`). `info["host_pages"]` has the host pages written since the last decision, for a

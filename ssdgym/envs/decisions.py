@@ -33,12 +33,15 @@ class Decision(ABC):
         kind: number of the kind, of `ssdgym.engine.decisions`.
         features: the columns by which candidates and context are described.
         proposers: policies whose rules run inside the engine while a decision is described.
+        names: of the proposers whose picks `info["proposed"]` tells, in its order; none where that differs
+            from decision to decision.
         policy: takes the decisions about victims inside the engine, where the agent does not.
     """
 
     kind: ClassVar[int]
     features: Features
     proposers: Sequence[Policy] = ()
+    names: Sequence[str] = ()
     policy: Policy | None = None
 
     @abstractmethod

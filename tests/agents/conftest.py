@@ -29,6 +29,7 @@ def make_config() -> Any:
             "checkpoint_decisions": 512,
             "scorer": {"hidden": [16], "sharpness": 1.0},
             "ppo": {"rollout_steps": 32, "batch_decisions": 64, "learning_rate": 0.01},
+            "fast_ppo": {"rollout_steps": 32, "batch_decisions": 64, "learning_rate": 0.01},
             "dqn": {
                 "buffer_decisions": 600,
                 "warm_up_decisions": 128,

@@ -1,6 +1,7 @@
 """Training learns, can be stopped anywhere, and repeats itself bit for bit."""
 
 import csv
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -8,12 +9,11 @@ from stable_baselines3.common.utils import set_random_seed
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from ssdgym.agents.agent import Agent
-from ssdgym.agents.algorithms import begin_segment
 from ssdgym.agents.checkpoint import Checkpoint
 from ssdgym.agents.train import TrainingRun, train
 from ssdgym.errors import SsdgymError
 
-ALGORITHMS = pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
+ALGORITHMS = pytest.mark.parametrize("algorithm", ["ppo", "fast_ppo", "dqn"])
 
 
 def weights_of(path) -> dict[str, torch.Tensor]:
@@ -31,15 +31,14 @@ def evaluations_in(folder) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def stop_after_checkpoint(monkeypatch, decisions: int) -> None:
-    """Make training die, as if killed, when it goes on after the checkpoint at `decisions`."""
+def stop_after_checkpoint(decisions: int) -> Callable[[TrainingRun], None]:
+    """Return a report that makes training die, as if killed, after the checkpoint at `decisions`."""
 
-    def begin(model, seed) -> None:
-        if model.num_timesteps == decisions:
+    def report(run: TrainingRun) -> None:
+        if run.decisions == decisions:
             raise KeyboardInterrupt
-        begin_segment(model, seed)
 
-    monkeypatch.setattr("ssdgym.agents.train.begin_segment", begin)
+    return report
 
 
 @ALGORITHMS
@@ -65,14 +64,11 @@ def test_train__same_seed__same_bits(make_config, tmp_path, algorithm: str) -> N
 
 
 @ALGORITHMS
-def test_train__killed_and_resumed__equals_uninterrupted(
-    make_config, tmp_path, monkeypatch, algorithm: str
-) -> None:
+def test_train__killed_and_resumed__equals_uninterrupted(make_config, tmp_path, algorithm: str) -> None:
     config = make_config(algorithm)
     train(config, tmp_path / "whole", progress=False)
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        stop_after_checkpoint(patch, 512)
-        train(config, tmp_path / "stopped", progress=False)
+    with pytest.raises(KeyboardInterrupt):
+        train(config, tmp_path / "stopped", progress=False, report=stop_after_checkpoint(512))
     assert Agent.load(tmp_path / "stopped/agent-last.zip").card.decisions == 512
 
     train(config, tmp_path / "resumed", resume=tmp_path / "stopped", progress=False)

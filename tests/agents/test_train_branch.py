@@ -13,7 +13,7 @@ from ssdgym.agents.checkpoint import Checkpoint
 from ssdgym.agents.train import LAST_AGENT, train
 from ssdgym.errors import SsdgymError
 
-ALGORITHMS = pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
+ALGORITHMS = pytest.mark.parametrize("algorithm", ["ppo", "fast_ppo", "dqn"])
 
 
 def weights_in(folder: Path) -> dict[str, torch.Tensor]:

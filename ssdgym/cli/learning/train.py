@@ -24,7 +24,8 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in --out.")] = False,
     algorithm: Annotated[
-        Literal["ppo", "dqn"] | None, typer.Option(help="Masked PPO or masked DQN; default: as configured.")
+        Literal["ppo", "fast_ppo", "dqn"] | None,
+        typer.Option(help="Masked PPO, by SB3 or in plain PyTorch, or masked DQN; default: as configured."),
     ] = None,
     decisions: Annotated[
         int | None, typer.Option(min=1, help="Decisions to train for; default: as configured.")
