@@ -47,10 +47,11 @@ def permutation_importance(
     own = _values(metrics, metric)
     names = decisions.names
     losses: dict[str, Agent] = {
-        name: _Shuffled(agent, column) for column, name in enumerate(names.candidates)
+        name: _Shuffled(agent, column, first_seed) for column, name in enumerate(names.candidates)
     }
     losses |= {
-        name: _Redrawn(agent, entry, decisions.context[:, entry]) for entry, name in enumerate(names.context)
+        name: _Redrawn(agent, entry, decisions.context[:, entry], first_seed)
+        for entry, name in enumerate(names.context)
     }
     found = {}
     for name in losses if features is None else features:
@@ -65,28 +66,33 @@ def _values(metrics: Sequence[dict[str, Any]], metric: str) -> np.ndarray:
 
 
 class _Shuffled:
-    """An agent to which a feature of candidates says nothing."""
+    """An agent to which a feature of candidates says nothing.
 
-    def __init__(self, agent: Agent, column: int) -> None:
+    Its draws are its own, so that those of an agent that draws stay what they are.
+    """
+
+    def __init__(self, agent: Agent, column: int, seed: int) -> None:
         self._agent = agent
         self._column = column
+        self._rng = np.random.default_rng([seed, column])
 
     def act(self, observation: Observation, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         candidates = observation["candidates"].copy()
         for row, valid in zip(candidates, mask, strict=True):
-            row[valid, self._column] = rng.permutation(row[valid, self._column])
+            row[valid, self._column] = self._rng.permutation(row[valid, self._column])
         return self._agent.act({**observation, "candidates": candidates}, mask, rng)
 
 
 class _Redrawn:
     """An agent to which a feature of the context says nothing."""
 
-    def __init__(self, agent: Agent, entry: int, values: np.ndarray) -> None:
+    def __init__(self, agent: Agent, entry: int, values: np.ndarray, seed: int) -> None:
         self._agent = agent
         self._entry = entry
         self._values = values
+        self._rng = np.random.default_rng([seed, entry])
 
     def act(self, observation: Observation, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         context = observation["context"].copy()
-        context[:, self._entry] = rng.choice(self._values, len(context))
+        context[:, self._entry] = self._rng.choice(self._values, len(context))
         return self._agent.act({**observation, "context": context}, mask, rng)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ssdgym.agents.playing.random_action import RandomAction
 from ssdgym.agents.understanding.importance import permutation_importance
 from ssdgym.envs.sb3 import SB3VecEnv
 from tests.agents.understanding.agents import TakesMost
@@ -44,3 +45,8 @@ def test_importance__some_features__only_these_and_the_same_again(toy) -> None:
     )
     assert list(first) == [name] and done == [name, name]
     np.testing.assert_array_equal(first[name], again[name])
+
+
+def test_importance__an_agent_that_draws_and_looks_at_nothing__none(toy) -> None:
+    found = permutation_importance(RandomAction(), SB3VecEnv(toy), 5, metric="last_reward")
+    assert not any(values.any() for values in found.values())
