@@ -22,6 +22,8 @@ from ssdgym.policy.rules import Rule
 
 #: Begins the names of such rules.
 PREFIX = "agent:"
+#: Agents without a file, by name.
+_IN_TRAINING: dict[str, Rule] = {}
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,8 @@ def rule_named(name: str) -> Rule:
     Raises:
         SsdgymError: there is no such agent, or it cannot be a rule.
     """
+    if name in _IN_TRAINING:
+        return _IN_TRAINING[name]
     path = find_agent(name.removeprefix(PREFIX))
     try:
         digest = file_hash(path)
@@ -79,6 +83,25 @@ def rule_named(name: str) -> Rule:
     return _loaded(name, path, digest)
 
 
+def let_train(card: AgentCard, weights: dict[str, np.ndarray]) -> tuple[str, CompiledNetwork]:
+    """Let an agent whose weights change be a rule by name, in this process.
+
+    Args:
+        card: of the agent.
+        weights: by name, to begin with.
+
+    Returns:
+        The name, and the network, whose weights are replaced where the engine reads them.
+
+    Raises:
+        SsdgymError: its decision, features or network are not for rules.
+    """
+    name = f"{PREFIX}in-training-{len(_IN_TRAINING)}"
+    rule = rule_of(name, card, weights, name)
+    _IN_TRAINING[name] = rule
+    return name, rule.network
+
+
 @cache  # for good: the engine reads weights where they lie
 def _loaded(name: str, path: Path, digest: str) -> Rule:
     card, data, old = read_parts(path)
@@ -87,7 +110,7 @@ def _loaded(name: str, path: Path, digest: str) -> Rule:
     return rule_of(name, card, _unpacked(data, name), digest)
 
 
-def rule_of(name: str, card: AgentCard, weights: dict[str, np.ndarray], digest: str) -> Rule:
+def rule_of(name: str, card: AgentCard, weights: dict[str, np.ndarray], digest: str) -> _OfAgent:
     """Make a rule of an agent.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, PositiveFloat, model_validator
 
 from ssdgym.config.loading import Config
 
@@ -51,3 +51,11 @@ class ScaleConfig(Config):
     def heads(self) -> int:
         """How many numbers the network has: one, or one for pages of the host and one for relocated ones."""
         return len(self.ranges)
+
+
+class InputConfig(Config):
+    """What a feature is to a network: of a scale network it is centred and divided first."""
+
+    centre: float = 0.0
+    spread: PositiveFloat = 1.0
+    start: tuple[float, ...] = Field((), description="its weight in each head at the start; (): 0")

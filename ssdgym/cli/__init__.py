@@ -1,4 +1,4 @@
-"""The command line: `ssdgym run | evaluate | replay | report | train | tune | export | trace | ...`.
+"""The command line: `ssdgym run | evaluate | replay | report | train | evolve | tune | export | trace | ...`.
 
 Exit codes: 0 done, 1 something failed and was reported (a check of `doctor`, a run of `evaluate`, a trial of
 `tune`, a result that does not reproduce), 2 wrong input (one sentence on stderr), 130 interrupted.
@@ -23,6 +23,7 @@ from ssdgym.cli.doctor import doctor
 from ssdgym.cli.grids.evaluate import evaluate
 from ssdgym.cli.grids.leaderboard import leaderboard
 from ssdgym.cli.grids.suite import suite
+from ssdgym.cli.learning.evolve import evolve
 from ssdgym.cli.learning.export import export
 from ssdgym.cli.learning.train import train
 from ssdgym.cli.learning.zoo import zoo
@@ -59,6 +60,7 @@ for _command in (
     report,
     reproduce,
     train,
+    evolve,
     tune,
     export,
     bench,

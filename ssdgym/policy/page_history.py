@@ -13,6 +13,8 @@ from ssdgym.policy.decorators import watcher
 GROUP = 16
 #: A stream forgets half of what went to it after about so many pages.
 _LATELY = 64.0
+#: Slow counts of updates are half after so many times as many host pages as the device has.
+SLOW = 8.0
 
 page_history = watcher(
     "page_history",
@@ -23,6 +25,7 @@ page_history = watcher(
         ("interval", "f4"),  # host pages between the last two host writes; 0 = there were none
         ("earlier", "f4"),  # the interval before that
         ("updates", "f4"),  # host writes, of which older ones count less
+        ("slow_updates", "f4"),  # the same, forgotten more slowly
         ("group_updates", "f4"),  # of the first page of a group: of all of it
         ("moves", "i4"),  # by garbage collection since the last host write
     ],
@@ -30,7 +33,11 @@ page_history = watcher(
         ("age", "f4"),  # of the pages that went there lately, as `log_age` counts
         ("relocated", "f4"),  # share of them that were relocated
     ],
-    memory=[("next", "i8")],  # the logical page behind the one that the host has written last
+    memory=[
+        ("next", "i8"),  # the logical page behind the one that the host has written last
+        ("interval", "f4"),  # log4 of intervals in tenths of the logical pages, mean of the last ones
+        ("surprise", "f4"),  # by how much it differs from that of the interval before, likewise
+    ],
 )
 
 
@@ -38,6 +45,29 @@ page_history = watcher(
 def faded(view, count, since):
     """Return a count that has become old: after as many host pages as the device has, half of it."""
     return count / (1.0 + (view.control[0].clock - since) / view.params[0].logical_pages)
+
+
+@kernel
+def slowly_faded(view, count, since):
+    """Return a count that has become old: after `SLOW` times as many host pages, half of it."""
+    return count / (1.0 + (view.control[0].clock - since) / (SLOW * view.params[0].logical_pages))
+
+
+@kernel
+def log_pages(view, pages):
+    """Return log4 of a number of host pages, at least 1, in tenths of the logical pages."""
+    return log2(10.0 * max(pages, 1.0) / view.params[0].logical_pages) / 2.0
+
+
+@kernel
+def _note_interval(view, own):
+    """Add the last interval of a page to what is known of all intervals."""
+    memory, share = view.memory[0], SLOW / view.params[0].logical_pages
+    interval = log_pages(view, own.interval)
+    memory.interval += (interval - memory.interval) * share
+    if own.earlier > 0.0:
+        difference = abs(interval - log_pages(view, own.earlier))
+        memory.surprise += (difference - memory.surprise) * share
 
 
 @kernel
@@ -70,6 +100,8 @@ def written(view, plane, lpn, old_page, page, parameters):
     if own.written > 0:
         own.earlier = own.interval
         own.interval = clock - own.written
+        _note_interval(view, own)
+    own.slow_updates = slowly_faded(view, own.slow_updates, own.written) + 1.0
     own.updates = faded(view, own.updates, own.written) + 1.0
     own.written = clock
     own.moves = 0

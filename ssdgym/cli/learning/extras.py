@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from ssdgym.errors import SsdgymError
 
-_OF_AGENTS = ("torch", "safetensors", "stable_baselines3", "sb3_contrib")
+_OF_AGENTS = ("cmaes", "torch", "safetensors", "stable_baselines3", "sb3_contrib")
 
 
 @contextmanager

@@ -201,6 +201,20 @@ def utilisation(view):
     return params.logical_pages / (params.planes * params.blocks * params.pages_per_block)
 
 
+@device_feature(
+    "log_spare",
+    "log2 of the spare pages per logical page, 4 more",
+    unit="factors of two",
+    low=-16.0,
+    high=16.0,
+)
+def log_spare(view):
+    """Return the logarithm of the over-provisioning; 4 more, so that it is about 1 at 15 %."""
+    params = view.params[0]
+    pages = params.planes * params.blocks * params.pages_per_block
+    return _clip(log2(max(pages / params.logical_pages - 1.0, 1e-5)) + 4.0, -16.0, 16.0)
+
+
 @device_feature("log_pages_per_block", "log2(pages per block) / 16", default=_differ)
 def log_pages_per_block(view):
     """Return the logarithm of a block's size."""

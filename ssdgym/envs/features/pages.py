@@ -11,7 +11,7 @@ from math import log2
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.envs.features.decorators import page_feature
 from ssdgym.envs.features.registry import Setting
-from ssdgym.policy.page_history import GROUP, faded, log_age
+from ssdgym.policy.page_history import GROUP, faded, log_age, log_pages, slowly_faded
 
 _LOG = "factors of four"
 
@@ -150,6 +150,93 @@ def page_block_age(view, page):
 def page_stream(view, page):
     """Return where the page is."""
     return float(page.stream)
+
+
+@page_feature("page_new", "1 if the host has not written the page since the device was made ready")
+def page_new(view, page):
+    """Return whether nothing is known of it."""
+    return 1.0 if view.page_memory[page.lpn].written == 0 else 0.0
+
+
+@inlined
+def _interval_or_age(view, own):
+    if own.interval > 0.0:
+        return log_pages(view, own.interval)
+    # A page that was written once lives for twice the logical pages, or as long as it has lived.
+    return log_pages(view, max(view.control[0].clock - own.written + 1.0, 2.0 * view.params[0].logical_pages))
+
+
+@page_feature(
+    "page_expected_interval",
+    "log4 of its last interval; without one, of its age or of twice the logical pages, whatever is more",
+    unit=_LOG,
+    low=-16.0,
+    high=16.0,
+)
+def page_expected_interval(view, page):
+    """Return the logarithm of the interval."""
+    return _clip(_interval_or_age(view, view.page_memory[page.lpn]), -16.0, 16.0)
+
+
+@page_feature(
+    "page_expected_before",
+    "the same of the interval before that, or of the last one where there is none",
+    unit=_LOG,
+    low=-16.0,
+    high=16.0,
+)
+def page_expected_before(view, page):
+    """Return the logarithm of the interval."""
+    own = view.page_memory[page.lpn]
+    interval = log_pages(view, own.earlier) if own.earlier > 0.0 else _interval_or_age(view, own)
+    return _clip(interval, -16.0, 16.0)
+
+
+@page_feature(
+    "page_slow_updates",
+    "log2 of its host writes, 1 more; they count half once 8 times as many host pages have passed",
+    unit="factors of two",
+    high=32.0,
+)
+def page_slow_updates(view, page):
+    """Return the logarithm of the count."""
+    own = view.page_memory[page.lpn]
+    return _clip(log2(1.0 + slowly_faded(view, own.slow_updates, own.written)), 0.0, 32.0)
+
+
+@page_feature(
+    "page_group_age",
+    "log4 of the host pages since the host wrote to the aligned group of 16 logical pages that it is in",
+    unit=_LOG,
+    low=-16.0,
+    high=16.0,
+)
+def page_group_age(view, page):
+    """Return the logarithm of the age; that of the device where nothing was written there."""
+    return _clip(log_age(view, view.page_memory[page.lpn - page.lpn % GROUP].grouped), -16.0, 16.0)
+
+
+@page_feature(
+    "intervals_mean",
+    "log4 of the intervals of all pages, mean of the last ones",
+    unit=_LOG,
+    low=-16.0,
+    high=16.0,
+)
+def intervals_mean(view, page):
+    """Return the mean."""
+    return _clip(view.memory[0].interval, -16.0, 16.0)
+
+
+@page_feature(
+    "intervals_differ",
+    "by how much log4 of an interval differs from that of the page's interval before, mean of the last ones",
+    unit=_LOG,
+    high=32.0,
+)
+def intervals_differ(view, page):
+    """Return the mean difference."""
+    return _clip(view.memory[0].surprise, 0.0, 32.0)
 
 
 @page_feature(

@@ -1,0 +1,1 @@
+"""Evolution of agents: a search for weights by whole runs inside the engine, each beside a baseline's."""

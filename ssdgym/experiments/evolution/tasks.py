@@ -1,0 +1,228 @@
+"""Tasks of an evolution: a device, requests and a seed, run with other weights again and again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ssdgym.config.device import load_device
+from ssdgym.config.fields import with_changes
+from ssdgym.config.preconditioning import read_preconditioning
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.evolution.config import EvolutionConfig
+from ssdgym.experiments.evolution.splits import training_workloads
+from ssdgym.experiments.runs.config import Scalar
+from ssdgym.experiments.runs.expand import closed_loop
+from ssdgym.experiments.runs.run import PRECONDITIONING_SEED
+from ssdgym.experiments.runs.run_spec import ftl_changes
+from ssdgym.experiments.suites.config import SuiteConfig
+from ssdgym.requests import REQUEST, WRITE
+from ssdgym.simulator import Simulator
+from ssdgym.simulator.build import Recording
+from ssdgym.simulator.preconditioning import precondition
+from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.stream import open_on
+
+_CHUNK = 1 << 14
+_SEEDS = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """A run: a device as a mapping of its fields, and what it plays.
+
+    Attributes:
+        device: fields.
+        ftl: changes of its FTL.
+        workload: as `load_workload` takes it.
+        seed: of the device and the requests.
+        host_pages: measured.
+        warmup: before that.
+    """
+
+    device: Mapping[str, Any]
+    ftl: Mapping[str, Any]
+    workload: Any
+    seed: int
+    host_pages: int
+    warmup: int
+
+
+class Task:
+    """A task whose requests are drawn and whose device is preconditioned once, as in the runs of a suite.
+
+    Args:
+        spec: the run.
+        policy: with the agent, whose weights are replaced between runs.
+        baseline: that every run is compared with.
+        metric: less is better.
+        cap: a metric that should not be above the baseline's; None: none.
+    """
+
+    def __init__(self, spec: TaskSpec, policy: str, baseline: str, metric: str, cap: str | None) -> None:
+        self.spec, self.metric, self.cap = spec, metric, cap
+        self._workload = load_workload(spec.workload)
+        options = closed_loop(tuple(sorted(spec.ftl.items())), self._workload)
+        self._ftl = ftl_changes(options)
+        self._requests = self._drawn()
+        self.baseline = self._measure(self._ready(baseline))
+        self._simulator = self._ready(policy)
+        self._begin = self._simulator.snapshot()
+
+    def play(self) -> dict[str, Any]:
+        """Run the policy with the weights that its agent has now; return all metrics."""
+        self._simulator.restore(self._begin)
+        return self._run(self._simulator)
+
+    def score(self, cap_weight: float) -> tuple[float, int]:
+        """Return `ln(metric / metric of the baseline)`, the excess of the cap added, and the pages written.
+
+        Args:
+            cap_weight: of `ln(cap / cap of the baseline)` above 0.
+        """
+        metrics = self.play()
+        score = math.log(_metric(metrics, self.metric) / self.baseline[0])
+        if self.cap is not None:
+            score += cap_weight * max(math.log(_metric(metrics, self.cap) / self.baseline[1]), 0.0)
+        return score, int(metrics["host_pages_written"] + metrics["relocated_pages"])
+
+    def _measure(self, simulator: Simulator) -> tuple[float, float]:
+        metrics = self._run(simulator)
+        return _metric(metrics, self.metric), _metric(metrics, self.cap or self.metric)
+
+    def _ready(self, policy: str) -> Simulator:
+        # A device is restored as a whole: records of latencies are short, and none are kept without time.
+        timed = self.spec.ftl.get("timing") != "none"
+        simulator = Simulator(
+            dict(self.spec.device),
+            ftl=self._ftl,
+            policy=policy,
+            seed=self.spec.seed,
+            recording=Recording(1 << 17, 1 << 10) if timed else Recording(0, 0),
+        )
+        how = read_preconditioning("workload")
+        precondition(simulator, how, self._workload, PRECONDITIONING_SEED)
+        return simulator
+
+    def _run(self, simulator: Simulator) -> dict[str, Any]:
+        return simulator.run(iter([self._requests]), host_pages=self.spec.host_pages, warmup=self.spec.warmup)
+
+    def _drawn(self) -> np.ndarray:
+        """Return as many requests as a run needs."""
+        simulator = Simulator(dict(self.spec.device), ftl=self._ftl, seed=self.spec.seed)
+        stream = open_on(self._workload, simulator.device, self.spec.seed)
+        chunks, left = [], self.spec.host_pages + self.spec.warmup + _CHUNK
+        while left > 0:
+            chunk = stream.next(_CHUNK)
+            if not len(chunk):
+                break
+            chunks.append(np.array(chunk))
+            left -= int(chunk["pages"][chunk["op"] == WRITE].sum())
+        return np.concatenate(chunks) if chunks else np.zeros(0, REQUEST)
+
+
+def training_tasks(config: EvolutionConfig, suite: SuiteConfig, policy: str) -> list[list[Task]]:
+    """Draw the tasks that members are judged by.
+
+    Args:
+        config: of the evolution.
+        suite: its suite.
+        policy: with the name of the agent.
+
+    Returns:
+        The tasks of each training workload.
+
+    Raises:
+        SsdgymError: a workload is of another split, or a device cannot be made so.
+    """
+    rng = np.random.default_rng([config.seed, 0x7A5C])
+    workloads = training_workloads(suite, config.tasks.workloads, "evolution")
+    vary = config.tasks.vary or suite.vary
+    tasks: list[list[Task]] = [[] for _ in workloads]
+    for number in range(config.tasks.count):
+        which = number % len(workloads)
+        shape = config.tasks.shapes[int(rng.integers(len(config.tasks.shapes)))]
+        drawn = {name: values[int(rng.integers(len(values)))] for name, values in vary.items()}
+        device = _device(suite, int(rng.integers(len(suite.devices))), {**shape, **drawn})
+        ftl = suite.ftls[int(rng.integers(len(suite.ftls)))]
+        pages = Simulator(dict(device), ftl=ftl_changes(tuple(sorted(ftl.items())))).logical_pages
+        spec = TaskSpec(
+            device,
+            ftl,
+            workloads[which],
+            int(rng.integers(_SEEDS)),
+            int(config.tasks.overwrites * pages),
+            int(config.tasks.warmup_overwrites * pages),
+        )
+        baseline = config.baseline or suite.baseline
+        tasks[which].append(Task(spec, policy, baseline, suite.metric, config.cap))
+    return tasks
+
+
+def validation_tasks(config: EvolutionConfig, suite: SuiteConfig, policy: str) -> list[Task]:
+    """Return the tasks of the suite's validation split, on its own devices.
+
+    Args:
+        config: of the evolution.
+        suite: its suite.
+        policy: with the name of the agent.
+
+    Raises:
+        SsdgymError: a device cannot be made so.
+    """
+    given = config.validation
+    changes: list[dict[str, Any]] = [{}]
+    for name, values in suite.vary.items():
+        changes = [{**one, name: value} for one in changes for value in values]
+    return [
+        Task(
+            TaskSpec(
+                _device(suite, number, change),
+                ftl,
+                workload,
+                seed,
+                given.host_pages or suite.host_pages,
+                suite.warmup if given.warmup is None else given.warmup,
+            ),
+            policy,
+            config.baseline or suite.baseline,
+            suite.metric,
+            config.cap,
+        )
+        for number in range(len(suite.devices))
+        for change in changes
+        for ftl in suite.ftls
+        for workload in suite.splits["validation"]
+        for seed in given.seeds
+    ]
+
+
+def _device(suite: SuiteConfig, number: int, changes: Mapping[str, Scalar]) -> dict[str, Any]:
+    """Return the fields of a device of the suite with others in their places."""
+    fields = load_device(suite.devices[number]).model_dump(exclude_unset=True)
+    return with_changes(fields, changes)
+
+
+def _metric(metrics: Mapping[str, Any], name: str) -> float:
+    value: Any = metrics
+    for part in name.split("/"):
+        value = value[part]
+    if not value > 0:
+        raise SsdgymError(f"evolution: a run has {name} = {value}, of which there is no logarithm.")
+    return float(value)
+
+
+def mean_fitness(scores: Sequence[float] | np.ndarray, above: float, weight: float) -> float:
+    """Return the mean of `r + weight * max(r - above, 0)`.
+
+    Args:
+        scores: r of each task.
+        above: from where a loss counts again.
+        weight: how much.
+    """
+    found = np.asarray(scores, np.float64)
+    return float((found + weight * np.maximum(found - above, 0.0)).mean())

@@ -1,0 +1,204 @@
+"""Search the weights of an agent: generations of whole runs, and a validation now and then."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from cmaes import CMA
+from rich.progress import Progress
+
+from ssdgym.agents.agent import Agent
+from ssdgym.agents.compiled.loading import let_train
+from ssdgym.agents.learning.progress import training_bar
+from ssdgym.agents.learning.stages import Stage
+from ssdgym.agents.networks.vectors import WeightVectors
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.evolution.config import AGENT, EvolutionConfig
+from ssdgym.experiments.evolution.splits import split_digest
+from ssdgym.experiments.evolution.tasks import Task, mean_fitness, training_tasks, validation_tasks
+from ssdgym.experiments.suites.config import load_suite
+from ssdgym.files import writable_folder, write_atomically
+
+BEST_AGENT, LAST_AGENT, EVALUATIONS = "agent.zip", "agent-last.zip", "evaluations.csv"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A validation.
+
+    Attributes:
+        generation: after how many.
+        pages: that the runs of training have written so far.
+        cpu_seconds: of the process so far, validations included.
+        fitness: of the members of the last generation on its tasks, the mean.
+        validation: fitness of the mean of the search on the validation tasks.
+        change: its mean change of the metric against the baseline there, as a share.
+        worst: its worst task there, likewise.
+    """
+
+    generation: int
+    pages: int
+    cpu_seconds: float
+    fitness: float
+    validation: float
+    change: float
+    worst: float
+
+
+def evolve(
+    config: EvolutionConfig, out: Path, progress: bool = True, overwrite: bool = False, command: str = ""
+) -> Path:
+    """Search the weights of an agent and return the file of the best one.
+
+    `out` receives `agent.zip`, the best on the validation tasks (the start takes part), `agent-last.zip` and
+    `evaluations.csv`. The same configuration, versions and machine type give the same bits.
+
+    Args:
+        config: of the evolution.
+        out: folder for the results, made where missing.
+        progress: whether to show a bar and a line for each validation.
+        overwrite: whether an agent that is already in `out` may be replaced.
+        command: what makes the agent again, for its card.
+
+    Raises:
+        SsdgymError: `out` cannot be written or holds an agent, or the configuration does not fit the suite.
+    """
+    writable_folder(out)
+    if not overwrite and (out / BEST_AGENT).exists():
+        raise SsdgymError(f"{out}: already holds an agent; choose another folder, or give --overwrite.")
+    with training_bar(progress) as bar:
+        Evolution(config, out, command, bar).run()
+    return out / BEST_AGENT
+
+
+class Evolution:
+    """One evolution.
+
+    Args:
+        config: of it.
+        out: existing folder for the results.
+        command: what makes the agent again.
+        bar: to show where it is.
+    """
+
+    def __init__(self, config: EvolutionConfig, out: Path, command: str, bar: Progress) -> None:
+        self.config, self.out, self.command, self.bar = config, out, command, bar
+        self.suite = load_suite(config.suite)
+        inputs = {**config.candidates, **config.context}
+        self.members = WeightVectors(config.card(), inputs, config.fixed, config.seed)
+        self.begun = time.process_time()
+        start = self.members.start
+        name, self.network = let_train(self.members.card, self.members.weights(start))
+        policy = config.policy.replace(AGENT, name)
+        self.tasks = training_tasks(config, self.suite, policy)
+        self.validation = validation_tasks(config, self.suite, policy)
+        self.rng = np.random.default_rng([config.seed, 0xE5])
+        self.evaluations: list[Evaluation] = []
+        self.best = start
+        self.pages = 0
+
+    def run(self) -> None:
+        """Search for so many generations, and save."""
+        config = self.config
+        search = CMA(
+            mean=self.members.start,
+            sigma=config.spread,
+            seed=config.seed,
+            population_size=config.members,
+        )
+        shown = self.bar.add_task("evolution (generations)", total=config.generations)
+        self.evaluate(0, search.mean, 0.0)
+        for generation in range(1, config.generations + 1):
+            chosen = self._draw()
+            vectors = [search.ask() for _ in range(config.members)]
+            fitness = [self._fitness(vector, chosen) for vector in vectors]
+            search.tell(list(zip(vectors, fitness, strict=True)))
+            self.bar.update(shown, completed=generation)
+            if generation % config.validation.every == 0 or generation == config.generations:
+                self.evaluate(generation, search.mean, float(np.mean(fitness)))
+
+    def _draw(self) -> list[Task]:
+        """Return the tasks of a generation, of as many workloads as there are tasks if there are so many."""
+        order = [int(i) for i in self.rng.permutation(len(self.tasks)) if self.tasks[i]]
+        wanted = self.config.tasks.per_generation
+        turns = [order[k % len(order)] for k in range(wanted)]
+        return [self.tasks[i][int(self.rng.integers(len(self.tasks[i])))] for i in turns]
+
+    def _fitness(self, vector: np.ndarray, tasks: Sequence[Task]) -> float:
+        return mean_fitness(self._scores(vector, tasks), self.config.loss_above, self.config.loss_weight)
+
+    def _scores(self, vector: np.ndarray, tasks: Sequence[Task]) -> list[float]:
+        self.network.replace_weights(self.members.weights(vector))
+        found = [task.score(self.config.cap_weight) for task in tasks]
+        self.pages += sum(pages for _, pages in found)
+        return [score for score, _ in found]
+
+    def evaluate(self, generation: int, vector: np.ndarray, fitness: float) -> None:
+        """Play the validation tasks, keep the weights if they are the best so far, and write all files.
+
+        Args:
+            generation: after how many.
+            vector: the mean of the search.
+            fitness: mean of the last generation.
+        """
+        before = self.pages
+        scores = np.array(self._scores(vector, self.validation))
+        self.pages = before
+        judged = mean_fitness(scores, self.config.loss_above, self.config.loss_weight)
+        row = Evaluation(
+            generation,
+            self.pages,
+            round(time.process_time() - self.begun, 1),
+            round(fitness, 5),
+            round(judged, 5),
+            round(float(np.exp(scores.mean()) - 1), 5),
+            round(float(np.exp(scores.max()) - 1), 5),
+        )
+        self.evaluations.append(row)
+        is_best = min(self.evaluations, key=lambda one: one.validation) is row
+        if is_best:
+            self.best = vector.copy()
+            self._save(self.best, row, BEST_AGENT)
+        self._save(vector, row, LAST_AGENT)
+        write_atomically(self.out / EVALUATIONS, self._write_csv)
+        if not self.bar.disable:
+            self.bar.console.print(
+                f"generation {generation}: training {fitness:+.4f}, validation {judged:+.4f} "
+                f"({row.change:+.1%} on average, {row.worst:+.1%} at worst)"
+                + (" (best so far)" if is_best else "")
+            )
+
+    def _save(self, vector: np.ndarray, row: Evaluation, name: str) -> None:
+        stages = (Stage(method="evolution", decisions=row.pages, cpu_seconds=row.cpu_seconds),)
+        card = self.members.card.model_copy(
+            update={
+                "algorithm": "evolution" if row.generation else "none",
+                "decisions": row.pages,
+                "trained_by": stages if row.generation else (),
+                "training": self.config.model_dump(mode="json"),
+                "command": self.command,
+                "suite": self.config.suite,
+                "split_digest": split_digest(self.suite),
+                "results": {
+                    "validation_change": row.change,
+                    "validation_worst": row.worst,
+                    "generation": float(row.generation),
+                },
+            }
+        )
+        Agent(self.members.network_with(vector), card).save(self.out / name)
+
+    def _write_csv(self, file: IO[bytes]) -> None:
+        rows: list[dict[str, Any]] = [asdict(row) for row in self.evaluations]
+        text = io.StringIO()
+        writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        file.write(text.getvalue().encode())

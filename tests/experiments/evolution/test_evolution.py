@@ -1,0 +1,186 @@
+"""An evolution: what it searches, what it is judged by, what it writes, and what it may not look at."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ssdgym.agents.agent import Agent
+from ssdgym.agents.compiled.loading import let_train
+from ssdgym.agents.networks.vectors import WeightVectors
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.evolution.config import EvolutionConfig
+from ssdgym.experiments.evolution.splits import split_digest
+from ssdgym.experiments.evolution.tasks import mean_fitness, training_tasks, validation_tasks
+from ssdgym.experiments.evolution.train import evolve
+from ssdgym.experiments.suites.config import load_suite
+from ssdgym.simulator import Simulator
+
+SUITE: dict[str, Any] = {
+    "devices": ["demo-placement"],
+    "vary": {"capacity.over_provisioning": [0.15]},
+    "ftls": [{"timing": "none"}],
+    "splits": {
+        "training": [{"kind": "zipf", "theta": 0.8}],
+        "validation": [{"kind": "zipf", "theta": 0.9}],
+        "test": [{"kind": "zipf", "theta": 0.99}],
+    },
+    "baseline": "cost_benefit(exponent=0.5, since_close=1)+sepbit",
+    "ceilings": ["future_benefit+oracle_k"],
+    "seeds": [1],
+    "host_pages": 8000,
+    "warmup": 8000,
+}
+PLACEMENT: dict[str, Any] = {
+    "policy": "cost_benefit(since_close=1)+{agent}",
+    "environment": "ssdgym/Placement-v0",
+    "candidates": {"stream_number": {}},
+    "context": {
+        "page_relocated": {},
+        "page_age": {"centre": 0.7, "spread": 1.5, "start": [0.5, 0.8]},
+        "page_updates": {"centre": 1.5, "spread": 1.5, "start": [-0.6, -0.5]},
+    },
+    "scale": {"actions": 6, "ranges": [[0, 6], [3, 3]]},
+}
+VICTIMS: dict[str, Any] = {
+    "policy": "{agent}+sep_gc",
+    "environment": "ssdgym/EraseVictim-v0",
+    "candidates": {"log_benefit": {"start": [1.0]}, "log_age_closed": {"start": [0.5]}},
+    "context": {"log_spare": {}},
+    "scorer": {"hidden": [4], "pooling": "none", "start": "none"},
+}
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Any:
+    """Make a small evolution; keyword arguments replace fields."""
+    import yaml
+
+    (tmp_path / "suite.yaml").write_text(yaml.safe_dump(SUITE))
+
+    def make_config(kind: dict[str, Any] = PLACEMENT, **fields: Any) -> EvolutionConfig:
+        small = {
+            "suite": str(tmp_path / "suite.yaml"),
+            "generations": 3,
+            "members": 4,
+            "tasks": {"count": 2, "per_generation": 1, "overwrites": 1.0, "warmup_overwrites": 1.0},
+            "validation": {"every": 2},
+        }
+        return EvolutionConfig.model_validate({**small, **kind, **fields})
+
+    return make_config
+
+
+@pytest.mark.parametrize("kind", [PLACEMENT, VICTIMS])
+def test_evolution__writes_an_agent_that_is_a_policy(make: Any, tmp_path: Path, kind: dict[str, Any]) -> None:
+    agent = evolve(make(kind), tmp_path / "out", progress=False, command="ssdgym evolve --config x --seed 0")
+    policy = kind["policy"].replace("{agent}", f"agent:{agent}")
+    found = Simulator("demo-placement", ftl={"timing": "none"}, policy=policy).run("zipf80", host_pages=9_000)
+    assert found["erases"] > 0
+    card = Agent.load(agent).card
+    assert card.command == "ssdgym evolve --config x --seed 0"
+    assert card.split_digest == split_digest(load_suite(tmp_path / "suite.yaml"))
+    with (tmp_path / "out" / "evaluations.csv").open() as file:
+        assert [row["generation"] for row in csv.DictReader(file)] == ["0", "2", "3"]
+
+
+def test_evolution__of_the_same_seed__has_the_same_bits(make: Any, tmp_path: Path) -> None:
+    files = [evolve(make(), tmp_path / name, progress=False) for name in ("first", "second")]
+    last = [Agent.load(file.with_name("agent-last.zip")).scorer.state_dict() for file in files]
+    assert all(np.array_equal(last[0][name], last[1][name]) for name in last[0])
+
+
+def test_evolution__finds_weights_that_are_better_than_a_bad_start(make: Any, tmp_path: Path) -> None:
+    context = {
+        **PLACEMENT["context"],
+        "page_age": {"start": [0.0, 0.0]},
+        "page_updates": {"start": [0.0, 0.0]},
+    }
+    config = make(context=context, generations=12, members=8, spread=0.5)
+    evolve(config, tmp_path / "out", progress=False)
+    with (tmp_path / "out" / "evaluations.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert min(float(row["change"]) for row in rows[1:]) < float(rows[0]["change"]) - 0.02
+
+
+def test_evolution__keeps_what_is_best_on_validation(make: Any, tmp_path: Path) -> None:
+    file = evolve(make(validation={"every": 1}), tmp_path / "out", progress=False)
+    with (tmp_path / "out" / "evaluations.csv").open() as table:
+        rows = list(csv.DictReader(table))
+    best = min(rows, key=lambda row: float(row["validation"]))
+    assert Agent.load(file).card.results["generation"] == float(best["generation"])
+    assert Agent.load(file.with_name("agent-last.zip")).card.results["generation"] == 3
+
+
+def test_task__of_the_baseline_itself__scores_0(make: Any) -> None:
+    config = make(VICTIMS)
+    config = config.model_copy(
+        update={"policy": "cost_benefit+sep_gc+{agent}", "baseline": "cost_benefit+sep_gc"}
+    )
+    [[task, _]] = training_tasks(config, load_suite(config.suite), "cost_benefit+sep_gc")
+    assert task.score(10.0)[0] == 0.0
+
+
+def test_task__plays_as_a_run_of_the_suite_does(make: Any) -> None:
+    from ssdgym.experiments.runs.run import run_policy
+    from ssdgym.experiments.runs.run_spec import RunSpec
+
+    config = make(VICTIMS)
+    [task] = validation_tasks(config, load_suite(config.suite), "greedy+sepbit")
+    run = RunSpec(
+        "demo-placement",
+        {"kind": "zipf", "theta": 0.9},
+        "greedy+sepbit",
+        9000,
+        (("timing", "none"),),
+        host_pages=8000,
+        warmup=8000,
+    )
+    assert task.play()["write_amplification"] == run_policy(run).metric("write_amplification")
+
+
+def test_task__played_again__finds_the_same__whatever_was_played_between(make: Any) -> None:
+    config = make()
+    members = WeightVectors(config.card(), {**config.candidates, **config.context}, (), config.seed)
+    name, network = let_train(members.card, members.weights(members.start))
+    [[task, _]] = training_tasks(config, load_suite(config.suite), config.policy.replace("{agent}", name))
+    first = task.play()["write_amplification"]
+    network.replace_weights(members.weights(members.start + 0.5))
+    assert task.play()["write_amplification"] != first
+    network.replace_weights(members.weights(members.start))
+    assert task.play()["write_amplification"] == first
+
+
+def test_fitness__counts_losses_again() -> None:
+    assert mean_fitness([-0.1, 0.05], above=0.02, weight=2.0) == pytest.approx((-0.1 + 0.05 + 2 * 0.03) / 2)
+
+
+@pytest.mark.parametrize("split", ["validation", "test"])
+def test_workload__of_another_split__is_refused(make: Any, split: str) -> None:
+    tasks = {"workloads": SUITE["splits"][split]}
+    config = make(tasks=tasks)
+    with pytest.raises(SsdgymError, match=f"which is of the split {split} of the suite"):
+        training_tasks(config, load_suite(config.suite), "greedy")
+
+
+def test_folder__that_holds_an_agent__is_kept(make: Any, tmp_path: Path) -> None:
+    (tmp_path / "agent.zip").write_text("kept")
+    with pytest.raises(SsdgymError, match="already holds an agent"):
+        evolve(make(), tmp_path, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"policy": "greedy"}, "has to name {agent} once"),
+        ({"scale": None}, "give either scorer or scale"),
+        ({"context": {"page_relocated": {"start": [1.0]}}}, "start has 1 weights for 2 heads"),
+    ],
+)
+def test_configuration__that_is_not_whole__says_what_is_missing(make: Any, fields: Any, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        make(**fields)
