@@ -5,20 +5,15 @@ It needs nothing but the C library, keeps no state, allocates nothing, and compu
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from string import Template
 
-import numpy as np
 import torch
 
 from ssdgym.agents.agent import Agent
+from ssdgym.agents.exporting.c_scale import scale_header
+from ssdgym.agents.exporting.c_text import array, check, listed, of_comment, strings
 from ssdgym.agents.exporting.cost import cost_of
 from ssdgym.agents.scorer import CandidateScorer
-from ssdgym.errors import SsdgymError
-
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_PER_LINE = 6
 
 _HEADER = Template("""\
 /* $title
@@ -139,9 +134,11 @@ _LAYER = Template("""\
 
 
 def c_header(agent: Agent, name: str = "agent") -> str:
-    """Return an agent as the text of a C header (C99), with functions `NAME_scores` and `NAME_choose`.
+    """Return an agent as the text of a C header (C99).
 
-    Scores differ from those of `Agent.scores` by rounding only: sums are in another order.
+    One that scores candidates has functions `NAME_scores` and `NAME_choose`, one that cuts a scale into
+    actions `NAME_number` and `NAME_act`. Scores and numbers differ from those of PyTorch by rounding only:
+    sums are in another order.
 
     Args:
         agent: a trained agent.
@@ -150,32 +147,28 @@ def c_header(agent: Agent, name: str = "agent") -> str:
     Raises:
         SsdgymError: the name is none in C, or the agent cannot be written in C.
     """
-    if not _NAME.fullmatch(name):
-        raise SsdgymError(
-            f"name = {name!r} is no name in C: use letters, digits and _, and no digit in front."
-        )
-    if agent.card.scorer is None:
-        raise SsdgymError(
-            f"the agent for {agent.card.environment} cuts a scale into actions, which has no C header yet; "
-            "export one that scores candidates."
-        )
-    _check_numbers(agent)
+    check(agent, name)
+    return scale_header(agent, name) if agent.card.scale else _scorer_header(agent, name)
+
+
+def _scorer_header(agent: Agent, name: str) -> str:
     card, scorer, cost = agent.card, agent.scorer, cost_of(agent.card)
+    assert card.scorer is not None and isinstance(scorer, CandidateScorer), "others cut a scale"
     features, entries = len(card.candidate_features), len(card.context_features)
-    widths = agent.card.scorer.hidden
-    pools = agent.card.scorer.pooling == "mean_max"
+    widths = card.scorer.hidden
+    pools = card.scorer.pooling == "mean_max"
     return _HEADER.substitute(
         title=f"The agent {name}: which of several candidates is chosen.",
         version=card.ssdgym_version,
         environment=card.environment,
-        trained=_of_comment(card.how_trained),
+        trained=of_comment(card.how_trained),
         fixed=cost.shared_multiply_adds,
         each=cost.candidate_multiply_adds,
         bytes=cost.weight_bytes,
-        candidate_features=_listed(card.candidate_features),
-        context_features=_listed(card.context_features),
-        candidate_names=_names(card.candidate_features),
-        context_names=_names(card.context_features),
+        candidate_features=listed(card.candidate_features),
+        context_features=listed(card.context_features),
+        candidate_names=strings(card.candidate_features),
+        context_names=strings(card.context_features),
         guard=f"SSDGYM_{name.upper()}_H",
         upper=name.upper(),
         name=name,
@@ -197,34 +190,6 @@ def c_header(agent: Agent, name: str = "agent") -> str:
     )
 
 
-def _check_numbers(agent: Agent) -> None:
-    """Raise if C has no constants for the weights, or no arrays for the inputs."""
-    for name, tensor in agent.scorer.state_dict().items():
-        if not torch.isfinite(tensor).all():
-            raise SsdgymError(f"the agent's {name} holds what is no finite number; train it again.")
-    if not agent.card.context_features:
-        raise SsdgymError("the agent sees no context, for which C has no array; train one that does.")
-
-
-def _of_comment(text: str) -> str:
-    """Return a text that cannot end the comment that it stands in."""
-    return text.replace("*/", "* /")
-
-
-def _listed(names: Iterable[str]) -> str:
-    return "\n".join(f" *   {number}: {_of_comment(feature)}" for number, feature in enumerate(names))
-
-
-def _names(names: Iterable[str]) -> str:
-    """Return the initialiser of an array of strings, a name per line of a macro."""
-    return "{" + ", ".join(f'\\\n    "{_of_string(name)}"' for name in names) + "}"
-
-
-def _of_string(text: str) -> str:
-    """Return a text as it stands between double quotes in C."""
-    return text.replace("\\", r"\\").replace('"', r"\"")
-
-
 def _arrays(name: str, scorer: CandidateScorer) -> list[str]:
     """Return the definitions of the weights, but for those that only training needs."""
     layers = {"candidate": scorer.candidate_layer, "shared": scorer.shared_layer}
@@ -232,28 +197,7 @@ def _arrays(name: str, scorer: CandidateScorer) -> list[str]:
     layers |= {f"body{number}": layer for number, layer in enumerate(linear, 1)}
     layers["score"] = scorer.score_layer
     sharp = scorer.linear.log_sharpness.exp() * scorer.linear.weights
-    found = [_array(f"{name}_linear", sharp)]
+    found = [array(f"{name}_linear", sharp)]
     for layer, module in layers.items():
-        found += [_array(f"{name}_{layer}", module.weight), _array(f"{name}_{layer}_bias", module.bias)]
+        found += [array(f"{name}_{layer}", module.weight), array(f"{name}_{layer}_bias", module.bias)]
     return found
-
-
-def _array(name: str, values: torch.Tensor) -> str:
-    """Return the definition of an array of one or two dimensions; every number is exact."""
-    numbers = values.detach().cpu().numpy().astype(np.float32)
-    shape = "".join(f"[{length}]" for length in numbers.shape)
-    return f"static const float {name}{shape} = {_initialiser(numbers)};"
-
-
-def _initialiser(numbers: np.ndarray) -> str:
-    if numbers.ndim == 2:
-        return "{" + ",\n    ".join(_initialiser(row) for row in numbers) + "}"
-    texts = [_number(number) for number in numbers]
-    lines = [", ".join(texts[first : first + _PER_LINE]) for first in range(0, len(texts), _PER_LINE)]
-    return "{" + ",\n     ".join(lines) + "}"
-
-
-def _number(number: np.float32) -> str:
-    """Return a constant that is read as the same number: nine digits tell all of single precision apart."""
-    text = f"{float(number):.9g}"
-    return f"{text}f" if set(text) & set(".en") else f"{text}.0f"

@@ -196,10 +196,11 @@ def test_trained_agent__gains_over_cost_benefit_in_c_what_it_gains_in_ssdgym(
     program: Path, tmp_path: Path
 ) -> None:
     path = trained(tmp_path)
+    rule = f"agent:{path}"
     before = in_c(program, "cost_benefit", "zipf99").write_amplification
     after = in_c(compile_simulator(tmp_path, Agent.load(path)), "agent", "zipf99").write_amplification
     expected_before = played("cost_benefit", "zipf99")["write_amplification"]
-    expected = played("trained", "zipf99", path)["write_amplification"]
+    expected = played(rule, "zipf99")["write_amplification"]
     assert after == pytest.approx(expected, rel=0.02)
     assert after < before and expected < expected_before
     assert after / before == pytest.approx(expected / expected_before, rel=0.02)

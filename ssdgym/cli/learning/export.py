@@ -24,8 +24,8 @@ def export(
 ) -> None:
     """Write an agent as one C header without dependencies, for other simulators and for firmware.
 
-    Its functions NAME_scores and NAME_choose take the features of the candidates, in the order in which the
-    header lists them.
+    Its functions take features in the order in which the header lists them: NAME_scores and NAME_choose of
+    an agent that scores candidates, NAME_act of one that cuts a scale into actions.
 
     Examples:
 
