@@ -1,20 +1,16 @@
 /* The rule `agent` of log_simulator.c: an agent that `ssdgym export AGENT --name victim` has written as a
  * C header chooses among all segments with an invalid page.
  *
- * Features are made here by the names that the header has, as docs/environments.md defines them. */
-#include <math.h>
-
+ * Features are made here by the names that the header has. */
+#include "features.h"
 #include "victim.h"
 
 static struct {
     double erases; /* mean of the segments in question */
     long decided;  /* user pages before the last decision */
+    int in_use[MOST_STREAMS];        /* segments of each stream */
+    double sealed_at[MOST_STREAMS];  /* sum over those that are sealed */
 } decision;
-
-static double clipped(double value, double lowest, double highest)
-{
-    return value < lowest ? lowest : value > highest ? highest : value;
-}
 
 /* -- of a segment */
 
@@ -54,7 +50,24 @@ static double wear(int s)
 
 static double gc_stream(int s)
 {
-    return streams == 2 && segment[s].stream == 1 ? 1.0 : -1.0;
+    return streams > 1 && segment[s].stream == streams - 1 ? 1.0 : -1.0;
+}
+
+static double block_stream(int s)
+{
+    return 2.0 * segment[s].stream / (streams > 1 ? streams - 1 : 1) - 1.0;
+}
+
+static double log_age_in_stream(int s)
+{
+    int sealed = decision.in_use[segment[s].stream] - 1; /* all but the open one */
+    double mean;
+
+    if (sealed <= 0)
+        return 0.0;
+    mean = (double)now - decision.sealed_at[segment[s].stream] / sealed;
+    mean = (mean > 0.0 ? mean : 0.0) + 1.0;
+    return clipped(log2(((double)(now - segment[s].sealed_at) + 1.0) / mean) / 2.0, -8.0, 8.0);
 }
 
 static double moves(int s)
@@ -111,65 +124,7 @@ static double host_pages(int s)
     return clipped(2.0 * log2((double)(now - decision.decided) + 1.0) / log2(pages + 1.0) - 1.0, -1.0, 1.0);
 }
 
-static double open_pages(void)
-{
-    double unwritten = 0.0;
-    int stream;
-
-    for (stream = 0; stream < streams; stream++)
-        if (open_segment[stream] != NOWHERE)
-            unwritten += pages - segment[open_segment[stream]].written;
-    return unwritten;
-}
-
-static double open_room(int s)
-{
-    (void)s;
-    return clipped(2.0 * open_pages() / ((double)streams * pages) - 1.0, -1.0, 1.0);
-}
-
-static double pool(int s)
-{
-    (void)s;
-    return (double)free_count / segments;
-}
-
-static double free_share(int s)
-{
-    (void)s;
-    return (double)free_count / segments + open_pages() / ((double)segments * pages);
-}
-
-static double utilisation(int s)
-{
-    (void)s;
-    return (double)logical / ((double)segments * pages);
-}
-
-static double log_pages_per_block(int s)
-{
-    (void)s;
-    return log2(pages) / 16.0;
-}
-
-static double log_blocks(int s)
-{
-    (void)s;
-    return log2(segments) / 32.0;
-}
-
-static double log_logical_pages(int s)
-{
-    (void)s;
-    return log2(logical) / 32.0;
-}
-
 /* -- the rule */
-
-struct feature {
-    const char *name;
-    double (*of)(int s);
-};
 
 static const struct feature known_features[] = {
     {"valid_fraction", valid_fraction},
@@ -178,18 +133,14 @@ static const struct feature known_features[] = {
     {"log_age_closed", log_age_closed},
     {"wear", wear},
     {"gc_stream", gc_stream},
+    {"block_stream", block_stream},
+    {"log_age_in_stream", log_age_in_stream},
     {"moves", moves},
     {"gain", gain},
     {"log_update_rate", log_update_rate},
     {"log_neighbour_rate", log_neighbour_rate},
     {"host_pages", host_pages},
-    {"open_room", open_room},
-    {"pool", pool},
-    {"free", free_share},
-    {"utilisation", utilisation},
-    {"log_pages_per_block", log_pages_per_block},
-    {"log_blocks", log_blocks},
-    {"log_logical_pages", log_logical_pages},
+    FEATURES_OF_THE_DEVICE,
 };
 
 static const char *const candidate_names[] = VICTIM_CANDIDATE_NAMES;
@@ -200,36 +151,34 @@ static float *candidates, *scores, context[VICTIM_CONTEXT_FEATURES];
 static unsigned char *valid;
 static int *in_question;
 
-static double (*feature_named(const char *name))(int s)
-{
-    size_t i;
-
-    for (i = 0; i < sizeof known_features / sizeof *known_features; i++)
-        if (strcmp(known_features[i].name, name) == 0)
-            return known_features[i].of;
-    fprintf(stderr, "%s: ", name);
-    fail("this feature is not made here");
-    return NULL;
-}
-
 static void start_agent(void)
 {
-    int i;
-
-    for (i = 0; i < VICTIM_CANDIDATE_FEATURES; i++)
-        candidate_features[i] = feature_named(candidate_names[i]);
-    for (i = 0; i < VICTIM_CONTEXT_FEATURES; i++)
-        context_features[i] = feature_named(context_names[i]);
+    find_features(known_features, candidate_names, VICTIM_CANDIDATE_FEATURES, candidate_features);
+    find_features(known_features, context_names, VICTIM_CONTEXT_FEATURES, context_features);
     candidates = new_array(segments * VICTIM_CANDIDATE_FEATURES, sizeof *candidates);
     scores = new_array(segments, sizeof *scores);
     valid = new_array(segments, sizeof *valid);
     in_question = new_array(segments, sizeof *in_question);
 }
 
+static void look_at_streams(void)
+{
+    int s;
+
+    memset(decision.in_use, 0, sizeof decision.in_use);
+    memset(decision.sealed_at, 0, sizeof decision.sealed_at);
+    for (s = 0; s < segments; s++) {
+        decision.in_use[segment[s].stream] += segment[s].state != IS_FREE;
+        if (segment[s].state == IS_SEALED)
+            decision.sealed_at[segment[s].stream] += (double)segment[s].sealed_at;
+    }
+}
+
 static int chosen_by_agent(void)
 {
     int count = 0, s, i, k;
 
+    look_at_streams();
     decision.erases = 0.0;
     for (s = 0; s < segments; s++)
         if (may_be_cleaned(s)) {

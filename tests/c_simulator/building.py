@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 from ssdgym.agents.agent import Agent
+from ssdgym.agents.card import read_parts
 from ssdgym.agents.exporting.c_header import c_header
+from ssdgym.agents.zoo import zoo_agents
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.loading import Source
-from ssdgym.requests import WRITE
+from ssdgym.requests import REQUEST, WRITE
 from ssdgym.workloads.load import load_workload
 from ssdgym.workloads.stream import open_on
 
@@ -35,25 +37,35 @@ class Outcome:
     write_amplification: float
 
 
-def compile_simulator(folder: Path, agent: Agent | None = None) -> Path:
+def compile_simulator(folder: Path, victims: Agent | None = None, placing: Agent | None = None) -> Path:
     """Compile with every warning as an error; return the program.
 
     Args:
-        folder: for the program and the agent's header.
-        agent: what the rule `agent` is to be.
+        folder: for the program and the headers of the agents.
+        victims: what the rule `agent` is to be.
+        placing: what the placement `agent` is to be.
     """
     program = folder / "log_simulator"
-    with_agent = []
-    if agent is not None:
-        (folder / "victim.h").write_text(c_header(agent, "victim"))
-        with_agent = ["-DWITH_AGENT", f"-I{folder}"]
+    with_agents = [f"-I{folder}"]
+    if victims is not None:
+        (folder / "victim.h").write_text(c_header(victims, "victim"))
+        with_agents.append("-DWITH_AGENT")
+    if placing is not None:
+        (folder / "placing.h").write_text(c_header(placing, "placing"))
+        with_agents.append("-DWITH_PLACEMENT")
     source = str(FOLDER / "log_simulator.c")
-    subprocess.run([str(COMPILER), *_STRICT, *with_agent, "-o", str(program), source, "-lm"], check=True)
+    subprocess.run([str(COMPILER), *_STRICT, *with_agents, "-o", str(program), source, "-lm"], check=True)
     return program
 
 
 def play(
-    program: Path, device: DeviceConfig, rule: str, written: np.ndarray, warmup: int, free: tuple[int, int]
+    program: Path,
+    device: DeviceConfig,
+    rule: str,
+    written: np.ndarray,
+    warmup: int,
+    free: tuple[int, int],
+    placement: str = "",
 ) -> Outcome:
     """Play a sequence of written pages on a full device.
 
@@ -64,12 +76,12 @@ def play(
         written: (n,) numbers of logical pages.
         warmup: how many of them are not counted.
         free: fewer free segments than this start cleaning, and so many end it.
+        placement: its name in the simulator; the device's without one.
     """
     geometry = device.geometry
     assert geometry.planes == 1
-    streams = {"single": 1, "sep_gc": 2}[device.ftl.placement]
     sizes = (geometry.blocks_per_plane, geometry.pages_per_block, device.logical_pages)
-    arguments = [str(value) for value in (*sizes, *free, streams, rule, warmup)]
+    arguments = [str(value) for value in (*sizes, *free, placement or device.ftl.placement, rule, warmup)]
     ran = subprocess.run(
         [str(program), *arguments],
         input="\n".join(map(str, written)),
@@ -99,3 +111,29 @@ def pages_written(workload: Source, device: DeviceConfig, seed: int, count: int)
         behind_first = np.arange(pages.sum()) - np.repeat(np.cumsum(pages) - pages, pages)
         found.append(np.repeat(first, pages) + behind_first)
     return np.concatenate(found)[:count]
+
+
+def as_requests(written: np.ndarray, logical_pages: int) -> np.ndarray:
+    """Return what the simulator plays as requests: all logical pages in order, then the written ones.
+
+    Args:
+        written: (n,) numbers of logical pages.
+        logical_pages: how many there are.
+
+    Returns:
+        Shape (logical_pages + n,), dtype REQUEST.
+    """
+    lpns = np.concatenate([np.arange(logical_pages), written])
+    requests = np.zeros(len(lpns), REQUEST)
+    requests["lpn"], requests["pages"], requests["op"] = lpns, 1, WRITE
+    return requests
+
+
+def zoo_of(environment: str) -> list[str]:
+    """Return the names of the agents of the zoo for an environment.
+
+    Args:
+        environment: the beginning of its id.
+    """
+    agents = zoo_agents().items()
+    return [name for name, path in agents if read_parts(path)[0].environment.startswith(environment)]

@@ -6,7 +6,7 @@
  * is, an open segment for pages of the user and one for pages that cleaning relocates, and cleaning when
  * segments run short. It shares no code with ssdgym.
  *
- * Usage: log_simulator SEGMENTS PAGES LOGICAL FREE GOAL STREAMS RULE WARMUP < numbers
+ * Usage: log_simulator SEGMENTS PAGES LOGICAL FREE GOAL PLACEMENT RULE WARMUP < numbers
  *
  *   SEGMENTS  number of segments
  *   PAGES     pages of a segment
@@ -14,7 +14,9 @@
  *   FREE      cleaning begins when fewer segments are free; an open one is not free, and a segment is
  *             opened by the first page that goes there
  *   GOAL      and ends when so many are
- *   STREAMS   1: relocated pages go where pages of the user go; 2: to an open segment of their own
+ *   PLACEMENT single: all pages go to one open segment; sep_gc: relocated pages to one of their own; sepbit:
+ *             to six by how long they are expected to live; or agent, if it is compiled with one (see
+ *             agent_placement.h)
  *   RULE      greedy (of equals, the one that came to this number of invalid pages first), greedy_lowest (of
  *             equals, the lowest number), cost_benefit (age since the last invalidation),
  *             cost_benefit_sealed (age since the segment was sealed), or agent, if it is compiled with one
@@ -29,13 +31,14 @@
 #include <string.h>
 
 enum { IS_FREE, IS_OPEN, IS_SEALED };
-enum { USER = 0, NOWHERE = -1 };
+enum { NOWHERE = -1, MOST_STREAMS = 16 };
 
 struct segment {
     int state;
     int stream;
     int written, valid;    /* pages */
-    long sealed_at;        /* user pages before it */
+    long opened_at;        /* user pages before it */
+    long sealed_at;        /* likewise */
     long invalidated_at;   /* likewise, of its last page that became invalid */
     long cleaned;          /* how often */
     long changed;          /* place in the order in which sealed segments came to their numbers */
@@ -48,7 +51,7 @@ static int *place_of;          /* physical page that holds a logical one */
 static long *updates;          /* how often the user has written a logical page */
 static int *free_segments;     /* a ring, the longest free segment first */
 static int first_free, free_count;
-static int open_segment[2] = {NOWHERE, NOWHERE};
+static int open_segment[MOST_STREAMS];
 static long now;               /* user pages written so far */
 static long changes;           /* of sealed segments */
 static long user_pages, relocated_pages, cleanings;
@@ -76,6 +79,7 @@ static int may_be_cleaned(int s)
 #ifdef WITH_AGENT
 #include "agent_rule.h"
 #endif
+#include "placements.h"
 
 /* -- the log */
 
@@ -99,6 +103,7 @@ static int open_of(int stream)
     free_count--;
     segment[s].state = IS_OPEN;
     segment[s].stream = stream;
+    segment[s].opened_at = now;
     return open_segment[stream] = s;
 }
 
@@ -122,10 +127,12 @@ static void clean(int s)
 {
     int first = s * pages, place;
 
+    note_cleaning(s);
     segment[s].state = IS_OPEN; /* it is no longer in question */
     for (place = first; place < first + pages; place++)
         if (place_of[page_at[place]] == place) {
-            append(streams - 1, page_at[place]);
+            append(stream_of(page_at[place], 1), page_at[place]);
+            note_page(page_at[place], 1);
             relocated_pages++;
         }
     cleanings++;
@@ -149,65 +156,21 @@ static void make_room(int (*choose)(void))
 
 static void write_page(int page)
 {
-    int old = place_of[page];
+    int old = place_of[page], stream = stream_of(page, 0);
 
     if (old != NOWHERE) {
         segment[old / pages].valid--;
         segment[old / pages].invalidated_at = now;
         segment[old / pages].changed = changes++;
     }
-    append(USER, page);
+    append(stream, page);
     updates[page]++;
     now++;
+    note_page(page, 0);
     user_pages++;
 }
 
-/* -- rules: which segment is cleaned */
-
-static double most_invalid(int s)
-{
-    return segment[s].written - segment[s].valid;
-}
-
-static double benefit_per_cost(int s, long since)
-{
-    double u = (double)segment[s].valid / segment[s].written;
-
-    return u > 0.0 ? (double)(now - since + 1) * (1.0 - u) / (2.0 * u) : 1e300;
-}
-
-static double cost_benefit(int s)
-{
-    return benefit_per_cost(s, segment[s].invalidated_at);
-}
-
-static double cost_benefit_sealed(int s)
-{
-    return benefit_per_cost(s, segment[s].sealed_at);
-}
-
-static double (*score)(int s);
-static int first_come;         /* of equals, the one that came to its number first, not the lowest */
-
-static int best_by_score(void)
-{
-    int best = NOWHERE, s;
-    double highest = 0.0;
-
-    for (s = 0; s < segments; s++) {
-        double own;
-
-        if (!may_be_cleaned(s))
-            continue;
-        own = score(s);
-        if (best == NOWHERE || own > highest
-            || (first_come && own == highest && segment[s].changed < segment[best].changed)) {
-            best = s;
-            highest = own;
-        }
-    }
-    return best;
-}
+#include "heuristics.h"
 
 static int (*rule_named(const char *name))(void)
 {
@@ -230,9 +193,9 @@ static int (*rule_named(const char *name))(void)
 static void read_sizes(char **argument)
 {
     segments = atoi(argument[1]), pages = atoi(argument[2]), logical = atoi(argument[3]);
-    low = atoi(argument[4]), goal = atoi(argument[5]), streams = atoi(argument[6]);
-    if (segments < 1 || pages < 1 || logical < 1 || low < 1 || goal < low || streams < 1 || streams > 2)
-        fail("SEGMENTS, PAGES, LOGICAL and FREE must be at least 1, GOAL at least FREE, STREAMS 1 or 2");
+    low = atoi(argument[4]), goal = atoi(argument[5]);
+    if (segments < 1 || pages < 1 || logical < 1 || low < 1 || goal < low)
+        fail("SEGMENTS, PAGES, LOGICAL and FREE must be at least 1, and GOAL at least FREE");
 }
 
 static void format_log(void)
@@ -246,6 +209,8 @@ static void format_log(void)
     free_segments = new_array(segments, sizeof *free_segments);
     for (s = 0; s < segments; s++)
         release(s);
+    for (s = 0; s < MOST_STREAMS; s++)
+        open_segment[s] = NOWHERE;
     for (page = 0; page < logical; page++)
         place_of[page] = NOWHERE;
 }
@@ -262,9 +227,10 @@ int main(int argc, char **argv)
     long warmup;
 
     if (argc != 9)
-        fail("usage: SEGMENTS PAGES LOGICAL FREE GOAL STREAMS RULE WARMUP < numbers");
+        fail("usage: SEGMENTS PAGES LOGICAL FREE GOAL PLACEMENT RULE WARMUP < numbers");
     read_sizes(argv);
     format_log();
+    begin_placement(argv[6]);
     choose = rule_named(argv[7]);
     warmup = atol(argv[8]);
     for (page = 0; page < logical; page++) {

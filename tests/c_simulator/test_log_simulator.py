@@ -16,7 +16,13 @@ from ssdgym.agents.train import train
 from ssdgym.experiments.runs.evaluate import run_all
 from ssdgym.experiments.runs.run_spec import RunSpec
 from ssdgym.simulator import Simulator
-from tests.c_simulator.building import Outcome, compile_simulator, needs_compiler, pages_written, play
+from tests.c_simulator.building import (
+    Outcome,
+    compile_simulator,
+    needs_compiler,
+    pages_written,
+    play,
+)
 
 pytestmark = needs_compiler
 
