@@ -7,6 +7,7 @@ little colder belongs to the next stream, so one number and rising cuts say all,
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 
 import torch
@@ -52,9 +53,9 @@ class ScaleNetwork(nn.Module):
         self.weights = nn.Parameter(torch.zeros(heads, features))
         self.bias = nn.Parameter(torch.zeros(heads))
         most = max(count for _, count in config.ranges)
-        self.first_cut = nn.Parameter(torch.full((heads,), -0.5 * (most - 2)))
+        self.first_cut = nn.Parameter(torch.full((heads,), -0.5 * config.gap * (most - 2)))
         #: ln of the distance of a cut from the one before.
-        self.log_gaps = nn.Parameter(torch.zeros(heads, max(most - 2, 0)))
+        self.log_gaps = nn.Parameter(torch.full((heads, max(most - 2, 0)), math.log(config.gap)))
         layers: list[nn.Module] = []
         for inputs, outputs in itertools.pairwise((features, *config.hidden)):
             layers += [nn.Linear(inputs, outputs), nn.ReLU()]

@@ -40,6 +40,8 @@ class ScaleConfig(Config):
         "pages of the host and one for relocated pages",
     )
 
+    gap: PositiveFloat = Field(1.0, description="distance of cuts at the start; small: the first or the last")
+
     @model_validator(mode="after")
     def _ranges_are_of_actions(self) -> ScaleConfig:
         for first, count in self.ranges:
