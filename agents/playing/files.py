@@ -80,7 +80,9 @@ class TrainedSource(FileSource):
         return _trained().load(self.path).card
 
     def _card_kwargs(self) -> Mapping[str, Any]:
-        kwargs: Mapping[str, Any] = self._card().training.get("environment", {}).get("kwargs", {})
+        environment = self._card().training.get("environment", {})
+        # An evolution keeps the name of an environment, and plays runs in place of it.
+        kwargs: Mapping[str, Any] = {} if isinstance(environment, str) else environment.get("kwargs", {})
         return kwargs
 
 

@@ -20,6 +20,7 @@ from ssdgym.enums import PlaneRows
 from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, write_atomically
 from ssdgym.policy import get_policy
+from ssdgym.policy.watching import rules_on
 from ssdgym.simulator.families import family_of, family_of_state
 from ssdgym.simulator.snapshot import content
 from ssdgym.workloads.base import WorkloadConfig
@@ -94,15 +95,18 @@ def cache_key(device: DeviceConfig, workload: WorkloadConfig, seed: int, setting
         "workload": workload.model_dump(mode="json"),
         "seed": seed,
         "settings": settings,
-        "sources": _sources_hash(settings["policy"]),
+        "sources": _sources_hash(settings["policy"], device),
         "traces": workload.trace_hashes(),
         "code": code_hashes(workload),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _sources_hash(policy: str) -> str:
-    """Hash the code that makes the steady state: engine, configurations, workloads, simulator, its policy."""
+def _sources_hash(policy: str, device: DeviceConfig) -> str:
+    """Hash the code that makes the steady state: engine, configurations, workloads, simulator, and its rules.
+
+    These are the policy, and what places pages or watches on the device: a file of an agent can change.
+    """
     package = Path(__file__).parents[1]
     folders = ("config", "workloads", "simulator")
     sources = [source for folder in folders for source in package.glob(f"{folder}/**/*.py")]
@@ -110,6 +114,8 @@ def _sources_hash(policy: str) -> str:
     for source in sorted(sources):
         digest.update(source.read_bytes())
     digest.update(get_policy(policy).source_digest().encode())
+    for rule in rules_on(device):
+        digest.update(rule.source_digest().encode())
     return digest.hexdigest()
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from ssdgym.config.device import load_device
 from ssdgym.config.fields import with_changes
-from ssdgym.config.preconditioning import read_preconditioning
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.evolution.config import EvolutionConfig
 from ssdgym.experiments.evolution.splits import training_workloads
@@ -23,7 +22,6 @@ from ssdgym.experiments.suites.config import SuiteConfig
 from ssdgym.requests import REQUEST, WRITE
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.build import Recording
-from ssdgym.simulator.preconditioning import precondition
 from ssdgym.workloads.load import load_workload
 from ssdgym.workloads.stream import open_on
 
@@ -69,8 +67,9 @@ class Task:
         options = closed_loop(tuple(sorted(spec.ftl.items())), self._workload)
         self._ftl = ftl_changes(options)
         self._requests = self._drawn()
-        self.baseline = self._measure(self._ready(baseline))
-        self._simulator = self._ready(policy)
+        self.baseline = self._measure(self._ready(baseline, cache=True))
+        # The agent's steady state is that of its first weights, which no name or file stands for.
+        self._simulator = self._ready(policy, cache=False)
         self._begin = self._simulator.snapshot()
 
     def play(self) -> dict[str, Any]:
@@ -94,7 +93,7 @@ class Task:
         metrics = self._run(simulator)
         return _metric(metrics, self.metric), _metric(metrics, self.cap or self.metric)
 
-    def _ready(self, policy: str) -> Simulator:
+    def _ready(self, policy: str, *, cache: bool) -> Simulator:
         # A device is restored as a whole: records of latencies are short, and none are kept without time.
         timed = self.spec.ftl.get("timing") != "none"
         simulator = Simulator(
@@ -104,8 +103,7 @@ class Task:
             seed=self.spec.seed,
             recording=Recording(1 << 17, 1 << 10) if timed else Recording(0, 0),
         )
-        how = read_preconditioning("workload")
-        precondition(simulator, how, self._workload, PRECONDITIONING_SEED)
+        simulator.precondition(self._workload, seed=PRECONDITIONING_SEED, cache=cache)
         return simulator
 
     def _run(self, simulator: Simulator) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pytest
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.compiled.loading import rule_named
 from ssdgym.simulator import Simulator
-from tests.agents.compiled.agents import CARDS, saved_agent
+from tests.agents.compiled.agents import CARDS, random_agent, saved_agent
 
 DECISIONS = 400
 
@@ -111,3 +111,17 @@ def test_agent__says_how_it_was_trained__and_its_code_has_its_weights(tmp_path: 
     rules = [rule_named(saved_agent(tmp_path, "victims", seed)) for seed in (0, 1)]
     assert rules[0].source.startswith("learned: ")
     assert rules[0].source_digest() != rules[1].source_digest()
+
+
+def test_steady_state__of_a_file_that_was_trained_again__is_made_again(tmp_path: Path) -> None:
+    def preconditioned() -> Simulator:
+        policy = f"cost_benefit(since_close=1)+agent:{tmp_path}/again.zip"
+        simulator = Simulator("demo-placement", ftl={"timing": "none"}, policy=policy)
+        simulator.precondition("zipf80")
+        return simulator
+
+    random_agent("streams", seed=0).save(tmp_path / "again.zip")
+    first = preconditioned()
+    assert first.same_as(preconditioned())
+    random_agent("streams", seed=1).save(tmp_path / "again.zip")
+    assert not first.same_as(preconditioned())
