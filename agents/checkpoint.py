@@ -86,7 +86,9 @@ class Checkpoint:
         Raises:
             SsdgymError: naming the first field that differs.
         """
-        saved, wanted = json.loads(self.config), config.model_dump(mode="json")
+        # fields that are newer than the checkpoint had their defaults
+        saved = {**TrainConfig().model_dump(mode="json"), **json.loads(self.config)}
+        wanted = config.model_dump(mode="json")
         if branch:
             free = {"seed", *config.changeable()}
             wanted = with_changes(wanted, {name: value for name, value in dotted(saved) if name in free})

@@ -56,7 +56,7 @@ class PriorConfig(Config):
 
 
 class FastPpoConfig(PpoConfig):
-    """The same method in plain PyTorch (`ssdgym.agents.ppo`), several times as fast on the CPU."""
+    """The same method in plain PyTorch (`ssdgym.agents.ppo`), faster, and with a prior."""
 
     prior: PriorConfig = PriorConfig()
 

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO
 
 import torch
 from rich.progress import Progress
 from stable_baselines3.common.logger import configure
 
 from ssdgym.agents.agent import Agent, AgentCard
-from ssdgym.agents.algorithms import StableBaselinesLearner
 from ssdgym.agents.checkpoint import FILE_NAME, Checkpoint
 from ssdgym.agents.config import TrainConfig
-from ssdgym.agents.environments import make_environment
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.learning.cross_entropy import search_weights
-from ssdgym.agents.learning.learner import Learner
-from ssdgym.agents.learning.progress import Row, evaluation_line, training_bar
+from ssdgym.agents.learning.progress import Row, evaluation_line, training_bar, write_rows
 from ssdgym.agents.learning.segments import Enough, Segments
+from ssdgym.agents.learning.setting import environments_of, make_learner, torch_threads
 from ssdgym.agents.learning.stages import Stage, Stages
 from ssdgym.agents.ppo.cloning import clone
-from ssdgym.agents.ppo.learner import FastPpo
 from ssdgym.agents.scorer import CandidateScorer
 from ssdgym.agents.validation import validate
 from ssdgym.envs.sb3 import SB3VecEnv
@@ -85,8 +78,8 @@ def train(
     if checkpoint and resume:
         checkpoint.require_config(config, resume, branch)
     with (
-        _threads(config.threads),
-        _environments(config) as (env, validation_env),
+        torch_threads(config.threads),
+        environments_of(config) as (env, validation_env),
         training_bar(progress) as bar,
     ):
         run = TrainingRun(config, out, env, validation_env, checkpoint, report, checkpoints)
@@ -261,7 +254,7 @@ class TrainingRun:
         best.load_state_dict(self.best)
         self.agent(best, self.best_stages).save(self.out / BEST_AGENT)
         self.agent(self.learner.scorer, self.stages.taken).save(self.out / LAST_AGENT)
-        write_atomically(self.out / EVALUATIONS, lambda file: _write_csv(file, self.evaluations))
+        write_atomically(self.out / EVALUATIONS, lambda file: write_rows(file, self.evaluations))
         state = self.learner.state()
         stages, best_stages = (
             [s.model_dump() for s in some] for some in (self.stages.taken, self.best_stages)
@@ -298,46 +291,3 @@ class TrainingRun:
         for name, value in row.items():
             self.logger.record(f"validation/{name}", value)
         self.logger.dump(self.decisions)
-
-
-def make_learner(config: TrainConfig, env: SB3VecEnv, features: FeatureNames) -> Learner:
-    """Make the untrained learner of a run, with all weights drawn from its seed.
-
-    Args:
-        config: the run.
-        env: environments to learn in.
-        features: names of the columns they observe.
-    """
-    if config.algorithm == "fast_ppo":
-        return FastPpo(config, env.vector_env, features)
-    return StableBaselinesLearner(config, env, features)
-
-
-@contextmanager
-def _threads(number: int) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(number)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-@contextmanager
-def _environments(config: TrainConfig) -> Iterator[tuple[SB3VecEnv, SB3VecEnv]]:
-    evaluation = config.evaluation
-    with (
-        closing(make_environment(config.environment, config.n_envs)) as env,
-        closing(
-            make_environment(config.environment, evaluation.episodes, **evaluation.kwargs)
-        ) as validation_env,
-    ):
-        yield env, validation_env
-
-
-def _write_csv(file: IO[bytes], rows: list[Row]) -> None:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    file.write(text.getvalue().encode())

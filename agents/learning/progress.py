@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import csv
+import io
+from typing import IO, Any
 
 from rich.console import Console
 from rich.progress import (
@@ -58,3 +60,17 @@ def evaluation_line(row: Row, best: bool) -> str:
         f"{row['stage']}, {row['decisions']:,} decisions: validation return {row['return_mean']:.4g}{shown}"
         + (" (best so far)" if best else "")
     )
+
+
+def write_rows(file: IO[bytes], rows: list[Row]) -> None:
+    """Write the table of evaluations as CSV.
+
+    Args:
+        file: to write to.
+        rows: of the table, with the columns of the first one.
+    """
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    file.write(text.getvalue().encode())

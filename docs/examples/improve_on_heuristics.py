@@ -1,8 +1,8 @@
 """Train `fast_ppo` from cost-benefit on, and from a clone of it, and hold the agents against heuristics.
 
-`python improve_on_heuristics.py --out results/improving` trains 20 agents one after another, about half a minute
-of CPU time each; what is finished is not done again. Writes `results.csv` (write amplification of every agent
-and baseline on every unseen seed), `improving.md` (the table) and `improving.svg` (the learning curves).
+`python improve_on_heuristics.py --out results/improving` trains 20 agents one after another, about half a
+minute of CPU time each; what is finished is not done again. Writes `results.csv` (every measured run),
+`improving.md` (the table) and `improving.svg` (the learning curves).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,7 +23,7 @@ from scipy import stats
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.config import TrainConfig
 from ssdgym.agents.environments import make_environment
-from ssdgym.agents.train import BEST_AGENT, EVALUATIONS, LAST_AGENT, train
+from ssdgym.agents.train import EVALUATIONS, LAST_AGENT, train
 from ssdgym.config.loading import load_config
 from ssdgym.experiments.report.style import PALETTE, save_figure, styled
 from ssdgym.experiments.runs.evaluate import run_all
@@ -77,13 +78,24 @@ def train_all(out: Path, seeds: Sequence[int], decisions: int | None) -> None:
                     print(f"trained {folder}", flush=True)
 
 
-def measure(file: Path, workload: str) -> list[float]:
+class Row(NamedTuple):
+    """One measured run; `training_seed` is 0 for baselines."""
+
+    workload: str
+    name: str
+    training_seed: int
+    seed: int
+    write_amplification: float
+
+
+def measure(file: Path) -> list[float]:
     """Return the write amplification of an agent on each unseen seed."""
     agent = Agent.load(file)
     config = TrainConfig.model_validate(agent.card.training)
     env = make_environment(config.environment, len(UNSEEN), horizon=HOST_PAGES, warmup=WARMUP)
     env.seed(UNSEEN[0])
-    observation, found = env.reset(), {}
+    observation = env.reset()
+    found: dict[int, float] = {}
     while len(found) < len(UNSEEN):
         observation, _, dones, infos = env.step(agent.act(observation))
         for i in np.flatnonzero(dones):
@@ -92,34 +104,116 @@ def measure(file: Path, workload: str) -> list[float]:
     return [found[i] for i in range(len(UNSEEN))]
 
 
-def evaluate(out: Path, seeds: Sequence[int]) -> list[dict[str, object]]:
-    """Measure baselines and agents, the best on validation seeds and the last ones."""
-    rows: list[dict[str, object]] = []
-    runs = []
-    for workload in WORKLOADS:
-        for policy in BASELINES:
-            agent = policy if policy == "random_action" else None
-            for seed in UNSEEN:
-                run = RunSpec("demo", workload, policy, seed, (("timing", "none"),), agent=agent)
-                runs.append(replace(run, host_pages=HOST_PAGES, warmup=WARMUP))
-    for run, result in zip(runs, run_all(runs, 1), strict=True):
-        value = result.metric("write_amplification")
-        rows.append({"workload": run.workload, "name": run.policy, "training_seed": "", "seed": run.seed, "wa": value})
-    for workload in WORKLOADS:
-        for start in STARTS:
-            for seed in seeds:
-                for name in (BEST_AGENT, LAST_AGENT):
-                    file = folder_of(out, workload, start, seed) / name
-                    for unseen, value in zip(UNSEEN, measure(file, workload), strict=True):
-                        title = start if name == BEST_AGENT else f"{start}, last"
-                        rows.append(
-                            {"workload": workload, "name": title, "training_seed": seed, "seed": unseen, "wa": value}
-                        )
-    return rows
+def baselines() -> list[Row]:
+    """Measure the baselines."""
+    runs = [
+        RunSpec("demo", workload, policy, seed, (("timing", "none"),), agent=_agent_of(policy))
+        for workload in WORKLOADS
+        for policy in BASELINES
+        for seed in UNSEEN
+    ]
+    results = run_all([replace(run, host_pages=HOST_PAGES, warmup=WARMUP) for run in runs], 1)
+    return [
+        Row(run.workload, run.policy, 0, run.seed, result.metric("write_amplification"))
+        for run, result in zip(runs, results, strict=True)
+    ]
+
+
+def _agent_of(policy: str) -> str | None:
+    return policy if policy == "random_action" else None
+
+
+def agents(out: Path, seeds: Sequence[int]) -> list[Row]:
+    """Measure the agents at the end of their training, whatever their validation said."""
+    return [
+        Row(workload, start, seed, unseen, value)
+        for workload in WORKLOADS
+        for start in STARTS
+        for seed in seeds
+        for unseen, value in zip(
+            UNSEEN, measure(folder_of(out, workload, start, seed) / LAST_AGENT), strict=True
+        )
+    ]
+
+
+def means_of(rows: Sequence[Row], workload: str, name: str) -> np.ndarray:
+    """Return the means of a method over the unseen seeds, one per training; of a baseline all values."""
+    found = [row for row in rows if (row.workload, row.name) == (workload, name)]
+    if name in BASELINES:
+        return np.array([row.write_amplification for row in found])
+    trainings = sorted({row.training_seed for row in found})
+    return np.array(
+        [np.mean([row.write_amplification for row in found if row.training_seed == t]) for t in trainings]
+    )
+
+
+def half_interval(values: np.ndarray) -> np.ndarray:
+    """Return half the width of the 95 % interval of the mean over the first axis (Student's t)."""
+    number = len(values)
+    return stats.t.ppf(0.975, number - 1) * values.std(axis=0, ddof=1) / math.sqrt(number)
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Return what was measured as Markdown."""
+    lines = [f"| | {' | '.join(f'`{workload}`' for workload in WORKLOADS)} |", "|---|---:|---:|"]
+    for name in (*BASELINES, *STARTS):
+        found = [means_of(rows, workload, name) for workload in WORKLOADS]
+        cells = [
+            f"{values.mean():.3f} [{values.mean() - half:.3f}, {values.mean() + half:.3f}]"
+            for values in found
+            for half in [half_interval(values)]
+        ]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def curve(out: Path, workload: str, start: str, seeds: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the decisions at validations, (n,), and the write amplification there, (seeds, n).
+
+    The first one is where PPO begins: the network after cloning, if it was cloned.
+    """
+    every = []
+    for seed in seeds:
+        with (folder_of(out, workload, start, seed) / EVALUATIONS).open() as file:
+            rows = list(csv.DictReader(file))
+        first = max(i for i, row in enumerate(rows) if row["stage"] != "fast_ppo")
+        every.append([(int(row["decisions"]), float(row["write_amplification"])) for row in rows[first:]])
+    decisions, values = np.array(every).transpose(2, 0, 1)
+    return decisions[0] - decisions[0, 0], values
+
+
+@styled()
+def draw(out: Path, rows: Sequence[Row], seeds: Sequence[int]) -> Path:
+    """Draw means and intervals over training seeds at the validations, and cost-benefit as lines."""
+    figure, panels = plt.subplots(1, len(WORKLOADS), figsize=(8, 3.4))
+    for axes, workload in zip(panels, WORKLOADS, strict=True):
+        for style, name in zip(("--", ":"), BASELINES[2:], strict=True):
+            level = means_of(rows, workload, name).mean()
+            axes.axhline(level, color="0.45", linestyle=style, linewidth=0.9, label=name)
+        for color, start in zip(PALETTE, STARTS, strict=False):
+            decisions, values = curve(out, workload, start, seeds)
+            mean, half = values.mean(axis=0), half_interval(values)
+            axes.plot(decisions, mean, color=color, marker="o", markersize=3, label=start)
+            axes.fill_between(decisions, mean - half, mean + half, color=color, alpha=0.2, linewidth=0)
+        axes.set_title(workload)
+        axes.set_xlabel("decisions learned from")
+        axes.grid(True)
+    panels[0].set_ylabel("write amplification in validation")
+    panels[0].legend(loc="lower left", fontsize=6)
+    figure.tight_layout()
+    return save_figure(figure, out / "improving.svg")
+
+
+def write(out: Path, rows: Sequence[Row]) -> None:
+    """Write every measured value."""
+    with (out / "results.csv").open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(Row._fields)
+        writer.writerows(rows)
 
 
 def main() -> None:
-    """Train."""
+    """Train, evaluate, and write."""
     parser = argparse.ArgumentParser(formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("results/improving"))
     parser.add_argument("--seeds", type=int, default=5, help="training runs of each kind")
@@ -128,6 +222,10 @@ def main() -> None:
     seeds = range(1, arguments.seeds + 1)
     torch.set_num_threads(1)
     train_all(arguments.out, seeds, arguments.decisions)
+    rows = [*baselines(), *agents(arguments.out, seeds)]
+    write(arguments.out, rows)
+    (arguments.out / "improving.md").write_text(table(rows), encoding="utf-8")
+    print(table(rows), draw(arguments.out, rows, seeds), sep="\n")
 
 
 if __name__ == "__main__":

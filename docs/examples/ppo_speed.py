@@ -1,4 +1,4 @@
-"""Measure the decisions per second of `ppo` and `fast_ppo` in turns, and what takes their time.
+"""Measure the decisions per CPU second of `ppo` and `fast_ppo` in turns, and what takes it.
 
 `python ppo_speed.py` has both learn on one thread with the same network, environment and batches.
 """
@@ -22,14 +22,14 @@ from ssdgym.agents.config import TrainConfig
 from ssdgym.agents.environments import make_environment
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.learning.segments import Segments
-from ssdgym.agents.train import make_learner
+from ssdgym.agents.learning.setting import make_learner
 from ssdgym.config.loading import load_config
 
 PARTS = ("environment", "update", "the rest, mostly scoring")
 
 
 class Clock:
-    """Adds up the time that calls take."""
+    """Adds up the CPU time that calls take."""
 
     def __init__(self) -> None:
         self.seconds, self.calls = 0.0, 0
@@ -38,9 +38,9 @@ class Clock:
         """Return a function that does the same and is timed."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            began = time.perf_counter()
+            began = time.process_time()
             result = function(*args, **kwargs)
-            self.seconds += time.perf_counter() - began
+            self.seconds += time.process_time() - began
             self.calls += 1
             return result
 
@@ -59,7 +59,7 @@ def patched_update(learner: Any, clock: Clock) -> Iterator[None]:
 
 
 def measure(config: TrainConfig) -> tuple[float, np.ndarray]:
-    """Return decisions per second, and the shares of `PARTS`, after one update that is not measured."""
+    """Return decisions per CPU second, and the shares of `PARTS`, after one update that is not measured."""
     env = make_environment(config.environment, config.n_envs)
     learner = make_learner(config, env, FeatureNames.of(env.vector_env))
     learner.set_logger(Logger(None, []))
@@ -68,14 +68,14 @@ def measure(config: TrainConfig) -> tuple[float, np.ndarray]:
 
     def at_step(decisions: int) -> None:
         if update.calls and not marks:
-            marks.append((time.perf_counter(), decisions))
+            marks.append((time.process_time(), decisions))
             environment.seconds = update.seconds = 0.0
 
-    env.vector_env.step = environment.timed(env.vector_env.step)  # type: ignore[method-assign]
+    env.vector_env.step = environment.timed(env.vector_env.step)
     with patched_update(learner, update):
         learner.learn(Segments(10**9, lambda: None, at_step), 0.0)
     ((began, first),) = marks
-    whole = time.perf_counter() - began
+    whole = time.process_time() - began
     env.close()
     shares = np.array([environment.seconds, update.seconds, whole - environment.seconds - update.seconds])
     return (learner.decisions - first) / whole, shares / whole

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -100,3 +101,40 @@ def test_learning_curves__evaluates_the_agents_of_both_scripts(
     assert "| random_action |" in printed and "| MaskablePPO |" in printed
     assert "On `zipf99`, CleanRL style is NOT shown to be below greedy." in printed
     assert Path("learning.svg").stat().st_size > 10_000
+
+
+def test_improve_on_heuristics__trains_from_both_starts_and_evaluates(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = import_module("improve_on_heuristics")
+    whole = script.config_of
+
+    def small(*arguments: Any) -> Any:
+        config = whole(*arguments)
+        fields = config.model_dump() | {"n_envs": 4, "total_decisions": 128}
+        fields["fast_ppo"] |= {"rollout_steps": 32, "batch_decisions": 64}
+        if fields["fast_ppo"]["prior"]["policy"]:
+            fields["fast_ppo"]["prior"] |= {"clone_decisions": 256}
+        fields["evaluation"] = {"episodes": 1, "kwargs": {"horizon": 100}}
+        return type(config).model_validate(fields)
+
+    monkeypatch.setattr(script, "config_of", small)
+    for name, value in {"HOST_PAGES": 200, "WARMUP": 0, "UNSEEN": range(2)}.items():
+        monkeypatch.setattr(script, name, value)
+    monkeypatch.setattr(sys, "argv", ["improve_on_heuristics.py", "--out", ".", "--seeds", "2"])
+    script.main()
+    printed = capsys.readouterr().out
+    assert "| PPO from cost-benefit |" in printed and "| PPO from a clone of it |" in printed
+    assert len(Path("results.csv").read_text().splitlines()) == 1 + 2 * (4 * 2 + 2 * 2 * 2)
+    assert Path("improving.svg").stat().st_size > 10_000
+
+
+def test_ppo_speed__measures_both_in_turns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = "ppo_speed.py --config ppo-smoke --decisions 1536 --turns 2"
+    monkeypatch.setattr(sys, "argv", arguments.split())
+    import_module("ppo_speed").main()
+    *measured, ratio = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in measured] == ["ppo", "fast_ppo"] * 2
+    assert re.fullmatch(r"fast_ppo / ppo: \d+\.\d\d, \d+\.\d\d", ratio)

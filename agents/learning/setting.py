@@ -1,0 +1,53 @@
+"""What a training run works with: threads, environments, and the learner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import torch
+
+from ssdgym.agents.algorithms import StableBaselinesLearner
+from ssdgym.agents.config import TrainConfig
+from ssdgym.agents.environments import make_environment
+from ssdgym.agents.features import FeatureNames
+from ssdgym.agents.learning.learner import Learner
+from ssdgym.agents.ppo.learner import FastPpo
+from ssdgym.envs.sb3 import SB3VecEnv
+
+
+def make_learner(config: TrainConfig, env: SB3VecEnv, features: FeatureNames) -> Learner:
+    """Make the untrained learner of a run, with all weights drawn from its seed.
+
+    Args:
+        config: the run.
+        env: environments to learn in.
+        features: names of the columns they observe.
+    """
+    if config.algorithm == "fast_ppo":
+        return FastPpo(config, env.vector_env, features)
+    return StableBaselinesLearner(config, env, features)
+
+
+@contextmanager
+def torch_threads(number: int) -> Iterator[None]:
+    """Let torch use so many threads inside the block."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def environments_of(config: TrainConfig) -> Iterator[tuple[SB3VecEnv, SB3VecEnv]]:
+    """Yield environments to learn in and to evaluate in, closed at the end of the block."""
+    evaluation = config.evaluation
+    with (
+        closing(make_environment(config.environment, config.n_envs)) as env,
+        closing(
+            make_environment(config.environment, evaluation.episodes, **evaluation.kwargs)
+        ) as validation_env,
+    ):
+        yield env, validation_env
