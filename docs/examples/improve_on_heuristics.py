@@ -18,6 +18,7 @@ from typing import NamedTuple
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
+from matplotlib.ticker import StrMethodFormatter
 from scipy import stats
 
 from ssdgym.agents.agent import Agent
@@ -104,19 +105,27 @@ def measure(file: Path) -> list[float]:
     return [found[i] for i in range(len(UNSEEN))]
 
 
-def baselines() -> list[Row]:
-    """Measure the baselines."""
+def baselines(policies: Sequence[str], seeds: Sequence[int], host_pages: int, warmup: int) -> list[Row]:
+    """Measure policies on seeds."""
     runs = [
         RunSpec("demo", workload, policy, seed, (("timing", "none"),), agent=_agent_of(policy))
         for workload in WORKLOADS
-        for policy in BASELINES
-        for seed in UNSEEN
+        for policy in policies
+        for seed in seeds
     ]
-    results = run_all([replace(run, host_pages=HOST_PAGES, warmup=WARMUP) for run in runs], 1)
+    results = run_all([replace(run, host_pages=host_pages, warmup=warmup) for run in runs], 1)
     return [
         Row(run.workload, run.policy, 0, run.seed, result.metric("write_amplification"))
         for run, result in zip(runs, results, strict=True)
     ]
+
+
+def in_validation() -> list[Row]:
+    """Measure policies where the curves were measured: in the validation of the training."""
+    evaluation = config_of(WORKLOADS[0], next(iter(STARTS)), 0, None).evaluation
+    seeds = range(evaluation.first_seed, evaluation.first_seed + evaluation.episodes)
+    kwargs = evaluation.kwargs
+    return baselines(BASELINES[2:], seeds, kwargs["horizon"], kwargs["warmup"])
 
 
 def _agent_of(policy: str) -> str | None:
@@ -183,12 +192,12 @@ def curve(out: Path, workload: str, start: str, seeds: Sequence[int]) -> tuple[n
 
 
 @styled()
-def draw(out: Path, rows: Sequence[Row], seeds: Sequence[int]) -> Path:
-    """Draw means and intervals over training seeds at the validations, and cost-benefit as lines."""
+def draw(out: Path, lines: Sequence[Row], seeds: Sequence[int]) -> Path:
+    """Draw means and intervals over training seeds at the validations, and policies as lines."""
     figure, panels = plt.subplots(1, len(WORKLOADS), figsize=(8, 3.4))
     for axes, workload in zip(panels, WORKLOADS, strict=True):
         for style, name in zip(("--", ":"), BASELINES[2:], strict=True):
-            level = means_of(rows, workload, name).mean()
+            level = means_of(lines, workload, name).mean()
             axes.axhline(level, color="0.45", linestyle=style, linewidth=0.9, label=name)
         for color, start in zip(PALETTE, STARTS, strict=False):
             decisions, values = curve(out, workload, start, seeds)
@@ -197,9 +206,11 @@ def draw(out: Path, rows: Sequence[Row], seeds: Sequence[int]) -> Path:
             axes.fill_between(decisions, mean - half, mean + half, color=color, alpha=0.2, linewidth=0)
         axes.set_title(workload)
         axes.set_xlabel("decisions learned from")
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        axes.margins(y=0.2)
         axes.grid(True)
     panels[0].set_ylabel("write amplification in validation")
-    panels[0].legend(loc="lower left", fontsize=6)
+    panels[0].legend(loc="upper right", fontsize=6)
     figure.tight_layout()
     return save_figure(figure, out / "improving.svg")
 
@@ -222,10 +233,10 @@ def main() -> None:
     seeds = range(1, arguments.seeds + 1)
     torch.set_num_threads(1)
     train_all(arguments.out, seeds, arguments.decisions)
-    rows = [*baselines(), *agents(arguments.out, seeds)]
+    rows = [*baselines(BASELINES, UNSEEN, HOST_PAGES, WARMUP), *agents(arguments.out, seeds)]
     write(arguments.out, rows)
     (arguments.out / "improving.md").write_text(table(rows), encoding="utf-8")
-    print(table(rows), draw(arguments.out, rows, seeds), sep="\n")
+    print(table(rows), draw(arguments.out, in_validation(), seeds), sep="\n")
 
 
 if __name__ == "__main__":

@@ -115,7 +115,7 @@ def test_improve_on_heuristics__trains_from_both_starts_and_evaluates(
         fields["fast_ppo"] |= {"rollout_steps": 32, "batch_decisions": 64}
         if fields["fast_ppo"]["prior"]["policy"]:
             fields["fast_ppo"]["prior"] |= {"clone_decisions": 256}
-        fields["evaluation"] = {"episodes": 1, "kwargs": {"horizon": 100}}
+        fields["evaluation"] = {"episodes": 1, "kwargs": {"horizon": 100, "warmup": 50}}
         return type(config).model_validate(fields)
 
     monkeypatch.setattr(script, "config_of", small)
