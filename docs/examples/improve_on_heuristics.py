@@ -18,7 +18,6 @@ from typing import NamedTuple
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
-from matplotlib.ticker import StrMethodFormatter
 from scipy import stats
 
 from ssdgym.agents.agent import Agent
@@ -57,7 +56,7 @@ def config_of(workload: str, start: str, seed: int, decisions: int | None) -> Tr
         fields["scorer"] |= changes["scorer"]
         fields["fast_ppo"]["prior"] |= changes["prior"]
         fields["environment"]["kwargs"]["features"] = changes["features"]
-        if workload == "hot90":
+        if workload == "hot90":  # as seldom from other candidates as the start of its configuration
             fields["fast_ppo"]["prior"]["clone_confidence"] = 0.9
     return TrainConfig.model_validate(fields)
 
@@ -177,7 +176,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def curve(out: Path, workload: str, start: str, seeds: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the decisions at validations, (n,), and the write amplification there, (seeds, n).
+    """Return the thousands of decisions at validations, (n,), and the write amplification there, (seeds, n).
 
     The first one is where PPO begins: the network after cloning, if it was cloned.
     """
@@ -188,7 +187,7 @@ def curve(out: Path, workload: str, start: str, seeds: Sequence[int]) -> tuple[n
         first = max(i for i, row in enumerate(rows) if row["stage"] != "fast_ppo")
         every.append([(int(row["decisions"]), float(row["write_amplification"])) for row in rows[first:]])
     decisions, values = np.array(every).transpose(2, 0, 1)
-    return decisions[0] - decisions[0, 0], values
+    return (decisions[0] - decisions[0, 0]) / 1000, values
 
 
 @styled()
@@ -205,8 +204,7 @@ def draw(out: Path, lines: Sequence[Row], seeds: Sequence[int]) -> Path:
             axes.plot(decisions, mean, color=color, marker="o", markersize=3, label=start)
             axes.fill_between(decisions, mean - half, mean + half, color=color, alpha=0.2, linewidth=0)
         axes.set_title(workload)
-        axes.set_xlabel("decisions learned from")
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        axes.set_xlabel("thousands of decisions learned from")
         axes.margins(y=0.2)
         axes.grid(True)
     panels[0].set_ylabel("write amplification in validation")
