@@ -150,27 +150,25 @@ def test_agent_that_chooses_victims__with_sepbit__within_two_per_cent_of_ssdgym(
     assert found.write_amplification == pytest.approx(expected["write_amplification"], rel=0.02)
 
 
-@pytest.mark.parametrize("workload", ["zipf99", "hot90"])
 @pytest.mark.parametrize("other", ["sep_gc", "sepbit"])
 @pytest.mark.parametrize("name", zoo_of("ssdgym/Placement"))
 def test_placement_of_the_zoo__gains_in_c_what_it_gains_in_ssdgym(
-    name: str, other: str, workload: str, tmp_path: Path
+    name: str, other: str, tmp_path: Path
 ) -> None:
     program = compile_simulator(tmp_path, placing=Agent.load(find_agent(name)))
-    before, expected_before = in_both(other, workload, program, other)
-    after, expected = in_both(f"agent:{name}", workload, program, "agent")
+    before, expected_before = in_both(other, "zipf99", program, other)
+    after, expected = in_both(f"agent:{name}", "zipf99", program, "agent")
     _same_gain(before, after, expected_before, expected)
 
 
-@pytest.mark.parametrize("workload", ["zipf99", "hot90"])
 @pytest.mark.parametrize("placement", ["sep_gc", "sepbit"])
 @pytest.mark.parametrize("name", zoo_of("ssdgym/EraseVictim"))
 def test_victims_of_the_zoo__gain_in_c_what_they_gain_in_ssdgym(
-    name: str, placement: str, workload: str, tmp_path: Path
+    name: str, placement: str, tmp_path: Path
 ) -> None:
     program = compile_simulator(tmp_path, victims=Agent.load(find_agent(name)))
-    before, expected_before = in_both(placement, workload, program, placement)
-    after, expected = in_both(placement, workload, program, placement, (f"agent:{name}", "agent"))
+    before, expected_before = in_both(placement, "zipf99", program, placement)
+    after, expected = in_both(placement, "zipf99", program, placement, (f"agent:{name}", "agent"))
     _same_gain(before, after, expected_before, expected)
 
 
@@ -181,4 +179,6 @@ def _same_gain(
     expected_gain = expected["write_amplification"] / expected_before["write_amplification"]
     assert after.write_amplification == pytest.approx(expected["write_amplification"], rel=0.02)
     assert gain == pytest.approx(expected_gain, rel=0.02)
-    assert (gain < 1) == (expected_gain < 1)
+    # The sign of a smaller one could turn by rounding.
+    if abs(expected_gain - 1) > 0.005:
+        assert (gain < 1) == (expected_gain < 1)
