@@ -58,6 +58,8 @@ class AgentCard(Config):
         """What has trained the weights, as a phrase."""
         if self.format == 1:
             return f"{self.algorithm}, after what a file of that version does not say"
+        if "suite" in self.training:  # an evolution, whose configuration has the weights of the start
+            return how_trained(self.trained_by, "the start of its configuration")
         return how_trained(self.trained_by, self.scorer.start if self.scorer else "none")
 
 

@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 
 from ssdgym.agents.card import AgentCard, read_parts
-from ssdgym.agents.compiled.packing import CompiledNetwork
+from ssdgym.agents.compiled.packing import CompiledNetwork, decision_of
 from ssdgym.agents.compiled.scales import collect_idle, place_page
 from ssdgym.agents.compiled.victims import score_blocks
 from ssdgym.agents.zoo import find_agent
+from ssdgym.engine.decisions import IDLE_STEPS
 from ssdgym.errors import SsdgymError
 from ssdgym.files import file_hash
 from ssdgym.policy import IdleRule, PlacementRule, VictimRule
 from ssdgym.policy.page_history import page_history
 from ssdgym.policy.rules import Rule
+from ssdgym.policy.sources import files_of
 
 #: Begins the names of such rules.
 PREFIX = "agent:"
@@ -35,8 +37,10 @@ class _OfAgent(Rule):
 
     @property
     def code(self) -> bytes:
-        """The files of the function and the hooks, and the hash of the agent's file."""
-        return super().code + self.digest.encode()
+        """The files of the function, the hooks and the features, and the hash of the agent's file."""
+        files = files_of([*self.network.functions, CompiledNetwork.record_on])
+        features = b"".join(file.read_bytes() for file in files if file.is_file())
+        return super().code + features + self.digest.encode()
 
     @cached_property
     def record(self) -> np.ndarray:
@@ -124,7 +128,7 @@ def rule_of(name: str, card: AgentCard, weights: dict[str, np.ndarray], digest: 
     """
     network = CompiledNetwork(card, weights, f"policy {name}")
     common: dict[str, Any] = {"name": name, "source": f"learned: {card.how_trained}", "digest": digest}
-    decision = card.environment.partition("/")[2].partition("-")[0]
+    decision = decision_of(card)
     if decision == "EraseVictim" and card.scorer:
         return AgentVictims(function=score_blocks, network=network, **common)
     if decision == "Placement" and card.scale:
@@ -139,6 +143,11 @@ def rule_of(name: str, card: AgentCard, weights: dict[str, np.ndarray], digest: 
             **common,
         )
     if decision == "BackgroundGC" and card.scale:
+        if card.scale.actions > len(IDLE_STEPS):
+            raise SsdgymError(
+                f"policy {name}: has {card.scale.actions} actions, and an idle die has {len(IDLE_STEPS)} "
+                "answers; train one with as many."
+            )
         return AgentIdle(function=collect_idle, network=network, **common)
     raise SsdgymError(
         f"policy {name}: an agent of {card.environment} with this network is no rule; play it as --agent."
@@ -151,7 +160,7 @@ def _unpacked(data: bytes, name: str) -> dict[str, np.ndarray]:
         from safetensors.numpy import load
     except ModuleNotFoundError as error:
         raise SsdgymError(
-            f"policy {name}: needs the package {error.name}: install it with pip install -e '.[agents]'."
+            f"policy {name}: needs the package {error.name}: install it with pip install 'ssdgym[agents]'."
         ) from error
     try:
         return load(data)

@@ -87,3 +87,14 @@ def pass_hidden(network, at, units, others):
         for j in range(width):
             units[j] = others[j]
     return at
+
+
+@inlined
+def look_at_decision(kind, plane, decision):
+    """Write what a rule knows of a decision as a whole."""
+    decision.kind = kind
+    decision.plane = plane
+    decision.candidates = 0
+    decision.mean_erases = 0.0
+    decision.host_pages = 0
+    decision.elapsed_ns = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -15,17 +15,25 @@ from ssdgym.agents.compiled.network import (
     MAX_WIDTH,
     NETWORK,
 )
-from ssdgym.agents.networks.shapes import ScaleConfig, ScorerConfig
+from ssdgym.agents.exporting.cost import cost_of
+from ssdgym.agents.networks.shapes import SWITCH, ScaleConfig, ScorerConfig
 from ssdgym.engine.core.handle import Memory
 from ssdgym.envs.features.registry import RegisteredFeature, find_features
-from ssdgym.envs.features.selection import SAMPLED_PAGES
+from ssdgym.envs.features.selection import PROPOSED_BY, SAMPLED_PAGES
 from ssdgym.errors import SsdgymError
 
 Weights = Mapping[str, np.ndarray]
 
 #: Features that need more than a rule is told: the other candidates, or when the last decision was.
 _NEED_MORE = ("wear", "host_pages", "elapsed")
-_SWITCH = "page_relocated"
+#: What the context of each decision may be about.
+_CONTEXT_OF = {
+    "EraseVictim": ("device", "decision"),
+    "Placement": ("device", "decision", "page"),
+    "BackgroundGC": ("device", "decision", "die"),
+}
+#: The notes that placements of agents keep.
+_NOTES = ("", "page_history")
 
 
 class CompiledNetwork:
@@ -44,8 +52,13 @@ class CompiledNetwork:
         self.card, self.who = card, who
         self._features = _features_of(card, who)
         self._records: dict[Memory, np.ndarray] = {}
-        self.packed = _packed(card, weights)
-        _check_size(card, self.packed, who)
+        _check_size(card, who)
+        self.packed = _checked_pack(card, weights, who)
+
+    @property
+    def functions(self) -> list[Callable[..., float]]:
+        """The functions of its features."""
+        return [one.function for part in self._features for one in part]
 
     def record_on(self, memory: Memory) -> np.ndarray:
         """Return the constants of a rule, shape (1,) NETWORK; compiles features at first use.
@@ -98,21 +111,55 @@ class CompiledNetwork:
 
 def _features_of(card: AgentCard, who: str) -> tuple[list[RegisteredFeature], list[RegisteredFeature]]:
     """Return the features that are computed: of candidates, where these are scored, and of the context."""
+    for name in (*(card.candidate_features if card.scorer else ()), *card.context_features):
+        if name in _NEED_MORE or name.startswith(PROPOSED_BY):
+            raise _unknown(name, who)
     candidates = find_features(card.candidate_features) if card.scorer else []
     context = find_features(card.context_features)
+    about = _CONTEXT_OF.get(decision_of(card), CONTEXT_KINDS)
     for one, kinds in [
         *((one, ("candidate",)) for one in candidates),
-        *((one, CONTEXT_KINDS) for one in context),
+        *((one, about) for one in context),
     ]:
-        name = one.feature.name
-        if one.kind not in kinds or name in _NEED_MORE:
-            raise SsdgymError(
-                f"{who}: its feature {name} is not known to a rule; train it without, or play it as --agent."
-            )
+        if one.kind not in kinds or one.watcher not in _NOTES:
+            raise _unknown(one.feature.name, who)
     return candidates, context
 
 
-def _check_size(card: AgentCard, packed: Sequence[np.ndarray], who: str) -> None:
+def _unknown(name: str, who: str) -> SsdgymError:
+    return SsdgymError(
+        f"{who}: its feature {name} is not known to a rule; train it without, or play it as --agent."
+    )
+
+
+def decision_of(card: AgentCard) -> str:
+    """Return the decision of an agent's environment, such as `EraseVictim`.
+
+    Args:
+        card: of the agent.
+    """
+    return card.environment.partition("/")[2].partition("-")[0]
+
+
+def _checked_pack(card: AgentCard, weights: Weights, who: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the packed weights.
+
+    Raises:
+        SsdgymError: they are not those of the network that the card describes.
+    """
+    expected = cost_of(card).weight_bytes // np.dtype(np.float32).itemsize
+    if card.scorer:
+        expected -= card.scorer.hidden[0]  # two biases are packed as one
+    try:
+        packed = _packed(card, weights)
+    except (KeyError, ValueError, IndexError):
+        packed = (np.zeros(0, np.float32), np.zeros(0, np.float32))
+    if sum(map(len, packed)) != expected:
+        raise SsdgymError(f"{who}: its weights do not fit its description; train it again.")
+    return packed
+
+
+def _check_size(card: AgentCard, who: str) -> None:
     network = card.scorer or card.scale
     assert network is not None, "a card has one of the two"
     if card.scorer and card.scorer.pooling != "none":
@@ -120,7 +167,7 @@ def _check_size(card: AgentCard, packed: Sequence[np.ndarray], who: str) -> None
             f"{who}: pools candidates, and a rule scores every block by itself; train it with pooling: none."
         )
     features = max(len(card.candidate_features), len(card.context_features))
-    weights = sum(map(len, packed))
+    weights = cost_of(card).weight_bytes // np.dtype(np.float32).itemsize
     shape = (features, len(network.hidden), max((0, *network.hidden)), weights)
     for what, size, most in zip(
         ("features", "hidden layers", "units in a layer", "weights"),
@@ -145,9 +192,9 @@ def _write_shape(record: np.void, card: AgentCard) -> None:
         record["heads"] = card.scale.heads
         record["first"][: card.scale.heads] = [first for first, _ in card.scale.ranges]
         record["actions"][: card.scale.heads] = [count for _, count in card.scale.ranges]
-        record["cuts"] = max(count for _, count in card.scale.ranges) - 1
+        record["cuts"] = max(*(count for _, count in card.scale.ranges), 2) - 1
         if card.scale.heads > 1:
-            record["switch"] = card.context_features.index(_SWITCH)
+            record["switch"] = card.context_features.index(SWITCH)
 
 
 def _packed(card: AgentCard, weights: Weights) -> tuple[np.ndarray, np.ndarray]:

@@ -11,6 +11,7 @@ from ssdgym.agents.compiled.network import (
     add_inputs,
     constants_of,
     keep_positive,
+    look_at_decision,
     pass_hidden,
     put_bias,
     scratch_features,
@@ -31,16 +32,6 @@ from ssdgym.engine.placing import look_at_page
 
 _scratch_decision = scratch_of(DECISION, 1)
 _scratch_page, _scratch_die = scratch_of(PAGE_SEEN, 1), scratch_of(DIE_SEEN, 1)
-
-
-@inlined
-def _look_at_decision(kind, plane, decision):
-    decision.kind = kind
-    decision.plane = plane
-    decision.candidates = 0
-    decision.mean_erases = 0.0
-    decision.host_pages = 0
-    decision.elapsed_ns = 0
 
 
 @inlined
@@ -96,7 +87,7 @@ def place_page(view, plane, lpn, source, parameters):
     network, handle = constants_of(parameters)[0], number_of(view)
     decision, page, die = _scratch_decision()[0], _scratch_page()[0], _scratch_die()[0]
     features, units, others = scratch_features(), scratch_units(), scratch_units()
-    _look_at_decision(PLACE if source < 0 else RELOCATE, plane, decision)
+    look_at_decision(PLACE if source < 0 else RELOCATE, plane, decision)
     look_at_page(view, plane, lpn, source, page)
     head = _read_features(network, handle, decision, page, die, features)
     return _action(network, features, head, units, others)
@@ -110,6 +101,6 @@ def collect_idle(view, die_number, gap_ns, parameters):
     if not die.collects:
         return 0
     features, units, others = scratch_features(), scratch_units(), scratch_units()
-    _look_at_decision(IDLE, die.plane, decision)
+    look_at_decision(IDLE, die.plane, decision)
     head = _read_features(network, handle, decision, page, die, features)
     return IDLE_STEPS[_action(network, features, head, units, others)]

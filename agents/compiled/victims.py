@@ -9,6 +9,7 @@ from ssdgym.agents.compiled.network import (
     add_inputs,
     constants_of,
     keep_positive,
+    look_at_decision,
     pass_hidden,
     put_bias,
     scratch_features,
@@ -24,16 +25,6 @@ from ssdgym.engine.erase.tallies import count_candidate
 from ssdgym.policy import blocks_of, choose_block, eligible
 
 _scratch_candidate, _scratch_decision = scratch_of(CANDIDATE, 1), scratch_of(DECISION, 1)
-
-
-@inlined
-def _look_at_decision(view, plane, decision):
-    decision.kind = ERASE
-    decision.plane = plane
-    decision.candidates = 0
-    decision.mean_erases = 0.0
-    decision.host_pages = 0
-    decision.elapsed_ns = 0
 
 
 @inlined
@@ -78,7 +69,7 @@ def score_blocks(view, plane, parameters, choice):
         scratch_units(),
         scratch_units(),
     )
-    _look_at_decision(view, plane, decision)
+    look_at_decision(ERASE, plane, decision)
     at = np.int64(0)
     if network.layers > 0:
         at = _share(network, handle, decision, shared)

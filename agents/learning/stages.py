@@ -94,7 +94,7 @@ def how_trained(stages: Sequence[Stage], start: str) -> str:
 
     Args:
         stages: of the agent.
-        start: heuristic whose ranking the untrained network has; `none`.
+        start: heuristic that the untrained network is; `none`.
 
     Returns:
         For example `PPO (200,704 decisions, 31 CPU s) from scratch`.
@@ -104,5 +104,13 @@ def how_trained(stages: Sequence[Stage], start: str) -> str:
         return "nothing: it is the untrained network" + (
             "" if start == "none" else f", which ranks as {start}"
         )
-    parts = [f"{_NAMES[s.method]} ({s.decisions:,} decisions, {s.cpu_seconds:,.0f} CPU s)" for s in stages]
+    parts = [
+        f"{_NAMES[s.method]} ({s.decisions:,} {_counted(s.method)}, {s.cpu_seconds:,.0f} CPU s)"
+        for s in stages
+    ]
     return f"{', then '.join(parts)}, {begun}"
+
+
+def _counted(method: Method) -> str:
+    """Return what a stage counts: a run inside the engine tells pages, and not decisions."""
+    return "pages of runs" if method == "evolution" else "decisions"

@@ -13,13 +13,11 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from ssdgym.agents.networks.shapes import ScaleConfig
+from ssdgym.agents.networks.shapes import SWITCH, ScaleConfig
 from ssdgym.errors import SsdgymError
 
 NEVER_SCORE = -1e9
 """Score of an action that is not of the head's range, or masked; finite."""
-#: The feature that says which of two heads a decision is of.
-SWITCH = "page_relocated"
 
 
 class ScaleNetwork(nn.Module):
@@ -44,7 +42,7 @@ class ScaleNetwork(nn.Module):
     def __init__(self, context_features: Sequence[str], config: ScaleConfig) -> None:
         super().__init__()
         if config.heads > 1 and SWITCH not in context_features:
-            raise SsdgymError(f"network.ranges: two heads need the feature {SWITCH}; add it to the features.")
+            raise SsdgymError(f"scale.ranges: two heads need the feature {SWITCH}; add it to the features.")
         self.config = config
         self.switch = list(context_features).index(SWITCH) if config.heads > 1 else -1
         features, heads = len(context_features), config.heads

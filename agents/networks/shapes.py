@@ -8,6 +8,8 @@ from pydantic import Field, PositiveFloat, model_validator
 
 from ssdgym.config.loading import Config
 
+#: The feature that says which of two heads a decision is of.
+SWITCH = "page_relocated"
 Start = Literal["cost_benefit", "greedy", "none"]
 
 

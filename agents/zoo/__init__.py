@@ -18,4 +18,4 @@ def find_agent(name: str) -> Path:
     Args:
         name: of the zoo, or a path.
     """
-    return zoo_agents().get(name, Path(name))
+    return zoo_agents().get(name, Path(name).expanduser())

@@ -8,8 +8,6 @@
 static struct {
     double erases; /* mean of the segments in question */
     long decided;  /* user pages before the last decision */
-    int in_use[MOST_STREAMS];        /* segments of each stream */
-    double sealed_at[MOST_STREAMS];  /* sum over those that are sealed */
 } decision;
 
 /* -- of a segment */
@@ -56,18 +54,6 @@ static double gc_stream(int s)
 static double block_stream(int s)
 {
     return 2.0 * segment[s].stream / (streams > 1 ? streams - 1 : 1) - 1.0;
-}
-
-static double log_age_in_stream(int s)
-{
-    int sealed = decision.in_use[segment[s].stream] - 1; /* all but the open one */
-    double mean;
-
-    if (sealed <= 0)
-        return 0.0;
-    mean = (double)now - decision.sealed_at[segment[s].stream] / sealed;
-    mean = (mean > 0.0 ? mean : 0.0) + 1.0;
-    return clipped(log2(((double)(now - segment[s].sealed_at) + 1.0) / mean) / 2.0, -8.0, 8.0);
 }
 
 static double moves(int s)
@@ -134,7 +120,6 @@ static const struct feature known_features[] = {
     {"wear", wear},
     {"gc_stream", gc_stream},
     {"block_stream", block_stream},
-    {"log_age_in_stream", log_age_in_stream},
     {"moves", moves},
     {"gain", gain},
     {"log_update_rate", log_update_rate},
@@ -161,24 +146,10 @@ static void start_agent(void)
     in_question = new_array(segments, sizeof *in_question);
 }
 
-static void look_at_streams(void)
-{
-    int s;
-
-    memset(decision.in_use, 0, sizeof decision.in_use);
-    memset(decision.sealed_at, 0, sizeof decision.sealed_at);
-    for (s = 0; s < segments; s++) {
-        decision.in_use[segment[s].stream] += segment[s].state != IS_FREE;
-        if (segment[s].state == IS_SEALED)
-            decision.sealed_at[segment[s].stream] += (double)segment[s].sealed_at;
-    }
-}
-
 static int chosen_by_agent(void)
 {
     int count = 0, s, i, k;
 
-    look_at_streams();
     decision.erases = 0.0;
     for (s = 0; s < segments; s++)
         if (may_be_cleaned(s)) {

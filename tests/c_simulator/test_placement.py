@@ -113,7 +113,7 @@ def test_agent__random_weights__within_two_per_cent_of_ssdgym(
 
 def random_victims(seed: int) -> Agent:
     """An agent that looks at streams, with random weights around the start at cost-benefit."""
-    features = ("log_benefit", "log_age", "log_age_closed", "log_age_in_stream", "block_stream")
+    features = ("log_benefit", "log_age", "log_age_closed", "block_stream")
     card = AgentCard.model_validate(
         {
             "algorithm": "none",

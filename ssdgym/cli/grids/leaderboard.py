@@ -11,6 +11,7 @@ from ssdgym.cli.console import console, print_json, progress_note
 from ssdgym.cli.grids.stored import Runs
 from ssdgym.cli.grids.suites import Address, HostPages, Seeds, SplitOption, SuiteRuns, Warmup, Workers
 from ssdgym.cli.options import AsJson
+from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
     from ssdgym.experiments.leaderboard.board import Leaderboard, SuiteBoard
@@ -93,6 +94,9 @@ def _board(
     from ssdgym.engine.compiler.cache import engine_hash
     from ssdgym.experiments.leaderboard.board import Leaderboard
 
+    titles = [runs.title for runs in suites]
+    if len(set(titles)) < len(titles):
+        raise SsdgymError("leaderboard: two suites have one name, and so one folder; rename one.")
     boards = [
         _suite_board(runs, Runs(out / runs.title, workers, address), speed=speed, as_json=as_json)
         for runs in suites

@@ -10,7 +10,6 @@ import typer
 from ssdgym.cli.console import print_json
 from ssdgym.cli.learning.extras import agents_extra
 from ssdgym.cli.options import AsJson
-from ssdgym.config.loading import load_config
 
 
 def evolve(
@@ -21,7 +20,9 @@ def evolve(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the agent; made where missing.")] = Path(
         "runs/evolve"
     ),
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed; default: as configured.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**32 - 1, help="Seed, in place of the configured.")
+    ] = None,
     generations: Annotated[
         int | None, typer.Option(min=1, help="Generations; default: as configured.")
     ] = None,
@@ -39,6 +40,8 @@ def evolve(
 
         ssdgym evolve --config placement-v1 --generations 2 --out runs/try --json
     """
+    from ssdgym.config.loading import load_config
+
     with agents_extra():
         from ssdgym.experiments.evolution.config import EvolutionConfig
         from ssdgym.experiments.evolution.train import evolve as search
@@ -46,6 +49,7 @@ def evolve(
     settings = load_config(EvolutionConfig, config, "evolutions")
     settings = settings.model_copy(update={key: value for key, value in given.items() if value is not None})
     command = f"ssdgym evolve --config {config} --seed {settings.seed}"
+    command += "" if generations is None else f" --generations {generations}"
     agent = search(settings, out, progress=not as_json, overwrite=overwrite, command=command)
     if as_json:
         print_json({"agent": str(agent), "folder": str(out), "config": settings.model_dump(mode="json")})

@@ -10,7 +10,7 @@ from math import log2
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.kernel import inlined
-from ssdgym.engine.core.records import MAX_PAIRS, MAX_STREAMS
+from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.envs.features.decorators import candidate_feature
 from ssdgym.envs.features.registry import Setting
 
@@ -99,25 +99,6 @@ def log_age_closed(view, candidate, decision):
 def block_stream(view, candidate, decision):
     """Return the number."""
     return 2.0 * view.block[candidate.block[0]].stream / max(view.params[0].streams - 1, 1) - 1.0
-
-
-@candidate_feature(
-    "log_age_in_stream",
-    "log4 of the age of its first block since it closed, of the mean age of the full blocks of its stream",
-    unit=_LOG,
-    low=-8.0,
-    high=8.0,
-)
-def log_age_in_stream(view, candidate, decision):
-    """Return the logarithm of the ratio; 0 where the stream has no full block."""
-    block = view.block[candidate.block[0]]
-    stream = view.stream[decision.plane * MAX_STREAMS + block.stream]
-    full = stream.blocks - 1  # all but the open one
-    if full <= 0:
-        return 0.0
-    clock = view.control[0].clock
-    mean = max(clock - stream.closed_sum / full, 0.0) + 1.0
-    return _clip(log2((clock - block.closed_at + 1.0) / mean) / 2.0, -8.0, 8.0)
 
 
 @inlined

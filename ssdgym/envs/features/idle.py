@@ -82,6 +82,19 @@ def idle_room(view, die):
     return _clip(log2((pool + 1.0) / max(view.params[0].low_pool, 1)), -8.0, 8.0)
 
 
+@die_feature(
+    "idle_space",
+    "log2 of the plane's free pages, open blocks included, of those of the pool below which the host waits",
+    unit="factors of two",
+    low=-8.0,
+    high=8.0,
+)
+def idle_space(view, die):
+    """Return how far off foreground collection is, counted as rules with a threshold count."""
+    free = view.plane[die.plane].free_pages
+    return _clip(log2((free + 1.0) / max(view.params[0].low_pool, 1)), -8.0, 8.0)
+
+
 @die_feature("idle_free", "free share of the plane's pages")
 def idle_free(view, die):
     """Return the share of free pages."""

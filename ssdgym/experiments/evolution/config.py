@@ -81,6 +81,9 @@ class EvolutionConfig(Config):
         for name, one in {**self.candidates, **self.context}.items():
             if len(one.start) not in (0, heads):
                 raise ValueError(f"{name}: start has {len(one.start)} weights for {heads} heads")
+        for name, one in (self.candidates if self.scale else self.context).items():
+            if one != InputConfig():
+                raise ValueError(f"{name}: centre, spread and start have no effect here; leave them out")
         return self
 
     def card(self) -> AgentCard:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.suites.config import SuiteConfig
+from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.load import load_workload
 
 
@@ -31,12 +32,20 @@ def training_workloads(suite: SuiteConfig, others: Sequence[Any], where: str) ->
     """
     if "training" not in suite.splits or "validation" not in suite.splits:
         raise SsdgymError(f"{where}: the suite has no splits training and validation; choose another one.")
+    trained = [*suite.splits["training"], *others]
     for split in ("validation", "test"):
         kept = {repr(load_workload(one)) for one in suite.splits.get(split, ())}
-        for other in others:
-            if repr(load_workload(other)) in kept:
+        for one in trained:
+            if kept & {repr(part) for part in _with_parts(load_workload(one))}:
                 raise SsdgymError(
-                    f"{where}: tasks.workloads has {other!r:.60}, which is of the split {split} of the "
+                    f"{where}: trains on {one!r:.60}, which is, or has a part, of the split {split} of the "
                     "suite; leave it out."
                 )
-    return [*suite.splits["training"], *others]
+    return trained
+
+
+def _with_parts(workload: WorkloadConfig) -> Iterator[WorkloadConfig]:
+    """Yield a workload, what it is made of, and what that is made of."""
+    yield workload
+    for part in workload.parts():
+        yield from _with_parts(part)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,6 +50,24 @@ class TaskSpec:
     warmup: int
 
 
+class Score(NamedTuple):
+    """What a run is worth beside that of the baseline; less is better.
+
+    Attributes:
+        metric: `ln(metric / metric of the baseline)`.
+        cap: the same of the metric that should not be above the baseline's; 0 without one.
+        pages: written by the run, relocated ones included.
+    """
+
+    metric: float
+    cap: float
+    pages: int
+
+    def judged(self, cap_weight: float) -> float:
+        """Return the metric's part, and what the cap adds where it is above 0."""
+        return self.metric + cap_weight * max(self.cap, 0.0)
+
+
 class Task:
     """A task whose requests are drawn and whose device is preconditioned once, as in the runs of a suite.
 
@@ -77,17 +95,14 @@ class Task:
         self._simulator.restore(self._begin)
         return self._run(self._simulator)
 
-    def score(self, cap_weight: float) -> tuple[float, int]:
-        """Return `ln(metric / metric of the baseline)`, the excess of the cap added, and the pages written.
-
-        Args:
-            cap_weight: of `ln(cap / cap of the baseline)` above 0.
-        """
+    def score(self) -> Score:
+        """Run the policy with the weights that its agent has now, and hold it against the baseline."""
         metrics = self.play()
-        score = math.log(_metric(metrics, self.metric) / self.baseline[0])
-        if self.cap is not None:
-            score += cap_weight * max(math.log(_metric(metrics, self.cap) / self.baseline[1]), 0.0)
-        return score, int(metrics["host_pages_written"] + metrics["relocated_pages"])
+        return Score(
+            math.log(_metric(metrics, self.metric) / self.baseline[0]),
+            0.0 if self.cap is None else math.log(_metric(metrics, self.cap) / self.baseline[1]),
+            int(metrics["host_pages_written"] + metrics["relocated_pages"]),
+        )
 
     def _measure(self, simulator: Simulator) -> tuple[float, float]:
         metrics = self._run(simulator)
@@ -119,7 +134,13 @@ class Task:
             if not len(chunk):
                 break
             chunks.append(np.array(chunk))
-            left -= int(chunk["pages"][chunk["op"] == WRITE].sum())
+            written = int(chunk["pages"][chunk["op"] == WRITE].sum())
+            if not written:
+                raise SsdgymError(
+                    f"evolution: workload {self._workload.kind} writes nothing in {_CHUNK} requests; choose "
+                    "another one."
+                )
+            left -= written
         return np.concatenate(chunks) if chunks else np.zeros(0, REQUEST)
 
 
@@ -206,11 +227,19 @@ def _device(suite: SuiteConfig, number: int, changes: Mapping[str, Scalar]) -> d
 
 
 def _metric(metrics: Mapping[str, Any], name: str) -> float:
+    """Return a metric of a run, nested names joined by `/`.
+
+    Raises:
+        SsdgymError: runs have none of that name, or it has no logarithm.
+    """
     value: Any = metrics
     for part in name.split("/"):
-        value = value[part]
-    if not value > 0:
-        raise SsdgymError(f"evolution: a run has {name} = {value}, of which there is no logarithm.")
+        value = value.get(part) if isinstance(value, Mapping) else None
+    if not isinstance(value, (int, float)) or not value > 0:
+        raise SsdgymError(
+            f"evolution: a run has {name} = {value}, of which there is no logarithm; correct the metric of "
+            "the suite, or cap."
+        )
     return float(value)
 
 

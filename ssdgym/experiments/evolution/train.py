@@ -22,7 +22,7 @@ from ssdgym.agents.networks.vectors import WeightVectors
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.evolution.config import AGENT, EvolutionConfig
 from ssdgym.experiments.evolution.splits import split_digest
-from ssdgym.experiments.evolution.tasks import Task, mean_fitness, training_tasks, validation_tasks
+from ssdgym.experiments.evolution.tasks import Score, Task, mean_fitness, training_tasks, validation_tasks
 from ssdgym.experiments.suites.config import load_suite
 from ssdgym.files import writable_folder, write_atomically
 
@@ -41,6 +41,7 @@ class Evaluation:
         validation: fitness of the mean of the search on the validation tasks.
         change: its mean change of the metric against the baseline there, as a share.
         worst: its worst task there, likewise.
+        cap: the mean change of the metric that is capped; 0 without one.
     """
 
     generation: int
@@ -50,6 +51,7 @@ class Evaluation:
     validation: float
     change: float
     worst: float
+    cap: float
 
 
 def evolve(
@@ -132,13 +134,17 @@ class Evolution:
         return [self.tasks[i][int(self.rng.integers(len(self.tasks[i])))] for i in turns]
 
     def _fitness(self, vector: np.ndarray, tasks: Sequence[Task]) -> float:
-        return mean_fitness(self._scores(vector, tasks), self.config.loss_above, self.config.loss_weight)
+        scores = self._scores(vector, tasks)
+        self.pages += sum(score.pages for score in scores)
+        return self._judged(scores)
 
-    def _scores(self, vector: np.ndarray, tasks: Sequence[Task]) -> list[float]:
+    def _judged(self, scores: Sequence[Score]) -> float:
+        judged = [score.judged(self.config.cap_weight) for score in scores]
+        return mean_fitness(judged, self.config.loss_above, self.config.loss_weight)
+
+    def _scores(self, vector: np.ndarray, tasks: Sequence[Task]) -> list[Score]:
         self.network.replace_weights(self.members.weights(vector))
-        found = [task.score(self.config.cap_weight) for task in tasks]
-        self.pages += sum(pages for _, pages in found)
-        return [score for score, _ in found]
+        return [task.score() for task in tasks]
 
     def evaluate(self, generation: int, vector: np.ndarray, fitness: float) -> None:
         """Play the validation tasks, keep the weights if they are the best so far, and write all files.
@@ -148,18 +154,18 @@ class Evolution:
             vector: the mean of the search.
             fitness: mean of the last generation.
         """
-        before = self.pages
-        scores = np.array(self._scores(vector, self.validation))
-        self.pages = before
-        judged = mean_fitness(scores, self.config.loss_above, self.config.loss_weight)
+        scores = self._scores(vector, self.validation)
+        judged = self._judged(scores)
+        changes = np.array([score.metric for score in scores])
         row = Evaluation(
             generation,
             self.pages,
             round(time.process_time() - self.begun, 1),
             round(fitness, 5),
             round(judged, 5),
-            round(float(np.exp(scores.mean()) - 1), 5),
-            round(float(np.exp(scores.max()) - 1), 5),
+            round(float(np.exp(changes.mean()) - 1), 5),
+            round(float(np.exp(changes.max()) - 1), 5),
+            round(float(np.exp(np.mean([score.cap for score in scores])) - 1), 5),
         )
         self.evaluations.append(row)
         is_best = min(self.evaluations, key=lambda one: one.validation) is row
@@ -189,6 +195,7 @@ class Evolution:
                 "results": {
                     "validation_change": row.change,
                     "validation_worst": row.worst,
+                    **({"validation_cap": row.cap} if self.config.cap else {}),
                     "generation": float(row.generation),
                 },
             }

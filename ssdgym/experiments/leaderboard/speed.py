@@ -74,7 +74,12 @@ class Speeds:
     def _of(self, run: RunSpec, baseline: RunSpec) -> Speed:
         marks = [get_policy(one.policy).source_digest()[:16] for one in (run, baseline)]
         key = " ".join(
-            [run.policy, baseline.policy, run.workload_name, run.device_name, *marks, engine_hash()]
+            [
+                *(run.policy, baseline.policy, run.workload_name, run.device_name),
+                *(repr(run.ftl), str(run.seed), str(run.warmup)),
+                *marks,
+                engine_hash(),
+            ]
         )
         if key not in self._known:
             self._announce(f"timing {run.policy}")

@@ -15,7 +15,7 @@ from ssdgym.agents.networks.vectors import WeightVectors
 from ssdgym.agents.playing.sources import source_of
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.evolution.config import EvolutionConfig
-from ssdgym.experiments.evolution.splits import split_digest
+from ssdgym.experiments.evolution.splits import split_digest, training_workloads
 from ssdgym.experiments.evolution.tasks import mean_fitness, training_tasks, validation_tasks
 from ssdgym.experiments.evolution.train import evolve
 from ssdgym.experiments.suites.config import load_suite
@@ -133,7 +133,7 @@ def test_task__of_the_baseline_itself__scores_0(make: Any) -> None:
         update={"policy": "cost_benefit+sep_gc+{agent}", "baseline": "cost_benefit+sep_gc"}
     )
     [[task, _]] = training_tasks(config, load_suite(config.suite), "cost_benefit+sep_gc")
-    assert task.score(10.0)[0] == 0.0
+    assert task.score().metric == 0.0
 
 
 def test_task__plays_as_a_run_of_the_suite_does(make: Any) -> None:
@@ -171,11 +171,25 @@ def test_fitness__counts_losses_again() -> None:
 
 
 @pytest.mark.parametrize("split", ["validation", "test"])
-def test_workload__of_another_split__is_refused(make: Any, split: str) -> None:
-    tasks = {"workloads": SUITE["splits"][split]}
-    config = make(tasks=tasks)
-    with pytest.raises(SsdgymError, match=f"which is of the split {split} of the suite"):
-        training_tasks(config, load_suite(config.suite), "greedy")
+def test_workload__of_another_split__is_refused__alone_and_as_a_part(make: Any, split: str) -> None:
+    [kept] = SUITE["splits"][split]
+    parts = [{"weight": 0.5, "workload": one} for one in (kept, {"kind": "uniform"})]
+    mixed = {"kind": "mixed", "components": parts}
+    for workload in (kept, mixed):
+        config = make(tasks={"workloads": [workload]})
+        with pytest.raises(SsdgymError, match=f"of the split {split} of the suite"):
+            training_tasks(config, load_suite(config.suite), "greedy")
+
+
+def test_training_split__with_the_same_workload_under_another_name__is_refused() -> None:
+    suite = load_suite({**SUITE, "splits": {**SUITE["splits"], "training": ["zipf99"]}})
+    with pytest.raises(SsdgymError, match="trains on 'zipf99'"):
+        training_workloads(suite, (), "evolution")
+
+
+def test_metric__that_runs_do_not_have__is_named(make: Any, tmp_path: Path) -> None:
+    with pytest.raises(SsdgymError, match="a run has latency = None"):
+        evolve(make(cap="latency"), tmp_path / "out", progress=False)
 
 
 def test_folder__that_holds_an_agent__is_kept(make: Any, tmp_path: Path) -> None:
