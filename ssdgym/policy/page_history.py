@@ -76,8 +76,7 @@ def log_age(view, written):
 
     Of a page that was never written it is the age of the device.
     """
-    pages = view.control[0].clock - written + 1.0
-    return log2(10.0 * pages / view.params[0].logical_pages) / 2.0
+    return log_pages(view, view.control[0].clock - written + 1.0)
 
 
 @kernel

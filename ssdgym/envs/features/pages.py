@@ -33,7 +33,7 @@ def _host_and_relocated(setting: Setting) -> bool:
 @inlined
 def _log_pages(view, pages):
     """Return the logarithm of a number of host pages; one too small to be told from none is 1."""
-    return _clip(log2(10.0 * max(pages, 1.0) / view.params[0].logical_pages) / 2.0, -16.0, 16.0)
+    return _clip(log_pages(view, pages), -16.0, 16.0)
 
 
 @page_feature(
@@ -161,9 +161,11 @@ def page_new(view, page):
 @inlined
 def _interval_or_age(view, own):
     if own.interval > 0.0:
-        return log_pages(view, own.interval)
+        return _log_pages(view, own.interval)
     # A page that was written once lives for twice the logical pages, or as long as it has lived.
-    return log_pages(view, max(view.control[0].clock - own.written + 1.0, 2.0 * view.params[0].logical_pages))
+    return _log_pages(
+        view, max(view.control[0].clock - own.written + 1.0, 2.0 * view.params[0].logical_pages)
+    )
 
 
 @page_feature(
@@ -175,7 +177,7 @@ def _interval_or_age(view, own):
 )
 def page_expected_interval(view, page):
     """Return the logarithm of the interval."""
-    return _clip(_interval_or_age(view, view.page_memory[page.lpn]), -16.0, 16.0)
+    return _interval_or_age(view, view.page_memory[page.lpn])
 
 
 @page_feature(
@@ -188,8 +190,7 @@ def page_expected_interval(view, page):
 def page_expected_before(view, page):
     """Return the logarithm of the interval."""
     own = view.page_memory[page.lpn]
-    interval = log_pages(view, own.earlier) if own.earlier > 0.0 else _interval_or_age(view, own)
-    return _clip(interval, -16.0, 16.0)
+    return _log_pages(view, own.earlier) if own.earlier > 0.0 else _interval_or_age(view, own)
 
 
 @page_feature(

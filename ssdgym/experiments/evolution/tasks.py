@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -194,13 +195,10 @@ def validation_tasks(config: EvolutionConfig, suite: SuiteConfig, policy: str) -
         SsdgymError: a device cannot be made so.
     """
     given = config.validation
-    changes: list[dict[str, Any]] = [{}]
-    for name, values in suite.vary.items():
-        changes = [{**one, name: value} for one in changes for value in values]
     return [
         Task(
             TaskSpec(
-                _device(suite, number, change),
+                _device(suite, number, dict(zip(suite.vary, values, strict=True))),
                 ftl,
                 workload,
                 seed,
@@ -213,7 +211,7 @@ def validation_tasks(config: EvolutionConfig, suite: SuiteConfig, policy: str) -
             config.cap,
         )
         for number in range(len(suite.devices))
-        for change in changes
+        for values in itertools.product(*suite.vary.values())
         for ftl in suite.ftls
         for workload in suite.splits["validation"]
         for seed in given.seeds

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any
 
 import numpy as np
 from cmaes import CMA
@@ -16,7 +13,7 @@ from rich.progress import Progress
 
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.compiled.loading import let_train
-from ssdgym.agents.learning.progress import training_bar
+from ssdgym.agents.learning.progress import training_bar, write_rows
 from ssdgym.agents.learning.stages import Stage
 from ssdgym.agents.networks.vectors import WeightVectors
 from ssdgym.errors import SsdgymError
@@ -96,14 +93,12 @@ class Evolution:
         inputs = {**config.candidates, **config.context}
         self.members = WeightVectors(config.card(), inputs, config.fixed, config.seed)
         self.begun = time.process_time()
-        start = self.members.start
-        name, self.network = let_train(self.members.card, self.members.weights(start))
+        name, self.network = let_train(self.members.card, self.members.weights(self.members.start))
         policy = config.policy.replace(AGENT, name)
         self.tasks = training_tasks(config, self.suite, policy)
         self.validation = validation_tasks(config, self.suite, policy)
         self.rng = np.random.default_rng([config.seed, 0xE5])
         self.evaluations: list[Evaluation] = []
-        self.best = start
         self.pages = 0
 
     def run(self) -> None:
@@ -170,10 +165,10 @@ class Evolution:
         self.evaluations.append(row)
         is_best = min(self.evaluations, key=lambda one: one.validation) is row
         if is_best:
-            self.best = vector.copy()
-            self._save(self.best, row, BEST_AGENT)
+            self._save(vector, row, BEST_AGENT)
         self._save(vector, row, LAST_AGENT)
-        write_atomically(self.out / EVALUATIONS, self._write_csv)
+        rows = [asdict(one) for one in self.evaluations]
+        write_atomically(self.out / EVALUATIONS, lambda file: write_rows(file, rows))
         if not self.bar.disable:
             self.bar.console.print(
                 f"generation {generation}: training {fitness:+.4f}, validation {judged:+.4f} "
@@ -201,11 +196,3 @@ class Evolution:
             }
         )
         Agent(self.members.network_with(vector), card).save(self.out / name)
-
-    def _write_csv(self, file: IO[bytes]) -> None:
-        rows: list[dict[str, Any]] = [asdict(row) for row in self.evaluations]
-        text = io.StringIO()
-        writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        file.write(text.getvalue().encode())

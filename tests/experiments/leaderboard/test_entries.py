@@ -32,7 +32,8 @@ def test_classics__exist(name: str) -> None:
 
 def test_source__of_the_rules_that_are_not_classic() -> None:
     assert "SepBIT" not in source_of("greedy+single") and "Desnoyers" in source_of("greedy+single")
-    assert source_of("greedy+sepbit") == get_policy("greedy+sepbit").placement.source  # type: ignore[union-attr]
+    placement = get_policy("greedy+sepbit").placement
+    assert placement is not None and source_of("greedy+sepbit") == placement.source
     assert "MiDAS" in source_of("midas")
 
 
