@@ -89,9 +89,15 @@ class CrossEntropyConfig(Config):
 class EvaluationConfig(Config):
     """Episodes on seeds that training never uses, played without exploration."""
 
-    episodes: int = Field(8, ge=1, description="one per environment of the validation batch")
+    episodes: int = Field(8, ge=1, description="one per environment of a validation batch")
     first_seed: int = Field(1_000_000, ge=0, description="the episodes use this seed and those after it")
     kwargs: dict[str, Any] = Field({}, description="replace keyword arguments of the training environment")
+    workloads: tuple[Any, ...] = Field(
+        (), description="each is played by environments of its own; (): as the arguments say"
+    )
+    metric: str | None = Field(
+        None, description="the best agent has the least geometric mean of it; null: the highest return"
+    )
 
 
 #: Fields of an algorithm that fix how many decisions lie between updates, or what a checkpoint holds.

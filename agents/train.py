@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -20,7 +20,7 @@ from ssdgym.agents.learning.setting import environments_of, make_learner, torch_
 from ssdgym.agents.learning.stages import Stage, Stages
 from ssdgym.agents.ppo.cloning import clone
 from ssdgym.agents.scorer import CandidateScorer
-from ssdgym.agents.validation import validate
+from ssdgym.agents.validation import score_of, validate
 from ssdgym.envs.sb3 import SB3VecEnv
 from ssdgym.errors import SsdgymError
 from ssdgym.files import writable_folder, write_atomically
@@ -39,6 +39,7 @@ def train(
     report: Callable[[TrainingRun], None] | None = None,
     checkpoints: int | None = None,
     branch: bool = False,
+    about: Mapping[str, str] | None = None,
 ) -> Path:
     """Train an agent and return the file of the best one.
 
@@ -62,6 +63,7 @@ def train(
         checkpoints: end after so many of them beside the one at the start, to be resumed later; None: never.
         branch: whether `resume` is a checkpoint of a run whose seed and `TrainConfig.changeable` fields may
             be others.
+        about: what the card says besides, such as the suite that tasks are from; fields of `AgentCard`.
 
     Returns:
         Path of the best agent, for `Agent.load`.
@@ -79,10 +81,10 @@ def train(
         checkpoint.require_config(config, resume, branch)
     with (
         torch_threads(config.threads),
-        environments_of(config) as (env, validation_env),
+        environments_of(config) as (env, validation),
         training_bar(progress) as bar,
     ):
-        run = TrainingRun(config, out, env, validation_env, checkpoint, report, checkpoints)
+        run = TrainingRun(config, out, env, validation, checkpoint, report, checkpoints, about or {})
         run.learn(bar)
     return out / BEST_AGENT
 
@@ -94,10 +96,11 @@ class TrainingRun:
         config: the run.
         out: existing folder for the results.
         env: environments to learn in.
-        validation_env: environments to evaluate in.
+        validation: batches of environments to evaluate in.
         checkpoint: where to continue; None begins from scratch.
         report: called after every checkpoint.
         checkpoints: end after so many of them.
+        about: further fields of the card.
     """
 
     def __init__(
@@ -105,17 +108,18 @@ class TrainingRun:
         config: TrainConfig,
         out: Path,
         env: SB3VecEnv,
-        validation_env: SB3VecEnv,
+        validation: Sequence[SB3VecEnv],
         checkpoint: Checkpoint | None,
-        report: Callable[[TrainingRun], None] | None = None,
-        checkpoints: int | None = None,
+        report: Callable[[TrainingRun], None] | None,
+        checkpoints: int | None,
+        about: Mapping[str, str],
     ) -> None:
         self.config = config
         self.checkpoints = checkpoints
         self.written = 0
         self.out = out
         self.env = env
-        self.validation_env = validation_env
+        self.validation, self.about = validation, about
         self.report = report
         self.features = FeatureNames.of(env.vector_env)
         self.learner = make_learner(config, env, self.features)
@@ -238,7 +242,8 @@ class TrainingRun:
             stage: what the agent was trained by last, for the table.
         """
         agent = self.agent(self.learner.scorer, self.stages.taken)
-        row = validate(agent, self.validation_env, self.config.evaluation.first_seed)
+        evaluation = self.config.evaluation
+        row = validate(agent, self.validation, evaluation.first_seed, evaluation.metric)
         self.evaluations.append({"stage": stage, "decisions": self.decisions, **row})
         is_best = self._best_row() is self.evaluations[-1]
         if is_best:
@@ -281,11 +286,12 @@ class TrainingRun:
             context_features=self.features.context,
             scorer=self.config.scorer,
             training=self.config.model_dump(mode="json"),
+            **self.about,
         )
         return Agent(scorer, card)
 
     def _best_row(self) -> Row:
-        return max(self.evaluations, key=lambda row: row["return_mean"])  # the earliest of equals
+        return max(self.evaluations, key=score_of)  # the earliest of equals
 
     def _log(self, row: Row) -> None:
         for name, value in row.items():

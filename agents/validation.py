@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ssdgym.agents.learning.metrics import metric_of
 from ssdgym.agents.playing.episodes import play
 from ssdgym.agents.playing.protocol import Agent
 from ssdgym.envs.sb3 import SB3VecEnv
 
 
-def validate(agent: Agent, env: SB3VecEnv, first_seed: int) -> dict[str, float]:
+def validate(
+    agent: Agent, batches: Sequence[SB3VecEnv], first_seed: int, metric: str | None = None
+) -> dict[str, float]:
     """Play one whole episode in every environment, without exploration.
 
     Args:
         agent: the one to evaluate.
-        env: n environments.
-        first_seed: seed of environment 0; environment i has `first_seed + i`.
+        batches: of n environments each.
+        first_seed: seed of environment 0 of each batch; environment i has `first_seed + i`.
+        metric: whose geometric mean is the score, nested names joined by `/`; less is better.
 
     Returns:
         `return_mean` and `return_min`, undiscounted, `reward_mean` per decision, and the mean of every metric
-        that is a number.
+        that is a number; where a metric is named, `score`: minus the mean of its logarithm.
+
+    Raises:
+        SsdgymError: the episodes have no such metric.
     """
-    episodes = play(agent, env, first_seed)
+    episodes = [episode for env in batches for episode in play(agent, env, first_seed)]
     returns = [episode["episode"]["r"] for episode in episodes]
     decisions = sum(episode["episode"]["l"] for episode in episodes)
     row = {
@@ -31,7 +39,15 @@ def validate(agent: Agent, env: SB3VecEnv, first_seed: int) -> dict[str, float]:
         "return_min": float(np.min(returns)),
         "reward_mean": float(np.sum(returns)) / decisions,
     }
+    if metric is not None:
+        values = [metric_of(episode.get("metrics", {}), metric, "evaluation.metric") for episode in episodes]
+        row["score"] = -float(np.log(values).mean())
     return {**row, **_means(episodes)}
+
+
+def score_of(row: Mapping[str, Any]) -> float:
+    """Return what the best agent is chosen by: the score of a validation, or else the mean return."""
+    return float(row.get("score", row["return_mean"]))
 
 
 def _means(episodes: list[dict[str, Any]]) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 
 import torch
 
@@ -41,13 +41,16 @@ def torch_threads(number: int) -> Iterator[None]:
 
 
 @contextmanager
-def environments_of(config: TrainConfig) -> Iterator[tuple[SB3VecEnv, SB3VecEnv]]:
-    """Yield environments to learn in and to evaluate in, closed at the end of the block."""
+def environments_of(config: TrainConfig) -> Iterator[tuple[SB3VecEnv, list[SB3VecEnv]]]:
+    """Yield environments to learn in, and batches of them to evaluate in, closed at the end of the block."""
     evaluation = config.evaluation
-    with (
-        closing(make_environment(config.environment, config.n_envs)) as env,
-        closing(
-            make_environment(config.environment, evaluation.episodes, **evaluation.kwargs)
-        ) as validation_env,
-    ):
-        yield env, validation_env
+    played = [{"workload": workload} for workload in evaluation.workloads] or [{}]
+    with ExitStack() as stack:
+        env = stack.enter_context(closing(make_environment(config.environment, config.n_envs)))
+        batches = [
+            make_environment(config.environment, evaluation.episodes, **{**evaluation.kwargs, **one})
+            for one in played
+        ]
+        for batch in batches:
+            stack.enter_context(closing(batch))
+        yield env, batches

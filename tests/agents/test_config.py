@@ -7,11 +7,12 @@ from ssdgym.agents.config import TrainConfig
 from ssdgym.agents.train import train
 from ssdgym.config.loading import available, load_config
 from ssdgym.errors import SsdgymError
+from ssdgym.experiments.suites.training import SuiteTrainConfig
 
 
 @pytest.mark.parametrize("name", available("agents"))
 def test_config__comes_with_ssdgym__is_valid(name: str) -> None:
-    config = load_config(TrainConfig, name, "agents")
+    config = load_config(SuiteTrainConfig, name, "agents")
     assert name.startswith(config.algorithm)
 
 

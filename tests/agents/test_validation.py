@@ -22,7 +22,7 @@ class FirstValid:
 
 def test_validate__returns_and_infos__of_one_episode_each(toy) -> None:
     agent = FirstValid(toy.payoff)
-    row = validate(agent, SB3VecEnv(toy), first_seed=11)
+    row = validate(agent, [SB3VecEnv(toy)], first_seed=11)
     returns = np.sum(agent.rewards, axis=0, dtype=np.float64)
     assert len(agent.rewards) == toy.horizon
     assert row == {
@@ -35,5 +35,5 @@ def test_validate__returns_and_infos__of_one_episode_each(toy) -> None:
 
 def test_validate__same_seed__same_episodes(toy) -> None:
     env = SB3VecEnv(toy)
-    first, again, other = (validate(FirstValid(toy.payoff), env, seed) for seed in (5, 5, 6))
+    first, again, other = (validate(FirstValid(toy.payoff), [env], seed) for seed in (5, 5, 6))
     assert first == again != other

@@ -49,7 +49,9 @@ def train(
 
     if resume and overwrite:
         raise SsdgymError("--resume goes on with the run that --overwrite would remove: give one of the two")
-    learn, TrainConfig, load_config = learning()
+    learn, _, load_config = learning()
+    from ssdgym.experiments.suites.training import SuiteTrainConfig, training_of
+
     changes = {
         "algorithm": algorithm,
         "total_decisions": decisions,
@@ -58,10 +60,13 @@ def train(
         "environment.kwargs.workload": workload,
     }
     given = {name: value for name, value in changes.items() if value is not None}
-    fields = load_config(TrainConfig, config, "agents").model_dump()
-    settings = load_config(TrainConfig, with_changes(fields, given), "agents")
+    fields = load_config(SuiteTrainConfig, config, "agents").model_dump()
+    asked = load_config(SuiteTrainConfig, with_changes(fields, given), "agents")
     writable_folder(out)
-    agent = learn(settings, out, out if resume else None, progress=not as_json, overwrite=overwrite)
+    settings, about = training_of(asked)
+    agent = learn(
+        settings, out, out if resume else None, progress=not as_json, overwrite=overwrite, about=about
+    )
     if as_json:
         print_json({"agent": str(agent), "folder": str(out), "config": settings.model_dump(mode="json")})
     else:

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from ssdgym.agents.card import AgentCard
 from ssdgym.agents.networks.shapes import InputConfig, ScaleConfig, ScorerConfig
 from ssdgym.config.loading import Config
-from ssdgym.experiments.runs.config import EachOnce, Named, Scalar
+from ssdgym.experiments.suites.ranges import RangesConfig
 
 #: Stands for the agent in `policy`.
 AGENT = "{agent}"
 
 
-class TasksConfig(Config):
+class TasksConfig(RangesConfig):
     """What members are judged by: runs drawn once from the training split and from ranges of devices."""
 
     count: PositiveInt = Field(48, description="tasks in all, each drawn with a seed of its own")
     per_generation: PositiveInt = Field(10, description="of them, for all members of a generation the same")
-    shapes: tuple[dict[str, Scalar], ...] = Field(
-        ({},), min_length=1, description="fields of the device, dotted, that are drawn together"
-    )
-    vary: dict[str, tuple[Scalar, ...]] = Field(
-        {}, description="fields of the device and values to draw from; {}: those that the suite varies"
-    )
-    workloads: Annotated[tuple[Named, ...], EachOnce] = Field(
-        (), description="drawn besides the training split; none may be in another split"
-    )
     overwrites: PositiveFloat = Field(2.0, description="how often a run writes the logical pages, measured")
     warmup_overwrites: float = Field(2.0, ge=0, description="and before that, not measured")
 

@@ -10,16 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ssdgym.config.device import load_device
-from ssdgym.config.fields import with_changes
+from ssdgym.agents.learning.metrics import metric_of
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.evolution.config import EvolutionConfig
-from ssdgym.experiments.evolution.splits import training_workloads
-from ssdgym.experiments.runs.config import Scalar
 from ssdgym.experiments.runs.expand import closed_loop
 from ssdgym.experiments.runs.run import PRECONDITIONING_SEED
 from ssdgym.experiments.runs.run_spec import ftl_changes
 from ssdgym.experiments.suites.config import SuiteConfig
+from ssdgym.experiments.suites.ranges import device_of, draw_device
+from ssdgym.experiments.suites.splits import training_workloads
 from ssdgym.requests import REQUEST, WRITE
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.build import Recording
@@ -27,6 +26,8 @@ from ssdgym.workloads.load import load_workload
 from ssdgym.workloads.stream import open_on
 
 _CHUNK = 1 << 14
+#: What errors begin with.
+_WHERE = "evolution"
 _SEEDS = 2**31 - 1
 
 
@@ -100,14 +101,15 @@ class Task:
         """Run the policy with the weights that its agent has now, and hold it against the baseline."""
         metrics = self.play()
         return Score(
-            math.log(_metric(metrics, self.metric) / self.baseline[0]),
-            0.0 if self.cap is None else math.log(_metric(metrics, self.cap) / self.baseline[1]),
+            math.log(metric_of(metrics, self.metric, _WHERE) / self.baseline[0]),
+            0.0 if self.cap is None else math.log(metric_of(metrics, self.cap, _WHERE) / self.baseline[1]),
             int(metrics["host_pages_written"] + metrics["relocated_pages"]),
         )
 
     def _measure(self, simulator: Simulator) -> tuple[float, float]:
         metrics = self._run(simulator)
-        return _metric(metrics, self.metric), _metric(metrics, self.cap or self.metric)
+        capped = self.cap or self.metric
+        return metric_of(metrics, self.metric, _WHERE), metric_of(metrics, capped, _WHERE)
 
     def _ready(self, policy: str, *, cache: bool) -> Simulator:
         # A device is restored as a whole: records of latencies are short, and none are kept without time.
@@ -160,15 +162,11 @@ def training_tasks(config: EvolutionConfig, suite: SuiteConfig, policy: str) -> 
         SsdgymError: a workload is of another split, or a device cannot be made so.
     """
     rng = np.random.default_rng([config.seed, 0x7A5C])
-    workloads = training_workloads(suite, config.tasks.workloads, "evolution")
-    vary = config.tasks.vary or suite.vary
+    workloads = training_workloads(suite, config.tasks.workloads, _WHERE)
     tasks: list[list[Task]] = [[] for _ in workloads]
     for number in range(config.tasks.count):
         which = number % len(workloads)
-        shape = config.tasks.shapes[int(rng.integers(len(config.tasks.shapes)))]
-        drawn = {name: values[int(rng.integers(len(values)))] for name, values in vary.items()}
-        device = _device(suite, int(rng.integers(len(suite.devices))), {**shape, **drawn})
-        ftl = suite.ftls[int(rng.integers(len(suite.ftls)))]
+        device, ftl = draw_device(suite, config.tasks, rng)
         pages = Simulator(dict(device), ftl=ftl_changes(tuple(sorted(ftl.items())))).logical_pages
         spec = TaskSpec(
             device,
@@ -198,7 +196,7 @@ def validation_tasks(config: EvolutionConfig, suite: SuiteConfig, policy: str) -
     return [
         Task(
             TaskSpec(
-                _device(suite, number, dict(zip(suite.vary, values, strict=True))),
+                device_of(suite, number, dict(zip(suite.vary, values, strict=True))),
                 ftl,
                 workload,
                 seed,
@@ -216,29 +214,6 @@ def validation_tasks(config: EvolutionConfig, suite: SuiteConfig, policy: str) -
         for workload in suite.splits["validation"]
         for seed in given.seeds
     ]
-
-
-def _device(suite: SuiteConfig, number: int, changes: Mapping[str, Scalar]) -> dict[str, Any]:
-    """Return the fields of a device of the suite with others in their places."""
-    fields = load_device(suite.devices[number]).model_dump(exclude_unset=True)
-    return with_changes(fields, changes)
-
-
-def _metric(metrics: Mapping[str, Any], name: str) -> float:
-    """Return a metric of a run, nested names joined by `/`.
-
-    Raises:
-        SsdgymError: runs have none of that name, or it has no logarithm.
-    """
-    value: Any = metrics
-    for part in name.split("/"):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    if not isinstance(value, (int, float)) or not value > 0:
-        raise SsdgymError(
-            f"evolution: a run has {name} = {value}, of which there is no logarithm; correct the metric of "
-            "the suite, or cap."
-        )
-    return float(value)
 
 
 def mean_fitness(scores: Sequence[float] | np.ndarray, above: float, weight: float) -> float:

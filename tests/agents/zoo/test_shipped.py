@@ -10,8 +10,8 @@ from ssdgym.agents.card import read_parts
 from ssdgym.agents.zoo import zoo_agents
 from ssdgym.config.loading import load_config
 from ssdgym.experiments.evolution.config import EvolutionConfig
-from ssdgym.experiments.evolution.splits import split_digest, training_workloads
 from ssdgym.experiments.suites.config import load_suite
+from ssdgym.experiments.suites.splits import split_digest, training_workloads
 from ssdgym.workloads.load import load_workload
 
 ZOO = sorted(zoo_agents().items())

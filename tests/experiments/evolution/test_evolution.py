@@ -15,10 +15,10 @@ from ssdgym.agents.networks.vectors import WeightVectors
 from ssdgym.agents.playing.sources import source_of
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.evolution.config import EvolutionConfig
-from ssdgym.experiments.evolution.splits import split_digest, training_workloads
 from ssdgym.experiments.evolution.tasks import mean_fitness, training_tasks, validation_tasks
 from ssdgym.experiments.evolution.train import evolve
 from ssdgym.experiments.suites.config import load_suite
+from ssdgym.experiments.suites.splits import split_digest, training_workloads
 from ssdgym.simulator import Simulator
 
 SUITE: dict[str, Any] = {

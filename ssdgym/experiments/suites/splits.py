@@ -1,4 +1,4 @@
-"""The splits of a suite: what an evolution may look at, and what says so on the card of an agent."""
+"""The splits of a suite: what a training may look at, and what says so on the card of an agent."""
 
 from __future__ import annotations
 
