@@ -224,7 +224,8 @@ class DecisionEnv(DeviceEnv):
     |---|---|
     | `"plain"` | minus the cost |
     | `{"baseline": policy}` | `(price * pages won - cost) / unit`: centred on what the policy pays |
-    | `{"price": p, "unit": u}` | the same with numbers of your own; left out, they are 0 and 1 |
+    | `{"paired": policy}` | that, less what the policy earns in the same episode over the same host pages |
+    | `{"price": p, "unit": u}` | as against a baseline, by numbers of your own; if left out 0 and 1 |
 
     Pages won are those erased less those relocated. The baseline plays as many host pages as the device has
     logical ones; the price of a page and the unit (its cost of a round) are such that its own rewards are 0

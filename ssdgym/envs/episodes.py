@@ -14,7 +14,8 @@ from ssdgym.config.checks import is_whole
 from ssdgym.deprecation import old_names
 from ssdgym.engine.core.family import State
 from ssdgym.envs.options import Options
-from ssdgym.envs.rewards import CountedTotals, Reward, Scale, parse_scale
+from ssdgym.envs.rewards import CountedTotals, Reward
+from ssdgym.envs.rewards.yardstick import Yardstick
 from ssdgym.envs.sources.devices import load_devices
 from ssdgym.envs.sources.workloads import EpisodeRequests, load_workloads, open_episode
 from ssdgym.envs.stepping.batch import Batch
@@ -63,14 +64,12 @@ class Episodes:
         self.candidates = self.decision.candidates_on(pool)
         objective = options.default_objective if options.objective is None else options.objective
         self.reward = Reward(self.devices, objective)
-        self._scale = parse_scale(options.default_reward if options.reward is None else options.reward)
+        self._yardstick = Yardstick(options, self.devices, len(pool), self.workloads, self.reward.cost_on)
         self._check_pace()
         self._batches = Batches(self.devices, self.decision, self.candidates, self._recording())
         self.view, self.status, self.counter = self._batches.view, self._batches.status, self._batches.counter
         self.kind_asked = self._batches.kind_asked
         self._totals = CountedTotals(self.devices, self.counter, self._batches.latencies)
-        #: Scales of rewards by (place in the pool, workload).
-        self._scales: dict[tuple[int, int], Scale] = {}
         self._requests: list[EpisodeRequests | None] = [None] * count
         self.seeds = np.zeros(count, np.int64)
         self.over = np.zeros(count, bool)
@@ -138,22 +137,9 @@ class Episodes:
         self._warming_up[i] = self.options.warmup > 0
         self.over[i] = False
         batch.set_horizon(k, self.options.warmup or self.options.horizon)
-        self.reward.start(self._totals, i, self._scale_of(i, number))
-
-    def _scale_of(self, i: int, number: int) -> Scale:
-        """Return how the rewards of a device are scaled under a workload, measured once."""
-        if isinstance(self._scale, Scale):
-            return self._scale
-        key = (i % self._kinds, number)
-        if key not in self._scales:
-            self._scales[key] = self._scale.scale_on(
-                self.devices[i],
-                self.workloads[number],
-                self.options.how_preconditioned,
-                self.options.preconditioning_seed,
-                self.reward.cost,
-            )
-        return self._scales[key]
+        self.reward.start(self._totals, i, self._yardstick.begin(i, number, seed))
+        if not self._warming_up[i]:
+            self._yardstick.measure(i)
 
     def _draw_workload(self, seed: int) -> int:
         """Return the number of the workload that the episode of a seed plays."""
@@ -198,6 +184,7 @@ class Episodes:
         self._run(members, self._actions)
         self.ended[members] = self.over[members]
         reward, terms = self.reward.take(self._totals)
+        reward -= self._yardstick.earned(self.counter("host_pages_written"))
         if self.options.warmup and self._warming_up.any():
             reward[self._warming_up] = 0.0
             for term in terms.values():
@@ -254,6 +241,7 @@ class Episodes:
         self._warming_up[i] = False
         batch.reset_metrics(k)
         self.reward.start(self._totals, i)
+        self._yardstick.measure(i)
 
     def _feed(self, batch: Batch, k: int, i: int) -> bool:
         """Give device `i`, number `k` of a batch, its next requests; return false if there are none."""

@@ -45,7 +45,7 @@ class Options(ABC):
         preconditioning_seed: of what it draws.
         features: what is observed: `"default"`, `"all"`, or a list of names (`"default"` among them for all
             of these).
-        reward: how the cost becomes a reward: `"plain"`, `{"baseline": policy}`, or
+        reward: how the cost becomes a reward: `"plain"`, `{"baseline": policy}`, `{"paired": policy}`, or
             `{"price": number, "unit": number}`; None stands for `default_reward`.
     """
 

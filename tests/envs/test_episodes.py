@@ -170,9 +170,11 @@ def test_preconditioning__is_of_the_kind_and_share_asked_for(preconditioning: An
 def test_preconditioning__of_a_scale_is_that_of_the_devices() -> None:
     settings = {"reward": {"baseline": "greedy"}, "horizon": 300}
     filled, steady = (episodes(preconditioning=kind, **settings) for kind in ("fill(share=0.5)", "workload"))
+    scales = []
     for batch in (filled, steady):
         batch.start([0], [1])
-    assert filled._scales != steady._scales
+        scales.append(batch._yardstick.begin(0, 0, 1))
+    assert scales[0] != scales[1]
 
 
 def test_step__devices_whose_episode_is_over__stand_still() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.envs.rewards.scale import PLAIN, Scale
-from ssdgym.envs.rewards.terms import Measure, find_term, known_terms
+from ssdgym.envs.rewards.terms import Measure, Totals, find_term, known_terms
 from ssdgym.envs.rewards.totals import CountedTotals
 from ssdgym.errors import SsdgymError
 
@@ -62,13 +63,9 @@ class Reward:
         """The terms of the objective that need time, by name."""
         return self._timed_terms
 
-    def cost(self, totals: CountedTotals) -> np.ndarray:
-        """Return what devices have cost since their metrics were reset, by the objective, float64 (n,)."""
-        measures = self._measures_on(totals.devices)
-        return sum(
-            (weight * measures[name](totals) for name, weight in self.objective.items()),
-            np.zeros(len(totals.devices)),
-        )
+    def cost_on(self, devices: Sequence[DeviceConfig]) -> Measure:
+        """Return what tells the cost of devices since their metrics were reset, by the objective."""
+        return partial(_weighted, self.objective, self._measures_on(devices))
 
     def start(self, totals: CountedTotals, i: int, scale: Scale | None = None) -> None:
         """Count from where device `i` stands now.
@@ -110,3 +107,10 @@ class Reward:
             reward += self._price * (won - self._won)
             self._won = won
         return reward / self._unit, terms
+
+
+def _weighted(objective: Mapping[str, float], measures: Mapping[str, Measure], totals: Totals) -> np.ndarray:
+    """Return the sum of what measures tell, each by its weight, float64 (n,)."""
+    return sum(
+        (weight * measures[name](totals) for name, weight in objective.items()), np.zeros(len(totals.devices))
+    )

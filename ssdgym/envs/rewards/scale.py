@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.preconditioning import PreconditioningConfig
+from ssdgym.envs.rewards.terms import Measure
 from ssdgym.envs.rewards.totals import CountedTotals
 from ssdgym.envs.sources.workloads import EpisodeRequests, open_episode
 from ssdgym.errors import SsdgymError
@@ -44,9 +45,11 @@ class Baseline:
 
     Attributes:
         policy: that sets the price.
+        paired: whether what it earns in the same episode is taken off.
     """
 
     policy: str
+    paired: bool = False
 
     def scale_on(
         self,
@@ -54,7 +57,7 @@ class Baseline:
         workload: Any,
         preconditioning: PreconditioningConfig,
         seed: int,
-        cost: Callable[[CountedTotals], np.ndarray],
+        cost_on: Callable[[Sequence[DeviceConfig]], Measure],
     ) -> Scale:
         """Measure the scale while the policy serves as many host pages as the device has logical ones.
 
@@ -67,7 +70,7 @@ class Baseline:
             workload: the model of it.
             preconditioning: of the device.
             seed: of the draws of both.
-            cost: what devices have cost, of their totals.
+            cost_on: returns what tells the cost of devices.
 
         Returns:
             The scale; that of plain rewards where the policy has nothing to collect.
@@ -79,7 +82,7 @@ class Baseline:
         state, family = simulator.state, family_of(device)
         totals = CountedTotals([device], partial(family.counter, state), lambda: state.histogram)
         rounds, won = int(totals.rounds()[0]), int(totals.pages_won()[0])
-        paid = float(cost(totals)[0])
+        paid = float(cost_on([device])(totals)[0])
         if rounds == 0 or won <= 0 or paid == 0:
             return PLAIN
         return Scale(paid / won, abs(paid) / rounds)
@@ -95,24 +98,26 @@ def parse_scale(reward: Any) -> Scale | Baseline:
     """Return what the argument `reward` of an environment says.
 
     Args:
-        reward: `"plain"`; `{"baseline": policy}`; or `{"price": number, "unit": number}`.
+        reward: `"plain"`; `{"baseline": policy}` or `{"paired": policy}`; or
+            `{"price": number, "unit": number}`.
 
     Raises:
         SsdgymError: it is none of these.
     """
     if reward == "plain":
         return PLAIN
-    if isinstance(reward, Mapping) and set(reward) == {"baseline"}:
-        get_policy(reward["baseline"])
-        return Baseline(reward["baseline"])
+    if isinstance(reward, Mapping) and set(reward) in ({"baseline"}, {"paired"}):
+        [(kind, policy)] = reward.items()
+        get_policy(policy)
+        return Baseline(policy, kind == "paired")
     if isinstance(reward, Mapping) and reward and set(reward) <= {"price", "unit"}:
         price, unit = (_number(reward, name, default) for name, default in (("price", 0.0), ("unit", 1.0)))
         if unit <= 0:
             raise SsdgymError(f"reward.unit must be above 0, not {unit!r}.")
         return Scale(price, unit)
     raise SsdgymError(
-        "reward must be 'plain', {'baseline': policy}, or {'price': number, 'unit': number}, "
-        f"not {reward!r:.60}."
+        "reward must be 'plain', {'baseline': policy}, {'paired': policy}, or "
+        f"{{'price': number, 'unit': number}}, not {reward!r:.60}."
     )
 
 
