@@ -58,6 +58,10 @@ class PriorConfig(Config):
 class FastPpoConfig(PpoConfig):
     """The same method in plain PyTorch (`ssdgym.agents.ppo`), faster, and with a prior."""
 
+    normalise: Literal["rewards", "returns"] = Field(
+        "rewards",
+        description="what varies by 1; returns, so that values are as easy to learn at any discount",
+    )
     prior: PriorConfig = PriorConfig()
 
 

@@ -20,18 +20,27 @@ class RewardScale:
 
     Attributes:
         mean: of rewards.
-        deviation: of rewards; 0 before the first rollout.
+        deviation: of rewards, or of returns; 0 before the first rollout.
+        gamma: discount of the returns that are to vary by 1; 0: rewards are.
     """
 
     mean: float = 0.0
     deviation: float = 0.0
+    gamma: float = 0.0
 
     def update(self, rewards: Tensor) -> None:
         """Follow the rewards of a rollout; the first ones are taken as they are."""
-        mean, deviation = rewards.mean().item(), rewards.std().item() + 1e-8
+        mean, deviation = rewards.mean().item(), self._returns(rewards).std().item() + 1e-8
         rate = _RATE if self.deviation else 1.0
         self.mean += rate * (mean - self.mean)
         self.deviation += rate * (deviation - self.deviation)
+
+    def _returns(self, rewards: Tensor) -> Tensor:
+        """Return the centred rewards of a rollout with all that came before them in it, discounted."""
+        returns, before = rewards - rewards.mean(), torch.zeros_like(rewards[0])
+        for row in returns if self.gamma else ():
+            before = row.add_(before, alpha=self.gamma)
+        return returns
 
     def apply(self, rewards: Tensor) -> Tensor:
         """Return rewards, centred and scaled."""

@@ -39,7 +39,7 @@ class FastPpo:
         self.scorer = CandidateScorer(features.candidates, features.context, config.scorer)
         self.decisions = 0
         self.prior: CandidateScorer | None = None
-        self.rewards = RewardScale()
+        self.rewards = RewardScale(gamma=self.settings.gamma if self.settings.normalise == "returns" else 0.0)
         self.optimizer = torch.optim.Adam(
             self.scorer.parameters(), lr=self.settings.learning_rate, eps=1e-5, fused=True
         )

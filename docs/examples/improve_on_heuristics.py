@@ -1,8 +1,8 @@
 """Train `fast_ppo` from cost-benefit on, and from a clone of it, and hold the agents against heuristics.
 
-`python improve_on_heuristics.py --out results/improving` trains 20 agents one after another, about half a
-minute of CPU time each; what is finished is not done again. Writes `results.csv` (every measured run),
-`improving.md` (the table) and `improving.svg` (the learning curves).
+`python improve_on_heuristics.py --out results/improving` trains 25 agents one after another, half a minute
+to two minutes of CPU time each; `--only wide` trains five of them. What is finished is not done again. Writes
+`results.csv` (every measured run), `improving.md` (the table) and `improving.svg` (the learning curves).
 """
 
 from __future__ import annotations
@@ -39,16 +39,23 @@ CLONED = {
         *("log_update_rate", "log_neighbour_rate", "host_pages", "open_room"),
     ],
 }
-STARTS = {"PPO from cost-benefit": {}, "PPO from a clone of it": CLONED}
+STARTS = {"PPO from cost-benefit": {}, "PPO from a clone of it": CLONED, "PPO among 128 candidates": {}}
+#: What is trained, by `--only`: workloads and how PPO begins, with the configuration that is changed.
+Kinds = dict[tuple[str, str], str]
+KINDS: dict[str, Kinds] = {
+    "start": {(workload, "PPO from cost-benefit"): f"fast_ppo-{workload}" for workload in WORKLOADS},
+    "clone": {(workload, "PPO from a clone of it"): f"fast_ppo-{workload}" for workload in WORKLOADS},
+    "wide": {("hot90", "PPO among 128 candidates"): "fast_ppo-hot90-wide"},
+}
 BASELINES = ("random_action", "greedy", "cost_benefit", "cost_benefit(exponent=0.5)")
 #: Seeds of the evaluation; training and validation draw others.
 UNSEEN = range(60_000, 60_008)
 HOST_PAGES, WARMUP = 40_000, 20_000
 
 
-def config_of(workload: str, start: str, seed: int, decisions: int | None) -> TrainConfig:
-    """Return the training of an agent."""
-    fields = load_config(TrainConfig, f"fast_ppo-{workload}", "agents").model_dump()
+def config_of(name: str, workload: str, start: str, seed: int, decisions: int | None) -> TrainConfig:
+    """Return the training of an agent, whose configuration has a name."""
+    fields = load_config(TrainConfig, name, "agents").model_dump()
     changes = STARTS[start]
     fields["seed"] = seed
     fields["total_decisions"] = decisions or fields["total_decisions"]
@@ -66,16 +73,16 @@ def folder_of(out: Path, workload: str, start: str, seed: int) -> Path:
     return out / workload / f"{start.replace(' ', '-')}-{seed}"
 
 
-def train_all(out: Path, seeds: Sequence[int], decisions: int | None) -> None:
+def train_all(out: Path, kinds: Kinds, seeds: Sequence[int], decisions: int | None) -> None:
     """Train the agents that are not there, in turns, so that an early end leaves as many of each kind."""
     for seed in seeds:
-        for workload in WORKLOADS:
-            for start in STARTS:
-                folder = folder_of(out, workload, start, seed)
-                if not (folder / "done").exists():
-                    train(config_of(workload, start, seed, decisions), folder, progress=False, overwrite=True)
-                    (folder / "done").touch()
-                    print(f"trained {folder}", flush=True)
+        for (workload, start), name in kinds.items():
+            folder = folder_of(out, workload, start, seed)
+            if not (folder / "done").exists():
+                config = config_of(name, workload, start, seed, decisions)
+                train(config, folder, progress=False, overwrite=True)
+                (folder / "done").touch()
+                print(f"trained {folder}", flush=True)
 
 
 class Row(NamedTuple):
@@ -119,9 +126,10 @@ def baselines(policies: Sequence[str], seeds: Sequence[int], host_pages: int, wa
     ]
 
 
-def in_validation() -> list[Row]:
+def in_validation(kinds: Kinds) -> list[Row]:
     """Measure policies where the curves were measured: in the validation of the training."""
-    evaluation = config_of(WORKLOADS[0], next(iter(STARTS)), 0, None).evaluation
+    (workload, start), name = next(iter(kinds.items()))
+    evaluation = config_of(name, workload, start, 0, None).evaluation
     seeds = range(evaluation.first_seed, evaluation.first_seed + evaluation.episodes)
     kwargs = evaluation.kwargs
     return baselines(BASELINES[2:], seeds, kwargs["horizon"], kwargs["warmup"])
@@ -131,12 +139,11 @@ def _agent_of(policy: str) -> str | None:
     return policy if policy == "random_action" else None
 
 
-def agents(out: Path, seeds: Sequence[int]) -> list[Row]:
+def agents(out: Path, kinds: Kinds, seeds: Sequence[int]) -> list[Row]:
     """Measure the agents at the end of their training, whatever their validation said."""
     return [
         Row(workload, start, seed, unseen, value)
-        for workload in WORKLOADS
-        for start in STARTS
+        for workload, start in kinds
         for seed in seeds
         for unseen, value in zip(
             UNSEEN, measure(folder_of(out, workload, start, seed) / LAST_AGENT), strict=True
@@ -165,14 +172,18 @@ def table(rows: Sequence[Row]) -> str:
     """Return what was measured as Markdown."""
     lines = [f"| | {' | '.join(f'`{workload}`' for workload in WORKLOADS)} |", "|---|---:|---:|"]
     for name in (*BASELINES, *STARTS):
-        found = [means_of(rows, workload, name) for workload in WORKLOADS]
-        cells = [
-            f"{values.mean():.3f} [{values.mean() - half:.3f}, {values.mean() + half:.3f}]"
-            for values in found
-            for half in [half_interval(values)]
-        ]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+        cells = [cell(means_of(rows, workload, name)) for workload in WORKLOADS]
+        if any(cells):
+            lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def cell(values: np.ndarray) -> str:
+    """Return mean and interval as text; nothing where nothing was measured."""
+    if not len(values):
+        return ""
+    mean, half = values.mean(), half_interval(values)
+    return f"{mean:.3f} [{mean - half:.3f}, {mean + half:.3f}]"
 
 
 def curve(out: Path, workload: str, start: str, seeds: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -191,14 +202,18 @@ def curve(out: Path, workload: str, start: str, seeds: Sequence[int]) -> tuple[n
 
 
 @styled()
-def draw(out: Path, lines: Sequence[Row], seeds: Sequence[int]) -> Path:
+def draw(out: Path, kinds: Kinds, lines: Sequence[Row], seeds: Sequence[int]) -> Path:
     """Draw means and intervals over training seeds at the validations, and policies as lines."""
-    figure, panels = plt.subplots(1, len(WORKLOADS), figsize=(8, 3.4))
-    for axes, workload in zip(panels, WORKLOADS, strict=True):
+    shown = [one for one in WORKLOADS if one in {workload for workload, _ in kinds}]
+    figure, grid = plt.subplots(1, len(shown), figsize=(4 * len(shown), 3.4), squeeze=False)
+    panels = grid[0]
+    for axes, workload in zip(panels, shown, strict=True):
         for style, name in zip(("--", ":"), BASELINES[2:], strict=True):
             level = means_of(lines, workload, name).mean()
             axes.axhline(level, color="0.45", linestyle=style, linewidth=0.9, label=name)
         for color, start in zip(PALETTE, STARTS, strict=False):
+            if (workload, start) not in kinds:
+                continue
             decisions, values = curve(out, workload, start, seeds)
             mean, half = values.mean(axis=0), half_interval(values)
             axes.plot(decisions, mean, color=color, marker="o", markersize=3, label=start)
@@ -227,14 +242,17 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results/improving"))
     parser.add_argument("--seeds", type=int, default=5, help="training runs of each kind")
     parser.add_argument("--decisions", type=int, help="of a training run; default: as configured")
+    parser.add_argument("--only", choices=KINDS, help="one kind of training; default: all")
     arguments = parser.parse_args()
     seeds = range(1, arguments.seeds + 1)
     torch.set_num_threads(1)
-    train_all(arguments.out, seeds, arguments.decisions)
-    rows = [*baselines(BASELINES, UNSEEN, HOST_PAGES, WARMUP), *agents(arguments.out, seeds)]
+    chosen = [arguments.only] if arguments.only else list(KINDS)
+    kinds = {kind: name for one in chosen for kind, name in KINDS[one].items()}
+    train_all(arguments.out, kinds, seeds, arguments.decisions)
+    rows = [*baselines(BASELINES, UNSEEN, HOST_PAGES, WARMUP), *agents(arguments.out, kinds, seeds)]
     write(arguments.out, rows)
     (arguments.out / "improving.md").write_text(table(rows), encoding="utf-8")
-    print(table(rows), draw(arguments.out, in_validation(), seeds), sep="\n")
+    print(table(rows), draw(arguments.out, kinds, in_validation(kinds), seeds), sep="\n")
 
 
 if __name__ == "__main__":

@@ -39,3 +39,16 @@ def test_reward_scale__follows_what_rewards_are_like() -> None:
     for _ in range(200):
         scale.update(torch.tensor([9.0, 10.0, 11.0]))
     assert (scale.mean, scale.deviation) == (pytest.approx(10.0), pytest.approx(1.0))
+
+
+@pytest.mark.parametrize("gamma", [0.5, 0.9])
+def test_reward_scale__of_returns__divides_by_how_these_vary(gamma: float) -> None:
+    rewards = torch.randn(64, 8, generator=torch.Generator().manual_seed(3))
+    scale = RewardScale(gamma=gamma)
+    scale.update(rewards)
+    returns, before = [], torch.zeros(8)
+    for row in rewards - rewards.mean():
+        before = row + gamma * before
+        returns.append(before)
+    assert scale.deviation == pytest.approx(torch.stack(returns).std().item())
+    assert scale.apply(rewards).mean().item() == pytest.approx(0.0, abs=1e-6)
