@@ -73,7 +73,7 @@ class FastPpo:
         self.optimizer.load_state_dict(state["optimizer"])
         counters = dict(state["counters"])
         self.decisions = counters.pop("decisions")
-        self.rewards = RewardScale(**counters)
+        self.rewards = RewardScale(**{**counters, "gamma": self.rewards.gamma})  # a branch has its own
 
     def learn(self, segments: Segments, first_reward: float) -> None:
         """Learn to the end of the run.
