@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 
 from ssdgym.agents.card import AgentCard, read_parts
 from ssdgym.agents.compiled.packing import CompiledNetwork, decision_of
+from ssdgym.agents.compiled.recording import RecordingNetwork, place_and_note
 from ssdgym.agents.compiled.scales import collect_idle, place_page
 from ssdgym.agents.compiled.victims import score_blocks
 from ssdgym.agents.zoo import find_agent
@@ -106,6 +108,29 @@ def let_train(card: AgentCard, weights: dict[str, np.ndarray]) -> tuple[str, Com
     return name, rule.network
 
 
+def let_record(card: AgentCard, weights: dict[str, np.ndarray]) -> tuple[str, RecordingNetwork]:
+    """Let an agent that notes what it sees of the pages it places be a rule by name, in this process.
+
+    Args:
+        card: of the agent, which is a placement.
+        weights: by name.
+
+    Returns:
+        The name, and the network, whose records have what was seen.
+
+    Raises:
+        SsdgymError: it is no placement, or its features or network are not for rules.
+    """
+    name = f"{PREFIX}recording-{len(_IN_TRAINING)}"
+    network = RecordingNetwork(card, weights, f"policy {name}")
+    if decision_of(card) != "Placement" or not card.scale:
+        raise SsdgymError(
+            f"lifetimes are of pages that are placed, not of {card.environment}; leave them out."
+        )
+    _IN_TRAINING[name] = _placement(place_and_note, network, name, card, name)
+    return name, network
+
+
 @cache  # for good: the engine reads weights where they lie
 def _loaded(name: str, path: Path, digest: str) -> Rule:
     card, data, old = read_parts(path)
@@ -132,16 +157,7 @@ def rule_of(name: str, card: AgentCard, weights: dict[str, np.ndarray], digest: 
     if decision == "EraseVictim" and card.scorer:
         return AgentVictims(function=score_blocks, network=network, **common)
     if decision == "Placement" and card.scale:
-        ranges = card.scale.ranges
-        return AgentPlacement(
-            function=place_page,
-            network=network,
-            streams=card.scale.actions,
-            relocation_streams=ranges[-1][1],
-            memory=page_history.memory,
-            hooks=page_history.hooks,
-            **common,
-        )
+        return _placement(place_page, network, name, card, digest)
     if decision == "BackgroundGC" and card.scale:
         if card.scale.actions > len(IDLE_STEPS):
             raise SsdgymError(
@@ -151,6 +167,23 @@ def rule_of(name: str, card: AgentCard, weights: dict[str, np.ndarray], digest: 
         return AgentIdle(function=collect_idle, network=network, **common)
     raise SsdgymError(
         f"policy {name}: an agent of {card.environment} with this network is no rule; play it as --agent."
+    )
+
+
+def _placement(
+    function: Callable[..., int], network: CompiledNetwork, name: str, card: AgentCard, digest: str
+) -> AgentPlacement:
+    assert card.scale is not None, "placements are scale networks"
+    return AgentPlacement(
+        name=name,
+        source=f"learned: {card.how_trained}",
+        digest=digest,
+        function=function,
+        network=network,
+        streams=card.scale.actions,
+        relocation_streams=card.scale.ranges[-1][1],
+        memory=page_history.memory,
+        hooks=page_history.hooks,
     )
 
 

@@ -48,6 +48,9 @@ class CompiledNetwork:
         SsdgymError: a feature, or the shape of the network, is not for rules.
     """
 
+    #: Of the record that the rule reads.
+    dtype = NETWORK
+
     def __init__(self, card: AgentCard, weights: Weights, who: str) -> None:
         self.card, self.who = card, who
         self._features = _features_of(card, who)
@@ -60,6 +63,11 @@ class CompiledNetwork:
         """The functions of its features."""
         return [one.function for part in self._features for one in part]
 
+    @property
+    def records(self) -> list[np.void]:
+        """What rules read, a record for each kind of devices, where they read it."""
+        return [record[0] for record in self._records.values()]
+
     def record_on(self, memory: Memory) -> np.ndarray:
         """Return the constants of a rule, shape (1,) NETWORK; compiles features at first use.
 
@@ -67,7 +75,7 @@ class CompiledNetwork:
             memory: the records of the rule, as they lie on the devices.
         """
         if memory not in self._records:
-            record = np.zeros(1, NETWORK)
+            record = np.zeros(1, self.dtype)
             _write_shape(record[0], self.card)
             self._write_features(record[0], memory)
             self._records[memory] = record

@@ -55,7 +55,7 @@ def _read_features(network, handle, decision, page, die, features):
 
 
 @inlined
-def _action(network, features, head, units, others):
+def action_of(network, features, head, units, others):
     """Return the first action of the head, and one more for every cut below its number."""
     weights, entries, heads = network.weights, network.entries, network.heads
     at = 2 * entries
@@ -82,15 +82,21 @@ def _action(network, features, head, units, others):
     return action
 
 
-def place_page(view, plane, lpn, source, parameters):
-    """Put a page into the stream that the network has for it."""
-    network, handle = constants_of(parameters)[0], number_of(view)
+@inlined
+def read_page(network, view, plane, lpn, source, features):
+    """Write the features of a page that is placed; return which head places it."""
     decision, page, die = _scratch_decision()[0], _scratch_page()[0], _scratch_die()[0]
-    features, units, others = scratch_features(), scratch_units(), scratch_units()
     look_at_decision(PLACE if source < 0 else RELOCATE, plane, decision)
     look_at_page(view, plane, lpn, source, page)
-    head = _read_features(network, handle, decision, page, die, features)
-    return _action(network, features, head, units, others)
+    return _read_features(network, number_of(view), decision, page, die, features)
+
+
+def place_page(view, plane, lpn, source, parameters):
+    """Put a page into the stream that the network has for it."""
+    network = constants_of(parameters)[0]
+    features, units, others = scratch_features(), scratch_units(), scratch_units()
+    head = read_page(network, view, plane, lpn, source, features)
+    return action_of(network, features, head, units, others)
 
 
 def collect_idle(view, die_number, gap_ns, parameters):
@@ -103,4 +109,4 @@ def collect_idle(view, die_number, gap_ns, parameters):
     features, units, others = scratch_features(), scratch_units(), scratch_units()
     look_at_decision(IDLE, die.plane, decision)
     head = _read_features(network, handle, decision, page, die, features)
-    return IDLE_STEPS[_action(network, features, head, units, others)]
+    return IDLE_STEPS[action_of(network, features, head, units, others)]

@@ -76,9 +76,20 @@ class ScaleNetwork(nn.Module):
         Args:
             context: float, (B, G).
         """
-        scaled = (context - self.centre) * self.scale
+        return self.number((context - self.centre) * self.scale)
+
+    def number(self, scaled: Tensor) -> Tensor:
+        """Return `z` of each head, (B, H).
+
+        Args:
+            scaled: the context, centred and scaled, (B, G).
+        """
         numbers = scaled @ self.weights.T + self.bias
         return numbers + self.body(scaled) if self.config.hidden else numbers
+
+    def number_weights(self) -> list[nn.Parameter]:
+        """Return the weights that `z` is made of; the others are cuts."""
+        return [self.weights, self.bias, *self.body.parameters()]
 
     def forward(self, candidates: Tensor, context: Tensor, mask: Tensor) -> Tensor:
         """Return the scores, shape (B, K).

@@ -26,6 +26,7 @@ page_history = watcher(
         ("earlier", "f4"),  # the interval before that
         ("updates", "f4"),  # host writes, of which older ones count less
         ("slow_updates", "f4"),  # the same, forgotten more slowly
+        ("net_updates", "i4"),  # host writes less moves by garbage collection, never below 0
         ("group_updates", "f4"),  # of the first page of a group: of all of it
         ("moves", "i4"),  # by garbage collection since the last host write
     ],
@@ -102,6 +103,7 @@ def written(view, plane, lpn, old_page, page, parameters):
         _note_interval(view, own)
     own.slow_updates = slowly_faded(view, own.slow_updates, own.written) + 1.0
     own.updates = faded(view, own.updates, own.written) + 1.0
+    own.net_updates += 1
     own.written = clock
     own.moves = 0
     view.memory[0].next = lpn + 1
@@ -112,4 +114,5 @@ def relocated(view, plane, lpn, old_page, page, parameters):
     """Note a move by garbage collection."""
     own = view.page_memory[lpn]
     own.moves += 1
+    own.net_updates = max(own.net_updates - 1, 0)
     _note_in_stream(view, plane, page, log_age(view, own.written), 1.0)

@@ -75,6 +75,31 @@ def foresee(chunks: list[np.ndarray], logical_pages: int, clock: int) -> Future:
     return Future(clock, deaths[is_write], first, np.bincount(lpn[is_write], minlength=logical_pages))
 
 
+def deaths_after(
+    chunks: list[np.ndarray], start: int, lpn: np.ndarray, clock: np.ndarray, written: np.ndarray
+) -> np.ndarray:
+    """Return when the data of pages dies that are written or relocated while requests are carried out.
+
+    Args:
+        chunks: the requests, arrays of REQUEST.
+        start: clock of the device before the first of them.
+        lpn: int64 (n,), the logical pages.
+        clock: int64 (n,), when each is written or relocated.
+        written: bool (n,), whether the host writes it then.
+
+    Returns:
+        int64 (n,): when each is next written or trimmed; where the requests do not, 2**62.
+    """
+    pages, is_write = _pages_of(chunks)
+    times = start + np.cumsum(is_write) - is_write
+    # One number for page and time, which sorts as the two do.
+    span = int(times[-1]) + 2 if len(times) else 2
+    events = np.sort(pages * span + times)
+    found = np.searchsorted(events, lpn * span + np.minimum(clock + written, span - 1))
+    event = np.append(events, -1)[found]
+    return np.where(event // span == lpn, event % span, 2**62)
+
+
 def _pages_of(chunks: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Return each page that is written or trimmed, in order: its number, and whether it is written."""
     lpns, writes = [np.zeros(0, np.int64)], [np.zeros(0, bool)]

@@ -13,6 +13,7 @@ static struct history {
     float interval, earlier; /* user pages between its last writes; 0: there were none */
     float updates, slow_updates, group_updates; /* counts that fade */
     int moves;     /* since it was written */
+    int net_updates; /* user writes less moves, never below 0 */
 } *history;
 
 static float mean_interval, mean_difference; /* of the logarithms of intervals */
@@ -46,6 +47,7 @@ static void note_history(int page, int relocated)
 
     if (relocated) {
         own->moves++;
+        own->net_updates -= own->net_updates > 0;
         return;
     }
     group->group_updates = (float)(faded(group->group_updates, group->grouped, 1.0) + 1.0);
@@ -58,6 +60,7 @@ static void note_history(int page, int relocated)
     own->slow_updates = (float)(faded(own->slow_updates, own->written, SLOW) + 1.0);
     own->updates = (float)(faded(own->updates, own->written, 1.0) + 1.0);
     own->written = now;
+    own->net_updates++;
     own->moves = 0;
 }
 
@@ -115,6 +118,11 @@ static double page_slow_updates(int page)
     return clipped(log2(1.0 + faded(history[page].slow_updates, history[page].written, SLOW)), 0.0, 32.0);
 }
 
+static double page_net_updates(int page)
+{
+    return log2(1.0 + history[page].net_updates);
+}
+
 static double page_group_updates(int page)
 {
     const struct history *group = &history[page - page % GROUP];
@@ -170,6 +178,7 @@ static const struct feature features_of_pages[] = {
     {"page_expected_before", page_expected_before},
     {"page_updates", page_updates},
     {"page_slow_updates", page_slow_updates},
+    {"page_net_updates", page_net_updates},
     {"page_group_updates", page_group_updates},
     {"page_group_age", page_group_age},
     {"page_moves", page_moves},

@@ -38,6 +38,7 @@ OF_PAGES = (
     "page_expected_before",
     "page_updates",
     "page_slow_updates",
+    "page_net_updates",
     "page_group_updates",
     "page_group_age",
     "page_moves",

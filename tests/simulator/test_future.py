@@ -9,7 +9,7 @@ from ssdgym.envs import EraseVictimEnv
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.future import foresee, look_ahead
+from ssdgym.simulator.future import deaths_after, foresee, look_ahead
 from tests.engine.devices import device, random_writes
 
 DEVICE = device({"blocks_per_plane": 64}, {"timing": "none"})
@@ -51,6 +51,29 @@ def test_foresee__against_a_search_from_each_write_on() -> None:
         if op == WRITE:
             deaths.append(later[0] if later else clock + 4 * 40)
     assert future.deaths.tolist() == deaths
+
+
+def test_deaths_after__are_what_foresee_says_of_the_pages_that_the_host_writes() -> None:
+    rng = np.random.default_rng(6)
+    requests = np.zeros(400, REQUEST)
+    requests["op"] = rng.choice([READ, WRITE, TRIM], 400, p=[0.2, 0.7, 0.1])
+    requests["lpn"], requests["pages"] = rng.integers(0, 30, 400), rng.integers(1, 4, 400)
+    future = foresee([requests], 40, clock=7)
+    writes = requests[requests["op"] == WRITE]
+    lpn = np.concatenate([np.arange(r["lpn"], r["lpn"] + r["pages"]) for r in writes]).astype(np.int64)
+    clock = 7 + np.arange(len(lpn))
+    deaths = deaths_after([requests], 7, lpn, clock, np.ones(len(lpn), bool))
+    seen = deaths < 2**62
+    assert 300 < seen.sum() < len(lpn)
+    assert np.array_equal(deaths[seen], future.deaths[seen])
+    assert (future.deaths[~seen] == 7 + len(lpn) + 4 * 40).all()
+
+
+def test_deaths_after__of_a_page_that_is_relocated_as_the_host_writes_it__are_that_write() -> None:
+    requests = requests_of((3, 1, WRITE), (3, 1, WRITE), (4, 1, WRITE))
+    lpn, clock = np.array([3, 3, 4, 5]), np.array([11, 12, 10, 10])
+    deaths = deaths_after([requests], 10, lpn, clock, np.zeros(4, bool))
+    assert deaths.tolist() == [11, 2**62, 12, 2**62]
 
 
 def test_look_ahead__stops_four_logical_spaces_behind_the_run() -> None:

@@ -206,6 +206,17 @@ def page_slow_updates(view, page):
 
 
 @page_feature(
+    "page_net_updates",
+    "log2 of its host writes less its relocations, never below 0, 1 more",
+    unit="factors of two",
+    high=32.0,
+)
+def page_net_updates(view, page):
+    """Return the logarithm of the count, by which FADaC sorts pages."""
+    return log2(1.0 + view.page_memory[page.lpn].net_updates)
+
+
+@page_feature(
     "page_group_age",
     "log4 of the host pages since the host wrote to the aligned group of 16 logical pages that it is in",
     unit=_LOG,

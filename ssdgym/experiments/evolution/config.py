@@ -31,6 +31,14 @@ class ValidationConfig(Config):
     warmup: NonNegativeInt | None = Field(None, description="null: that of the suite")
 
 
+class LifetimesConfig(Config):
+    """How the network is fitted to lifetimes before the search, by least squares with Adam."""
+
+    pages: PositiveInt = Field(8192, description="drawn of each task")
+    epochs: PositiveInt = 8
+    learning_rate: PositiveFloat = 3e-3
+
+
 class EvolutionConfig(Config):
     """One evolution: covariance matrix adaptation (Hansen, Ostermeier, 2001), by the package `cmaes`.
 
@@ -48,6 +56,9 @@ class EvolutionConfig(Config):
     context: dict[str, InputConfig] = Field(min_length=1, description="features of the decision")
     scorer: ScorerConfig | None = None
     scale: ScaleConfig | None = None
+    lifetimes: LifetimesConfig | None = Field(
+        None, description="begin with a placement fitted to lifetimes; {}: as usual; null: with `start`"
+    )
     fixed: tuple[str, ...] = Field((), description="weights that are not searched, by name")
     generations: PositiveInt = 60
     members: int = Field(16, ge=4, description="of a generation")

@@ -2,54 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ssdgym.agents.learning.metrics import metric_of
-from ssdgym.errors import SsdgymError
 from ssdgym.experiments.evolution.config import EvolutionConfig
-from ssdgym.experiments.runs.expand import closed_loop
-from ssdgym.experiments.runs.run import PRECONDITIONING_SEED
-from ssdgym.experiments.runs.run_spec import ftl_changes
+from ssdgym.experiments.evolution.plays import WHERE, Play, training_plays, validation_plays
 from ssdgym.experiments.suites.config import SuiteConfig
-from ssdgym.experiments.suites.ranges import device_of, draw_device
-from ssdgym.experiments.suites.splits import training_workloads
-from ssdgym.requests import REQUEST, WRITE
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.build import Recording
-from ssdgym.workloads.load import load_workload
-from ssdgym.workloads.stream import open_on
-
-_CHUNK = 1 << 14
-#: What errors begin with.
-_WHERE = "evolution"
-_SEEDS = 2**31 - 1
-
-
-@dataclass(frozen=True)
-class TaskSpec:
-    """A run: a device as a mapping of its fields, and what it plays.
-
-    Attributes:
-        device: fields.
-        ftl: changes of its FTL.
-        workload: as `load_workload` takes it.
-        seed: of the device and the requests.
-        host_pages: measured.
-        warmup: before that.
-    """
-
-    device: Mapping[str, Any]
-    ftl: Mapping[str, Any]
-    workload: Any
-    seed: int
-    host_pages: int
-    warmup: int
 
 
 class Score(NamedTuple):
@@ -74,77 +37,42 @@ class Task:
     """A task whose requests are drawn and whose device is preconditioned once, as in the runs of a suite.
 
     Args:
-        spec: the run.
+        play: the run.
         policy: with the agent, whose weights are replaced between runs.
         baseline: that every run is compared with.
         metric: less is better.
         cap: a metric that should not be above the baseline's; None: none.
     """
 
-    def __init__(self, spec: TaskSpec, policy: str, baseline: str, metric: str, cap: str | None) -> None:
-        self.spec, self.metric, self.cap = spec, metric, cap
-        self._workload = load_workload(spec.workload)
-        options = closed_loop(tuple(sorted(spec.ftl.items())), self._workload)
-        self._ftl = ftl_changes(options)
-        self._requests = self._drawn()
-        self.baseline = self._measure(self._ready(baseline, cache=True))
+    def __init__(self, play: Play, policy: str, baseline: str, metric: str, cap: str | None) -> None:
+        self.play, self.metric, self.cap = play, metric, cap
+        self._requests = play.requests(play.warmup + play.host_pages)
+        self.baseline = self._measure(play.simulator(baseline, cache=True))
         # The agent's steady state is that of its first weights, which no name or file stands for.
-        self._simulator = self._ready(policy, cache=False)
+        self._simulator = play.simulator(policy, cache=False)
         self._begin = self._simulator.snapshot()
 
-    def play(self) -> dict[str, Any]:
+    def run(self) -> dict[str, Any]:
         """Run the policy with the weights that its agent has now; return all metrics."""
         self._simulator.restore(self._begin)
         return self._run(self._simulator)
 
     def score(self) -> Score:
         """Run the policy with the weights that its agent has now, and hold it against the baseline."""
-        metrics = self.play()
+        metrics = self.run()
         return Score(
-            math.log(metric_of(metrics, self.metric, _WHERE) / self.baseline[0]),
-            0.0 if self.cap is None else math.log(metric_of(metrics, self.cap, _WHERE) / self.baseline[1]),
+            math.log(metric_of(metrics, self.metric, WHERE) / self.baseline[0]),
+            0.0 if self.cap is None else math.log(metric_of(metrics, self.cap, WHERE) / self.baseline[1]),
             int(metrics["host_pages_written"] + metrics["relocated_pages"]),
         )
 
     def _measure(self, simulator: Simulator) -> tuple[float, float]:
         metrics = self._run(simulator)
         capped = self.cap or self.metric
-        return metric_of(metrics, self.metric, _WHERE), metric_of(metrics, capped, _WHERE)
-
-    def _ready(self, policy: str, *, cache: bool) -> Simulator:
-        # A device is restored as a whole: records of latencies are short, and none are kept without time.
-        timed = self.spec.ftl.get("timing") != "none"
-        simulator = Simulator(
-            dict(self.spec.device),
-            ftl=self._ftl,
-            policy=policy,
-            seed=self.spec.seed,
-            recording=Recording(1 << 17, 1 << 10) if timed else Recording(0, 0),
-        )
-        simulator.precondition(self._workload, seed=PRECONDITIONING_SEED, cache=cache)
-        return simulator
+        return metric_of(metrics, self.metric, WHERE), metric_of(metrics, capped, WHERE)
 
     def _run(self, simulator: Simulator) -> dict[str, Any]:
-        return simulator.run(iter([self._requests]), host_pages=self.spec.host_pages, warmup=self.spec.warmup)
-
-    def _drawn(self) -> np.ndarray:
-        """Return as many requests as a run needs."""
-        simulator = Simulator(dict(self.spec.device), ftl=self._ftl, seed=self.spec.seed)
-        stream = open_on(self._workload, simulator.device, self.spec.seed)
-        chunks, left = [], self.spec.host_pages + self.spec.warmup + _CHUNK
-        while left > 0:
-            chunk = stream.next(_CHUNK)
-            if not len(chunk):
-                break
-            chunks.append(np.array(chunk))
-            written = int(chunk["pages"][chunk["op"] == WRITE].sum())
-            if not written:
-                raise SsdgymError(
-                    f"evolution: workload {self._workload.kind} writes nothing in {_CHUNK} requests; choose "
-                    "another one."
-                )
-            left -= written
-        return np.concatenate(chunks) if chunks else np.zeros(0, REQUEST)
+        return simulator.run(iter([self._requests]), host_pages=self.play.host_pages, warmup=self.play.warmup)
 
 
 def training_tasks(config: EvolutionConfig, suite: SuiteConfig, policy: str) -> list[list[Task]]:
@@ -161,24 +89,7 @@ def training_tasks(config: EvolutionConfig, suite: SuiteConfig, policy: str) -> 
     Raises:
         SsdgymError: a workload is of another split, or a device cannot be made so.
     """
-    rng = np.random.default_rng([config.seed, 0x7A5C])
-    workloads = training_workloads(suite, config.tasks.workloads, _WHERE)
-    tasks: list[list[Task]] = [[] for _ in workloads]
-    for number in range(config.tasks.count):
-        which = number % len(workloads)
-        device, ftl = draw_device(suite, config.tasks, rng)
-        pages = Simulator(dict(device), ftl=ftl_changes(tuple(sorted(ftl.items())))).logical_pages
-        spec = TaskSpec(
-            device,
-            ftl,
-            workloads[which],
-            int(rng.integers(_SEEDS)),
-            int(config.tasks.overwrites * pages),
-            int(config.tasks.warmup_overwrites * pages),
-        )
-        baseline = config.baseline or suite.baseline
-        tasks[which].append(Task(spec, policy, baseline, suite.metric, config.cap))
-    return tasks
+    return [[_task(play, config, suite, policy) for play in plays] for plays in training_plays(config, suite)]
 
 
 def validation_tasks(config: EvolutionConfig, suite: SuiteConfig, policy: str) -> list[Task]:
@@ -192,28 +103,11 @@ def validation_tasks(config: EvolutionConfig, suite: SuiteConfig, policy: str) -
     Raises:
         SsdgymError: a device cannot be made so.
     """
-    given = config.validation
-    return [
-        Task(
-            TaskSpec(
-                device_of(suite, number, dict(zip(suite.vary, values, strict=True))),
-                ftl,
-                workload,
-                seed,
-                given.host_pages or suite.host_pages,
-                suite.warmup if given.warmup is None else given.warmup,
-            ),
-            policy,
-            config.baseline or suite.baseline,
-            suite.metric,
-            config.cap,
-        )
-        for number in range(len(suite.devices))
-        for values in itertools.product(*suite.vary.values())
-        for ftl in suite.ftls
-        for workload in suite.splits["validation"]
-        for seed in given.seeds
-    ]
+    return [_task(play, config, suite, policy) for play in validation_plays(config, suite)]
+
+
+def _task(play: Play, config: EvolutionConfig, suite: SuiteConfig, policy: str) -> Task:
+    return Task(play, policy, config.baseline or suite.baseline, suite.metric, config.cap)
 
 
 def mean_fitness(scores: Sequence[float] | np.ndarray, above: float, weight: float) -> float:

@@ -18,6 +18,7 @@ from ssdgym.agents.learning.stages import Stage
 from ssdgym.agents.networks.vectors import WeightVectors
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.evolution.config import AGENT, EvolutionConfig
+from ssdgym.experiments.evolution.lifetimes import begin_with_lifetimes
 from ssdgym.experiments.evolution.tasks import Score, Task, mean_fitness, training_tasks, validation_tasks
 from ssdgym.experiments.suites.config import load_suite
 from ssdgym.experiments.suites.splits import split_digest
@@ -93,6 +94,11 @@ class Evolution:
         inputs = {**config.candidates, **config.context}
         self.members = WeightVectors(config.card(), inputs, config.fixed, config.seed)
         self.begun = time.process_time()
+        self.explained = (
+            None
+            if config.lifetimes is None
+            else begin_with_lifetimes(self.members, config, config.lifetimes, self.suite)
+        )
         name, self.network = let_train(self.members.card, self.members.weights(self.members.start))
         policy = config.policy.replace(AGENT, name)
         self.tasks = training_tasks(config, self.suite, policy)
@@ -111,6 +117,8 @@ class Evolution:
             population_size=config.members,
         )
         shown = self.bar.add_task("evolution (generations)", total=config.generations)
+        if self.explained is not None and not self.bar.disable:
+            self.bar.console.print(f"lifetimes: {self.explained:.0%} of their variance is explained")
         self.evaluate(0, search.mean, 0.0)
         for generation in range(1, config.generations + 1):
             chosen = self._draw()

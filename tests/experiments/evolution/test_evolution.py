@@ -15,6 +15,7 @@ from ssdgym.agents.networks.vectors import WeightVectors
 from ssdgym.agents.playing.sources import source_of
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.evolution.config import EvolutionConfig
+from ssdgym.experiments.evolution.lifetimes import begin_with_lifetimes
 from ssdgym.experiments.evolution.tasks import mean_fitness, training_tasks, validation_tasks
 from ssdgym.experiments.evolution.train import evolve
 from ssdgym.experiments.suites.config import load_suite
@@ -99,8 +100,9 @@ def test_evolved_agent__plays_its_environment__as_other_agents_do(
     assert set(env.kwargs) == {"features"}
 
 
-def test_evolution__of_the_same_seed__has_the_same_bits(make: Any, tmp_path: Path) -> None:
-    files = [evolve(make(), tmp_path / name, progress=False) for name in ("first", "second")]
+@pytest.mark.parametrize("more", [{}, {"lifetimes": {"pages": 512}}])
+def test_evolution__of_the_same_seed__has_the_same_bits(make: Any, tmp_path: Path, more: Any) -> None:
+    files = [evolve(make(**more), tmp_path / name, progress=False) for name in ("first", "second")]
     last = [Agent.load(file.with_name("agent-last.zip")).scorer.state_dict() for file in files]
     assert {name for name in last[0] if not np.array_equal(last[0][name], last[1][name])} == set()
 
@@ -116,6 +118,45 @@ def test_evolution__finds_weights_that_are_better_than_a_bad_start(make: Any, tm
     with (tmp_path / "out" / "evaluations.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert min(float(row["change"]) for row in rows[1:]) < float(rows[0]["change"]) - 0.02
+
+
+LIFETIMES: dict[str, Any] = {
+    **PLACEMENT,
+    "context": {name: {**one, "start": []} for name, one in PLACEMENT["context"].items()},
+    "scale": {"hidden": [4], "actions": 6, "ranges": [[0, 6], [3, 3]]},
+    "fixed": ["weights", "bias", "body.0.weight", "body.0.bias", "body.2.weight", "body.2.bias"],
+    "lifetimes": {"pages": 4096, "epochs": 20, "learning_rate": 0.01},
+}
+
+
+def test_evolution__that_begins_with_lifetimes__is_better_at_once(make: Any, tmp_path: Path) -> None:
+    changes = {}
+    for name, given in (("with", LIFETIMES), ("without", {**LIFETIMES, "lifetimes": None})):
+        evolve(make(given, generations=1), tmp_path / name, progress=False)
+        with (tmp_path / name / "evaluations.csv").open() as file:
+            changes[name] = float(next(csv.DictReader(file))["change"])
+    assert changes["with"] < changes["without"] - 0.05
+
+
+def test_evolution__of_fixed_weights__searches_cuts_alone(make: Any, tmp_path: Path) -> None:
+    config = make(LIFETIMES, validation={"every": 1})
+    file = evolve(config, tmp_path / "out", progress=False)
+    last = Agent.load(file.with_name("agent-last.zip")).scorer.state_dict()
+    members = WeightVectors(config.card(), {**config.candidates, **config.context}, config.fixed, config.seed)
+    assert config.lifetimes is not None
+    begin_with_lifetimes(members, config, config.lifetimes, load_suite(config.suite))
+    begin = members.network.state_dict()
+    assert {name for name in begin if not np.array_equal(begin[name], last[name])} == {
+        "first_cut",
+        "log_gaps",
+    }
+
+
+def test_lifetimes__for_victims__are_refused(make: Any, tmp_path: Path) -> None:
+    with pytest.raises(
+        SsdgymError, match="lifetimes are of pages that are placed, not of ssdgym/EraseVictim"
+    ):
+        evolve(make(VICTIMS, lifetimes={}), tmp_path / "out", progress=False)
 
 
 def test_evolution__keeps_what_is_best_on_validation(make: Any, tmp_path: Path) -> None:
@@ -151,7 +192,7 @@ def test_task__plays_as_a_run_of_the_suite_does(make: Any) -> None:
         host_pages=8000,
         warmup=8000,
     )
-    assert task.play()["write_amplification"] == run_policy(run).metric("write_amplification")
+    assert task.run()["write_amplification"] == run_policy(run).metric("write_amplification")
 
 
 def test_task__played_again__finds_the_same__whatever_was_played_between(make: Any) -> None:
@@ -159,11 +200,11 @@ def test_task__played_again__finds_the_same__whatever_was_played_between(make: A
     members = WeightVectors(config.card(), {**config.candidates, **config.context}, (), config.seed)
     name, network = let_train(members.card, members.weights(members.start))
     [[task, _]] = training_tasks(config, load_suite(config.suite), config.policy.replace("{agent}", name))
-    first = task.play()["write_amplification"]
+    first = task.run()["write_amplification"]
     network.replace_weights(members.weights(members.start + 0.5))
-    assert task.play()["write_amplification"] != first
+    assert task.run()["write_amplification"] != first
     network.replace_weights(members.weights(members.start))
-    assert task.play()["write_amplification"] == first
+    assert task.run()["write_amplification"] == first
 
 
 def test_fitness__counts_losses_again() -> None:

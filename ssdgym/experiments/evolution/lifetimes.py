@@ -1,0 +1,46 @@
+"""The start of an evolution of placements: a network fitted to the lifetimes of what it would place."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.agents.compiled.loading import let_record
+from ssdgym.agents.lifetimes.fitting import fit_lifetimes
+from ssdgym.agents.lifetimes.recording import LONGEST, Lifetimes, record_lifetimes
+from ssdgym.agents.networks.scale import ScaleNetwork
+from ssdgym.agents.networks.vectors import WeightVectors
+from ssdgym.experiments.evolution.config import AGENT, EvolutionConfig, LifetimesConfig
+from ssdgym.experiments.evolution.plays import training_plays
+from ssdgym.experiments.suites.config import SuiteConfig
+
+
+def begin_with_lifetimes(
+    members: WeightVectors, config: EvolutionConfig, given: LifetimesConfig, suite: SuiteConfig
+) -> float:
+    """Fit the network of an evolution to lifetimes on its training tasks; its first weights place the pages.
+
+    Args:
+        members: whose start is replaced.
+        config: of the evolution.
+        given: how to fit.
+        suite: of the evolution.
+
+    Returns:
+        The share of the variance of lifetimes that the network then explains on these tasks.
+
+    Raises:
+        SsdgymError: the agent is no placement.
+    """
+    name, recorder = let_record(members.card, members.weights(members.start))
+    rng = np.random.default_rng([config.seed, 0x11FE])
+    parts: list[Lifetimes] = []
+    for play in [play for plays in training_plays(config, suite) for play in plays]:
+        simulator = play.simulator(config.policy.replace(AGENT, name), cache=False)
+        beyond = LONGEST * simulator.logical_pages
+        requests = play.requests(play.warmup + play.host_pages + beyond)
+        pages = record_lifetimes(simulator, recorder, requests, play.host_pages, play.warmup)
+        parts.append(pages.sample(given.pages, rng))
+    assert isinstance(members.network, ScaleNetwork), "what places pages is one"
+    return fit_lifetimes(
+        members.network, Lifetimes.joined(parts), given.epochs, given.learning_rate, config.seed
+    )
