@@ -11,10 +11,11 @@ from pydantic import Field
 
 from ssdgym.config.loading import Config
 
-Method = Literal["search", "evolution", "clone", "ppo", "fast_ppo", "dqn"]
+Method = Literal["search", "lifetimes", "evolution", "clone", "ppo", "fast_ppo", "dqn"]
 
 _NAMES = {
     "search": "a search by whole episodes",
+    "lifetimes": "fitting lifetimes",
     "evolution": "evolution",
     "clone": "cloning a policy",
     "ppo": "PPO",

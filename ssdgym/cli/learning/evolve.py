@@ -36,9 +36,9 @@ def evolve(
 
     Examples:
 
-        ssdgym evolve --config placement-v1 --seed 1 --out runs/placement
+        ssdgym evolve --config placement-v2 --seed 1 --out runs/placement
 
-        ssdgym evolve --config placement-v1 --generations 2 --out runs/try --json
+        ssdgym evolve --config placement-v2 --generations 2 --out runs/try --json
     """
     from ssdgym.config.loading import load_config
 

@@ -94,10 +94,8 @@ class Evolution:
         inputs = {**config.candidates, **config.context}
         self.members = WeightVectors(config.card(), inputs, config.fixed, config.seed)
         self.begun = time.process_time()
-        self.explained = (
-            None
-            if config.lifetimes is None
-            else begin_with_lifetimes(self.members, config, config.lifetimes, self.suite)
+        self.fitted = config.lifetimes and begin_with_lifetimes(
+            self.members, config, config.lifetimes, self.suite
         )
         name, self.network = let_train(self.members.card, self.members.weights(self.members.start))
         policy = config.policy.replace(AGENT, name)
@@ -117,8 +115,8 @@ class Evolution:
             population_size=config.members,
         )
         shown = self.bar.add_task("evolution (generations)", total=config.generations)
-        if self.explained is not None and not self.bar.disable:
-            self.bar.console.print(f"lifetimes: {self.explained:.0%} of their variance is explained")
+        if self.fitted and not self.bar.disable:
+            self.bar.console.print(f"lifetimes: {self.fitted.explained:.0%} of their variance is explained")
         self.evaluate(0, search.mean, 0.0)
         for generation in range(1, config.generations + 1):
             chosen = self._draw()
@@ -185,12 +183,12 @@ class Evolution:
             )
 
     def _save(self, vector: np.ndarray, row: Evaluation, name: str) -> None:
-        stages = (Stage(method="evolution", decisions=row.pages, cpu_seconds=row.cpu_seconds),)
+        stages = self._stages(row)
         card = self.members.card.model_copy(
             update={
-                "algorithm": "evolution" if row.generation else "none",
-                "decisions": row.pages,
-                "trained_by": stages if row.generation else (),
+                "algorithm": stages[-1].method if stages else "none",
+                "decisions": sum(stage.decisions for stage in stages),
+                "trained_by": stages,
                 "training": self.config.model_dump(mode="json"),
                 "command": self.command,
                 "suite": self.config.suite,
@@ -199,8 +197,17 @@ class Evolution:
                     "validation_change": row.change,
                     "validation_worst": row.worst,
                     **({"validation_cap": row.cap} if self.config.cap else {}),
+                    **({"lifetimes_explained": round(self.fitted.explained, 5)} if self.fitted else {}),
                     "generation": float(row.generation),
                 },
             }
         )
         Agent(self.members.network_with(vector), card).save(self.out / name)
+
+    def _stages(self, row: Evaluation) -> tuple[Stage, ...]:
+        """Return what has trained the weights up to a validation, in order."""
+        before = (self.fitted.stage,) if self.fitted else ()
+        if not row.generation:
+            return before
+        seconds = max(row.cpu_seconds - sum(stage.cpu_seconds for stage in before), 0.0)
+        return (*before, Stage(method="evolution", decisions=row.pages, cpu_seconds=round(seconds, 1)))

@@ -132,7 +132,8 @@ LIFETIMES: dict[str, Any] = {
 def test_evolution__that_begins_with_lifetimes__is_better_at_once(make: Any, tmp_path: Path) -> None:
     changes = {}
     for name, given in (("with", LIFETIMES), ("without", {**LIFETIMES, "lifetimes": None})):
-        evolve(make(given, generations=1), tmp_path / name, progress=False)
+        card = Agent.load(evolve(make(given, generations=1), tmp_path / name, progress=False)).card
+        assert [stage.method for stage in card.trained_by][:1] == (["lifetimes"] if name == "with" else [])
         with (tmp_path / name / "evaluations.csv").open() as file:
             changes[name] = float(next(csv.DictReader(file))["change"])
     assert changes["with"] < changes["without"] - 0.05
