@@ -19,6 +19,7 @@ from ssdgym.agents.learning.segments import Enough, Segments
 from ssdgym.agents.learning.setting import environments_of, make_learner, torch_threads
 from ssdgym.agents.learning.stages import Stage, Stages
 from ssdgym.agents.ppo.cloning import clone
+from ssdgym.agents.ppo.learner import FastPpo
 from ssdgym.agents.scorer import CandidateScorer
 from ssdgym.agents.validation import score_of, validate
 from ssdgym.envs.sb3 import SB3VecEnv
@@ -223,9 +224,10 @@ class TrainingRun:
         prior = self.config.fast_ppo.prior
         if self.config.algorithm != "fast_ppo" or prior.policy is None:
             return
+        assert isinstance(self.learner, FastPpo), "the algorithm is"
         task = bar.add_task(f"cloning {prior.policy} (decisions)", total=prior.clone_decisions)
         decisions, agreement = clone(
-            self.learner.scorer,
+            self.learner.network,
             self.env.vector_env,
             prior,
             self.config.seed,

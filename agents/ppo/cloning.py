@@ -10,12 +10,11 @@ import numpy as np
 import torch
 from gymnasium.vector import VectorEnv
 from torch import Tensor
-from torch.nn.functional import cross_entropy
-from torch.nn.utils import clip_grad_norm_
 
 from ssdgym.agents.config import PriorConfig
-from ssdgym.agents.ppo.rollout import Collector, draw
-from ssdgym.agents.ppo.scoring import scores_and_values, scoring_with
+from ssdgym.agents.ppo.decisions import Part
+from ssdgym.agents.ppo.network import Network
+from ssdgym.agents.ppo.rollout import Collector
 from ssdgym.agents.scorer import CandidateScorer
 from ssdgym.errors import SsdgymError
 
@@ -30,7 +29,7 @@ _NONE = -1
 
 
 def clone(
-    scorer: CandidateScorer,
+    network: Network,
     env: VectorEnv,
     prior: PriorConfig,
     seed: int,
@@ -42,7 +41,7 @@ def clone(
     what the policy would do where mistakes of its own lead (Ross, Gordon, Bagnell, AISTATS 2011).
 
     Args:
-        scorer: the network; changed in place.
+        network: that learns.
         env: whose `info["proposed"]` tells the picks of the policy.
         prior: the policy, how many decisions to look at, and the learning rate, which falls to 0.
         seed: of episodes and draws.
@@ -57,36 +56,52 @@ def clone(
     """
     number = _proposer(env, prior)
     generator = torch.Generator().manual_seed(seed)
-    collector = Collector(env, scorer, _STEPS)
+    collector = Collector(env, network, _STEPS)
     collector.begin(seed)
-    optimizer = torch.optim.Adam(scorer.parameters(), lr=prior.clone_learning_rate)
+    optimizer = torch.optim.Adam([network.parameters], lr=prior.clone_learning_rate)
     decisions, agreement = 0, 0.0
     while decisions < prior.clone_decisions:
         optimizer.param_groups[0]["lr"] = prior.clone_learning_rate * (1 - decisions / prior.clone_decisions)
-        labels: list[Tensor] = []
+        labels: list[np.ndarray] = []
 
-        def choose(scores: Tensor, infos: dict[str, Any], labels: list[Tensor] = labels) -> Tensor:
-            picks = torch.from_numpy(infos["proposed"][:, number].astype(np.int64))
+        def choose(drawn: np.ndarray, infos: dict[str, Any], labels: list[np.ndarray] = labels) -> np.ndarray:
+            picks = infos["proposed"][:, number].astype(np.int64)
             labels.append(picks)
-            played = (torch.arange(len(picks)) % 2 == 0) & (picks != _NONE)
-            return torch.where(played, picks, draw(scores, generator))
+            played = (np.arange(len(picks)) % 2 == 0) & (picks != _NONE)
+            return np.where(played, picks, drawn)
 
-        rollout = collector.collect(choose)
-        picks = torch.cat(labels)
+        rollout = collector.collect(generator, choose)
+        picks = torch.from_numpy(np.concatenate(labels))
         known = picks != _NONE
-        agreement = float((rollout.scores.argmax(-1) == picks)[known].float().mean())
+        agreement = float((rollout.scores.argmax(1) == picks)[known].float().mean())
         for _ in range(_EPOCHS):
             for rows in torch.randperm(len(picks), generator=generator).split(_BATCH):
-                scores, _ = scores_and_values(scorer, rollout.decisions.take(rows))
-                loss = cross_entropy(scores, picks[rows], ignore_index=_NONE)
-                optimizer.zero_grad()
-                loss.backward()
-                clip_grad_norm_(scorer.parameters(), 1.0)
+                _imitate(network, rollout.decisions.take(rows, network.arrays), picks[rows])
+                network.clip(1.0)
                 optimizer.step()
         decisions += len(picks)
         report(decisions)
-    _soften(scorer, scoring_with(scorer)(rollout.decisions), prior.clone_confidence)
+    network.refresh()
+    last = rollout.decisions.whole(network.arrays)
+    _soften(network.scorer, network.actor.scores(last), prior.clone_confidence)
     return decisions, agreement
+
+
+def _imitate(network: Network, decisions: Part, picks: Tensor) -> None:
+    """Write the gradient of the cross-entropy of picks to a network.
+
+    Args:
+        network: that learns.
+        decisions: B of them.
+        picks: int64 (B,), the candidates to choose; `_NONE` where there is none.
+    """
+    network.refresh()
+    with torch.no_grad():
+        known = picks != _NONE
+        to_scores = network.actor.scores(decisions).softmax(0)
+        to_scores.scatter_add_(0, picks.clamp(min=0).unsqueeze(0), torch.full((1, len(picks)), -1.0))
+        network.actor.backward(decisions, to_scores * known / known.sum().clamp(min=1))
+        network.finish()
 
 
 def _soften(scorer: CandidateScorer, scores: Tensor, confidence: float) -> None:
@@ -96,13 +111,13 @@ def _soften(scorer: CandidateScorer, scores: Tensor, confidence: float) -> None:
 
     Args:
         scorer: the network; ranks as before afterwards.
-        scores: float32 (B, K), that it gives.
+        scores: float32 (K, B), that it gives.
         confidence: the probability.
     """
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         factor = (low + high) / 2
-        sure = (factor * scores).softmax(-1).amax(-1).mean() > confidence
+        sure = (factor * scores).softmax(0).amax(0).mean() > confidence
         low, high = (low, factor) if sure else (factor, high)
     with torch.no_grad():
         scorer.linear.log_sharpness += math.log(high)

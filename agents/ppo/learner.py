@@ -14,10 +14,13 @@ from torch import Tensor
 from ssdgym.agents.config import TrainConfig
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.learning.segments import Segments, segment_seed
+from ssdgym.agents.ppo.actor import Actor
 from ssdgym.agents.ppo.advantages import RewardScale, advantages_of
-from ssdgym.agents.ppo.rollout import Collector, Rollout, draw
-from ssdgym.agents.ppo.scoring import Decisions, scoring_with
-from ssdgym.agents.ppo.update import Batch, Losses, update
+from ssdgym.agents.ppo.decisions import Decisions
+from ssdgym.agents.ppo.losses import Losses
+from ssdgym.agents.ppo.network import Network
+from ssdgym.agents.ppo.rollout import Collector, Rollout
+from ssdgym.agents.ppo.update import Lesson, update
 from ssdgym.agents.scorer import CandidateScorer
 
 #: How the log names losses, where not by their names; most as Stable-Baselines3 does.
@@ -40,10 +43,11 @@ class FastPpo:
         self.decisions = 0
         self.prior: CandidateScorer | None = None
         self.rewards = RewardScale(gamma=self.settings.gamma if self.settings.normalise == "returns" else 0.0)
+        self.network = Network(self.scorer)
         self.optimizer = torch.optim.Adam(
-            self.scorer.parameters(), lr=self.settings.learning_rate, eps=1e-5, fused=True
+            [self.network.parameters], lr=self.settings.learning_rate, eps=1e-5, fused=True
         )
-        self._collector = Collector(env, self.scorer, self.settings.rollout_steps)
+        self._collector = Collector(env, self.network, self.settings.rollout_steps)
         self._generator = torch.Generator()
 
     def set_logger(self, logger: Logger) -> None:
@@ -101,13 +105,13 @@ class FastPpo:
         """Play a rollout and learn from it."""
         share_left = 1 - self.decisions / self.config.total_decisions
         self.optimizer.param_groups[0]["lr"] = self.settings.learning_rate * share_left
-        rollout = self._collector.collect(lambda scores, infos: draw(scores, self._generator))
+        rollout = self._collector.collect(self._generator)
         self.rewards.update(rollout.rewards)
-        losses = update(self.scorer, self.optimizer, self._batch(rollout), self.settings, self._generator)
-        self.decisions += len(rollout.actions)
+        losses = update(self.network, self.optimizer, self._lesson(rollout), self.settings, self._generator)
+        self.decisions += rollout.actions.numel()
         self._log(rollout, losses)
 
-    def _batch(self, rollout: Rollout) -> Batch:
+    def _lesson(self, rollout: Rollout) -> Lesson:
         advantages = advantages_of(
             self.rewards.apply(rollout.rewards),
             rollout.values,
@@ -116,22 +120,24 @@ class FastPpo:
             self.settings.gamma,
             self.settings.gae_lambda,
         )
-        logs = rollout.scores.log_softmax(-1)
-        return Batch(
+        actions = rollout.actions.flatten()
+        logs = rollout.scores.log_softmax(1)
+        return Lesson(
             decisions=rollout.decisions,
-            actions=rollout.actions,
-            log_probabilities=logs.gather(1, rollout.actions.unsqueeze(1)).squeeze(1),
+            actions=actions,
+            log_probabilities=logs.gather(1, actions.unsqueeze(1)).squeeze(1),
             advantages=advantages.flatten(),
             targets=(advantages + rollout.values).flatten(),
             prior=self._prior_logs(rollout.decisions),
         )
 
     def _prior_logs(self, decisions: Decisions) -> Tensor:
-        """Return the log-probabilities of the frozen start, (B, K), or (B, 0) where there is none."""
+        """Return the log-probabilities of the frozen start, (K, B), or (0, B) where there is none."""
         if self.prior is None:
-            return torch.empty(len(decisions.mask), 0)
-        score = scoring_with(self.prior)
-        return torch.cat([score(part).log_softmax(-1) for part in decisions.split()])
+            return torch.empty(0, len(decisions.around))
+        with torch.no_grad():
+            score, parts = Actor(self.prior).scores, decisions.split(self.network.arrays)
+            return torch.cat([score(part).log_softmax(0) for part in parts], dim=1)
 
     def _log(self, rollout: Rollout, losses: Losses) -> None:
         if rollout.returns:

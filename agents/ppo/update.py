@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.utils import clip_grad_norm_
 
 from ssdgym.agents.config import FastPpoConfig
-from ssdgym.agents.ppo.scoring import Decisions, scores_and_values
-from ssdgym.agents.scorer import CandidateScorer
+from ssdgym.agents.ppo.arrays import Arrays
+from ssdgym.agents.ppo.decisions import Decisions
+from ssdgym.agents.ppo.losses import Batch, Losses, losses_of
+from ssdgym.agents.ppo.network import Network
 
 
-class Batch(NamedTuple):
-    """B decisions to learn from.
+class Lesson(NamedTuple):
+    """All decisions of a rollout, M of them, to learn from.
 
     Attributes:
-        decisions: B of them.
-        actions: int64 (B,).
-        log_probabilities: float32 (B,), of the actions when they were drawn.
-        advantages: float32 (B,).
-        targets: float32 (B,), of the values.
-        prior: float32 (B, K), log-probabilities of the frozen start; (B, 0) where it is not held to.
+        decisions: M of them.
+        actions: int64 (M,).
+        log_probabilities: float32 (M,), of the actions when they were drawn.
+        advantages: float32 (M,).
+        targets: float32 (M,), of the values.
+        prior: float32 (K, M), log-probabilities of the frozen start; (0, M) where it is not held to.
     """
 
     decisions: Decisions
@@ -33,92 +33,64 @@ class Batch(NamedTuple):
     targets: Tensor
     prior: Tensor
 
-    def take(self, rows: Tensor) -> Batch:
-        """Return some rows, int64 (b,)."""
-        decisions, *others = self
-        return Batch(decisions.take(rows), *(part.index_select(0, rows) for part in others))
+    def take(self, rows: Tensor, arrays: Arrays) -> Batch:
+        """Return some of the decisions, with advantages normalised.
 
-
-@dataclass(frozen=True)
-class Losses:
-    """What a gradient step goes down, and what is watched, each the mean of a batch.
-
-    Attributes:
-        total: the weighted sum.
-        policy: of the clipped objective.
-        value: squared error of the values.
-        entropy: of the policy.
-        approx_kl: estimate of the KL divergence from the policy that played.
-        prior_kl: KL divergence from the frozen start; 0 where it is not held to.
-    """
-
-    total: Tensor
-    policy: Tensor
-    value: Tensor
-    entropy: Tensor
-    approx_kl: Tensor
-    prior_kl: Tensor
-
-
-def losses_of(scorer: CandidateScorer, batch: Batch, config: FastPpoConfig) -> Losses:
-    """Return the losses of a batch.
-
-    Args:
-        scorer: the network.
-        batch: what to learn from.
-        config: coefficients.
-    """
-    scores, values = scores_and_values(scorer, batch.decisions)
-    logs = scores.log_softmax(-1)
-    changes = logs.gather(1, batch.actions.unsqueeze(1)).squeeze(1) - batch.log_probabilities
-    ratios = changes.exp()
-    advantages = batch.advantages
-    if len(advantages) > 1:
-        advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
-    clipped = ratios.clamp(1 - config.clip_range, 1 + config.clip_range)
-    policy = -torch.min(ratios * advantages, clipped * advantages).mean()
-    value = (values - batch.targets).square().mean()
-    total = policy + config.value_coefficient * value
-    # what no coefficient weighs is only watched
-    with torch.set_grad_enabled(config.entropy_coefficient > 0):
-        entropy = -(logs.exp() * logs).sum(-1).mean()
-    total = total - config.entropy_coefficient * entropy
-    prior_kl = torch.zeros(())
-    if batch.prior.shape[1]:
-        prior_kl = (logs.exp() * (logs - batch.prior)).sum(-1).mean()
-        total = total + config.prior.kl * prior_kl
-    approx_kl = (ratios - 1 - changes).detach().mean()  # the third estimator of Schulman, 2020
-    return Losses(total, policy, value, entropy, approx_kl, prior_kl)
+        Args:
+            rows: int64 (b,), which.
+            arrays: to write candidates to.
+        """
+        decisions, *numbers, prior = self
+        actions, logs, advantages, targets = (part.index_select(0, rows) for part in numbers)
+        if len(rows) > 1:
+            deviation, mean = torch.std_mean(advantages)
+            advantages = (advantages - mean) / (deviation + 1e-8)
+        chosen = decisions.take(rows, arrays)
+        return Batch(chosen, actions, logs, advantages, targets, prior.index_select(1, rows))
 
 
 def update(
-    scorer: CandidateScorer,
+    network: Network,
     optimizer: torch.optim.Optimizer,
-    batch: Batch,
+    lesson: Lesson,
     config: FastPpoConfig,
     generator: torch.Generator,
 ) -> Losses:
     """Take the gradient steps of an update.
 
     Args:
-        scorer: the network.
+        network: that learns.
         optimizer: of its parameters.
-        batch: all decisions of a rollout.
+        lesson: what to learn from.
         config: of the algorithm.
         generator: of the order of decisions.
 
     Returns:
         The losses of the last step.
     """
-    parameters = list(scorer.parameters())
     for _ in range(config.epochs):
-        order = torch.randperm(len(batch.actions), generator=generator)
+        order = torch.randperm(len(lesson.actions), generator=generator)
         for rows in order.split(config.batch_decisions):
-            losses = losses_of(scorer, batch.take(rows), config)
+            losses = gradient_of(network, lesson.take(rows, network.arrays), config)
             if config.target_kl is not None and losses.approx_kl > 1.5 * config.target_kl:
                 return losses
-            optimizer.zero_grad()
-            losses.total.backward()
-            clip_grad_norm_(parameters, config.max_gradient_norm)
+            network.clip(config.max_gradient_norm)
             optimizer.step()
+    return losses
+
+
+def gradient_of(network: Network, batch: Batch, config: FastPpoConfig) -> Losses:
+    """Write the gradient of the total loss to a network, and return the losses.
+
+    Args:
+        network: that learns.
+        batch: what to learn from.
+        config: coefficients.
+    """
+    network.refresh()
+    with torch.no_grad():
+        scores, values = network.actor.scores(batch.decisions), network.critic.values(batch.decisions)
+        losses, slopes = losses_of(scores, values, batch, config)
+        network.backward(batch.decisions, *slopes)
+        network.finish()
     return losses

@@ -92,14 +92,22 @@ def main() -> None:
     fields = load_config(TrainConfig, arguments.config, "agents").model_dump()
     fields |= {"total_decisions": arguments.decisions, "fast_ppo": fields["ppo"]}
     rates: dict[str, list[float]] = {"ppo": [], "fast_ppo": []}
+    profiles: dict[str, list[np.ndarray]] = {"ppo": [], "fast_ppo": []}
     for _ in range(arguments.turns):
         for algorithm, found in rates.items():
             rate, shares = measure(TrainConfig.model_validate({**fields, "algorithm": algorithm}))
             found.append(rate)
+            profiles[algorithm].append(1e6 / rate * shares)
             profile = ", ".join(f"{part} {share:.0%}" for part, share in zip(PARTS, shares, strict=True))
             print(f"{algorithm}: {rate:,.0f} decisions/s ({profile})", flush=True)
+    for algorithm, found in rates.items():
+        times = zip(PARTS, np.median(profiles[algorithm], axis=0), strict=True)
+        print(
+            f"median of {algorithm}: {np.median(found):,.0f} decisions/s; microseconds per decision: "
+            + ", ".join(f"{part} {time:.1f}" for part, time in times)
+        )
     ratios = [fast / slow for slow, fast in zip(*rates.values(), strict=True)]
-    print(f"fast_ppo / ppo: {', '.join(f'{ratio:.2f}' for ratio in ratios)}")
+    print(f"fast_ppo / ppo: {', '.join(f'{ratio:.2f}' for ratio in ratios)}; median {np.median(ratios):.2f}")
 
 
 if __name__ == "__main__":

@@ -138,5 +138,6 @@ def test_ppo_speed__measures_both_in_turns(
     monkeypatch.setattr(sys, "argv", arguments.split())
     import_module("ppo_speed").main()
     *measured, ratio = capsys.readouterr().out.splitlines()
-    assert [line.partition(":")[0] for line in measured] == ["ppo", "fast_ppo"] * 2
-    assert re.fullmatch(r"fast_ppo / ppo: \d+\.\d\d, \d+\.\d\d", ratio)
+    names = [*["ppo", "fast_ppo"] * 2, "median of ppo", "median of fast_ppo"]
+    assert [line.partition(":")[0] for line in measured] == names
+    assert re.fullmatch(r"fast_ppo / ppo: \d+\.\d\d, \d+\.\d\d; median \d+\.\d\d", ratio)

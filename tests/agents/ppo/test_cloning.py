@@ -8,6 +8,7 @@ import torch
 from ssdgym.agents.config import PriorConfig, TrainConfig
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.ppo.cloning import clone
+from ssdgym.agents.ppo.network import Network
 from ssdgym.agents.scorer import CandidateScorer, ScorerConfig
 from ssdgym.config.loading import load_config
 from ssdgym.errors import SsdgymError
@@ -34,7 +35,7 @@ def test_clone__small_device__agrees_in_nine_of_ten_decisions(env, policy: str) 
     scorer = CandidateScorer(names.candidates, names.context, ScorerConfig(start="none", sharpness=1.0))
     reported: list[int] = []
     prior = PriorConfig(policy=policy, clone_decisions=16_384)
-    decisions, agreement = clone(scorer, env, prior, 3, reported.append)
+    decisions, agreement = clone(Network(scorer), env, prior, 3, reported.append)
     assert agreement > 0.9
     assert decisions == reported[-1] == 16_384
 
@@ -43,7 +44,12 @@ def test_clone__is_drawn_from_with_the_confidence_asked_for(env) -> None:
     torch.manual_seed(0)
     names = FeatureNames.of(env)
     scorer = CandidateScorer(names.candidates, names.context, ScorerConfig(start="none", sharpness=1.0))
-    clone(scorer, env, PriorConfig(policy="cost_benefit", clone_decisions=8192, clone_confidence=0.5), 3)
+    clone(
+        Network(scorer),
+        env,
+        PriorConfig(policy="cost_benefit", clone_decisions=8192, clone_confidence=0.5),
+        3,
+    )
     observation, info = env.reset(seed=5)
     sure = []
     for _ in range(200):
@@ -56,7 +62,7 @@ def test_clone__is_drawn_from_with_the_confidence_asked_for(env) -> None:
 def test_clone__policy_that_is_not_proposed__says_who_is(env) -> None:
     scorer = CandidateScorer(("a",), ("b",), ScorerConfig(start="none"))
     with pytest.raises(SsdgymError, match="'dac' cannot be cloned.*proposes greedy, cost_benefit"):
-        clone(scorer, env, PriorConfig(policy="dac", clone_decisions=1), 0)
+        clone(Network(scorer), env, PriorConfig(policy="dac", clone_decisions=1), 0)
 
 
 def test_prior__clone_decisions_without_policy__refused() -> None:
