@@ -19,7 +19,7 @@ ZOO = sorted(zoo_agents().items())
 
 def test_zoo__has_an_agent_for_every_evolution() -> None:
     names = {name for name, _ in ZOO}
-    assert {"placement-v1", "victim-v1", "idle-v1"} <= names
+    assert {"placement-v1", "placement-v2", "victim-v1", "idle-v1"} <= names
 
 
 @pytest.mark.parametrize(("name", "path"), ZOO)
