@@ -178,3 +178,14 @@ def test_training__without_tasks__is_as_it_was() -> None:
     config, about = training_of(load_config(SuiteTrainConfig, "ppo-smoke", "agents"))
     assert about == {}
     assert config.environment.kwargs["device"] == "demo"
+
+
+def test_tasks__vary_any_field_of_the_device__placements_with_other_streams_too(make: Any) -> None:
+    vary = {"ftl.placement": ["single", "sep_gc", "sepbit"], "capacity.over_provisioning": [0.28]}
+    config, _ = training_of(make(devices=8, changes={"n_envs": 8}, vary=vary))
+    with environments_of(config) as (env, _):
+        env.reset()
+        placements = {device.ftl.placement for device in env.get_attr("episodes")[0].devices}
+        assert {name.partition("(")[0] for name in placements} == {"single", "sep_gc", "sepbit"}
+        for _ in range(20):
+            env.step(env.get_attr("episodes")[0].view.mask.argmax(axis=1))
