@@ -103,6 +103,12 @@ class EvaluationConfig(Config):
         None, description="the best agent has the least geometric mean of it; null: the highest return"
     )
 
+    @model_validator(mode="after")
+    def _workloads_are_said_once(self) -> EvaluationConfig:
+        if self.workloads and "workload" in self.kwargs:
+            raise ValueError("kwargs.workload and workloads are both given; leave one of the two out")
+        return self
+
 
 #: Fields of an algorithm that fix how many decisions lie between updates, or what a checkpoint holds.
 _SHAPE = {

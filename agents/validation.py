@@ -42,7 +42,7 @@ def validate(
     if metric is not None:
         values = [metric_of(episode.get("metrics", {}), metric, "evaluation.metric") for episode in episodes]
         row["score"] = -float(np.log(values).mean())
-    return {**row, **_means(episodes)}
+    return {**row, **mean_metrics(episodes)}
 
 
 def score_of(row: Mapping[str, Any]) -> float:
@@ -50,8 +50,16 @@ def score_of(row: Mapping[str, Any]) -> float:
     return float(row.get("score", row["return_mean"]))
 
 
-def _means(episodes: list[dict[str, Any]]) -> dict[str, float]:
-    """Return the mean over the episodes of every metric that is a plain number."""
+def mean_metrics(episodes: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return the mean of every metric that is a plain number, over the episodes in which it is one.
+
+    Args:
+        episodes: their infos.
+    """
     metrics = [episode.get("metrics", {}) for episode in episodes]
-    numbers = [key for key, value in metrics[0].items() if isinstance(value, (int, float))]
-    return {key: float(np.mean([metric[key] for metric in metrics])) for key in numbers}
+    numbers: dict[str, list[float]] = {}
+    for metric in metrics:
+        for key, value in metric.items():
+            if isinstance(value, (int, float)):
+                numbers.setdefault(key, []).append(value)
+    return {key: float(np.mean(values)) for key, values in numbers.items()}

@@ -125,7 +125,7 @@ def let_record(card: AgentCard, weights: dict[str, np.ndarray]) -> tuple[str, Re
     network = RecordingNetwork(card, weights, f"policy {name}")
     if decision_of(card) != "Placement" or not card.scale:
         raise SsdgymError(
-            f"lifetimes are of pages that are placed, not of {card.environment}; leave them out."
+            f"lifetimes are for a placement with scale, not for {card.environment}; leave them out."
         )
     _IN_TRAINING[name] = _placement(place_and_note, network, name, card, name)
     return name, network

@@ -67,10 +67,11 @@ def write_rows(file: IO[bytes], rows: list[Row]) -> None:
 
     Args:
         file: to write to.
-        rows: of the table, with the columns of the first one.
+        rows: of the table; its columns are those of all rows.
     """
     text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.DictWriter(text, fieldnames=columns, restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     file.write(text.getvalue().encode())

@@ -47,10 +47,9 @@ def environments_of(config: TrainConfig) -> Iterator[tuple[SB3VecEnv, list[SB3Ve
     played = [{"workload": workload} for workload in evaluation.workloads] or [{}]
     with ExitStack() as stack:
         env = stack.enter_context(closing(make_environment(config.environment, config.n_envs)))
-        batches = [
-            make_environment(config.environment, evaluation.episodes, **{**evaluation.kwargs, **one})
-            for one in played
-        ]
-        for batch in batches:
-            stack.enter_context(closing(batch))
+        batches = []
+        for one in played:
+            arguments = {**evaluation.kwargs, **one}
+            batch = make_environment(config.environment, evaluation.episodes, **arguments)
+            batches.append(stack.enter_context(closing(batch)))
         yield env, batches

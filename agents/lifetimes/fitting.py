@@ -7,8 +7,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import mse_loss
 
+from ssdgym.agents.learning.setting import torch_threads
 from ssdgym.agents.lifetimes.recording import Lifetimes
 from ssdgym.agents.networks.scale import ScaleNetwork
+from ssdgym.errors import SsdgymError
 
 _BATCH = 2048
 #: Cuts are at least so far apart.
@@ -29,7 +31,18 @@ def fit_lifetimes(
 
     Returns:
         The share of the variance of lifetimes that the numbers then explain.
+
+    Raises:
+        SsdgymError: a head has placed no page.
     """
+    if missing := set(range(network.config.heads)) - set(np.unique(pages.heads).tolist()):
+        kind = "relocated" if missing == {1} else "written"
+        raise SsdgymError(f"lifetimes: no page is {kind} in the training tasks; give them more overwrites.")
+    with torch_threads(1):  # sums in another order have other bits
+        return _fit(network, pages, epochs, learning_rate, seed)
+
+
+def _fit(network: ScaleNetwork, pages: Lifetimes, epochs: int, learning_rate: float, seed: int) -> float:
     generator = torch.Generator().manual_seed(seed)
     features, heads = torch.from_numpy(pages.features), torch.from_numpy(pages.heads)
     lives = torch.from_numpy(pages.lives)
@@ -57,6 +70,8 @@ def _numbers(network: ScaleNetwork, features: Tensor, heads: Tensor) -> Tensor:
 def _cut(network: ScaleNetwork, numbers: np.ndarray, heads: np.ndarray) -> None:
     """Put the cuts where they share the pages of each head out evenly."""
     for head, (_, count) in enumerate(network.config.ranges):
+        if count < 2:
+            continue
         cuts = np.quantile(numbers[heads == head], np.arange(1, count) / count)
         gaps = np.maximum(np.diff(cuts), _CLOSEST)
         network.first_cut[head] = float(cuts[0])

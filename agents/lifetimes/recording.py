@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ssdgym.agents.compiled.recording import ROOM, RecordingNetwork
+from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.future import deaths_after
+from ssdgym.simulator.future import BEYOND, deaths_after
 
 #: Data that lives longer than so many times the logical pages lives so long.
-LONGEST = 4
+LONGEST = BEYOND
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,21 @@ def record_lifetimes(
         requests: array of REQUEST, which go on for `LONGEST` times the logical pages behind the run.
         host_pages: of the run.
         warmup: host pages before that, of which nothing is noted.
+
+    Returns:
+        The first pages that are placed behind the warm-up, `ROOM` of them at most.
+
+    Raises:
+        SsdgymError: pages are not placed in the order of the requests.
     """
+    ftl = simulator.device.ftl
+    buffered = getattr(ftl, "write_buffer_pages", 0)
+    if ftl.timing != "none" or buffered:
+        raise SsdgymError(
+            f"device {simulator.device.name}: lifetimes follow from the order of requests, in which pages "
+            "are placed without time and write buffer only; set ftl.timing to none and "
+            "ftl.write_buffer_pages to 0."
+        )
     (record,) = network.records
     begin = int(simulator.arrays.control["clock"][0, 0])
     chunks = iter([requests])

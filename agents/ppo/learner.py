@@ -22,6 +22,7 @@ from ssdgym.agents.ppo.network import Network
 from ssdgym.agents.ppo.rollout import Collector, Rollout
 from ssdgym.agents.ppo.update import Lesson, update
 from ssdgym.agents.scorer import CandidateScorer
+from ssdgym.errors import SsdgymError
 
 #: How the log names losses, where not by their names; most as Stable-Baselines3 does.
 _TITLES = {"total": "loss", "policy": "policy_gradient_loss", "value": "value_loss"}
@@ -69,7 +70,13 @@ class FastPpo:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from what `state` returned."""
+        """Continue from what `state` returned.
+
+        Raises:
+            SsdgymError: it is of a version that optimised layer by layer.
+        """
+        if len(state["optimizer"]["param_groups"][0]["params"]) != 1:
+            raise SsdgymError("the checkpoint is of an earlier fast_ppo; train anew in another folder.")
         self.scorer.load_state_dict(state["scorer"])
         if state["prior"] is not None:
             self.prior = copy.deepcopy(self.scorer)

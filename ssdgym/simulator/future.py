@@ -11,7 +11,7 @@ from ssdgym.requests import TRIM, WRITE
 
 #: Logical spaces written behind the last page of a run that are looked at, where a workload goes on so long,
 #: and after which data that is not seen to die is taken to do so.
-_BEYOND = 4
+BEYOND = 4
 
 
 class Future(NamedTuple):
@@ -45,7 +45,7 @@ def look_ahead(chunks: Iterator[np.ndarray], pages: int | None, logical_pages: i
         The chunks drawn.
     """
     drawn: list[np.ndarray] = []
-    left = np.inf if pages is None else pages + _BEYOND * logical_pages
+    left = np.inf if pages is None else pages + BEYOND * logical_pages
     for chunk in chunks:
         drawn.append(chunk)
         left -= int(chunk["pages"][chunk["op"] == WRITE].sum())
@@ -64,7 +64,7 @@ def foresee(chunks: list[np.ndarray], logical_pages: int, clock: int) -> Future:
     """
     lpn, is_write = _pages_of(chunks)
     times = clock + np.cumsum(is_write) - is_write
-    end = clock + int(is_write.sum()) + _BEYOND * logical_pages
+    end = clock + int(is_write.sum()) + BEYOND * logical_pages
     order = np.argsort(lpn, kind="stable")
     same = lpn[order[1:]] == lpn[order[:-1]]
     deaths = np.full(len(lpn), end, np.int64)

@@ -22,6 +22,11 @@ def test_config__batch_larger_than_rollout__refused() -> None:
         load_config(TrainConfig, data, "agents")
 
 
+def test_evaluation__workloads_said_twice__are_refused() -> None:
+    with pytest.raises(ValueError, match="leave one of the two out"):
+        TrainConfig(evaluation={"workloads": ["uniform"], "kwargs": {"workload": "zipf80"}})
+
+
 def test_config__json__round_trip() -> None:
     config = TrainConfig(algorithm="dqn", seed=5)
     assert TrainConfig.model_validate_json(config.model_dump_json()) == config

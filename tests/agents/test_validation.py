@@ -1,9 +1,12 @@
 """Validation plays one whole episode per environment, and the same ones every time."""
 
+import io
+
 import numpy as np
 import pytest
 
-from ssdgym.agents.validation import validate
+from ssdgym.agents.learning.progress import write_rows
+from ssdgym.agents.validation import mean_metrics, validate
 from ssdgym.envs.sb3 import SB3VecEnv
 
 
@@ -37,3 +40,17 @@ def test_validate__same_seed__same_episodes(toy) -> None:
     env = SB3VecEnv(toy)
     first, again, other = (validate(FirstValid(toy.payoff), [env], seed) for seed in (5, 5, 6))
     assert first == again != other
+
+
+def test_mean_metrics__of_those_that_not_every_episode_has__are_over_those_that_have_them() -> None:
+    episodes = [
+        {"metrics": {"erases": 0, "mean_run": None, "name": "log"}},
+        {"metrics": {"erases": 4, "mean_run": 3.0}},
+    ]
+    assert mean_metrics(episodes) == {"erases": 2.0, "mean_run": 3.0}
+
+
+def test_table__of_rows_with_other_columns__has_them_all() -> None:
+    file = io.BytesIO()
+    write_rows(file, [{"decisions": 0}, {"decisions": 8, "mean_run": 3.0}])
+    assert file.getvalue().decode() == "decisions,mean_run\n0,\n8,3.0\n"

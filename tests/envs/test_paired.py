@@ -117,3 +117,8 @@ def test_environment__pickled_in_the_middle__goes_on_as_it_would() -> None:
 def test_policy__that_is_not_known__is_named() -> None:
     with pytest.raises(SsdgymError, match="nonsense"):
         EraseVictimEnv(**options(reward={"paired": "nonsense"}))
+
+
+def test_policy__that_knows_the_future__is_refused() -> None:
+    with pytest.raises(SsdgymError, match="oracle_k knows the future, which environments do not tell"):
+        EraseVictimEnv(device="suite", ftl={"timing": "none"}, reward={"paired": "greedy+oracle_k"})

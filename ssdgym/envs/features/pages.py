@@ -212,7 +212,7 @@ def page_slow_updates(view, page):
     high=32.0,
 )
 def page_net_updates(view, page):
-    """Return the logarithm of the count, by which FADaC sorts pages."""
+    """Return the logarithm of a count like that of FADaC, which a trim leaves as it is."""
     return log2(1.0 + view.page_memory[page.lpn].net_updates)
 
 

@@ -17,6 +17,7 @@ from ssdgym.envs.rewards.terms import Measure
 from ssdgym.envs.rewards.totals import CountedTotals
 from ssdgym.envs.sources.workloads import AtEnd, open_episode
 from ssdgym.errors import SsdgymError
+from ssdgym.policy.watching import placement_of
 from ssdgym.requests import REQUEST, Requests
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.families import family_of
@@ -60,6 +61,12 @@ class Twin:
         if own is None or not own.main.compiled:
             raise SsdgymError(f"reward.paired: policy {policy} decides in Python; name a compiled one.")
         device, state = self._simulator.device, self._simulator.arrays
+        placement = placement_of(device)
+        if placement is not None and placement.foresight:
+            raise SsdgymError(
+                f"reward.paired: policy {policy} knows the future, which environments do not tell; name "
+                "another one."
+            )
         self._totals = CountedTotals(
             [device], partial(family_of(device).counter, state), partial(getattr, state, "histogram")
         )

@@ -67,8 +67,11 @@ def _check_training(training: TrainConfig) -> None:
     """Check the environment's arguments, and that there are its device and its FTL options."""
     from ssdgym.agents.environments import check_arguments
     from ssdgym.config.device import load_device, with_ftl
+    from ssdgym.workloads.load import load_workload
 
     learning = training.environment.kwargs
+    for workload in training.evaluation.workloads:
+        load_workload(workload)
     for kwargs in (learning, {**learning, **training.evaluation.kwargs}):
         check_arguments(training.environment.id, kwargs)
         for device in _several(argument(training, kwargs, "device")):
@@ -79,6 +82,7 @@ def _check_held_out(training: TrainConfig, sweep: SweepConfig) -> None:
     """Raise if an agent is judged by workloads or seeds that it is trained or validated on."""
     used = [argument(training, training.environment.kwargs, "workload")]
     used += [training.evaluation.kwargs["workload"]] if "workload" in training.evaluation.kwargs else []
+    used += list(training.evaluation.workloads)
     trained_on = [_writes(workload) for several in used for workload in _several(several)]
     for workload in sweep.evaluation.workloads:
         if _writes(workload) in trained_on:

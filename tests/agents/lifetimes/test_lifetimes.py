@@ -16,7 +16,7 @@ from ssdgym.agents.lifetimes.recording import LONGEST, Lifetimes, record_lifetim
 from ssdgym.agents.networks.scale import ScaleNetwork
 from ssdgym.agents.networks.shapes import ScaleConfig
 from ssdgym.errors import SsdgymError
-from ssdgym.requests import WRITE
+from ssdgym.requests import REQUEST, WRITE
 from ssdgym.simulator import Simulator
 from ssdgym.workloads.load import load_workload
 from ssdgym.workloads.stream import open_on
@@ -118,7 +118,7 @@ def test_record__of_victims__is_refused() -> None:
     )
     network = ScaleNetwork(("idle_room",), ScaleConfig(actions=6, ranges=((0, 6),)))
     weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
-    with pytest.raises(SsdgymError, match="lifetimes are of pages that are placed"):
+    with pytest.raises(SsdgymError, match="lifetimes are for a placement with scale"):
         let_record(card, weights)
 
 
@@ -165,3 +165,42 @@ def test_fit__of_the_same_seed__has_the_same_bits() -> None:
         fit_lifetimes(network, made_up(500), epochs=2, learning_rate=0.02, seed=1)
         weights.append({name: tensor.numpy().copy() for name, tensor in network.state_dict().items()})
     assert all(np.array_equal(weights[0][name], weights[1][name]) for name in weights[0])
+
+
+def test_fit__of_any_number_of_threads__has_the_same_bits() -> None:
+    weights = []
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            torch.manual_seed(0)
+            network = ScaleNetwork(FEATURES, ScaleConfig(hidden=(16, 16), actions=6, ranges=((0, 6), (2, 4))))
+            fit_lifetimes(network, made_up(), epochs=1, learning_rate=0.02, seed=1)
+            weights.append(network.weights.detach().numpy().copy())
+    finally:
+        torch.set_num_threads(before)
+    assert np.array_equal(weights[0], weights[1])
+
+
+def test_head_of_one_action__has_no_cut() -> None:
+    network = ScaleNetwork(FEATURES, ScaleConfig(actions=6, ranges=((0, 6), (5, 1))))
+    before = network.first_cut[1].item()
+    fit_lifetimes(network, made_up(500), epochs=1, learning_rate=0.02, seed=1)
+    assert network.first_cut[1].item() == before
+
+
+def test_fit__where_nothing_is_relocated__says_so() -> None:
+    pages = made_up(500)
+    written = Lifetimes(pages.features, np.zeros_like(pages.heads), pages.lives)
+    network = ScaleNetwork(FEATURES, ScaleConfig(actions=6, ranges=((0, 6), (2, 4))))
+    with pytest.raises(SsdgymError, match="no page is relocated in the training tasks"):
+        fit_lifetimes(network, written, epochs=1, learning_rate=0.02, seed=1)
+
+
+def test_record__with_time__is_refused() -> None:
+    name, network = let_record(*card_and_weights())
+    simulator = Simulator(
+        "demo-placement", ftl={"timing": "event"}, policy=f"cost_benefit(since_close=1)+{name}"
+    )
+    with pytest.raises(SsdgymError, match="lifetimes follow from the order of requests"):
+        record_lifetimes(simulator, network, np.zeros(0, REQUEST), RUN, WARMUP)

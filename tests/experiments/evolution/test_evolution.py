@@ -155,7 +155,7 @@ def test_evolution__of_fixed_weights__searches_cuts_alone(make: Any, tmp_path: P
 
 def test_lifetimes__for_victims__are_refused(make: Any, tmp_path: Path) -> None:
     with pytest.raises(
-        SsdgymError, match="lifetimes are of pages that are placed, not of ssdgym/EraseVictim"
+        SsdgymError, match="lifetimes are for a placement with scale, not for ssdgym/EraseVictim"
     ):
         evolve(make(VICTIMS, lifetimes={}), tmp_path / "out", progress=False)
 

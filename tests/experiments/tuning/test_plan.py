@@ -73,6 +73,8 @@ def test_command__repeats_the_trial_on_other_seeds() -> None:
             "whose writes the agent is trained on",
         ),
         ({"evaluation.kwargs.workload": {"grid": ["zipf80"]}}, "whose writes the agent is trained on"),
+        ({"evaluation.workloads": {"grid": [["zipf80"]]}}, "whose writes the agent is trained on"),
+        ({"evaluation.workloads": {"grid": [["no-such"]]}}, "no-such"),
         ({"evaluation.first_seed": {"grid": [2**32 - 1]}}, "the training validates on"),
     ],
 )
