@@ -223,7 +223,9 @@ def draw(out: Path, kinds: Kinds, lines: Sequence[Row], seeds: Sequence[int]) ->
         axes.margins(y=0.2)
         axes.grid(True)
     panels[0].set_ylabel("write amplification in validation")
-    panels[0].legend(loc="upper right", fontsize=6)
+    drawn = [axes.get_legend_handles_labels() for axes in panels]
+    named = {name: line for lines_of, names in drawn for line, name in zip(lines_of, names, strict=True)}
+    panels[0].legend(named.values(), named, loc="upper right", fontsize=6)
     figure.tight_layout()
     return save_figure(figure, out / "improving.svg")
 
