@@ -8,12 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ssdgym.agents.compiled.recording import ROOM, RecordingNetwork
-from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.future import BEYOND, deaths_after
-
-#: Data that lives longer than so many times the logical pages lives so long.
-LONGEST = BEYOND
+from ssdgym.simulator.future import BEYOND, check_order, deaths_after
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,7 @@ def record_lifetimes(
     Args:
         simulator: at the beginning of the requests.
         network: of its placement.
-        requests: array of REQUEST, which go on for `LONGEST` times the logical pages behind the run.
+        requests: array of REQUEST, which go on for `BEYOND` times the logical pages behind the run.
         host_pages: of the run.
         warmup: host pages before that, of which nothing is noted.
 
@@ -69,14 +65,7 @@ def record_lifetimes(
     Raises:
         SsdgymError: pages are not placed in the order of the requests.
     """
-    ftl = simulator.device.ftl
-    buffered = getattr(ftl, "write_buffer_pages", 0)
-    if ftl.timing != "none" or buffered:
-        raise SsdgymError(
-            f"device {simulator.device.name}: lifetimes follow from the order of requests, in which pages "
-            "are placed without time and write buffer only; set ftl.timing to none and "
-            "ftl.write_buffer_pages to 0."
-        )
+    check_order(simulator.device, "a record of lifetimes")
     (record,) = network.records
     begin = int(simulator.arrays.control["clock"][0, 0])
     chunks = iter([requests])
@@ -90,7 +79,7 @@ def record_lifetimes(
     lpn, clock, written = record["lpn"][:used], record["clock"][:used], record["written"][:used] != 0
     deaths = deaths_after([requests], begin, lpn.astype(np.int64), clock, written)
     pages = simulator.logical_pages
-    lives = np.clip(deaths - clock, 1, LONGEST * pages)
+    lives = np.clip(deaths - clock, 1, BEYOND * pages)
     return Lifetimes(
         seen, record["head"][:used].astype(np.int64), (np.log2(10.0 * lives / pages) / 2.0).astype(np.float32)
     )

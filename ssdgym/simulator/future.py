@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ssdgym.config.device import DeviceConfig
+from ssdgym.errors import SsdgymError
 from ssdgym.requests import TRIM, WRITE
 
 #: Logical spaces written behind the last page of a run that are looked at, where a workload goes on so long,
@@ -63,20 +65,17 @@ def foresee(chunks: list[np.ndarray], logical_pages: int, clock: int) -> Future:
         clock: of the device now.
     """
     lpn, is_write = _pages_of(chunks)
-    times = clock + np.cumsum(is_write) - is_write
-    end = clock + int(is_write.sum()) + BEYOND * logical_pages
-    order = np.argsort(lpn, kind="stable")
-    same = lpn[order[1:]] == lpn[order[:-1]]
-    deaths = np.full(len(lpn), end, np.int64)
-    deaths[order[:-1][same]] = times[order[1:][same]]
-    first = np.full(logical_pages, end, np.int64)
-    begins = np.concatenate([[True], ~same]) if len(lpn) else np.zeros(0, bool)
-    first[lpn[order[begins]]] = times[order[begins]]
-    return Future(clock, deaths[is_write], first, np.bincount(lpn[is_write], minlength=logical_pages))
+    written = lpn[is_write]
+    end = clock + len(written) + BEYOND * logical_pages
+    pages, now = np.arange(logical_pages), np.full(logical_pages, clock)
+    deaths = deaths_after(chunks, clock, written, clock + np.arange(len(written)), True)
+    first = deaths_after(chunks, clock, pages, now, False)
+    writes = np.bincount(written, minlength=logical_pages)
+    return Future(clock, np.minimum(deaths, end), np.minimum(first, end), writes)
 
 
 def deaths_after(
-    chunks: list[np.ndarray], start: int, lpn: np.ndarray, clock: np.ndarray, written: np.ndarray
+    chunks: list[np.ndarray], start: int, lpn: np.ndarray, clock: np.ndarray, written: np.ndarray | bool
 ) -> np.ndarray:
     """Return when the data of pages dies that are written or relocated while requests are carried out.
 
@@ -85,7 +84,7 @@ def deaths_after(
         start: clock of the device before the first of them.
         lpn: int64 (n,), the logical pages.
         clock: int64 (n,), when each is written or relocated.
-        written: bool (n,), whether the host writes it then.
+        written: bool (n,), or of all alike, whether the host writes it then.
 
     Returns:
         int64 (n,): when each is next written or trimmed; where the requests do not, 2**62.
@@ -98,6 +97,28 @@ def deaths_after(
     found = np.searchsorted(events, lpn * span + np.minimum(clock + written, span - 1))
     event = np.append(events, -1)[found]
     return np.where(event // span == lpn, event % span, 2**62)
+
+
+def check_order(device: DeviceConfig, who: str) -> None:
+    """Raise if pages may be written in another order than the requests', from which the future is read.
+
+    Args:
+        device: its configuration.
+        who: needs the order.
+
+    Raises:
+        SsdgymError: the device has time, or a write buffer.
+    """
+    if device.ftl.timing != "none":
+        raise SsdgymError(
+            f"device {device.name}: {who} knows the future, which is known in untimed runs only; set "
+            "ftl.timing to none."
+        )
+    if getattr(device.ftl, "write_buffer_pages", 0):
+        raise SsdgymError(
+            f"device {device.name}: {who} knows the order in which the host writes, and pages leave the "
+            "write buffer in another; set ftl.write_buffer_pages to 0."
+        )
 
 
 def _pages_of(chunks: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

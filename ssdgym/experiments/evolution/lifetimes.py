@@ -10,12 +10,13 @@ import numpy as np
 from ssdgym.agents.compiled.loading import let_record
 from ssdgym.agents.learning.stages import Stage
 from ssdgym.agents.lifetimes.fitting import fit_lifetimes
-from ssdgym.agents.lifetimes.recording import LONGEST, Lifetimes, record_lifetimes
+from ssdgym.agents.lifetimes.recording import Lifetimes, record_lifetimes
 from ssdgym.agents.networks.scale import ScaleNetwork
 from ssdgym.agents.networks.vectors import WeightVectors
 from ssdgym.experiments.evolution.config import AGENT, EvolutionConfig, LifetimesConfig
 from ssdgym.experiments.evolution.plays import training_plays
 from ssdgym.experiments.suites.config import SuiteConfig
+from ssdgym.simulator.future import BEYOND
 
 
 class FittedStart(NamedTuple):
@@ -53,7 +54,7 @@ def begin_with_lifetimes(
     parts: list[Lifetimes] = []
     for play in [play for plays in training_plays(config, suite) for play in plays]:
         simulator = play.simulator(config.policy.replace(AGENT, name), cache=False)
-        beyond = LONGEST * simulator.logical_pages
+        beyond = BEYOND * simulator.logical_pages
         requests = play.requests(play.warmup + play.host_pages + beyond)
         pages = record_lifetimes(simulator, recorder, requests, play.host_pages, play.warmup)
         parts.append(pages.sample(given.pages, rng))

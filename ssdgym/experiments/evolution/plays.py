@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +15,7 @@ from ssdgym.experiments.runs.expand import closed_loop
 from ssdgym.experiments.runs.run import PRECONDITIONING_SEED
 from ssdgym.experiments.runs.run_spec import ftl_changes
 from ssdgym.experiments.suites.config import SuiteConfig
-from ssdgym.experiments.suites.ranges import device_of, draw_device
+from ssdgym.experiments.suites.ranges import devices_of, draw_device
 from ssdgym.experiments.suites.splits import training_workloads
 from ssdgym.requests import REQUEST, WRITE
 from ssdgym.simulator import Simulator
@@ -150,16 +149,14 @@ def validation_plays(config: EvolutionConfig, suite: SuiteConfig) -> list[Play]:
     given = config.validation
     return [
         Play(
-            device_of(suite, number, dict(zip(suite.vary, values, strict=True))),
+            device,
             ftl,
             workload,
             seed,
             given.host_pages or suite.host_pages,
             suite.warmup if given.warmup is None else given.warmup,
         )
-        for number in range(len(suite.devices))
-        for values in itertools.product(*suite.vary.values())
-        for ftl in suite.ftls
+        for device, ftl in devices_of(suite)
         for workload in suite.splits["validation"]
         for seed in given.seeds
     ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -50,6 +51,22 @@ def draw_device(
     drawn = {name: values[int(rng.integers(len(values)))] for name, values in vary.items()}
     device = device_of(suite, int(rng.integers(len(suite.devices))), {**shape, **drawn})
     return device, suite.ftls[int(rng.integers(len(suite.ftls)))]
+
+
+def devices_of(suite: SuiteConfig) -> Iterator[tuple[dict[str, Any], Mapping[str, Any]]]:
+    """Yield every device that a suite plays, and changes of its FTL, as `draw_device` returns them.
+
+    Args:
+        suite: that has them.
+
+    Raises:
+        SsdgymError: a device does not exist.
+    """
+    for number in range(len(suite.devices)):
+        for values in itertools.product(*suite.vary.values()):
+            device = device_of(suite, number, dict(zip(suite.vary, values, strict=True)))
+            for ftl in suite.ftls:
+                yield device, ftl
 
 
 def device_of(suite: SuiteConfig, number: int, changes: Mapping[str, Scalar]) -> dict[str, Any]:

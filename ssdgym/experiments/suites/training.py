@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from pydantic import Field, PositiveInt, model_validator
 from ssdgym.agents.config import TrainConfig
 from ssdgym.config.fields import with_changes
 from ssdgym.experiments.suites.config import SuiteConfig, load_suite
-from ssdgym.experiments.suites.ranges import RangesConfig, device_of, draw_device
+from ssdgym.experiments.suites.ranges import RangesConfig, devices_of, draw_device
 from ssdgym.experiments.suites.splits import split_digest, training_workloads
 
 #: Arguments of environments that the tasks stand for.
@@ -103,12 +102,7 @@ def _drawn(config: SuiteTrainConfig, tasks: DrawnTasksConfig, suite: SuiteConfig
 
 def _devices_of(suite: SuiteConfig) -> list[dict[str, Any]]:
     """Return the fields of every device that the suite plays."""
-    return [
-        _with_ftl(device_of(suite, number, dict(zip(suite.vary, values, strict=True))), ftl)
-        for number in range(len(suite.devices))
-        for values in itertools.product(*suite.vary.values())
-        for ftl in suite.ftls
-    ]
+    return [_with_ftl(device, ftl) for device, ftl in devices_of(suite)]
 
 
 def _with_ftl(device: dict[str, Any], ftl: Any) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.deciding.failures import chosen_by, failure
 from ssdgym.simulator.deciding.periods import begin_period
 from ssdgym.simulator.families import family_of
-from ssdgym.simulator.future import Future, foresee, look_ahead
+from ssdgym.simulator.future import Future, check_order, foresee, look_ahead
 from ssdgym.simulator.snapshot import copy_device, read_only
 from ssdgym.threads import OneThread
 
@@ -172,16 +172,7 @@ class DecidedDevice(OneThread):
         self._future = None
         if placement is None or not placement.foresight:
             return chunks
-        if self._device.ftl.timing != "none":
-            raise SsdgymError(
-                f"device {self._device.name}: placement {placement.name} knows the future, which is known in "
-                "untimed runs only; set ftl.timing to none."
-            )
-        if getattr(self._device.ftl, "write_buffer_pages", 0):
-            raise SsdgymError(
-                f"device {self._device.name}: placement {placement.name} knows the order in which the host "
-                "writes, and pages leave the write buffer in another; set ftl.write_buffer_pages to 0."
-            )
+        check_order(self._device, f"placement {placement.name}")
         drawn = look_ahead(chunks, host_pages, self._device.logical_pages)
         clock = int(self.arrays.control["clock"][0, 0])
         self._future = foresee(drawn, self._device.logical_pages, clock)

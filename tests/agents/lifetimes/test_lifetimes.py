@@ -12,12 +12,13 @@ from ssdgym.agents.card import AgentCard
 from ssdgym.agents.compiled.loading import let_record, let_train
 from ssdgym.agents.compiled.recording import ROOM, RecordingNetwork
 from ssdgym.agents.lifetimes.fitting import fit_lifetimes
-from ssdgym.agents.lifetimes.recording import LONGEST, Lifetimes, record_lifetimes
+from ssdgym.agents.lifetimes.recording import Lifetimes, record_lifetimes
 from ssdgym.agents.networks.scale import ScaleNetwork
 from ssdgym.agents.networks.shapes import ScaleConfig
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import REQUEST, WRITE
 from ssdgym.simulator import Simulator
+from ssdgym.simulator.future import BEYOND
 from ssdgym.workloads.load import load_workload
 from ssdgym.workloads.stream import open_on
 
@@ -56,7 +57,7 @@ def simulator_with(policy: str) -> Simulator:
 def requests_on(simulator: Simulator) -> np.ndarray:
     """Requests that go on behind a run as long as lifetimes are looked for."""
     stream = open_on(load_workload("zipf80"), simulator.device, 5)
-    wanted = RUN + WARMUP + (LONGEST + 1) * simulator.logical_pages
+    wanted = RUN + WARMUP + (BEYOND + 1) * simulator.logical_pages
     requests = np.concatenate([np.array(stream.next(4096)) for _ in range(wanted // 4096 + 1)])
     assert (requests["op"] == WRITE).all()
     assert (requests["pages"] == 1).all()
@@ -97,7 +98,7 @@ def test_every_page_that_is_placed__is_noted_with_its_lifetime(recorded: Any) ->
         first = int(clock[k] - begin) + int(written[k])
         later = np.flatnonzero(events[first:] == lpn[k])
         life = int(later[0]) + int(written[k]) if len(later) else 1 << 40
-        life = min(max(life, 1), LONGEST * simulator.logical_pages)
+        life = min(max(life, 1), BEYOND * simulator.logical_pages)
         assert pages.lives[k] == pytest.approx(np.log2(10 * life / simulator.logical_pages) / 2, abs=1e-5)
 
 
@@ -202,5 +203,5 @@ def test_record__with_time__is_refused() -> None:
     simulator = Simulator(
         "demo-placement", ftl={"timing": "event"}, policy=f"cost_benefit(since_close=1)+{name}"
     )
-    with pytest.raises(SsdgymError, match="lifetimes follow from the order of requests"):
+    with pytest.raises(SsdgymError, match="a record of lifetimes knows the future"):
         record_lifetimes(simulator, network, np.zeros(0, REQUEST), RUN, WARMUP)
