@@ -126,7 +126,8 @@ def placement_policy(
         name: by which it is looked up.
         source: names the paper or book it is from.
         streams: write streams of a plane; each keeps a block open.
-        relocation_streams: how many of them relocated pages can go to; a plane keeps a free block for each.
+        relocation_streams: how many of them the relocated pages of a round can go to; with several, a plane
+            keeps three free blocks in place of two.
         parameters: names and defaults, in the order in which the function finds them in `parameters`.
         minimum: the smallest values allowed.
         maximum: the largest values allowed.

@@ -12,7 +12,8 @@
  *   PAGES     pages of a segment
  *   LOGICAL   logical pages; all are written once, in order, before anything else
  *   FREE      cleaning begins when fewer segments are free; an open one is not free, and a segment is
- *             opened by the first page that goes there
+ *             opened by the first page that goes there. The last free one is opened only if no segment is
+ *             open, where relocated pages have several: they then share those that are
  *   GOAL      and ends when so many are
  *   PLACEMENT single: all pages go to one open segment; sep_gc: relocated pages to one of their own; sepbit:
  *             to six by how long they are expected to live; or agent, if it is compiled with one (see
@@ -123,6 +124,22 @@ static void append(int stream, int page)
     }
 }
 
+/* The stream of a relocated page, or one that has a segment open: first of the numbers above, then below. */
+static int with_room(int stream)
+{
+    int other;
+
+    if (streams <= 2 || free_count > 1)
+        return stream;
+    for (other = stream; other < streams; other++)
+        if (open_segment[other] != NOWHERE)
+            return other;
+    for (other = stream - 1; other >= 0; other--)
+        if (open_segment[other] != NOWHERE)
+            return other;
+    return stream;
+}
+
 static void clean(int s)
 {
     int first = s * pages, place;
@@ -131,7 +148,7 @@ static void clean(int s)
     segment[s].state = IS_OPEN; /* it is no longer in question */
     for (place = first; place < first + pages; place++)
         if (place_of[page_at[place]] == place) {
-            append(stream_of(page_at[place], 1), page_at[place]);
+            append(with_room(stream_of(page_at[place], 1)), page_at[place]);
             note_page(page_at[place], 1);
             relocated_pages++;
         }

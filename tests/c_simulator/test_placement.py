@@ -76,8 +76,7 @@ def in_both(
     metrics = simulator.run(
         iter([as_requests(written, pages)]), host_pages=MEASURED * pages, warmup=(1 + WARMUP) * pages
     )
-    # As ssdgym has it: a block for the host, and one for each stream of relocated pages.
-    free = max(device.ftl.gc.free_blocks, 1 + device.ftl.relocation_streams)
+    free = max(device.ftl.gc.free_blocks, 2 if device.ftl.relocation_streams == 1 else 3)
     return play(program, device, victims[1], written, WARMUP * pages, (free, free), name_in_c), metrics
 
 

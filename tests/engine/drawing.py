@@ -38,12 +38,13 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
     )
     isolation = one("isolation", ["none"] if erase_unit == "block" else ["none", "software", "hardware"])
     per_block = sub_blocks * draw(st.sampled_from({1: [4, 6], 2: [2, 3], 3: [1, 2], 4: [1, 2]}[sub_blocks]))
-    blocks = draw(st.integers(8, 12))
     in_blocks = draw(st.booleans())
     threshold = draw(st.integers(1, 3)) * (1 if in_blocks else per_block)
     only_streams = erase_unit == "block" or "multi_plane_writes" in fixed
     in_streams = STREAM_PLACEMENTS[:2] if pads else STREAM_PLACEMENTS
     placement = one("placement", in_streams if only_streams else PLACEMENTS)
+    # Rules with streams of their own also run on planes that hold next to nothing beside what is kept free.
+    blocks = draw(st.integers(5, 12) if placement in RULES else st.integers(8, 12))
     can_join = multi_plane != "none" and placement in (*STREAM_PLACEMENTS, *RULE_PARAMETERS)
     timing = one("timing", ["none", "event"])
     levels = st.integers(1, 4 * per_block)
@@ -63,7 +64,7 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         chips_per_channel=draw(st.integers(1, most_chips)),
         dies_per_chip=draw(st.sampled_from([1, 1, most_chips])),
         planes_per_die=planes_per_die,
-        blocks_per_plane=blocks + sum(RULES.get(placement, ())),  # for its streams and its floor
+        blocks_per_plane=blocks + RULES.get(placement, (0,))[0],  # for its streams
         sub_blocks_per_block=sub_blocks,
         pages_per_block=per_block,
         logical_pages=1,

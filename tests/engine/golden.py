@@ -57,6 +57,13 @@ RUNS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "sep_gc/event": ("cost_benefit+sep_gc", {}, {"timing": "event"}),
     "hot_cold/none": ("greedy+hot_cold", {}, {"timing": "none", **_HOT}),
     "hot_cold/event": ("fifo+hot_cold", {}, {"timing": "event", **_HOT}),
+    # Several streams of relocated pages, so that some of these share open blocks.
+    "sepbit/none": (
+        "cost_benefit(since_close=1)+sepbit",
+        {"geometry": {"blocks_per_plane": 32}},
+        {"timing": "none", "gc": {"free_blocks": 3}},
+    ),
+    "dac/event": ("greedy+dac", {"geometry": {"blocks_per_plane": 32}}, {"timing": "event"}),
     # Sub-blocks, best sets and block groups.
     "gsm/none": ("gsm", _sub_blocks("sub_block_run"), {"timing": "none"}),
     "gsm/event": ("gsm+sep_gc", _sub_blocks("sub_block_run"), {"timing": "event"}),

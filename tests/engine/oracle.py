@@ -305,3 +305,5 @@ def assert_same(sim: Simulator, reference: Reference) -> None:
     assert engine_latencies(sim) == reference.latencies
     assert_same_waits(sim, reference)
     check_best_sets(sim, reference)
+    of_planes = sim.state.stream["overflow_pages"][0].reshape(-1, MAX_STREAMS)
+    assert of_planes.sum(axis=0)[: len(reference.device.overflow)].tolist() == reference.device.overflow

@@ -63,7 +63,7 @@ def test_engine__placement_rules_for_thousands_of_writes__agrees_with_the_refere
         logical_pages=80,
         placement=placement,
         parameters=RULE_PARAMETERS[placement],
-        threshold_blocks=2,
+        threshold_blocks=1 + RULES[placement][1],  # so that relocated pages seldom share open blocks
         timing=timing,
         read_ns=1,
         program_ns=3,

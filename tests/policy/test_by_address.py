@@ -174,12 +174,12 @@ def test_victim_rule__shares_the_memory_of_a_placement() -> None:
     )
 
 
-def test_placement__needs_a_free_block_for_each_relocation_stream() -> None:
+def test_placement__several_relocation_streams__keeps_three_free_blocks_whatever_their_number() -> None:
     sim = Simulator(roomy(), policy="greedy+sepbit")
     ftl = sim.device.ftl
     assert ftl.placement == "sepbit(nc=16)"
-    assert (sim.state.params["streams"][0, 0], sim.state.params["relocation_streams"][0, 0]) == (6, 4)
-    assert sim.state.params["low_pool"][0, 0] == 5 * 8
+    assert (sim.state.params["streams"][0, 0], sim.state.params["overflows"][0, 0]) == (6, 1)
+    assert sim.state.params["low_pool"][0, 0] == sim.state.params["floor_pool"][0, 0] == 3 * 8
     with pytest.raises(SsdgymError, match="with the threshold and 6 open blocks it has room for"):
         Simulator(device(), policy="greedy+sepbit")
 

@@ -16,6 +16,7 @@ COUNTERS = (
     "host_pages_trimmed",
     "hot_pages_written",
     "relocated_pages",
+    "overflow_pages",
     "relocated_warm_pages",
     "clustered_pages",
     "relocated_runs",
@@ -76,10 +77,12 @@ class Blocks(Flash):
         rule = PLACEMENTS.get(config.placement)
         self.rule = rule(self, **config.parameters) if rule else None
         self.counters = dict.fromkeys(COUNTERS, 0)
+        self.overflow = [0] * config.streams  # relocated pages of each stream that went to another one
 
     def reset_metrics(self) -> None:
         """Count anew; nothing that was programmed before is a neighbour of what comes."""
         self.counters.update(dict.fromkeys(self.counters, 0))
+        self.overflow = [0] * self.config.streams
         self.relocated_last = [0] * len(self.relocated_last)
         self.noted = [page.version for page in self.logical]
 

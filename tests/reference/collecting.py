@@ -133,8 +133,7 @@ class Collecting(Blocks):
         """Whether a page of the host may be programmed there although a round may be running."""
         if self.leader_of(plane) is None:
             return True
-        streams = self.config.floor - 1  # that relocated pages can go to
-        needed = self.moves_left(plane) + streams * self.config.pages_per_block
+        needed = self.moves_left(plane) + self.config.pages_per_block
         return self.config.preemptible and self.pool_pages(plane) >= needed
 
     def erase(self, plane: int) -> None:

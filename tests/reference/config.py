@@ -139,8 +139,13 @@ class ReferenceConfig:
 
     @property
     def floor(self) -> int:
-        """Blocks of the pool below which GC starts: one for the host, one for each stream of relocations."""
-        return 1 + RULES[self.placement][1] if self.placement in RULES else 2
+        """Blocks of the pool below which GC starts."""
+        return 3 if self.shares_open_blocks else 2
+
+    @property
+    def shares_open_blocks(self) -> bool:
+        """Whether relocated pages have several streams, and go to any that is open when the pool is low."""
+        return self.placement in RULES and RULES[self.placement][1] > 1
 
     @property
     def scatters(self) -> bool:

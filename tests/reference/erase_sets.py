@@ -129,7 +129,7 @@ def _objection_to_moves(device: Device, plane: int, pairs: list[Pair]) -> str | 
     left = sum(device.free_in_block(block) for block, _ in own)
     per_block = device.config.pages_per_block
     pooled = device.pool_pages(plane)
-    if moved + left > max(per_block, pooled - (device.config.floor - 1) * per_block):
+    if moved + left > max(per_block, pooled - per_block):
         return f"{moved} moves are too many for the {pooled} pages of the pool of plane {plane}"
     return None
 

@@ -43,6 +43,18 @@ def place_relocated_page(device: Device, plane: int, lpn: int, source: int) -> P
     return Stream(1 if device.placement == "sep_gc" else 0)
 
 
+def where_there_is_room(device: Device, plane: int, own: Place) -> Place:
+    """The place itself, or, down to the last block of the pool, the open block of a stream nearby.
+
+    Streams of higher numbers come before those of lower ones, and nearer ones first.
+    """
+    is_low = device.pool_pages(plane) < 2 * device.config.pages_per_block
+    if isinstance(own, Scattered) or not (device.config.shares_open_blocks and is_low):
+        return own
+    nearest = [*range(own.number, device.config.streams), *reversed(range(own.number))]
+    return next((Stream(number) for number in nearest if (plane, number) in device.open), own)
+
+
 def _hot_or_cold(device: Device, lpn: int) -> Stream:
     return Stream(1 if device.hotness_group(lpn) else 0)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from . import erase_sets
 from .erase_sets import Pair
 from .flash import NOTHING
-from .placement import place_relocated_page
-from .places import Place
+from .placement import place_relocated_page, where_there_is_room
+from .places import Place, Stream
 
 if TYPE_CHECKING:
     from .device import Device
@@ -79,13 +79,21 @@ def can_join(device: Device, plane: int, ppn: int, first_ppn: int, row: int) -> 
 
 def place(device: Device, plane: int, ppn: int) -> Place:
     """Where the page would be moved to."""
+    return where_there_is_room(device, plane, own_place(device, plane, ppn))
+
+
+def own_place(device: Device, plane: int, ppn: int) -> Place:
+    """Where the placement puts the page, whether there is room or not."""
     return place_relocated_page(device, plane, device.physical[ppn][0], ppn)
 
 
 def move(device: Device, plane: int, ppn: int) -> None:
     lpn, version = device.physical[ppn]
     device.read_flash(lpn)
-    target = place(device, plane, ppn)
+    own, target = own_place(device, plane, ppn), place(device, plane, ppn)
+    if isinstance(own, Stream) and own != target:
+        device.counters["overflow_pages"] += 1
+        device.overflow[own.number] += 1
     device.logical[lpn].ppn = device.program(plane, target, lpn, version, relocated=True)
     device.programmed(plane, target)
     device.counters["relocated_pages"] += 1

@@ -18,6 +18,7 @@ from . import (
     Reference,
     ReferenceConfig,
 )
+from .blocks import OpenBlock
 from .erase_sets import Pair
 from .helpers import (
     TIMED,
@@ -33,6 +34,8 @@ from .helpers import (
     write,
     writes,
 )
+from .placement import where_there_is_room
+from .places import Stream
 from .policies import (
     Policy,
     below,
@@ -328,6 +331,29 @@ def test_the_floor_alone_keeps_two_blocks_in_the_pool() -> None:
     reference.run(writes(0))
     assert reference.export()["pool"] == [[7, 0]]
     assert reference.counters["rounds"] == reference.counters["gc_episodes"] == 1
+
+
+@pytest.mark.parametrize("placement, blocks", [("sep_gc", 2), ("midas", 2), ("sepbit", 3), ("fadac", 3)])
+def test_the_floor_is_a_block_higher_with_several_streams_of_relocated_pages(
+    placement: str, blocks: int
+) -> None:
+    assert replace(UNTIMED, placement=placement, blocks_per_plane=24).floor == blocks
+
+
+@pytest.mark.parametrize(
+    "free_blocks, open_streams, taken",
+    [(2, [1, 4], 3), (1, [1, 4, 5], 4), (1, [0, 1], 1), (1, [], 3), (1, [3, 4], 3)],
+    ids=["no need", "the next higher", "the next lower", "the last block", "its own"],
+)
+def test_down_to_the_last_block_relocated_pages_share_what_is_open(
+    free_blocks: int, open_streams: list[int], taken: int
+) -> None:
+    device = Device(replace(UNTIMED, placement="dac", blocks_per_plane=12, logical_pages=4))
+    for block, stream in enumerate(open_streams):
+        device.open[0, stream] = OpenBlock(block, block)
+    while len(device.pools[0]) > free_blocks:
+        device.pools[0].popleft()
+    assert where_there_is_room(device, 0, Stream(3)) == Stream(taken)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ class PageFtl(FtlConfig):
         ge=1,
         le=MOST_STREAMS,
         description="write streams of a plane at least, for agents that choose among more than the placement "
-        "has; relocated pages may go to each of these, so a plane keeps a free block for each",
+        "has; relocated pages may go to each of these",
     )
     watchers: tuple[str, ...] = Field(
         (),

@@ -36,11 +36,15 @@ PARAMS = np.dtype(
         ("pages_per_sub_block", "i4"),
         ("streams", "i4"),
         ("gc_stream", "i4"),
-        ("relocation_streams", "i4"),  # streams that the pages of one victim can go to
+        (
+            "overflows",
+            "u1",
+        ),  # relocated pages share open blocks rather than open the last of the pool
         ("low_free", "i8"),  # GC starts when free_pages < low_free ...
         ("low_pool", "i8"),  # ... or pool_pages < low_pool
         ("stop_free", "i8"),  # and goes on while free_pages < stop_free ...
         ("stop_pool", "i8"),  # ... or pool_pages < stop_pool
+        ("floor_pool", "i8"),  # pool pages that GC keeps between rounds whatever the thresholds
         ("background_free", "i8"),  # background GC while free_pages < this; 0 = none
         ("valid_limit", "i8"),  # V_max: most valid pages of a plane
         ("read_ns", "i8"),
@@ -147,6 +151,10 @@ COUNTERS = np.dtype(
         ("host_pages_trimmed", "i8"),
         ("hot_pages_written", "i8"),  # host pages programmed that the hotness table calls hot
         ("relocated_pages", "i8"),
+        (
+            "overflow_pages",
+            "i8",
+        ),  # relocated pages that went to another stream than their own
         ("relocated_warm_pages", "i8"),  # those written before the metrics were reset, where they are counted
         ("joined_moves", "i8"),  # relocated pages that joined the move of another plane
         ("joined_writes", "i8"),  # host pages that joined the write of another plane
@@ -240,12 +248,13 @@ PLANE = np.dtype(
     align=True,
 )
 BUCKET = np.dtype([("head", "i4"), ("tail", "i4")])
-#: A write stream of a plane. The first four count since the last reset of the metrics. A block is of the
+#: A write stream of a plane. The first five count since the last reset of the metrics. A block is of the
 #: stream that it was last opened for, from the first page that is written to it until all of it is erased.
 STREAM = np.dtype(
     [
         ("host_pages_written", "i8"),
         ("relocated_pages", "i8"),
+        ("overflow_pages", "i8"),  # relocated pages of this stream that went to another one
         ("victims", "i8"),  # blocks of erase sets
         ("victim_valid_pages", "i8"),  # of erase sets when their rounds started
         ("closed_sum", "i8"),  # of `closed_at` of its blocks but for the open one

@@ -100,8 +100,7 @@ def _has_room(dev, plane_number, pairs, count):
             taken += valid_in(dev, block, mask | neighbours_of(params, mask))
             taken += params.pages_per_block - dev.block[block].written
     per_block = np.int64(params.pages_per_block)
-    kept = np.int64(params.relocation_streams) * per_block  # a round may open a block for each of them
-    return taken <= max(per_block, dev.plane[plane_number].pool_pages - kept)
+    return taken <= max(per_block, dev.plane[plane_number].pool_pages - per_block)
 
 
 @kernel

@@ -57,16 +57,14 @@ def moves_left(view, number):
 def takes_host_pages(dev, number):
     """Return whether pages of the host may go to a plane before the round that runs on it has ended.
 
-    The pool must hold the round's moves left, a block for each stream that they may open one for, and one for
-    the page.
+    The pool must hold the round's moves left and a block for the page.
     """
     params = dev.params[0]
     if dev.plane[number].round_leader < 0:
         return True
     if not params.preemptible:
         return False
-    kept = np.int64(params.relocation_streams) * params.pages_per_block
-    return dev.plane[number].pool_pages >= moves_left(dev, number) + kept
+    return dev.plane[number].pool_pages >= moves_left(dev, number) + np.int64(params.pages_per_block)
 
 
 @inlined

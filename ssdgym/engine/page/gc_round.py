@@ -34,7 +34,12 @@ from ssdgym.engine.erase.legality import gc_unfinished
 from ssdgym.engine.flash.addresses import block_of, plane_of, sub_block_of
 from ssdgym.engine.flash.cells import check_page, program_page
 from ssdgym.engine.flash.sub_blocks import neighbours_of
-from ssdgym.engine.page.host.placement import place_relocated, relocated_stream, rule_of_relocated
+from ssdgym.engine.page.host.placement import (
+    place_relocated,
+    relocated_stream,
+    rule_of_relocated,
+    stream_with_room,
+)
 
 
 @inlined
@@ -157,7 +162,7 @@ def _may_join(dev, number, ppn, page, row):
     if is_external(dev, RELOCATE):  # each page has a question of its own
         return False
     stream = rule_of_relocated(dev, number, np.int64(dev.physical[ppn].lpn), ppn)
-    return stream >= 0 and row_of(dev, number, stream) == row
+    return stream >= 0 and row_of(dev, number, stream_with_room(dev, number, stream)) == row
 
 
 @kernel

@@ -238,9 +238,8 @@ def _pressing_plane(dev, die_number):
     params = dev.params[0]
     if not params.defers_gc:
         return collecting_plane(dev, die_number)
-    floor = (1 + np.int64(params.relocation_streams)) * params.pages_per_block
     for plane in range(die_number, params.planes, params.dies):
-        if dev.plane[plane].collecting and dev.plane[plane].pool_pages < floor:
+        if dev.plane[plane].collecting and dev.plane[plane].pool_pages < params.floor_pool:
             return np.int64(plane)
     return np.int64(-1)
 

@@ -40,7 +40,13 @@ _PLACEMENTS = {
 }
 
 #: What each stream counts for the metrics.
-_COUNTED_BY_STREAM = ("host_pages_written", "relocated_pages", "victims", "victim_valid_pages")
+_COUNTED_BY_STREAM = (
+    "host_pages_written",
+    "relocated_pages",
+    "overflow_pages",
+    "victims",
+    "victim_valid_pages",
+)
 
 
 @dataclass(frozen=True)
@@ -51,17 +57,18 @@ class Thresholds:
     low_pool: int
     stop_free: int
     stop_pool: int
+    floor_pool: int
     background_free: int
     valid_limit: int
 
 
 def _floor_blocks(ftl: PageFtl) -> int:
-    """Return the blocks that a plane keeps in its pool between rounds.
+    """Return the blocks that a plane keeps in its pool between rounds at least.
 
-    One for the host, and one for each stream that relocated pages can go to, since a round may fill the open
-    block of each.
+    One for the host and one for relocated pages; one more where these have several streams, which share their
+    open blocks while no more than one block is left.
     """
-    return 1 + ftl.relocation_streams
+    return 2 if ftl.relocation_streams == 1 else 3
 
 
 def thresholds_of(device: DeviceConfig) -> Thresholds:
@@ -82,6 +89,7 @@ def thresholds_of(device: DeviceConfig) -> Thresholds:
         low_pool=max(low_pool, floor),
         stop_free=stop_free if barrier else 0,
         stop_pool=max(stop_pool, floor) if barrier else floor,
+        floor_pool=floor,
         background_free=background_free,
         valid_limit=geometry.plane_pages - kept - open_pages,
     )
@@ -141,7 +149,7 @@ class PageFamily(FamilyBuilder):
         return {
             "streams": ftl.streams,
             "gc_stream": STREAMS.get(ftl.placement, ftl.streams) - 1,
-            "relocation_streams": ftl.relocation_streams,
+            "overflows": ftl.relocation_streams > 1,
             **vars(thresholds_of(device)),
             "multi_plane_writes": ftl.multi_plane_writes,
             "copyback": ftl.gc.copyback,
@@ -180,7 +188,7 @@ class PageFamily(FamilyBuilder):
         }
 
     def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
-        """Return the size of the tables and of what the rules keep, and, of several streams, their counts.
+        """Return the size of what tables and rules keep, the share of overflow and the counts of streams.
 
         `policy_bytes_per_logical_page` is the share of a logical page in that size. In `streams`, by number:
         pages programmed, `victims` (blocks), and the valid pages these had when their rounds started. Of a
@@ -193,8 +201,11 @@ class PageFamily(FamilyBuilder):
             str(k): {name: int(of_planes[name][:, k].sum()) for name in _COUNTED_BY_STREAM}
             for k in range(count)
         }
+        counted = state.counters[i, 0]
+        relocated = int(counted["relocated_pages"])
         return {
             **({"streams": by_stream} if count > 1 else {}),
+            "overflow_share": int(counted["overflow_pages"]) / relocated if relocated else None,
             **(_buffer_metrics(state.buffer[i, 0]) if page_ftl(device.ftl).write_buffer_pages else {}),
             "policy_memory_bytes": kept,
             "controller_table_bytes": controller_table_bytes(device) + memory_bytes(device),

@@ -64,7 +64,6 @@ class SubpageFamily(FamilyBuilder):
             "pages_per_sub_block": units,
             "streams": 1,
             "gc_stream": 0,
-            "relocation_streams": 1,
             "low_pool": max(ftl.gc.free_blocks or 0, _FLOOR_BLOCKS) * units,
             "stop_pool": (_kept_blocks(ftl) if barrier else _FLOOR_BLOCKS) * units,
             "valid_limit": _valid_limit(device),

@@ -48,7 +48,7 @@ def test_params__thresholds_are_in_units_of_the_blocks_outside_the_region(
     assert params["valid_limit"] == limit
     assert params["low_pool"] == params["stop_pool"] == 2 * units
     assert params["low_free"] == params["stop_free"] == params["background_free"] == 0
-    assert params["streams"] == params["relocation_streams"] == 1 and params["gc_stream"] == 0
+    assert params["streams"] == 1 and params["gc_stream"] == params["overflows"] == 0
     assert params["logical_pages"] == 2816 and params["must_gain"] == 1
 
 

@@ -288,9 +288,33 @@ def _place_relocated_by_hotness(dev, plane, source, lpn, version):
 
 
 @inlined
+def stream_with_room(dev, plane, stream):
+    """Return the stream whose block takes a relocated page: its own, or one nearby where the pool is low.
+
+    The last block of the pool is opened only if no stream has one open. Streams of higher numbers come before
+    those of lower ones, and nearer ones first.
+    """
+    params = dev.params[0]
+    if not params.overflows or dev.plane[plane].pool_pages >= 2 * np.int64(params.pages_per_block):
+        return np.int64(stream)
+    first = plane * MAX_STREAMS
+    for other in range(stream, np.int64(params.streams)):
+        if dev.open_sub_block[first + other] >= 0:
+            return np.int64(other)
+    for other in range(stream - 1, -1, -1):
+        if dev.open_sub_block[first + other] >= 0:
+            return np.int64(other)
+    return np.int64(stream)
+
+
+@inlined
 def place_relocated(dev, plane, stream, source, lpn, version):
     """Program the copy of a page that is at `source`; return its number, -1 when out of space."""
     params = dev.params[0]
     if params.placement == HOTNESS_GROUPS:
         return _place_relocated_by_hotness(dev, plane, source, lpn, version)
-    return program(dev, plane, stream, lpn, version, True)
+    taken = stream_with_room(dev, plane, stream)
+    if taken != stream:
+        dev.counters[0].overflow_pages += 1
+        dev.stream[plane * MAX_STREAMS + stream].overflow_pages += 1
+    return program(dev, plane, taken, lpn, version, True)
