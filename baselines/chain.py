@@ -14,16 +14,22 @@ from ssdgym.policy import (
 
 @kernel
 def _oldest_over_size(view, plane):
-    """Return the oldest eligible block of the first group that is larger than its size; -1 if none is."""
+    """Return the oldest eligible block of the first group that is larger than its size; -1 if none is.
+
+    Blocks without an invalid page do not hold a group at its size: `midas` passes them on.
+    """
     memory = view.memory[0]
+    passed = 0
     for group in range(memory.last):
         records = view.stream_memory[plane * view.params[0].streams + group]
-        if records.sealed > memory.limit[group]:
-            block = records.oldest
-            while block >= 0 and not eligible(view, block):
-                block = view.block_memory[block].next
-            if block >= 0:
+        over = records.sealed + passed - memory.limit[group]
+        passed = max(over, 0)
+        block = records.oldest
+        while over > 0 and block >= 0:
+            if eligible(view, block):
                 return block
+            block = view.block_memory[block].next
+            over -= 1
     return -1
 
 
@@ -60,10 +66,10 @@ def _best_from(view, plane, first, parameters):
 def chain(view, plane, parameters, choice):
     """Choose the oldest block of the first group that is over its size, however much of it is valid.
 
-    It is the one that was closed first, of those with an invalid page. If no group is over its size, choose
-    within the last group, or the whole tail: by `cost_benefit` with `exponent` and `since_close`, or the
-    block with most invalid pages if `greedy` is not 0. As long as no configuration is in force, and if there
-    is no block to choose, do so among all blocks.
+    A block without an invalid page is no victim: it counts as one of the next group, where `midas` puts it. If
+    no group is over its size, choose within the last group, or the whole tail: by `cost_benefit` with
+    `exponent` and `since_close`, or the block with most invalid pages if `greedy` is not 0. As long as no
+    configuration is in force, and if there is no block to choose, do so among all blocks.
     """
     last = view.memory[0].last
     block = -1

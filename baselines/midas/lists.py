@@ -6,7 +6,7 @@ from ssdgym.policy import kernel
 
 @kernel
 def enlist(view, plane, block):
-    """Append a closed block to the list of its group."""
+    """Append a closed block to the list of its group, as its newest."""
     memory, record = view.memory[0], view.block_memory[block]
     memory.serial += 1
     record.serial = memory.serial

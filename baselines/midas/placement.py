@@ -15,7 +15,7 @@ from ssdgym.baselines.midas.records import BINS, BLOCK, MEMORY, PAGE, STREAM, ST
 from ssdgym.policy import kernel, placement_policy, policy_alias
 
 _PAPER = "Oh et al., MiDAS, FAST 2024, with the constants of their simulator"
-#: A plane that collects more blocks than this for one page of the host cannot keep up.
+#: A plane that collects so many blocks for one page of the host cannot keep up.
 MOST_VICTIMS = 25
 
 
@@ -175,7 +175,11 @@ def collected(view, plane, block, parameters):
     memory, params = view.memory[0], view.params[0]
     record, state = view.block_memory[block], view.block[block]
     clock = view.control[0].clock
-    _keep_up(view, plane, record.group)
+    _pass_on(view, plane)
+    if _is_stuck(view, plane, record.group):
+        _keep_up(view, plane, memory.last, MOST_VICTIMS)
+    else:
+        _keep_up(view, plane, record.group, 1)
     group = min(record.group, memory.top)
     moves = view.stream_memory[plane * STREAMS]
     if moves.collecting == 0:
@@ -188,14 +192,7 @@ def collected(view, plane, block, parameters):
         memory.hot_ages += clock - state.closed_at
         memory.hot_valid += valid
         _end_window(view)
-    place = min(group, memory.last)
-    memory.victims[place] += 1
-    memory.valid[place] += valid
-    memory.seen |= 1 << place
-    if memory.configured > 0 and memory.watched_since == 0 and _all_seen(memory):
-        memory.watched_since = clock
-        memory.victims[:] = 0
-        memory.valid[:] = 0.0
+    _watch(view, min(group, memory.last), valid)
 
 
 @midas.on("erased")
@@ -206,20 +203,72 @@ def erased(view, plane, block, parameters):
 
 
 @kernel
+def _pass_on(view, plane):
+    """Put oldest blocks over the size of a group into the next one as they are, if copying them wins nothing.
+
+    They count as its victims, with all pages valid; otherwise they would fill the group, which is a queue.
+    """
+    memory = view.memory[0]
+    group = 0
+    while memory.last > 1 and group < memory.last:
+        records = view.stream_memory[plane * STREAMS + group]
+        if records.sealed <= memory.limit[group]:
+            group += 1
+        elif view.block[records.oldest].invalid >= view.params[0].least_invalid:
+            break
+        else:
+            block = records.oldest
+            delist(view, plane, block)
+            view.block_memory[block].group = group + 1
+            enlist(view, plane, block)
+            _watch(view, group, 1.0)
+            _keep_up(view, plane, group, 1)
+
+
+@kernel
+def _is_stuck(view, plane, group):
+    """Return whether a victim is of a group not over its size since nothing in the last one wins anything."""
+    memory = view.memory[0]
+    first = plane * STREAMS
+    if group >= memory.last or view.stream_memory[first + group].sealed > memory.limit[group]:
+        return False
+    for number in range(memory.last, memory.top + 1):
+        block = view.stream_memory[first + number].oldest
+        while block >= 0:
+            if view.block[block].invalid >= view.params[0].least_invalid:
+                return False
+            block = view.block_memory[block].next
+    return True
+
+
+@kernel
+def _watch(view, group, valid):
+    """Count a victim of a group and its valid share; begin anew once every group has had one."""
+    memory = view.memory[0]
+    memory.victims[group] += 1
+    memory.valid[group] += valid
+    memory.seen |= 1 << group
+    if memory.configured > 0 and memory.watched_since == 0 and _all_seen(memory):
+        memory.watched_since = view.control[0].clock
+        memory.victims[:] = 0
+        memory.valid[:] = 0.0
+
+
+@kernel
 def _all_seen(memory):
     every = (2 << memory.last) - 1
     return memory.seen & every == every
 
 
 @kernel
-def _keep_up(view, plane, group):
-    """Fold the chain from this group on if foreground collection of a plane does not end."""
+def _keep_up(view, plane, group, victims):
+    """Count victims of this group, and fold the chain from it on if foreground collection does not end."""
     memory = view.memory[0]
     if not (view.plane[plane].collecting != 0 or view.control[0].gc_plane == plane):
         return
     count = view.stream_memory[plane * STREAMS]
-    count.victims += 1
-    if count.victims > MOST_VICTIMS:
+    count.victims += victims
+    if count.victims >= MOST_VICTIMS:
         count.victims = 0
         if memory.last > 1:
             first = max(min(group, memory.last - 1), 1)

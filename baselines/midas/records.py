@@ -15,7 +15,7 @@ PAGE: list[Any] = [
 ]
 BLOCK: list[Any] = [
     ("intervals", "i8", (BINS,)),  # the histogram of the device: bins 16 b to 16 b + 15
-    ("serial", "i8"),  # number of its closing
+    ("serial", "i8"),  # number of its closing, or of its being passed on
     ("next", "i4"),  # in the list of its group, -1 for none
     ("previous", "i4"),
     ("group", "u1"),
@@ -36,7 +36,7 @@ MEMORY: list[Any] = [
     ("last", "i8"),  # the last group, or the first of the tail
     ("top", "i8"),  # the group that pages do not leave: `last`, or the end of the tail
     ("limit", "i8", (STREAMS,)),
-    ("serial", "i8"),  # blocks closed
+    ("serial", "i8"),  # blocks closed or passed on
     # The hot filter, and what it saw in its last windows.
     ("tau", "f8"),
     ("ignored", "i8"),  # events at the start, as many as there are logical pages

@@ -105,10 +105,14 @@ def chain(device: Device, plane: int) -> list[Pair]:
     assert isinstance(rule, Midas)
     last, first = int(rule.memory.last), 0
     if last > 1:
+        passed_on: list[int] = []
         for group in range(last):
-            members = rule.members(plane, group)
-            if len(members) > rule.memory.limit[group] and (eligible := _eligible(device, members)):
-                return _whole(device, eligible[0])
+            members, passed_on = [*rule.members(plane, group), *passed_on], []
+            while len(members) > rule.memory.limit[group]:
+                oldest = members.pop(0)
+                if _eligible(device, [oldest]):
+                    return _whole(device, oldest)
+                passed_on.append(oldest)
         first = last
 
     eligible = _eligible(device, device.blocks_of_plane(plane))

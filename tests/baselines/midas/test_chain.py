@@ -100,13 +100,35 @@ def test_victim__while_no_configuration_is_in_force__the_best_of_all() -> None:
     assert first_victim(filled(), rewritten) == 8
 
 
-def test_block_without_an_invalid_page__is_passed_over() -> None:
+def test_block_without_an_invalid_page__joins_the_next_group_as_it_is() -> None:
     """Block 7 is the oldest of G1, and erasing it would win nothing."""
     sim = filled(BLOCKS, 3)
     assert first_victim(sim, [32, *(30 * [36, 37, 38, 39])]) == 8
+    view = view_of(sim)
+    assert view.block_memory.group[7] == 2
+    assert view.stream_memory[2].newest == 7
+    assert set(sim.state.logical[0, 28:32]["ppn"] // PAGES) == {7}, "no page has been moved"
+    assert view.memory[0].valid[1] == 1 + 3 / PAGES, "of block 7, and of block 8"
 
 
-def test_more_victims_than_25_for_one_host_page__fold_the_chain_into_a_tail() -> None:
+def test_block_without_an_invalid_page__as_many_as_are_over_the_size__the_last_group_gives_a_victim() -> None:
+    """G1 is one block too large, its oldest has nothing invalid, and the next one is all invalid."""
+    sim = filled(BLOCKS, 3)
+    view_of(sim).memory[0].limit[1] = 14
+    assert first_victim(sim, [0, 4, 8, 12, *(30 * [32, 33, 34, 35])]) == 0
+    assert view_of(sim).block_memory.group[[7, 8]].tolist() == [2, 1]
+
+
+def test_last_group_without_an_invalid_page__folds_the_chain() -> None:
+    """G1 is not over its size, and only its blocks have anything to win."""
+    sim = filled(BLOCKS, 3)
+    view_of(sim).memory[0].limit[1] = BLOCKS
+    first_victim(sim, 30 * [36, 37, 38, 39])
+    memory = view_of(sim).memory[0]
+    assert (memory.last, memory.top) == (1, 4)
+
+
+def test_victims_for_one_host_page__25_of_them__fold_the_chain_into_a_tail() -> None:
     sim = simulator(96, 100, barrier_blocks=40)
     sim.run(writes(range(100)))
     view = view_of(sim)
@@ -116,7 +138,7 @@ def test_more_victims_than_25_for_one_host_page__fold_the_chain_into_a_tail() ->
     while sim.metrics()["gc_invocations"] == before:
         sim.run(random_writes(1, 100, seed=int(sim.metrics()["host_pages_written"])))
     memory = view_of(sim).memory[0]
-    assert sim.metrics()["gc_invocations"] - before > 25
+    assert sim.metrics()["gc_invocations"] - before >= 25
     assert (memory.last, memory.top) == (1, 4)
     assert memory.configured == 0
     assert memory.irregular == 1

@@ -135,3 +135,26 @@ def test_snapshot__holds_groups_and_epoch() -> None:
     sim.restore(saved)
     sim.run(zipf_writes(EPOCH, seed=2))
     assert (memory_of(sim).tobytes(), sim.metrics()) == first
+
+
+def test_loop_of_few_pages__what_the_model_gets_wrong_is_taken_back() -> None:
+    """Half of the writes are hot or warm pages, the others come in the order of the loop."""
+    blocks, pages, logical = 160, 16, 2124
+    rng = np.random.default_rng(1)
+    kind = rng.random(3 * blocks * pages)
+    lpns = np.where(kind < 0.4, rng.integers(0, 29, len(kind)), 29 + rng.integers(0, logical // 5, len(kind)))
+    cold = np.flatnonzero(kind >= 0.5)
+    lpns[cold] = (np.arange(len(cold)) + 29) % logical
+    found = {}
+    for policy in ("midas", "cost_benefit(exponent=0.5, since_close=1)+mida_hot"):
+        geometry = {**GEOMETRY, "blocks_per_plane": blocks, "pages_per_block": pages}
+        sim = Simulator(device(geometry, {"gc": {"free_blocks": 4}}, logical_pages=logical), policy=policy)
+        sim.fill()
+        sim.run(writes(np.resize(lpns, 20 * logical)))
+        before = sim.metrics()
+        sim.run(writes(np.resize(lpns, 40 * logical)[20 * logical :]))
+        moved = sim.metrics()["relocated_pages"] - before["relocated_pages"]
+        found[policy] = 1 + moved / (20 * logical)
+        if policy == "midas":
+            assert memory_of(sim).applied > 0
+    assert found["midas"] == pytest.approx(min(found.values()), rel=0.05)

@@ -67,17 +67,41 @@ class Midas(Placement):
         if first == G1:
             self.memory.configured = 0
 
-    def keep_up(self, plane: int, group: int) -> None:
+    def is_stuck(self, plane: int, group: int) -> bool:
+        """A victim is of a group that is not too large, since the last one has none to offer."""
+        m = self.memory
+        if group >= m.last or len(self.members(plane, group)) > m.limit[group]:
+            return False
+        last = [block for number in range(m.last, m.top + 1) for block in self.members(plane, number)]
+        return not any(map(self.device.invalid_in_block, last))
+
+    def keep_up(self, plane: int, group: int, victims: int = 1) -> None:
         """Fold where GC of the plane does not come to an end."""
         if not self.device.foreground[plane]:
             return
-        self.victims_in_gc[plane] += 1
-        if self.victims_in_gc[plane] > MOST_VICTIMS:
+        self.victims_in_gc[plane] += victims
+        if self.victims_in_gc[plane] >= MOST_VICTIMS:
             self.victims_in_gc[plane] = 0
             if self.memory.last > G1:
                 first = max(min(group, int(self.memory.last) - 1), G1)
                 self.memory.irregular |= 2 * first <= self.memory.configured + 1
                 self.fold(first)
+
+    def pass_on(self, plane: int) -> None:
+        """What is over a group's size and has nothing invalid joins the next group as its newest block."""
+        group = HOT
+        while G1 < self.memory.last > group:
+            members = self.members(plane, group)
+            if len(members) <= self.memory.limit[group]:
+                group += 1
+            elif self.device.invalid_in_block(members[0]):
+                return
+            else:
+                self.memory.serial += 1
+                self.blocks[members[0]].group = group + 1
+                self.blocks[members[0]].serial = self.memory.serial
+                self.watch(group, 1.0)
+                self.keep_up(plane, group)
 
     # The hot filter
 
@@ -183,7 +207,11 @@ class Midas(Placement):
     def collected(self, block: int) -> None:
         device, m, record = self.device, self.memory, self.blocks[block]
         plane = device.plane_of_block(block)
-        self.keep_up(plane, int(record.group))
+        self.pass_on(plane)
+        if self.is_stuck(plane, int(record.group)):
+            self.keep_up(plane, int(self.memory.last), MOST_VICTIMS)
+        else:
+            self.keep_up(plane, int(record.group))
         group = min(int(record.group), int(m.top))
         if not self.rounds[plane]:
             self.targets[plane] = min(group + 1, int(m.top))
