@@ -66,8 +66,8 @@ def _best_from(view, plane, first, parameters):
 def chain(view, plane, parameters, choice):
     """Choose the oldest block of the first group that is over its size, however much of it is valid.
 
-    A block without an invalid page is no victim: it counts as one of the next group, where `midas` puts it. If
-    no group is over its size, choose within the last group, or the whole tail: by `cost_benefit` with
+    A block without an invalid page is no victim: it counts as one of the next group, where `midas` puts it.
+    If no group is over its size, choose within the last group, or the whole tail: by `cost_benefit` with
     `exponent` and `since_close`, or the block with most invalid pages if `greedy` is not 0. As long as no
     configuration is in force, and if there is no block to choose, do so among all blocks.
     """

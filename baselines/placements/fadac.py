@@ -28,6 +28,7 @@ def _average(view, lpn, valid):
     source="Kremer and Brinkmann, SYSTOR 2019, in the form that SepBIT, FAST 2022, compares with",
     streams=_STREAMS,
     relocation_streams=_STREAMS,
+    parameters={"inclusive": 0},
     page=[("writes", "i4")],
     memory=[("average", "f8")],
 )
@@ -39,14 +40,20 @@ def fadac(view, plane, lpn, source, parameters):
     `writes` are those of the host less the times it was relocated, not below 0; the present write or move
     counts. Its stream is how often `average` has to be multiplied by 10 to reach `writes`, at most 5. (The
     fading of the original paper is per page; the comparison's is for the device.)
+
+    A page whose `writes` are the average, or 10, 100, .. times it, goes to the colder stream, or to the
+    hotter one if `inclusive` is not 0. Either is an assumption: the paper's text was not at hand, and in the
+    comparison's program the sum is rounded to either side. Where requests have one page each it matters: the
+    average is 1 then, and so are the `writes` of all pages written once.
     """
     writes = view.page_memory[lpn].writes
     writes = max(writes - 1, 0) if source >= 0 else writes + 1
     bound = view.memory[0].average
     if source < 0:
         bound = _average(view, lpn, _valid_pages(view))
+    inclusive = parameters.inclusive != 0.0
     stream = 0
-    while stream < _STREAMS - 1 and writes > bound:
+    while stream < _STREAMS - 1 and (writes > bound or (inclusive and writes == bound)):
         bound *= 10.0
         stream += 1
     return stream

@@ -8,7 +8,8 @@ _ROUNDS = 3
 
 @placement_policy(
     "sfs",
-    source="Min et al., FAST 2012; in the form of SepBIT, Wang et al., FAST 2022",
+    source="Min et al., FAST 2012. Not the SFS of SepBIT, Wang et al., FAST 2022: their program finds centres at"
+    " every block collected, in microseconds, and takes each block for one while there are six or fewer",
     streams=6,
     relocation_streams=6,
     parameters={"period": 16},

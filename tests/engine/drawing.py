@@ -74,7 +74,8 @@ def configs(draw: st.DrawFn, **fixed: Any) -> ReferenceConfig:
         multi_plane=multi_plane,
         placement=placement,
         parameters={
-            name: draw(st.integers(1, most)) for name, most in RULE_PARAMETERS.get(placement, {}).items()
+            name: draw(st.integers(min(1, most - 1), most))  # 0 or 1, or what is not below 1
+            for name, most in RULE_PARAMETERS.get(placement, {}).items()
         },
         hashes=draw(st.sampled_from([1, 2, 7])),
         counters=draw(st.integers(8, 64)),

@@ -50,7 +50,7 @@ HOT_PLACEMENTS = PLACEMENTS[2:]
 RULE_PARAMETERS: dict[str, dict[str, int]] = {
     "dac": {},
     "dogi": {},
-    "fadac": {},
+    "fadac": {"inclusive": 1},
     "hints": {},
     "hints_isolated": {},
     "mida": {},

@@ -46,7 +46,7 @@ def refusal(action: Any, *arguments: Any, **named: Any) -> str:
 PLACEMENTS = [
     "dac",
     "dogi(doubling=0, colder=0)",
-    "fadac",
+    "fadac(inclusive=0)",
     "hints",
     "hints_isolated",
     "hot_cold",

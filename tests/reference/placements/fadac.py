@@ -28,8 +28,12 @@ class Fadac(Placement):
         return sum(page.ppn >= 0 for page in self.device.logical)
 
     def stream_of(self, count: int, average: float) -> int:
-        streams = [stream for stream in range(LAST) if count <= self.scaled(average, stream)]
+        streams = [s for s in range(LAST) if not self.is_hotter(count, self.scaled(average, s))]
         return streams[0] if streams else LAST
+
+    def is_hotter(self, count: int, bound: float) -> bool:
+        """What is on a bound belongs to either side."""
+        return count >= bound if self.parameters.get("inclusive") else count > bound
 
     def scaled(self, average: float, times: int) -> float:
         for _ in range(times):
