@@ -90,6 +90,7 @@ from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.kernel import helper as kernel
 from ssdgym.engine.core.records import (
     MAX_PAIRS,
+    MAX_STREAMS,
     RELAXED,
     SINGLE_PLANE,
     STRICT,
@@ -97,7 +98,7 @@ from ssdgym.engine.core.records import (
     SUB_BLOCK_SET,
     WHOLE_BLOCK,
 )
-from ssdgym.engine.core.rng import DRAWS_PER_CHOICE, POLICY_STREAM
+from ssdgym.engine.core.rng import DRAWS_PER_CHOICE, HOST_PLACEMENT_STREAM, POLICY_STREAM, draw
 from ssdgym.engine.decisions import MAX_PARAMETERS, TO_THE_END
 from ssdgym.engine.erase.legality import legal_set
 from ssdgym.engine.erase.victims import (
@@ -137,8 +138,10 @@ from ssdgym.policy.rules import IdleRule, PlacementRule, VictimRule, Watcher, ne
 __all__ = [
     "DRAWS_PER_CHOICE",
     "ENTRY_POINT_GROUP",
+    "HOST_PLACEMENT_STREAM",
     "MAX_PAIRS",
     "MAX_PARAMETERS",
+    "MAX_STREAMS",
     "POLICY_STREAM",
     "RELAXED",
     "SINGLE_PLANE",
@@ -163,6 +166,7 @@ __all__ = [
     "choose_best_set",
     "choose_block",
     "device_for",
+    "draw",
     "eligible",
     "get_policy",
     "idle_draw",

@@ -50,15 +50,18 @@ HOT_PLACEMENTS = PLACEMENTS[2:]
 RULE_PARAMETERS: dict[str, dict[str, int]] = {
     "dac": {},
     "dogi": {},
+    "eti": {"extents": 7, "period": 50},
     "fadac": {"inclusive": 1},
     "hints": {},
     "hints_isolated": {},
     "mida": {},
     "mida_hot": {},
     "midas": {"sample": 3},
+    "multi_log": {},
     "sepbit": {"nc": 3},
     "sepbit_fifo": {"nc": 3},
     "sfs": {"period": 3},
+    "warcip": {"period": 9},
 }
 #: Rules for idle dies.
 IDLE_RULES = ("blocking", "threshold", "idle_predict", "clairvoyant_gap", "rl_gc")

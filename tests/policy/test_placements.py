@@ -46,6 +46,7 @@ def refusal(action: Any, *arguments: Any, **named: Any) -> str:
 PLACEMENTS = [
     "dac",
     "dogi(doubling=0, colder=0)",
+    "eti(extents=1024, period=4096)",
     "fadac(inclusive=0)",
     "hints",
     "hints_isolated",
@@ -55,6 +56,7 @@ PLACEMENTS = [
     "mida",
     "mida_hot",
     "midas(sample=1)",
+    "multi_log",
     "oracle_gc(nc=16, first=0.02, ratio=3)",
     "oracle_host(nc=16, first=0.02, ratio=3)",
     "oracle_k(k=8, first=0.02, ratio=3)",
@@ -64,6 +66,7 @@ PLACEMENTS = [
     "sepbit_fifo(nc=16)",
     "sfs(period=16)",
     "single",
+    "warcip(period=256)",
 ]
 
 
@@ -118,7 +121,7 @@ def test_named__stands_for_its_composition_and_keeps_its_name(name: str, rule: s
         ("greedy+sepgc", "policy 'greedy+sepgc': placement sepgc does not exist; did you mean sep_gc?"),
         (
             "gsm+qqq",
-            "placement qqq does not exist; known: dac, dogi, fadac, hints, ",
+            "placement qqq does not exist; known: dac, dogi, eti, fadac, ",
         ),
         ("gsm+single+single", "policy 'gsm+single+single' names 2 placements; give one."),
         ("gsm+greedy+single", "policy 'gsm+greedy+single' names 2 victim rules; give one."),
