@@ -186,6 +186,11 @@ class EnergyConfig(Config):
     program_uj: float = Field(0.0, ge=0)
     erase_uj: float = Field(0.0, ge=0)
 
+    @property
+    def is_given(self) -> bool:
+        """Whether any command has an energy; without one, none is measured."""
+        return any((self.read_uj, self.program_uj, self.erase_uj))
+
 
 class CapacityConfig(Config):
     """How much of its flash a device offers the host: as a number of pages, or by its over-provisioning."""

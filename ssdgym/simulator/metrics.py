@@ -29,6 +29,9 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
     when its round starts and the block when it is erased, so that a round under way at a reset or at the end
     counts in part. `clustered_share` is, of the relocated pages, that of those with another one beside them
     in their block, and `mean_relocated_run` how many of them follow each other there, None without any.
+    `moved_bytes` is the data that the FTL has moved by itself, and `rmw_share` the share of the host's page
+    writes that read the page first. Requests per second are of simulated time, None where none has passed;
+    energies are None where the device gives none.
 
     Args:
         state: the batch.
@@ -40,6 +43,8 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
     counters = {name: int(counted[name]) for name in COUNTERS.names or () if name not in SUMMED_COUNTERS}
     written = counters["host_pages_written"]
     programs = written + counters["relocated_pages"] + counters["padded_pages"]
+    requests = int(control["serial"]) - int(control["outstanding"])
+    duration_ns = int(control["now"] - control["metrics_start_ns"])
     counters["lost_pages"] += int(count_lost(state, i))
     victim_valid, clustered = int(counted["victim_valid_pages"]), int(counted["clustered_pages"])
     return {
@@ -48,9 +53,12 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
         "mean_victim_valid_pages": _share(victim_valid, counters["erases"]),
         "clustered_share": _share(clustered, counters["relocated_pages"]),
         "mean_relocated_run": _share(counters["relocated_pages"], int(counted["relocated_runs"])),
+        "moved_bytes": counters["relocated_pages"] * device.host_unit_bytes,
+        "rmw_share": _share(counters["rmw_reads"], written),
         "mean_gc_latency_ns": _mean_gc_latency_ns(counters, device),
-        "requests": int(control["serial"]) - int(control["outstanding"]),
-        "duration_ns": int(control["now"] - control["metrics_start_ns"]),
+        "requests": requests,
+        "duration_ns": duration_ns,
+        "requests_per_s": _share(requests, duration_ns / 1e9),
         "read_latency_ns": latency_summary(state, i, READ),
         "write_latency_ns": latency_summary(state, i, WRITE),
         "latency_ns": latency_summary(state, i, READ, WRITE),
@@ -61,6 +69,7 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
         "logical_pages": device.logical_pages,
         "isolation_pages": device.geometry.physical_pages - device.usable.physical_pages,
         **family.metrics(state, i, device),
+        **({} if device.energy.is_given else dict.fromkeys(_ENERGIES)),
     }
 
 
@@ -116,10 +125,11 @@ def _gc_wait_p99(histogram: np.ndarray, count: int) -> float | None:
     return float(bin_middles()[np.searchsorted(np.cumsum(histogram), rank)])
 
 
+_ENERGIES = ("energy_uj", "gc_energy_uj")
 _LATENCY_SUMS = {READ: "read_latency_sum_ns", WRITE: "write_latency_sum_ns"}
 
 
-def _share(part: int, whole: int) -> float | None:
+def _share(part: int, whole: float) -> float | None:
     return part / whole if whole else None
 
 

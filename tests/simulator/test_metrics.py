@@ -8,7 +8,7 @@ import pytest
 from ssdgym.config.device import load_device
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import COUNTERS, SUMMED_COUNTERS
-from ssdgym.requests import READ, REQUEST, WRITE
+from ssdgym.requests import PARTIAL_HEAD, READ, REQUEST, WRITE
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator import metrics as metrics_module
 from ssdgym.simulator.build import make_state
@@ -28,6 +28,33 @@ def test_energy__reads_programs_and_erases_by_hand() -> None:
     assert m["erased_sub_blocks"] == 2 * m["erases"] > 0
     assert m["gc_energy_uj"] == pytest.approx(gc_uj)
     assert m["energy_uj"] == pytest.approx(gc_uj + 10 * 2000 + 2 * host_reads)
+
+
+def test_energy__of_a_device_that_gives_none__is_none() -> None:
+    metrics = Simulator(device(energy={})).run(random_writes(50, 40))
+    assert metrics["energy_uj"] is metrics["gc_energy_uj"] is None
+
+
+def test_moved_bytes_and_rmw_share__are_of_relocated_pages_and_of_pages_read_before_they_are_written() -> (
+    None
+):
+    sim = Simulator(full_device())
+    sim.fill()
+    requests = random_writes(2000, sim.logical_pages)
+    requests["flags"][::4] = PARTIAL_HEAD
+    metrics = sim.run(requests)
+    assert metrics["moved_bytes"] == metrics["relocated_pages"] * sim.device.geometry.page_size_bytes > 0
+    assert metrics["rmw_share"] == 500 / 2000
+    sim.reset_metrics()
+    metrics = sim.metrics()
+    assert metrics["moved_bytes"] == 0 and metrics["rmw_share"] is None
+
+
+def test_requests_per_s__of_simulated_time__where_any_has_passed() -> None:
+    metrics = Simulator(full_device(ftl={"timing": "event"})).run(random_writes(200, 40))
+    assert metrics["requests_per_s"] == pytest.approx(200e9 / metrics["duration_ns"])
+    untimed = Simulator(full_device(ftl={"timing": "none"}))
+    assert untimed.run(random_writes(200, 40))["requests_per_s"] is None
 
 
 def test_victims__moved_pages_per_block_and_the_most_of_one() -> None:

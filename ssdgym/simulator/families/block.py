@@ -109,13 +109,12 @@ class BlockFamily(FamilyBuilder):
         without any. `copy_share` is the share of copies in that time. `aep` and `vep` are mean and variance
         over all pages of their erases since the device was made. Victims are not chosen by block, so
         `mean_victim_valid_pages`, `clustered_share` and `mean_relocated_run` are None. Energy includes reads
-        of spare areas. Rates are of simulated time, None where none has passed.
+        of spare areas. `host_bytes_per_s` is of simulated time, None where none has passed.
         """
         counters, control = state.counters[i, 0], state.control[i, 0]
         counted = {name: int(state.tally[name][i, 0]) for name in TALLY.names or ()}
         written = int(counters["host_pages_written"])
         seconds = int(control["now"] - control["metrics_start_ns"]) / 1e9
-        finished = int(control["serial"]) - int(control["outstanding"])
         return {
             **counted,
             **_time_of_writes(counted, written, device),
@@ -123,7 +122,6 @@ class BlockFamily(FamilyBuilder):
             "mean_victim_valid_pages": None,
             "clustered_share": None,
             "mean_relocated_run": None,
-            "requests_per_s": _ratio(finished, seconds),
             "host_bytes_per_s": _ratio(written * device.host_unit_bytes, seconds),
             **_energy(counters, counted, device),
             "mapping_table_bytes": mapping_table_bytes(device),

@@ -127,28 +127,29 @@ class SubpageFamily(FamilyBuilder):
         """Return the write amplification in bytes, that of small writes, what the family counts, and rates.
 
         `write_amplification` is bytes programmed per byte that the host has written, `request_waf` the same
-        of writes that left the buffer as part of a page, None without any. `rmw_share` is the share of the
-        page writes of cgm that read the rest of their page first, None with other kinds. `gc_energy_uj` is
-        not known here: what was programmed for whom is not counted. `mean_victim_valid_pages` is of rounds in
-        the main area, in units of account; how relocated subpages are clustered is not known. Rates are of
-        simulated time, None where none has passed.
+        of writes that left the buffer as part of a page, None without any. `moved_bytes` counts relocated,
+        kept and advanced subpages, and a page for each eviction. `rmw_share` is the share of the page writes
+        of cgm that read the rest of their page first; 0 with other kinds, None where outside decisions had
+        subftl do so, since its pages written for the host are not counted. Nor is what was programmed for
+        whom, so there is no `gc_energy_uj`. `mean_victim_valid_pages` is of rounds in the main area, in units
+        of account; how relocated subpages are clustered is not known. `host_bytes_per_s` is of simulated
+        time, None where none has passed.
         """
         counters, control = state.counters[i, 0], state.control[i, 0]
         counted = {name: int(state.tally[name][i, 0]) for name in TALLY.names or ()}
         programmed = counted["full_programs"] * device.units_per_page + counted["subpage_programs"]
         written = int(counters["host_pages_written"])
         seconds = int(control["now"] - control["metrics_start_ns"]) / 1e9
-        finished = int(control["serial"]) - int(control["outstanding"])
         rounds = int(counters["gc_invocations"]) - counted["region_collections"]
         return {
             "write_amplification": _ratio(programmed, written),
             "request_waf": _ratio(counted["small_flash_bytes"], counted["small_write_bytes"]),
+            "moved_bytes": _moved_bytes(int(counters["relocated_pages"]), counted, device),
             "rmw_share": _rmw_share(counted, written, device),
             **counted,
             "mean_victim_valid_pages": _ratio(int(counters["victim_valid_pages"]), rounds),
             "clustered_share": None,
             "mean_relocated_run": None,
-            "requests_per_s": _ratio(finished, seconds),
             "host_bytes_per_s": _ratio(written * device.host_unit_bytes, seconds),
             "energy_uj": _energy(counters, counted, device),
             "gc_energy_uj": None,
@@ -249,10 +250,16 @@ def _window(device: DeviceConfig) -> int:
     return device.ftl.window_pages if device.ftl.timing == "event" else 2
 
 
+def _moved_bytes(relocated: int, counted: dict[str, int], device: DeviceConfig) -> int:
+    """Return the bytes that were moved: in the main area, within the regions, and out of them."""
+    subpages = relocated + counted["region_moves"] + counted["advances"]
+    return subpages * device.host_unit_bytes + counted["evictions"] * device.geometry.page_size_bytes
+
+
 def _rmw_share(counted: dict[str, int], written: int, device: DeviceConfig) -> float | None:
-    """Return the share of the page writes of the host that are read-modify-writes; None but with cgm."""
+    """Return the share of the page writes of the host that are read-modify-writes, where it is known."""
     if subpage_ftl(device.ftl).kind != "cgm":
-        return None
+        return 0.0 if written and counted["rmw_count"] == counted["evictions"] else None
     slots, subpage_bytes = device.units_per_page, device.host_unit_bytes
     in_part = counted["small_flash_bytes"] / (slots * subpage_bytes)
     whole = (written - counted["buffer_merges"] - counted["small_write_bytes"] / subpage_bytes) / slots

@@ -172,6 +172,23 @@ def test_metrics__are_of_bytes_and_of_small_writes() -> None:
     assert metrics["write_amplification"] is metrics["request_waf"] is metrics["requests_per_s"] is None
 
 
+def test_metrics__moved_bytes__count_what_regions_move_and_a_page_for_each_eviction() -> None:
+    state = make_state([tiny()], [1], RECORDING)
+    state.counters["relocated_pages"] = 8
+    state.tally["region_moves"], state.tally["advances"], state.tally["evictions"] = 3, 5, 2
+    assert metrics_of(state, 0, tiny())["moved_bytes"] == (8 + 3 + 5) * 4096 + 2 * 16384
+
+
+def test_metrics__rmw_share__of_subftl_is_known_where_only_evictions_read_first() -> None:
+    state = make_state([tiny()], [1], RECORDING)
+    assert metrics_of(state, 0, tiny())["rmw_share"] is None
+    state.counters["host_pages_written"] = 4
+    state.tally["evictions"] = state.tally["rmw_count"] = 2
+    assert metrics_of(state, 0, tiny())["rmw_share"] == 0.0
+    state.tally["rmw_count"] = 3
+    assert metrics_of(state, 0, tiny())["rmw_share"] is None
+
+
 def test_metrics__of_rounds__leave_the_region_out() -> None:
     state = make_state([tiny()], [1], RECORDING)
     counters = state.counters
