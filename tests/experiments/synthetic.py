@@ -18,7 +18,7 @@ def latencies(mean_ns: float) -> dict[str, float]:
 def result(policy: str, seed: int, write_amplification: float, workload: str = "zipf") -> Result:
     metrics = {
         "write_amplification": write_amplification,
-        "relocated_pages": round(100_000 * (write_amplification - 1)),
+        "moved_bytes": round(100_000 * (write_amplification - 1)) * 4096,
         "erases": 1_563,
         "write_latency_ns": latencies(250_000.0 * write_amplification),
     }

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ssdgym.experiments.analysis.comparison import WRITE_AMPLIFICATION, summarize
+from ssdgym.experiments.analysis.ftls import ftl_names, side_by_side
 from ssdgym.experiments.analysis.tasks import TaskGroup, groups_of, measured, policies_of
 from ssdgym.experiments.results import Result
 
@@ -23,6 +24,7 @@ class Column:
         text: turns a number into text.
         parts: what tells the metrics apart; a single empty one for a single metric.
         interval: whether the text has the interval, too.
+        needs_some: whether a column of zeros says nothing and is left out.
     """
 
     heading: str
@@ -30,6 +32,7 @@ class Column:
     text: Callable[[float], str]
     parts: tuple[str, ...] = ("",)
     interval: bool = False
+    needs_some: bool = False
 
     @property
     def title(self) -> str:
@@ -46,8 +49,11 @@ def _latency_column(operation: str) -> Column:
 
 COLUMNS = (
     Column("WA", (WRITE_AMPLIFICATION,), "{:.3f}".format, interval=True),
-    Column("relocated pages", ("relocated_pages",), "{:,.0f}".format),
+    Column("request WAF", ("request_waf",), "{:.3f}".format),
+    Column("RMW", ("rmw_share",), "{:.1%}".format, needs_some=True),
+    Column("moved MiB", ("moved_bytes",), lambda moved: f"{moved / 2**20:,.1f}"),
     Column("erases", ("erases",), "{:,.0f}".format),
+    Column("IOPS", ("requests_per_s",), "{:,.0f}".format),
     _latency_column("read"),
     _latency_column("write"),
 )
@@ -70,32 +76,73 @@ class Entry:
 
 @dataclass(frozen=True)
 class PolicyRow:
-    """One policy: for each column, an entry for each of its metrics."""
+    """One policy, or one on one of several FTLs: for each of `COLUMNS`, an entry for each of its metrics."""
 
     policy: str
     entries: tuple[tuple[Entry, ...], ...]
 
-    def texts(self) -> list[str]:
-        """Return the text of every column."""
-        return [_column_text(column, entries) for column, entries in zip(COLUMNS, self.entries, strict=True)]
-
 
 @dataclass(frozen=True)
 class Section:
-    """The rows of one task, or of several tasks together, in rising order of write amplification."""
+    """The rows of one task, or of several tasks together, in rising order of write amplification.
+
+    Attributes:
+        group: the tasks.
+        rows: one for each policy, or for each of several FTLs and policy.
+        heading: of the column of their names.
+        policy: of all rows, where they are named by their FTLs alone.
+    """
 
     group: TaskGroup
     rows: tuple[PolicyRow, ...]
+    heading: str
+    policy: str = ""
+
+    @property
+    def headings(self) -> list[str]:
+        """The headings of the columns that have something to show, that of the names first."""
+        return [self.heading, *(COLUMNS[number].title for number in shown_columns(self.rows))]
+
+    @property
+    def texts(self) -> list[list[str]]:
+        """For each row, the text of every column."""
+        return [[" / ".join(parts) for parts in row] for row in self.parts]
+
+    @property
+    def parts(self) -> list[list[list[str]]]:
+        """For each row and column, the texts of its metrics."""
+        shown = shown_columns(self.rows)
+        return [
+            [[row.policy], *(_texts(COLUMNS[number], row.entries[number]) for number in shown)]
+            for row in self.rows
+        ]
 
     @property
     def title(self) -> str:
-        """The name of the tasks."""
-        return self.group.title
+        """The name of the tasks, and of the policy if all rows have the same."""
+        return ", ".join(filter(None, (self.group.title, self.policy)))
 
     @property
     def caption(self) -> str:
-        """A sentence on what the numbers are, and of how many seeds."""
-        return describe(len(self.group.seeds), len(self.group.tasks), "in brackets")
+        """Sentences on what the numbers are, and of how many seeds."""
+        what = describe(len(self.group.seeds), len(self.group.tasks), "in brackets")
+        wrote = [result for result in self.group.results if result.metrics.get("host_pages_written")]
+        if not all(result.measured(WRITE_AMPLIFICATION) for result in wrote):
+            what += " WA has a dash where an FTL counts whole pages of which the host writes parts."
+        return what
+
+
+def shown_columns(rows: Sequence[PolicyRow]) -> list[int]:
+    """Return the numbers of the columns of which some row has something to show."""
+    return [
+        number
+        for number, column in enumerate(COLUMNS)
+        if any(
+            entry.number or (entry.number is not None and not column.needs_some)
+            for row in rows
+            for entry in row.entries[number]
+        )
+    ]
 
 
 def describe(seeds: int, tasks: int, where: str) -> str:
@@ -119,14 +166,20 @@ def sections(results: Sequence[Result]) -> list[Section]:
     """Return one section per task, and one each over the held-out and over all tasks if there are several.
 
     Every number is the interquartile mean over seeds, over several tasks the mean of theirs; its interval
-    is a bootstrap stratified by task.
+    is a bootstrap stratified by task. Of several FTLs each has rows of its own, and none is averaged with
+    another one.
     """
-    return [_section(group) for group in groups_of(results) if group.results]
+    policies = policies_of(results)
+    heading, policy = "policy", ""
+    if any(ftl_names(results)):
+        heading, policy = ("FTL", policies[0]) if len(policies) == 1 else ("FTL, policy", "")
+    shown, _ = side_by_side(results)
+    return [_section(group, heading, policy) for group in groups_of(shown) if group.results]
 
 
-def _section(group: TaskGroup) -> Section:
-    rows = [_row(group.results, policy) for policy in policies_of(group.results)]
-    return Section(group, tuple(sorted(rows, key=_rank)))
+def _section(group: TaskGroup, heading: str, policy: str) -> Section:
+    rows = [_row(group.results, row) for row in policies_of(group.results)]
+    return Section(group, tuple(sorted(rows, key=_rank)), heading, policy)
 
 
 def _rank(row: PolicyRow) -> float:
@@ -152,7 +205,7 @@ def _entry(results: Sequence[Result], policy: str, metric: str, column: Column) 
     return Entry(column.text(estimate.value), interval, estimate.value)
 
 
-def _column_text(column: Column, entries: Sequence[Entry]) -> str:
-    return " / ".join(
+def _texts(column: Column, entries: Sequence[Entry]) -> list[str]:
+    return [
         f"{entry.text} {entry.note}" if column.interval and entry.note else entry.text for entry in entries
-    )
+    ]

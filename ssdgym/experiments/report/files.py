@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from ssdgym.experiments.analysis.comparison import WRITE_AMPLIFICATION as WA
 from ssdgym.experiments.analysis.comparison import best_heuristic
+from ssdgym.experiments.analysis.ftls import side_by_side
 from ssdgym.experiments.analysis.summary import describe
 from ssdgym.experiments.analysis.tasks import TaskGroup, groups_of, measured, policies_of
 from ssdgym.experiments.report.figures import (
@@ -107,12 +108,13 @@ def write_figures(
 
 def left_out(results: Sequence[Result]) -> list[str]:
     """Return one sentence for everything that tables and figures leave out, so that comparisons are fair."""
-    return list(dict.fromkeys(sentence for group in groups_of(results) for sentence in group.left_out))
+    groups = groups_of(side_by_side(results)[0])
+    return list(dict.fromkeys(sentence for group in groups for sentence in group.left_out))
 
 
 def whole(results: Sequence[Result]) -> TaskGroup:
     """Return all results that can be compared with each other, over all tasks."""
-    return groups_of(results)[-1]
+    return groups_of(side_by_side(results)[0])[-1]
 
 
 def report_figures(
@@ -128,6 +130,7 @@ def report_figures(
     Raises:
         SsdgymError: there are no results.
     """
+    results, learned = side_by_side(results, learned)
     group = whole(results)
     numbers = describe(len({result.seed for result in results}), 1, "as a bar")
     if any(measured(found.results, WA) for found in groups_of(results)):

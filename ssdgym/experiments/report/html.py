@@ -11,9 +11,18 @@ import yaml
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.analysis.comparison import Advantage, advantage
+from ssdgym.experiments.analysis.ftls import side_by_side
 from ssdgym.experiments.analysis.statistics import Estimate
-from ssdgym.experiments.analysis.summary import ABSENT, COLUMNS, Entry, PolicyRow, Section, sections
-from ssdgym.experiments.analysis.tasks import policies_of, task_title
+from ssdgym.experiments.analysis.summary import (
+    ABSENT,
+    COLUMNS,
+    Entry,
+    PolicyRow,
+    Section,
+    sections,
+    shown_columns,
+)
+from ssdgym.experiments.analysis.tasks import policies_of
 from ssdgym.experiments.report.commands import repetition, seed_text, specs_of
 from ssdgym.experiments.report.files import (
     best_policy,
@@ -62,10 +71,13 @@ def write_html_report(
     """
     if not results:
         raise SsdgymError(f"{folder}: there are no results to report; evaluate something first")
-    for policy in [*(learned or ()), *([reference] if reference else ())]:
-        if policy not in policies_of(results):
-            known = ", ".join(policies_of(results))
-            raise SsdgymError(f"{folder}: has no results of the policy {policy!r}; choose from {known}")
+    rows = policies_of(side_by_side(results)[0])
+    for policies, known in ((learned or (), policies_of(results)), ([reference] if reference else (), rows)):
+        for policy in policies:
+            if policy not in known:
+                raise SsdgymError(
+                    f"{folder}: has no results of the policy {policy!r}; choose from {', '.join(known)}"
+                )
     page = _page(results, folder, learned_of(results) if learned is None else learned, reference)
     write_bytes(path, render(TEMPLATE, page).encode())
     return path
@@ -87,7 +99,7 @@ def _page(
         "remarks": [*_remarks(results), *left_out(results)],
         "verdicts": verdicts(results, learned),
         "tables": list(_tables(results, reference)),
-        "learned": learned,
+        "learned": side_by_side(results, learned)[1],
         "figures": [
             (found, inline_svg(found.figure, found.name))
             for found in report_figures(results, learned, reference)
@@ -132,6 +144,7 @@ def _listed(values: Iterable[str]) -> str:
 
 def _remarks(results: Sequence[Result]) -> Iterator[str]:
     """Yield what a reader has to know before trusting a number, and why a figure is not there."""
+    results, _ = side_by_side(results)
     group = whole(results)
     if len({(result.version, result.engine_hash) for result in results}) > 1:
         yield "The results come from different versions of ssdgym or its engine, whose numbers may differ."
@@ -142,7 +155,10 @@ def _remarks(results: Sequence[Result]) -> Iterator[str]:
     if len(policies_of(results)) == 1:
         yield "There is a single policy: no performance profile and no probability of improvement."
     elif group.results and not positive(group):
-        yield "Some runs wrote nothing and have no write amplification to compare over all tasks."
+        yield (
+            "Some runs wrote nothing, or parts of what they count as pages, and have no write amplification "
+            "to compare over all tasks."
+        )
 
 
 def _configurations(results: Sequence[Result], part: str) -> list[tuple[str, str]]:
@@ -158,8 +174,10 @@ def _tables(results: Sequence[Result], reference: str | None) -> Iterator[Sortab
     found = sections(results)
     for section in found:
         if len(section.group.tasks) > 1:
-            rows = [(Entry(row.policy), *_numbers(row)) for row in section.rows]
-            yield _without_gaps(_sentence(section.title), section.caption, ("policy", *_headings()), rows)
+            shown = shown_columns(section.rows)
+            rows = [(Entry(row.policy), *_numbers(row, shown)) for row in section.rows]
+            headings = (section.heading, *_headings(shown))
+            yield _without_gaps(_sentence(section.title), section.caption, headings, rows)
     single = [section for section in found if len(section.group.tasks) == 1]
     if single:
         yield _task_table(single)
@@ -175,35 +193,37 @@ def _sentence(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _headings() -> Iterator[str]:
-    for column in COLUMNS:
+def _headings(shown: Sequence[int]) -> Iterator[str]:
+    for column in (COLUMNS[number] for number in shown):
         for part in column.parts:
             yield f"{column.heading.replace(' (', f' {part} (') if part else column.heading}"
 
 
-def _numbers(row: PolicyRow) -> Iterator[Entry]:
-    for entries in row.entries:
-        yield from entries
+def _numbers(row: PolicyRow, shown: Sequence[int]) -> Iterator[Entry]:
+    for number in shown:
+        yield from row.entries[number]
 
 
 def _task_table(found: Sequence[Section]) -> SortableTable:
     """Return a row per task and policy; the device and the FTL have columns only if there are several."""
     tasks = [section.group.tasks[0] for section in found]
     names = {2: "workload", 0: "device", 1: "FTL options"}
+    columns = shown_columns([row for section in found for row in section.rows])
     shown = [part for part in names if part == 2 or len({task[part] for task in tasks}) > 1]
     rows = [
         (
             Entry(row.policy),
             *(Entry(task[part]) for part in shown),
             Entry(str(len(section.group.seeds)), number=len(section.group.seeds)),
-            *_numbers(row),
+            *_numbers(row, columns),
         )
         for section, task in zip(found, tasks, strict=True)
         for row in section.rows
     ]
-    headings = ("policy", *(names[part] for part in shown), "seeds", *_headings())
-    title = "Each task" if len(found) > 1 else _sentence(task_title(tasks[0]))
-    return _without_gaps(title, found[0].caption, headings, rows)
+    headings = (found[0].heading, *(names[part] for part in shown), "seeds", *_headings(columns))
+    title = "Each task" if len(found) > 1 else _sentence(found[0].title)
+    longest = max((section.caption for section in found), key=len)
+    return _without_gaps(title, longest, headings, rows)
 
 
 def _without_gaps(

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from rich import box
+from rich.console import Console, ConsoleOptions
 from rich.console import Group as Renderables
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
 from ssdgym.experiments.analysis.comparison import WRITE_AMPLIFICATION, advantage, best_heuristic, verdict
-from ssdgym.experiments.analysis.summary import COLUMNS, Section, sections
+from ssdgym.experiments.analysis.ftls import ftl_names, side_by_side
+from ssdgym.experiments.analysis.summary import Section, sections
 from ssdgym.experiments.analysis.tasks import groups_of, measured, policies_of
 from ssdgym.experiments.results import Result
 
@@ -22,10 +27,31 @@ def rich_tables(results: Sequence[Result], learned: Sequence[str] = ()) -> Rende
         results: of a whole grid.
         learned: policies whose rows are in bold.
     """
-    return Renderables(*(_rich_table(section, learned) for section in sections(results)))
+    _, bold = side_by_side(results, learned)
+    return Renderables(*(_FittingTable(section, bold) for section in sections(results)))
 
 
-def _rich_table(section: Section, learned: Sequence[str]) -> Table:
+@dataclass(frozen=True)
+class _FittingTable:
+    """A table for the terminal: a line for each row or, where that is too wide, one for each number."""
+
+    section: Section
+    learned: Sequence[str]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
+        wide = _rich_table(self.section, self.learned, "/")
+        fits = Measurement.get(console, options.update(width=_ANY_WIDTH), wide).maximum <= options.max_width
+        yield wide if fits else _rich_table(self.section, self.learned, "\n")
+
+
+#: More columns than any table has.
+_ANY_WIDTH = 10_000
+#: Where headings break: in two lines, or where the numbers have lines of their own.
+_BREAK, _BREAK_ANYWHERE = re.compile(r" (?=mean|WAF|MiB)"), re.compile(r" (?!%)(/ )?")
+
+
+def _rich_table(section: Section, learned: Sequence[str], separator: str) -> Table:
+    """Return a table with a separator between the numbers of a cell, and likewise in headings."""
     table = Table(
         title=section.title,
         title_justify="left",
@@ -35,23 +61,26 @@ def _rich_table(section: Section, learned: Sequence[str]) -> Table:
         pad_edge=False,
         collapse_padding=True,
     )
-    table.add_column("policy", no_wrap=True)
-    for column in COLUMNS:
-        # Headings break in two lines; the cells set the width, and fold only on a narrow terminal.
-        heading = Text(column.title.replace(" mean", "\nmean").replace("d pages", "d\npages"))
-        table.add_column(heading, justify="right", overflow="fold")
-    for row in section.rows:
-        table.add_row(row.policy, *row.texts(), style="bold" if row.policy in learned else "")
+    name, *headings = section.headings
+    is_wide = separator != "\n"
+    least = 0 if is_wide else max(len(word) for row in section.rows for word in row.policy.split())
+    table.add_column(name, no_wrap=is_wide, overflow="fold", min_width=least)
+    for heading in headings:
+        broken = (_BREAK if is_wide else _BREAK_ANYWHERE).sub("\n", heading)
+        table.add_column(Text(broken.replace(" / ", separator)), justify="right", overflow="fold")
+    for row in section.parts:
+        cells = [separator.join(parts) for parts in row]
+        table.add_row(*cells, style="bold" if cells[0] in learned else "")
     return table
 
 
 def markdown_table(results: Sequence[Result]) -> str:
     """Return the same tables as Markdown, each with a heading and a caption."""
-    heading = markdown_row(["policy", *(column.title for column in COLUMNS)])
-    rule = markdown_row(["---", *("---:" for _ in COLUMNS)])
     blocks = []
     for section in sections(results):
-        rows = [markdown_row([row.policy, *row.texts()]) for row in section.rows]
+        heading = markdown_row(section.headings)
+        rule = markdown_row(["---", *("---:" for _ in section.headings[1:])])
+        rows = [markdown_row(row) for row in section.texts]
         blocks.append("\n".join([f"### {section.title}", "", section.caption, "", heading, rule, *rows]))
     return "\n\n".join(blocks) + "\n"
 
@@ -70,12 +99,12 @@ def _latex_lines(section: Section) -> Iterator[str]:
     yield r"\begin{table}"
     yield r"  \centering"
     yield rf"  \caption{{{latex_escaped(f'{section.title}. {section.caption}')}}}"
-    yield rf"  \begin{{tabular}}{{l{'r' * len(COLUMNS)}}}"
+    yield rf"  \begin{{tabular}}{{l{'r' * (len(section.headings) - 1)}}}"
     yield r"    \toprule"
-    yield "    " + _latex_row(["policy", *(column.title for column in COLUMNS)])
+    yield "    " + _latex_row(section.headings)
     yield r"    \midrule"
-    for row in section.rows:
-        yield "    " + _latex_row([row.policy, *row.texts()])
+    for row in section.texts:
+        yield "    " + _latex_row(row)
     yield r"    \bottomrule"
     yield r"  \end{tabular}"
     yield r"\end{table}"
@@ -110,18 +139,24 @@ def latex_escaped(text: str) -> str:
 def verdicts(results: Sequence[Result], learned: Sequence[str]) -> list[str]:
     """Return a sentence for every learned policy and group of tasks, against the best heuristic there.
 
+    Each FTL is judged by itself.
+
     Args:
         results: of a whole grid.
         learned: the policies that learned.
     """
+    names = ftl_names(results)
+    shown, ours = side_by_side(results, learned)
     sentences = []
-    for group in groups_of(results):
-        if not measured(group.results, WRITE_AMPLIFICATION):
-            continue
-        best = best_heuristic(group.results, learned)
-        ours = [policy for policy in learned if policy in policies_of(group.results)]
-        if best is not None:
-            sentences += [
-                f"{group.title}: {verdict(advantage(group.results, policy, best))}" for policy in ours
-            ]
+    for name in dict.fromkeys(names):
+        for group in groups_of([result for result, its in zip(shown, names, strict=True) if its == name]):
+            if not measured(group.results, WRITE_AMPLIFICATION):
+                continue
+            best = best_heuristic(group.results, ours)
+            if best is not None:
+                sentences += [
+                    f"{group.title}: {verdict(advantage(group.results, policy, best))}"
+                    for policy in ours
+                    if policy in policies_of(group.results)
+                ]
     return sentences

@@ -102,6 +102,30 @@ def test_report__has_the_numbers_and_intervals_of_the_other_tables(tmp_path: Pat
         assert f'>{value} <span class="note">{interval}</span></td>' in text
 
 
+def test_report__of_several_ftls_has_a_row_for_each_and_never_their_mean(tmp_path: Path) -> None:
+    results = grid_of_runs(
+        [
+            RunSpec("tiny", "zipf99", policy, seed, host_pages=3_000, ftl=ftl)
+            for ftl in ((("gc.free_blocks", 2),), (("gc.free_blocks", 4),))
+            for policy in ("greedy", "fifo")
+            for seed in (1, 2)
+        ]
+    )
+    text = report_of(results, tmp_path, reference="gc.free_blocks=4, fifo", learned=["fifo"])
+    assert Outline(text).headings[:5] == [
+        "What was learned",
+        "Tables",
+        "Zipf99 on tiny",
+        "gc.free_blocks=4, fifo against the others",
+        "Figures",
+    ]
+    for row in ("gc.free_blocks=2, greedy", "gc.free_blocks=4, greedy"):
+        assert f'<th scope="row" class="words">{row}</th>' in text
+    assert '<th scope="row" class="words learned">gc.free_blocks=2, fifo</th>' in text
+    with pytest.raises(SsdgymError, match="no results of the policy 'greedy'; choose from gc.free_blocks=2"):
+        report_of(results, tmp_path, reference="greedy")
+
+
 def test_report__needs_nothing_from_anywhere_else(tmp_path: Path) -> None:
     text = report_of(real_grid(), tmp_path)
     namespaces = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}

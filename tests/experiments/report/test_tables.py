@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -26,18 +27,87 @@ def test_sections__a_single_task_needs_no_section_over_all() -> None:
     assert len(sections(grid({"greedy": 0.0}))) == 1
 
 
-def test_markdown__shows_interval_counts_and_microseconds_and_a_dash_for_what_is_absent() -> None:
-    lines = markdown_table(grid({"greedy": 0.0})).splitlines()
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_markdown__shows_interval_counts_and_microseconds_and_a_dash_for_what_one_lacks() -> None:
+    reads = {"read_latency_ns": {"mean": 80_000.0, "p99": 90_000.0}}
+    read = [replace(one, metrics={**one.metrics, **reads}) for one in grid({"fifo": 0.5})]
+    lines = markdown_table([*grid({"greedy": 0.0}), *read]).splitlines()
     assert lines[0] == "### zipf on demo-mlc (placement=sep_gc)"
-    cells = [cell.strip() for cell in lines[-1].strip("|").split("|")]
-    assert cells == [
+    assert cells(lines[-2]) == [
         "greedy",
         "2.020 [2.007, 2.037]",
-        "102,000",
+        "398.4",
         "1,563",
         "- / - / -",
         "505 / 2,525 / 10,100",
     ]
+    assert cells(lines[-1])[-2] == "80 / 90 / -"
+
+
+def test_markdown__columns_that_no_row_has_are_left_out() -> None:
+    headings = ["policy", "WA [95 %]", "moved MiB", "erases", "write (µs) mean / p99 / p99.9"]
+    assert cells(markdown_table(grid({"greedy": 0.0})).splitlines()[4]) == headings
+    metrics = {"requests_per_s": 5_000.4, "request_waf": 1.03, "rmw_share": 0.0}
+    timed = [replace(one, metrics={**one.metrics, **metrics}) for one in grid({"greedy": 0.0})]
+    lines = markdown_table(timed).splitlines()
+    assert cells(lines[4]) == [*headings[:2], "request WAF", *headings[2:4], "IOPS", headings[4]]
+    assert cells(lines[-1])[2:6] == ["1.030", "398.4", "1,563", "5,000"]
+    some = [replace(one, metrics={**one.metrics, "rmw_share": 0.25}) for one in timed]
+    assert cells(markdown_table(some).splitlines()[4])[3] == "RMW"
+    assert cells(markdown_table(some).splitlines()[-1])[3] == "25.0%"
+
+
+FTLS = ("kind=cgm,queue_depth=32", "kind=subftl,queue_depth=32")
+
+
+def test_markdown__several_ftls__one_table_with_a_row_for_each_and_policy() -> None:
+    results = [
+        replace(one, ftl=ftl)
+        for number, ftl in enumerate(FTLS)
+        for one in grid({"greedy": number, "fifo": 0.5 + number}, workloads=("zipf", "uniform"))
+    ]
+    lines = markdown_table(results).splitlines()
+    titles = [line for line in lines if line.startswith("#")]
+    assert titles == [
+        "### zipf on demo-mlc (queue_depth=32)",
+        "### uniform on demo-mlc (queue_depth=32)",
+        "### all 2 tasks",
+    ]
+    last = [cells(line)[:2] for line in lines[-6:]]
+    assert [name for name, _ in last] == [
+        "FTL, policy",
+        "---",
+        "cgm, greedy",
+        "cgm, fifo",
+        "subftl, greedy",
+        "subftl, fifo",
+    ]
+    assert [wa.split()[0] for _, wa in last[2:]] == ["2.020", "2.520", "3.020", "3.520"]
+
+
+def test_markdown__several_ftls_and_one_policy__rows_are_ftls() -> None:
+    results = [replace(one, ftl=ftl) for ftl in FTLS for one in grid({"greedy": 0.0})]
+    lines = markdown_table(results).splitlines()
+    assert lines[0] == "### zipf on demo-mlc (queue_depth=32), greedy"
+    assert [cells(line)[0] for line in lines[4:]] == ["FTL", "---", "cgm", "subftl"]
+
+
+def test_markdown__whole_pages_beside_parts__have_no_write_amplification_and_the_caption_says_so() -> None:
+    metrics = {"host_pages_written": 90, "rmw_reads": 80, "logical_pages": 25}
+    fine = [
+        replace(one, ftl="kind=cgm", metrics={**one.metrics, **metrics, "logical_pages": 100})
+        for one in grid({"greedy": 0.0})
+    ]
+    coarse = [replace(one, ftl="mapping=page", metrics={**one.metrics, **metrics}) for one in fine]
+    lines = markdown_table([*coarse, *fine]).splitlines()
+    assert [cells(line)[:2] for line in lines[-2:]] == [["cgm", "2.020 [2.007, 2.037]"], ["page", "-"]]
+    assert "WA has a dash where an FTL counts whole pages" in lines[2]
+    whole = [replace(one, metrics={**one.metrics, "rmw_reads": 0}) for one in coarse]
+    text = markdown_table([*whole, *fine])
+    assert "| page | 2.020" in text and "dash" not in text
 
 
 def test_rich__fits_a_hundred_columns_and_loses_no_digit_on_eighty() -> None:
@@ -47,6 +117,32 @@ def test_rich__fits_a_hundred_columns_and_loses_no_digit_on_eighty() -> None:
         console.print(rich_tables(results, learned=["windowed_greedy"]))
         text = console.file.getvalue()  # type: ignore[attr-defined]
         assert "windowed_greedy" in text and "[2.007," in text and "…" not in text
+
+
+def test_rich__several_ftls__a_line_for_each_row_where_it_fits_and_else_one_for_each_number() -> None:
+    results = [replace(one, ftl=ftl) for ftl in FTLS for one in grid({"greedy": 0.0, "fifo": 0.5})]
+    lines = {}
+    for width in (50, 100):
+        console = Console(width=width, file=io.StringIO())
+        console.print(rich_tables(results, learned=["fifo"]))
+        lines[width] = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+        assert not any("…" in line or len(line) > width for line in lines[width])
+    assert [line.split()[:2] for line in lines[100] if "505/2,525/10,100" in line] == [
+        ["cgm,", "greedy"],
+        ["subftl,", "greedy"],
+    ]
+    assert sum(line.rstrip().endswith(" 10,100") for line in lines[50]) == 2
+
+
+def test_verdicts__each_ftl_is_judged_by_itself() -> None:
+    results = [
+        replace(one, ftl=ftl)
+        for ftl, learned in zip(FTLS, (-0.1, 1.5), strict=True)
+        for one in grid({"learned": learned, "greedy": 0.0})
+    ]
+    cgm, subftl = verdicts(results, ["learned"])
+    assert "cgm, learned beats cgm, greedy" in cgm
+    assert "subftl, learned does NOT beat subftl, greedy" in subftl
 
 
 def test_verdicts__judge_every_task_and_all_of_them_against_the_best_there() -> None:
@@ -67,10 +163,11 @@ def test_latex__is_booktabs_with_everything_escaped_and_the_numbers_of_the_markd
     assert text.count(r"\begin{table}") == text.count(r"\end{table}") == text.count(r"\bottomrule") == 1
     assert r"\caption{50\%\_zipf on demo-mlc (placement=sep\_gc). Interquartile mean over 5 seeds;" in text
     (row,) = [line for line in text.splitlines() if "exponent" in line]
-    cells = row.strip().removesuffix(r" \\").split(" & ")
-    plain = [cell.replace("{[}", "[").replace("{]}", "]").replace(r"\_", "_") for cell in cells]
-    markdown = markdown_table(results).splitlines()[-1]
-    assert plain == [cell.strip() for cell in markdown.strip("|").split("|")]
+    plain = [
+        cell.replace("{[}", "[").replace("{]}", "]").replace(r"\_", "_")
+        for cell in row.strip().removesuffix(r" \\").split(" & ")
+    ]
+    assert plain == cells(markdown_table(results).splitlines()[-1])
 
 
 @pytest.mark.parametrize(
@@ -105,5 +202,5 @@ def test_caption__says_which_mean_how_many_seeds_and_where_the_interval_is(
 
 def test_tables__of_an_uneven_grid_compare_what_can_be_compared() -> None:
     results = grid({"fifo": 0.5, "greedy": 0.0}, seeds=5)
-    last = [section.rows[0].texts() for section in sections(results[:-1])]
-    assert last == [section.rows[0].texts() for section in sections([r for r in results if r.seed < 4])]
+    last = [section.texts for section in sections(results[:-1])]
+    assert last == [section.texts for section in sections([r for r in results if r.seed < 4])]
