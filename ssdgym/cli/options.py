@@ -10,7 +10,7 @@ import typer
 from ssdgym.config.fields import overlapping
 from ssdgym.config.seeds import LAST_SEED, read_seeds
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.runs.run_spec import FtlOptions
+from ssdgym.experiments.runs.run_spec import FtlOptions, split_options
 
 if TYPE_CHECKING:
     from ssdgym.workloads.base import WorkloadConfig
@@ -93,6 +93,20 @@ def parse_ftl(options: list[str] | None, **named: Any) -> FtlOptions:
             raise SsdgymError(f"--ftl {option!r}: {other} is set, too; give either the whole or its fields")
         found[key] = _scalar(option, text)
     return tuple(sorted(found.items()))
+
+
+def parse_ftls(ftls: list[str] | None, options: list[str] | None) -> list[dict[str, Any]]:
+    """Read several FTLs, each from one text with commas between its options.
+
+    Args:
+        ftls: the texts; none for a single FTL.
+        options: texts of single options that every FTL has.
+
+    Raises:
+        SsdgymError: as `parse_ftl`.
+    """
+    own = [split_options(text) for text in ftls or ("",)]
+    return [dict(parse_ftl([*(options or ()), *texts])) for texts in own]
 
 
 def recorded_options(

@@ -69,6 +69,36 @@ def test_evaluate__options_replace_what_the_experiment_says(
     }
 
 
+def test_evaluate__several_ftls__one_row_each_in_one_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ftls = ["kind=cgm", "kind=subftl,rule=printed", "mapping=page,placement=single,gc.free_blocks=2"]
+    options = [word for ftl in ftls for word in ("--ftls", ftl)]
+    run = ["--ftl", "timing=none", "--seeds", "1", "--host-pages", "2000", "--warmup", "0", "--workers", "1"]
+    where = ["-d", "subftl-tiny", "-w", "sysbench", "-p", "greedy", "--preconditioning", "fill"]
+    assert main(["evaluate", *where, *options, *run, "--out", str(tmp_path / "out")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].strip() == "sysbench on subftl-tiny (timing=none), greedy"
+    rows = [line.split() for line in lines if line.strip().startswith(("cgm ", "subftl ", "page "))]
+    assert [row[0] for row in rows] == ["subftl", "cgm", "page"]
+    assert rows[2][1:3] == ["-", "-"] and float(rows[0][1]) < float(rows[1][1])
+    found = {result.ftl: result.metrics for result in read_results(tmp_path / "out" / "results.csv")}
+    assert len(found) == 3
+    # Counted in the pages that the FTL maps: 1 of 4 KiB, or a quarter as many of 16 KiB.
+    footprints = [metrics["workload"]["footprint_pages"] for metrics in found.values()]
+    assert footprints[0] == footprints[1] and abs(footprints[2] - footprints[0] / 4) <= 1
+
+
+def test_evaluate__an_ftl_given_twice_or_an_option_twice__is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["evaluate", "-d", "subftl-tiny", "--out", str(tmp_path / "out")]
+    assert main([*where, "--ftls", "kind=cgm", "--ftls", "kind=cgm"]) == WRONG_INPUT
+    assert "twice; give each once" in capsys.readouterr().err
+    assert main([*where, "--ftl", "kind=fgm", "--ftls", "kind=cgm"]) == WRONG_INPUT
+    assert "--ftl 'kind=cgm': kind is already set to 'fgm'; give it once" in capsys.readouterr().err
+
+
 def test_evaluate__until_gc__is_a_preconditioning_like_the_others(
     grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ssdgym.cli.grids.stored import Runs, environment_fields, finish
-from ssdgym.cli.options import PRECONDITIONING_HELP, AsJson, Ftl, Trust, parse_ftl, parse_seeds
+from ssdgym.cli.options import PRECONDITIONING_HELP, AsJson, Ftl, Trust, parse_ftls, parse_seeds
 
 if TYPE_CHECKING:
     from ssdgym.experiments.runs.config import ExperimentConfig
@@ -76,6 +76,14 @@ def evaluate(
         int | None, typer.Option(min=0, help="Host pages before them, not measured. Default: 50000.")
     ] = None,
     ftl: Ftl = None,
+    ftls: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE,...",
+            help="One of several FTLs for the same table, with options of its own beside those of --ftl:"
+            " kind=cgm, or mapping=page,placement=single; repeat for more.",
+        ),
+    ] = None,
     preconditioning: Annotated[
         str | None, typer.Option(help=f"{PRECONDITIONING_HELP} Default: workload.")
     ] = None,
@@ -110,6 +118,8 @@ def evaluate(
         ssdgym evaluate --workload zipf99 --agent random_action --agent my_agents:build --policy greedy
 
         ssdgym evaluate --device ippbe-mlc --ftl placement=sep_gc --ftl gc.free_blocks=8 --json
+
+        ssdgym evaluate -d subftl-tlc-small -w sysbench -p greedy --ftls kind=cgm --ftls kind=subftl
     """
     changes = {
         "devices": device,
@@ -121,7 +131,7 @@ def evaluate(
         "host_pages": host_pages,
         "warmup": warmup,
         "preconditioning": preconditioning,
-        "ftls": [dict(parse_ftl(ftl))] if ftl else None,
+        "ftls": parse_ftls(ftls, ftl) if ftl or ftls else None,
     }
     config = _changed(experiment, {name: value for name, value in changes.items() if value is not None})
     folder = out or Path("results") / (Path(experiment).stem if experiment else "evaluate")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -11,11 +10,10 @@ from ssdgym.config.fields import dotted
 from ssdgym.config.ftl import FtlConfig
 from ssdgym.experiments.analysis.comparison import WRITE_AMPLIFICATION
 from ssdgym.experiments.results import Result
+from ssdgym.experiments.runs.run_spec import ftl_label, split_options
 
 #: An FTL of which nothing is known but that it is the device's own.
 OWN = "default"
-#: A comma between two options, and not between parameters in brackets.
-_COMMA = re.compile(r",(?![^()]*\))")
 #: Fields that name an FTL by their value alone: the kind or, in a family without kinds, the family.
 _WORDS = ("kind", "mapping")
 
@@ -46,7 +44,9 @@ def side_by_side(results: Sequence[Result], learned: Collection[str] = ()) -> tu
             if metrics.get("rmw_reads", 0) > 0 and _logical_pages(result) < finest[_place(result)]:
                 metrics.pop(WRITE_AMPLIFICATION, None)
             label = name if is_single else f"{name}, {result.policy}"
-            result = replace(result, policy=label, ftl=_text(shared[_place(result)]), metrics=metrics)
+            result = replace(
+                result, policy=label, ftl=ftl_label(tuple(shared[_place(result)].items())), metrics=metrics
+            )
         shown.append(result)
     labels = [new.policy for old, new in zip(results, shown, strict=True) if old.policy in learned]
     return shown, list(dict.fromkeys(labels))
@@ -62,7 +62,9 @@ def ftl_names(results: Sequence[Result]) -> list[str]:
     for result in results:
         texts.setdefault(_place(result), set()).add(result.ftl)
     differing = [
-        _text(dict(_options(result.ftl).items() - shared[place].items())) if len(texts[place]) > 1 else None
+        ftl_label(tuple(_options(result.ftl).items() - shared[place].items()))
+        if len(texts[place]) > 1
+        else None
         for result in results
         for place in [_place(result)]
     ]
@@ -89,12 +91,12 @@ def _logical_pages(result: Result) -> float:
 
 def _options(text: str) -> dict[str, str]:
     """Return the FTL options of a result by name, dotted for nested ones."""
-    pairs = (option.partition("=") for option in _COMMA.split(text) if option)
+    pairs = (option.partition("=") for option in split_options(text))
     return {name: value for name, _, value in pairs}
 
 
 def _text(options: Options) -> str:
-    return ",".join(f"{name}={value}" for name, value in sorted(options.items()))
+    return ftl_label(tuple(options.items()))
 
 
 def _shared(results: Iterable[Result]) -> dict[Place, dict[str, str]]:

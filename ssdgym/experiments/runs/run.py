@@ -151,10 +151,11 @@ def result_of(
 
 def _workload_facts(run: RunSpec, workload: WorkloadConfig) -> dict[str, int]:
     """Return the footprint of the workload on the run's device, and what was left out of a trace."""
-    from ssdgym.config.device import load_device
+    from ssdgym.policy import device_for
     from ssdgym.workloads.stream import open_on
 
-    return open_on(workload, load_device(run.device), run.seed).report
+    device = device_for(run.device, ftl_changes(run.ftl), run.decider)
+    return open_on(workload, device, run.seed).report
 
 
 def _repeated(simulator: Simulator, workload: WorkloadConfig, seed: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 #: FTL options as pairs of a name, dotted for nested ones, and its value.
 FtlOptions = tuple[tuple[str, Any], ...]
+#: A comma between two options, and not between parameters in brackets.
+_COMMA = re.compile(r",(?![^()]*\))")
 #: Preconditionings that play the workload itself before it is measured.
 REPEATING = ("repeat", "reads_repeat")
 
@@ -111,6 +114,11 @@ def ftl_changes(ftl: FtlOptions) -> dict[str, Any] | None:
 def ftl_label(ftl: FtlOptions) -> str:
     """Return FTL options as results name them, e.g. `gc.free_blocks=8,placement=sep_gc`."""
     return ",".join(f"{name}={value}" for name, value in sorted(ftl))
+
+
+def split_options(text: str) -> list[str]:
+    """Return the options of an FTL that `ftl_label` has joined: commas in brackets are no ends."""
+    return [option for option in _COMMA.split(text) if option]
 
 
 def source_name(source: Any) -> str:
