@@ -92,6 +92,15 @@ def run(
     ] = None,
     ftl: Ftl = None,
     warmup: Annotated[int, typer.Option(min=0, help="Host pages before them that are not measured.")] = 0,
+    days: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=36_500,
+            help="Days that pass behind the warm-up, on devices of mapping subpage: data grows older, and"
+            " moving what is too old is measured.",
+        ),
+    ] = None,
     preconditioning: Annotated[str, typer.Option(help=PRECONDITIONING_HELP)] = "fill",
     size_to_trace: Annotated[
         bool,
@@ -123,6 +132,8 @@ def run(
         ssdgym run --policy cost_benefit+sep_gc --preconditioning workload --seed 7
 
         ssdgym run --device speedupgc-64l-small --policy speedupgc --workload zipf99
+
+        ssdgym run --device subftl-tlc-small --workload sysbench --warmup 3000 --days 31 --host-pages 3000
     """
     from ssdgym.config.preconditioning import read_preconditioning
     from ssdgym.experiments.results import write_results
@@ -159,6 +170,7 @@ def run(
         host_pages=host_pages,
         requests=requests,
         warmup=warmup,
+        days=days,
         preconditioning=read_preconditioning(preconditioning).text,
         label=workload,
     )

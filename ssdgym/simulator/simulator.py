@@ -92,6 +92,7 @@ class Simulator(DecidedDevice):
         *,
         host_pages: int | None = None,
         warmup: int = 0,
+        days: int = 0,
         seed: int = 0,
         progress: Callable[[int], None] | None = None,
         progress_every: int | None = None,
@@ -103,6 +104,7 @@ class Simulator(DecidedDevice):
                 `host_pages`. Times of arrays count from the making of the device, others from now.
             host_pages: stop after so many host pages.
             warmup: host pages before them that are not measured, so that the policy's own steady state is.
+            days: that pass behind the warm-up, as by `pass_days`; what is done in them is measured.
             seed: of the workload's draws.
             progress: called now and then with the host pages measured so far.
             progress_every: after so many host pages of the workload; None: now and then. What the device
@@ -126,6 +128,8 @@ class Simulator(DecidedDevice):
         if warmup:
             self.proceed(chunks, warmup)
             self.reset_metrics()
+        if days:
+            self.pass_days(days)
         self.proceed(chunks, host_pages, progress)
         self._future = None
         return self.metrics()
@@ -213,8 +217,8 @@ class Simulator(DecidedDevice):
     def pass_days(self, days: int) -> None:
         """Let the data on the device grow older by whole days, in which the host does nothing.
 
-        At the end of each day what is too old to stay where it is goes elsewhere, in no simulated time. What
-        is left of the present input is forgotten, as by `run`.
+        At the end of each day what is too old to stay where it is goes elsewhere, in no simulated time. The
+        input goes on afterwards, but for what is left of a request that a horizon has cut.
 
         Args:
             days: 1 to 36,500.
@@ -223,7 +227,10 @@ class Simulator(DecidedDevice):
             SsdgymError: data does not age in the device's family, something is under way, or the simulator
                 has no policy.
         """
+        control = self.arrays.control[0, 0]
+        rest = self._input[int(control["cursor"]) + bool(control["offset"]) :]
         pass_days(self, days)
+        self.feed(rest)
 
     @exclusive
     def set_horizon(self, host_pages: int | None) -> None:

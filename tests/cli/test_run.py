@@ -205,3 +205,11 @@ def test_settle__is_the_old_name_of_warmup(capsys: pytest.CaptureFixture[str]) -
         with pytest.warns(FutureWarning, match="--settle is now called --warmup"):
             assert main([*arguments, *words]) == 0
         assert json.loads(capsys.readouterr().out)["metrics"] == expected["metrics"]
+
+
+def test_run__days__pass_behind_the_warm_up(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["run", "--device", "subftl-tiny", "--workload", "sysbench", "--warmup", "300", "--json"]
+    assert main([*command, "--host-pages", "100", "--days", "16"]) == 0
+    assert json.loads(capsys.readouterr().out)["metrics"]["retention_evictions"] > 0
+    assert main(["run", "--device", "tiny", "--host-pages", "100", "--days", "16"]) == WRONG_INPUT
+    assert "data does not age with ftl.mapping page" in capsys.readouterr().err

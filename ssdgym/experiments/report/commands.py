@@ -91,6 +91,8 @@ def _unnamed(spec: Spec) -> str:
     device, workload = spec["names"]["device"], _workload_name(spec)
     if spec["requests"] is not None or spec["host_pages"] is None:
         return f"A run that is not as long as a number of host pages ({workload})"
+    if spec.get("days") or spec.get("day_requests"):
+        return f"A run in which days pass ({workload})"
     if not _names_device(device, spec):
         return f"The device {device}"
     return "" if _stands_for(load_workload, workload, spec["workload"]) else f"The workload {workload}"

@@ -61,8 +61,15 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
     for run in {_device_key(run): run for run in runs}.values():
         device = device_for(run.device, ftl_changes(run.ftl), run.decider)
         family_of(device).check(device)
+        if run.days is not None:
+            family_of(device).check_ages(device)
         devices[_device_key(run)] = device
     for run in runs:
+        if run.days is not None and (run.agent or run.day_requests or run.preconditioning in REPEATING):
+            raise SsdgymError(
+                f"{run.workload_name}: days pass behind the warm-up of a policy that plays a workload once: "
+                "leave out days"
+            )
         if run.sample_pages is not None and (
             run.agent or run.day_requests or run.preconditioning in REPEATING
         ):
@@ -98,7 +105,7 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
 
 def _device_key(run: RunSpec) -> tuple[Any, ...]:
     """Return what the device of a run depends on."""
-    return repr(run.device), run.ftl, run.decider
+    return repr(run.device), run.ftl, run.decider, run.days
 
 
 def _check_agent(run: RunSpec) -> None:

@@ -73,7 +73,10 @@ def _played(
     chunks = _chunks(stream, run.requests)
     if run.sample_pages is not None:
         return _sampled(simulator, chunks, run, progress)
-    return simulator.run(chunks, host_pages=run.host_pages, warmup=run.warmup, progress=progress), None
+    metrics = simulator.run(
+        chunks, host_pages=run.host_pages, warmup=run.warmup, days=run.days or 0, progress=progress
+    )
+    return metrics, None
 
 
 def _to_play(workload: WorkloadConfig, preconditioning: str) -> WorkloadConfig:
@@ -102,6 +105,7 @@ def _sampled(
         chunks,
         host_pages=run.host_pages,
         warmup=run.warmup,
+        days=run.days or 0,
         progress=note,
         progress_every=run.sample_pages,
     )

@@ -36,6 +36,8 @@ class RunSpec:
         requests: length of the run in requests.
         warmup: host pages before them that are played but not measured, so that the policy's own steady
             state is measured and not the one that the device was preconditioned to.
+        days: days that pass behind the warm-up, in which the host does nothing; what is done in them is
+            measured. `None`: no days pass.
         day_requests: requests after each of which a day passes, in which the host does nothing; warm-up and
             run end with the days in which their pages have been written. `None`: no days pass.
         sample_pages: host pages after each of which the free pages of the device are noted
@@ -66,6 +68,7 @@ class RunSpec:
     host_pages: int | None = None
     requests: int | None = None
     warmup: int = 0
+    days: int | None = None
     day_requests: int | None = None
     sample_pages: int | None = None
     preconditioning: Any = "workload"

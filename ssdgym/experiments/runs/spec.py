@@ -23,7 +23,7 @@ _FORMAT = 1
 LENGTH = ("host_pages", "requests", "warmup", "preconditioning")
 _REQUIRED = {"names", "device", "ftl", "workload", "policy", "agent", "seed", *LENGTH}
 #: Fields of a run that its spec has only where they are given.
-_OPTIONAL = ("day_requests", "sample_pages")
+_OPTIONAL = ("days", "day_requests", "sample_pages")
 #: What the fields of a spec are called in files of earlier versions.
 _OLD_FIELDS = {"settle": "warmup"}
 #: Fields of a spec that only name things.

@@ -19,7 +19,7 @@ def pass_days(sim: Runnable, days: int) -> None:
     """Let the data on a device grow older by whole days.
 
     Args:
-        sim: holds the device. What is left of its input is forgotten.
+        sim: holds the device, whose input is used up afterwards.
         days: 1 to 36,500.
 
     Raises:

@@ -45,6 +45,27 @@ def test_a_day_has_all_of_its_requests_however_the_workload_hands_them_out() -> 
     assert days["host_pages_written"] == 15_000
 
 
+def test_days_behind_the_warm_up__are_measured_and_the_input_goes_on() -> None:
+    run = replace(RUN, day_requests=None, warmup=150, host_pages=250)
+    (none, two, three) = (measured(run, days=days, ftl=(("evict_after_days", 2),)) for days in (None, 2, 3))
+    assert none["retention_evictions"] == two["retention_evictions"] == 0 < three["retention_evictions"]
+    assert three["host_pages_written"] == none["host_pages_written"] == 250
+    # A workload that ends has as many requests behind the days as without them.
+    ending = replace(run, workload={**WRITES, "requests": 400}, host_pages=None)
+    assert measured(ending, days=3)["host_pages_written"] == measured(ending)["host_pages_written"] == 250
+
+
+def test_days_behind_the_warm_up__where_they_cannot_pass__refused() -> None:
+    plain = replace(RUN, day_requests=None, days=3)
+    with pytest.raises(SsdgymError, match="data does not age with ftl.mapping page"):
+        check_runs([replace(plain, device="tiny")])
+    for changes in ({"preconditioning": "repeat"}, {"day_requests": 5}):
+        with pytest.raises(SsdgymError, match="plays a workload once: leave out days"):
+            check_runs([replace(plain, **changes)])
+    (again,) = runs_of_spec(spec_of(plain), "row 1")
+    assert again.days == 3 and run_key(spec_of(plain)) != run_key(spec_of(replace(plain, days=4)))
+
+
 def test_data_that_stays_in_the_region_too_long_cannot_be_read() -> None:
     reading = replace(RUN, workload={**WRITES, "read_fraction": 0.5}, host_pages=500, day_requests=8)
     assert measured(reading)["uncorrectable_reads"] == 0
