@@ -5,23 +5,24 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import model_validator
 
 from ssdgym.config.block import BlockFtl
-from ssdgym.config.fields import dotted, nested
-from ssdgym.config.ftl import AnyFtl, FtlConfig, GcConfig, HotnessConfig, PageFtl
+from ssdgym.config.device_fields import DeviceFields, where_of
+from ssdgym.config.fields import nested
+from ssdgym.config.ftl import FtlConfig, GcConfig, HotnessConfig, PageFtl
 from ssdgym.config.geometry import MAX_PAGES, CapacityConfig, EnergyConfig, GeometryConfig, TimingConfig
-from ssdgym.config.loading import Config, Source, load_config
+from ssdgym.config.loading import Source, load_config
 from ssdgym.config.subpage import SubpageFtl
 from ssdgym.deprecation import warn_renamed
-from ssdgym.enums import EraseUnit, Isolation, MultiPlane
-from ssdgym.errors import SsdgymError, shown
+from ssdgym.errors import SsdgymError
 
 __all__ = [
     "MAX_PAGES",
     "BlockFtl",
     "CapacityConfig",
     "DeviceConfig",
+    "DeviceFields",
     "EnergyConfig",
     "FtlConfig",
     "GcConfig",
@@ -31,51 +32,13 @@ __all__ = [
     "SubpageFtl",
     "TimingConfig",
     "load_device",
+    "load_fields",
     "with_ftl",
 ]
 
 
-class DeviceConfig(Config):
+class DeviceConfig(DeviceFields):
     """A device: its flash, what erases may take of it, and the FTL that runs on it."""
-
-    old_fields = {
-        "logical_pages": "capacity.logical_pages",
-        "over_provisioning": "capacity.over_provisioning",
-    }
-
-    name: str
-    description: str = ""
-    geometry: GeometryConfig
-    capacity: CapacityConfig
-    erase_unit: EraseUnit = Field(
-        EraseUnit.BLOCK, description=f"what one erase may take of a block; {EraseUnit.described()}"
-    )
-    isolation: Isolation = Field(
-        Isolation.NONE, description=f"what keeps an erase from neighbours' data; {Isolation.described()}"
-    )
-    # Neighbours share the layer between them; 2 is the literal "above and below" of each sub-block.
-    isolation_layers: PositiveInt = Field(
-        1, description="layers that each sub-block gives up under hardware isolation"
-    )
-    erase_disturbs: bool = Field(
-        False, description="a check: an erase spoils neighbours that hardware isolation does not keep from it"
-    )
-    multi_plane: MultiPlane = Field(
-        MultiPlane.NONE,
-        description="planes of a die that take part in moves, erases and, with ftl.multi_plane_writes, host "
-        f"writes; {MultiPlane.described()}",
-    )
-    timing: TimingConfig
-    energy: EnergyConfig = EnergyConfig()
-    ftl: AnyFtl = PageFtl()
-    assumed: dict[str, str] = Field(
-        default_factory=dict, description="values no published source gives, each with the reason for it"
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_base(cls, data: Any) -> Any:
-        return _on_base(data) if isinstance(data, dict) and "base" in data else data
 
     @model_validator(mode="after")
     def _sub_blocks_fit(self) -> DeviceConfig:
@@ -217,29 +180,6 @@ class DeviceConfig(Config):
         )
 
 
-def _on_base(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a device that is another one but for some of them.
-
-    Args:
-        data: the other one under `base`, and the fields that differ, nested or by dotted names.
-
-    Raises:
-        SsdgymError: there is no such device, or a field is given twice.
-    """
-    # The notes have names of fields for keys, dots and all.
-    kept = ("base", "name", "description", "assumed")
-    changes = nested({name: value for name, value in data.items() if name not in kept})
-    try:
-        base = load_device(data["base"])
-    except RecursionError:
-        raise SsdgymError(f"device base {shown(data['base'])} leads back to itself; correct it.") from None
-    label = ", ".join(f"{name}={value}" for name, value in dotted(changes))
-    fields = {"name": f"{base.name}({label})", **{name: data[name] for name in kept[1:] if name in data}}
-    if "capacity" in changes:  # given either way, and the changes say which
-        fields["capacity"] = changes.pop("capacity")
-    return base.with_changes(changes) | fields
-
-
 def load_device(source: Source, where: str | None = None) -> DeviceConfig:
     """Return a device by name, YAML path, mapping or ready model.
 
@@ -251,12 +191,25 @@ def load_device(source: Source, where: str | None = None) -> DeviceConfig:
     Raises:
         SsdgymError: there is no such device, or a field does not fit.
     """
-    if where is None and isinstance(source, dict) and isinstance(source.get("name"), str):
-        where = f"device {source['name']}"
-    return load_config(DeviceConfig, source, "devices", where)
+    return load_config(DeviceConfig, source, "devices", where or where_of(source))
 
 
-def changed_device(device: DeviceConfig, where: str | None = None, **changes: Any) -> DeviceConfig:
+def load_fields(source: Source) -> DeviceFields:
+    """Return a device, or only its fields where they do not fit each other as they are.
+
+    Args:
+        source: as for `load_device`.
+
+    Raises:
+        SsdgymError: there is no such device, or a field is wrong by itself.
+    """
+    try:
+        return load_device(source)
+    except SsdgymError:
+        return load_config(DeviceFields, source, "devices", where_of(source))
+
+
+def changed_device(device: DeviceFields, where: str | None = None, **changes: Any) -> DeviceConfig:
     """Return the device with other values in some fields, checked as a whole.
 
     Args:
@@ -271,11 +224,11 @@ def changed_device(device: DeviceConfig, where: str | None = None, **changes: An
     return load_device({**fields, **changes}, where)
 
 
-def with_ftl(device: DeviceConfig, changes: FtlConfig | dict[str, Any] | None) -> DeviceConfig:
-    """Return the device with another FTL, or with some fields of its own FTL changed.
+def with_ftl(device: DeviceFields, changes: FtlConfig | dict[str, Any] | None) -> DeviceConfig:
+    """Return the device with another FTL, or with some fields of its own FTL changed; only that is checked.
 
     Args:
-        device: as it is.
+        device: as it is, or fields of one that need the changes to fit each other.
         changes: the FTL, or a mapping of fields; a nested one changes fields of a part, and so does a dotted
             name: `{"gc": {"free_blocks": 8}}` and `{"gc.free_blocks": 8}` replace the threshold and keep the
             mode.
@@ -284,7 +237,7 @@ def with_ftl(device: DeviceConfig, changes: FtlConfig | dict[str, Any] | None) -
         SsdgymError: they do not fit the device.
     """
     if changes is None:
-        return device
+        return device if isinstance(device, DeviceConfig) else changed_device(device)
     if isinstance(changes, FtlConfig):
         return changed_device(device, ftl=changes)
     if not isinstance(changes, dict):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, with_ftl
+from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, load_fields, with_ftl
 from ssdgym.config.ftl import ftl_model
 from ssdgym.config.loading import Source
 from ssdgym.engine.decisions import IDLE, PLACE, no_rules
@@ -140,7 +140,7 @@ def usual_policy(device: Source | DeviceConfig, ftl: FtlConfig | dict[str, Any] 
     if isinstance(ftl, FtlConfig):
         return ftl.usual_policy
     model = ftl_model(ftl.get("mapping")) if isinstance(ftl, dict) else None
-    return (model or load_device(device).ftl).usual_policy
+    return (model or load_fields(device).ftl).usual_policy
 
 
 def policy_for(
@@ -179,7 +179,8 @@ def device_for(
     Raises:
         SsdgymError: they do not fit each other, or `ftl` and the policy name different placements.
     """
-    model = load_device(device)
+    # Fields that fit only with the changes are checked with these; without any, where they are written.
+    model = load_device(device) if ftl is None else load_fields(device)
     chosen = policy_for(policy, model, ftl)
     if chosen and isinstance(ftl, dict) and isinstance(ftl.get("placement"), str):
         # Applied with the policy's erase unit, without which the device may not be able to have it.

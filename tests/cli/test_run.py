@@ -213,3 +213,16 @@ def test_run__days__pass_behind_the_warm_up(capsys: pytest.CaptureFixture[str]) 
     assert json.loads(capsys.readouterr().out)["metrics"]["retention_evictions"] > 0
     assert main(["run", "--device", "tiny", "--host-pages", "100", "--days", "16"]) == WRONG_INPUT
     assert "data does not age with ftl.mapping page" in capsys.readouterr().err
+
+
+def test_run__a_device_that_fits_only_with_its_ftl__is_run_and_replayed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    device = tmp_path / "eight.yaml"
+    device.write_text("{base: subftl-tiny, name: eight, geometry: {subpages_per_page: 8}}", encoding="utf-8")
+    command = ["run", "--device", str(device), "--workload", "sysbench", "--host-pages", "100"]
+    assert main([*command, "--ftl", "kind=fgm", "--out", str(tmp_path / "out")]) == 0
+    assert main(["replay", str(tmp_path / "out"), "--row", "1"]) == 0
+    capsys.readouterr()
+    assert main(command) == WRONG_INPUT
+    assert "ftl.retention_days has 4 entries" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssdgym.config.device import DeviceConfig, PageFtl, load_device, with_ftl
+from ssdgym.config.device import DeviceConfig, PageFtl, load_device, load_fields, with_ftl
 from ssdgym.config.loading import available
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Recording, Simulator
@@ -449,6 +449,25 @@ def test_sized_to__a_device_that_runs() -> None:
 def config() -> DeviceConfig:
     gc = {"mode": "per_write", "free_fraction": 0.1, "barrier_fraction": 0.2, "priority": "after_reads"}
     return device(ftl={"timing": "event", "placement": "single", "queue_depth": 7, "gc": gc})
+
+
+#: Fits only an FTL that keeps no days for each of four subpages.
+EIGHT = {"base": "subftl-tiny", "name": "eight", "geometry": {"subpages_per_page": 8}}
+
+
+def test_with_ftl__fields_that_fit_only_with_the_changes__are_checked_with_them() -> None:
+    with pytest.raises(SsdgymError, match="device eight: ftl.retention_days has 4 entries and needs one"):
+        load_device(EIGHT)
+    assert with_ftl(load_fields(EIGHT), {"kind": "fgm"}).geometry.subpages_per_page == 8
+    with pytest.raises(SsdgymError, match="device eight: ftl.retention_days has 4 entries"):
+        with_ftl(load_fields(EIGHT), {"kind": "subftl"})
+    with pytest.raises(SsdgymError, match="device eight: ftl.retention_days has 4 entries"):
+        with_ftl(load_fields(EIGHT), None)
+
+
+def test_base__that_fits_only_with_the_changes__is_checked_with_them() -> None:
+    device = load_device({"base": EIGHT, "name": "nine", "ftl.kind": "cgm"})
+    assert device.units_per_page == 8 and device.ftl.model_dump()["kind"] == "cgm"
 
 
 def test_with_ftl__nothing__is_the_device_itself(config: DeviceConfig) -> None:

@@ -348,3 +348,10 @@ def test_run__a_function_of_a_seed_and_the_logical_pages__as_the_requests_that_i
     assert by_iterator.run(written(4, by_iterator.logical_pages), host_pages=300) == metrics
     by_function = Simulator("tiny")
     assert by_function.precondition(written, seed=1).host_pages > 0
+
+
+def test_ftl__of_a_device_that_fits_only_with_it__is_run() -> None:
+    eight = {"base": "subftl-tiny", "name": "eight", "geometry": {"subpages_per_page": 8}}
+    assert Simulator(eight, ftl={"kind": "fgm"}).run("sysbench", host_pages=40)["host_pages_written"] == 40
+    with pytest.raises(SsdgymError, match="ftl.retention_days has 4 entries and needs one for each of the 8"):
+        Simulator(eight)

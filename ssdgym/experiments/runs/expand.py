@@ -10,7 +10,7 @@ from typing import Any
 
 from ssdgym.agents.playing.source import Source
 from ssdgym.agents.playing.sources import source_of
-from ssdgym.config.device import DeviceConfig, load_device
+from ssdgym.config.device import DeviceConfig, DeviceFields, load_device, load_fields
 from ssdgym.config.fields import with_changes
 from ssdgym.deprecation import warn_renamed
 from ssdgym.errors import SsdgymError
@@ -110,13 +110,13 @@ def agent_labels(agents: Sequence[str | Path], *, trusted: Collection[str] = ())
 @dataclass(frozen=True)
 class _Device:
     label: str
-    model: DeviceConfig
+    model: DeviceFields
 
 
 def _devices(config: ExperimentConfig) -> Iterator[_Device]:
     varied = {name: values for name, values in config.vary.items() if not name.startswith(FTL_PREFIX)}
     for source in config.devices:
-        own = load_device(source)
+        own = load_fields(source)
         for values in itertools.product(*varied.values()):
             changes = dict(zip(varied, values, strict=True))
             label = source_name(source) + _in_brackets(changes)
@@ -127,7 +127,7 @@ def _in_brackets(changes: dict[str, Any]) -> str:
     return "(" + ", ".join(f"{name}={value}" for name, value in changes.items()) + ")" if changes else ""
 
 
-def with_fields(device: DeviceConfig, changes: dict[str, Any], label: str, where: str) -> DeviceConfig:
+def with_fields(device: DeviceFields, changes: dict[str, Any], label: str, where: str) -> DeviceConfig:
     """Return a device with other values in some fields.
 
     Args:

@@ -72,10 +72,10 @@ def _device(run: RunSpec) -> Spec:
 
     Fields that it fills in are no part of the device here: read again, they would count as given.
     """
-    from ssdgym.config.device import load_device
+    from ssdgym.config.device import load_fields
     from ssdgym.policy import device_for
 
-    device = load_device(run.device)
+    device = load_fields(run.device)
     if dict(run.ftl).get("profile", getattr(device.ftl, "profile", None)) is None:
         return {"device": device.model_dump(mode="json")}
     left_out = {
@@ -159,7 +159,7 @@ def runs_of_spec(spec: Spec, where: str, *, trust: bool = False) -> list[RunSpec
         SsdgymError: the spec is damaged, or a trace or agent that it needs is missing or has changed.
     """
     from ssdgym.agents.environments import EnvironmentConfig
-    from ssdgym.config.device import load_device
+    from ssdgym.config.device import load_fields
     from ssdgym.workloads.load import load_workload
 
     try:
@@ -169,7 +169,7 @@ def runs_of_spec(spec: Spec, where: str, *, trust: bool = False) -> list[RunSpec
         workload = load_workload(spec["workload"])
         runs = [
             RunSpec(
-                device=load_device(spec["device"]),
+                device=load_fields(spec["device"]),
                 workload=workload,
                 policy=names["policy"],
                 seed=seed,
