@@ -50,6 +50,26 @@ def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return name
 
 
+OWN_RULES = """
+from ssdgym.policy import merge_policy
+
+
+@merge_policy("last", source="a test", parameters={"most": 9})
+def last(plans, case, parameters):
+    for number in range(case[0].candidates - 1, 0, -1):
+        if plans[number].allowed and plans[number].copies <= parameters.most:
+            return number
+    return 0
+"""
+
+
+@pytest.fixture
+def own_rules(own_module: str, own_registrations: None) -> str:
+    """The name of a module of a user's own with the merge rule `last`."""
+    Path(f"{own_module}.py").write_text(OWN_RULES)
+    return own_module
+
+
 @pytest.fixture
 def own_registrations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Features, reward terms and rules that a test registers are gone after it."""

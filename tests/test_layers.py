@@ -28,6 +28,7 @@ LAYERS = (
         "ssdgym.enums",
         "ssdgym.errors",
         "ssdgym.files",
+        "ssdgym.own_code",
         "ssdgym.registration",
         "ssdgym.requests",
         "ssdgym.threads",

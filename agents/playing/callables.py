@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import importlib.util
 import inspect
-import os
 import re
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -20,6 +17,7 @@ from ssdgym.agents.playing.source import Source
 from ssdgym.config.yaml_text import parse_value
 from ssdgym.errors import SsdgymError
 from ssdgym.files import file_hash
+from ssdgym.own_code import find_module
 
 _CALL = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_][\w.]*)\s*(?:\((?P<inner>.*)\))?")
 
@@ -51,16 +49,7 @@ class CallableSource(Source):
         Raises:
             SsdgymError: there is no such module.
         """
-        _look_in_present_folder()
-        try:
-            spec = importlib.util.find_spec(self.module)
-        except (ImportError, ValueError):  # ValueError: a module without a file, as __main__
-            spec = None
-        if spec is None:
-            raise SsdgymError(
-                f"agent {self.text}: there is no module {self.module}; correct its name, or run where "
-                "it lies."
-            )
+        spec = find_module(self.module, f"agent {self.text}")
         files = [Path(spec.origin)] if spec.origin and Path(spec.origin).is_file() else []
         files += [Path(v) for v in self.parameters.values() if isinstance(v, str) and Path(v).is_file()]
         return hashlib.sha256("".join(map(file_hash, files)).encode()).hexdigest()
@@ -116,9 +105,3 @@ def read_parameters(where: str, pieces: Iterable[str]) -> dict[str, Any]:
             raise SsdgymError(f"{where}: {piece!r:.60} is not of the form name=value, each name once.")
         found[name] = parse_value(value, f"{where}: {name}")
     return found
-
-
-def _look_in_present_folder() -> None:
-    """Let modules of the present folder be found, as `python` without a script does."""
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())

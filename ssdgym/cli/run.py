@@ -53,7 +53,7 @@ def run(
             "--policy",
             "-p",
             help="Victim rule, with a placement or without (gsm+hotness_groups), or speedupgc; on devices of"
-            " mapping block a merge rule. Default: greedy, or merge.",
+            " mapping block a merge rule. One of your own: module:rule. Default: greedy, or merge.",
         ),
     ] = None,
     loops: Annotated[int | None, typer.Option(min=1, help="How often a trace is played.")] = None,
@@ -143,6 +143,7 @@ def run(
     from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes
     from ssdgym.files import writable_folder
     from ssdgym.policy import usual_policy
+    from ssdgym.policy.own import import_rules
 
     source = recorded_options(
         workload, transform, trace_format, skip_bad, loops, addresses, window, start, volumes
@@ -161,6 +162,8 @@ def run(
         **_threshold(gc_threshold),
     )
     policy = policy or usual_policy(device, ftl_changes(options))
+    for typed in filter(None, (policy, placement)):
+        import_rules(typed, trust=True)
     spec = RunSpec(
         device=_sized(device, source, seed, options, policy) if size_to_trace else device,
         workload=source,

@@ -12,7 +12,8 @@ from ssdgym.errors import SsdgymError
 #: The name of a rule, or a kind, a colon, and a name or path that is looked up where that kind is.
 _NAME = r"[\w.-]+(?::[\w./~-]+)?"
 _PART = rf"\s*({_NAME})\s*(?:\(([^()]*)\)\s*)?"
-_FORM = re.compile(rf"{_PART}(?:\+{_PART})*")
+#: The whole of a policy.
+FORM = re.compile(rf"{_PART}(?:\+{_PART})*")
 
 #: What stands for the policy of a device where none is named.
 DEFAULT = "default"
@@ -36,7 +37,7 @@ def parse_policy(text: str) -> list[WrittenPart]:
     Raises:
         SsdgymError: the text is not of that form.
     """
-    if _FORM.fullmatch(text) is None:
+    if FORM.fullmatch(text) is None:
         raise SsdgymError(
             f"policy {text!r} is not of the form NAME or NAME(parameter=value, ...), either with +PLACEMENT "
             "and +IDLE_RULE behind it or without."

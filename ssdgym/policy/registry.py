@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -14,6 +15,7 @@ from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.merging import MergeRule
 from ssdgym.policy.names import check_name, hint, parse_policy
+from ssdgym.policy.own import FOUND_BY
 from ssdgym.policy.rules import (
     IdleRule,
     PlacementRule,
@@ -47,8 +49,6 @@ class Alias:
     multi_plane: MultiPlane | None = None
 
 
-#: Where rules are found that are not registered, by what stands before the colon in their names.
-_FOUND_BY = {"agent": "ssdgym.agents.compiled"}
 _RULES: dict[str, Rule] = {}
 _ALIASES: dict[str, Alias] = {}
 
@@ -154,18 +154,30 @@ def load_plugins() -> None:
 def registered(name: str) -> Rule | Alias | None:
     """Return a rule or an alias by name, of installed packages if need be; `None` if there is none.
 
-    `agent:NAME` is found where agents are.
+    `agent:NAME` is found where agents are, `module:rule` in a module that is imported already.
 
     Raises:
-        SsdgymError: an agent cannot be a rule.
+        SsdgymError: an agent cannot be a rule, or there is no such module or rule.
     """
-    kind, colon, _ = name.partition(":")
-    if colon and kind in _FOUND_BY:
-        rule: Rule = importlib.import_module(_FOUND_BY[kind]).rule_named(name)
+    kind, colon, rest = name.partition(":")
+    if colon and kind in FOUND_BY:
+        rule: Rule = importlib.import_module(FOUND_BY[kind]).rule_named(name)
         return rule
+    if colon:
+        return _rule_of(kind, rest)
     if name not in _RULES and name not in _ALIASES:
         load_plugins()
     return _RULES.get(name) or _ALIASES.get(name)
+
+
+def _rule_of(module: str, name: str) -> Rule:
+    """Return a rule by its name that a module has registered; to look one up executes nothing."""
+    if module not in sys.modules:
+        raise SsdgymError(f"policy {module}:{name}: the module {module} is not imported; import it first.")
+    rule = _RULES.get(name)
+    if rule is None or not f"{_home(rule)}.".startswith(f"{module}."):
+        raise SsdgymError(f"policy {module}:{name}: {module} has no rule of the name {name}; correct it.")
+    return rule
 
 
 def registered_alias(name: str) -> Alias | None:

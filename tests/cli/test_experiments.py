@@ -441,3 +441,34 @@ def test_evaluate__without_policies__compares_those_that_the_device_takes(
     assert main(["evaluate", *given, "--ftl", "timing=none", "--workers", "1", "--out", str(out)]) == 0
     played = [result.policy for result in read_results(out / "results.parquet")]
     assert played[: len(first)] == first
+
+
+def test_evaluate__merge_rule_of_ones_own__by_its_module(
+    own_rules: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rule = f"{own_rules}:last(most=5)"
+    run = ["-d", "pen-tiny", "-w", "uniform", "--ftl", "timing=none", "--preconditioning", "fill"]
+    length = ["--seeds", "1-2", "--host-pages", "2000", "--warmup", "0", "--workers", "2"]
+    out = str(tmp_path / "out")
+    assert main(["evaluate", *run, *length, "-p", "merge", "-p", rule, "--out", out]) == 0
+    assert rule in capsys.readouterr().out
+    merges = {one.policy: one.metrics["m_merges"] for one in read_results(tmp_path / "out" / "results.csv")}
+    assert merges["merge"] == 0 < merges[rule]
+    assert main(["replay", out, "--row", "3"]) == 0
+    one = ["run", "-d", "pen-tiny", "-w", "uniform", "-p", rule, "--host-pages", "2000", "--timing", "none"]
+    assert main([*one, "--json"]) == 0
+
+
+def test_evaluate__rule_named_by_a_file__needs_trust(
+    own_rules: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "grid.yaml"
+    path.write_text(
+        f"{{devices: [pen-tiny], workloads: [uniform], policies: ['{own_rules}:last'], seeds: [1],"
+        " host_pages: 500, ftls: [{timing: none}], preconditioning: fill}",
+        encoding="utf-8",
+    )
+    assert main(command(path, tmp_path / "out")) == WRONG_INPUT
+    assert "executes code of the module it names" in capsys.readouterr().err
+    assert own_rules not in sys.modules
+    assert main(command(path, tmp_path / "out", "--trust")) == 0

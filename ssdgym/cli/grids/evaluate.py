@@ -44,7 +44,9 @@ def evaluate(
     ] = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option("--policy", "-p", help="Policy; repeat for more. Default: the classic ones."),
+        typer.Option(
+            "--policy", "-p", help="Policy, or module:rule; repeat for more. Default: the classic ones."
+        ),
     ] = None,
     agent: Annotated[
         list[str] | None,
@@ -136,7 +138,7 @@ def evaluate(
     config = _changed(experiment, {name: value for name, value in changes.items() if value is not None})
     folder = out or Path("results") / (Path(experiment).stem if experiment else "evaluate")
     how = Runs(folder, workers, "local" if ray and address is None else address, trust)
-    found, learned = how.carry_out(config, agent or (), quiet=as_json)
+    found, learned = how.carry_out(config, [*(agent or ()), *(policy or ())], quiet=as_json)
     finish(found, learned, folder, as_json=as_json)
 
 

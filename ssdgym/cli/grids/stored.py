@@ -45,7 +45,7 @@ class Runs:
 
         Args:
             config: the experiment.
-            typed: agents that were named on the command line.
+            typed: agents and policies that were named on the command line.
             quiet: whether the output is for a machine.
 
         Returns:
@@ -62,7 +62,7 @@ class Runs:
             raise SsdgymError(
                 f"--workers {self.workers}: a cluster at {self.address} has its own; leave --workers out"
             )
-        trusted = trusted_of(config.agents, typed, self.trust)
+        trusted = trusted_of((*config.agents, *config.policies), typed, self.trust)
         sources = agent_labels(config.agents, trusted=trusted)
         grid = Grid.of(expand(config, trusted=trusted))
         runner = runner_of(self.workers or 2, self.address)
@@ -71,17 +71,17 @@ class Runs:
         return found, [label for label, source in sources.items() if source.learns]
 
 
-def trusted_of(agents: Sequence[str], typed: Sequence[str], everything: bool) -> set[str]:
-    """Return the agents whose code may be executed: modules that were named on the command line, or all.
+def trusted_of(deciders: Sequence[str], typed: Sequence[str], everything: bool) -> set[str]:
+    """Return the agents and policies whose code may be executed: modules named on the command line, or all.
 
     A file of an experiment, or of Stable-Baselines3, may come from a stranger; what is typed here does not.
     """
-    from ssdgym.agents.playing.callables import CallableSource
-    from ssdgym.agents.playing.sources import untrusted_source_of
+    from ssdgym.agents.playing.callables import names_callable
+    from ssdgym.policy.own import modules_of
 
     if everything:
-        return set(agents)
-    return {agent for agent in typed if isinstance(untrusted_source_of(agent), CallableSource)}
+        return set(deciders)
+    return {text for text in typed if names_callable(text) or modules_of(text)}
 
 
 def environment_fields(name: str | None, arguments: list[str] | None) -> dict[str, Any] | None:

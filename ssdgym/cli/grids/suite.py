@@ -66,9 +66,8 @@ def suite(
         fields = environment_fields(environment, env_arg)
         deciders = {"policies": tuple(policy or ()), "agents": agent, "environment": fields}
     folder = out or Path("results") / runs.title
-    results, learned = runs.carry_out(
-        runs.experiment(deciders), Runs(folder, workers, address, trust), agent or (), as_json=as_json
-    )
+    how, typed = Runs(folder, workers, address, trust), [*(agent or ()), *(policy or ())]
+    results, learned = runs.carry_out(runs.experiment(deciders), how, typed, as_json=as_json)
     scores = score(results, runs.config)
     if as_json:
         print_json(scores.as_dict())

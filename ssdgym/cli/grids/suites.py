@@ -106,7 +106,7 @@ class SuiteRuns:
         Args:
             experiment: the grid.
             runs: how it is carried out.
-            typed: agents that were named on the command line.
+            typed: agents and policies that were named on the command line.
             as_json: whether the output is for a machine.
 
         Returns:

@@ -16,6 +16,7 @@ from ssdgym.deprecation import warn_renamed
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.config import FTL_PREFIX, ExperimentConfig
 from ssdgym.experiments.runs.run_spec import FtlOptions, RunSpec, source_name
+from ssdgym.policy.own import import_rules
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.load import load_workload
 
@@ -48,11 +49,14 @@ def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[R
 
     Args:
         config: of the experiment.
-        trusted: those of its agents whose code may be executed.
+        trusted: those of its agents, and of its policies that name modules, whose code may be executed.
 
     Raises:
-        SsdgymError: a device, a workload or an agent does not exist, or a varied field does not fit.
+        SsdgymError: a device, a workload, an agent or a module does not exist, or a varied field does not
+            fit.
     """
+    for policy in config.policies:
+        import_rules(policy, trust=policy in trusted)
     sources = agent_labels(config.agents, trusted=trusted)
     deciders: list[tuple[str, Source | None]] = [
         *sources.items(),
@@ -73,7 +77,7 @@ def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[R
             preconditioning=config.preconditioning,
             agent=source.text if source else None,
             environment=config.environment if source else None,
-            trust=source is not None and source.text in trusted,
+            trust=(source.text if source else policy) in trusted,
             objective=source.objective if source else "",
             label=label,
             device_label=device.label,

@@ -41,11 +41,13 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
         SsdgymError: the run is wrongly configured, or its trace cannot be read.
     """
     from ssdgym.config.preconditioning import read_preconditioning
+    from ssdgym.policy.own import import_rules
     from ssdgym.simulator import Simulator
     from ssdgym.simulator.preconditioning import precondition, write_what_is_read
     from ssdgym.workloads.load import load_workload
     from ssdgym.workloads.stream import open_on
 
+    import_rules(run.policy, trust=run.trust)
     started = time.perf_counter()
     simulator = Simulator(run.device, ftl=ftl_changes(run.ftl), policy=run.policy, seed=run.seed)
     workload = _to_play(load_workload(run.workload), run.preconditioning)

@@ -54,7 +54,7 @@ class RunSpec:
             the name of a baseline (`ssdgym.agents.playing.sources`). It needs a number of `host_pages` and
             a preconditioning that its environment takes: `none`, `fill`, `uniform` or `workload`.
         environment: that the agent plays, where it does not know its own; `None`: `ssdgym/EraseVictim-v0`.
-        trust: whether code that comes with the agent may be executed.
+        trust: whether code that comes with the agent, or with rules of a policy, may be executed.
         objective: what that agent was trained for.
         label: name of the workload in results; by default its name or path.
         device_label: name of the device in results, likewise.

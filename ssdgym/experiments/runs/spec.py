@@ -153,13 +153,14 @@ def runs_of_spec(spec: Spec, where: str, *, trust: bool = False) -> list[RunSpec
     Args:
         spec: read from a file of results.
         where: names the file and row in errors.
-        trust: whether code that comes with its agent may be executed.
+        trust: whether code that comes with its agent or policy may be executed.
 
     Raises:
         SsdgymError: the spec is damaged, or a trace or agent that it needs is missing or has changed.
     """
     from ssdgym.agents.environments import EnvironmentConfig
     from ssdgym.config.device import load_fields
+    from ssdgym.policy.own import import_rules
     from ssdgym.workloads.load import load_workload
 
     try:
@@ -191,6 +192,8 @@ def runs_of_spec(spec: Spec, where: str, *, trust: bool = False) -> list[RunSpec
             raise KeyError("seeds")
         if not agent and spec["policy"] != names["policy"]:
             raise ValueError(f"policy {spec['policy']} under the name {names['policy']}")
+        if not agent:
+            import_rules(spec["policy"], trust=trust)
         expected = spec["traces"]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise SsdgymError(
