@@ -163,7 +163,7 @@ class RegionRule(Choice):
         0,
         "that with the fewest valid subpages; without passes left it is collected",
     )
-    PRINTED = "printed", 1, "that with the fewest passes; without any with passes left one is collected"
+    PRINTED = "printed", 1, "that with the fewest passes; once none has passes left, some are collected first"
 
 
 class Advance(Choice):

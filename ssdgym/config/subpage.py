@@ -17,7 +17,7 @@ REGION_SHARE = 26 / 128
 _LEAST_REGION_BLOCKS = {SubpageKind.SECTOR_LOG: 2, SubpageKind.SUBFTL: 3}
 #: Fields that only some kinds have.
 _OF_REGIONS = ("region_share", "region_blocks")
-_OF_SUBFTL = ("rule", "advance", "wear_gap", "evict_after_days", "retention_days")
+_OF_SUBFTL = ("rule", "collect_blocks", "advance", "wear_gap", "evict_after_days", "retention_days")
 #: Fields of `gc` that these FTLs know.
 _GC_FIELDS = ("mode", "free_blocks", "barrier_blocks", "priority")
 #: Days that a subpage keeps its data by default: a month.
@@ -55,6 +55,12 @@ class SubpageFtl(FtlConfig):
     )
     rule: RegionRule = Field(
         RegionRule.FEWEST_VALID, description=f"subftl: the block written next; {RegionRule.described()}"
+    )
+    collect_blocks: int | None = Field(
+        None,
+        ge=1,
+        description="subftl with rule printed: when no block has passes left, the next so many that are "
+        "needed are collected ones; default all of the region but the one in reserve",
     )
     advance: Advance = Field(
         Advance.ALWAYS, description=f"subftl: a valid subpage in the way; {Advance.described()}"
@@ -98,6 +104,11 @@ class SubpageFtl(FtlConfig):
                 raise ValueError(f"has {name}, which is of no use to kind {self.kind}; leave it out")
         if self.region_share is not None and self.region_blocks is not None:
             raise ValueError("gives both region_share and region_blocks; leave one of them out")
+        if self.collect_blocks is not None and self.rule != RegionRule.PRINTED:
+            raise ValueError(
+                f"has collect_blocks, which is of no use to rule {self.rule}; leave it out, or set rule to "
+                "printed"
+            )
         return self
 
     @property
@@ -118,6 +129,12 @@ class SubpageFtl(FtlConfig):
             return self.region_blocks
         share = REGION_SHARE if self.region_share is None else self.region_share
         return round(share * geometry.blocks_per_plane)
+
+    def collect_blocks_of(self, geometry: GeometryConfig) -> int:
+        """Return the collections that follow one another under the rule `printed`; 0 under another one."""
+        if self.rule != RegionRule.PRINTED:
+            return 0
+        return self.collect_blocks or self.region_blocks_of(geometry) - 1
 
     def retention_of(self, geometry: GeometryConfig) -> tuple[int, ...]:
         """Return the days that a subpage keeps its data, by the programs of its page before."""
@@ -168,6 +185,11 @@ class SubpageFtl(FtlConfig):
             raise ValueError(
                 f"a region of {blocks} blocks leaves none of the {geometry.blocks_per_plane} of a plane for "
                 "whole pages; lower ftl.region_share (or region_blocks)"
+            )
+        if self.collect_blocks is not None and self.collect_blocks >= blocks:
+            raise ValueError(
+                f"ftl.collect_blocks = {self.collect_blocks} must be below the {blocks} blocks of the "
+                "region, of which one is in reserve"
             )
 
     def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:

@@ -150,6 +150,11 @@ def test_device__that_does_not_fit__named(fields: dict[str, Any], reason: str) -
         ({"kind": "fgm", "region_share": 0.2}, "has region_share, which is of no use to kind fgm"),
         ({"kind": "sector_log", "rule": "printed"}, "has rule, which is of no use to kind sector_log"),
         ({"kind": "cgm", "wear_gap": 3}, "has wear_gap, which is of no use to kind cgm"),
+        ({"collect_blocks": 1}, "has collect_blocks, which is of no use to rule fewest_valid"),
+        (
+            {"rule": "printed", "collect_blocks": 5, "region_blocks": 5},
+            "ftl.collect_blocks = 5 must be below the 5 blocks of the region",
+        ),
     ],
 )
 def test_ftl__that_does_not_fit__named(ftl: dict[str, Any], reason: str) -> None:

@@ -41,6 +41,7 @@ def device_config(c: SubpageConfig) -> DeviceConfig:
     of_region = {"region_blocks": c.region_blocks} if c.has_region else {}
     of_subftl = {
         "rule": c.rule,
+        "collect_blocks": c.collect_blocks,
         "advance": c.advance,
         "wear_gap": c.wear_gap,
         "evict_after_days": c.evict_after_h // 24,
@@ -116,7 +117,8 @@ def configs(draw: st.DrawFn, **fixed: Any) -> SubpageConfig:
         gc_priority=one("gc_priority", ["first", "after_reads"]),
         logical_pages=n,
         buffer_groups=draw(st.sampled_from([1, 2, 5])),
-        rule=one("rule", ["fewest_valid", "printed"]),
+        rule=(rule := one("rule", ["fewest_valid", "printed"])),
+        collect_blocks=draw(st.none() | st.integers(1, region - 1)) if rule == "printed" and region else None,
         advance=one("advance", ["always", "never"]),
         wear_gap=draw(st.sampled_from([0, 0, 1, 3])),
         evict_after_h=24 * draw(st.sampled_from([0, 1, 15])),

@@ -175,9 +175,23 @@ def test_wear__a_worn_region_block_changes_places_with_a_fresh_one() -> None:
 def test_printed_rule__passes_blocks_while_any_pass_is_left() -> None:
     """With fewest valid the emptied block is collected again; as printed the fuller one is passed."""
     requests = syncs(*range(4), *[20, 21, 22, 23] * 20)
-    mended, printed = ran(PAPER, requests), ran(replace(PAPER, rule="printed"), requests)
+    mended, printed = (
+        ran(config, requests) for config in (PAPER, replace(PAPER, rule="printed", collect_blocks=1))
+    )
     assert printed.counters["advances"] > mended.counters["advances"]
     assert counted(mended, "host_pages_written") == counted(printed, "host_pages_written") == (84,)
+
+
+@pytest.mark.parametrize(("collect_blocks", "collected", "target"), [(1, 1, (Z, 0, 1)), (None, 2, (X, 0, 0))])
+def test_printed_rule__collects_so_many_blocks_before_it_passes_again(
+    collect_blocks: int | None, collected: int, target: tuple[int, int, int]
+) -> None:
+    reference = ran(replace(THREE_BLOCKS, rule="printed", collect_blocks=collect_blocks), NO_PASS_LEFT)
+    forget = [trim(0, lpn) for lpn in range(20)]
+    # X is collected and Z is filled. Then Z has a pass left, and Y has none.
+    more(reference, [*forget, *syncs(0, 2, 4, 6), *forget, *syncs(8)])
+    assert place(reference, 8) == target
+    assert counted(reference, "region_collections") == (collected,)
 
 
 # Flushes

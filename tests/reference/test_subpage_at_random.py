@@ -35,6 +35,7 @@ def random_config(rng: random.Random) -> SubpageConfig:
         gc_mode=rng.choice(["barrier", "per_write"]),
         gc_priority=rng.choice(["first", "after_reads"]),
         rule=rng.choice(["fewest_valid", "printed"]),
+        collect_blocks=rng.choice([None, 1, 2]),
         advance=rng.choice(["always", "never"]),
         wear_gap=rng.choice([0, 1, 2]),
         buffer_groups=rng.choice([1, 2, 5]),

@@ -38,12 +38,12 @@ HOST_READ, CHILD_READ, GROUP_WRITE, LIST_WRITE, SUBPAGE_WRITE = range(5)
 SUBPAGE = np.dtype(
     [
         ("kind", "u1"),
-        ("printed", "u1"),  # the rule for targets is the one that the paper prints
         ("never_advance", "u1"),  # pages with a valid subpage are passed over
         ("slots", "i4"),  # of a flash page
         ("unit_slots", "i4"),  # of a unit of account of the main area
         ("block_pages", "i4"),  # flash pages of a block
         ("region_blocks", "i4"),  # of a plane
+        ("collect_blocks", "i4"),  # collections of the paper's rule before it passes again; 0 = another rule
         ("passes", "i4"),  # over a region block between two erases
         ("buffer_groups", "i4"),  # entries of the write buffer
         ("wear_gap", "i4"),  # erases over the mean from which a region block is exchanged; 0 = never
@@ -87,6 +87,7 @@ REGION = np.dtype(
         ("victim", "i4"),  # the block that is collected, or -1
         ("slot", "i4"),  # its next slot to look at
         ("kept", "i4"),  # subpages that the collection has moved
+        ("to_collect", "i4"),  # collections that the paper's rule has before it passes again
         ("evicts", "i4"),  # slot whose eviction has found no room, or -1: what becomes of it is decided
         ("pending", "i4"),  # its evictions under way
         ("write_head", "i4"),  # writes that wait

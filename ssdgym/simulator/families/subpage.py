@@ -85,12 +85,12 @@ class SubpageFamily(FamilyBuilder):
         return {
             "subpage": {
                 "kind": ftl.kind.code,
-                "printed": ftl.rule == "printed",
                 "never_advance": ftl.advance == "never",
                 "slots": slots,
                 "unit_slots": slots // _units_per_page(device),
                 "block_pages": geometry.pages_per_block,
                 "region_blocks": ftl.region_blocks_of(geometry),
+                "collect_blocks": ftl.collect_blocks_of(geometry),
                 "passes": slots if subftl else 1,
                 "buffer_groups": ftl.buffer_groups,
                 "wear_gap": ftl.wear_gap if subftl else 0,

@@ -23,6 +23,7 @@ class SubpageConfig(ReferenceConfig):
     region_blocks: int = 3  # the last ones of a plane; cgm and fgm have none
     buffer_groups: int = 4
     rule: str = "fewest_valid"  # or "printed"
+    collect_blocks: int | None = None  # of rule "printed", in a row; None: all but the reserve
     advance: str = "always"  # or "never"
     wear_gap: int = 0  # 0: blocks are never exchanged
     evict_after_h: int = 15 * 24  # 0: never

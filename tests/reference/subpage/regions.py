@@ -19,6 +19,7 @@ class Region:
         self.victim: int | None = None
         self.scan = 0  # the slot of the victim that comes next, within the block
         self.kept = 0  # subpages of the victim, moved within the region
+        self.to_collect = 0  # collections that the rule "printed" has before it chooses passes again
         self.evicts: int | None = None  # the slot that waits for room to be evicted
         self.evictions: set[Any] = set()  # jobs of this collection under way
 

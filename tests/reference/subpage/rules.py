@@ -53,7 +53,13 @@ class RegionRules(Programming):
         targets, valid, passes = region.targets(), self.valid_in_region_block, region.passes
         with_passes = [block for block in targets if passes[block] < self.config.passes]
         if self.config.rule == "printed" and self.config.kind == SUBFTL:
-            block = min(with_passes or targets, key=lambda b: (bool(with_passes) and passes[b], valid(b), b))
+            if not region.to_collect and not with_passes:
+                region.to_collect = self.config.collect_blocks or len(targets)
+            if region.to_collect:
+                region.to_collect -= 1
+                block = min(set(targets) - set(with_passes), key=lambda b: (valid(b), b))
+            else:
+                block = min(with_passes, key=lambda b: (passes[b], valid(b), b))
         else:
             block = min(targets, key=lambda b: (valid(b), passes[b], b))
         if block in with_passes:

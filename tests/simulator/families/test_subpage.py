@@ -103,7 +103,7 @@ def test_make_state__fills_the_constants_beside_params() -> None:
     assert constants["kind"] == SubpageKind.SUBFTL.code and constants["passes"] == 4
     assert constants["slots"] == constants["unit_slots"] == 4 and constants["block_pages"] == 16
     assert constants["region_blocks"] == 6 and constants["wear_gap"] == 4
-    assert constants["printed"] == constants["never_advance"] == 1
+    assert constants["collect_blocks"] == 5 and constants["never_advance"] == 1
     assert constants["retention_h"].tolist() == [960, 720, 480, 240, 0, 0, 0, 0]
     assert constants["full_retention_h"] == 365 * 24 and constants["evict_after_h"] == 15 * 24
     assert (constants["program_ns"], constants["transfer_ns"]) == (1_300_000, 10_240)
@@ -214,6 +214,7 @@ def test_steady_state__depends_on_all_but_queues_and_time() -> None:
     changes: list[dict[str, Any]] = [
         {},
         {"rule": "printed"},
+        {"rule": "printed", "collect_blocks": 1},
         {"advance": "never"},
         {"buffer_groups": 5},
         {"region_blocks": 7},

@@ -38,13 +38,14 @@ def _precedes(dev, block, other, by_passes):
 
 
 @kernel
-def _best_block(dev, plane, by_passes, most_passes):
-    """Return the best target of at most so many passes, but for the reserve; -1 for none."""
+def _best_block(dev, plane, by_passes, least_passes, most_passes):
+    """Return the best target of so many passes, but for the reserve; -1 for none."""
     blocks = np.int64(dev.subpage[0].region_blocks)
     best = np.int64(-1)
     for k in range(plane * blocks, (plane + 1) * blocks):
         block = np.int64(dev.member[k])
-        if block == dev.region[plane].reserve or dev.region_block[block].passes > most_passes:
+        passes = dev.region_block[block].passes
+        if block == dev.region[plane].reserve or passes < least_passes or passes > most_passes:
             continue
         if best < 0 or _precedes(dev, block, best, by_passes):
             best = block
@@ -53,10 +54,16 @@ def _best_block(dev, plane, by_passes, most_passes):
 
 @inlined
 def _printed_target(dev, plane):
-    """Return the target of the rule that the paper prints: passes first, then collect."""
-    subpage = dev.subpage[0]
-    block = _best_block(dev, plane, True, np.int64(subpage.passes) - 1)
-    return block if block >= 0 else _best_block(dev, plane, False, np.int64(subpage.passes))
+    """Return the target of the rule that the paper prints: passes first, then so many collections."""
+    passes = np.int64(dev.subpage[0].passes)
+    region = dev.region[plane]
+    if region.to_collect == 0:
+        block = _best_block(dev, plane, True, np.int64(0), passes - 1)
+        if block >= 0:
+            return block
+        region.to_collect = dev.subpage[0].collect_blocks
+    region.to_collect -= 1
+    return _best_block(dev, plane, False, passes, passes)
 
 
 @kernel
@@ -64,10 +71,10 @@ def _choose_target(dev, plane):
     """Open the next block of a region for a pass over it, or begin to collect it."""
     subpage = dev.subpage[0]
     region = dev.region[plane]
-    if subpage.printed:
+    if subpage.collect_blocks > 0:
         block = _printed_target(dev, plane)
     else:
-        block = _best_block(dev, plane, False, np.int64(subpage.passes))
+        block = _best_block(dev, plane, False, np.int64(0), np.int64(subpage.passes))
     held = dev.region_block[block]
     if held.passes < subpage.passes:
         held.passes += 1
