@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ NEAR_ZERO = 0.01
 _HOLDS_BY = {"arithmetic": "by arithmetic", "construction": "by construction", "vacuity": "vacuously"}
 _NO_VERDICT: Verdict = "not comparable"
 _NOT_MEASURED: Verdict = "not measured"
+_CARRIED: Verdict = "carried by one trace"
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class CheckedClaim:
         per_workload: the mean over all comparisons on each workload.
         verdict: on the claim.
         chosen: the comparison that it was judged on and how, where one was chosen among them.
+        carrier: the workload without which a mean is not on the claimed side; empty where none carries it.
+        elsewhere: what is measured at each variant that gets no verdict (`also_at` of the figure).
         left_out: workloads that have next to nothing to divide by.
         unmeasured: workloads whose runs say nothing about it, each with the reason; they are left out where
             others are left.
@@ -46,6 +49,8 @@ class CheckedClaim:
     per_workload: dict[str, float]
     verdict: Verdict
     chosen: str = ""
+    carrier: str = ""
+    elsewhere: Mapping[str, float] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     unmeasured: Mapping[str, str] = field(default_factory=dict)
 
@@ -58,6 +63,8 @@ class CheckedClaim:
             name, why = next(iter(self.unmeasured.items()))
             where = f"on no trace, such as {name}: " if len(self.unmeasured) > 1 else ""
             return f"{self.verdict}: {where}{why}"
+        if self.verdict == _CARRIED:
+            return f"carried by {self.carrier}"
         notes = [f"on {self.chosen}"] if self.chosen else []
         reason = self.claim.holds_by
         if reason is not None and self.verdict.startswith(("holds", "direction holds")):
@@ -76,6 +83,8 @@ class CheckedClaim:
             part += f" (without {names}: less than {NEAR_ZERO:.0%} of the others to divide by)"
         if self.unmeasured and self.verdict != _NOT_MEASURED:
             part += f" (without {', '.join(self.unmeasured)}: not measured there)"
+        others = [f"{name}: {value:{self.claim.style}}" for name, value in self.elsewhere.items()]
+        part += f" ({'; '.join(others)})" if others else ""
         return self.claim.describe_measured(self.measured) + part
 
     def as_dict(self) -> dict[str, Any]:
@@ -90,6 +99,8 @@ class CheckedClaim:
             "per_workload": self.per_workload,
             "verdict": self.verdict,
             "chosen": self.chosen,
+            "carrier": self.carrier,
+            "elsewhere": dict(self.elsewhere),
             "left_out": list(self.left_out),
             "unmeasured": dict(self.unmeasured),
         }
@@ -102,7 +113,8 @@ def check_claims(
 
     A workload on which a claim's metric was not measured, or is 0 where it is divided by, is left out of it;
     so is, where ratios are averaged, one with next to nothing to divide by, and one whose runs say nothing
-    about the claim (`measured_by` of the figure), as long as others are left.
+    about the claim (`measured_by` of the figure), as long as others are left. A claim that names no variants
+    is judged without those of `also_at` of the figure, and measured at each of them.
 
     Args:
         figure: which.
@@ -110,7 +122,26 @@ def check_claims(
         samples: the results of the figure.
         scale: name of the one at which it was run, for claims that cannot be judged at some.
     """
-    return [_check(figure, panel, claim, samples, scale) for claim in panel.claims]
+    return [
+        _check(figure, panel, claim, samples, scale)
+        if claim.variants or not figure.also_at
+        else _check_elsewhere(figure, panel, claim, samples, scale)
+        for claim in panel.claims
+    ]
+
+
+def _check_elsewhere(
+    figure: FigureConfig, panel: PanelConfig, claim: Claim, samples: Sequence[Sample], scale: str
+) -> CheckedClaim:
+    """Check a claim at the variants that it is judged by, and measure it at each of the others."""
+
+    def at(*variants: str) -> CheckedClaim:
+        return _check(figure, panel, claim.model_copy(update={"variants": variants}), samples, scale)
+
+    found = {name: at(name).measured for name in figure.also_at}
+    elsewhere = {f"{name} {figure.axis}": one.value for name, own in found.items() for one in own[:1]}
+    judged = at(*(name for name in figure.variant_names if name not in figure.also_at))
+    return replace(judged, elsewhere=elsewhere)
 
 
 def _check(
@@ -143,6 +174,7 @@ def _check(
         per_workload,
         verdict if comparable else _NO_VERDICT,
         chosen=_chosen(claim, compared),
+        carrier=claim.carrier(compared) if verdict == _CARRIED else "",
         left_out=left_out,
         unmeasured=unmeasured,
     )

@@ -77,6 +77,24 @@ class Compared:
         """Estimate the mean over the comparisons, by their weights."""
         return self.estimate(lambda scores: np.average(scores, axis=-1, weights=self.weights or None))
 
+    def carrier(self, side: float) -> str:
+        """Return the workload without which the mean is not on a side of zero; empty: there is none.
+
+        Of several, that without which it is farthest from there.
+
+        Args:
+            side: -1 or 1.
+        """
+        means = self.scores.mean(axis=0)
+        weights = np.array(self.weights or np.ones_like(means))
+        rest: dict[str, float] = {}
+        for name in dict.fromkeys(self.workloads.tolist()):
+            others = self.workloads != name
+            if others.any():
+                rest[name] = side * float(np.average(means[others], weights=weights[others]))
+        found = min(rest, key=lambda name: rest[name], default="")
+        return found if found and rest[found] <= 0 else ""
+
     def halves(self) -> tuple[Compared, Compared]:
         """Return the comparisons on the first half of the seeds, rounded down, and on the others.
 

@@ -152,6 +152,11 @@ class FigureConfig(Config):
         "(run.warmup, run.host_pages) and their values, or with the name of another device or of another "
         "synthetic trace: the second axis of the figure.",
     )
+    also_at: Texts = Field(
+        (),
+        description="Variants at which claims that name none are measured, too, without a verdict: what it "
+        "depends on.",
+    )
     fit: Literal["none", "address_space"] = Field(
         "none", description="address_space: the logical space of every device is that of the trace."
     )
@@ -211,6 +216,9 @@ class FigureConfig(Config):
         letters = [panel.name for panel in self.panels]
         if len(set(letters)) < len(letters):
             raise ValueError("gives two panels the same name; name each by its letter")
+        _all_known("also_at", self.also_at, tuple(self.variants), "variant")
+        if self.variants and set(self.also_at) == set(self.variants):
+            raise ValueError("names in also_at all of its variants; leave some for verdicts")
         _all_known("files", tuple(self.files), self.workloads, "workload")
         _all_known("compact", self.compact, self.workloads, "workload")
         _all_known("over_provisioning", tuple(self.over_provisioning), self.workloads, "workload")

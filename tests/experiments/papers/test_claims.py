@@ -168,6 +168,8 @@ def test_a_claim_that_cannot_be_checked_is_refused(fields: dict[str, Any], messa
         ({"over_provisioning": {"c": 1.0}}, "over_provisioning 'c'"),
         ({"scales": {"smoke": {"seeds": 1, "workloads": ("c",)}}}, "scales.smoke.workloads"),
         ({"scales": {"smoke": {"seeds": 1, "devices": {"c": "small"}}}}, "scales.smoke.devices 'c'"),
+        ({"also_at": ("c",)}, "also_at 'c', which is no variant of it"),
+        ({"axis": "x", "variants": {"c": {}}, "also_at": ("c",)}, "all of its variants; leave some"),
     ],
 )
 def test_a_figure_that_contradicts_itself_is_refused(fields: dict[str, Any], message: str) -> None:

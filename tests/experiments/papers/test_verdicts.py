@@ -169,3 +169,90 @@ def test_a_claim_that_holds_by_itself_says_so_where_it_holds() -> None:
     assert holds.as_dict()["holds_by"] == reason
     (fails,) = check(MEASURED, claim("change", change=0.6, holds_by=reason))
     assert fails.verdict_text == "does not hold"
+
+
+def on_three(series: str, changes: tuple[int, int, int], variant: str = "") -> list[Sample]:
+    """A series on three workloads, with the same value from both seeds."""
+    return samples({(series, name, variant): [value] * 2 for name, value in zip("abc", changes, strict=True)})
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ((110, 120, 10), "carried by c"),
+        ((100, 100, 10), "carried by c"),
+        ((150, 40, 30), "direction holds"),
+        ((110, 120, 30), "carried by c"),
+        ((90, 90, 10), "direction holds"),
+        ((110, 110, 99), "does not hold"),
+        ((100, 101, 98), "negligible"),
+    ],
+)
+def test_a_mean_that_is_on_its_side_because_of_one_trace_is_carried_by_it(
+    values: tuple[int, int, int], expected: str
+) -> None:
+    three, found = {"workloads": tuple("abc")}, on_three("big", values)
+    (direction,) = check([*on_three("small", (100,) * 3), *found], claim("direction"), **three)
+    assert direction.verdict_text == expected
+    steps = {"axis": "layers", "variants": {"": {}, "2": {}}}
+    along_two = [*on_three("big", (100,) * 3), *on_three("big", values, "2")]
+    (trend,) = check(along_two, claim("trend"), **three, **steps)
+    assert trend.verdict_text == expected
+
+
+def test_a_number_and_a_limit_that_one_trace_carries_do_not_hold_either() -> None:
+    found = [*on_three("small", (100,) * 3), *on_three("big", (110, 120, 10))]
+    claims = claim("change", change=-0.2), claim("limit", limit=-0.1), claim("change", statistic="median")
+    change, limit, median = check(found, *claims, workloads=tuple("abc"))
+    assert change.verdict_text == limit.verdict_text == "carried by c"
+    assert (change.as_dict()["verdict"], change.as_dict()["carrier"]) == ("carried by one trace", "c")
+    assert (median.verdict, median.carrier) == ("does not hold", "")
+
+
+def test_a_trace_that_carries_a_mean_does_so_by_its_weight() -> None:
+    found = [*on_three("small", (100,) * 3), *on_three("big", (90, 90, 130))]
+    heavy = {("small", "a"): 1000.0, ("small", "b"): 1.0, ("small", "c"): 100.0}
+    weighed = [
+        replace(one, result=replace(one.result, metrics=one.result.metrics | {"moves": heavy[one.place[:2]]}))
+        if one.place.series == "small"
+        else one
+        for one in found
+    ]
+    (checked,) = check(weighed, claim("direction", weights="moves"), workloads=tuple("abc"))
+    assert checked.verdict_text == "carried by a"
+
+
+@pytest.mark.parametrize(
+    ("value", "exactly", "or_less"),
+    [
+        (1300, "does not hold", "holds"),
+        (600, "holds within a factor two", "holds"),
+        (400, "holds within a factor two", "holds within a factor two"),
+        (250, "does not hold", "does not hold"),
+    ],
+)
+def test_of_a_value_that_may_be_less_any_smaller_one_holds(value: int, exactly: str, or_less: str) -> None:
+    of_mean = {"series": "small", "value": value}  # it is 575, from 550 to 600
+    both = check(MEASURED, claim("value", **of_mean), claim("value", or_less=True, **of_mean))
+    assert [one.verdict for one in both] == [exactly, or_less]
+    assert [one.claim.describe() for one in both] == [f"{value}", f"{value} or less"]
+
+
+def test_what_is_measured_at_other_variants_stands_beside_the_verdict() -> None:
+    found = [
+        *on_three("small", (100,) * 3, "short"),
+        *on_three("big", (90, 90, 90), "short"),
+        *on_three("small", (100,) * 3, "long"),
+        *on_three("big", (70, 40, 40), "long"),
+    ]
+    variants = {"axis": "warm-up", "variants": {"short": {}, "long": {}}, "also_at": ("long",)}
+    own, named = check(
+        found,
+        claim("direction"),
+        claim("direction", variants="long"),
+        workloads=tuple("abc"),
+        **variants,
+    )
+    assert own.measured_text == "-10.0% [-10.0%, -10.0%] (long warm-up: -50.0%)"
+    assert own.as_dict()["elsewhere"] == {"long warm-up": pytest.approx(-0.5)}
+    assert named.measured_text == "-50.0% [-50.0%, -50.0%]"

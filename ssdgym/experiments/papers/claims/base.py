@@ -21,6 +21,7 @@ Verdict = Literal[
     "direction holds",
     "direction holds, limit missed",
     "direction holds, but not at every step",
+    "carried by one trace",
     "negligible",
     "holds",
     "does not hold",
@@ -183,9 +184,18 @@ class Claim(Config):
     def _compare(self, values: Sequence[Values], place: Place, base: Place) -> BySeed | None:
         return changes(values[0], place, base)
 
+    def averaged(self, compared: Compared) -> Compared | None:
+        """Return the comparisons whose mean it is judged by; `None` where it is judged by something else."""
+        return compared
+
     def measure(self, compared: Compared) -> tuple[Estimate, ...]:
-        """Return the numbers that the claim is judged by, or none; by default the mean of all comparisons."""
-        return (compared.mean(),)
+        """Return the numbers that the claim is judged by, or none; by default a mean."""
+        return ((self.averaged(compared) or compared).mean(),)
+
+    def carrier(self, compared: Compared) -> str:
+        """Return the workload without which the mean is not on the claimed side; empty: there is none."""
+        averaged = self.averaged(compared)
+        return averaged.carrier(self._side) if averaged is not None else ""
 
     def chosen(self, compared: Compared) -> str:
         """Return the comparison that it is judged on, where one is chosen among them; else nothing."""
@@ -205,12 +215,16 @@ class Claim(Config):
     def judge(self, measured: Sequence[Estimate], compared: Compared) -> Verdict:
         """Judge the claim; by default, whether the whole interval lies on the claimed side of zero.
 
+        A mean that does so because of a single workload says nothing of the others.
+
         Args:
             measured: what `measure` has returned.
             compared: what it was measured from.
         """
-        on_side = min(self._side * limit for limit in limits(measured[0])) > 0
-        return self._judge_further(measured[0], compared) if on_side else "does not hold"
+        if min(self._side * limit for limit in limits(measured[0])) <= 0:
+            return "does not hold"
+        verdict = self._judge_further(measured[0], compared)
+        return "carried by one trace" if verdict != "negligible" and self.carrier(compared) else verdict
 
     def _judge_further(self, measured: Estimate, compared: Compared) -> Verdict:
         """Judge what else is claimed of an interval on the claimed side."""

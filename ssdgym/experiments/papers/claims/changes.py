@@ -63,11 +63,15 @@ class _Comparison(Claim):
     def _base_of(self, place: Place, other: str) -> Place:
         return Place(other, place.workload, self.at or place.variant)
 
+    def averaged(self, compared: Compared) -> Compared | None:
+        """Return all comparisons where their mean counts."""
+        return compared if self.statistic == "mean" else None
+
     def measure(self, compared: Compared) -> tuple[Estimate, ...]:
         """Return the one number over the changes of all comparisons."""
         match self.statistic:
             case "mean":
-                return (compared.mean(),)
+                return super().measure(compared)
             case "maximum" | "minimum":
                 # The best of many on the same numbers that it is tested on would be the luckiest.
                 index = self._index(compared)

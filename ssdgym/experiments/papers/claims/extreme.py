@@ -53,6 +53,9 @@ class ExtremeClaim(Claim):
         if set(self.workloads) == set(workloads):
             raise ValueError(f"claims an extreme in {where} of all its workloads; leave some to compare")
 
+    def averaged(self, compared: Compared) -> None:
+        """Return nothing: it is judged by a distance."""
+
     def measure(self, compared: Compared) -> tuple[Estimate, ...]:
         """Return how far the workloads that it names, if all are there, lie apart from the nearest other."""
         if not set(self.workloads) < set(compared.workloads.tolist()):

@@ -64,13 +64,12 @@ class TrendClaim(Claim):
         ]
         return found if len(found) == len(places) - 1 else []
 
-    def measure(self, compared: Compared) -> tuple[Estimate, ...]:
-        """Return the mean change from the first variant to the last."""
+    def averaged(self, compared: Compared) -> Compared:
+        """Return the changes from the first variant to the last."""
         every = slice(self._steps(compared) - 1, None, self._steps(compared))
-        to_last = Compared(
+        return Compared(
             compared.scores[:, every], compared.workloads[every], (), compared.weights[every], compared.exact
         )
-        return (to_last.mean(),)
 
     def _judge_further(self, measured: Estimate, compared: Compared) -> Verdict:
         if abs(measured.value) < self.smallest:

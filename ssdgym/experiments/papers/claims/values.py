@@ -26,6 +26,7 @@ class ValueClaim(Claim):
         description="What the metric has at the least; only what it has beyond this is compared. A write "
         "amplification of 1.3 is thrice one of 1.1, beyond 1.",
     )
+    or_less: bool = Field(False, description="Whether less is as good: any smaller value holds, too.")
     weights: Weights = ""
 
     @model_validator(mode="after")
@@ -38,8 +39,14 @@ class ValueClaim(Claim):
         return (estimate.value - self.beyond) / (self.value - self.beyond)
 
     def judge(self, measured: Sequence[Estimate], compared: Compared) -> Verdict:
-        """Judge the magnitude."""
+        """Judge the magnitude, or whether the whole interval keeps the value as a bound."""
+        if self.or_less and limits(measured[0])[1] <= self.value:
+            return "holds"
         return "holds within a factor two" if is_of_magnitude(self._share(measured[0])) else "does not hold"
+
+    def describe(self) -> str:
+        """Return the value, and whether less is as good."""
+        return super().describe() + (" or less" if self.or_less else "")
 
     def describe_measured(self, measured: Sequence[Estimate]) -> str:
         """Return the mean, and its ratio to the claimed value."""
