@@ -136,6 +136,7 @@ def run(
         ssdgym run --device subftl-tlc-small --workload sysbench --warmup 3000 --days 31 --host-pages 3000
     """
     from ssdgym.config.preconditioning import read_preconditioning
+    from ssdgym.experiments.analysis.summary import overflow_notes
     from ssdgym.experiments.results import write_results
     from ssdgym.experiments.runs.evaluate import check_runs
     from ssdgym.experiments.runs.expand import closed_loop
@@ -191,8 +192,8 @@ def run(
     _print_metrics(result)
     if result.assumed:
         print(f"Assumed of this workload, not published: {result.assumed}")
-    for path in paths:
-        print(path)
+    for line in [*overflow_notes([result]), *paths]:
+        print(line)
 
 
 def _sized(

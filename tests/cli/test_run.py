@@ -226,3 +226,15 @@ def test_run__a_device_that_fits_only_with_its_ftl__is_run_and_replayed(
     capsys.readouterr()
     assert main(command) == WRONG_INPUT
     assert "ftl.retention_days has 4 entries" in capsys.readouterr().err
+
+
+def test_run__pages_that_overflow__says_that_the_result_is_about_space(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    options = ["--device", "demo-placement", "--ftl", "timing=none", "--workload", "hot90"]
+    assert (
+        main(["run", *options, "--policy", "greedy+sfs", "--host-pages", "30000", "--warmup", "10000"]) == 0
+    )
+    assert "greedy+sfs: up to 1.3% of the relocated pages" in capsys.readouterr().out
+    assert main(["run", *options, "--policy", "greedy+sep_gc", "--host-pages", "3000"]) == 0
+    assert "about space" not in capsys.readouterr().out

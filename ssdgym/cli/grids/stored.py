@@ -219,6 +219,7 @@ def report(
         as_json: print JSON instead.
         others: paths of files that were written beside these.
     """
+    from ssdgym.experiments.analysis.summary import overflow_notes
     from ssdgym.experiments.report.files import write_report
     from ssdgym.experiments.report.tables import rich_tables, verdicts
 
@@ -234,5 +235,5 @@ def report(
         )
         return
     console().print(rich_tables(results, learned))
-    for line in [*sentences, "", *map(str, paths)]:
+    for line in [*sentences, *overflow_notes(results), "", *map(str, paths)]:
         print(line)

@@ -12,6 +12,8 @@ from ssdgym.experiments.analysis.tasks import TaskGroup, groups_of, measured, po
 from ssdgym.experiments.results import Result
 
 ABSENT = "-"
+#: Above this share of the relocated pages a policy is judged by its space more than by its choices.
+MUCH_OVERFLOW = 0.01
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ COLUMNS = (
     Column("request WAF", ("request_waf",), "{:.3f}".format),
     Column("RMW", ("rmw_share",), "{:.1%}".format, needs_some=True),
     Column("moved MiB", ("moved_bytes",), lambda moved: f"{moved / 2**20:,.1f}"),
+    Column("overflow", ("overflow_share",), "{:.2%}".format, needs_some=True),
     Column("erases", ("erases",), "{:,.0f}".format),
     Column("IOPS", ("requests_per_s",), "{:,.0f}".format),
     _latency_column("read"),
@@ -175,6 +178,24 @@ def sections(results: Sequence[Result]) -> list[Section]:
         heading, policy = ("FTL", policies[0]) if len(policies) == 1 else ("FTL, policy", "")
     shown, _ = side_by_side(results)
     return [_section(group, heading, policy) for group in groups_of(shown) if group.results]
+
+
+def overflow_notes(results: Sequence[Result]) -> list[str]:
+    """Return a sentence for every policy of which so many pages overflowed that it is judged by its space.
+
+    Args:
+        results: of any runs.
+    """
+    worst: dict[str, float] = {}
+    for result in results:
+        share = result.metrics.get("overflow_share") or 0.0
+        worst[result.policy] = max(worst.get(result.policy, 0.0), share)
+    return [
+        f"{policy}: up to {share:.1%} of the relocated pages went to another stream than their own, since "
+        "free blocks were short: the comparison is about space; raise gc.free_blocks or over_provisioning."
+        for policy, share in worst.items()
+        if share > MUCH_OVERFLOW
+    ]
 
 
 def _section(group: TaskGroup, heading: str, policy: str) -> Section:

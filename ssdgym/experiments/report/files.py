@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from ssdgym.experiments.analysis.comparison import WRITE_AMPLIFICATION as WA
 from ssdgym.experiments.analysis.comparison import best_heuristic
 from ssdgym.experiments.analysis.ftls import side_by_side
-from ssdgym.experiments.analysis.summary import describe
+from ssdgym.experiments.analysis.summary import describe, overflow_notes
 from ssdgym.experiments.analysis.tasks import TaskGroup, groups_of, measured, policies_of
 from ssdgym.experiments.report.figures import (
     has_latencies,
@@ -70,7 +70,7 @@ def write_tables(results: Sequence[Result], folder: Path, learned: Sequence[str]
         SsdgymError: the folder cannot be written.
     """
     markdown, latex = folder / "results.md", folder / "results.tex"
-    remarks = [*verdicts(results, learned), *left_out(results)]
+    remarks = [*verdicts(results, learned), *left_out(results), *overflow_notes(results)]
     text = "\n".join([markdown_table(results), *(f"- {line}" for line in remarks), ""])
     write_bytes(markdown, text.encode())
     write_bytes(latex, latex_table(results).encode())

@@ -19,6 +19,7 @@ from ssdgym.experiments.analysis.summary import (
     Entry,
     PolicyRow,
     Section,
+    overflow_notes,
     sections,
     shown_columns,
 )
@@ -96,7 +97,7 @@ def _page(
     return {
         "title": folder.resolve().name,
         "facts": list(_facts(results)),
-        "remarks": [*_remarks(results), *left_out(results)],
+        "remarks": [*_remarks(results), *left_out(results), *overflow_notes(results)],
         "verdicts": verdicts(results, learned),
         "tables": list(_tables(results, reference)),
         "learned": side_by_side(results, learned)[1],

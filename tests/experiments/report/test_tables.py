@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from ssdgym.experiments.analysis.summary import sections
+from ssdgym.experiments.analysis.summary import overflow_notes, sections
 from ssdgym.experiments.report.tables import latex_escaped, latex_table, markdown_table, rich_tables, verdicts
 from tests.experiments.synthetic import grid
 
@@ -45,6 +45,20 @@ def test_markdown__shows_interval_counts_and_microseconds_and_a_dash_for_what_on
         "505 / 2,525 / 10,100",
     ]
     assert cells(lines[-1])[-2] == "80 / 90 / -"
+
+
+def test_overflow__above_one_per_cent__a_note_says_that_space_is_compared() -> None:
+    with_share = {
+        policy: [
+            replace(one, metrics={**one.metrics, "overflow_share": share}) for one in grid({policy: 0.0})
+        ]
+        for policy, share in (("sepbit", 0.024), ("dac", 0.009), ("single", 0.0))
+    }
+    results = [result for found in with_share.values() for result in found]
+    (note,) = overflow_notes(results)
+    assert note.startswith("sepbit: up to 2.4% of the relocated pages") and "about space" in note
+    assert "overflow" in markdown_table(results)
+    assert "overflow" not in markdown_table(with_share["single"])
 
 
 def test_markdown__columns_that_no_row_has_are_left_out() -> None:
