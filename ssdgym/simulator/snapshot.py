@@ -76,7 +76,8 @@ def restore_device(state: State, i: int, saved: State) -> None:
     """
     for array, source in zip(state, saved, strict=True):
         if array.shape[1:] == source.shape[1:]:
-            array[i] = source[0]
+            # As bytes: numpy copies records with padding field by field.
+            array[i].view(np.uint8)[...] = source[0].view(np.uint8)
         else:
             array[i] = 0
             array[i][tuple(slice(length) for length in source.shape[1:])] = source[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.kernel import inlined, kernel, prefetch
 from ssdgym.engine.core.status import OK, PERIOD_DUE
 from ssdgym.engine.decisions import has_periods, knows_future
 from ssdgym.engine.flash.addresses import die_of
@@ -16,7 +16,7 @@ from ssdgym.engine.page.host.buffer import (
     page_to_evict,
     serve_read,
 )
-from ssdgym.engine.page.host.mapping import host_trim
+from ssdgym.engine.page.host.mapping import host_trim, prefetch_requests
 from ssdgym.engine.page.scheduler import dispatch, offer_write, queue_read, queue_write, read_ended
 from ssdgym.engine.time.clock import (
     EVENT,
@@ -57,6 +57,7 @@ def _admit_read(dev, lpn):
         page_done(dev, np.int64(control.slot))
     else:
         transaction = take_transaction(dev, lpn, 0, control.slot, 0)
+        prefetch(dev.physical, ppn)
         queue_read(dev, die_of(params, ppn), transaction)
 
 
@@ -190,6 +191,7 @@ def run_timed(dev, requests, last):
         if offer_write(dev):
             continue
         if may_admit(control, requests, 1) and arrived(params, control, requests[control.cursor]):
+            prefetch_requests(dev, requests)
             request = requests[control.cursor]
             if request.op == FLUSH and oldest_page(dev) >= 0:
                 _start_write_back(dev, request)

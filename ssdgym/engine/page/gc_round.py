@@ -41,6 +41,9 @@ from ssdgym.engine.page.host.placement import (
     stream_with_room,
 )
 
+#: Pages of a victim in advance of which their maps are fetched.
+_AHEAD = 12
+
 
 @inlined
 def _prefetch_maps(dev, first_page, end_page):
@@ -63,7 +66,7 @@ def _next_of_pair(dev, plane, block, moves):
         sub_block = dev.sub_block[block * params.sub_blocks + s]
         end = s * per_sub + sub_block.written
         if has(moves, s) and sub_block.written > sub_block.invalid:
-            if params.placement == HOTNESS_GROUPS and page == s * per_sub:
+            if page == s * per_sub:
                 _prefetch_maps(dev, base + page, base + end)
             # 3. A page is valid if the map of the logical page it was programmed with leads back to it.
             while page < end:
@@ -236,18 +239,21 @@ def _move_some(dev, first_page, end_page, sub, room):
     """
     params = dev.params[0]
     target = sub * params.pages_per_sub_block + dev.sub_block[sub].written
+    physical, maps, counts_warm = dev.physical, dev.logical, params.counts_warm
     ppn = first_page
     moved = 0
     wrong = 0
     while ppn < end_page and moved < room:
-        page = dev.physical[ppn]
+        prefetch(maps, np.int64(physical[min(ppn + _AHEAD, end_page - 1)].lpn))
+        page = physical[ppn]
         lpn = np.int64(page.lpn)
-        logical = dev.logical[lpn]
+        logical = maps[lpn]
         if logical.ppn == ppn:
             version = page.version
             if version != logical.version:
                 wrong += 1
-            _count_warm(dev, lpn)
+            if counts_warm:
+                _count_warm(dev, lpn)
             logical.ppn = target + moved
             program_page(dev, target + moved, lpn, version)
             moved += 1

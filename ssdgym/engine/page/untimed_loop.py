@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.binding import bind_die, emptiest_plane, pass_die, pass_plane
-from ssdgym.engine.blocks.books import prefetch_holder
 from ssdgym.engine.core.bits import remainder
-from ssdgym.engine.core.kernel import inlined, kernel, prefetch
+from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import BY_RULE, STATIC
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, OUT_OF_SPACE, PERIOD_DUE
 from ssdgym.engine.decisions import PLACE, WRITTEN, has_periods, is_external, status_of
@@ -22,14 +21,11 @@ from ssdgym.engine.page.host.buffer import (
     page_to_evict,
     serve_read,
 )
-from ssdgym.engine.page.host.mapping import host_program, host_read, host_trim
+from ssdgym.engine.page.host.mapping import host_program, host_read, host_trim, prefetch_requests
 from ssdgym.engine.page.host.placement import by_request, host_stream, note_page, note_request
 from ssdgym.engine.rounds import ensure_round, gc_needed
 from ssdgym.engine.time.clock import is_partial
 from ssdgym.requests import FLUSH, READ, WRITE
-
-#: Requests in advance of which memory is asked for.
-_AHEAD = 2
 
 
 @inlined
@@ -153,17 +149,8 @@ def _collect(dev):
 
 
 @inlined
-def _prefetch_pages(dev, soon, later):
-    """Ask for the memory of the first pages of two requests that are still to come (a flush has none)."""
-    prefetch(dev.logical, np.int64(later.lpn))
-    if soon.op == WRITE:
-        prefetch_holder(dev, np.int64(soon.lpn))
-
-
-@inlined
 def run_untimed(dev, requests):
     """Run until input or horizon ends, or until a decision is due that is taken outside."""
-    params = dev.params[0]
     control = dev.control[0]
     periodic = has_periods(dev)
     while True:
@@ -179,8 +166,7 @@ def run_untimed(dev, requests):
         if control.cursor >= requests.shape[0]:
             return INPUT_ENDED
         request = requests[control.cursor]
-        if params.groups > 0 and control.cursor + 2 * _AHEAD < requests.shape[0]:
-            _prefetch_pages(dev, requests[control.cursor + _AHEAD], requests[control.cursor + 2 * _AHEAD])
+        prefetch_requests(dev, requests)
         if request.op == FLUSH:
             over, status = _flush(dev)
         else:

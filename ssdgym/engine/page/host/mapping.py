@@ -7,14 +7,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.books import ANYTHING
+from ssdgym.engine.blocks.books import ANYTHING, prefetch_holder
 from ssdgym.engine.blocks.manager import count_invalid, count_valid, invalidate
-from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.kernel import inlined, kernel, prefetch
 from ssdgym.engine.decisions import TRIMMED, WRITTEN, page_event
 from ssdgym.engine.flash.addresses import plane_of
 from ssdgym.engine.flash.cells import check_page
 from ssdgym.engine.page.host.buffer import drop_page
 from ssdgym.engine.page.host.placement import place_host, prefetch_host
+from ssdgym.requests import WRITE
+
+#: Requests in advance of which memory is fetched.
+_AHEAD = 4
+
+
+@inlined
+def prefetch_requests(dev, requests):
+    """Fetch the memory of the first pages of two requests that are still to come (a flush has none)."""
+    cursor = dev.control[0].cursor
+    if cursor + 2 * _AHEAD >= requests.shape[0]:
+        return
+    soon, later = requests[cursor + _AHEAD], requests[cursor + 2 * _AHEAD]
+    prefetch(dev.logical, np.int64(later.lpn))
+    if dev.params[0].timed:
+        prefetch(dev.promised, np.int64(later.lpn))
+    if soon.op == WRITE:
+        prefetch_holder(dev, np.int64(soon.lpn))
 
 
 @inlined
