@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import pickle
-import warnings
 import zipfile
 from pathlib import Path
 from typing import IO
@@ -69,8 +66,8 @@ class Agent:
         Raises:
             SsdgymError: if the file is missing, not an agent, or trained on features the environment lacks.
         """
-        card, data, old = read_parts(Path(path))
-        weights = (_parse_old_weights if old else unpack_weights)(data, str(path))
+        card, data = read_parts(Path(path))
+        weights = unpack_weights(data, str(path))
         columns = None if env is None else card.features.locate(FeatureNames.of(env), str(path))
         scorer = network_of(card)
         try:
@@ -113,7 +110,7 @@ class Agent:
     def act(
         self,
         observation: Observation,
-        mask: np.ndarray | bool | None = None,
+        mask: np.ndarray | None = None,
         rng: np.random.Generator | None = None,
         *,
         deterministic: bool = True,
@@ -133,14 +130,6 @@ class Agent:
             SsdgymError: if the features do not fit, or a draw is asked of an agent without a distribution
                 (DQN).
         """
-        if isinstance(mask, bool):
-            warnings.warn(
-                "the second argument of Agent.act is the mask now; write deterministic=...; the old way goes "
-                "with the next version",
-                FutureWarning,
-                stacklevel=2,
-            )
-            deterministic = mask
         scores = self.scores(observation)
         if not deterministic:
             scores = scores + self._gumbel(scores.shape, rng or self._rng)
@@ -155,13 +144,3 @@ class Agent:
                 "use deterministic=True."
             )
         return rng.gumbel(size=shape)
-
-
-def _parse_old_weights(weights: bytes, where: str) -> dict[str, torch.Tensor]:
-    try:
-        # weights_only: a file from a stranger may hold numbers, not code
-        return torch.load(io.BytesIO(weights), weights_only=True, map_location="cpu")
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
-        raise SsdgymError(
-            f"{where}: its weights are damaged ({type(error).__name__}); train it again."
-        ) from error

@@ -17,14 +17,12 @@ from ssdgym.errors import SsdgymError
 
 #: Names of the parts of an agent's file.
 CARD, WEIGHTS = "agent.json", "weights.safetensors"
-#: In files of the first format.
-OLD_WEIGHTS = "weights.pt"
 
 
 class AgentCard(Config):
     """The description that a saved agent carries."""
 
-    format: Literal[1, 2, 3] = 3
+    format: Literal[3] = 3
     ssdgym_version: str = ssdgym.__version__
     algorithm: Literal["none", "search", "lifetimes", "evolution", "clone", "ppo", "fast_ppo", "dqn"] = Field(
         description="what has trained these weights last; none: they are the untrained start"
@@ -56,21 +54,19 @@ class AgentCard(Config):
     @property
     def how_trained(self) -> str:
         """What has trained the weights, as a phrase."""
-        if self.format == 1:
-            return f"{self.algorithm}, after what a file of that version does not say"
         if "suite" in self.training:  # an evolution, whose configuration has the weights of the start
             return how_trained(self.trained_by, "the start of its configuration")
         return how_trained(self.trained_by, self.scorer.start if self.scorer else "none")
 
 
-def read_parts(path: Path) -> tuple[AgentCard, bytes, bool]:
+def read_parts(path: Path) -> tuple[AgentCard, bytes]:
     """Read an agent's file. Nothing in it is executed.
 
     Args:
         path: the file.
 
     Returns:
-        Its card, its weights as they are stored, and whether these are of the first format.
+        Its card, and its weights as they are stored.
 
     Raises:
         SsdgymError: the file is missing, damaged, or not an agent.
@@ -78,13 +74,12 @@ def read_parts(path: Path) -> tuple[AgentCard, bytes, bool]:
     try:
         with zipfile.ZipFile(path) as archive:
             card = archive.read(CARD)
-            old = OLD_WEIGHTS in archive.namelist()
-            weights = archive.read(OLD_WEIGHTS if old else WEIGHTS)
+            weights = archive.read(WEIGHTS)
     except FileNotFoundError as error:
         raise SsdgymError(f"{path}: there is no such agent; train one first or correct the path.") from error
     except (zipfile.BadZipFile, KeyError, OSError) as error:
         raise SsdgymError(f"{path}: not an agent, or a damaged one ({error}); train it again.") from error
-    return _parse_card(path, card), weights, old
+    return _parse_card(path, card), weights
 
 
 def _parse_card(path: Path, card: bytes) -> AgentCard:

@@ -86,8 +86,7 @@ class Checkpoint:
         Raises:
             SsdgymError: naming the first field that differs.
         """
-        # fields that are newer than the checkpoint had their defaults
-        saved = {**TrainConfig().model_dump(mode="json"), **json.loads(self.config)}
+        saved = json.loads(self.config)
         wanted = config.model_dump(mode="json")
         if branch:
             free = {"seed", *config.changeable()}

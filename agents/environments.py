@@ -10,7 +10,7 @@ import gymnasium as gym
 from gymnasium.envs.registration import load_env_creator
 
 from ssdgym.config.loading import Config
-from ssdgym.envs.options import OLD_ARGUMENTS, Options
+from ssdgym.envs.options import Options
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def check_arguments(env_id: str, kwargs: dict[str, Any]) -> None:
 
     Args:
         env_id: of the environment.
-        kwargs: by name, those of earlier versions included.
+        kwargs: by name.
 
     Raises:
         SsdgymError: if the id is unknown, has no native vector environment, or does not take the arguments.
@@ -58,7 +58,7 @@ def check_arguments(env_id: str, kwargs: dict[str, Any]) -> None:
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return
     for name in kwargs:
-        if OLD_ARGUMENTS.get(name, name) not in parameters:
+        if name not in parameters:
             raise SsdgymError(
                 f"environment.kwargs.{name}: {env_id} has no such argument; "
                 f"it has {', '.join(sorted(set(parameters) - {'num_envs', 'self'}))}."

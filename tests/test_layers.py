@@ -24,7 +24,6 @@ ROOT = Path(__file__).parents[1]
 #: From the bottom to the top. A module may import from its own layer and from those before it.
 LAYERS = (
     (
-        "ssdgym.deprecation",
         "ssdgym.enums",
         "ssdgym.errors",
         "ssdgym.files",

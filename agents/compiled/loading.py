@@ -133,9 +133,7 @@ def let_record(card: AgentCard, weights: dict[str, np.ndarray]) -> tuple[str, Re
 
 @cache  # for good: the engine reads weights where they lie
 def _loaded(name: str, path: Path, digest: str) -> Rule:
-    card, data, old = read_parts(path)
-    if old:
-        raise SsdgymError(f"policy {name}: is of the first format; train it again.")
+    card, data = read_parts(path)
     return rule_of(name, card, _unpacked(data, name), digest)
 
 

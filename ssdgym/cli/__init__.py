@@ -34,13 +34,10 @@ from ssdgym.cli.run import run
 from ssdgym.cli.trace import trace
 from ssdgym.cli.tune import tune
 from ssdgym.cli.warmup import warmup
-from ssdgym.deprecation import warn_renamed
 from ssdgym.errors import SsdgymError, with_short_values
 
 WRONG_INPUT = 2
 INTERRUPTED = 130
-#: Former names of options; they are accepted with a warning.
-OLD_OPTIONS = {"--settle": "--warmup"}
 
 app = typer.Typer(
     name="ssdgym",
@@ -96,8 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     usual, warnings.formatwarning = warnings.formatwarning, _one_line
     try:
-        words = [_present_option(word) for word in (sys.argv[1:] if arguments is None else arguments)]
-        status = app(args=words, prog_name="ssdgym", standalone_mode=False)
+        status = app(args=arguments, prog_name="ssdgym", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
         return _refuse(error.format_message())
@@ -113,15 +109,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         warnings.formatwarning = usual
     return status if isinstance(status, int) else 0
-
-
-def _present_option(word: str) -> str:
-    """Return a word of the command line with an old name of an option replaced by the present one."""
-    option, equals, value = word.partition("=")
-    if option not in OLD_OPTIONS:
-        return word
-    warn_renamed(option, OLD_OPTIONS[option], stacklevel=4)
-    return OLD_OPTIONS[option] + equals + value
 
 
 def _one_line(message: Warning | str, *_: object, **__: object) -> str:

@@ -14,7 +14,6 @@ from ssdgym.config.ftl import FtlConfig, GcConfig, HotnessConfig, PageFtl
 from ssdgym.config.geometry import MAX_PAGES, CapacityConfig, EnergyConfig, GeometryConfig, TimingConfig
 from ssdgym.config.loading import Source, load_config
 from ssdgym.config.subpage import SubpageFtl
-from ssdgym.deprecation import warn_renamed
 from ssdgym.errors import SsdgymError
 
 __all__ = [
@@ -117,12 +116,6 @@ class DeviceConfig(DeviceFields):
         pages = self.capacity.pages_of(self.physical_units)
         step, _ = self.ftl.capacity_step(self.geometry)
         return pages if self.capacity.logical_pages is not None else pages - pages % step
-
-    @property
-    def host_pages(self) -> int:
-        """The old name of `logical_pages`."""
-        warn_renamed("DeviceConfig.host_pages", "logical_pages")
-        return self.logical_pages
 
     @property
     def spare_ratio(self) -> float:

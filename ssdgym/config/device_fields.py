@@ -17,11 +17,6 @@ from ssdgym.errors import SsdgymError, shown
 class DeviceFields(Config):
     """The fields of a device, each checked by itself: they may fit only once others are changed."""
 
-    old_fields = {
-        "logical_pages": "capacity.logical_pages",
-        "over_provisioning": "capacity.over_provisioning",
-    }
-
     name: str
     description: str = ""
     geometry: GeometryConfig

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
 
 from ssdgym.config.checks import plain
 from ssdgym.config.yaml_text import parse_mapping
-from ssdgym.deprecation import warn_renamed
 from ssdgym.errors import SsdgymError, shown
 
 ModelT = TypeVar("ModelT")
@@ -23,33 +21,14 @@ _YAML_SUFFIXES = (".yaml", ".yml")
 
 
 class Config(BaseModel):
-    """Base of every configuration model: immutable, and unknown fields are errors.
-
-    Attributes:
-        old_fields: former names of fields with the present ones, dotted where a field has moved into a part;
-            they are accepted with a warning.
-    """
+    """Base of every configuration model: immutable, and unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-    old_fields: ClassVar[Mapping[str, str]] = {}
 
     @model_validator(mode="before")
     @classmethod
-    def _accept_old_fields(cls, data: Any) -> Any:
-        if not isinstance(data, dict):
-            return data
-        data = {name: plain(value) for name, value in data.items()}
-        renamed = {
-            old: new
-            for old, new in cls.old_fields.items()
-            if old in data and new.partition(".")[0] not in data
-        }
-        fields = {name: value for name, value in data.items() if name not in renamed}
-        for old, new in renamed.items():
-            warn_renamed(f"field {old}", new)
-            outer, _, inner = new.rpartition(".")
-            (fields.setdefault(outer, {}) if outer else fields)[inner] = data[old]
-        return fields
+    def _plain_values(cls, data: Any) -> Any:
+        return {name: plain(value) for name, value in data.items()} if isinstance(data, dict) else data
 
     def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
         """Return the fields that were set, with other values in some of them.

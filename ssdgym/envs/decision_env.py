@@ -12,10 +12,9 @@ from typing import Any, ClassVar
 import gymnasium as gym
 import numpy as np
 
-from ssdgym.deprecation import old_arguments, old_names
 from ssdgym.engine.decisions import ERASE
 from ssdgym.envs.episodes import Episodes
-from ssdgym.envs.options import OLD_ARGUMENTS, Options, sign
+from ssdgym.envs.options import Options, sign
 from ssdgym.envs.render.scene import Scene
 from ssdgym.envs.render.viewers import VIEWERS, Viewer, check_render_mode
 from ssdgym.errors import SsdgymError
@@ -24,10 +23,6 @@ from ssdgym.types import Observation
 _SEEDS = 2**31 - 1
 #: Counters that `info` has after every step.
 COUNTERS_SHOWN = ("host_pages_written", "relocated_pages")
-
-__getattr__ = old_names(
-    __name__, {"DecisionVectorEnv": "ssdgym.envs.vector.decision_vector_env.DecisionVectorEnv"}
-)
 
 
 class DeviceEnv(gym.Env[Observation, np.int64]):
@@ -279,7 +274,6 @@ class DecisionEnv(DeviceEnv):
         super().__init_subclass__(**kwargs)
         sign(cls)
 
-    @old_arguments(**OLD_ARGUMENTS)
     def __init__(
         self,
         *,

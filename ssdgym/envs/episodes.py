@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.checks import is_whole
-from ssdgym.deprecation import old_names
 from ssdgym.engine.core.family import State
 from ssdgym.envs.options import Options
 from ssdgym.envs.rewards import CountedTotals, Reward
@@ -26,8 +25,6 @@ from ssdgym.simulator.families import PageMap
 from ssdgym.simulator.preconditioning import precondition
 from ssdgym.simulator.snapshot import copy_device
 from ssdgym.types import Observation
-
-__getattr__ = old_names(__name__, {"DEFAULT_PROPOSERS": "ssdgym.envs.erase_victim.DEFAULT_PROPOSERS"})
 
 
 class Episodes:

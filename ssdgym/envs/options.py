@@ -1,4 +1,4 @@
-"""The arguments of environments: those that all take, and old names of them."""
+"""The arguments that all environments take."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from ssdgym.envs.decisions import Decision
 from ssdgym.envs.sources.workloads import AT_END, AtEnd
 from ssdgym.errors import SsdgymError, shown
 
-#: Old names of arguments, with the new ones.
-OLD_ARGUMENTS = {"settling": "warmup", "ageing_seed": "preconditioning_seed"}
 #: Host pages of an episode are fewer than this.
 _LONGEST_EPISODE = 2**62
 

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import IO, Any
 
 import ssdgym
-from ssdgym.deprecation import warn_renamed
 from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
 
 _PREFIX = "metrics/"
-#: The older way to write the name of a synthetic trace, alone or among tenants.
-_LIKE = re.compile(r"(^| \+ )like:")
 _LONGEST_FIELD = 1 << 24
 #: What the commands call their results, in the order in which they are looked for in a folder.
 _FILE_NAMES = ("results.parquet", "results.csv", "run.parquet", "run.csv")
@@ -70,15 +66,6 @@ class Result:
     def __post_init__(self) -> None:
         """Leave out metrics without a value."""
         object.__setattr__(self, "metrics", _nested(_flat(self.metrics)))
-        # One name for a synthetic trace, so that results of before are compared with new ones.
-        if isinstance(self.workload, str):
-            object.__setattr__(self, "workload", _LIKE.sub(r"\1synthetic:", self.workload))
-
-    @property
-    def cell(self) -> str:
-        """The old name of `spec`."""
-        warn_renamed("Result.cell", "Result.spec")
-        return self.spec
 
     def metric(self, name: str) -> float:
         """Return the metric of that name, nested names joined by `/`, such as `read_latency_ns/p99`.
@@ -122,8 +109,7 @@ class Result:
             for name, value in row.items()
             if name.startswith(_PREFIX) and value is not None
         }
-        row = {_OLD_COLUMNS.get(name, name): value for name, value in row.items()}
-        identity = {name: row[name] for name in _IDENTITY if name in row or name not in _OPTIONAL}
+        identity = {name: row[name] for name in _IDENTITY}
         for name, value in identity.items():
             if not isinstance(value, int if name == "seed" else str):
                 raise ValueError(f"its {name} is {value!r:.60}")
@@ -134,10 +120,6 @@ class Result:
 _IDENTITY = tuple(
     item.name for item in fields(Result) if item.name not in ("metrics", "series", "wall_seconds")
 )
-#: Those that files of an earlier version may lack.
-_OPTIONAL = ("assumed", "spec")
-#: What columns are called in files of earlier versions.
-_OLD_COLUMNS = {"cell": "spec"}
 
 
 def write_results(results: Sequence[Result], stem: Path) -> tuple[Path, Path]:

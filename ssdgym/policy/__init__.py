@@ -84,7 +84,6 @@ Packages of policies are found by the entry point group `ssdgym.policies`. All t
 module.
 """
 
-from ssdgym.deprecation import old_names
 from ssdgym.engine.blocks.index import most_invalid_block, next_by_invalid
 from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.kernel import helper as kernel
@@ -191,14 +190,3 @@ __all__ = [
     "watcher",
     "whole_mask",
 ]
-
-__getattr__ = old_names(
-    __name__,
-    {
-        "fullest_block": "ssdgym.policy.most_invalid_block",
-        "named_policy": "ssdgym.policy.policy_alias",
-        "next_fullest": "ssdgym.policy.next_by_invalid",
-        "whole_block": "ssdgym.policy.choose_block",
-    },
-    {name: f"ssdgym.policy.old_helpers.{name}" for name in ("fullest_block", "next_fullest")},
-)

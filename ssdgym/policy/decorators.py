@@ -8,7 +8,6 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from ssdgym.config.ftl import STREAMS
-from ssdgym.deprecation import old_arguments
 from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.records import MAX_STREAMS
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
@@ -31,7 +30,6 @@ class RuleFunction(Protocol):
         """Register the decorated function as the rule's hook of an event."""
 
 
-@old_arguments(least="minimum", most="maximum")
 def victim_policy(
     name: str,
     *,

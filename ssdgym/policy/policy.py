@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ssdgym.config.device import DeviceConfig, PageFtl, changed_device
 from ssdgym.config.ftl import MemoryBytes, RuleNeeds, page_ftl
-from ssdgym.deprecation import old_attributes
 from ssdgym.engine.core.handle import Memory
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
@@ -36,21 +35,6 @@ class Policy:
     placement: PlacementRule | None = None
     alias: Alias | None = None
     idle: IdleRule | None = None
-
-    if not TYPE_CHECKING:  # which would take any name for an attribute
-        __getattr__ = old_attributes(
-            "Policy",
-            {
-                "function": "victim.function",
-                "compiled": "victim.compiled",
-                "least": "victim.minimum",
-                "most": "victim.maximum",
-                "vector": "victim.vector",
-                "address": "victim.address",
-                "stands_for": "alias_of",
-                "device": "adapt",
-            },
-        )
 
     @property
     def victim(self) -> VictimRule:

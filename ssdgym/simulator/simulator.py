@@ -10,7 +10,6 @@ import numpy as np
 from ssdgym.config.checks import whole
 from ssdgym.config.device import DeviceConfig, FtlConfig
 from ssdgym.config.loading import Source
-from ssdgym.deprecation import old_arguments, old_attributes
 from ssdgym.engine.core import status as codes
 from ssdgym.engine.decisions import MERGE
 from ssdgym.errors import SsdgymError
@@ -84,7 +83,6 @@ class Simulator(DecidedDevice):
 
     # -- running
 
-    @old_arguments(settle="warmup")
     @exclusive
     def run(
         self,
@@ -170,7 +168,6 @@ class Simulator(DecidedDevice):
                 "loops, or ask for fewer host pages."
             )
 
-    @old_arguments(ageing="settings")
     @exclusive
     def precondition(
         self,
@@ -198,8 +195,6 @@ class Simulator(DecidedDevice):
             SsdgymError: the device is in use, or the policy of the settings would run another device.
         """
         return make_steady(self, workload, seed=seed, settings=settings, cache=cache)
-
-    __getattr__ = old_attributes("Simulator", {"age": "precondition"})
 
     @exclusive
     def fill(self, share: float = 1.0) -> None:

@@ -16,17 +16,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, TypeVar, Union
 
-from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
+from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
 from pydantic_core import CoreSchema, core_schema
 
-from ssdgym.deprecation import warn_renamed
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.registry import Registry, caller
 
 KindT = TypeVar("KindT", bound=WorkloadConfig)
-
-#: Former names of kinds with the present ones.
-_OLD_KINDS = {"stand_in": "synthetic"}
 
 _KINDS: Registry[type[WorkloadConfig]] = Registry("workload kind", "ssdgym.patterns")
 
@@ -62,16 +58,7 @@ def adapter_of(base: type[Any], but: str | None = None) -> TypeAdapter[Any]:
 @lru_cache
 def _adapter(models: tuple[type[Any], ...]) -> TypeAdapter[Any]:
     of_a_kind = Annotated[Union[models], Field(discriminator="kind")]  # type: ignore[valid-type] # noqa: UP007
-    return TypeAdapter(Annotated[of_a_kind, BeforeValidator(_with_present_kind)])
-
-
-def _with_present_kind(data: Any) -> Any:
-    """Replace the former name of a kind."""
-    old = data.get("kind") if isinstance(data, dict) else None
-    if not isinstance(old, str) or old not in _OLD_KINDS:
-        return data
-    warn_renamed(f"kind {old}", f"kind {_OLD_KINDS[old]}")
-    return {**data, "kind": _OLD_KINDS[old]}
+    return TypeAdapter(of_a_kind)
 
 
 @dataclass(frozen=True)

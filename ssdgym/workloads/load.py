@@ -16,15 +16,14 @@ from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
 from ssdgym.workloads.traces.files import TRACE_FOLDER, trace_called
 from ssdgym.workloads.traces.loading import TraceConfig
 
-#: Prefixes of the names of synthetic traces; `like:` is the older one.
-_SYNTHETIC = ("synthetic:", "like:")
+_SYNTHETIC = "synthetic:"
 _TRACE = "trace:"
 
 
 def load_workload(source: Source | PythonSource) -> WorkloadConfig:
     """Return a workload from a name, a YAML file, a trace, a mapping, a ready model, or from Python.
 
-    `synthetic:hm_0` (or `like:hm_0`) is the synthetic trace with the statistics of the trace hm_0,
+    `synthetic:hm_0` is the synthetic trace with the statistics of the trace hm_0,
     `trace:hm_0` the file of that name in the folder SSDGYM_TRACES. A path that is not YAML is taken for a
     trace with default settings. An array of REQUEST is played in order; a function is called with a seed and
     the logical pages of the device, and returns such an array or yields several.
@@ -36,7 +35,7 @@ def load_workload(source: Source | PythonSource) -> WorkloadConfig:
     if made is not None:
         return made
     if isinstance(source, str) and source.startswith(_SYNTHETIC):
-        return load_config(SyntheticTraceConfig, source.partition(":")[2], "synthetic_traces")
+        return load_config(SyntheticTraceConfig, source.removeprefix(_SYNTHETIC), "synthetic_traces")
     if isinstance(source, str) and source.startswith(_TRACE):
         return TraceConfig(path=_trace_called(source.removeprefix(_TRACE)))
     if isinstance(source, (str, Path)) and _is_trace_path(source):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 import torch
 
 from ssdgym.agents.checkpoint import FILE_NAME, Checkpoint
-from ssdgym.agents.config import TrainConfig
 from ssdgym.errors import SsdgymError
 
 
@@ -46,14 +44,3 @@ def test_load__something_else_that_torch_saved__refused(content: Any, file: Path
     torch.save(content, file)
     with pytest.raises(SsdgymError, match="not a checkpoint of this version"):
         Checkpoint.load(file)
-
-
-def test_require_config__written_before_a_field_was_there__had_its_default(file: Path) -> None:
-    checkpoint = Checkpoint.load(file)
-    config = TrainConfig()
-    older = config.model_dump(mode="json")
-    del older["fast_ppo"]
-    checkpoint.config = json.dumps(older)
-    checkpoint.require_config(config, file)
-    with pytest.raises(SsdgymError, match="made with another 'fast_ppo'"):
-        checkpoint.require_config(TrainConfig(fast_ppo={"epochs": 9}), file)

@@ -401,23 +401,6 @@ def test_over_provisioning__is_spare_pages_per_logical_page() -> None:
     assert by_pages.spare_ratio == config.spare_ratio
 
 
-@pytest.mark.parametrize("field", ["over_provisioning", "logical_pages"])
-def test_capacity__given_by_a_field_of_the_device__is_accepted_with_a_warning(field: str) -> None:
-    """As in device files and results of version 0.1."""
-    capacity = {"over_provisioning": 0.6} if field == "over_provisioning" else {"logical_pages": 80}
-    for unused in ({}, {"over_provisioning": None, "logical_pages": None}):
-        with pytest.warns(FutureWarning, match=f"field {field} is now called capacity.{field}"):
-            old = load_device({**changed("capacity", None), **unused, **capacity})
-        assert old == load_device(changed("capacity", capacity))
-    with pytest.raises(SsdgymError, match=f"field {field} is unknown"):
-        load_device({**PLAIN, **capacity})
-
-
-def test_host_pages__is_the_old_name_of_logical_pages() -> None:
-    with pytest.warns(FutureWarning, match=r"DeviceConfig.host_pages is now called logical_pages"):
-        assert load_device(PLAIN).host_pages == 80
-
-
 @given(
     st.integers(1, 10**7),
     st.sampled_from([name for name in available("devices") if load_device(name).ftl.mapping == "page"]),

@@ -55,8 +55,3 @@ def test_rows__written_out_with_every_field__are_read_again() -> None:
 def test_hotness__an_unknown_word__is_refused(field: str, message: str) -> None:
     with pytest.raises(SsdgymError, match=message):
         load_device({"base": "demo", f"ftl.hotness.{field}": "all"})
-
-
-def test_period__by_its_old_name__warns() -> None:
-    with pytest.warns(FutureWarning, match="period_of"):
-        assert HotnessConfig(counters=9).period == 9

@@ -21,8 +21,6 @@ class Geometry(Config):
 
 
 class Device(Config):
-    old_fields = {"layout": "geometry"}
-
     geometry: Geometry = Geometry()
     page_size_bytes: int
 
@@ -56,14 +54,6 @@ def test_models_are_immutable() -> None:
     device = load_config(Device, {"page_size_bytes": 4096}, "devices")
     with pytest.raises(ValueError, match="frozen"):
         device.page_size_bytes = 1  # type: ignore[misc]
-
-
-def test_an_old_field_is_accepted_with_a_warning() -> None:
-    with pytest.warns(FutureWarning, match="field layout is now called geometry"):
-        device = load_config(Device, {"page_size_bytes": 4096, "layout": {"pages_per_block": 8}}, "devices")
-    assert device.geometry.pages_per_block == 8
-    both = message({"page_size_bytes": 4096, "layout": {}, "geometry": {}})
-    assert "field layout is unknown" in both
 
 
 def test_available_lists_the_names_in_order() -> None:

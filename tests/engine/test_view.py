@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-
 import pytest
 from numba import typeof
 
-from ssdgym.engine import view
 from ssdgym.engine.core.family import Family
 from ssdgym.engine.page.family import PAGE
 from ssdgym.engine.subpage.family import SUBPAGE_FAMILY
@@ -22,9 +19,3 @@ def test_view__is_of_one_type_in_all_families(family: Family) -> None:
 
 def test_view_arrays__cannot_be_written_to() -> None:
     assert not any(array.flags.writeable for array in view_arrays(PAGE.arrays.sample(), 0))
-
-
-def test_old_home__warns_of_the_new_one() -> None:
-    old = importlib.import_module("ssdgym.engine.page.view")
-    with pytest.warns(FutureWarning, match=r"is now called ssdgym\.engine\.view\.view_arrays"):
-        assert old.view_arrays is view.view_arrays

@@ -1,4 +1,4 @@
-"""The arguments of environments: written once, documented in a table, with old names that warn."""
+"""The arguments of environments: written once, documented in a table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from ssdgym.envs import (
     Options,
     ParallelEraseEnv,
     ParallelEraseVectorEnv,
-    episodes,
     erase_victim,
     parallel_erase,
 )
@@ -74,21 +73,6 @@ def test_decision_arguments__are_those_that_not_every_environment_has() -> None:
         "most_blocks",
         "proposers",
     }
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "value"), [("settling", "warmup", 7), ("ageing_seed", "preconditioning_seed", 3)]
-)
-def test_old_names__work_and_warn(old: str, new: str, value: int) -> None:
-    with pytest.warns(FutureWarning, match=f"^argument {old} of .* is now called {new}; ") as caught:
-        env = EraseVictimEnv(device="tiny", **{old: value})
-    assert caught[0].filename == __file__
-    assert env.episodes.options == EraseVictimEnv(device="tiny", **{new: value}).episodes.options
-
-
-def test_default_proposers__from_their_old_module__warn() -> None:
-    with pytest.warns(FutureWarning, match="is now called ssdgym.envs.erase_victim.DEFAULT_PROPOSERS"):
-        assert episodes.DEFAULT_PROPOSERS is erase_victim.DEFAULT_PROPOSERS
 
 
 def test_arguments__unknown__refused_by_name() -> None:

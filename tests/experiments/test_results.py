@@ -41,19 +41,6 @@ def test_result__equality_is_about_what_was_found() -> None:
     assert a_result(metrics={"erases": 1}) != a_result()
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("like:hm_0", "synthetic:hm_0"),
-        ("one.csv + like:hm_0 + like:ts_0", "one.csv + synthetic:hm_0 + synthetic:ts_0"),
-        ("looks/like:hm_0", "looks/like:hm_0"),
-    ],
-)
-def test_result__a_synthetic_trace_has_one_name(old: str, new: str) -> None:
-    assert a_result(workload=old).workload == new
-    assert a_result(workload=old) == a_result(workload=new)
-
-
 def test_result__is_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         a_result().seed = 4  # type: ignore[misc]
@@ -138,16 +125,6 @@ def test_files__a_flipped_byte_in_the_data_of_a_parquet_file_is_noticed(tmp_path
     path.write_bytes(content)
     with pytest.raises(SsdgymError, match="results.parquet"):
         read_results(path)
-
-
-def test_files__those_of_an_earlier_version_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "old.csv"
-    path.write_text(
-        "device,ftl,workload,policy,seed,objective,version,engine_hash,wall_seconds,metrics/erases\n"
-        "tiny,,zipf,greedy,3,,0.0.1,abc,1.5,12\n"
-    )
-    (result,) = read_results(path)
-    assert (result.spec, result.version, result.metrics) == ("", "0.0.1", {"erases": 12})
 
 
 def test_find_results__takes_a_file_or_the_folder_it_is_in(tmp_path: Path) -> None:

@@ -199,19 +199,6 @@ def test_cache__not_wanted__nothing_is_written(cache: Path) -> None:
     assert kept(cache) == []
 
 
-def test_age_and_its_ageing__are_the_old_names_of_precondition_and_its_settings() -> None:
-    sim = Simulator(full_device())
-    with pytest.warns(FutureWarning) as caught:
-        sim.age("uniform", ageing=Preconditioning(policy="fifo"))
-    assert [str(warning.message).partition(";")[0] for warning in caught] == [
-        "Simulator.age is now called Simulator.precondition",
-        "argument ageing of Simulator.precondition is now called settings",
-    ]
-    anew = Simulator(full_device())
-    anew.precondition("uniform", settings=Preconditioning(policy="fifo"))
-    assert sim.same_as(anew)
-
-
 def test_precondition__without_a_policy__under_the_usual_one_of_the_family(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

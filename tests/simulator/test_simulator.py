@@ -107,13 +107,6 @@ def test_run__horizon__exactly_so_many_host_pages_and_on_from_there() -> None:
     assert sim.run(random_writes(3, sim.logical_pages))["host_pages_written"] == 103
 
 
-def test_run__settle__is_the_old_name_of_warmup() -> None:
-    requests = random_writes(900, device().logical_pages)
-    with pytest.warns(FutureWarning, match="argument settle of Simulator.run is now called warmup"):
-        metrics = Simulator(device()).run(requests, settle=600, host_pages=300)
-    assert metrics == Simulator(device()).run(requests, warmup=600, host_pages=300)
-
-
 @pytest.mark.parametrize("timing", ["none", "event"])
 def test_run__an_array_whole_or_in_pieces__the_same_device(timing: str) -> None:
     requests = mixed_requests(2000, full_device().logical_pages)

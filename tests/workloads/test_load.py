@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 import pytest
@@ -77,22 +76,11 @@ def test_trace_names_a_file_in_the_folder_of_traces(tmp_path: Path, monkeypatch:
         load_workload("trace:vol_0")
 
 
-def test_synthetic_names_a_synthetic_trace_and_like_does_so_too() -> None:
+def test_synthetic_names_a_synthetic_trace() -> None:
     for name in available("synthetic_traces"):
-        config = load_workload(f"synthetic:{name}")
-        assert config.kind == "synthetic"
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            assert load_workload(f"like:{name}") == config
-    for prefix in ("synthetic", "like"):
-        with pytest.raises(SsdgymError, match="no synthetic_trace named 'hm_9' in configs/synthetic_traces"):
-            load_workload(f"{prefix}:hm_9")
-
-
-def test_the_former_kind_of_synthetic_traces_is_read_with_a_warning() -> None:
-    with pytest.warns(FutureWarning, match="kind stand_in is now called kind synthetic"):
-        old = load_workload({"kind": "stand_in", "name": "mine", "same_as": "hm_0"})
-    assert old == load_workload({"kind": "synthetic", "name": "mine", "same_as": "hm_0"})
+        assert load_workload(f"synthetic:{name}").kind == "synthetic"
+    with pytest.raises(SsdgymError, match="no synthetic_trace named 'hm_9' in configs/synthetic_traces"):
+        load_workload("synthetic:hm_9")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from pydantic import Field, model_validator
 
 from ssdgym.config.geometry import MAX_PAGES
 from ssdgym.config.loading import Config
-from ssdgym.deprecation import warn_renamed
 from ssdgym.enums import ColdScatter, HotnessCounts
 
 #: A counter of the hotness table has 4 bits.
@@ -89,12 +88,6 @@ class HotnessConfig(Config):
     def period_of(self, logical_pages: int) -> int:
         """Return the host pages after which counters are halved, on a device with so many logical pages."""
         return self.counters_of(logical_pages) if self.decay_period is None else self.decay_period
-
-    @property
-    def period(self) -> int:
-        """The old name of `period_of`, for rows that are not in proportion to the device."""
-        warn_renamed("HotnessConfig.period", "period_of(logical_pages)")
-        return self.counters if self.decay_period is None else self.decay_period
 
     def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
         """Return the fields with other values; a new length of rows is given one way."""

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from numba import typeof
 
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.pointer import point_to
@@ -84,11 +83,6 @@ class Arrays:
         """Allocate the smallest batch, to take numba's types from."""
         names = {n for a in self._arrays.values() for n in a.shape if isinstance(n, str)}
         return self.allocate(1, dict.fromkeys(names, 1))
-
-    @property
-    def state_type(self) -> Any:
-        """The type that numba has for a batch."""
-        return typeof(self.sample())
 
 
 @dataclass(frozen=True)

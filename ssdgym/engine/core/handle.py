@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import operator
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -41,8 +40,6 @@ MEMORY_FIELDS = {
     "stream_memory": "stream",
     "memory": "device",
 }
-#: Old names of a view's fields.
-_ALIASES = {"geometry": "params", "run": "control"}
 
 
 @dataclass(frozen=True)
@@ -74,14 +71,6 @@ class Handle(types.Type):
 
     def resolve(self, name: str) -> tuple[int, Any]:
         """Return the place of a field in the view, and its type for this rule."""
-        if name in _ALIASES:
-            warnings.warn(
-                f"the field {name} of a policy's view is called {_ALIASES[name]} now; the old name goes with "
-                "the next version",
-                FutureWarning,
-                stacklevel=2,
-            )
-            name = _ALIASES[name]
         place = self.view.fields.index(name)
         record = self.record(name)
         array = self.view.types[place] if record is None else types.Array(from_dtype(record), 1, "C")
@@ -109,7 +98,7 @@ class _HandleFields(AttributeTemplate):
     key = Handle
 
     def generic_resolve(self, handle: Handle, name: str) -> Any:
-        if name in _ALIASES or name in handle.view.fields:
+        if name in handle.view.fields:
             return handle.resolve(name)[1]
         return None
 

@@ -9,10 +9,9 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from ssdgym.deprecation import old_arguments
 from ssdgym.envs.decision_env import COUNTERS_SHOWN, DeviceEnv
 from ssdgym.envs.episodes import Episodes
-from ssdgym.envs.options import OLD_ARGUMENTS, Options, sign
+from ssdgym.envs.options import Options, sign
 from ssdgym.envs.render.viewers import VIEWERS, Viewer, check_render_mode
 from ssdgym.envs.vector.autoreset import autoreset_mode_of, reset_mask_of, seeds_of
 from ssdgym.envs.vector.infos import batched
@@ -58,7 +57,6 @@ class DecisionVectorEnv(VectorEnv):
         super().__init_subclass__(**kwargs)
         sign(cls)
 
-    @old_arguments(**OLD_ARGUMENTS)
     def __init__(
         self,
         num_envs: int = 1,

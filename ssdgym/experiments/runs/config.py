@@ -87,8 +87,6 @@ FtlMapping = Annotated[dict[str, Scalar], BeforeValidator(_flat)]
 class ExperimentConfig(Config):
     """A grid: everything is run with everything, in the order of `ssdgym.experiments.runs.expand.expand`."""
 
-    old_fields = {"settle": "warmup", "sweeps": "vary"}
-
     description: str = ""
     devices: Annotated[tuple[Named, ...], Field(min_length=1), EachOnce] = Field(
         description="Names in configs/devices, paths of YAML files, or mappings."

@@ -12,7 +12,6 @@ from ssdgym.agents.playing.source import Source
 from ssdgym.agents.playing.sources import source_of
 from ssdgym.config.device import DeviceConfig, DeviceFields, load_device, load_fields
 from ssdgym.config.fields import with_changes
-from ssdgym.deprecation import warn_renamed
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.config import FTL_PREFIX, ExperimentConfig
 from ssdgym.experiments.runs.run_spec import FtlOptions, RunSpec, source_name
@@ -144,9 +143,6 @@ def with_fields(device: DeviceFields, changes: dict[str, Any], label: str, where
         SsdgymError: there is no such field, or the values do not fit.
     """
     data = {**device.model_dump(exclude_unset=True), "name": label}
-    for old in DeviceConfig.old_fields.keys() & changes.keys():
-        warn_renamed(f"field {old}", DeviceConfig.old_fields[old])
-    changes = {DeviceConfig.old_fields.get(name, name): value for name, value in changes.items()}
     if any(name.startswith("capacity.") for name in changes):
         data["capacity"] = {}  # given either way, and the changes say which
     for name, value in changes.items():

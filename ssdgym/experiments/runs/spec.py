@@ -24,8 +24,6 @@ LENGTH = ("host_pages", "requests", "warmup", "preconditioning")
 _REQUIRED = {"names", "device", "ftl", "workload", "policy", "agent", "seed", *LENGTH}
 #: Fields of a run that its spec has only where they are given.
 _OPTIONAL = ("days", "day_requests", "sample_pages")
-#: What the fields of a spec are called in files of earlier versions.
-_OLD_FIELDS = {"settle": "warmup"}
 #: Fields of a spec that only name things.
 _NAMES = ("names", "objective", "format")
 #: Fields of a device that describe it and change nothing.
@@ -95,7 +93,7 @@ def spec_text(spec: Spec) -> str:
 
 
 def read_spec(text: str, subject: str) -> Spec:
-    """Read what `spec_text` wrote, now or in an earlier version.
+    """Read what `spec_text` wrote.
 
     Args:
         text: JSON.
@@ -105,8 +103,7 @@ def read_spec(text: str, subject: str) -> Spec:
         SsdgymError: it is no JSON, or does not describe a run.
     """
     try:
-        read = json.loads(text)
-        spec = {_OLD_FIELDS.get(name, name): value for name, value in read.items()}
+        spec = json.loads(text)
         missing = _REQUIRED - spec.keys() | {"device", "workload", "policy"} - set(spec.get("names", ()))
     except ValueError as error:
         raise SsdgymError(

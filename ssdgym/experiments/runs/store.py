@@ -20,8 +20,6 @@ from ssdgym.errors import SsdgymError
 from ssdgym.files import writable_folder
 
 STORE_NAME = "runs.sqlite"
-#: The store of an earlier version, whose code was another one, so that none of its runs counts as finished.
-_OLD_NAME = "cells.sqlite"
 
 #: Tells our databases from those of others ("ssdg").
 _APPLICATION = 0x73736467
@@ -210,11 +208,6 @@ def check_folder(folder: Path) -> None:
         raise SsdgymError(
             f"{folder}: cannot be written to ({error.strerror}); choose another output folder"
         ) from None
-    if _OLD_NAME in found and STORE_NAME not in found:
-        raise SsdgymError(
-            f"{folder}: holds {_OLD_NAME} of an earlier version of ssdgym, whose runs cannot be "
-            "reused; give --out a new or empty folder"
-        )
     if found and STORE_NAME not in found:
         raise SsdgymError(
             f"{folder}: holds {found[0]} and no {STORE_NAME}, so it is not the folder of an experiment; "

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, PositiveInt, model_validator
 
 from ssdgym.config.loading import Config, Source, load_config
 from ssdgym.config.preconditioning import Preconditioning
-from ssdgym.deprecation import warn_renamed
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.tuning.ranges import Parameters, RangeConfig
 
@@ -47,8 +45,6 @@ class PolicyBaseConfig(Config):
 
 class HeldOutConfig(Config):
     """The runs that the metric comes from: none of these workloads and seeds is used in training."""
-
-    old_fields: ClassVar[Mapping[str, str]] = {"settle": "warmup"}
 
     workloads: tuple[str, ...] = Field(min_length=1, description="names or paths")
     first_seed: int = Field(FIRST_HELD_OUT_SEED, ge=0, lt=2**62)
@@ -210,7 +206,6 @@ def load_sweep(source: Source, size: Size = "full") -> SweepConfig:
     Raises:
         SsdgymError: as `ssdgym.config.loading.load_config`.
     """
-    source = _present_path(source)
     sweep = load_config(SweepConfig, source, "tuning")
     fields = sweep.model_dump(exclude_unset=True)
     changes = fields.pop("sizes", {}).get(size, {})
@@ -221,16 +216,6 @@ def load_sweep(source: Source, size: Size = "full") -> SweepConfig:
         return load_config(SweepConfig, _merged(fields, changes), "tuning")
     except SsdgymError as error:
         raise SsdgymError(f"{where}: size {size}: {error}") from None
-
-
-def _present_path(source: Source) -> Source:
-    """Return where a file of the former folder `configs/sweeps` is now."""
-    if isinstance(source, str | Path) and (path := Path(source)).parent.parts[-2:] == ("configs", "sweeps"):
-        present = path.parents[1] / "tuning" / path.name
-        if present.exists() and not path.exists():
-            warn_renamed("configs/sweeps", "configs/tuning")
-            return str(present)
-    return source
 
 
 def _merged(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def require_same_sweep(sweep: SweepConfig, folder: Path) -> None:
         folder: that in which it was begun.
 
     Raises:
-        SsdgymError: the folder holds no sweep, another one, or one of an earlier version.
+        SsdgymError: the folder holds no sweep, or another one.
     """
     path = folder / _RECORD
     try:
@@ -103,11 +103,6 @@ def require_same_sweep(sweep: SweepConfig, folder: Path) -> None:
         raise SsdgymError(
             f"{path}: not the record of a sweep, or a damaged one; begin a new sweep"
         ) from error
-    if any((folder / _TRIALS).glob("*/trial.json")):
-        raise SsdgymError(
-            f"{folder}: holds a sweep of an earlier version of ssdgym, which kept its trials in another way; "
-            "resume it with that version, or begin it anew: leave --resume out and give --out another folder"
-        )
     record = _record(sweep)
     for name, value in {**record.pop("sweep"), **record}.items():
         if saved.get(name) != value:

@@ -24,13 +24,13 @@ def test_zoo__has_an_agent_for_every_evolution() -> None:
 
 @pytest.mark.parametrize(("name", "path"), ZOO)
 def test_agent__was_trained_on_the_splits_that_its_suite_has_today(name: str, path: Path) -> None:
-    card, _, _ = read_parts(path)
+    card, _ = read_parts(path)
     assert card.split_digest == split_digest(load_suite(card.suite))
 
 
 @pytest.mark.parametrize(("name", "path"), ZOO)
 def test_agent__saw_no_workload_of_the_test_split(name: str, path: Path) -> None:
-    card, _, _ = read_parts(path)
+    card, _ = read_parts(path)
     config, suite = EvolutionConfig.model_validate(card.training), load_suite(card.suite)
     seen = training_workloads(suite, config.tasks.workloads, name) + list(suite.splits["validation"])
     test = {repr(load_workload(one)) for one in suite.splits["test"]}
@@ -39,7 +39,7 @@ def test_agent__saw_no_workload_of_the_test_split(name: str, path: Path) -> None
 
 @pytest.mark.parametrize(("name", "path"), ZOO)
 def test_agent__is_made_by_the_configuration_of_its_command(name: str, path: Path) -> None:
-    card, _, _ = read_parts(path)
+    card, _ = read_parts(path)
     words = card.command.split()
     assert words[:2] == ["ssdgym", "evolve"]
     config = load_config(EvolutionConfig, words[words.index("--config") + 1], "evolutions")
@@ -49,5 +49,5 @@ def test_agent__is_made_by_the_configuration_of_its_command(name: str, path: Pat
 
 @pytest.mark.parametrize(("name", "path"), ZOO)
 def test_agent__was_trained_in_less_than_half_an_hour_of_two_cores(name: str, path: Path) -> None:
-    card, _, _ = read_parts(path)
+    card, _ = read_parts(path)
     assert sum(stage.cpu_seconds for stage in card.trained_by) < 2 * 30 * 60

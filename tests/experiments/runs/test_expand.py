@@ -54,12 +54,6 @@ def test_vary__take_every_combination_of_device_and_ftl_fields() -> None:
     assert found[0].device.capacity.over_provisioning == 0.1
 
 
-def test_vary__over_provisioning_is_the_old_name_of_a_field_of_the_capacity() -> None:
-    with pytest.warns(FutureWarning, match="field over_provisioning is now called capacity.over_prov"):
-        (run,) = runs(vary={"over_provisioning": [0.1]})
-    assert run.device.capacity.over_provisioning == 0.1
-
-
 def test_vary__a_number_of_logical_pages_replaces_the_over_provisioning() -> None:
     (run,) = runs(vary={"capacity.logical_pages": [700], "geometry.blocks_per_plane": [40]})
     assert run.device.logical_pages == 700 and run.device.geometry.blocks_per_plane == 40

@@ -31,15 +31,6 @@ def test_sweeps_that_come_with_ssdgym__have_a_smaller_size(name: str) -> None:
     assert smoke.metric == full.metric
 
 
-def test_old_words__are_accepted_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    evaluation = {"workloads": ["zipf99"], "host_pages": 100, "settle": 7}
-    with pytest.warns(FutureWarning, match="settle is now called warmup"):
-        assert load_sweep(sweep_of({"a": {"grid": [1]}}, evaluation=evaluation)).evaluation.warmup == 7
-    monkeypatch.chdir(Path(__file__).parents[3])
-    with pytest.warns(FutureWarning, match="configs/sweeps is now called configs/tuning"):
-        assert load_sweep("configs/sweeps/gc-threshold.yaml") == load_sweep("gc-threshold")
-
-
 def test_parameters__grids__every_combination_in_order() -> None:
     sweep = load_sweep(sweep_of({"a": {"grid": [1, 2]}, "b": {"grid": ["x", "y"]}}))
     assert [tuple(one.values()) for one in sweep.parameters()] == [(1, "x"), (1, "y"), (2, "x"), (2, "y")]
