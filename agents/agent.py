@@ -21,8 +21,6 @@ from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
 from ssdgym.types import Observation
 
-__all__ = ["Agent", "AgentCard"]
-
 #: What trains the softmax of the scores.
 _WITH_DISTRIBUTION = ("clone", "ppo", "fast_ppo")
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from ssdgym.agents.environments import EnvironmentConfig
-from ssdgym.agents.scorer import ScorerConfig
+from ssdgym.agents.networks.shapes import ScorerConfig
 from ssdgym.config.loading import Config
 
 

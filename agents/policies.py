@@ -19,7 +19,8 @@ from stable_baselines3.common.type_aliases import Schedule
 from stable_baselines3.dqn.policies import DQNPolicy
 from torch import Tensor
 
-from ssdgym.agents.scorer import CandidateScorer, ScorerConfig
+from ssdgym.agents.networks.shapes import ScorerConfig
+from ssdgym.agents.scorer import CandidateScorer
 
 #: What the policies see: an observation of a batch, as tensors.
 Tensors = dict[str, Tensor]

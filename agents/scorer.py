@@ -16,8 +16,6 @@ from torch import Tensor, nn
 from ssdgym.agents.networks.shapes import ScorerConfig, Start
 from ssdgym.errors import SsdgymError
 
-__all__ = ["MASKED_SCORE", "CandidateScorer", "ScorerConfig"]
-
 MASKED_SCORE = -1e9
 """Score of a candidate that cannot be chosen; finite, so that it survives a bootstrap."""
 

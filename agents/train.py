@@ -9,7 +9,8 @@ import torch
 from rich.progress import Progress
 from stable_baselines3.common.logger import configure
 
-from ssdgym.agents.agent import Agent, AgentCard
+from ssdgym.agents.agent import Agent
+from ssdgym.agents.card import AgentCard
 from ssdgym.agents.checkpoint import FILE_NAME, Checkpoint
 from ssdgym.agents.config import TrainConfig
 from ssdgym.agents.features import FeatureNames

@@ -20,8 +20,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 import ssdgym  # noqa: F401  registers the environments
 from ssdgym.agents.features import FeatureNames
+from ssdgym.agents.networks.shapes import ScorerConfig
 from ssdgym.agents.policies import ScorerActorCriticPolicy
-from ssdgym.agents.scorer import ScorerConfig
 from ssdgym.envs.sb3 import SB3VecEnv
 
 #: What is observed: how often the pages of a candidate are written tells what it is worth to wait.

@@ -20,8 +20,8 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 import ssdgym  # noqa: F401  registers the environments
 from ssdgym.agents.dqn import MaskedDQN
 from ssdgym.agents.features import FeatureNames
+from ssdgym.agents.networks.shapes import ScorerConfig
 from ssdgym.agents.policies import ScorerActorCriticPolicy, ScorerDQNPolicy
-from ssdgym.agents.scorer import ScorerConfig
 from ssdgym.envs.sb3 import SB3VecEnv
 
 

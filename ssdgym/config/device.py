@@ -7,33 +7,13 @@ from typing import Any
 
 from pydantic import model_validator
 
-from ssdgym.config.block import BlockFtl
+from ssdgym.config import block, subpage  # noqa: F401  they register their FTLs
 from ssdgym.config.device_fields import DeviceFields, where_of
 from ssdgym.config.fields import nested
-from ssdgym.config.ftl import FtlConfig, GcConfig, HotnessConfig, PageFtl
-from ssdgym.config.geometry import MAX_PAGES, CapacityConfig, EnergyConfig, GeometryConfig, TimingConfig
+from ssdgym.config.ftl import FtlConfig
+from ssdgym.config.geometry import MAX_PAGES, CapacityConfig, GeometryConfig
 from ssdgym.config.loading import Source, load_config
-from ssdgym.config.subpage import SubpageFtl
 from ssdgym.errors import SsdgymError
-
-__all__ = [
-    "MAX_PAGES",
-    "BlockFtl",
-    "CapacityConfig",
-    "DeviceConfig",
-    "DeviceFields",
-    "EnergyConfig",
-    "FtlConfig",
-    "GcConfig",
-    "GeometryConfig",
-    "HotnessConfig",
-    "PageFtl",
-    "SubpageFtl",
-    "TimingConfig",
-    "load_device",
-    "load_fields",
-    "with_ftl",
-]
 
 
 class DeviceConfig(DeviceFields):

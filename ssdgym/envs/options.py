@@ -9,7 +9,7 @@ from inspect import Parameter, Signature, signature
 from typing import Any, ClassVar
 
 from ssdgym.config.checks import is_whole
-from ssdgym.config.device import FtlConfig
+from ssdgym.config.ftl import FtlConfig
 from ssdgym.config.preconditioning import PreconditioningConfig, read_preconditioning
 from ssdgym.envs.decisions import Decision
 from ssdgym.envs.sources.workloads import AT_END, AtEnd

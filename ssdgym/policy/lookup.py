@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.config.device import DeviceConfig, FtlConfig, load_device, load_fields, with_ftl
-from ssdgym.config.ftl import ftl_model
+from ssdgym.config.device import DeviceConfig, load_device, load_fields, with_ftl
+from ssdgym.config.ftl import FtlConfig, ftl_model
 from ssdgym.config.loading import Source
 from ssdgym.engine.decisions import IDLE, PLACE, no_rules
 from ssdgym.errors import SsdgymError, shown

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ssdgym.config.device import DeviceConfig, PageFtl, changed_device
-from ssdgym.config.ftl import MemoryBytes, RuleNeeds, page_ftl
+from ssdgym.config.device import DeviceConfig, changed_device
+from ssdgym.config.ftl import MemoryBytes, PageFtl, RuleNeeds, page_ftl
 from ssdgym.engine.core.handle import Memory
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.config.device import DeviceConfig, PageFtl
+from ssdgym.config.device import DeviceConfig
+from ssdgym.config.ftl import PageFtl
 from ssdgym.engine.core.handle import Memory
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import hint, parse_policy

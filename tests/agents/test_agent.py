@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from ssdgym.agents.agent import Agent, AgentCard
+from ssdgym.agents.agent import Agent
+from ssdgym.agents.card import AgentCard
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.learning.stages import Stage
-from ssdgym.agents.scorer import CandidateScorer, ScorerConfig
+from ssdgym.agents.networks.shapes import ScorerConfig
+from ssdgym.agents.scorer import CandidateScorer
 from ssdgym.envs.features import Setting, select
 from ssdgym.errors import SsdgymError
 

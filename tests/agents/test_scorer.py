@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from ssdgym.agents.scorer import MASKED_SCORE, CandidateScorer, ScorerConfig
+from ssdgym.agents.networks.shapes import ScorerConfig
+from ssdgym.agents.scorer import MASKED_SCORE, CandidateScorer
 from ssdgym.errors import SsdgymError
 
 CANDIDATE_FEATURES = ("valid_share", "log_age", "log_benefit", "wear")

@@ -11,7 +11,7 @@ import pytest
 from ssdgym.bench import policies as bench_policies
 from ssdgym.bench.policies import PolicyRate, Spread, measure_policies
 from ssdgym.cli import main
-from ssdgym.config.device import CapacityConfig
+from ssdgym.config.geometry import CapacityConfig
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from tests.engine.devices import device

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 import torch
 
-from ssdgym.agents.agent import Agent, AgentCard
+from ssdgym.agents.agent import Agent
+from ssdgym.agents.card import AgentCard
 from ssdgym.agents.config import TrainConfig
-from ssdgym.agents.scorer import CandidateScorer, ScorerConfig
+from ssdgym.agents.networks.shapes import ScorerConfig
+from ssdgym.agents.scorer import CandidateScorer
 from ssdgym.agents.train import train
 from ssdgym.experiments.runs.evaluate import run_all
 from ssdgym.experiments.runs.run_spec import RunSpec

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ssdgym.config.device import BlockFtl, DeviceConfig, load_device, with_ftl
+from ssdgym.config.block import BlockFtl
+from ssdgym.config.device import DeviceConfig, load_device, with_ftl
 from ssdgym.enums import Allocation, BlockKind, MergePace, Striping, UBlockSearch
 from ssdgym.errors import SsdgymError
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssdgym.config.device import DeviceConfig, PageFtl, load_device, load_fields, with_ftl
+from ssdgym.config.device import DeviceConfig, load_device, load_fields, with_ftl
+from ssdgym.config.ftl import PageFtl
 from ssdgym.config.loading import available
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Recording, Simulator

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ssdgym.config.device import HotnessConfig, load_device, with_ftl
+from ssdgym.config.device import load_device, with_ftl
+from ssdgym.config.ftl import HotnessConfig
 from ssdgym.errors import SsdgymError
 
 

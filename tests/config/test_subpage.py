@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ssdgym.config.device import DeviceConfig, SubpageFtl, load_device, with_ftl
+from ssdgym.config.device import DeviceConfig, load_device, with_ftl
+from ssdgym.config.subpage import SubpageFtl
 from ssdgym.enums import Allocation, SubpageKind
 from ssdgym.errors import SsdgymError
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.config.device import CapacityConfig, DeviceConfig
+from ssdgym.config.device import DeviceConfig
+from ssdgym.config.geometry import CapacityConfig
 from ssdgym.engine.core.family import State
 from ssdgym.requests import FLUSH, READ, REQUEST, SYNC, TRIM, WRITE
 from ssdgym.simulator.families.page import thresholds_of

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from ssdgym.config.device import DeviceConfig, FtlConfig, load_device
+from ssdgym.config.device import DeviceConfig, load_device
+from ssdgym.config.ftl import FtlConfig, register_ftl
 from ssdgym.config.ftl import base as ftl_module
-from ssdgym.config.ftl import register_ftl
 from ssdgym.engine.core.status import FIRST_DECISION
 from ssdgym.engine.decisions import RULE, no_rules
 from ssdgym.engine.questions import Question

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numba import types
 
-from ssdgym.config.device import BlockFtl, DeviceConfig, load_device
+from ssdgym.config.block import BlockFtl
+from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.engine.core.handle import pointer_to
 from ssdgym.engine.core.kernel import entry, function_at
 from ssdgym.engine.core.merges import CASE, MAX_PLANS, PLAN

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from ssdgym import baselines
-from ssdgym.config.device import DeviceConfig, PageFtl, with_ftl
+from ssdgym.config.device import DeviceConfig, with_ftl
+from ssdgym.config.ftl import PageFtl
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import (
     available_placements,

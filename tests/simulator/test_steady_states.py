@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ssdgym.config.device import DeviceConfig, PageFtl
+from ssdgym.config.device import DeviceConfig
+from ssdgym.config.ftl import PageFtl
 from ssdgym.simulator.preconditioning import Preconditioning
 from ssdgym.simulator.steady_states import cache_key
 from ssdgym.workloads.load import load_workload

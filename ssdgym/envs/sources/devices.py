@@ -7,7 +7,8 @@ from contextlib import suppress
 from itertools import product
 from typing import Any
 
-from ssdgym.config.device import DeviceConfig, FtlConfig, load_device
+from ssdgym.config.device import DeviceConfig, load_device
+from ssdgym.config.ftl import FtlConfig
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, device_for
 from ssdgym.simulator.families import family_of

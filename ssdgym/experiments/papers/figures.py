@@ -6,7 +6,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ssdgym.config.device import CapacityConfig, DeviceConfig, load_device
+from ssdgym.config.device import DeviceConfig, load_device
+from ssdgym.config.geometry import CapacityConfig
 from ssdgym.config.loading import available, load_config
 from ssdgym.config.yaml_text import parse_mapping
 from ssdgym.errors import SsdgymError

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
 from ssdgym.agents.environments import EnvironmentConfig
-from ssdgym.config.device import MAX_PAGES
 from ssdgym.config.fields import overlapping
+from ssdgym.config.geometry import MAX_PAGES
 from ssdgym.config.loading import Config, Source, load_config
 from ssdgym.config.preconditioning import Preconditioning
 from ssdgym.config.seeds import LAST_SEED, read_seeds

@@ -10,7 +10,8 @@ from typing import Any
 
 from ssdgym.agents.playing.source import Source
 from ssdgym.agents.playing.sources import source_of
-from ssdgym.config.device import DeviceConfig, DeviceFields, load_device, load_fields
+from ssdgym.config.device import DeviceConfig, load_device, load_fields
+from ssdgym.config.device_fields import DeviceFields
 from ssdgym.config.fields import with_changes
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.config import FTL_PREFIX, ExperimentConfig

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.checks import is_whole
-from ssdgym.config.device import DeviceConfig, FtlConfig
+from ssdgym.config.device import DeviceConfig
+from ssdgym.config.ftl import FtlConfig
 from ssdgym.config.loading import Source
 from ssdgym.engine.core import status as codes
 from ssdgym.engine.core.family import State

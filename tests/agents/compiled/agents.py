@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from ssdgym.agents.agent import Agent, AgentCard, network_of
+from ssdgym.agents.agent import Agent, network_of
+from ssdgym.agents.card import AgentCard
 
 BLOCKS = ("log_benefit", "log_age_closed", "log_age", "valid_fraction", "log_update_rate")
 PLANE = ("utilisation", "pool", "open_room")

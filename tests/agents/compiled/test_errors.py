@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from ssdgym.agents.agent import Agent, AgentCard, network_of
+from ssdgym.agents.agent import Agent, network_of
+from ssdgym.agents.card import AgentCard
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from tests.agents.compiled.agents import CARDS

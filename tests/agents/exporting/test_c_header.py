@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 import torch
 
-from ssdgym.agents.agent import Agent, AgentCard
+from ssdgym.agents.agent import Agent
+from ssdgym.agents.card import AgentCard
 from ssdgym.agents.exporting.c_header import c_header
 from ssdgym.agents.exporting.cost import cost_of
-from ssdgym.agents.scorer import CandidateScorer, ScorerConfig
+from ssdgym.agents.networks.shapes import ScorerConfig
+from ssdgym.agents.scorer import CandidateScorer
 from ssdgym.cli import main
 from ssdgym.errors import SsdgymError
 

@@ -7,9 +7,10 @@ import torch
 
 from ssdgym.agents.config import PriorConfig, TrainConfig
 from ssdgym.agents.features import FeatureNames
+from ssdgym.agents.networks.shapes import ScorerConfig
 from ssdgym.agents.ppo.cloning import clone
 from ssdgym.agents.ppo.network import Network
-from ssdgym.agents.scorer import CandidateScorer, ScorerConfig
+from ssdgym.agents.scorer import CandidateScorer
 from ssdgym.config.loading import load_config
 from ssdgym.errors import SsdgymError
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+from ssdgym.agents.networks.shapes import ScorerConfig
 from ssdgym.agents.ppo.decisions import Decisions, Part
 from ssdgym.agents.ppo.network import Network
-from ssdgym.agents.scorer import CandidateScorer, ScorerConfig
+from ssdgym.agents.scorer import CandidateScorer
 from ssdgym.types import Observation
 
 FEATURES = ("log_benefit", "log_age", "a", "b", "c")

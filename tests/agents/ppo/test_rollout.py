@@ -6,9 +6,10 @@ import numpy as np
 import torch
 
 from ssdgym.agents.features import FeatureNames
+from ssdgym.agents.networks.shapes import ScorerConfig
 from ssdgym.agents.ppo.network import Network
 from ssdgym.agents.ppo.rollout import Collector, gumbel
-from ssdgym.agents.scorer import CandidateScorer, ScorerConfig
+from ssdgym.agents.scorer import CandidateScorer
 
 
 def make_collector(toy, steps: int) -> Collector:

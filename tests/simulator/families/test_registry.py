@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from pydantic import Field
 
-from ssdgym.config.device import DeviceConfig, FtlConfig, PageFtl, load_device, with_ftl
+from ssdgym.config.device import DeviceConfig, load_device, with_ftl
+from ssdgym.config.ftl import FtlConfig, PageFtl, register_ftl
 from ssdgym.config.ftl import base as ftl_module
-from ssdgym.config.ftl import register_ftl
 from ssdgym.config.geometry import GeometryConfig
 from ssdgym.config.loading import Config
 from ssdgym.engine.core.family import Array, Arrays, Family
