@@ -11,7 +11,7 @@ import typer
 
 from ssdgym.cli.console import console, print_json, progress_note, table_of
 from ssdgym.cli.grids.stored import run_stored, runner_of
-from ssdgym.cli.options import AsJson, VolumeLayout
+from ssdgym.cli.options import AsJson, VolumeLayout, parse_seeds
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ def reproduce(
         typer.Option(help="Folder of real traces, played where one has the right name, else synthetic."),
     ] = None,
     volumes: VolumeLayout = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="Seeds: 5, or 1,2,9, or 1-3. Default: the scale's.")
+    ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 2,
     out: Annotated[
         Path | None,
@@ -49,7 +52,7 @@ def reproduce(
 
     A claim that does not hold here is printed as not holding. Nothing is tuned to make one hold. Finished
     runs are kept: the same command goes on where it was interrupted, and figures that stand on the same runs
-    share them.
+    share them. So a long one can be run in parts, figure by figure or seed by seed, into one folder.
 
     Examples:
 
@@ -58,6 +61,8 @@ def reproduce(
         ssdgym reproduce block-size --figure 3 --scale small
 
         ssdgym reproduce block-size --scale paper --traces my-traces --workers 8
+
+        ssdgym reproduce pen --scale paper --figure 13 --seeds 2-3
     """
     from ssdgym.experiments.papers.figures import figures, points_of, scale_of
     from ssdgym.experiments.papers.report import cost_lines
@@ -67,7 +72,8 @@ def reproduce(
         raise SsdgymError(f"--volumes {volumes}: is for real traces; give --traces, too, or leave it out")
     chosen = [(one, scale_of(one, scale)) for one in figures(paper, figure)]
     folder = out or Path("results/reproduce") / paper / scale
-    points = [points_of(one, amount, traces, volumes or "end_to_end") for one, amount in chosen]
+    drawn = () if seeds is None else parse_seeds(seeds)
+    points = [points_of(one, amount, traces, volumes or "end_to_end", drawn) for one, amount in chosen]
     found, failures = _run([point.run for own in points for point in own], folder, workers, quiet=as_json)
     reports = []
     for (one, amount), own in zip(chosen, points, strict=True):

@@ -35,6 +35,21 @@ def test_command__prints_every_claim_and_goes_on_where_it_was(
 
 
 @pytest.mark.slow
+def test_command__a_seed_at_a_time__the_runs_of_all_of_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["reproduce", "pen", "--figure", "15b", "--scale", "smoke"]
+    parts, whole = [*command, "--out", str(tmp_path / "parts")], [*command, "--out", str(tmp_path / "whole")]
+    assert main([*parts, "--seeds", "2"]) == 0
+    assert "one seed: no verdict" in capsys.readouterr().out
+    assert main([*parts, "--seeds", "1,2"]) == 0
+    assert "12 of 24 runs are finished already" in capsys.readouterr().err
+    assert main([*whole, "--seeds", "1-2"]) == 0
+    results = [tmp_path / name / "figure15b" / "results.csv" for name in ("parts", "whole")]
+    assert results[0].read_bytes() == results[1].read_bytes()
+
+
+@pytest.mark.slow
 def test_command__finds_data_that_was_kept_too_long_only_where_nothing_moves_it_in_time(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,7 @@ def points_of(
     scale: ScaleConfig,
     traces: Path | None,
     volumes: VolumeLayout = "end_to_end",
+    seeds: Sequence[int] = (),
 ) -> list[Point]:
     """Return the runs of a figure, each at its place.
 
@@ -132,19 +134,23 @@ def points_of(
         traces: folder in which traces are looked for by name; a synthetic trace is played where it has none,
             and if it is `None`.
         volumes: how the volumes of these traces lie in one address space.
+        seeds: of what draws anything, in place of those of the scale; empty: those.
 
     Raises:
         SsdgymError: a device, a variant, a workload or a trace is wrong.
     """
+    drawn = seeds or range(1, scale.seeds + 1)
     return [
         point
         for name in figure.workloads
         if not scale.workloads or name in scale.workloads
-        for point in _points_on(figure, scale, name, file_of(figure, name, traces, volumes))
+        for point in _points_on(figure, scale, name, file_of(figure, name, traces, volumes), drawn)
     ]
 
 
-def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, file: RealTrace | None) -> list[Point]:
+def _points_on(
+    figure: FigureConfig, scale: ScaleConfig, name: str, file: RealTrace | None, seeds: Sequence[int]
+) -> list[Point]:
     points = []
     for variant in figure.variant_names:
         changes = figure.variants.get(variant, {}) | scale.variants.get(variant, {})
@@ -180,7 +186,7 @@ def _points_on(figure: FigureConfig, scale: ScaleConfig, name: str, file: RealTr
                             ),
                             exact=not draws(figure, played),
                         )
-                        for seed in range(1, (scale.seeds if draws(figure, played) else 1) + 1)
+                        for seed in (seeds if draws(figure, played) else (1,))
                     ]
     return points
 

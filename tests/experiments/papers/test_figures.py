@@ -126,6 +126,17 @@ def test_runs__volumes_of_traces_at_hand__lie_as_asked(traces: Path) -> None:
     assert {point.run.workload.kind for point in points} == {"synthetic"}
 
 
+def test_runs__seeds_are_given__only_what_draws_has_them(traces: Path) -> None:
+    figure = tiny_figure(policies=("greedy",), workloads=("made", "src1_2"), panels=PLAIN)
+    points = points_of(figure, SMALL, traces, seeds=(3, 5, 7))
+    assert [(point.place.workload, point.run.seed) for point in points] == [
+        ("made", 1),
+        ("src1_2", 3),
+        ("src1_2", 5),
+        ("src1_2", 7),
+    ]
+
+
 def test_repeat__measures_the_time_after_the_first_collection(traces: Path) -> None:
     run = runs_of(tiny_figure(), SMALL, traces)[0]
     result = run_policy(run)
