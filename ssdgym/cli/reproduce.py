@@ -38,6 +38,9 @@ def reproduce(
         typer.Option(help="Folder of real traces, played where one has the right name, else synthetic."),
     ] = None,
     volumes: VolumeLayout = None,
+    workload: Annotated[
+        list[str] | None, typer.Option("--workload", "-w", help="Only this trace of them; repeat for more.")
+    ] = None,
     seeds: Annotated[
         str | None, typer.Option(help="Seeds: 5, or 1,2,9, or 1-3. Default: the scale's.")
     ] = None,
@@ -52,7 +55,7 @@ def reproduce(
 
     A claim that does not hold here is printed as not holding. Nothing is tuned to make one hold. Finished
     runs are kept: the same command goes on where it was interrupted, and figures that stand on the same runs
-    share them. So a long one can be run in parts, figure by figure or seed by seed, into one folder.
+    share them. So a long one can be run in parts, by figures, traces and seeds, into one folder.
 
     Examples:
 
@@ -62,7 +65,7 @@ def reproduce(
 
         ssdgym reproduce block-size --scale paper --traces my-traces --workers 8
 
-        ssdgym reproduce pen --scale paper --figure 13 --seeds 2-3
+        ssdgym reproduce pen --scale paper --figure 13 --workload prn_1 --seeds 1-3
     """
     from ssdgym.experiments.papers.figures import figures, points_of, scale_of
     from ssdgym.experiments.papers.report import cost_lines
@@ -70,7 +73,9 @@ def reproduce(
 
     if volumes is not None and traces is None:
         raise SsdgymError(f"--volumes {volumes}: is for real traces; give --traces, too, or leave it out")
-    chosen = [(one, scale_of(one, scale)) for one in figures(paper, figure)]
+    chosen = [(one, scale_of(one, scale)) for one in figures(paper, figure, workload or ())]
+    if workload:
+        chosen = [(one, amount.model_copy(update={"workloads": tuple(workload)})) for one, amount in chosen]
     folder = out or Path("results/reproduce") / paper / scale
     drawn = () if seeds is None else parse_seeds(seeds)
     points = [points_of(one, amount, traces, volumes or "end_to_end", drawn) for one, amount in chosen]

@@ -34,18 +34,24 @@ def test_command__prints_every_claim_and_goes_on_where_it_was(
     assert "6 of 6 runs are finished already" in again.err
 
 
+def test_workload__no_figure_plays_it__refused(refusal: Callable[..., str]) -> None:
+    said = refusal("reproduce", "pen", "--figure", "14a", "--workload", "w92")
+    assert "--workload w92: these figures play hm_0, prn_0, " in said
+
+
 @pytest.mark.slow
-def test_command__a_seed_at_a_time__the_runs_of_all_of_them(
+def test_command__in_parts__what_it_gives_as_a_whole(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["reproduce", "pen", "--figure", "15b", "--scale", "smoke"]
+    command = ["reproduce", "pen", "--figure", "14a", "--scale", "smoke"]
     parts, whole = [*command, "--out", str(tmp_path / "parts")], [*command, "--out", str(tmp_path / "whole")]
-    assert main([*parts, "--seeds", "2"]) == 0
-    assert "one seed: no verdict" in capsys.readouterr().out
-    assert main([*parts, "--seeds", "1,2"]) == 0
-    assert "12 of 24 runs are finished already" in capsys.readouterr().err
-    assert main([*whole, "--seeds", "1-2"]) == 0
-    results = [tmp_path / name / "figure15b" / "results.csv" for name in ("parts", "whole")]
+    assert main([*parts, "--workload", "prn_1", "--seeds", "2"]) == 0
+    said = capsys.readouterr().out
+    assert "on 1 of 12 traces | one seed: no verdict" in said and "time of prn_1: " in said
+    assert main([*parts, "--seeds", "1-2"]) == 0
+    assert "5 of 30 runs are finished already" in capsys.readouterr().err
+    assert main([*whole, "--seeds", "1,2"]) == 0
+    results = [tmp_path / name / "figure14a" / "results.csv" for name in ("parts", "whole")]
     assert results[0].read_bytes() == results[1].read_bytes()
 
 

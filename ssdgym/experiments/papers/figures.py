@@ -44,15 +44,16 @@ def papers() -> list[str]:
     return sorted(entry.name for entry in folder.iterdir() if entry.is_dir())
 
 
-def figures(paper: str, number: str | None = None) -> list[FigureConfig]:
+def figures(paper: str, number: str | None = None, workloads: Sequence[str] = ()) -> list[FigureConfig]:
     """Return the figures of a paper that can be regenerated, in its order, or what was asked for.
 
     Args:
         paper: name of its folder.
         number: of a figure (`12`) or of one panel of it (`12a`).
+        workloads: only figures that play one of these; empty: all.
 
     Raises:
-        SsdgymError: there is no such paper or figure.
+        SsdgymError: there is no such paper or figure, or none of these figures plays one of the workloads.
     """
     if paper not in papers():
         raise SsdgymError(f"there is no paper '{paper}' to reproduce: choose one of {', '.join(papers())}")
@@ -62,7 +63,13 @@ def figures(paper: str, number: str | None = None) -> list[FigureConfig]:
     if not chosen:
         known = ", ".join(figure.number_of(panel) for figure in found for panel in figure.panels)
         raise SsdgymError(f"--figure {number}: of {paper} there are the figures {known}; choose one of them")
-    return chosen
+    played = dict.fromkeys(name for figure in chosen for name in figure.workloads)
+    for name in workloads:
+        if name not in played:
+            raise SsdgymError(
+                f"--workload {name}: these figures play {', '.join(played)}; choose one of them"
+            )
+    return [figure for figure in chosen if not workloads or set(workloads) & set(figure.workloads)]
 
 
 def _load(paper: str, name: str) -> FigureConfig:

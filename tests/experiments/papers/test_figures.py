@@ -54,6 +54,12 @@ def test_every_figure_has_the_departures_of_its_paper_first_and_none_twice(
     assert len(set(figure.departures)) == len(figure.departures)
 
 
+def test_figures__of_a_workload__only_those_that_play_it() -> None:
+    assert [one.figure for one in figures("pen", None, ["prxy_0"]) if one.figure[0] in "35"] == ["3b"]
+    with pytest.raises(SsdgymError, match="--workload w92: these figures play hm_0, prn_0, "):
+        figures("pen", None, ["hm_0", "w92"])
+
+
 def test_departures__what_a_figure_adds_to_those_of_its_paper() -> None:
     (figure,) = figures("block-size", "1")
     assert figure.departures[-1].startswith("traces whose victims hold no valid page on blocks of 1 MiB")
