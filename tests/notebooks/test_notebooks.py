@@ -1,4 +1,4 @@
-"""The notebooks run from the first cell to the last, and are kept without their outputs."""
+"""The notebooks run to their end and show what their text says; they are kept without their outputs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,19 @@ pytest.importorskip("sb3_contrib")
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 #: What a notebook needs beside the packages of the others.
 NEEDS = {"03_what_did_it_learn": "sklearn"}
+#: What the text of a notebook says of its figures, checked after its last cell.
+LESSONS = {
+    "03_what_did_it_learn": """
+assert chance < shares["cost_benefit"] < shares["greedy"], shares
+assert abs(costs["greedy"] - own) > 2 * abs(costs["cost_benefit"] - own), costs
+little = ["log_age", "log_age_closed", "gc_stream", "log_update_rate"]
+assert all(changed[name] > 0.45 and dearer[name] < 0.03 for name in little), (changed, dearer)
+assert changed["log_benefit"] > 0.9 and dearer["log_benefit"] > 0.5, (changed, dearer)
+assert changed["open_room"] == 0, changed
+assert costs["the sum"] < 1.02 * own < costs["cost_benefit"], costs
+assert costs["a tree of 8 leaves"] > 1.05 * own, costs
+"""
+}
 #: For one cell; the first that needs the engine may have to compile it.
 CELL_SECONDS = 300
 
@@ -37,6 +50,8 @@ def test_notebook__runs_to_its_end(path: Path, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     notebook = nbformat.read(path, as_version=4)
+    if path.stem in LESSONS:
+        notebook.cells.append(nbformat.v4.new_code_cell(LESSONS[path.stem]))
     nbclient.NotebookClient(
         notebook,
         timeout=CELL_SECONDS,

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ssdgym.agents.environments import EnvironmentConfig, make_environment
 from ssdgym.agents.playing.episodes import play
 from ssdgym.agents.playing.random_action import RandomAction
 from ssdgym.envs.sb3 import SB3VecEnv
@@ -31,3 +32,15 @@ def test_play__watched__every_step_before_it_is_taken(toy) -> None:
 
     play(RandomAction(), SB3VecEnv(toy), 3, watch)
     assert seen == [tuple(range(toy.num_envs))] * toy.horizon
+
+
+def test_play__episodes_of_different_length__only_the_first_of_each_environment_counts() -> None:
+    env = make_environment(EnvironmentConfig(), 2, ftl={"timing": "none"}, horizon=512, device="demo")
+    counted = np.zeros(2, np.int64)
+
+    def watch(observation, infos, actions, counting) -> None:
+        counted[counting] += 1
+
+    episodes = play(RandomAction(), env, 1, watch)
+    assert counted.tolist() == [episode["metrics"]["gc_invocations"] for episode in episodes]
+    assert counted[0] != counted[1]
