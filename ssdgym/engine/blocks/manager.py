@@ -190,6 +190,13 @@ def count_in_stream(stream, pages, relocated):
 
 
 @inlined
+def count_overflow(dev, plane, stream):
+    """Count a relocated page of a stream that goes to the open block of another one."""
+    dev.counters[0].overflow_pages += 1
+    dev.stream[plane * MAX_STREAMS + stream].overflow_pages += 1
+
+
+@inlined
 def note_relocated(dev, block, pages):
     """Count relocated pages that have been programmed in a block, one after the other.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.blocks.books import ANYTHING, PROGRAMMED, block_changed, prefetch_block
-from ssdgym.engine.blocks.manager import open_block, program, scatter
+from ssdgym.engine.blocks.manager import count_overflow, open_block, program, scatter
 from ssdgym.engine.core.bits import full_mask
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOTNESS_GROUPS, IN_STREAMS, MAX_STREAMS, OPEN
@@ -315,6 +315,5 @@ def place_relocated(dev, plane, stream, source, lpn, version):
         return _place_relocated_by_hotness(dev, plane, source, lpn, version)
     taken = stream_with_room(dev, plane, stream)
     if taken != stream:
-        dev.counters[0].overflow_pages += 1
-        dev.stream[plane * MAX_STREAMS + stream].overflow_pages += 1
+        count_overflow(dev, plane, stream)
     return program(dev, plane, taken, lpn, version, True)
