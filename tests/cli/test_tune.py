@@ -123,15 +123,6 @@ def test_wrong_input__resume_of_another_sweep(
     assert said in refusal("tune", write_sweep(), "--resume", str(tmp_path))
 
 
-def test_wrong_input__resume_of_a_sweep_of_an_earlier_version(
-    write_sweep: Any, tmp_path: Path, refusal: Callable[..., str]
-) -> None:
-    (tmp_path / "trials/0000").mkdir(parents=True)
-    (tmp_path / "trials/0000/trial.json").write_text("{}")
-    (tmp_path / "sweep.json").write_text('{"sweep": {}}')
-    assert "begin it anew: leave --resume out" in refusal("tune", write_sweep(), "--resume", str(tmp_path))
-
-
 def test_ray__missing__says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['ray'] = None\n"

@@ -79,6 +79,6 @@ def test_environment_of_ones_own__single_and_vector__the_same_episode(duel: str)
 def test_environment_of_ones_own__its_arguments_are_known_to_agents(duel: str) -> None:
     assert decision_arguments(duel) == ("features", "challenger")
     assert default_of(duel, "challenger") == "cost_benefit"
-    check_arguments(duel, {"challenger": "fifo", "warmup": 5, "settling": 5})
+    check_arguments(duel, {"challenger": "fifo", "warmup": 5})
     with pytest.raises(SsdgymError, match=r"environment.kwargs.candidates: elsewhere/Duel-v0 has no such"):
         check_arguments(duel, {"candidates": 5})

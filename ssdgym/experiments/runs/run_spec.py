@@ -128,15 +128,15 @@ def source_name(source: Any) -> str:
     """Return the name of a device or a workload in results.
 
     Args:
-        source: a name, a path, or a mapping or model with a `name` or a `kind`.
+        source: a name, a path, or a mapping or model with a `name`, the `path` of a trace, or a `kind`.
 
     Raises:
         SsdgymError: it has neither.
     """
     if isinstance(source, str | Path):
         return str(source)
-    for attribute in ("name", "kind"):
+    for attribute in ("name", "path", "kind"):
         value = source.get(attribute) if isinstance(source, dict) else getattr(source, attribute, None)
         if value:
-            return str(value)
+            return Path(value).name if attribute == "path" else str(value)
     raise SsdgymError(f"a {type(source).__name__} has neither a name nor a kind to go by in results")

@@ -168,3 +168,10 @@ def test_spec__of_a_workload_made_in_python__refused() -> None:
     """Nobody could run it again from what is written."""
     with pytest.raises(SsdgymError, match="a workload made in Python cannot be named in results; reg"):
         spec_of(RunSpec(**(BASE | {"workload": page_writes([1, 2]), "label": "mine"})))
+
+
+def test_name__of_a_trace__is_that_of_its_file() -> None:
+    """Two recorded traces of one grid are two tasks."""
+    traces = [{"kind": "trace", "path": f"traces/{name}", "loops": None} for name in ("a.csv.gz", "b.csv")]
+    names = [RunSpec(**(BASE | {"workload": trace, "label": None})).workload_name for trace in traces]
+    assert names == ["a.csv.gz", "b.csv"]
