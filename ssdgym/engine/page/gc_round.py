@@ -66,7 +66,7 @@ def _next_of_pair(dev, plane, block, moves):
         sub_block = dev.sub_block[block * params.sub_blocks + s]
         end = s * per_sub + sub_block.written
         if has(moves, s) and sub_block.written > sub_block.invalid:
-            if page == s * per_sub:
+            if params.placement == HOTNESS_GROUPS and page == s * per_sub:
                 _prefetch_maps(dev, base + page, base + end)
             # 3. A page is valid if the map of the logical page it was programmed with leads back to it.
             while page < end:
