@@ -36,10 +36,7 @@ PARAMS = np.dtype(
         ("pages_per_sub_block", "i4"),
         ("streams", "i4"),
         ("gc_stream", "i4"),
-        (
-            "overflows",
-            "u1",
-        ),  # relocated pages share open blocks rather than open the last of the pool
+        ("overflows", "u1"),  # relocated pages share open blocks while the pool is low
         ("low_free", "i8"),  # GC starts when free_pages < low_free ...
         ("low_pool", "i8"),  # ... or pool_pages < low_pool
         ("stop_free", "i8"),  # and goes on while free_pages < stop_free ...
@@ -151,10 +148,7 @@ COUNTERS = np.dtype(
         ("host_pages_trimmed", "i8"),
         ("hot_pages_written", "i8"),  # host pages programmed that the hotness table calls hot
         ("relocated_pages", "i8"),
-        (
-            "overflow_pages",
-            "i8",
-        ),  # relocated pages that went to another stream than their own
+        ("overflow_pages", "i8"),  # relocated pages that went to another stream than their own
         ("relocated_warm_pages", "i8"),  # those written before the metrics were reset, where they are counted
         ("joined_moves", "i8"),  # relocated pages that joined the move of another plane
         ("joined_writes", "i8"),  # host pages that joined the write of another plane

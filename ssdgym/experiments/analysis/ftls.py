@@ -22,7 +22,7 @@ Place = tuple[str, str]
 
 
 def side_by_side(results: Sequence[Result], learned: Collection[str] = ()) -> tuple[list[Result], list[str]]:
-    """Return results whose policies are told apart by their FTLs, too, and the learned among these.
+    """Return results whose policies are distinguished by their FTLs, too, and the learned among these.
 
     On a device and workload with several FTLs, the name of the FTL goes before that of the policy, or stands
     for it where there is a single one, and what the FTLs have in common stays with the task. Where their
@@ -73,8 +73,8 @@ def ftl_names(results: Sequence[Result]) -> list[str]:
         return [""] * len(results)
     # Where every FTL was given another family or kind, what the device's own has is of no use.
     device = {} if any(word in options for options in shared.values() for word in _WORDS) else _own(results)
-    asked = {name for options in given.values() for name in options}
-    whole = {text: _whole(options, device, asked) for text, options in given.items()}
+    named = {name for options in given.values() for name in options}
+    whole = {text: _whole(options, device, named) for text, options in given.items()}
     names = {text: _name(options, list(whole.values())) for text, options in whole.items()}
     if len(set(names.values())) < len(names):
         names = {text: text or OWN for text in names}
@@ -116,20 +116,20 @@ def _own(results: Iterable[Result]) -> dict[str, str]:
     return dict(set.intersection(*({(name, str(value)) for name, value in pairs} for pairs in fields)))
 
 
-def _whole(given: Options, device: Options, asked: Collection[str]) -> dict[str, str]:
+def _whole(given: Options, device: Options, named: Collection[str]) -> dict[str, str]:
     """Return the options of an FTL with the device's own where only others were given some.
 
     Args:
         given: the options.
         device: the fields of its device's own FTL.
-        asked: the names of the options of all FTLs.
+        named: the names of the options of all FTLs.
     """
     own = {name: device[name] for name in _WORDS if name in device}
     if given.get("mapping", own.get("mapping")) != own.get("mapping"):
         return dict(given)
     of_every_kind = ("gc", *FtlConfig.model_fields)
     is_own_kind = given.get("kind", own.get("kind")) == own.get("kind")
-    kept = [name for name in asked if is_own_kind or name.partition(".")[0] in of_every_kind]
+    kept = [name for name in named if is_own_kind or name.partition(".")[0] in of_every_kind]
     return {**own, **{name: device[name] for name in kept if name in device}, **given}
 
 
