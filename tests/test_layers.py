@@ -46,7 +46,7 @@ LAYERS = (
 )
 FOLDERS = {"ssdgym": "ssdgym", **{name: f"ssdgym.{name}" for name in ("agents", "baselines", "configs")}}
 
-_COMPILING = ("kernel", "pointer", "handle")
+_COMPILING = ("atomic", "kernel", "pointer", "handle")
 #: Heavy packages, and the only modules that may import them.
 CONFINED = {
     # Compiling is the business of these modules alone; other engine modules may name numba's types.

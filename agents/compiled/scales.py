@@ -17,15 +17,17 @@ from ssdgym.agents.compiled.network import (
     scratch_features,
     scratch_units,
 )
-from ssdgym.engine.core.features import (
+from ssdgym.engine.core.handle import number_of, scratch_of
+from ssdgym.engine.core.kernel import inlined
+from ssdgym.engine.core.observed import (
+    DECISION,
+    DIE_SEEN,
+    PAGE_SEEN,
     decision_feature_at,
     device_feature_at,
     die_feature_at,
     page_feature_at,
 )
-from ssdgym.engine.core.handle import number_of, scratch_of
-from ssdgym.engine.core.kernel import inlined
-from ssdgym.engine.core.observed import DECISION, DIE_SEEN, PAGE_SEEN
 from ssdgym.engine.decisions import IDLE, IDLE_STEPS, PLACE, RELOCATE
 from ssdgym.engine.idling import look_at_die
 from ssdgym.engine.placing import look_at_page

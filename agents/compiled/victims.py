@@ -16,10 +16,15 @@ from ssdgym.agents.compiled.network import (
     scratch_units,
 )
 from ssdgym.engine.core.bits import quotient
-from ssdgym.engine.core.features import candidate_feature_at, decision_feature_at, device_feature_at
 from ssdgym.engine.core.handle import number_of, scratch_of
 from ssdgym.engine.core.kernel import inlined
-from ssdgym.engine.core.observed import CANDIDATE, DECISION
+from ssdgym.engine.core.observed import (
+    CANDIDATE,
+    DECISION,
+    candidate_feature_at,
+    decision_feature_at,
+    device_feature_at,
+)
 from ssdgym.engine.decisions import ERASE
 from ssdgym.engine.erase.tallies import count_candidate
 from ssdgym.policy import blocks_of, choose_block, eligible

@@ -3,6 +3,7 @@
 An import may only point down this map, and each array, or field of its records, is assigned in the room that
 owns it. Tests hold both.
 
+* `stepping`: the step of many devices: apply, advance, observe, reward, shared out to threads.
 * `placing`: how the decisions about streams are described, compiled only where they are.
 * `idling`: how the decision about idle dies is described, likewise.
 * `regions`: how the decision about regions of small writes is described, likewise.
@@ -21,7 +22,7 @@ owns it. Tests hold both.
   `plane.round_*` and `die.idle*`.
 * `rounds`: how GC rounds of all families begin. Owns `round_pairs` and `plane.round_*`.
 * `binding`: the die and the plane of a page of the host. Owns `die.plane_cursor`.
-* `entries`: the entry points: advance, observe, apply, for one device or a batch.
+* `entries`: the entry points for one device: make, advance, apply, audit.
 * `verbs`: what families do in their own ways; the entry points are written with these.
 * `erase`: the ERASE decision: which sets are legal, candidates, features, helpers of victim rules.
 * `blocks`: the books of the blocks: index, pool, open blocks. Owns `block`, `plane`, `bucket`,

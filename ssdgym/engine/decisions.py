@@ -8,6 +8,7 @@ rule's memory.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,6 +121,7 @@ class Decider(NamedTuple):
     idle_view: Any  # int64: handle of what the rule for idle dies sees
 
 
+@cache
 def device_type(arrays: Arrays) -> Any:
     """Return numba's type of a pointer to a device of a family, with who takes its decisions."""
     device: Any = arrays.device

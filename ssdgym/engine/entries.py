@@ -1,7 +1,8 @@
-"""The entry points: advance, apply, observe, for one device or for a batch in one call.
+"""The entry points for one device: make it, advance it, decide for it, look for faults.
 
-The two loops, in time and without, are compiled apart, each when it is first needed. The step of a batch
-reaches them by address, so that they are not compiled into it again.
+An entry takes the device as an address, where `bind` has stored it; so it is described to compiled code once
+for any number of calls, and an entry is quick to compile and to call. The two loops, in time and without, are
+compiled apart, each when it is first needed.
 """
 
 from __future__ import annotations
@@ -13,24 +14,59 @@ import numpy as np
 from numba import typeof, types
 
 from ssdgym.engine.core.family import Arrays, Family, State, family_of
-from ssdgym.engine.core.kernel import address_of, entry, function_at, inlined
-from ssdgym.engine.core.pointer import point_to
-from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, NO_DECISION, OK, PERIOD_DUE
-from ssdgym.engine.decisions import decision_code, device_type
-from ssdgym.engine.questions import View
+from ssdgym.engine.core.kernel import address_of, entry, entry_for, function_at, inlined
+from ssdgym.engine.core.pointer import STORED_BYTES
+from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
+from ssdgym.engine.core.status import NO_DECISION, OK
+from ssdgym.engine.decisions import decision_code, device_type, no_rules
 from ssdgym.engine.verbs import (
     advance_timed,
     advance_untimed,
-    bare,
+    bind,
     count_lost_pages,
-    deciding,
-    describe,
     find_fault,
     format_arrays,
-    run_loop,
     settle_choice,
 )
 from ssdgym.requests import REQUEST
+
+#: A device is stored as so many tuples at most: itself, and what its rules see.
+TUPLES = 4
+
+
+@entry
+def bind_device(state, i, rules, external, pairs, address):
+    """Store a device with who takes its decisions, for entries to find.
+
+    It stays good as long as the arrays it is made of, and until the parameters of the device change.
+
+    Args:
+        state: the batch.
+        i: number of the device in it.
+        rules: (kinds,) RULE, who takes the decisions that are not taken outside.
+        external: the set of kinds taken outside, bit `1 << kind`.
+        pairs: (MAX_PAIRS,) ERASE_PAIR, scratch.
+        address: of room for `TUPLES` tuples.
+    """
+    bind(state, i, rules, external, pairs, address)
+
+
+def call_on(function: Any, state: State, i: int, *others: Any) -> Any:
+    """Call an entry, whose first argument is a device, for one of a batch; nobody takes its decisions."""
+    memory, pairs = _room(), np.zeros(MAX_PAIRS, ERASE_PAIR)
+    bind_device(state, i, no_rules(), 0, pairs, memory.ctypes.data)
+    return entry_for(function, _device_of(state), *map(typeof, others))(memory.ctypes.data, *others)
+
+
+def _room() -> np.ndarray:
+    return np.empty(TUPLES * STORED_BYTES, np.uint8)
+
+
+def _device_of(state: State) -> Any:
+    return device_type(family_of(state).arrays)
+
+
+# -- advance
 
 
 def advance(
@@ -56,18 +92,18 @@ def advance(
     Returns:
         INPUT_ENDED, HORIZON, FIRST_DECISION + the kind of the decision due, PERIOD_DUE, or a negative error.
     """
-    address = _loop_address(family_of(state), int(state.params["timed"][i, 0]))
-    return int(_advance_one(state, i, address, requests, last, rules, external, pairs))
+    memory, loop = _room(), family_of(state).loops[int(state.params["timed"][i, 0])]
+    bind_device(state, i, rules, external, pairs, memory.ctypes.data)
+    loop = entry_for(loop, _device_of(state), _REQUESTS, types.boolean)
+    return int(loop(memory.ctypes.data, np.ascontiguousarray(requests, REQUEST), last))
 
 
-@entry
-def _advance_one(state, i, address, requests, last, rules, external, pairs):
-    return run_loop(deciding(state, i, rules, external, pairs), address, requests, last)
+_REQUESTS = typeof(np.zeros(1, REQUEST))
 
 
 def loop_signature(arrays: Arrays) -> Any:
     """Return numba's signature of the loops of a family with these arrays: (device, requests, last)."""
-    return types.int64(device_type(arrays), typeof(np.zeros(1, REQUEST)), types.boolean)
+    return types.int64(device_type(arrays), _REQUESTS, types.boolean)
 
 
 def loop_caller(arrays: Arrays) -> Any:
@@ -117,43 +153,7 @@ def loop_addresses(state: State) -> np.ndarray:
     return addresses
 
 
-@entry
-def format_device(state, i):
-    """Turn a device, zeroed arrays but for its parameters, into an empty one.
-
-    Args:
-        state: the batch.
-        i: number of the device in it.
-    """
-    format_arrays(bare(state, i))
-
-
-@entry
-def count_lost(state, i):
-    """Count mapped logical pages whose physical page does not hold their newest version.
-
-    Args:
-        state: the batch.
-        i: number of the device in it.
-
-    Returns:
-        Their number.
-    """
-    return count_lost_pages(bare(state, i))
-
-
-@entry
-def first_fault(state, i):
-    """Find the first of the family's invariants that a device breaks. Slow.
-
-    Args:
-        state: the batch.
-        i: number of the device in it.
-
-    Returns:
-        The number of the fault among the family's `faults`, 0 for none.
-    """
-    return find_fault(bare(state, i))
+# -- decide
 
 
 @inlined
@@ -167,7 +167,16 @@ def settled(dev, status):
 
 
 @entry
-def apply(state, i, rules, chosen, action):
+def _apply(dev, chosen, action):
+    if dev.control[0].decision_plane < 0:
+        return np.int64(NO_DECISION)
+    return settled(dev, settle_choice(dev, chosen, action))
+
+
+_CHOICE = typeof(np.zeros(MAX_PAIRS, ERASE_PAIR))
+
+
+def apply(state: State, i: int, rules: np.ndarray, chosen: np.ndarray, action: int) -> int:
     """Carry out the decision that is due.
 
     Args:
@@ -180,101 +189,61 @@ def apply(state, i, rules, chosen, action):
     Returns:
         OK, or a negative error with the device as it was.
     """
-    dev = deciding(state, i, rules, 0, chosen)
-    if dev.control[0].decision_plane < 0:
-        return np.int64(NO_DECISION)
-    return settled(dev, settle_choice(dev, chosen, action))
+    memory, chosen = _room(), np.ascontiguousarray(chosen, ERASE_PAIR)
+    bind_device(state, i, rules, 0, chosen, memory.ctypes.data)
+    carry_out = entry_for(_apply, _device_of(state), _CHOICE, types.int64)
+    return int(carry_out(memory.ctypes.data, chosen, action))
 
 
-@inlined
-def is_decision(status):
-    """Return whether a device has stopped because a decision is due outside."""
-    return FIRST_DECISION <= status < PERIOD_DUE
-
-
-@inlined
-def _observe_one(dev, question, buffers, i):
-    view = View(
-        buffers.sets[i],
-        buffers.features[i],
-        buffers.mask[i],
-        buffers.context[i],
-        buffers.proposed[i],
-        buffers.taken[i],
-    )
-    describe(dev, question, point_to(view))
+# -- make and check
 
 
 @entry
-def observe_batch(state, which, question, buffers):
-    """Describe the decisions the devices of `which` wait for.
+def _format(dev):
+    format_arrays(dev)
 
-    At the horizon a device is described as if a decision were due in the plane written last.
+
+def format_device(state: State, i: int) -> None:
+    """Turn a device, zeroed arrays but for its parameters, into an empty one.
 
     Args:
         state: the batch.
-        which: (k,) int64, numbers of the devices.
-        question: what is asked, a `Question`.
-        buffers: a `View` whose arrays have the device as a first axis; those of `which` are written.
+        i: number of the device in it.
     """
-    asked = point_to(question)
-    for k in range(which.shape[0]):
-        dev = deciding(state, which[k], question.rules, question.external, question.pairs)
-        _observe_one(dev, asked, buffers, which[k])
+    call_on(_format, state, i)
 
 
 @entry
-def first_invalid_action(mask, actions):
-    """Find a device whose action is no valid candidate.
-
-    Args:
-        mask: (n, K) int8, the valid candidates of each device.
-        actions: (n,) int64.
-
-    Returns:
-        The number of the first such device, -1 if there is none.
-    """
-    for i in range(actions.shape[0]):
-        if actions[i] < 0 or actions[i] >= mask.shape[1] or mask[i, actions[i]] == 0:
-            return i
-    return -1
+def _count_lost(dev):
+    return count_lost_pages(dev)
 
 
-@entry
-def step_batch(state, which, actions, feed, question, buffers, status):
-    """Step many devices that take decisions outside.
-
-    For each device `i` of `which`: carry out its action if a decision is due, advance through its input, and
-    observe if a decision is due or the horizon is reached.
+def count_lost(state: State, i: int) -> int:
+    """Count mapped logical pages whose physical page does not hold their newest version.
 
     Args:
         state: the batch.
-        which: (k,) int64, numbers of the devices.
-        actions: (n,) int64, a candidate of `buffers.sets[i]` for each device; -1 leaves the decision due.
-        feed: the requests, an `Input`.
-        question: what is asked, a `Question`.
-        buffers: a `View` whose arrays have the device as a first axis.
-        status: (n,) int64, to write to: what `advance` or `apply` would have returned.
+        i: number of the device in it.
 
     Returns:
-        How many of the devices do not wait for a decision now.
+        Their number.
     """
-    others = 0
-    asked = point_to(question)
-    for k in range(which.shape[0]):
-        i = which[k]
-        dev = deciding(state, i, question.rules, question.external, question.pairs)
-        status[i] = OK
-        control = dev.control[0]
-        if actions[i] >= 0 and control.decision_plane >= 0:
-            buffers.taken[i].clock = control.clock
-            buffers.taken[i].now = control.now
-            status[i] = settled(dev, settle_choice(dev, buffers.sets[i, actions[i]], actions[i]))
-        if status[i] == OK:
-            requests = feed.requests[i, : feed.counts[i]]
-            status[i] = run_loop(dev, feed.loops[np.int64(dev.params[0].timed)], requests, False)
-        if is_decision(status[i]) or status[i] == HORIZON:
-            _observe_one(dev, asked, buffers, i)
-        if not is_decision(status[i]):
-            others += 1
-    return others
+    return int(call_on(_count_lost, state, i))
+
+
+@entry
+def _first_fault(dev):
+    return find_fault(dev)
+
+
+def first_fault(state: State, i: int) -> int:
+    """Find the first of the family's invariants that a device breaks. Slow.
+
+    Args:
+        state: the batch.
+        i: number of the device in it.
+
+    Returns:
+        The number of the fault among the family's `faults`, 0 for none.
+    """
+    return int(call_on(_first_fault, state, i))

@@ -1,4 +1,4 @@
-"""What the devices of a batch are asked, by what requests they are driven, and where observations go."""
+"""What devices are asked, and the arrays of their steps: requests, actions, observations, rewards."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from ssdgym.engine.core.observed import (
 from ssdgym.engine.core.pointer import pointer_type
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.decisions import KINDS, device_type, no_rules
+from ssdgym.requests import REQUEST
 
 
 class Question(NamedTuple):
@@ -71,14 +72,6 @@ class Question(NamedTuple):
     bundle: Any = np.zeros(1, BUNDLE_SEEN)  # scratch
 
 
-class Input(NamedTuple):
-    """The requests of a batch."""
-
-    requests: Any  # (n, m) REQUEST
-    counts: Any  # (n,) int64: how many of each device's are there
-    loops: Any  # (2,) int64, of `loop_addresses`
-
-
 class View(NamedTuple):
     """Where the observation of one device goes; the caller provides the arrays."""
 
@@ -108,6 +101,72 @@ class View(NamedTuple):
             proposed=np.full((count, proposers), -1, np.int32),
             taken=np.zeros(count, TAKEN),
         )
+
+
+class Shared(NamedTuple):
+    """What a step of n devices reads and writes, but for the devices and what they are asked."""
+
+    devices: Any  # (n,) int64: addresses that devices are bound to
+    views: Any  # (n,) int64: addresses of their `View`s
+    visit: Any  # int64: address of what is called for each device
+    tally: Any  # int64: address of the `Tally`
+    loops: Any  # (2,) int64, of `loop_addresses`
+    which: Any  # (n,) int64: the devices that take part, in front
+    actions: Any  # (n,) int64: a candidate for each; -1 leaves the decision due
+    mask: Any  # (n, K) int8: the candidates that may be chosen
+    requests: Any  # (n, m) REQUEST
+    counts: Any  # (n,) int64: how many of each device's are there
+    status: Any  # (n,) int64, to write to: what `advance` or `apply` would have returned
+    outside: Any  # (threads,) OUTSIDE, to write to
+    words: Any  # int64: how the step is shared out over threads
+    portion: Any  # int64: how many devices are claimed at once
+
+    @classmethod
+    def allocate(cls, views: View, requests: int) -> Shared:
+        """Allocate the arrays.
+
+        Args:
+            views: where observations go, arrays with the device as first axis.
+            requests: m.
+        """
+        count = len(views.mask)
+        devices, addresses, which, counts, status = np.zeros((5, count), np.int64)
+        return cls(
+            devices=devices,
+            views=addresses,
+            visit=0,
+            tally=0,
+            loops=np.zeros(2, np.int64),
+            which=which,
+            actions=np.full(count, -1, np.int64),
+            mask=views.mask,
+            requests=np.zeros((count, requests), REQUEST),
+            counts=counts,
+            status=status,
+            outside=np.zeros(1, OUTSIDE),
+            words=np.zeros(1, np.int64),
+            portion=count,
+        )
+
+
+class Tally(NamedTuple):
+    """What rewards of n devices are made of, and what is told of them after every step."""
+
+    ends: Any  # (terms,) int64: where the counters of each term end
+    counters: Any  # (counters, n) int64: addresses, those of the first term first
+    costs: Any  # (counters, n) float64: what one count costs
+    weights: Any  # (terms,) float64
+    totals: Any  # (terms, n) float64: what devices have cost up to now
+    terms: Any  # (terms, n) float64, to write to
+    reward: Any  # (n,) float64, to write to
+    won: Any  # (n,) int64: pages won up to now
+    won_counters: Any  # (2, n) int64: addresses of what wins pages, and of what that takes
+    won_pages: Any  # (n,) int64: pages that one of the first wins
+    price: Any  # (n,) float64
+    unit: Any  # (n,) float64
+    pays: Any  # (1,) int64: whether a price is paid
+    shown: Any  # (1 + shown, n) int64, to write to: host pages since the last decision, and counters
+    shown_counters: Any  # (shown, n) int64: addresses
 
 
 @inlined

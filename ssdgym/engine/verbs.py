@@ -6,13 +6,11 @@ from ssdgym.engine.core.kernel import verb
 
 
 @verb
-def deciding(state, i, rules, external, pairs):
-    """Return device `i` of a batch with who takes its decisions; good for one call of the engine."""
+def bind(state, i, rules, external, pairs, address):
+    """Store device `i` of a batch with who takes its decisions, and behind it what its rules see.
 
-
-@verb
-def bare(state, i):
-    """Return device `i` of a batch with nobody who takes decisions."""
+    There is room for four tuples of `STORED_BYTES`.
+    """
 
 
 @verb

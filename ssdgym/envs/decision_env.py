@@ -7,22 +7,21 @@ documentation and its `Options`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import index
 from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
 
 from ssdgym.engine.decisions import ERASE
-from ssdgym.envs.episodes import Episodes
+from ssdgym.envs.episodes import SHOWN, Episodes
 from ssdgym.envs.options import Options, sign
 from ssdgym.envs.render.scene import Scene
 from ssdgym.envs.render.viewers import VIEWERS, Viewer, check_render_mode
-from ssdgym.errors import SsdgymError
+from ssdgym.errors import SsdgymError, shown
 from ssdgym.types import Observation
 
 _SEEDS = 2**31 - 1
-#: Counters that `info` has after every step.
-COUNTERS_SHOWN = ("host_pages_written", "relocated_pages")
 
 
 class DeviceEnv(gym.Env[Observation, np.int64]):
@@ -63,7 +62,7 @@ class DeviceEnv(gym.Env[Observation, np.int64]):
         self.viewers = viewers
         self.chosen: np.ndarray | None = None
         self._number = number
-        self._which = np.array([number]) if len(episodes.devices) > 1 else None
+        self._which = np.array([number])
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -99,14 +98,23 @@ class DeviceEnv(gym.Env[Observation, np.int64]):
             )
         erases = self.render_mode is not None and self.episodes.kind_asked(self._number) == ERASE
         offered = self.episodes.view.sets[self._number].copy() if erases else None
-        reward, terms = self.episodes.step(np.array([action] * len(self.episodes.devices)), self._which)
+        self._choose(action)
+        self.episodes.step(self._which)
         if offered is not None:
             self.chosen = offered[action]
         truncated = bool(self.episodes.ended[self._number])
-        info = self.info(terms)
+        info = self.info(stepped=True)
         if truncated:
             info["metrics"] = self.metrics()
-        return self.observation(), float(reward[self._number]), False, truncated, info
+        return self.observation(), self.episodes.reward.rewards.item(self._number), False, truncated, info
+
+    def _choose(self, action: Any) -> None:
+        try:
+            if isinstance(action, bool):
+                raise TypeError
+            self.episodes.actions[self._number] = index(action)
+        except (TypeError, OverflowError):
+            raise SsdgymError(f"an action must be a whole number of 64 bits, not {shown(action)}.") from None
 
     def action_masks(self) -> np.ndarray:
         """Return which actions are valid now, bool (K,)."""
@@ -146,7 +154,7 @@ class DeviceEnv(gym.Env[Observation, np.int64]):
             # The engine leaves the erase sets of before where it asks for something else.
             candidates=view.sets[i][allowed & (kind == ERASE)],
             chosen=self.chosen,
-            counters={name: int(episodes.counter(name)[i]) for name in COUNTERS_SHOWN},
+            counters={name: int(episodes.counter(name)[i]) for name in SHOWN[1:]},
             write_amplification=self.metrics()["write_amplification"],
         )
 
@@ -161,23 +169,21 @@ class DeviceEnv(gym.Env[Observation, np.int64]):
 
     def observation(self) -> Observation:
         """Return what the agent sees now, arrays of its own."""
-        return {key: array[self._number].copy() for key, array in self.episodes.observation().items()}
+        candidates, context, mask, *_ = self.episodes.rows[self._number]
+        return {"candidates": candidates.copy(), "context": context.copy(), "action_mask": mask.copy()}
 
-    def info(self, terms: Mapping[str, np.ndarray] | None = None) -> dict[str, Any]:
+    def info(self, stepped: bool = False) -> dict[str, Any]:
         """Return the info of the decision that is due.
 
         Args:
-            terms: those of the rewards of a step, float64 (n,) by name.
+            stepped: whether a step has led to it, whose terms are told, too.
         """
         i, episodes = self._number, self.episodes
-        info: dict[str, Any] = {
-            "episode_seed": int(episodes.seeds[i]),
-            "proposed": episodes.view.proposed[i].copy(),
-            "host_pages": int(episodes.host_pages()[i]),
-            **{name: int(episodes.counter(name)[i]) for name in COUNTERS_SHOWN},
-        }
-        if terms is not None:
-            info["terms"] = {name: float(term[i]) for name, term in terms.items()}
+        *_, proposed, counted = episodes.rows[i]
+        info: dict[str, Any] = {"episode_seed": episodes.seeds.item(i), "proposed": proposed.copy()}
+        info.update(zip(SHOWN, counted.tolist(), strict=True))
+        if stepped:
+            info["terms"] = {name: term.item(i) for name, term in episodes.terms.items()}
         return info
 
 

@@ -106,8 +106,12 @@ class Decision(ABC):
         """Return the error for what was raised while a decision was described; None if it is another's."""
         return None
 
-    def check(self, question: Question) -> None:  # noqa: B027 - most have nothing to check
-        """Raise if what the engine has observed is not as it should be."""
+    def check(self, outside: np.ndarray) -> None:  # noqa: B027 - most have nothing to check
+        """Raise if what the engine has observed is not as it should be.
+
+        Args:
+            outside: (1,) OUTSIDE, as the engine has left it.
+        """
 
 
 class DescribedDecision(Decision):
@@ -124,9 +128,9 @@ class DescribedDecision(Decision):
         """Return the error for what a feature has raised; None if none has."""
         return self._selection.explain(error)
 
-    def check(self, question: Question) -> None:
+    def check(self, outside: np.ndarray) -> None:
         """Raise if the value of a feature was outside its bounds."""
-        self._selection.check(question.outside)
+        self._selection.check(outside)
 
     def buffers(self, count: int, candidates: int) -> View:
         """Return arrays for the observations of some devices.

@@ -19,12 +19,16 @@ from ssdgym.envs.sources.devices import load_devices
 from ssdgym.envs.sources.workloads import EpisodeRequests, load_workloads, open_episode
 from ssdgym.envs.stepping.batch import Batch
 from ssdgym.envs.stepping.batches import Batches
+from ssdgym.envs.stepping.crew import threads_for
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.families import PageMap
 from ssdgym.simulator.preconditioning import precondition
 from ssdgym.simulator.snapshot import copy_device
 from ssdgym.types import Observation
+
+#: What is shown after every step: the host pages programmed since the last decision, and counters.
+SHOWN = ("host_pages", "host_pages_written", "relocated_pages")
 
 
 class Episodes:
@@ -33,27 +37,34 @@ class Episodes:
     Args:
         options: arguments of the environment.
         count: number of devices n; those of `options` are taken in turn.
+        threads: that steps are shared out to; None stands for as many as cores, for 8 devices each at least.
 
     Attributes:
         devices: their configurations.
         view: the observations, arrays with the environment as first axis. They are written again by every
             call: copy what is to be kept.
+        actions: int64 (n,), the candidate that the next step chooses in each device.
         status: int64 (n,), why each device has stopped.
         seeds: int64 (n,), the seed that repeats the episode of each device.
         over: bool (n,), whose episode has reached its horizon, or the end of its workload.
         ended: bool (n,), whose episode a step has ended, or has not begun.
+        shown: int64 (3, n), what is shown of each device (`SHOWN`); written again by every step.
+        rows: of each device candidates, context, mask, proposals, and what is shown; written again likewise.
+        terms: what rewards are made of, float64 (n,) by name; written again by every step.
         counter: returns a counter, by name, of every device since its metrics were reset, int64 (n,).
 
     Raises:
         SsdgymError: an argument names what is not there or does not fit the others.
     """
 
-    def __init__(self, options: Options, count: int) -> None:
+    def __init__(self, options: Options, count: int, threads: int | None = None) -> None:
         self.options = options
         self.workloads = load_workloads(options.workload)
         pool = load_devices(options.device, options.ftl, self.workloads, options.size_to_trace)
         if not is_whole(count) or count < 1:
             raise SsdgymError(f"num_envs must be a whole number from 1 up, not {count!r}.")
+        if threads is not None and (not is_whole(threads) or threads < 1):
+            raise SsdgymError(f"threads must be a whole number from 1 up, not {threads!r}.")
         self.decision = options.decision()
         self.decision.observe(options.features, pool)
         pool = [self.decision.adapt(device) for device in pool]
@@ -63,9 +74,10 @@ class Episodes:
         self.reward = Reward(self.devices, objective)
         self._yardstick = Yardstick(options, self.devices, len(pool), self.workloads, self.reward.cost_on)
         self._check_pace()
-        self._batches = Batches(self.devices, self.decision, self.candidates, self._recording())
+        threads = threads_for(count) if threads is None else threads
+        self._batches = Batches(self.devices, self.decision, self.candidates, self._recording(), threads)
         self.view, self.status, self.counter = self._batches.view, self._batches.status, self._batches.counter
-        self.kind_asked = self._batches.kind_asked
+        self.actions = self._batches.actions
         self._totals = CountedTotals(self.devices, self.counter, self._batches.latencies)
         self._requests: list[EpisodeRequests | None] = [None] * count
         self.seeds = np.zeros(count, np.int64)
@@ -76,9 +88,23 @@ class Episodes:
         #: Preconditioned devices by (place in the pool, workload); device `i` has place `i % self._kinds`.
         self._preconditioned: dict[tuple[int, int], State] = {}
         self._kinds = len(pool)
-        self._actions = np.full(count, -1, np.int64)
-        self._no_actions = np.full(count, -1, np.int64)
-        self._all = np.arange(count)
+        self.all = np.arange(count)
+        self.shown = np.zeros((len(SHOWN), count), np.int64)
+        self._connect()
+
+    def _connect(self) -> None:
+        """Store the devices for compiled code, which is elsewhere in every process."""
+        addresses, view = self._batches.counter_addresses, self.view
+        self._batches.connect(self.reward.tally(self._totals, addresses, self.shown, SHOWN[1:]))
+        self.rows = list(
+            zip(view.features, view.context, view.mask, view.proposed, self.shown.T, strict=True)
+        )
+        self.terms = dict(zip(self.reward.objective, self.reward.terms, strict=True))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the attributes in this process."""
+        vars(self).update(state)
+        self._connect()
 
     def _check_pace(self) -> None:
         """Raise where latencies are rewarded and every request of a workload arrives at the same instant."""
@@ -122,7 +148,7 @@ class Episodes:
             if not 0 <= seed < 2**63:
                 raise SsdgymError(f"seed {seed} of environment {i} must be from 0 to 2**63 - 1.")
             self._begin(i, int(seed))
-        self._run(np.asarray(which, np.int64), self._no_actions)
+        self._run(np.asarray(which, np.int64), rewarded=False)
         self.ended[which] = False
 
     def _begin(self, i: int, seed: int) -> None:
@@ -158,101 +184,93 @@ class Episodes:
 
     # -- stepping
 
-    def step(
-        self, actions: np.ndarray, which: np.ndarray | None = None
-    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Carry out one decision per device.
+    def step(self, which: np.ndarray) -> None:
+        """Carry out the `actions` of some devices, and write the rewards and terms of `reward`.
 
         `over` tells which episodes have ended; the view then shows the state at their end.
 
         Args:
-            actions: whole numbers (n,), the candidate chosen in each device.
-            which: int64 (m,), the devices that take part; all if None. The others stand still, whatever their
-                action is, and are rewarded with 0.
-
-        Returns:
-            Rewards (n,) and the unweighted terms they are made of.
+            which: int64 (m,), the devices that take part. The others stand still and are rewarded with 0.
 
         Raises:
             SsdgymError: an action is no valid candidate; nothing has happened then.
         """
-        self._take_actions(actions, which)
-        members = self._all if which is None else which
-        self._run(members, self._actions)
-        self.ended[members] = self.over[members]
-        reward, terms = self.reward.take(self._totals)
-        reward -= self._yardstick.earned(self.counter("host_pages_written"))
+        self._check_actions(which)
+        reward = self.reward
+        if len(which) < len(self.all):
+            reward.clear()
+        self._run(which, reward.compiled)
+        if not reward.compiled:
+            reward.take(self._totals)
+        self._yardstick.take_off(reward.rewards, self._host_pages)
         if self.options.warmup and self._warming_up.any():
-            reward[self._warming_up] = 0.0
-            for term in terms.values():
-                term[self._warming_up] = 0.0
-        return reward, terms
+            reward.clear(self._warming_up)
 
-    def _take_actions(self, actions: np.ndarray, which: np.ndarray | None) -> None:
-        if actions.dtype.kind not in "iu":
-            raise SsdgymError(f"actions must be whole numbers of 64 bits, not {actions.tolist()!r:.60}.")
-        if actions.shape != self.status.shape:
-            raise SsdgymError(
-                f"step was given actions of shape {actions.shape}; "
-                f"give one for each of the {len(self.status)} environments."
-            )
-        self._actions[:] = actions
-        if which is not None:
-            still = np.delete(self._all, which)
-            self._actions[still] = self.view.mask[still].argmax(1)  # valid, and not carried out
-        i = self._batches.first_invalid(self._actions)
+    def _check_actions(self, which: np.ndarray) -> None:
+        i = self._batches.first_invalid(which)
         if i >= 0:
             allowed = np.flatnonzero(self.view.mask[i]).tolist()
             raise SsdgymError(
-                f"action {actions[i]} of environment {i} is outside the action mask; choose one of {allowed}."
+                f"action {self.actions[i]} of environment {i} is outside the action mask; choose one of "
+                f"{allowed}."
             )
 
-    def _run(self, which: np.ndarray, actions: np.ndarray) -> None:
-        """Advance devices to their next decision or to the end of their episode."""
-        for batch, own, members, taken in self._batches.parts(which, actions):
-            self._run_batch(batch, own, members, taken)
+    def _run(self, which: np.ndarray, rewarded: bool) -> None:
+        """Advance devices to their next decision or to the end of their episode, and reward them."""
+        for batch, part in self._batches.parts(which):
+            if batch.step(part, rewarded):
+                self._go_on(batch, part, rewarded)
 
-    def _run_batch(self, batch: Batch, own: np.ndarray, which: np.ndarray, actions: np.ndarray) -> None:
-        """Advance the devices `which` of a batch whose devices have the numbers `own`."""
-        while batch.step(which, actions):
+    def _go_on(self, batch: Batch, which: np.ndarray, rewarded: bool) -> None:
+        """Go on with devices that have stopped, until they wait for a decision or their episode ends."""
+        over: list[int] = []
+        others = len(which)
+        while others:
             hungry, ended = batch.stopped(which)
-            again = [k for k in ended if self._end_warmup(int(own[k]))]
-            again += [k for k in hungry if self._feed(batch, k, int(own[k]))]
-            which = np.array(again, np.int64)
-            if not len(which):
-                return
-            actions = self._no_actions
+            again = {int(i): self._end_warmup(int(i)) for i in ended}
+            again |= {int(i): self._feed(int(i)) for i in hungry}
+            over += [i for i, goes_on in again.items() if not goes_on]
+            which = np.array([i for i, goes_on in again.items() if goes_on], np.int64)
+            others = batch.step(which, rewarded) if len(which) else 0
+        if over:
+            self.ended[over] = True
+            batch.tell(np.array(over), rewarded)
 
     def _end_warmup(self, i: int) -> bool:
         """Begin the measured part of a device at its horizon; return false if its episode is over."""
         if not self._warming_up[i]:
             self.over[i] = True
             return False
+        self._begin_measuring(i)
         batch, k = self._batches.place(i)
-        self._begin_measuring(batch, k, i)
         batch.set_horizon(k, self.options.horizon)
         return True
 
-    def _begin_measuring(self, batch: Batch, k: int, i: int) -> None:
-        """Begin the measured part of device `i`, number `k` of a batch."""
+    def _begin_measuring(self, i: int) -> None:
+        """Begin the measured part of device `i`."""
         self._warming_up[i] = False
+        batch, k = self._batches.place(i)
         batch.reset_metrics(k)
         self.reward.start(self._totals, i)
         self._yardstick.measure(i)
 
-    def _feed(self, batch: Batch, k: int, i: int) -> bool:
-        """Give device `i`, number `k` of a batch, its next requests; return false if there are none."""
+    def _feed(self, i: int) -> bool:
+        """Give device `i` its next requests; return false if there are none."""
         requests = self._requests[i]
         assert requests is not None, "an episode has been started"
         chunk = requests.next()
+        batch, k = self._batches.place(i)
         if len(chunk):
             batch.feed(k, chunk)
             return True
         if self._warming_up[i]:
-            self._begin_measuring(batch, k, i)
+            self._begin_measuring(i)
         self.over[i] = True
-        batch.observe(np.array([k]))
+        batch.observe(np.array([i]))
         return False
+
+    def _host_pages(self) -> np.ndarray:
+        return self.counter("host_pages_written")
 
     # -- looking
 
@@ -264,9 +282,10 @@ class Episodes:
             "action_mask": self.view.mask,
         }
 
-    def host_pages(self) -> np.ndarray:
-        """Return the host pages programmed in each device since its last decision, int64 (n,)."""
-        return self._batches.host_pages()
+    def kind_asked(self, i: int) -> int:
+        """Return the number of the kind of decision that device `i` waits for, or did last."""
+        batch, k = self._batches.place(i)
+        return batch.kind_asked(k)
 
     def metrics(self, i: int) -> dict[str, Any]:
         """Return the metrics of device `i` since its measured part began."""

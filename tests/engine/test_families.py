@@ -11,18 +11,9 @@ import numpy as np
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, ILLEGAL_ANSWER, INPUT_ENDED, OK
 from ssdgym.engine.decisions import RULE, no_rules
-from ssdgym.engine.entries import (
-    advance,
-    apply,
-    count_lost,
-    first_fault,
-    format_device,
-    loop_addresses,
-    observe_batch,
-    step_batch,
-)
-from ssdgym.engine.questions import Input, Question, View
-from ssdgym.requests import REQUEST
+from ssdgym.engine.entries import _format, advance, apply, count_lost, first_fault, format_device
+from ssdgym.engine.questions import Question, Shared, Tally, View
+from ssdgym.engine.stepping import ADVANCE, DESCRIBE, Stepper
 from ssdgym.simulator.snapshot import copy_device, restore_device, same_device
 from tests.engine.devices import random_writes
 from tests.engine.toy import DRAWER, DRAWERS, TOY, ToyState
@@ -85,20 +76,45 @@ def test_step_of_a_batch__observes_and_decides() -> None:
     state = chests(count)
     state.control["horizon"] = 30
     view = View.allocate(count, DRAWERS, columns=1, entries=1)
-    requests = np.zeros((count, 50), REQUEST)
-    requests[:] = random_writes(50, PAGES)
-    feed = Input(requests, np.full(count, 50), loop_addresses(state))
+    shared, which = Shared.allocate(view, requests=50), np.arange(count)
+    shared.requests[:] = random_writes(50, PAGES)
+    shared.counts[:] = 50
     question = Question(no_rules(), OUTSIDE, np.zeros(0, RULE), False, 1, PAIRS)
-    which, status = np.arange(count), np.zeros(count, np.int64)
-    assert step_batch(state, which, np.full(count, -1), feed, question, view, status) == 0
+    stepper = Stepper(state, which, [question], view, shared, no_rewards(count))
+    assert stepper.run(which, ADVANCE | DESCRIBE) == 0
     for step in range(30):
         assert view.mask.all()
-        ended = step_batch(state, which, np.full(count, step % DRAWERS), feed, question, view, status)
-    assert ended == count and (status == HORIZON).all()
+        shared.actions[:] = step % DRAWERS
+        assert stepper.first_invalid(which) == -1
+        ended = stepper.run(which, ADVANCE | DESCRIBE)
+    assert ended == count and (shared.status == HORIZON).all()
     assert (state.drawer.sum(axis=1) == 30 - 8 * state.counters["erases"][:, 0]).all()
     before = view.features.copy()
-    observe_batch(state, which, question, view)
+    stepper.run(which, DESCRIBE)
     assert np.array_equal(before, view.features)
+
+
+def no_rewards(count: int) -> Tally:
+    """Of devices that are neither rewarded nor tell anything."""
+    numbers, none = np.zeros((0, count), np.int64), np.zeros((0, count))
+    ones = np.ones(count)
+    return Tally(
+        ends=np.zeros(0, np.int64),
+        counters=numbers,
+        costs=none,
+        weights=np.zeros(0),
+        totals=none,
+        terms=none,
+        reward=np.zeros(count),
+        won=np.zeros(count, np.int64),
+        won_counters=np.zeros((2, count), np.int64),
+        won_pages=np.zeros(count, np.int64),
+        price=ones,
+        unit=ones,
+        pays=np.zeros(1, np.int64),
+        shown=np.zeros((1, count), np.int64),
+        shown_counters=numbers,
+    )
 
 
 def test_importing_it__does_not_import_the_page_family() -> None:
@@ -112,6 +128,6 @@ def test_importing_it__does_not_import_the_page_family() -> None:
 
 def test_code_for_it__is_not_cached_for_processes_without_its_module() -> None:
     chests(1)
-    folder = Path(format_device._cache.cache_path)
-    kept = [file for file in folder.glob("*format_device*.nbc") if b"ToyState" in file.read_bytes()]
-    assert format_device.signatures and not kept
+    folder = Path(_format._cache.cache_path)
+    kept = [file for file in folder.glob("*_format*.nbc") if b"ToyState" in file.read_bytes()]
+    assert _format.signatures and not kept

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.kernel import helper
+from ssdgym.engine.core.kernel import entry
 from ssdgym.engine.core.records import INDEXED, POOLED
-from ssdgym.engine.page.state import device_of
+from ssdgym.engine.entries import call_on
 from ssdgym.engine.speedupgc.audit import check_groups
 from ssdgym.engine.speedupgc.groups import ANYTHING, first_of, reclassify, withdraw
 from ssdgym.simulator.build import Recording, make_state
@@ -24,27 +24,23 @@ from tests.reference.groups import BlockGroups
 PER_SUB_BLOCK = 3
 
 
-@helper
-def _reclassify(state, block):
-    dev = device_of(state, 0, 0)
+@entry
+def _reclassify(dev, block):
     reclassify(dev, block, ANYTHING, 0)
 
 
-@helper
-def _withdraw(state, block):
-    dev = device_of(state, 0, 0)
+@entry
+def _withdraw(dev, block):
     withdraw(dev, block)
 
 
-@helper
-def _fault(state):
-    dev = device_of(state, 0, 0)
+@entry
+def _fault(dev):
     return check_groups(dev, 0)
 
 
-@helper
-def _first_of(state, group, kind):
-    dev = device_of(state, 0, 0)
+@entry
+def _first_of(dev, group, kind):
     return first_of(dev, 0, group, kind)
 
 
@@ -83,7 +79,7 @@ def change(state: State, block: int, pages: list[tuple[int, int]]) -> None:
     record = state.block[0, block]
     record["written"], record["invalid"] = written, sum(i for _, i in pages)
     record["status"] = (INDEXED if written else 0) | (POOLED if written < 4 * PER_SUB_BLOCK else 0)
-    _reclassify(state, block)
+    call_on(_reclassify, state, 0, block)
 
 
 def best_by_definition(state: State, block: int) -> tuple[Fraction, int]:
@@ -114,7 +110,7 @@ def members(state: State) -> list[list[int]]:
 
 
 def check(state: State, blocks: int, groups: int) -> None:
-    assert _fault(state) == 0  # of the heaps, too
+    assert call_on(_fault, state, 0) == 0  # of the heaps, too
     limit = group_limit_of(blocks, groups)
     ranks = [best_by_definition(state, b)[0] for b in range(blocks)]
     found = members(state)
@@ -126,9 +122,9 @@ def check(state: State, blocks: int, groups: int) -> None:
         assert max(ranks[b] for b in lower) <= min(ranks[b] for b in upper)
     for number, group in enumerate(found):
         pooled = [b for b in group if state.block[0, b]["status"] & POOLED]
-        assert _first_of(state, number, 0) == (min(pooled) if pooled else -1)
+        assert call_on(_first_of, state, 0, number, 0) == (min(pooled) if pooled else -1)
         in_best = [b for b in pooled if _writable_in_best(state, b)]
-        assert _first_of(state, number, 1) == (min(in_best) if in_best else -1)
+        assert call_on(_first_of, state, 0, number, 1) == (min(in_best) if in_best else -1)
 
 
 def _writable_in_best(state: State, block: int) -> bool:
@@ -180,7 +176,7 @@ def test_groups__a_block_that_leads__drives_the_weakest_of_full_groups_down() ->
 def test_audit__a_block_that_is_wrong_about_its_place__is_found(field: str) -> None:
     state = grouped(8, 3, "software")
     state.best[0, 2][field] += 1
-    assert _fault(state) == 16
+    assert call_on(_fault, state, 0) == 16
 
 
 @pytest.mark.parametrize(("heap", "safe"), [(0, False), (1, True)])
@@ -188,14 +184,14 @@ def test_audit__an_entry_above_its_blocks_rank__is_safe_among_the_largest_only(h
     state = grouped(8, 3, "hardware")
     first = heap * (group_limit_of(8, 3) + 1)
     state.heap[0, first]["gain"] = 1  # of group 0; rank of its block is 0
-    assert (_fault(state) == 0) == safe
+    assert (call_on(_fault, state, 0) == 0) == safe
 
 
 def test_withdraw__a_victim__is_written_to_no_more_and_keeps_its_group() -> None:
     state = grouped(8, 3, "software")
     change(state, 2, [(1, 1), (3, 0), (3, 0), (3, 0)])
     group = int(state.best[0, 2]["group"])
-    assert _first_of(state, group, 1) == 2
-    _withdraw(state, 2)
-    assert _first_of(state, group, 1) == -1
+    assert call_on(_first_of, state, 0, group, 1) == 2
+    call_on(_withdraw, state, 0, 2)
+    assert call_on(_first_of, state, 0, group, 1) == -1
     assert int(state.best[0, 2]["group"]) == group

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.kernel import helper
-from ssdgym.engine.page.state import device_of
+from ssdgym.engine.core.kernel import entry
+from ssdgym.engine.entries import call_on
 from ssdgym.engine.speedupgc.hotness import _degree, count_update, hotness_group
 from ssdgym.simulator.build import Recording, make_state
 from tests.engine.devices import device
@@ -19,21 +19,18 @@ from tests.engine.devices import device
 NEVER = 2**40
 
 
-@helper
-def _update(state, lpn):
-    dev = device_of(state, 0, 0)
+@entry
+def _update(dev, lpn):
     count_update(dev, lpn)
 
 
-@helper
-def _degree_of(state, lpn):
-    dev = device_of(state, 0, 0)
+@entry
+def _degree_of(dev, lpn):
     return _degree(dev.hotness, dev.params[0], lpn)
 
 
-@helper
-def _group_of(state, lpn):
-    dev = device_of(state, 0, 0)
+@entry
+def _group_of(dev, lpn):
     return hotness_group(dev, lpn)
 
 
@@ -56,31 +53,33 @@ def test_degree__between_decays__never_below_the_true_count(
     state = table(hashes=hashes, counters=counters, decay_period=NEVER)
     counts: Counter[int] = Counter()
     for lpn in lpns:
-        _update(state, lpn)
+        call_on(_update, state, 0, lpn)
         counts[lpn] += 1
-        assert _degree_of(state, lpn) >= min(counts[lpn], 15)
+        assert call_on(_degree_of, state, 0, lpn) >= min(counts[lpn], 15)
     for lpn, count in counts.items():
-        assert min(count, 15) <= _degree_of(state, lpn) <= 15
+        assert min(count, 15) <= call_on(_degree_of, state, 0, lpn) <= 15
 
 
 def test_degree__a_large_table__is_the_count() -> None:
     state = table(hashes=7, counters=65536, decay_period=NEVER)
     for lpn in range(100):
         for _ in range(lpn % 20):
-            _update(state, lpn)
-    assert [_degree_of(state, lpn) for lpn in range(100)] == [min(lpn % 20, 15) for lpn in range(100)]
+            call_on(_update, state, 0, lpn)
+    assert [call_on(_degree_of, state, 0, lpn) for lpn in range(100)] == [
+        min(lpn % 20, 15) for lpn in range(100)
+    ]
 
 
 def test_decay__after_its_period__halves_every_counter() -> None:
     state = table(hashes=3, counters=64, decay_period=10)
     for _ in range(9):
-        _update(state, 5)
-    assert _degree_of(state, 5) == 9
-    _update(state, 5)
-    assert _degree_of(state, 5) == 5
+        call_on(_update, state, 0, 5)
+    assert call_on(_degree_of, state, 0, 5) == 9
+    call_on(_update, state, 0, 5)
+    assert call_on(_degree_of, state, 0, 5) == 5
     for _ in range(10):
-        _update(state, 5)
-    assert _degree_of(state, 5) == 7  # 5 and 10 more, saturated at 15
+        call_on(_update, state, 0, 5)
+    assert call_on(_degree_of, state, 0, 5) == 7  # 5 and 10 more, saturated at 15
 
 
 @pytest.mark.parametrize(
@@ -89,8 +88,8 @@ def test_decay__after_its_period__halves_every_counter() -> None:
 def test_hotness_group__by_thresholds(updates: int, group: int) -> None:
     state = table(thresholds=[2, 4, 9], decay_period=NEVER)
     for _ in range(updates):
-        _update(state, 77)
-    assert _group_of(state, 77) == group
+        call_on(_update, state, 0, 77)
+    assert call_on(_group_of, state, 0, 77) == group
 
 
 def test_table__counters_of_4_bits() -> None:

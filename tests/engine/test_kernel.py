@@ -11,7 +11,7 @@ from numba.core import config
 from numba.core.cpu import CPUTargetOptions
 
 from ssdgym.engine.core import kernel as door
-from ssdgym.engine.core.pointer import point_to
+from ssdgym.engine.core.pointer import STORED_BYTES, pointer_type, store_at
 from ssdgym.engine.page.family import PAGE
 
 
@@ -137,13 +137,20 @@ def test_pointed_array__is_as_the_array_itself() -> None:
         rows = dev.rows
         return len(rows), rows.size, rows.itemsize, rows.strides[0], rows[-1].wide + rows[0].narrow
 
-    @door.helper
-    def describe(rows):
-        return described(point_to(Pair(7, rows)))
+    @door.entry
+    def store(value, address):
+        store_at(value, address)
+
+    @door.entry
+    def describe(dev):
+        return described(dev)
 
     rows = np.zeros(3, np.dtype([("narrow", "i2"), ("wide", "i8")], align=True))
     rows["narrow"], rows["wide"] = 5, (1, 2, 3)
-    assert describe(rows) == (3, 3, 16, 16, 8)
+    memory, pair = np.zeros(STORED_BYTES, np.uint8), Pair(7, rows)
+    store(pair, memory.ctypes.data)
+    described_at = door.entry_for(describe, pointer_type(pair))
+    assert described_at(memory.ctypes.data) == (3, 3, 16, 16, 8)
 
 
 def test_symbols__are_short_whatever_the_arguments() -> None:

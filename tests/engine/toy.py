@@ -16,9 +16,8 @@ from ssdgym.engine.decisions import KINDS, WAIT, Decider, ask_outside, decision_
 from ssdgym.engine.entries import LOOPS, loop_caller
 from ssdgym.engine.verbs import (
     advance_untimed,
-    bare,
+    bind,
     count_lost_pages,
-    deciding,
     describe,
     find_fault,
     format_arrays,
@@ -47,17 +46,12 @@ ARRAYS = Arrays(
     gc_histogram=Array(np.int64, (2, "bins")),
     tail=Array(np.int64, (2, "tail")),
 )
-ToyState, ToyDevice, device_of = ARRAYS.state, ARRAYS.device, ARRAYS.device_of
+ToyState, ToyDevice, bind_device = ARRAYS.state, ARRAYS.device, ARRAYS.bind_device
 
 
 @inlined
-def _bare(state, i):
-    return device_of(state, i, 0)
-
-
-@inlined
-def _deciding(state, i, rules, external, pairs):
-    return device_of(state, i, Decider(external, rules, pairs, 0, 0, 0, 0))
+def _bind(state, i, rules, external, pairs, address):
+    bind_device(state, i, Decider(external, rules, pairs, 0, 0, 0, 0), address)
 
 
 @inlined
@@ -143,8 +137,7 @@ def _describe(dev, question, view):
 
 
 TOY = Family("toy", ARRAYS, LOOPS, faults=("none", "a drawer holds more than fits"))
-bare.of(ToyState)(_bare)
-deciding.of(ToyState)(_deciding)
+bind.of(ToyState)(_bind)
 advance_untimed.of(ToyDevice)(_advance)
 run_loop.of(ToyDevice)(loop_caller(ARRAYS))
 format_arrays.of(ToyDevice)(_format)

@@ -28,6 +28,12 @@ def episodes(count: int = 1, **changes: Any) -> Episodes:
     )
 
 
+def take(batch: Episodes, actions: np.ndarray) -> None:
+    """Step all devices."""
+    batch.actions[:] = actions
+    batch.step(batch.all)
+
+
 def greedy_actions(batch: Episodes) -> np.ndarray:
     return np.where(batch.view.proposed[:, 0] >= 0, batch.view.proposed[:, 0], 0).astype(np.int64)
 
@@ -146,7 +152,7 @@ def test_start__only_some_devices__leaves_the_others_alone() -> None:
     batch, untouched = episodes(3), episodes(3)
     for both in (batch, untouched):
         both.start([0, 1, 2], [1, 2, 3])
-        both.step(greedy_actions(both))
+        take(both, greedy_actions(both))
     batch.start([1], [9])
     for i in (0, 2):
         assert differences(batch.state, i, untouched.state, i) == []
@@ -183,7 +189,7 @@ def test_step__devices_whose_episode_is_over__stand_still() -> None:
     while not batch.over.all():
         stopped = [i for i in range(2) if batch.over[i]]
         before = batch.state.logical.copy()
-        batch.step(np.where(batch.over, np.argmax(batch.view.mask, axis=1), greedy_actions(batch)))
+        take(batch, np.where(batch.over, np.argmax(batch.view.mask, axis=1), greedy_actions(batch)))
         for i in stopped:
             np.testing.assert_array_equal(batch.state.logical[i], before[i])
     assert batch.status.tolist() == [HORIZON, HORIZON]
@@ -200,7 +206,7 @@ def test_workloads__several__each_episode_draws_one_and_is_aged_by_it() -> None:
     def reads(seed: int) -> bool:
         batch.start([0], [seed])
         while not batch.over[0]:
-            batch.step(greedy_actions(batch))
+            take(batch, greedy_actions(batch))
         return batch.metrics(0)["host_reads"] > 0
 
     drawn = [reads(seed) for seed in range(12)]
@@ -227,24 +233,24 @@ def test_devices_of_two_families__a_batch_each__as_in_one(monkeypatch: pytest.Mo
         for seen, expected in zip(two.view, one.view, strict=True):
             np.testing.assert_array_equal(seen, expected)
         actions = np.where(one.over, np.argmax(one.view.mask, axis=1), greedy_actions(one))
-        reward, terms = one.step(actions)
-        same_reward, same_terms = two.step(actions)
-        np.testing.assert_array_equal(same_reward, reward)
-        for name, term in terms.items():
-            np.testing.assert_array_equal(same_terms[name], term)
+        take(one, actions)
+        take(two, actions)
+        np.testing.assert_array_equal(two.reward.rewards, one.reward.rewards)
+        for name, term in one.terms.items():
+            np.testing.assert_array_equal(two.terms[name], term)
         np.testing.assert_array_equal(two.over, one.over)
         np.testing.assert_array_equal(two.status, one.status)
     assert [two.metrics(i) for i in range(4)] == [one.metrics(i) for i in range(4)]
     two.start([1], [9])
     with pytest.raises(SsdgymError, match="action 99 of environment 1 is outside"):
-        two.step(np.array([0, 99, 99, 0]))
+        take(two, np.array([0, 99, 99, 0]))
 
 
 def play(batch: Episodes, seed: int = 1) -> dict[str, Any]:
     """Play an episode to its end and return its metrics."""
     batch.start([0], [seed])
     while not batch.over[0]:
-        batch.step(greedy_actions(batch))
+        take(batch, greedy_actions(batch))
     return batch.metrics(0)
 
 

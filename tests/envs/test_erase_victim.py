@@ -147,7 +147,7 @@ def test_step__no_whole_number__refused(wrong: Any) -> None:
     env = EraseVictimEnv(**options())
     env.reset(seed=0)
     before = copy_device(env.episodes.state, 0)
-    with pytest.raises(SsdgymError, match="actions must be whole numbers"):
+    with pytest.raises(SsdgymError, match="an action must be a whole number"):
         env.step(wrong)
     assert differences(env.episodes.state, 0, before, 0) == []
 

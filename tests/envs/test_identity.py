@@ -95,10 +95,10 @@ def env_run(**options: Any) -> EraseVictimEnv:
 class KeepingVectorEnv(EraseVictimVectorEnv):
     """Keeps the devices whose episodes end, before they begin the next one."""
 
-    def _end(self, over: np.ndarray, terms: dict[str, np.ndarray]) -> dict[str, Any]:
+    def _end(self, over: np.ndarray) -> dict[str, Any]:
         for i in np.flatnonzero(over):
             self.ended.setdefault(int(i), copy_device(self.episodes.state, int(i)))
-        return super()._end(over, terms)
+        return super()._end(over)
 
 
 def vector_run(**options: Any) -> dict[int, State]:
@@ -167,15 +167,20 @@ def test_observe__never_once_or_ten_times__changes_nothing(ftl: str, candidates:
         assert differences(episodes.state, 1, device_before, 0) == []
         for before, now in zip(view_before, episodes.view, strict=True):
             np.testing.assert_array_equal(before, now)
-        episodes.step(episodes.view.proposed[:, 1].astype(np.int64))
+        take(episodes, episodes.view.proposed[:, 1])
     assert digest(episodes.state, 0) == digest(_thirty_steps(ftl, candidates), 0)
+
+
+def take(episodes: Episodes, actions: np.ndarray) -> None:
+    episodes.actions[:] = actions
+    episodes.step(episodes.all)
 
 
 def _thirty_steps(ftl: str, candidates: Any) -> State:
     episodes = Episodes(EraseVictimOptions(**arguments(ftl, "random", candidates=candidates)), 2)
     episodes.start([0, 1], [SEED, SEED + 1])
     for _ in range(30):
-        episodes.step(episodes.view.proposed[:, 1].astype(np.int64))
+        take(episodes, episodes.view.proposed[:, 1])
     return episodes.state
 
 

@@ -47,7 +47,7 @@ def table(page: type) -> dict[str, Any]:
 @pytest.mark.parametrize(("single", "vector"), PAIRS)
 def test_arguments__single_and_vector__the_same(single: Any, vector: Any) -> None:
     arguments = [dict(inspect.signature(make).parameters) for make in (single, vector)]
-    for own in ("num_envs", "copy", "autoreset_mode", "max_episode_steps"):
+    for own in ("num_envs", "threads", "copy", "autoreset_mode", "max_episode_steps"):
         del arguments[1][own]
     assert arguments[0] == arguments[1]
     assert set(arguments[0]) == {

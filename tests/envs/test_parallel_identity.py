@@ -59,10 +59,10 @@ def compiled_run(policy: str, on: DeviceConfig, seed: int = SEED) -> Simulator:
 class KeepingVectorEnv(ParallelEraseVectorEnv):
     """Keeps the devices whose episodes end, before they begin the next one."""
 
-    def _end(self, over: np.ndarray, terms: dict[str, np.ndarray]) -> dict[str, Any]:
+    def _end(self, over: np.ndarray) -> dict[str, Any]:
         for i in np.flatnonzero(over):
             self.ended.setdefault(int(i), copy_device(self.episodes.state, int(i)))
-        return super()._end(over, terms)
+        return super()._end(over)
 
 
 def vector_run(count: int, seeds: list[int], **options: Any) -> dict[int, State]:

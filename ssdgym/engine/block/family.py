@@ -8,13 +8,13 @@ from ssdgym.engine.block.audit import count_lost_in, first_fault_of
 from ssdgym.engine.block.event_loop import run_timed
 from ssdgym.engine.block.jobs import is_allowed
 from ssdgym.engine.block.merging.plans import candidates_of
-from ssdgym.engine.block.state import ARRAYS, BlockDevice, BlockState, device_of
+from ssdgym.engine.block.state import ARRAYS, BlockDevice, BlockState, bind_device
 from ssdgym.engine.block.untimed_loop import run_untimed
 from ssdgym.engine.blocks.format import add_block
 from ssdgym.engine.core.family import Family
 from ssdgym.engine.core.faults import FAULTS
-from ssdgym.engine.core.handle import handle_of
 from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.pointer import STORED_BYTES, store_at
 from ssdgym.engine.core.status import ILLEGAL_ANSWER
 from ssdgym.engine.decisions import Decider, keep_answer
 from ssdgym.engine.entries import LOOPS, loop_caller
@@ -23,9 +23,8 @@ from ssdgym.engine.time.format import format_control, format_queues
 from ssdgym.engine.verbs import (
     advance_timed,
     advance_untimed,
-    bare,
+    bind,
     count_lost_pages,
-    deciding,
     describe,
     find_fault,
     format_arrays,
@@ -67,13 +66,10 @@ def _format(dev):
 
 
 @inlined
-def _deciding(state, i, rules, external, pairs):
-    """Return device `i` of a batch with who takes its decisions.
-
-    Its rules see figures and hook nothing; the view is for features.
-    """
-    view = handle_of(view_of_blocks(state, i))
-    return device_of(state, i, Decider(external, rules, pairs, np.int64(0), view, view, view))
+def _bind(state, i, rules, external, pairs, address):
+    """Store a device; its rules see figures and hook nothing, and the view is for features."""
+    view = store_at(view_of_blocks(state, i), address + STORED_BYTES)
+    bind_device(state, i, Decider(external, rules, pairs, np.int64(0), view, view, view), address)
 
 
 @inlined
@@ -84,8 +80,7 @@ def _settle_choice(dev, chosen, action):
 
 
 BLOCK_FAMILY = Family("block", ARRAYS, LOOPS, FAULTS)
-bare.of(BlockState)(ARRAYS.bare_device)
-deciding.of(BlockState)(_deciding)
+bind.of(BlockState)(_bind)
 advance_untimed.of(BlockDevice)(run_untimed)
 advance_timed.of(BlockDevice)(run_timed)
 run_loop.of(BlockDevice)(loop_caller(ARRAYS))

@@ -170,4 +170,4 @@ ARRAYS = Arrays(
 )
 BlockState = ARRAYS.state
 BlockDevice = ARRAYS.device
-device_of = ARRAYS.device_of
+bind_device = ARRAYS.bind_device

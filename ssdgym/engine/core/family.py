@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ssdgym.engine.core.kernel import inlined
-from ssdgym.engine.core.pointer import point_to
+from ssdgym.engine.core.pointer import store_at
 
 #: A batch of devices: a NamedTuple of arrays of shape (devices, ...), of the class of its family.
 State: TypeAlias = Any
@@ -43,8 +43,8 @@ class Arrays:
         state: class of a batch; its arrays have the device as first axis.
         device: class of one device of a batch: the same fields without that axis, and `decider`, who takes
             its decisions.
-        device_of: kernel (state, i, decider) -> pointer to device `i` of a batch as views; nothing is copied.
-        bare_device: kernel (state, i) -> likewise, with nobody who takes decisions.
+        bind_device: kernel (state, i, decider, address) that stores device `i` of a batch as views of the
+            batch's arrays, with who takes its decisions.
     """
 
     def __init__(self, name: str, module: str, **arrays: Array) -> None:
@@ -52,15 +52,12 @@ class Arrays:
         self.state = namedtuple(f"{name}State", arrays, module=module)  # type: ignore[misc]
         self.device = namedtuple(f"{name}Device", (*arrays, "decider"), module=module)  # type: ignore[misc]
         rows = ", ".join((*(f"state.{field}[i]" for field in arrays), "decider"))
-        namespace: dict[str, Any] = {"__name__": __name__, "Device": self.device, "point_to": point_to}
-        exec(f"def device_of(state, i, decider):\n    return point_to(Device({rows}))\n", namespace)
-        self.device_of = device_of = inlined(namespace["device_of"])
-
-        @inlined
-        def bare_device(state, i):
-            return device_of(state, i, 0)
-
-        self.bare_device = bare_device
+        namespace: dict[str, Any] = {"__name__": __name__, "Device": self.device, "store_at": store_at}
+        exec(
+            f"def bind_device(state, i, decider, address):\n    store_at(Device({rows}), address)\n",
+            namespace,
+        )
+        self.bind_device = inlined(namespace["bind_device"])
 
     def allocate(self, devices: int, sizes: Sizes) -> State:
         """Allocate zeroed arrays.

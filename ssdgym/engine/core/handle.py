@@ -29,7 +29,7 @@ from numba.np.numpy_support import from_dtype
 
 from ssdgym.engine.compiler.checking import checked_array
 from ssdgym.engine.core.kernel import compiled_address
-from ssdgym.engine.core.pointer import load_field, store_for_good
+from ssdgym.engine.core.pointer import load_field
 
 #: The parameters of a rule, as the engine passes them.
 PARAMETERS = types.voidptr
@@ -216,17 +216,6 @@ def _load_parameter_by_number(context: Any, builder: Any, sig: Any, args: Any) -
         count = context.get_constant(types.intp, len(sig.args[0].names))
         cgutils.do_boundscheck(context, builder, args[1], count)
     return _load_parameter(context, builder, *args)
-
-
-@intrinsic
-def handle_of(typing_context, view):
-    """Store a view and return its address, which is good until the calling entry returns."""
-
-    def build(context, builder, sig, args):
-        stored = store_for_good(builder, args[0])
-        return builder.ptrtoint(stored, context.get_value_type(types.int64))
-
-    return types.int64(view), build
 
 
 @intrinsic

@@ -23,6 +23,7 @@ Rules of policies reach a kernel as the address of their compiled code. Unboxing
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -144,8 +145,8 @@ def verb(stub: Callable) -> Any:
 
 
 def entry(function: Callable) -> Any:
-    """Compile `function` as an entry point for Python, cached on disk."""
-    options = {**_compiler_options(), "pipeline_class": PartCompiler, "no_cfunc_wrapper": True}
+    """Compile `function` as an entry point for Python, cached on disk; it runs without Python's lock."""
+    options = {**_compiler_options(), "pipeline_class": PartCompiler, "no_cfunc_wrapper": True, "nogil": True}
     dispatcher = numba.njit(**options)(function)
     enable_cache(dispatcher)
     return dispatcher
@@ -193,6 +194,16 @@ def address_of(dispatcher: Any, signature: Any) -> int:
     except Exception as error:  # numba meets code that it does not know in many ways
         raise ValueError(reason_of(error, dispatcher.py_func.__code__.co_filename)) from error
     return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
+
+
+@functools.cache
+def entry_for(function: Any, *arguments: Any) -> Any:
+    """Return an entry compiled for numba's types of its arguments, to be called from Python.
+
+    What it is called with is not looked at: other arguments would be misread. A pointer is an address.
+    """
+    function.compile(arguments)
+    return function.overloads[arguments].entry_point
 
 
 def function_at(function_type: Any) -> Any:

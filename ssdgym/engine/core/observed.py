@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import typeof, types
 
+from ssdgym.engine.core.kernel import function_at
 from ssdgym.engine.core.records import MAX_PAIRS
 
 #: A candidate of an ERASE decision. Of several blocks, what is in them is counted together.
@@ -216,3 +217,10 @@ FEATURE_SHAPES = {
     "decision": types.float64(_VIEW, DECISION_TYPE),
     "device": types.float64(_VIEW),
 }
+
+#: What calls a feature by its address, for the kinds that more than one place computes.
+candidate_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["candidate"]))
+decision_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["decision"]))
+device_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["device"]))
+page_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["page"]))
+die_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["die"]))

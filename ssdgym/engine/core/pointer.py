@@ -1,7 +1,8 @@
-"""A device as one pointer: its arrays are described in memory once a call, and looked up there when used.
+"""A device as one pointer: its arrays are described once, in memory that stays, and looked up when used.
 
 A device is a NamedTuple of some thirty arrays. By value it is more than 200 numbers in every call, and in
-every function that is compiled into another, which costs more than the work of a short kernel.
+every function that is compiled into another, which costs more than the work of a short kernel; and numba
+takes longer to read it from Python than the engine to go on to the next decision.
 """
 
 from __future__ import annotations
@@ -13,7 +14,19 @@ from llvmlite import ir
 from numba import typeof, types
 from numba.core import cgutils
 from numba.core.typing.templates import AttributeTemplate
-from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    intrinsic,
+    lower_getattr_generic,
+    models,
+    register_model,
+    unbox,
+)
+
+#: Most bytes of a tuple that is stored: lines of the cache, an odd number, so that equal fields of many
+#: tuples do not compete for one place in it.
+STORED_BYTES = 65 * 64
 
 #: Distances of the fields of a tuple from where it begins, in bytes.
 _OFFSETS: dict[Any, list[int]] = {}
@@ -118,37 +131,43 @@ def pointer_type(sample: Any) -> Pointer:
     return Pointer(typeof(sample))
 
 
-def store_for_good(builder: Any, value: Any) -> Any:
-    """Store a value on the stack, where it stays until the calling entry returns.
-
-    LLVM takes the memory of a function that it writes into its caller for free behind it. It does not where
-    the function itself says from when on it is used, and never that it is free.
-
-    Args:
-        builder: of LLVM's instructions.
-        value: to store.
-
-    Returns:
-        A pointer to it.
-    """
-    stored = cgutils.alloca_once(builder, value.type)
-    size = ir.IntType(64)
-    kind = ir.FunctionType(ir.VoidType(), [size, cgutils.voidptr_t])
-    begin = builder.module.declare_intrinsic("llvm.lifetime.start", [cgutils.voidptr_t], kind)
-    builder.call(begin, [size(-1), builder.bitcast(stored, cgutils.voidptr_t)])  # -1: all of it
-    builder.store(value, stored)
-    return stored
+@unbox(Pointer)
+def _address_from_python(kind: Any, number: Any, c: Any) -> Any:
+    return NativeValue(c.pyapi.long_as_voidptr(number))
 
 
 @intrinsic
-def point_to(typing_context, device):
-    """Store a NamedTuple and return a pointer to it, which is good until the calling entry returns."""
+def store_at(typing_context, value, address):
+    """Store a NamedTuple at an address, of `STORED_BYTES` bytes, and return the address.
+
+    Pointers to it are for later calls of compiled code: the call that stores may read what was there before.
+    """
 
     def build(context, builder, sig, args):
-        stored = builder.bitcast(store_for_good(builder, args[0]), cgutils.voidptr_t)
-        # An empty piece of assembly that hides where the pointer comes from: what is loaded through it never
-        # changes, which does not hold for the memory before the tuple was stored there.
-        kind = ir.FunctionType(cgutils.voidptr_t, [cgutils.voidptr_t])
-        return builder.asm(kind, "", "=r,0,~{memory}", [stored], side_effect=True)
+        kind = args[0].type
+        if context.get_abi_sizeof(kind) > STORED_BYTES:
+            raise ValueError(f"{sig.args[0].instance_class.__name__} has more than {STORED_BYTES} bytes")
+        builder.store(args[0], builder.inttoptr(args[1], kind.as_pointer()))
+        return args[1]
 
-    return Pointer(device)(device), build
+    return types.int64(value, types.int64), build
+
+
+@intrinsic
+def pointer_like(typing_context, pointer, address):
+    """Return the pointer to what is stored at an address, of the same kind as another pointer's."""
+
+    def build(context, builder, sig, args):
+        return builder.inttoptr(args[1], cgutils.voidptr_t)
+
+    return pointer(pointer, types.int64), build
+
+
+@intrinsic
+def number_at(typing_context, address):
+    """Load an int64 from an address."""
+
+    def build(context, builder, sig, args):
+        return builder.load(builder.inttoptr(args[0], args[0].type.as_pointer()))
+
+    return types.int64(types.int64), build

@@ -11,9 +11,13 @@ import numpy as np
 from numba import types
 
 from ssdgym.engine.core.bits import NONE, quotient
-from ssdgym.engine.core.features import candidate_feature_at, decision_feature_at, device_feature_at
 from ssdgym.engine.core.kernel import function_at, inlined, kernel
-from ssdgym.engine.core.observed import FEATURE_SHAPES
+from ssdgym.engine.core.observed import (
+    FEATURE_SHAPES,
+    candidate_feature_at,
+    decision_feature_at,
+    device_feature_at,
+)
 from ssdgym.engine.core.records import MAX_PAIRS, SUB_BLOCK_RUN, WHOLE_BLOCK
 from ssdgym.engine.core.status import OK
 from ssdgym.engine.erase.candidate_table import pairs_of

@@ -7,8 +7,8 @@ from numba import types
 
 from ssdgym.engine.core.family import Family
 from ssdgym.engine.core.faults import FAULTS
-from ssdgym.engine.core.handle import handle_of
 from ssdgym.engine.core.kernel import function_at, inlined
+from ssdgym.engine.core.pointer import STORED_BYTES, store_at
 from ssdgym.engine.core.records import BY_RULE
 from ssdgym.engine.core.status import HORIZON
 from ssdgym.engine.decisions import (
@@ -28,7 +28,7 @@ from ssdgym.engine.erase.features import observe_plane
 from ssdgym.engine.page.audit import count_lost_in, first_fault_of
 from ssdgym.engine.page.event_loop import run_timed
 from ssdgym.engine.page.format import format_page_device
-from ssdgym.engine.page.state import ARRAYS, PageDevice, PageState, device_of
+from ssdgym.engine.page.state import ARRAYS, PageDevice, PageState, bind_device
 from ssdgym.engine.page.untimed_loop import run_untimed
 from ssdgym.engine.questions import clear_view, describer_type
 from ssdgym.engine.rounds import start_round
@@ -37,9 +37,8 @@ from ssdgym.engine.speedupgc.trees import refresh
 from ssdgym.engine.verbs import (
     advance_timed,
     advance_untimed,
-    bare,
+    bind,
     count_lost_pages,
-    deciding,
     describe,
     find_fault,
     format_arrays,
@@ -52,29 +51,29 @@ _describer_at = function_at(types.FunctionType(describer_type(ARRAYS)))
 
 
 @inlined
-def _deciding(state, i, rules, external, pairs):
+def _bind(state, i, rules, external, pairs, address):
     params = state.params[i, 0]
     victim = whole_view(
         state, i, params.victim_page, params.victim_block, params.victim_stream, params.victim_device
     )
-    view = handle_of(victim)
+    view = store_at(victim, address + STORED_BYTES)
     place_view = view
     if params.placement == BY_RULE or rules.shape[0] > WATCHERS:
         place = whole_view(
             state, i, params.place_page, params.place_block, params.place_stream, params.place_device
         )
-        place_view = handle_of(place)
+        place_view = store_at(place, address + 2 * STORED_BYTES)
     hooks = hooked_by(rules)
     idle_view = view
     if rules[IDLE].choose != 0:
         idle = whole_view(
             state, i, params.idle_page, params.idle_block, params.idle_stream, params.idle_device
         )
-        idle_view = handle_of(idle)
+        idle_view = store_at(idle, address + 3 * STORED_BYTES)
         hooks |= IDLES
     if external & (1 << IDLE):  # the future reaches no agent
         hooks = (hooks | IDLES) & ~CLAIRVOYANT
-    return device_of(state, i, Decider(external, rules, pairs, hooks, view, place_view, idle_view))
+    bind_device(state, i, Decider(external, rules, pairs, hooks, view, place_view, idle_view), address)
 
 
 @inlined
@@ -117,8 +116,7 @@ def _describe(dev, question, view):
 
 
 PAGE = Family("page", ARRAYS, LOOPS, FAULTS)
-bare.of(PageState)(ARRAYS.bare_device)
-deciding.of(PageState)(_deciding)
+bind.of(PageState)(_bind)
 advance_untimed.of(PageDevice)(_advance_untimed)
 advance_timed.of(PageDevice)(_advance_timed)
 run_loop.of(PageDevice)(loop_caller(ARRAYS))

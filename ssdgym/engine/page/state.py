@@ -88,4 +88,4 @@ ARRAYS = Arrays(
 )
 PageState = ARRAYS.state
 PageDevice = ARRAYS.device
-device_of = ARRAYS.device_of
+bind_device = ARRAYS.bind_device

@@ -7,8 +7,8 @@ import numpy as np
 from ssdgym.engine.blocks.format import add_block, format_plane
 from ssdgym.engine.core.family import Family
 from ssdgym.engine.core.faults import FAULTS
-from ssdgym.engine.core.handle import handle_of
 from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.pointer import STORED_BYTES, store_at
 from ssdgym.engine.decisions import ERASE, Decider, hooked_by, keep_answer
 from ssdgym.engine.entries import LOOPS, loop_caller
 from ssdgym.engine.erase.candidate_table import pairs_of
@@ -16,15 +16,14 @@ from ssdgym.engine.questions import describer_by_kind
 from ssdgym.engine.rounds import start_round
 from ssdgym.engine.subpage.audit import count_lost_in, first_fault_of
 from ssdgym.engine.subpage.event_loop import run_timed
-from ssdgym.engine.subpage.state import ARRAYS, SUBFTL, SubpageDevice, SubpageState, device_of
+from ssdgym.engine.subpage.state import ARRAYS, SUBFTL, SubpageDevice, SubpageState, bind_device
 from ssdgym.engine.subpage.untimed_loop import run_untimed
 from ssdgym.engine.time.format import format_control, format_queues
 from ssdgym.engine.verbs import (
     advance_timed,
     advance_untimed,
-    bare,
+    bind,
     count_lost_pages,
-    deciding,
     describe,
     find_fault,
     format_arrays,
@@ -94,11 +93,10 @@ def _format(dev):
 
 
 @inlined
-def _deciding(state, i, rules, external, pairs):
-    """Return device `i` of a batch with who takes its decisions; its rules have no memory of their own."""
-    view = handle_of(whole_view(state, i, 0, 0, 0, 0))
-    decider = Decider(external, rules, pairs, hooked_by(rules), view, view, view)
-    return device_of(state, i, decider)
+def _bind(state, i, rules, external, pairs, address):
+    """Store a device; its rules have no memory of their own."""
+    view = store_at(whole_view(state, i, 0, 0, 0, 0), address + STORED_BYTES)
+    bind_device(state, i, Decider(external, rules, pairs, hooked_by(rules), view, view, view), address)
 
 
 @inlined
@@ -110,8 +108,7 @@ def _settle_choice(dev, chosen, action):
 
 
 SUBPAGE_FAMILY = Family("subpage", ARRAYS, LOOPS, FAULTS)
-bare.of(SubpageState)(ARRAYS.bare_device)
-deciding.of(SubpageState)(_deciding)
+bind.of(SubpageState)(_bind)
 advance_untimed.of(SubpageDevice)(run_untimed)
 advance_timed.of(SubpageDevice)(run_timed)
 run_loop.of(SubpageDevice)(loop_caller(ARRAYS))

@@ -204,4 +204,4 @@ ARRAYS = Arrays(
 )
 SubpageState = ARRAYS.state
 SubpageDevice = ARRAYS.device
-device_of = ARRAYS.device_of
+bind_device = ARRAYS.bind_device

@@ -17,7 +17,6 @@ from ssdgym.engine.core.observed import (
     DECISION,
     DIE_SEEN,
     FEATURE,
-    OUTSIDE,
     PAGE_SEEN,
     PLAN_SEEN,
     SECTOR_SEEN,
@@ -131,7 +130,6 @@ class Selection:
             sampled_pages=SAMPLED_PAGES if self.samples_pages else 0,
             tallies=np.zeros(candidates, CANDIDATE),
             decision=np.zeros(1, DECISION),
-            outside=np.zeros(1, OUTSIDE),
             streams=np.zeros(candidates, STREAM_SEEN),
             page=np.zeros(1, PAGE_SEEN),
             answer_features=_records(self.answers, memories),
@@ -182,7 +180,6 @@ class Selection:
         column = int(outside["column"][0]) - 1
         if column < 0:
             return
-        outside["column"] = 0
         feature = self._all[column].feature
         raise SsdgymError(
             f"feature {feature.name} has the value {outside['value'][0]:g}, outside its bounds "

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.questions import Tally
 from ssdgym.envs.rewards.scale import PLAIN, Scale
-from ssdgym.envs.rewards.terms import Measure, Totals, find_term, known_terms
+from ssdgym.envs.rewards.terms import CounterSum, Measure, Totals, find_term, known_terms
 from ssdgym.envs.rewards.totals import CountedTotals
 from ssdgym.errors import SsdgymError
 
@@ -17,9 +19,16 @@ from ssdgym.errors import SsdgymError
 class Reward:
     """Turns what devices count into rewards.
 
+    Where every term is a sum over counters the compiled step of the devices does so, with arrays of `tally`.
+
     Args:
         devices: their configurations.
         objective: weight of each term; terms left out weigh nothing.
+
+    Attributes:
+        rewards: float64 (n,), since the last step; written again by the next one.
+        terms: float64 (terms, n), what they are made of, unweighted, in the order of the objective; likewise.
+        compiled: whether the compiled step writes them; else `take` does.
 
     Raises:
         SsdgymError: an unknown term, a weight that is not a finite number, or a term the devices cannot tell.
@@ -31,11 +40,12 @@ class Reward:
         self.objective = dict(objective)
         self._timed_terms = self._check(devices)
         self._measures = self._measures_on(devices)
-        self._totals = {name: np.zeros(len(devices)) for name in self.objective}
-        self._won = np.zeros(len(devices), np.int64)
-        self._price = np.full(len(devices), PLAIN.price)
-        self._unit = np.full(len(devices), PLAIN.unit)
-        self._pays = False
+        self.compiled = all(isinstance(measure, CounterSum) for measure in self._measures.values())
+        count = len(devices)
+        self._totals, self.terms = np.zeros((2, len(self.objective), count))
+        self.rewards, self._won = np.zeros(count), np.zeros(count, np.int64)
+        self._price, self._unit = np.full(count, PLAIN.price), np.full(count, PLAIN.unit)
+        self._pays = np.zeros(1, np.int64)
 
     def _check(self, devices: Sequence[DeviceConfig]) -> list[str]:
         """Return the names of the terms that need time."""
@@ -67,6 +77,44 @@ class Reward:
         """Return what tells the cost of devices since their metrics were reset, by the objective."""
         return partial(_weighted, self.objective, self._measures_on(devices))
 
+    def tally(
+        self,
+        totals: CountedTotals,
+        address: Callable[[str], np.ndarray],
+        shown: np.ndarray,
+        counters: Sequence[str],
+    ) -> Tally:
+        """Return what the compiled step makes rewards of.
+
+        Args:
+            totals: of all devices.
+            address: returns where a counter of every device is in memory, int64 (n,).
+            shown: int64 (1 + counters, n), what it writes beside rewards.
+            counters: that it shows.
+        """
+        sums = [one.per_count for one in self._measures.values() if isinstance(one, CounterSum)]
+        sums = sums if self.compiled else []
+        costs = [(name, cost) for one in sums for name, cost in one.items()]
+        won_counters, won_pages = totals.winning(address)
+        count = len(self.rewards)
+        return Tally(
+            ends=np.cumsum([len(one) for one in sums], dtype=np.int64),
+            counters=_rows([address(name) for name, _ in costs], count, np.int64),
+            costs=_rows([cost for _, cost in costs], count, np.float64),
+            weights=np.array(list(self.objective.values()), np.float64),
+            totals=self._totals,
+            terms=self.terms,
+            reward=self.rewards,
+            won=self._won,
+            won_counters=won_counters,
+            won_pages=won_pages,
+            price=self._price,
+            unit=self._unit,
+            pays=self._pays,
+            shown=shown,
+            shown_counters=_rows([address(name) for name in counters], count, np.int64),
+        )
+
     def start(self, totals: CountedTotals, i: int, scale: Scale | None = None) -> None:
         """Count from where device `i` stands now.
 
@@ -75,38 +123,43 @@ class Reward:
             i: number of the device.
             scale: of its rewards from now on; None leaves it.
         """
-        for name, total in self._totals.items():
-            total[i] = self._measures[name](totals)[i]
+        for total, measure in zip(self._totals, self._measures.values(), strict=True):
+            total[i] = measure(totals)[i]
         if scale is not None:
             self._price[i], self._unit[i] = scale.price, scale.unit
-            self._pays = bool(self._price.any())
+            self._pays[0] = self._price.any()
         self._won[i] = self._pages_won(totals)[i]
 
     def _pages_won(self, totals: CountedTotals) -> np.ndarray:
         """Return the pages won where they are paid for; devices of other families count none."""
-        return totals.pages_won() if self._pays else np.zeros(len(self._won), np.int64)
+        return totals.pages_won() if self._pays[0] else np.zeros(len(self._won), np.int64)
 
-    def take(self, totals: CountedTotals) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Return the rewards since the last call, and the unweighted terms that make them up.
+    def clear(self, which: Any = slice(None)) -> None:
+        """Reward devices with nothing; bool (n,), or all."""
+        self.rewards[which] = 0.0
+        self.terms[:, which] = 0.0
+
+    def take(self, totals: CountedTotals) -> None:
+        """Write the rewards since the last call, and the terms that make them up, where that is not compiled.
 
         Args:
             totals: of all devices.
-
-        Returns:
-            float64 (n,), and the same for each term.
         """
-        reward = np.zeros(len(self._won))
-        terms = {}
-        for name, weight in self.objective.items():
+        self.rewards[:] = 0.0
+        for k, (name, weight) in enumerate(self.objective.items()):
             total = self._measures[name](totals)
-            terms[name] = self._totals[name] - total
-            self._totals[name] = total
-            reward += weight * terms[name]
-        if self._pays:
+            self.terms[k] = self._totals[k] - total
+            self._totals[k] = total
+            self.rewards += weight * self.terms[k]
+        if self._pays[0]:
             won = self._pages_won(totals)
-            reward += self._price * (won - self._won)
-            self._won = won
-        return reward / self._unit, terms
+            self.rewards += self._price * (won - self._won)
+            self._won[:] = won
+        self.rewards /= self._unit
+
+
+def _rows(rows: Sequence[np.ndarray], count: int, items: type) -> np.ndarray:
+    return np.array(rows, items).reshape(len(rows), count)
 
 
 def _weighted(objective: Mapping[str, float], measures: Mapping[str, Measure], totals: Totals) -> np.ndarray:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import entry_points
 from typing import Protocol
 
@@ -140,17 +139,27 @@ def _sum(name: str, costs: Costs, devices: Sequence[DeviceConfig]) -> Measure:
                     f"the reward term {name} counts {counter!r}; devices of ftl.mapping {mapping} count "
                     f"{', '.join(known)}."
                 )
-    per_count = {counter: np.array([cost[counter] for cost in each], np.float64) for counter in each[0]}
+    return CounterSum(
+        {counter: np.array([cost[counter] for cost in each], np.float64) for counter in each[0]}
+    )
 
-    return partial(_summed, per_count)
 
+@dataclass(frozen=True)
+class CounterSum:
+    """The measure that sums up what counters cost.
 
-def _summed(per_count: Mapping[str, np.ndarray], totals: Totals) -> np.ndarray:
-    """Return what counters cost, float64 (n,); `per_count` has what one count costs on each device."""
-    total = np.zeros(len(totals.devices))
-    for counter, cost in per_count.items():
-        total += totals.counter(counter) * cost
-    return total
+    Attributes:
+        per_count: what one count of each costs, float64 (n,).
+    """
+
+    per_count: Mapping[str, np.ndarray]
+
+    def __call__(self, totals: Totals) -> np.ndarray:
+        """Return what devices have cost, float64 (n,)."""
+        total = np.zeros(len(totals.devices))
+        for counter, cost in self.per_count.items():
+            total += totals.counter(counter) * cost
+        return total
 
 
 def known_terms() -> list[str]:

@@ -13,6 +13,8 @@ from ssdgym.engine.time.latency import bin_middles
 from ssdgym.simulator.families import family_of
 
 _MIDDLES = bin_middles()
+#: A counter that counts nothing.
+_NOTHING = np.zeros(1, np.int64)
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,21 @@ class CountedTotals:
     def rounds(self) -> np.ndarray:
         """Return how many rounds of collection have won them, int64 (n,); without erases, too: them."""
         return self._by_host_pages(self.counter("gc_invocations"))
+
+    def winning(self, address: Callable[[str], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Return what the pages that collection has won are counted by.
+
+        Args:
+            address: returns where a counter of every device is in memory, int64 (n,).
+
+        Returns:
+            Addresses of what wins pages and of the pages that it takes, int64 (2, n), and the pages that one
+            of the first wins, int64 (n,).
+        """
+        erases = self._wins_by_erases
+        wins = np.where(erases, address("erased_sub_blocks"), address("host_pages_written"))
+        takes = np.where(erases, address("relocated_pages"), _NOTHING.ctypes.data)
+        return np.array([wins, takes]), np.where(erases, self._sub_block_pages, 1)
 
     def _by_host_pages(self, numbers: np.ndarray) -> np.ndarray:
         """Return numbers, but on devices that win room without an erase the pages of the host."""

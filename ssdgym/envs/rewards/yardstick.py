@@ -85,10 +85,12 @@ class Yardstick:
         workload, scale = self._workloads[number], self._scale_of(i, number)
         self._twins.begin(i, number, workload, seed, options.at_end, lengths, scale)
 
-    def earned(self, host_pages: np.ndarray) -> np.ndarray | float:
-        """Return what the twins have earned since the last call, float64 (n,); 0 where there are none.
+    def take_off(self, rewards: np.ndarray, host_pages: Callable[[], np.ndarray]) -> None:
+        """Take off what twins have earned since the last call, where there are some.
 
         Args:
-            host_pages: of every device since the measured part of its episode began, (n,).
+            rewards: float64 (n,).
+            host_pages: returns those of every device since the measured part of its episode began, (n,).
         """
-        return 0.0 if self._twins is None else self._twins.take(host_pages)
+        if self._twins is not None:
+            rewards -= self._twins.take(host_pages())

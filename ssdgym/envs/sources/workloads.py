@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.envs.stepping.batch import CHUNK
+from ssdgym.envs.stepping.batches import CHUNK
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import WRITE, Requests
 from ssdgym.simulator.input import check_requests

@@ -1,10 +1,12 @@
-"""Devices of one FTL family, stepped together in one compiled call.
+"""Devices of one FTL family, stepped together in compiled code.
 
 No other module of the environments calls the engine.
 """
 
 from __future__ import annotations
 
+import time
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,15 +15,15 @@ import numpy as np
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, PERIOD_DUE
-from ssdgym.engine.entries import first_invalid_action, loop_addresses, observe_batch, step_batch
-from ssdgym.engine.questions import Input
+from ssdgym.engine.questions import Shared, Tally, View
+from ssdgym.engine.stepping import ADVANCE, DESCRIBE, NOT_DONE, OUT_OF_BOUNDS, REWARD, TELL, Stepper
 from ssdgym.envs.decisions import Decision
+from ssdgym.envs.stepping.crew import Crew
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.failures import rule_error
 from ssdgym.policy.policy import idle_of
 from ssdgym.policy.rules import PlacementRule, Rule
 from ssdgym.policy.watching import placement_of, rules_on
-from ssdgym.requests import REQUEST
 from ssdgym.simulator import Recording
 from ssdgym.simulator.build import make_state
 from ssdgym.simulator.deciding.failures import failure
@@ -31,27 +33,28 @@ from ssdgym.simulator.input import start_input
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
 from ssdgym.simulator.snapshot import restore_device
 
-#: Requests of a device's input held at a time.
-CHUNK = 2048
+_STEP, _REWARDED_STEP = ADVANCE | DESCRIBE | TELL, ADVANCE | DESCRIBE | TELL | REWARD
 
 
 class Batch:
-    """Devices whose decisions of a kind are taken outside; those of one family share a state.
+    """Devices of an environment whose FTL is of one family and placed by one rule.
+
+    A device has a number in the environment, by which the arrays of observations and steps have it, and
+    another one, `k`, in the batch.
 
     Args:
         devices: their configurations.
+        numbers: of them in the environment, int64.
         decision: the one that is taken outside.
-        candidates: how many it has at most.
         recording: how many latencies each device keeps.
 
     Attributes:
         state: the devices.
-        view: the observations, the device as first axis; written again by every call.
-        status: int64 (n,), why each device stopped: a decision, `HORIZON`, `INPUT_ENDED`, or an error.
+        numbers: of them.
     """
 
     def __init__(
-        self, devices: Sequence[DeviceConfig], decision: Decision, candidates: int, recording: Recording
+        self, devices: Sequence[DeviceConfig], numbers: np.ndarray, decision: Decision, recording: Recording
     ) -> None:
         for device in devices:
             placement = placement_of(device)
@@ -60,93 +63,127 @@ class Batch:
                     f"device {device.name}: placement {placement.name} knows the future, which environments "
                     "do not tell; choose another one."
                 )
-        count = len(devices)
         self.devices = devices
+        self.numbers = numbers
         self.decision = decision
-        self.state: State = make_state(devices, [0] * count, recording)
-        self.view = decision.buffers(count, candidates)
-        self.status = np.zeros(count, np.int64)
-        self._requests = np.zeros((count, CHUNK), REQUEST)
-        self._counts = np.zeros(count, np.int64)
-        self._all = np.arange(count)
+        self.state: State = make_state(devices, [0] * len(devices), recording)
         self._broken: set[int] = set()
-        self._locate()
 
-    def _locate(self) -> None:
-        """Look up the machine code, which is elsewhere in every process."""
+    def connect(self, views: View, shared: Shared, tally: Tally, threads: int) -> None:
+        """Store the devices for compiled code, which is elsewhere in every process.
+
+        Args:
+            views: the observations of the environment.
+            shared: what steps read and write.
+            tally: what rewards are made of.
+            threads: that steps are shared out to.
+        """
         # All devices of a batch have the same rules.
-        candidates = self.view.mask.shape[1]
-        self._question = self.decision.ask(candidates, self.devices[0])
-        self._input = Input(self._requests, self._counts, loop_addresses(self.state))
+        asked = [self.decision.ask(views.mask.shape[1], self.devices[0]) for _ in range(threads)]
+        self._views, self._shared, self._question = views, shared, asked[0]
+        self._stepper = Stepper(self.state, self.numbers, asked, views, shared, tally)
+        self._crew = None
+        if self._stepper.helpers:
+            self._crew = Crew(self._stepper.helpers, self._stepper.give_up)
+            weakref.finalize(self, self._crew.dismiss)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the addresses of machine code behind."""
-        return {name: value for name, value in vars(self).items() if name not in ("_question", "_input")}
+        """Leave behind what points into this process; `connect` makes it anew."""
+        local = ("_views", "_shared", "_question", "_stepper", "_crew")
+        return {name: value for name, value in vars(self).items() if name not in local}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the attributes in this process."""
-        vars(self).update(state)
-        self._locate()
+    # -- some devices, by their numbers in the environment
 
-    # -- all devices
-
-    def step(self, which: np.ndarray, actions: np.ndarray) -> int:
-        """Carry out decisions and run to the next ones.
+    def step(self, which: np.ndarray, rewarded: bool) -> int:
+        """Carry out what was chosen for devices and run to the next decisions.
 
         Args:
             which: int64 (m,), devices.
-            actions: int64 (n,), chosen candidate of every device; -1 leaves its decision due.
+            rewarded: whether those that wait for a decision then are rewarded.
 
         Returns:
-            How many devices of `which` do not wait for a decision now.
+            How many of `which` do not wait for a decision now.
         """
         if self._broken and not self._broken.isdisjoint(which.tolist()):
             raise SsdgymError("a rule has failed in the middle of a step; reset the environment.")
-        others = self._step(which, actions)
-        while others and len(due := which[self.status[which] == PERIOD_DUE]):
-            others += self._begin_periods(due) - len(due)
-        self._check(which)
+        others = self._run(which, _REWARDED_STEP if rewarded else _STEP)
+        while others and len(due := which[self._shared.status[which] == PERIOD_DUE]):
+            others += self._begin_periods(due, rewarded) - len(due)
         return others
 
-    def _step(self, which: np.ndarray, actions: np.ndarray) -> int:
+    def _run(self, which: np.ndarray, tasks: int) -> int:
+        """Do something with devices; see `Stepper`."""
+        stepper, crew = self._stepper, self._crew
         try:
-            return step_batch(self.state, which, actions, self._input, self._question, self.view, self.status)
+            if crew is not None:
+                crew.wake()
+            others = stepper.run(which, tasks)
+            if others == NOT_DONE:
+                others = self._wait(len(which))
+            if crew is not None and crew.errors:
+                raise crew.errors[0]
         except Exception as error:  # whatever a rule of a user raises
-            self._broken.update(which.tolist())
+            self._give_up(which, tasks)
             raise self.decision.explain(error) or rule_error(error, self._rules()) from error
+        if others >= OUT_OF_BOUNDS:
+            self._check(which)
+        return int(others)
 
-    def _begin_periods(self, due: np.ndarray) -> int:
+    def _wait(self, count: int) -> int:
+        """Wait for the other threads; return as `_run`."""
+        while (others := self._stepper.wait(count)) == NOT_DONE:
+            time.sleep(0)
+        return int(others)
+
+    def _give_up(self, which: np.ndarray, tasks: int) -> None:
+        """Let all threads stop where code of a user has failed; devices in mid-step cannot go on."""
+        self._stepper.give_up(0)
+        if self._crew is not None:
+            self._wait(len(which))
+            self._crew.errors.clear()
+        if tasks & ADVANCE:
+            self._broken.update(which.tolist())
+
+    def _check(self, which: np.ndarray) -> None:
+        """Raise for a feature that has left its bounds; devices in mid-step cannot go on."""
+        self._broken.update(which.tolist())
+        outside = self._stepper.outside
+        found = outside[outside["column"] != 0][:1].copy()
+        outside["column"] = 0
+        self.decision.check(found)
+
+    def _begin_periods(self, due: np.ndarray, rewarded: bool) -> int:
         """Let the placement begin its period on some devices, and go on; return as `step`."""
         try:
-            for i in due:
-                placement = rules_on(self.devices[i])[0]
+            for k in np.searchsorted(self.numbers, due):
+                placement = rules_on(self.devices[k])[0]
                 assert isinstance(placement, PlacementRule), "the first is"
-                begin_period(self.state, int(i), placement)
+                begin_period(self.state, int(k), placement)
         except SsdgymError:
             self._broken.update(due.tolist())
             raise
-        return self._step(due, np.full(len(self.devices), -1))
+        return self._run(due, _REWARDED_STEP if rewarded else _STEP)
 
-    def _check(self, which: np.ndarray) -> None:
-        """Raise if a feature has left its bounds; the devices cannot go on from the middle of a step."""
-        try:
-            self.decision.check(self._question)
-        except SsdgymError:
-            self._broken.update(which.tolist())
-            raise
-
-    def observe(self, which: np.ndarray | None = None) -> None:
-        """Write the view again. Observing is pure, so this changes nothing.
+    def observe(self, which: np.ndarray) -> None:
+        """Write observations again. Observing is pure, so this changes nothing.
 
         Args:
-            which: int64 (m,), devices; all by default.
+            which: int64 (m,), devices.
         """
-        devices = self._all if which is None else which
-        try:
-            observe_batch(self.state, devices, self._question, self.view)
-        except Exception as error:  # whatever a rule of a user raises
-            raise self.decision.explain(error) or rule_error(error, self._rules()) from error
-        self._check(devices)
+        self._run(which, DESCRIBE)
+
+    def tell(self, which: np.ndarray, rewarded: bool) -> None:
+        """Write what devices that do not wait for a decision tell, and their rewards.
+
+        Args:
+            which: int64 (m,), devices.
+            rewarded: whether they are rewarded, too.
+        """
+        self._run(which, TELL | REWARD if rewarded else TELL)
+
+    def first_invalid(self, which: np.ndarray) -> int:
+        """Return the first of some devices, of any batch, whose action is no valid candidate; -1 for none."""
+        return int(self._stepper.first_invalid(which))
 
     def _rules(self) -> list[Rule]:
         """Return the rules that run inside: what proposes, decides, places, idles or watches."""
@@ -155,76 +192,61 @@ class Batch:
         proposers = [policy.main for policy in self.decision.proposers]
         return [*proposers, *inside, *rules_on(self.devices[0]), *([] if idle is None else [idle])]
 
-    def first_invalid(self, actions: np.ndarray) -> int:
-        """Return the first device whose action (of int64 (n,)) is no valid candidate, or -1."""
-        return first_invalid_action(self.view.mask, actions)
-
     def stopped(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return which of some devices need input, and which have reached their horizon.
 
         Raises:
             SsdgymError: one of them has failed.
         """
-        status = self.status[which]
+        status = self._shared.status[which]
         if (status < 0).any():
             i = int(which[np.argmax(status < 0)])
-            raise self._failure(i)
+            device = self.devices[int(np.searchsorted(self.numbers, i))]
+            raise failure(int(self._shared.status[i]), device, "the agent's")
         return which[status == INPUT_ENDED], which[status == HORIZON]
 
-    def _failure(self, i: int) -> SsdgymError:
-        return failure(int(self.status[i]), self.devices[i], "the agent's")
+    # -- one device, by its number in the batch
 
-    def counter(self, name: str) -> np.ndarray:
-        """Return a counter of every device, int64 (n,); it changes with the devices."""
-        return family_of_state(self.state).counter(self.state, name)
-
-    def kind_asked(self, i: int) -> int:
-        """Return the number of the kind of decision that device `i` waits for, or did last."""
-        return int(self.state.control["decision_kind"][i, 0])
-
-    def latencies(self) -> np.ndarray:
-        """Return the latencies of reads and writes by log-spaced bins, int64 (n, 2, bins)."""
-        return self.state.histogram
-
-    def host_pages(self) -> np.ndarray:
-        """Return the host pages programmed in every device since its last decision, int64 (n,)."""
-        return self.state.control["clock"][:, 0] - self.view.taken["clock"]
-
-    # -- one device
-
-    def place(self, i: int, saved: State, seed: int) -> None:
-        """Make device `i` the saved one, without input, with draws of its own."""
-        self._broken.discard(i)
-        restore_device(self.state, i, saved)
-        self.state.params["seed"][i] = seed % 2**64
+    def place(self, k: int, saved: State, seed: int) -> None:
+        """Make device `k` the saved one, without input, with draws of its own."""
+        i = self.numbers[k]
+        self._broken.discard(int(i))
+        restore_device(self.state, k, saved)
+        self.state.params["seed"][k] = seed % 2**64
         for name in ("clock", "now"):
-            self.view.taken[name][i] = self.state.control[name][i, 0]
-        self._counts[i] = 0
-        start_input(self.state, i)
+            self._views.taken[name][i] = self.state.control[name][k, 0]
+        self._shared.counts[i], self._shared.actions[i] = 0, -1
+        start_input(self.state, k)
+        self._stepper.bind(k)
 
-    def feed(self, i: int, requests: np.ndarray) -> None:
-        """Make `requests`, at most `CHUNK` of them, the input of device `i`."""
-        self._requests[i, : len(requests)] = requests
-        self._counts[i] = len(requests)
-        start_input(self.state, i)
+    def feed(self, k: int, requests: np.ndarray) -> None:
+        """Make requests, as many as there is room for at most, the input of device `k`."""
+        i = self.numbers[k]
+        self._shared.requests[i, : len(requests)] = requests
+        self._shared.counts[i] = len(requests)
+        start_input(self.state, k)
 
-    def set_horizon(self, i: int, host_pages: int) -> None:
-        """Stop device `i` once so many more host pages have been admitted."""
-        control = self.state.control[i, 0]
+    def set_horizon(self, k: int, host_pages: int) -> None:
+        """Stop device `k` once so many more host pages have been admitted."""
+        control = self.state.control[k, 0]
         control["horizon"] = control["admitted_pages"] + host_pages
 
-    def reset_metrics(self, i: int) -> None:
-        """Count anew in device `i`."""
-        reset_metrics(self.state, i)
+    def kind_asked(self, k: int) -> int:
+        """Return the number of the kind of decision that device `k` waits for, or did last."""
+        return int(self.state.control["decision_kind"][k, 0])
 
-    def metrics(self, i: int) -> dict[str, Any]:
-        """Return the metrics of device `i` since they were reset."""
-        return metrics_of(self.state, i, self.devices[i])
+    def reset_metrics(self, k: int) -> None:
+        """Count anew in device `k`."""
+        reset_metrics(self.state, k)
 
-    def page_map(self, i: int) -> PageMap:
-        """Return what the pages of device `i` hold.
+    def metrics(self, k: int) -> dict[str, Any]:
+        """Return the metrics of device `k` since they were reset."""
+        return metrics_of(self.state, k, self.devices[k])
+
+    def page_map(self, k: int) -> PageMap:
+        """Return what the pages of device `k` hold.
 
         Raises:
             SsdgymError: the FTL family has no map of pages.
         """
-        return family_of_state(self.state).page_map(self.state, i, self.devices[i])
+        return family_of_state(self.state).page_map(self.state, k, self.devices[k])

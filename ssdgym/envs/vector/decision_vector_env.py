@@ -9,8 +9,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from ssdgym.envs.decision_env import COUNTERS_SHOWN, DeviceEnv
-from ssdgym.envs.episodes import Episodes
+from ssdgym.envs.decision_env import DeviceEnv
+from ssdgym.envs.episodes import SHOWN, Episodes
 from ssdgym.envs.options import Options, sign
 from ssdgym.envs.render.viewers import VIEWERS, Viewer, check_render_mode
 from ssdgym.envs.vector.autoreset import autoreset_mode_of, reset_mask_of, seeds_of
@@ -37,6 +37,8 @@ class DecisionVectorEnv(VectorEnv):
 
     Args:
         num_envs: number of environments.
+        threads: that a step is shared out to; None stands for the cores that the process may use, with eight
+            devices for each at least. What a step returns does not depend on their number.
         copy: whether observations are the caller's own arrays. If false, they are the environment's buffers,
             which the next step writes again: whoever keeps one has to copy it.
         autoreset_mode: `gymnasium.vector.AutoresetMode`, or its value (`"SameStep"`, `"NextStep"` or
@@ -61,6 +63,7 @@ class DecisionVectorEnv(VectorEnv):
         self,
         num_envs: int = 1,
         *,
+        threads: int | None = None,
         copy: bool = True,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         render_mode: str | None = None,
@@ -74,7 +77,7 @@ class DecisionVectorEnv(VectorEnv):
             )
         check_render_mode(render_mode, viewers)
         self.autoreset_mode = autoreset_mode_of(autoreset_mode)
-        self.episodes = Episodes(self.options_type(**arguments), num_envs)
+        self.episodes = Episodes(self.options_type(**arguments), num_envs, threads)
         self.num_envs = num_envs
         self.envs = [DeviceEnv(self.episodes, i, render_mode, viewers) for i in range(num_envs)]
         self.single_observation_space = self.envs[0].observation_space
@@ -127,18 +130,30 @@ class DecisionVectorEnv(VectorEnv):
         actions = np.asarray(actions)
         offered = None if self.render_mode is None else self.episodes.view.sets.copy()
         some_rest = bool(rest.any())
-        rewards, terms = self.episodes.step(actions, np.flatnonzero(played) if some_rest else None)
+        self._choose(actions)
+        self.episodes.step(np.flatnonzero(played) if some_rest else self.episodes.all)
+        rewards = self.episodes.reward.rewards.copy()
         if offered is not None:
             self._note_choices(offered, actions, played)
         over = self.episodes.ended & played
-        infos = self._end(over, terms) if over.any() else {}
+        infos = self._end(over) if over.any() else {}
         if some_rest:
             self._start(_numbers(rest))
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             played &= ~over  # the others' infos are those of their new episode
         infos.update(batched(self._info(), np.ones(self.num_envs, bool)))
-        infos.update(batched({"terms": terms}, played))
+        infos.update(batched({"terms": self.episodes.terms}, played))
         return self._observation(), rewards, np.zeros(self.num_envs, bool), over, infos
+
+    def _choose(self, actions: np.ndarray) -> None:
+        if actions.dtype.kind not in "iu":
+            raise SsdgymError(f"actions must be whole numbers of 64 bits, not {actions.tolist()!r:.60}.")
+        if actions.shape != (self.num_envs,):
+            raise SsdgymError(
+                f"step was given actions of shape {actions.shape}; "
+                f"give one for each of the {self.num_envs} environments."
+            )
+        self.episodes.actions[:] = actions
 
     def action_masks(self) -> np.ndarray:
         """Return which actions are valid now, bool (n, K)."""
@@ -226,14 +241,14 @@ class DecisionVectorEnv(VectorEnv):
         for env in envs:
             env.chosen = None
 
-    def _end(self, over: np.ndarray, terms: dict[str, np.ndarray]) -> dict[str, Any]:
+    def _end(self, over: np.ndarray) -> dict[str, Any]:
         """Return what episodes ended with; where they begin anew in the same step, begin them."""
         infos: dict[str, Any] = {}
         for i in _numbers(over):
             env = self.envs[i]
             metrics = {"metrics": env.metrics()}
             if self.autoreset_mode is AutoresetMode.SAME_STEP:
-                last = {"final_obs": env.observation(), "final_info": {**env.info(terms), **metrics}}
+                last = {"final_obs": env.observation(), "final_info": {**env.info(stepped=True), **metrics}}
                 infos = self._add_info(infos, last, i)
             else:
                 infos = self._add_info(infos, metrics, i)
@@ -255,8 +270,7 @@ class DecisionVectorEnv(VectorEnv):
         return {
             "episode_seed": self.episodes.seeds,
             "proposed": self.episodes.view.proposed,
-            "host_pages": self.episodes.host_pages(),
-            **{name: self.episodes.counter(name) for name in COUNTERS_SHOWN},
+            **dict(zip(SHOWN, self.episodes.shown, strict=True)),
         }
 
 

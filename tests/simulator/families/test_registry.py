@@ -18,7 +18,8 @@ from ssdgym.config.loading import Config
 from ssdgym.engine.core.family import Array, Arrays, Family
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.records import CONTROL, COUNTERS, PARAMS
-from ssdgym.engine.verbs import bare, format_arrays
+from ssdgym.engine.decisions import Decider
+from ssdgym.engine.verbs import bind, format_arrays
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.families import FamilyBuilder, family_of, register_family, registry
@@ -55,13 +56,13 @@ ARRAYS = Arrays(
     counters=Array(COUNTERS, (1,)),
     log=Array(np.int32, ("log_blocks",)),
 )
-device_of = ARRAYS.device_of
+bind_device = ARRAYS.bind_device
 LOG = Family("log", ARRAYS, loops=(None, None))
 
 
 @inlined
-def log_device(state, i):  # type: ignore[no-untyped-def]
-    return device_of(state, i, 0)
+def bind_log(state, i, rules, external, pairs, address):  # type: ignore[no-untyped-def]
+    bind_device(state, i, Decider(external, rules, pairs, 0, 0, 0, 0), address)
 
 
 @inlined
@@ -69,7 +70,7 @@ def format_log(dev):  # type: ignore[no-untyped-def]
     dev.log[:] = -1
 
 
-bare.of(ARRAYS.state)(log_device)
+bind.of(ARRAYS.state)(bind_log)
 format_arrays.of(ARRAYS.device)(format_log)
 
 

@@ -1,0 +1,288 @@
+"""The step of many devices in one call: apply what was chosen, go on to the next decision, describe, reward.
+
+All that a step reads and writes lies in arrays that stay and is stored for compiled code once; a step is then
+called with addresses. Several threads may work on one step: each claims devices until none is left. Devices
+share nothing that is written to, so which thread takes which device makes no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+from numba import types
+
+from ssdgym.engine.core.atomic import add_to, exchange, pause, read
+from ssdgym.engine.core.family import State, family_of
+from ssdgym.engine.core.kernel import address_of, entry, entry_for, function_at, inlined
+from ssdgym.engine.core.observed import OUTSIDE
+from ssdgym.engine.core.pointer import STORED_BYTES, number_at, pointer_type, store_at
+from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
+from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, OK, PERIOD_DUE
+from ssdgym.engine.decisions import device_type
+from ssdgym.engine.entries import TUPLES, bind_device, loop_addresses, settled
+from ssdgym.engine.questions import Question, Shared, Tally, View
+from ssdgym.engine.verbs import describe, run_loop, settle_choice
+
+#: What is to be done with a device: carry out its action and go on; describe it, after going on only at a
+#: decision or the horizon; reward it, and tell its counters, after going on only at a decision.
+ADVANCE, DESCRIBE, REWARD, TELL = 1, 2, 4, 8
+#: What `Stepper.run` returns where other threads are not done, and adds where a feature was out of bounds.
+NOT_DONE, OUT_OF_BOUNDS = -1, 1 << 32
+
+#: Words of `Shared.words`, each in a line of the cache of its own: how many devices nobody has claimed, how
+#: many are done, and what is done with them; from `_CLAIMED` on, how many each thread has claimed last.
+_LEFT, _DONE, _TASKS, _CLAIMED, _WORDS_APART = 0, 8, 16, 24, 8
+#: Rounds of a loop that waits for another thread, a quarter of a millisecond or so.
+_ROUNDS = 10_000
+#: A thread claims a part of this many of its share of the devices.
+_PARTS = 8
+_LINE = 64
+
+
+@inlined
+def _is_decision(status):
+    """Return whether a device has stopped because a decision is due outside."""
+    return FIRST_DECISION <= status < PERIOD_DUE
+
+
+@inlined
+def _go_on(dev, view, shared, i):
+    """Carry out what was chosen and go on to the next decision; return the status."""
+    control, action = dev.control[0], shared.actions[i]
+    status = np.int64(OK)
+    if action >= 0 and control.decision_plane >= 0:
+        view.taken.clock = control.clock
+        view.taken.now = control.now
+        status = settled(dev, settle_choice(dev, view.sets[action], action))
+    if status == OK:
+        requests = shared.requests[i, : shared.counts[i]]
+        status = run_loop(dev, shared.loops[np.int64(dev.params[0].timed)], requests, False)
+    shared.actions[i] = -1
+    shared.status[i] = status
+    return status
+
+
+@inlined
+def _reward(tally, i):
+    """Write the reward of a device since the last one, and the terms that make it up."""
+    reward, k = 0.0, 0
+    for t in range(tally.ends.shape[0]):
+        total = 0.0
+        while k < tally.ends[t]:
+            total += np.float64(number_at(tally.counters[k, i])) * tally.costs[k, i]
+            k += 1
+        tally.terms[t, i] = tally.totals[t, i] - total
+        tally.totals[t, i] = total
+        reward += tally.weights[t] * tally.terms[t, i]
+    if tally.pays[0]:
+        won = number_at(tally.won_counters[0, i]) * tally.won_pages[i] - number_at(tally.won_counters[1, i])
+        reward += tally.price[i] * np.float64(won - tally.won[i])
+        tally.won[i] = won
+    tally.reward[i] = reward / tally.unit[i]
+
+
+@entry
+def _visit(dev, view, question, shared, tally, i, tasks):
+    """Do with a device what is to be done."""
+    if tasks & ADVANCE:
+        status = _go_on(dev, view, shared, i)
+        if not _is_decision(status):
+            tasks = DESCRIBE if status == HORIZON else 0
+    if tasks & DESCRIBE:
+        describe(dev, question, view)
+    if tasks & REWARD:
+        _reward(tally, i)
+    if tasks & TELL:
+        tally.shown[0, i] = dev.control[0].clock - view.taken.clock
+        for k in range(tally.shown_counters.shape[0]):
+            tally.shown[k + 1, i] = number_at(tally.shown_counters[k, i])
+
+
+#: (device, view, question, shared, tally, number of the device, tasks), the first five as addresses.
+_VISIT = types.void(*[types.int64] * 7)
+_visit_at = function_at(types.FunctionType(_VISIT))
+
+
+@inlined
+def _work(at, shared, question, thread):
+    """Visit devices until all are claimed."""
+    words, portion = shared.words, shared.portion
+    left = add_to(words, _LEFT, -portion)
+    while left > 0:
+        claimed = min(portion, left)
+        words[_CLAIMED + thread * _WORDS_APART] = claimed
+        tasks = words[_TASKS]
+        for k in range(left - claimed, left):
+            i = shared.which[k]
+            _visit_at(shared.visit)(shared.devices[i], shared.views[i], question, at, shared.tally, i, tasks)
+        words[_CLAIMED + thread * _WORDS_APART] = 0
+        add_to(words, _DONE, claimed)
+        left = add_to(words, _LEFT, -portion)
+
+
+@inlined
+def _finish(shared, count):
+    """Return how many of the devices do not wait for a decision; NOT_DONE if others take long."""
+    for _ in range(_ROUNDS):
+        if read(shared.words, _DONE) == count:
+            others = np.int64(0)
+            for k in range(count):
+                others += not _is_decision(shared.status[shared.which[k]])
+            for thread in range(shared.outside.shape[0]):
+                if shared.outside[thread].column != 0:
+                    others |= OUT_OF_BOUNDS
+            return others
+        pause()
+    return np.int64(NOT_DONE)
+
+
+@entry
+def _run(shared, at, question, which, tasks):
+    count, words = which.shape[0], shared.words
+    for k in range(count):
+        shared.which[k] = which[k]
+    words[_TASKS] = tasks
+    words[_DONE] = 0
+    exchange(words, _LEFT, count)  # from here on, threads claim devices
+    _work(at, shared, question, 0)
+    return _finish(shared, count)
+
+
+@entry
+def _help(shared, at, question, thread):
+    """Work on steps until there has been none for a while."""
+    idle = 0
+    while idle < _ROUNDS:
+        idle += 1
+        if read(shared.words, _LEFT) > 0:
+            _work(at, shared, question, thread)
+            idle = 0
+        pause()
+
+
+@entry
+def _wait(shared, count):
+    return _finish(shared, count)
+
+
+@entry
+def _give_up(shared, thread):
+    """Take what a thread has claimed as done, and leave nothing to claim; return how many were left."""
+    left = max(exchange(shared.words, _LEFT, 0), 0)
+    add_to(shared.words, _DONE, shared.words[_CLAIMED + thread * _WORDS_APART] + left)
+
+
+@entry
+def _first_invalid(shared, which):
+    for k in range(which.shape[0]):
+        action = shared.actions[which[k]]
+        if action < 0 or action >= shared.mask.shape[1] or shared.mask[which[k], action] == 0:
+            return which[k]
+    return -1
+
+
+@entry
+def _store(value, address):
+    store_at(value, address)
+
+
+@entry
+def _store_view(views, i, address):
+    sets, features, mask = views.sets[i], views.features[i], views.mask[i]
+    store_at(View(sets, features, mask, views.context[i], views.proposed[i], views.taken[i]), address)
+
+
+class _Memory:
+    """Bytes that tuples are stored in for compiled code, good as long as this object; has their addresses."""
+
+    def __init__(self, tuples: int) -> None:
+        self._bytes = np.zeros(tuples * STORED_BYTES + _LINE, np.uint8)
+        first = -(-self._bytes.ctypes.data // _LINE) * _LINE
+        self.addresses = [first + STORED_BYTES * k for k in range(tuples)]
+
+
+@cache
+def _visitor(*kinds: Any) -> int:
+    return address_of(_visit, types.void(*kinds, types.int64, types.int64))
+
+
+_NUMBERS = types.Array(types.int64, 1, "C")
+
+
+class Stepper:
+    """Compiled steps of devices of one family.
+
+    Args:
+        state: the devices.
+        numbers: of them in the arrays of `views`, `shared` and `tally`, int64.
+        questions: what they are asked, one with scratch of its own for each thread.
+        views: where observations go, a `View` whose arrays have the device as a first axis.
+        shared: what others share, too; `devices` and `views` are filled in.
+        tally: likewise.
+
+    Attributes:
+        outside: (threads,) OUTSIDE, what threads have noted of values out of bounds.
+        run: (which, tasks), int64 (m,) and a sum of `ADVANCE`, `DESCRIBE`, `REWARD` and `TELL`: does that
+            with devices. Returns how many wait for no decision, with `OUT_OF_BOUNDS` added; or `NOT_DONE`.
+        wait: (m,), to be called until it returns something else than `NOT_DONE`.
+        helpers: for each thread but the first what works on steps in it, until there is none for a while.
+        give_up: (thread), takes what a thread has left undone, where code of a user failed, as done.
+        first_invalid: (which), returns the first device whose action may not be chosen, or -1.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        numbers: np.ndarray,
+        questions: Sequence[Question],
+        views: View,
+        shared: Shared,
+        tally: Tally,
+    ) -> None:
+        count, threads = len(numbers), len(questions)
+        self.outside = np.zeros(threads, OUTSIDE)
+        asked = [one._replace(outside=self.outside[t : t + 1]) for t, one in enumerate(questions)]
+        self._state, self._question = state, asked[0]
+        self._pairs = np.zeros((count, MAX_PAIRS), ERASE_PAIR)
+        self._devices, self._views = _Memory(count * TUPLES), _Memory(count)
+        self._stored = _Memory(threads + 2)
+        one_view = View(*(array[0] for array in views))
+        kinds = [pointer_type(one) for one in (one_view, asked[0], shared, tally)]
+        at_tally, at_shared, *at_questions = self._stored.addresses
+        shared.devices[numbers] = self._devices.addresses[::TUPLES]
+        shared.views[numbers] = self._views.addresses
+        shared = shared._replace(
+            visit=_visitor(device_type(family_of(state).arrays), *kinds),
+            tally=at_tally,
+            loops=loop_addresses(state),
+            outside=self.outside,
+            words=np.zeros(_CLAIMED + threads * _WORDS_APART, np.int64),
+            portion=count if threads == 1 else max(count // (_PARTS * threads), 1),
+        )
+        for value, address in zip((tally, shared, *asked), self._stored.addresses, strict=True):
+            _store(value, address)
+        for k, number in enumerate(numbers):
+            self.bind(k)
+            _store_view(views, number, self._views.addresses[k])
+        self._kept = tally, shared, asked, views
+        self._connect(kinds[2], at_shared, at_questions)
+
+    def _connect(self, shared: Any, at: int, questions: list[int]) -> None:
+        """Compile for the type of what is shared, and keep the addresses for all calls."""
+        one, two = types.int64, (types.int64, types.int64)
+        self.run = partial(entry_for(_run, shared, *two, _NUMBERS, one), at, at, questions[0])
+        self.first_invalid = partial(entry_for(_first_invalid, shared, _NUMBERS), at)
+        self.wait = partial(entry_for(_wait, shared, one), at)
+        self.give_up = partial(entry_for(_give_up, shared, one), at)
+        self.helpers = [
+            partial(entry_for(_help, shared, *two, one), at, at, question, thread)
+            for thread, question in enumerate(questions[1:], 1)
+        ]
+
+    def bind(self, k: int) -> None:
+        """Store a device again, the `k`-th of the state: its parameters have changed."""
+        asked, address = self._question, self._devices.addresses[k * TUPLES]
+        bind_device(self._state, k, asked.rules, asked.external, self._pairs[k], address)
