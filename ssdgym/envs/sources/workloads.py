@@ -86,12 +86,12 @@ class EpisodeRequests:
         self._without_write = 0
 
     def next(self) -> Requests:
-        """Return the next requests, an array of the caller's own; empty at the end.
+        """Return the next requests, to be copied and not changed; empty at the end.
 
         Raises:
             SsdgymError: a request cannot be carried out, or nothing is ever written.
         """
-        requests = self._stream.next(CHUNK).copy()
+        requests = self._stream.next(CHUNK)
         try:
             check_requests(requests, self._device)
         except SsdgymError as error:

@@ -222,7 +222,8 @@ class Batch:
     def feed(self, k: int, requests: np.ndarray) -> None:
         """Make requests, as many as there is room for at most, the input of device `k`."""
         i = self.numbers[k]
-        self._shared.requests[i, : len(requests)] = requests
+        # As bytes: numpy copies records with padding field by field.
+        self._shared.requests[i, : len(requests)].view(np.uint8)[:] = requests.view(np.uint8)
         self._shared.counts[i] = len(requests)
         start_input(self.state, k)
 

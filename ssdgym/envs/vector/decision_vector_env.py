@@ -129,20 +129,21 @@ class DecisionVectorEnv(VectorEnv):
         played = ~rest
         actions = np.asarray(actions)
         offered = None if self.render_mode is None else self.episodes.view.sets.copy()
-        some_rest = bool(rest.any())
+        some_rest = np.count_nonzero(rest) > 0
         self._choose(actions)
         self.episodes.step(np.flatnonzero(played) if some_rest else self.episodes.all)
-        rewards = self.episodes.reward.rewards.copy()
+        rewards, terms = self.episodes.reward.rewards.copy(), self.episodes.reward.terms.copy()
         if offered is not None:
             self._note_choices(offered, actions, played)
         over = self.episodes.ended & played
-        infos = self._end(over) if over.any() else {}
+        infos = self._end(over) if np.count_nonzero(over) else {}
         if some_rest:
             self._start(_numbers(rest))
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             played &= ~over  # the others' infos are those of their new episode
         infos.update(batched(self._info(), np.ones(self.num_envs, bool)))
-        infos.update(batched({"terms": self.episodes.terms}, played))
+        by_name = dict(zip(self.episodes.reward.objective, terms, strict=True))
+        infos.update(batched({"terms": by_name}, played))
         return self._observation(), rewards, np.zeros(self.num_envs, bool), over, infos
 
     def _choose(self, actions: np.ndarray) -> None:
@@ -226,7 +227,7 @@ class DecisionVectorEnv(VectorEnv):
         if not self._begun:
             raise SsdgymError("step was called before any episode has begun; call reset first.")
         over = self.episodes.ended.copy()
-        if over.any() and self.autoreset_mode is not AutoresetMode.NEXT_STEP:
+        if self.autoreset_mode is not AutoresetMode.NEXT_STEP and np.count_nonzero(over):
             raise SsdgymError(
                 f"step was called while the episodes of environments {_numbers(over)} are over; call reset "
                 "with options={'reset_mask': mask} first."
@@ -267,11 +268,9 @@ class DecisionVectorEnv(VectorEnv):
         return {key: array.copy() for key, array in observation.items()} if self._copy else observation
 
     def _info(self) -> dict[str, np.ndarray]:
-        return {
-            "episode_seed": self.episodes.seeds,
-            "proposed": self.episodes.view.proposed,
-            **dict(zip(SHOWN, self.episodes.shown, strict=True)),
-        }
+        shown = dict(zip(SHOWN, self.episodes.shown.copy(), strict=True))
+        seeds, proposed = self.episodes.seeds.copy(), self.episodes.view.proposed.copy()
+        return {"episode_seed": seeds, "proposed": proposed, **shown}
 
 
 def _numbers(mask: np.ndarray) -> list[int]:

@@ -12,14 +12,16 @@ def batched(values: Mapping[str, Any], present: np.ndarray) -> dict[str, Any]:
     """Put beside each array the mask of the environments that have it; the others read 0.
 
     Args:
-        values: arrays (n, ...) by name, or mappings of such; they are copied.
-        present: bool (n,), which environments have them.
+        values: arrays (n, ...) by name, or mappings of such; they become the caller's.
+        present: bool (n,), which environments have them; likewise, one mask for all.
 
     Returns:
         The same as `VectorEnv` makes of the infos of single environments; nothing if none has them.
     """
-    absent = None if present.all() else ~present
-    return {} if absent is not None and absent.all() else _masked(values, present, absent)
+    having = np.count_nonzero(present)
+    if having == 0:
+        return {}
+    return _masked(values, present, None if having == len(present) else ~present)
 
 
 def _masked(values: Mapping[str, Any], present: np.ndarray, absent: np.ndarray | None) -> dict[str, Any]:
@@ -28,8 +30,8 @@ def _masked(values: Mapping[str, Any], present: np.ndarray, absent: np.ndarray |
         if isinstance(value, Mapping):
             infos[name] = _masked(value, present, absent)
         else:
-            infos[name] = value.copy()
             if absent is not None:
-                infos[name][absent] = 0
-        infos[f"_{name}"] = present.copy()
+                value[absent] = 0
+            infos[name] = value
+        infos[f"_{name}"] = present
     return infos
