@@ -169,7 +169,7 @@ class DeviceEnv(gym.Env[Observation, np.int64]):
 
     def observation(self) -> Observation:
         """Return what the agent sees now, arrays of its own."""
-        candidates, context, mask, *_ = self.episodes.rows[self._number]
+        candidates, context, mask, _, _ = self.episodes.rows[self._number]
         return {"candidates": candidates.copy(), "context": context.copy(), "action_mask": mask.copy()}
 
     def info(self, stepped: bool = False) -> dict[str, Any]:
@@ -179,9 +179,9 @@ class DeviceEnv(gym.Env[Observation, np.int64]):
             stepped: whether a step has led to it, whose terms are told, too.
         """
         i, episodes = self._number, self.episodes
-        *_, proposed, counted = episodes.rows[i]
-        info: dict[str, Any] = {"episode_seed": episodes.seeds.item(i), "proposed": proposed.copy()}
-        info.update(zip(SHOWN, counted.tolist(), strict=True))
+        _, _, _, proposed, counted = episodes.rows[i]
+        shown = dict(zip(SHOWN, counted.tolist(), strict=True))
+        info: dict[str, Any] = {"episode_seed": episodes.seeds.item(i), "proposed": proposed.copy(), **shown}
         if stepped:
             info["terms"] = {name: term.item(i) for name, term in episodes.terms.items()}
         return info

@@ -195,7 +195,13 @@ class Episodes:
         Raises:
             SsdgymError: an action is no valid candidate; nothing has happened then.
         """
-        self._check_actions(which)
+        i = self._batches.first_invalid(which)
+        if i >= 0:
+            allowed = np.flatnonzero(self.view.mask[i]).tolist()
+            raise SsdgymError(
+                f"action {self.actions[i]} of environment {i} is outside the action mask; choose one of "
+                f"{allowed}."
+            )
         reward = self.reward
         if len(which) < len(self.all):
             reward.clear()
@@ -205,15 +211,6 @@ class Episodes:
         self._yardstick.take_off(reward.rewards, self._host_pages)
         if self.options.warmup and self._warming_up.any():
             reward.clear(self._warming_up)
-
-    def _check_actions(self, which: np.ndarray) -> None:
-        i = self._batches.first_invalid(which)
-        if i >= 0:
-            allowed = np.flatnonzero(self.view.mask[i]).tolist()
-            raise SsdgymError(
-                f"action {self.actions[i]} of environment {i} is outside the action mask; choose one of "
-                f"{allowed}."
-            )
 
     def _run(self, which: np.ndarray, rewarded: bool) -> None:
         """Advance devices to their next decision or to the end of their episode, and reward them."""

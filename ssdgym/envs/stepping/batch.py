@@ -51,6 +51,7 @@ class Batch:
     Attributes:
         state: the devices.
         numbers: of them.
+        first_invalid: returns the first of some devices, of any batch, whose action is no valid candidate.
     """
 
     def __init__(
@@ -80,8 +81,9 @@ class Batch:
         """
         # All devices of a batch have the same rules.
         asked = [self.decision.ask(views.mask.shape[1], self.devices[0]) for _ in range(threads)]
-        self._views, self._shared, self._question = views, shared, asked[0]
+        self._views, self._shared = views, shared
         self._stepper = Stepper(self.state, self.numbers, asked, views, shared, tally)
+        self.first_invalid = self._stepper.first_invalid
         self._crew = None
         if self._stepper.helpers:
             self._crew = Crew(self._stepper.helpers, self._stepper.give_up)
@@ -89,7 +91,7 @@ class Batch:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave behind what points into this process; `connect` makes it anew."""
-        local = ("_views", "_shared", "_question", "_stepper", "_crew")
+        local = ("_views", "_shared", "_stepper", "_crew", "first_invalid")
         return {name: value for name, value in vars(self).items() if name not in local}
 
     # -- some devices, by their numbers in the environment
@@ -180,10 +182,6 @@ class Batch:
             rewarded: whether they are rewarded, too.
         """
         self._run(which, TELL | REWARD if rewarded else TELL)
-
-    def first_invalid(self, which: np.ndarray) -> int:
-        """Return the first of some devices, of any batch, whose action is no valid candidate; -1 for none."""
-        return int(self._stepper.first_invalid(which))
 
     def _rules(self) -> list[Rule]:
         """Return the rules that run inside: what proposes, decides, places, idles or watches."""

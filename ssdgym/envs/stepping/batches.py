@@ -62,8 +62,10 @@ class Batches:
             tally: what their rewards are made of.
         """
         for batch in self.batches:
-            threads = max(min(self._threads, len(batch.numbers)), 1)
+            threads = min(self._threads, len(batch.numbers))
             batch.connect(self.view, self._shared, tally, threads)
+        #: Returns the first of some devices, int64 (m,), whose action is no valid candidate, or -1.
+        self.first_invalid = self.batches[0].first_invalid
 
     def place(self, i: int) -> tuple[Batch, int]:
         """Return the batch that device `i` lies in, and its number there."""
@@ -75,10 +77,6 @@ class Batches:
             return [(self.batches[0], which)]
         parts = [(batch, which[np.isin(which, batch.numbers)]) for batch in self.batches]
         return [(batch, own) for batch, own in parts if len(own)]
-
-    def first_invalid(self, which: np.ndarray) -> int:
-        """Return the first device of `which` whose action is no valid candidate, or -1."""
-        return self.batches[0].first_invalid(which)
 
     def counter(self, name: str) -> np.ndarray:
         """Return a counter of every device since its metrics were reset, int64 (n,)."""
