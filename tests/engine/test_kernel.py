@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numba
@@ -84,6 +85,45 @@ def test_helper__finished_for_python__is_linked_to_others_as_well() -> None:
 
     assert (doubled(4), tripled(4)) == (8, 12)
     assert sum_of_both(4) == 40
+
+
+def item(numbers, place):
+    return numbers[place]
+
+
+def corner(numbers, place):
+    return numbers[place, 0]
+
+
+def last(numbers, place):
+    return numbers[-1] + place
+
+
+def put(numbers, place):
+    numbers[place] = 3
+
+
+def of_ssdgym(function: Any) -> Any:
+    """Return a copy of a function that is taken for one of ssdgym's own."""
+    copy = FunctionType(function.__code__, function.__globals__)
+    copy.__module__ = "ssdgym.a_test"
+    return copy
+
+
+@pytest.mark.parametrize("function", [item, corner, last, put])
+def test_negative_index__refused_in_functions_of_ssdgym__and_what_numba_says_in_others(function: Any) -> None:
+    """Called from Python a helper is compiled with bounds checks; without them -1 is outside the array."""
+    numbers = np.array([[5, 6], [7, 8]]) if function is corner else np.array([5, 6])
+    with pytest.raises(IndexError):
+        door.helper(of_ssdgym(function))(numbers, -1)
+    theirs = numbers.copy()
+    assert door.helper(function)(theirs, -1) == function(numbers, -1)
+    assert (theirs == numbers).all()
+
+
+def test_indices_of_ssdgym__may_be_of_any_width() -> None:
+    for width in (np.int8, np.int32, np.uint8, np.uint64):
+        assert door.helper(of_ssdgym(item))(np.array([5, 6]), width(1)) == 6
 
 
 def test_kernel__a_numba_without_that_option__warns_and_still_works(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -332,6 +332,19 @@ def test_own_rules__are_checked_on_demand(monkeypatch: pytest.MonkeyPatch) -> No
     assert not get_policy("greedy").victim.checked
 
 
+def reads_backwards(view, plane, parameters, choice):
+    return choose_block(view, choice, np.int64(view.block[plane - plane - 1].previous_age))
+
+
+def test_own_rule__index_of_minus_one__found_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reads_backwards, "__module__", "ssdgym.a_test")
+    victim_policy("reads_backwards", source="a test")(reads_backwards)
+    monkeypatch.setenv("SSDGYM_CHECKED", "1")
+    sim = Simulator(device(), policy="reads_backwards")
+    with pytest.raises(IndexError):
+        sim.run(random_writes(3000, sim.logical_pages))
+
+
 def test_helpers_called_from_python__check_their_indices() -> None:
     def asks(view, plane, parameters, choice):
         for helper in (eligible, most_invalid_block):

@@ -15,8 +15,11 @@ from typing import Any
 
 from llvmlite.binding import Linkage
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, DefaultPassBuilder
 from numba.core.itanium_mangler import mangle
+from numba.core.typed_passes import NopythonTypeInference
+
+from ssdgym.engine.compiler.indices import PlainIndices
 
 #: Address of code that raises a TypeError: what Python finds where it calls a function that is only a part.
 _REFUSE = int(ctypes.cast(ctypes.pythonapi.PyErr_BadArgument, ctypes.c_void_p).value or 0)
@@ -30,6 +33,13 @@ class PartCompiler(Compiler):
             library = _Part(target_context.codegen(), "ssdgym")
             library.enable_object_caching()
         super().__init__(typing_context, target_context.subtarget(mangler=_short_name), library, *rest)
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the one pipeline."""
+        manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        manager.add_pass_after(PlainIndices, NopythonTypeInference)
+        manager.finalize()
+        return [manager]
 
 
 def _short_name(

@@ -38,6 +38,7 @@ from numba.extending import intrinsic, overload, register_jitable
 
 from ssdgym.engine.compiler.cache import enable_cache
 from ssdgym.engine.compiler.checking import RuleCompiler, checking
+from ssdgym.engine.compiler.indices import is_own
 from ssdgym.engine.compiler.linking import PartCompiler
 from ssdgym.engine.compiler.reasons import reason_of
 
@@ -101,11 +102,6 @@ def helper(function: Callable) -> Any:
 
     dispatcher._compile_for_args = compile_checked
     return dispatcher
-
-
-def is_own(function: Callable) -> bool:
-    """Return whether a function is of ssdgym, and not of a user or another package."""
-    return str(function.__module__).partition(".")[0] == __name__.partition(".")[0]
 
 
 def shared(function: Callable) -> Any:
