@@ -39,7 +39,11 @@ def own_requests(requests: np.ndarray, device: DeviceConfig) -> np.ndarray:
     """
     if not isinstance(requests, np.ndarray):
         raise SsdgymError("requests must be a one-dimensional array of ssdgym.requests.REQUEST.")
-    copied = np.array(requests)
+    if requests.dtype == REQUEST and requests.ndim == 1 and requests.flags.c_contiguous:
+        # As bytes: numpy copies records one by one.
+        copied = np.array(requests.view(np.uint8)).view(REQUEST)
+    else:
+        copied = np.array(requests)
     check_requests(copied, device)
     return copied
 
