@@ -48,10 +48,13 @@ def prefetch_block(dev, block):
     """Ask for the memory of what is kept about a block."""
     params = dev.params[0]
     prefetch(dev.block, block)
-    prefetch(dev.best, block)
-    base = block * params.sub_blocks
-    for s in range(0, params.sub_blocks, _PER_LINE):
-        prefetch(dev.sub_block, base + s)
+    if params.tree_leaves > 0 or params.groups > 0:
+        prefetch(dev.best, block)
+    sub = block * params.sub_blocks
+    end = sub + params.sub_blocks
+    while sub < end:
+        prefetch(dev.sub_block, sub)
+        sub += _PER_LINE
 
 
 @inlined

@@ -42,7 +42,7 @@ from ssdgym.engine.page.host.placement import (
 )
 
 #: Pages of a victim in advance of which their maps are fetched.
-_AHEAD = 12
+_AHEAD = 24
 
 
 @inlined
@@ -229,39 +229,41 @@ def finish_round(dev, leader):
 
 
 @inlined
-def _move_some(dev, first_page, end_page, sub, room):
-    """Move valid pages from `first_page` on into at most `room` pages of an open sub-block.
+def _copy_valid(dev, first_page, end_page, target, room):
+    """Program the first `room` valid pages from `first_page` on at `target`; return the page to go on with.
 
-    The maps are updated; the caller updates the counts of the target.
-
-    Returns:
-        The page to go on with, and the number of pages moved.
+    There are as many below `end_page`. Every page is copied, so that no branch is guessed wrongly: what an
+    invalid one leaves behind the next one replaces.
     """
-    params = dev.params[0]
-    target = sub * params.pages_per_sub_block + dev.sub_block[sub].written
-    physical, maps, counts_warm = dev.physical, dev.logical, params.counts_warm
+    physical, maps = dev.physical, dev.logical
     ppn = first_page
-    moved = 0
-    wrong = 0
-    while ppn < end_page and moved < room:
+    moved = np.int64(0)
+    wrong = np.int64(0)
+    _prefetch_maps(dev, ppn, min(ppn + _AHEAD, end_page))
+    while moved < room:
         prefetch(maps, np.int64(physical[min(ppn + _AHEAD, end_page - 1)].lpn))
         page = physical[ppn]
-        lpn = np.int64(page.lpn)
-        logical = maps[lpn]
-        if logical.ppn == ppn:
-            version = page.version
-            if version != logical.version:
-                wrong += 1
-            if counts_warm:
-                _count_warm(dev, lpn)
-            logical.ppn = target + moved
-            program_page(dev, target + moved, lpn, version)
-            moved += 1
+        lpn, version = np.int64(page.lpn), np.int64(page.version)
+        program_page(dev, target + moved, lpn, version)
+        valid = np.int64(maps[lpn].ppn == ppn)
+        wrong += valid & np.int64(maps[lpn].version != version)
+        moved += valid
         ppn += 1
-    dev.counters[0].flash_reads += moved
-    dev.counters[0].relocated_pages += moved
     dev.counters[0].lost_pages += wrong
-    return ppn, moved
+    return ppn
+
+
+@inlined
+def _map_copies(dev, target, pages):
+    """Map the logical pages of copies to these."""
+    counts_warm = dev.params[0].counts_warm
+    for ppn in range(target, target + pages):
+        lpn = np.int64(dev.physical[ppn].lpn)
+        if counts_warm:
+            _count_warm(dev, lpn)
+        dev.logical[lpn].ppn = ppn
+    dev.counters[0].flash_reads += pages
+    dev.counters[0].relocated_pages += pages
 
 
 @inlined
@@ -278,12 +280,14 @@ def _empty_sub_block(dev, plane_number, source):
         if sub < 0:
             return OUT_OF_SPACE
         room = min(left, params.pages_per_sub_block - dev.sub_block[sub].written)
-        ppn, moved = _move_some(dev, ppn, end, sub, room)
-        note_relocated(dev, block_of(params, sub), moved)
-        count_in_stream(dev.stream[plane_number * MAX_STREAMS + params.gc_stream], moved, True)
-        count_programs(dev, control.clock, plane_number, params.gc_stream, sub, moved)
-        vacate(dev, block_of(params, source), source, moved)
-        left -= moved
+        target = sub * params.pages_per_sub_block + dev.sub_block[sub].written
+        ppn = _copy_valid(dev, ppn, end, target, room)
+        _map_copies(dev, target, room)
+        note_relocated(dev, block_of(params, sub), room)
+        count_in_stream(dev.stream[plane_number * MAX_STREAMS + params.gc_stream], room, True)
+        count_programs(dev, control.clock, plane_number, params.gc_stream, sub, room)
+        vacate(dev, block_of(params, source), source, room)
+        left -= room
     return OK
 
 
