@@ -13,12 +13,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
 import numpy as np
 
+from ssdgym.bench.measurement import Measurement
 from ssdgym.bench.reference_kernel import LOGICAL_PAGES, touching_memory
 from ssdgym.bench.requests import take
 from ssdgym.bench.traces import make_trace, parsing, playing, reading_csv
@@ -32,6 +32,8 @@ from ssdgym.workloads.patterns.uniform import UniformConfig
 ENVIRONMENT = "ssdgym/EraseVictim-v0"
 VECTOR_DEVICES = 64
 _REQUESTS = 1_000_000
+#: How often a large device is overwritten before it is measured.
+_OVERWRITES = 2
 _SINGLE_STEPS = 5_000
 _VECTOR_STEPS = 1_000
 
@@ -45,47 +47,6 @@ _FIRST_STEP = (
     "observation, _ = env.reset(seed=0)\n"
     "env.step(int(observation['action_mask'].argmax()))\n"
 )
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """One measured value.
-
-    Attributes:
-        name: what was measured.
-        value: the median over the repeats.
-        low: the smallest of them.
-        high: the largest.
-        unit: of `value`; per second, or seconds.
-        expected: what ssdgym is built to reach on two cores of a server, in the same unit; `None`: no
-            promise.
-        yardstick: the rate of the memory touches alone, or of what `name` says, measured in between the
-            repeats; `None` for times.
-    """
-
-    name: str
-    value: float
-    low: float
-    high: float
-    unit: str
-    expected: float | None
-    yardstick: float | None = None
-
-    @property
-    def ratio(self) -> float | None:
-        """The rate as a share of the yardstick's."""
-        return None if self.yardstick is None else self.value / self.yardstick
-
-    @property
-    def reached(self) -> bool | None:
-        """At least the expected rate, or at most the expected time."""
-        if self.expected is None:
-            return None
-        return self.value <= self.expected if self.unit == "s" else self.value >= self.expected
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
-        return vars(self) | {"ratio": self.ratio, "reached": self.reached}
 
 
 def measure_all(
@@ -175,6 +136,27 @@ def _runs(device: DeviceConfig, read_fraction: float) -> Callable[[], int]:
     return play
 
 
+def _runs_on_large(device: DeviceConfig) -> Callable[[], int]:
+    """Do as `_runs` with writes, for a device of more pages than there are requests.
+
+    All addresses are moved on each time: otherwise the pages that no request names would never be written.
+    """
+    simulator = Simulator(device, policy="greedy", recording=Recording(latencies=1 << 10))
+    pages = device.logical_pages
+    requests = _uniform(pages, read_fraction=0.0)
+    simulator.run(page_writes(np.arange(pages)))
+
+    def play() -> int:
+        requests["lpn"] = (requests["lpn"] + pages // 3) % pages
+        simulator.feed(requests)
+        simulator.advance()
+        return len(requests)
+
+    for _ in range(_OVERWRITES * pages // len(requests)):
+        play()
+    return play
+
+
 def _uniform(logical_pages: int, read_fraction: float) -> Requests:
     config = UniformConfig(requests=_REQUESTS, read_fraction=read_fraction)
     return take(open_workload(config, logical_pages=logical_pages, page_size=4096, seed=0), _REQUESTS)
@@ -200,12 +182,12 @@ def _single_environment() -> Callable[[], int]:
     return play
 
 
-def _vector_steps(**arguments: Any) -> Callable[[], int]:
+def _vector_steps(environment: str = ENVIRONMENT, **arguments: Any) -> Callable[[], int]:
     environments = gymnasium.make_vec(
-        ENVIRONMENT, num_envs=VECTOR_DEVICES, vectorization_mode="vector_entry_point", **arguments
+        environment, num_envs=VECTOR_DEVICES, vectorization_mode="vector_entry_point", **arguments
     )
     environments.reset(seed=0)
-    # Candidate 0, the pick of the first proposer, may always be chosen.
+    # Candidate 0, the pick of the first proposer, may always be chosen, as may stream 0.
     actions = np.zeros(VECTOR_DEVICES, np.int64)
 
     def play() -> int:
@@ -216,6 +198,20 @@ def _vector_steps(**arguments: Any) -> Callable[[], int]:
     return play
 
 
+def _tiny_steps(**arguments: Any) -> Callable[[], int]:
+    return _vector_steps(
+        device=_device("none", 0.28, blocks_per_plane=64, pages_per_block=16),
+        workload="uniform",
+        candidates=8,
+        proposers=("greedy", "cost_benefit", "fifo"),
+        **arguments,
+    )
+
+
+def _default_steps(**arguments: Any) -> Callable[[], int]:
+    return _vector_steps(ftl={"timing": "none"}, **arguments)
+
+
 def _starts(repeats: int, announce_next: Callable[[str], None]) -> list[Measurement]:
     """Measure the time to the first step of an environment, with an empty and with a full cache."""
     with tempfile.TemporaryDirectory(prefix="ssdgym-bench-") as cache:
@@ -224,8 +220,8 @@ def _starts(repeats: int, announce_next: Callable[[str], None]) -> list[Measurem
         announce_next("the warm start")
         warm = [_seconds_to_first_step(cache) for _ in range(repeats)]
     return [
-        Measurement("cold compile, to the first step", cold, cold, cold, "s", 90.0),
-        Measurement("warm start, to the first step", statistics.median(warm), min(warm), max(warm), "s", 2.0),
+        Measurement(_COLD, cold, cold, cold, "s", 90.0),
+        Measurement(_WARM, statistics.median(warm), min(warm), max(warm), "s", 2.0),
     ]
 
 
@@ -243,6 +239,9 @@ def _seconds_to_first_step(cache: str) -> float:
     return time.perf_counter() - started
 
 
+_TINY = f"{VECTOR_DEVICES} devices of 64 blocks x 16 pages, 8 candidates"
+_DEFAULT = f"{VECTOR_DEVICES} default devices, 16 candidates"
+
 #: Name, unit, what is expected, and what prepares the measurement.
 _RATES: tuple[tuple[str, str, float | None, Callable[[], Callable[[], int]]], ...] = (
     (
@@ -250,6 +249,12 @@ _RATES: tuple[tuple[str, str, float | None, Callable[[], Callable[[], int]]], ..
         "host pages/s",
         10e6,
         lambda: _runs(_device("none", blocks_per_plane=1000), read_fraction=0.0),
+    ),
+    (
+        "untimed host writes, 23,020 blocks x 128 pages, 7 % spare",
+        "host pages/s",
+        None,
+        lambda: _runs_on_large(_device("none", blocks_per_plane=23_020, pages_per_block=128)),
     ),
     (
         "event-driven requests, 4 dies, half reads, 28 % spare",
@@ -264,21 +269,18 @@ _RATES: tuple[tuple[str, str, float | None, Callable[[], Callable[[], int]]], ..
         lambda: _runs(_four_dies(0.07), read_fraction=0.5),
     ),
     ("single environment", "decisions/s", None, _single_environment),
+    (_TINY, "decisions/s", 0.5e6, _tiny_steps),
+    (f"{_TINY}, one thread", "decisions/s", None, lambda: _tiny_steps(threads=1)),
+    (_DEFAULT, "decisions/s", None, _default_steps),
+    (f"{_DEFAULT}, one thread", "decisions/s", None, lambda: _default_steps(threads=1)),
     (
-        f"{VECTOR_DEVICES} devices of 64 blocks x 16 pages, 8 candidates",
-        "decisions/s",
-        0.5e6,
-        lambda: _vector_steps(
-            device=_device("none", 0.28, blocks_per_plane=64, pages_per_block=16),
-            workload="uniform",
-            candidates=8,
-            proposers=("greedy", "cost_benefit", "fifo"),
-        ),
-    ),
-    (
-        f"{VECTOR_DEVICES} default devices, 16 candidates",
+        f"{VECTOR_DEVICES} devices, streams of Placement-v0",
         "decisions/s",
         None,
-        lambda: _vector_steps(ftl={"timing": "none"}),
+        lambda: _vector_steps("ssdgym/Placement-v0"),
     ),
 )
+_COLD, _WARM = "cold compile, to the first step", "warm start, to the first step"
+
+#: The names of all measurements, in order.
+NAMES = (*(name for name, *_ in _RATES), _PARSING, _PLAYING, _COLD, _WARM)

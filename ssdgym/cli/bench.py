@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,8 +13,9 @@ from ssdgym.cli.options import AsJson
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
-    from ssdgym.bench.engine import Measurement
+    from ssdgym.bench.against import Comparison
     from ssdgym.bench.families import FamilyRate
+    from ssdgym.bench.measurement import Measurement
     from ssdgym.bench.policies import PolicyRate, Spread
 
 
@@ -44,6 +46,14 @@ def bench(
         int | None,
         typer.Option(min=1, help="With --policies: pages written in each repeat. Default: 500,000."),
     ] = None,
+    update: Annotated[
+        list[Path] | None,
+        typer.Option(help="Markdown page with the marks of a bench that gets the table; repeat."),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="REV", help="Measure this git revision in turns with the sources that run."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure host writes/s, requests/s, decisions/s, cold compile and warm start; or policies, or families.
@@ -59,6 +69,10 @@ def bench(
 
         ssdgym bench --no-start --repeats 9 --json
 
+        ssdgym bench --update README.md --update docs/results.md
+
+        ssdgym bench --against main --no-start
+
         ssdgym bench --policies
 
         ssdgym bench --families
@@ -71,6 +85,10 @@ def bench(
 
     if policies and families:
         raise SsdgymError("--policies and --families are measured apart; give one of them.")
+    if against and (policies or families or update):
+        raise SsdgymError("--against measures what `ssdgym bench` does alone; leave the other options out.")
+    if update and (policies or families):
+        raise SsdgymError("--update is for what `ssdgym bench` measures alone; leave it out.")
     if policies:
         from ssdgym.bench.policies import DEVICE, HOST_PAGES, POLICIES, measure_policies
 
@@ -96,14 +114,24 @@ def bench(
         return
     if device:
         raise SsdgymError("--device is for policies and families; add --policies or --families.")
-    from ssdgym.bench.engine import measure_all
-
     compile_note(quiet=as_json)
+    if against:
+        from ssdgym.bench.against import measure_against
+
+        compared = measure_against(against, repeats, start=start, announce=announce)
+        print_json([item.as_dict() for item in compared]) if as_json else _print_comparisons(compared)
+        return
+    from ssdgym.bench.engine import measure_all
+    from ssdgym.bench.measurement import write_table
+
     found = measure_all(repeats, start=start, announce=announce)
     if as_json:
         print_json([measurement.as_dict() for measurement in found])
     else:
         _print_measurements(found)
+    for page in update or ():
+        write_table(page, found)
+        progress_note(str(page), quiet=as_json)
 
 
 def _print_measurements(found: Sequence[Measurement]) -> None:
@@ -126,6 +154,16 @@ def _measurement_row(item: Measurement) -> list[str]:
         "" if item.yardstick is None else f"{item.yardstick:,.0f}",
         "" if item.ratio is None else f"{item.ratio:.2g}",
     ]
+
+
+def _print_comparisons(found: Sequence[Comparison]) -> None:
+    rows = []
+    for item in found:
+        digits = ",.2f" if item.unit == "s" else ",.0f"
+        spreads = (*_spread(item.other, digits), *_spread(item.own, digits), *_spread(item.ratio, ".3f"))
+        rows.append([f"{item.name}, {item.unit}", *spreads])
+    headings = ["revision", "low to high", "here", "low to high", "here / revision", "low to high"]
+    print_table(["measurement"], headings, rows)
 
 
 def _print_rates(found: Sequence[PolicyRate]) -> None:

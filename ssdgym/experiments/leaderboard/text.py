@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,6 @@ from rich import box
 from rich.console import Group as Renderables
 from rich.table import Table
 
-from ssdgym.errors import SsdgymError
 from ssdgym.experiments.analysis.summary import Entry
 from ssdgym.experiments.leaderboard.board import Leaderboard, SuiteBoard
 from ssdgym.experiments.leaderboard.tables import (
@@ -25,7 +23,7 @@ from ssdgym.experiments.leaderboard.tables import (
 )
 from ssdgym.experiments.report.pages import SortableTable
 from ssdgym.experiments.report.tables import markdown_row
-from ssdgym.files import write_bytes
+from ssdgym.files import write_between
 
 #: Around the summary in a page.
 BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
@@ -163,13 +161,4 @@ def write_summary(page: Path, board: Leaderboard) -> Path:
     Raises:
         SsdgymError: the page is missing or cannot be written, or has no such marks.
     """
-    try:
-        text = page.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SsdgymError(f"{page}: cannot be read; correct the path.") from error
-    pattern = re.compile(rf"^{BEGIN}\n.*?^{END}$", re.DOTALL | re.MULTILINE)
-    if len(pattern.findall(text)) != 1:
-        raise SsdgymError(f"{page}: needs the lines {BEGIN} and {END} once; add them where the table goes.")
-    changed = pattern.sub(lambda _: f"{BEGIN}\n\n{summary(board)}\n{END}", text)
-    write_bytes(page, changed.encode())
-    return page
+    return write_between(page, BEGIN, END, summary(board))

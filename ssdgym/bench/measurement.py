@@ -1,0 +1,91 @@
+"""A measured value, and the table of measured values that pages of the documentation hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import floor, log10
+from pathlib import Path
+from typing import Any
+
+from ssdgym.files import write_between
+
+#: Around the table in a page.
+BEGIN, END = "<!-- bench -->", "<!-- /bench -->"
+HEADINGS = ("measurement", "median", "lowest to highest", "share of yardstick")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One measured value.
+
+    Attributes:
+        name: what was measured.
+        value: the median over the repeats.
+        low: the smallest of them.
+        high: the largest.
+        unit: of `value`; per second, or seconds.
+        expected: what ssdgym is built to reach on two cores of a server, in the same unit; `None`: no
+            promise.
+        yardstick: the rate of the memory touches alone, or of what `name` says, measured in between the
+            repeats; `None` for times.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    unit: str
+    expected: float | None
+    yardstick: float | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """The rate as a share of the yardstick's."""
+        return None if self.yardstick is None else self.value / self.yardstick
+
+    @property
+    def reached(self) -> bool | None:
+        """At least the expected rate, or at most the expected time."""
+        if self.expected is None:
+            return None
+        return self.value <= self.expected if self.unit == "s" else self.value >= self.expected
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        return vars(self) | {"ratio": self.ratio, "reached": self.reached}
+
+    def texts(self) -> tuple[str, str, str, str]:
+        """Return what stands in a row of the table of a page."""
+        digits = 2 if self.unit == "s" else 3
+        scale, unit = (1e6, f"M {self.unit}") if self.value >= 1e6 else (1.0, self.unit)
+        value, low, high = (_rounded(number / scale, digits) for number in (self.value, self.low, self.high))
+        return (
+            self.name,
+            f"{value} {unit}",
+            f"{low} to {high}",
+            _rounded(self.ratio, 2) if self.ratio else "-",
+        )
+
+
+def _rounded(number: float, digits: int) -> str:
+    """Return a number with so many significant digits, and without an exponent."""
+    decimals = digits - 1 - floor(log10(number)) if number else 0
+    return f"{round(number, decimals):,.{max(decimals, 0)}f}"
+
+
+def write_table(page: Path, found: Sequence[Measurement]) -> Path:
+    """Replace what a Markdown page has between `BEGIN` and `END` by the table of measurements.
+
+    Args:
+        page: with these lines.
+        found: what stands in the table.
+
+    Returns:
+        `page`.
+
+    Raises:
+        SsdgymError: the page is missing or cannot be written, or has no such lines.
+    """
+    rows = (HEADINGS, ("---", *("---:" for _ in HEADINGS[1:])), *(item.texts() for item in found))
+    return write_between(page, BEGIN, END, "".join(f"| {' | '.join(row)} |\n" for row in rows))
