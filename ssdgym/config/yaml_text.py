@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 from collections.abc import Hashable
 from typing import Any
 
@@ -87,7 +89,7 @@ def parse_value(text: str, where: str, *, as_texts: bool = False) -> Any:
         SsdgymError: it is no valid YAML, or more than a configuration needs.
     """
     try:
-        return yaml.load(text, Loader=_TextLoader if as_texts else _Loader)
+        return copy.deepcopy(_loaded(text, as_texts=as_texts))
     except yaml.MarkedYAMLError as error:
         line = "" if error.problem_mark is None else f"line {error.problem_mark.line + 1}: "
         raise SsdgymError(f"{where}: {line}not valid YAML, {error.problem}.") from None
@@ -96,6 +98,12 @@ def parse_value(text: str, where: str, *, as_texts: bool = False) -> Any:
     except (yaml.YAMLError, *_UNFIT) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise SsdgymError(f"{where}: not valid YAML, {reason}.") from None
+
+
+@functools.lru_cache(256)
+def _loaded(text: str, *, as_texts: bool) -> Any:
+    """Return what is written in a text; once, as grids and figures read a few files again and again."""
+    return yaml.load(text, Loader=_TextLoader if as_texts else _Loader)
 
 
 def parse_mapping(text: str, where: str, *, as_texts: bool = False) -> dict[str, Any]:
