@@ -43,6 +43,8 @@ from ssdgym.engine.page.host.placement import (
 
 #: Pages of a victim in advance of which their maps are fetched.
 _AHEAD = 24
+#: The same where every page is moved by itself, with other work in between.
+_SOON = 6
 
 
 @inlined
@@ -66,10 +68,12 @@ def _next_of_pair(dev, plane, block, moves):
         sub_block = dev.sub_block[block * params.sub_blocks + s]
         end = s * per_sub + sub_block.written
         if has(moves, s) and sub_block.written > sub_block.invalid:
-            if params.placement == HOTNESS_GROUPS and page == s * per_sub:
-                _prefetch_maps(dev, base + page, base + end)
+            if page == s * per_sub:
+                _prefetch_maps(dev, base + page, base + min(page + _SOON, end))
             # 3. A page is valid if the map of the logical page it was programmed with leads back to it.
             while page < end:
+                prefetch(dev.physical, base + min(page + _AHEAD, end - 1))
+                prefetch(dev.logical, np.int64(dev.physical[base + min(page + _SOON, end - 1)].lpn))
                 if dev.logical[dev.physical[base + page].lpn].ppn == base + page:
                     plane.round_page = page
                     return base + page
