@@ -200,6 +200,7 @@ SUMMED_COUNTERS = frozenset(
 LOGICAL = np.dtype([("ppn", "i4"), ("version", "i4")])
 PHYSICAL = np.dtype([("lpn", "i4"), ("version", "i4")])
 SUB_BLOCK = np.dtype([("written", "i4"), ("invalid", "i4"), ("erases", "i4")])
+#: What is read together stands together, so that it is mostly in one line of memory.
 BLOCK = np.dtype(
     [
         ("invalidated_at", "i8"),  # clock
@@ -207,15 +208,15 @@ BLOCK = np.dtype(
         ("written", "i4"),  # pages, without those of its open sub-block
         ("invalid", "i4"),
         ("plane", "i4"),
-        ("next_age", "i4"),
-        ("previous_age", "i4"),
-        ("next_bucket", "i4"),
-        ("previous_bucket", "i4"),
-        ("next_pool", "i4"),
-        ("previous_pool", "i4"),
         ("status", "u1"),  # OPEN | INDEXED | POOLED
         ("stream", "u1"),  # stream it was last opened for
         ("relocated_run", "u1"),  # relocated pages programmed last, one behind the other; 2 = two or more
+        ("next_bucket", "i4"),
+        ("previous_bucket", "i4"),
+        ("next_age", "i4"),
+        ("previous_age", "i4"),
+        ("next_pool", "i4"),
+        ("previous_pool", "i4"),
     ],
     align=True,
 )
