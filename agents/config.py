@@ -127,7 +127,7 @@ class TrainConfig(Config):
     total_decisions: int = Field(200_000, ge=1, description="of all environments; rounded up to an update")
     checkpoint_decisions: int = Field(50_000, ge=1, description="between checkpoints with evaluations")
     seed: int = Field(0, ge=0, lt=2**32)
-    threads: int = Field(1, ge=1, description="torch.set_num_threads; part of what makes a run repeatable")
+    threads: int = Field(1, ge=1, description="of torch, part of what makes a run repeatable; and of steps")
     device: str = Field("cpu", description="torch device of the network")
     scorer: ScorerConfig = ScorerConfig()
     cross_entropy: CrossEntropyConfig = CrossEntropyConfig()

@@ -44,6 +44,11 @@ def make_environment(config: EnvironmentConfig, n_envs: int, **overrides: Any) -
     )
 
 
+def thread_arguments(env_id: str, threads: int) -> dict[str, int]:
+    """Return the keyword arguments that let an environment use so many threads; none if it has no choice."""
+    return {"threads": threads} if "threads" in inspect.signature(_entry_point(env_id)).parameters else {}
+
+
 def check_arguments(env_id: str, kwargs: dict[str, Any]) -> None:
     """Check that a registered environment takes keyword arguments; their values are not looked at.
 

@@ -9,7 +9,7 @@ import torch
 
 from ssdgym.agents.algorithms import StableBaselinesLearner
 from ssdgym.agents.config import TrainConfig
-from ssdgym.agents.environments import make_environment
+from ssdgym.agents.environments import make_environment, thread_arguments
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.learning.learner import Learner
 from ssdgym.agents.ppo.learner import FastPpo
@@ -45,11 +45,13 @@ def environments_of(config: TrainConfig) -> Iterator[tuple[SB3VecEnv, list[SB3Ve
     """Yield environments to learn in, and batches of them to evaluate in, closed at the end of the block."""
     evaluation = config.evaluation
     played = [{"workload": workload} for workload in evaluation.workloads] or [{}]
+    kwargs = thread_arguments(config.environment.id, config.threads) | config.environment.kwargs
+    environment = config.environment.model_copy(update={"kwargs": kwargs})
     with ExitStack() as stack:
-        env = stack.enter_context(closing(make_environment(config.environment, config.n_envs)))
+        env = stack.enter_context(closing(make_environment(environment, config.n_envs)))
         batches = []
         for one in played:
             arguments = {**evaluation.kwargs, **one}
-            batch = make_environment(config.environment, evaluation.episodes, **arguments)
+            batch = make_environment(environment, evaluation.episodes, **arguments)
             batches.append(stack.enter_context(closing(batch)))
         yield env, batches

@@ -298,6 +298,11 @@ class Episodes:
         batch, k = self._batches.place(i)
         return batch.page_map(k)
 
+    def dismiss(self) -> None:
+        """Let the threads end that steps are shared out to."""
+        for batch in self._batches.batches:
+            batch.dismiss()
+
     def observe_again(self) -> None:
         """Write the view again. Observing is pure, so this changes nothing."""
         self._batches.observe()

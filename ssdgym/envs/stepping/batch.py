@@ -89,6 +89,11 @@ class Batch:
             self._crew = Crew(self._stepper.helpers, self._stepper.give_up)
             weakref.finalize(self, self._crew.dismiss)
 
+    def dismiss(self) -> None:
+        """Let the threads end; steps go on without them."""
+        if self._crew is not None:
+            self._crew.dismiss()
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave behind what points into this process; `connect` makes it anew."""
         local = ("_views", "_shared", "_stepper", "_crew", "first_invalid")

@@ -168,6 +168,10 @@ class DecisionVectorEnv(VectorEnv):
         """
         return tuple(env.render() for env in self.envs)
 
+    def close_extras(self, **kwargs: Any) -> None:
+        """Let the threads end."""
+        self.episodes.dismiss()
+
     # -- the environments one by one
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from ssdgym.agents.environments import EnvironmentConfig, check_arguments
+from ssdgym.agents.environments import EnvironmentConfig, check_arguments, thread_arguments
 from ssdgym.agents.playing.protocol import Agent
 from ssdgym.agents.playing.source import Source
 from ssdgym.agents.playing.sources import source_of
@@ -55,7 +55,8 @@ def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
         config.id,
         num_envs=len(runs),
         vectorization_mode="vector_entry_point",
-        **{**config.kwargs, "reward": "plain"},  # rewards are not looked at
+        # Runs share the cores out between them; rewards are not looked at.
+        **{**thread_arguments(config.id, 1), **config.kwargs, "reward": "plain"},
         device=first.device,
         ftl=ftl_changes(first.ftl),
         # What a policy plays in the same run, to be compared with it.

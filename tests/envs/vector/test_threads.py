@@ -129,6 +129,16 @@ def test_threads__end_with_their_environment() -> None:
     assert threading.active_count() == before
 
 
+def test_threads__end_when_their_environment_is_closed() -> None:
+    env = EraseVictimVectorEnv(COUNT, threads=3, **SMALL)
+    env.reset(seed=0)
+    own = [thread for thread in threading.enumerate() if thread.name.startswith("ssdgym-")]
+    env.close()
+    for thread in own:
+        thread.join(20)
+    assert not any(thread.is_alive() for thread in own)
+
+
 @pytest.mark.parametrize("threads", [0, -1, 1.5, True, "2"])
 def test_threads__no_number_from_1_up__refused(threads: Any) -> None:
     with pytest.raises(SsdgymError, match="threads must be a whole number from 1 up"):
