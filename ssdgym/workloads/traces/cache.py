@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, file_hash
@@ -133,6 +132,8 @@ def stored(
 
 def _key(content_hash: str, trace_format: TraceFormat, skip_bad: int) -> str:
     """Return the name of a parsed trace: a hash of all that it depends on, the parsing code included."""
+    import pyarrow as pa
+
     code = f"{trace_format.name} {format_code_hashes(trace_format.name)} {pa.__version__}"
     digest = hashlib.sha256(f"{content_hash} {skip_bad} {code}".encode())
     package = Path(__file__).parent

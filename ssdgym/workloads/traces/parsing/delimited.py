@@ -6,11 +6,9 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv
 
 from ssdgym.workloads.records.record import Records
 from ssdgym.workloads.traces.files import BYTE_ORDER_MARK, count_lines, line_blocks
@@ -26,6 +24,9 @@ from ssdgym.workloads.traces.parsing.fields import (
 from ssdgym.workloads.traces.parsing.header import behind_header
 from ssdgym.workloads.traces.parsing.lines import UNKNOWN_OP, BadLine, IntArray, Lines, RecordMaker, Row
 from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,8 @@ class DelimitedFormat:
 
     def _lines(self, first_line: int, block: bytes) -> Lines:
         # On decimals with an exponent far below zero pyarrow reads beyond its tables, and the process dies.
+        import pyarrow as pa
+
         is_dangerous = self.time_decimals and (b"e-" in block or b"E-" in block)
         if not is_dangerous and not _is_doubtful(block):
             try:
@@ -119,6 +122,9 @@ class DelimitedFormat:
         return self._by_hand(first_line, block)
 
     def _table(self, block: bytes) -> pa.Table:
+        import pyarrow as pa
+        import pyarrow.csv
+
         if self.separator == " ":
             block = _with_single_blanks(block)
         mark, marks = self.separator.encode(), len(self.columns) - 1
@@ -165,6 +171,8 @@ class DelimitedFormat:
         )
 
     def _volumes(self, table: pa.Table) -> tuple[list[str], IntArray]:
+        import pyarrow as pa
+
         if not self.volume_columns:
             return ["0"], np.zeros(table.num_rows, np.int64)
         names, index = _dictionary(table[self.volume_columns[0]])
@@ -261,6 +269,8 @@ def _with_single_blanks(block: bytes) -> bytes:
 
 def _dictionary(column: pa.ChunkedArray) -> tuple[list[str], IntArray]:
     """Return the different texts of a column and the index of each row's."""
+    import pyarrow as pa
+
     column = column.unify_dictionaries().combine_chunks()
     if isinstance(column, pa.ChunkedArray):  # older versions of pyarrow; and a column of no rows
         column = column.chunk(0) if column.num_chunks else pa.array([], column.type)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from ssdgym.workloads.traces.parsing.fields import Malformed
 from ssdgym.workloads.traces.parsing.lines import BadLine, IntArray, Lines, Row, WholeArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: A blank, and digits of a number that surely fits 64 bits, in such expressions.
 BLANK = r"[ \t]+"
@@ -70,6 +72,9 @@ def read_rows(
         passed: matches most lines that are none and may be passed over.
         by_hand: reads any other line; returns None for one that may be passed over, raises Malformed.
     """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     lines = pa.array(block.split(b"\n")[:-1], pa.binary())
     groups = pc.extract_regex(lines, usual)
     has_nul = _mask(pc.match_substring(lines, "\0")) if b"\0" in block else np.zeros(len(lines), bool)
@@ -93,6 +98,9 @@ _Columns = tuple[WholeArray, IntArray, IntArray, _Texts, _Texts]
 
 
 def _usual(groups: pa.StructArray, is_usual: np.ndarray) -> _Columns:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     groups = groups.filter(pa.array(is_usual))
     names = [field.name for field in groups.type]
 
@@ -136,6 +144,8 @@ def _rest(
 
 
 def _bytes(lines: pa.Array, rows: IntArray) -> Iterator[bytes]:
+    import pyarrow as pa
+
     yield from lines.take(pa.array(rows)).to_pylist()
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
 
 from ssdgym.workloads.records.record import Records, Volumes
 from ssdgym.workloads.traces.parsing.delimited import DelimitedFormat
 from ssdgym.workloads.traces.parsing.lines import IntArray
 from ssdgym.workloads.traces.writing.values import Limits, Values, texts_of, values, volume_texts
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +33,9 @@ class WritableDelimitedFormat(DelimitedFormat):
 
     def write(self, file: IO[bytes], blocks: Iterable[Records], volumes: Volumes) -> None:
         """See `WritableFormat`."""
+        import pyarrow as pa
+        import pyarrow.csv
+
         names = self._written_volumes(volumes)
         if self.header is not None:
             file.write(self.header + b"\n")
@@ -84,6 +87,9 @@ def _decimals(ticks: IntArray, places: int) -> pa.Array:
 
     The decimals of pyarrow would be written with an exponent, as in 0E-9, where they are small.
     """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     whole, fraction = np.divmod(np.abs(ticks), 10**places)
     sign = pa.array(np.where(ticks < 0, "-", ""))
     digits = pc.utf8_lpad(pc.cast(pa.array(fraction), pa.string()), places, "0")
