@@ -32,11 +32,14 @@ $(DOCS_INSTALLED): $(INSTALLED)
 demo: $(INSTALLED)
 	$(BIN)/ssdgym demo
 
+# Compiled beforehand, so that processes of tests do not compile the same at the same time.
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -n 2 -m 'not slow'
+	$(BIN)/ssdgym warmup
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow'
 
 test-all: $(INSTALLED)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/ssdgym warmup
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

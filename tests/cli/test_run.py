@@ -58,6 +58,15 @@ def test_help__loads_none_of_the_heavy_packages() -> None:
     assert found.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
+def test_warmup__again__compiles_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):
+        capfd.readouterr()
+        assert main(["warmup"]) == 0
+    said = capfd.readouterr().err
+    assert said.startswith("the engine and the environments are compiled, after ")
+
+
 def test_version__is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"ssdgym {ssdgym.__version__}\n"

@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from numba import int64
 from numba.core import config
+from numba.core.registry import cpu_target
 
+from ssdgym.engine import entries
 from ssdgym.engine.compiler import cache as door
 from ssdgym.engine.compiler import progress
 from ssdgym.engine.core.kernel import entry
@@ -158,6 +161,16 @@ def test_entry__full_disk__warns_and_works(own_cache: Path, monkeypatch: pytest.
         assert entry(doubled)(3) == 6
 
 
+def test_key__of_the_engine__is_the_same_where_a_signature_says_what_is_returned() -> None:
+    """A loop that is called, and passed by address, is compiled once."""
+    said, found = int64(int64), (int64,)
+    codegen = cpu_target.target_context.codegen()
+    key = entries._count_lost._cache._index_key
+    assert key(said, codegen) == key(found, codegen)
+    of_a_rule = entry(doubled)._cache._index_key
+    assert of_a_rule(said, codegen) != of_a_rule(found, codegen)
+
+
 def test_progress__says_that_the_engine_compiles_and_how_long_it_took(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -193,7 +206,9 @@ CHECKED_RUN = """
 import numpy as np
 import gymnasium as gym
 import ssdgym.envs
+from numba import int64
 from numba.core import config
+from numba.core.registry import cpu_target
 from ssdgym.engine.entries import advance
 from ssdgym.simulator import Simulator
 from tests.engine.devices import POLICIES, device, full_device, mixed_requests

@@ -94,6 +94,16 @@ class _Cache(FunctionCache):
         self._cache_file = _Files(Path(self.cache_path), self._impl.filename_base)
         self._is_of_engine = Path(inspect.getfile(function)).is_relative_to(ENGINE_FOLDER)
 
+    def _index_key(self, signature: Any, codegen: Any) -> Any:
+        """Return the key of the code for a signature.
+
+        That of the engine is the same whether what it returns is said, as where it is passed by address, or
+        found by numba: a process has one version for both, too.
+        """
+        if self._is_of_engine:
+            signature, _ = sigutils.normalize_signature(signature)
+        return super()._index_key(signature, codegen)
+
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         kept = super().load_overload(signature, target_context)
         if kept is None and self._is_of_engine:
