@@ -58,6 +58,12 @@ def test_help__loads_none_of_the_heavy_packages() -> None:
     assert found.stdout.strip() == "[]"
 
 
+def test_environments__are_imported_without_what_reads_traces() -> None:
+    code = "import sys, ssdgym.envs; print(sorted({'pyarrow', 'torch', 'matplotlib'} & set(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
 @pytest.mark.slow
 def test_warmup__again__compiles_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
