@@ -234,7 +234,7 @@ def test_apply__garbage__refused(block: Any) -> None:
         sim.apply(block)
 
 
-def test_plain_python_policy__writes_its_choice_as_a_compiled_one_does() -> None:
+def test_plain_python_policy__writes_its_choice_as_a_compiled_one_does(own_registrations: None) -> None:
     @victim_policy("test_first_block", source="a test", compiled=False)
     def first_block(dev: Any, plane: int, parameters: Any, choice: Any) -> int:
         blocks = int(dev.params[0].blocks)

@@ -9,7 +9,7 @@ import numpy as np
 from ssdgym.config.device import DeviceConfig
 from ssdgym.envs.stepping.batches import CHUNK
 from ssdgym.errors import SsdgymError
-from ssdgym.requests import WRITE, Requests
+from ssdgym.requests import REQUEST, WRITE, Requests
 from ssdgym.simulator.input import check_requests
 from ssdgym.workloads.base import RequestStream, WorkloadConfig
 from ssdgym.workloads.chunks import ChunkedStream
@@ -86,12 +86,13 @@ class EpisodeRequests:
         self._without_write = 0
 
     def next(self) -> Requests:
-        """Return the next requests, to be copied and not changed; empty at the end.
+        """Return the next requests, an array of the caller's own; empty at the end.
 
         Raises:
             SsdgymError: a request cannot be carried out, or nothing is ever written.
         """
-        requests = self._stream.next(CHUNK)
+        # As bytes: numpy copies records one by one. What a function hands out it may change later.
+        requests = self._stream.next(CHUNK).view(np.uint8).copy().view(REQUEST)
         try:
             check_requests(requests, self._device)
         except SsdgymError as error:

@@ -64,8 +64,10 @@ class Batches:
         for batch in self.batches:
             threads = min(self._threads, len(batch.numbers))
             batch.connect(self.view, self._shared, tally, threads)
-        #: Returns the first of some devices, int64 (m,), whose action is no valid candidate, or -1.
-        self.first_invalid = self.batches[0].first_invalid
+
+    def first_invalid(self, which: np.ndarray) -> int:
+        """Return the first of some devices, int64 (m,), whose action is no valid candidate, or -1."""
+        return int(self.batches[0].first_invalid(which))
 
     def place(self, i: int) -> tuple[Batch, int]:
         """Return the batch that device `i` lies in, and its number there."""

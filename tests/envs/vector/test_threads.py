@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ssdgym.envs import EraseVictimVectorEnv, PlacementVectorEnv, SubpageRegionVectorEnv
-from ssdgym.envs.features import candidate_feature, registry
+from ssdgym.envs.features import candidate_feature
 from ssdgym.envs.stepping.crew import threads_for
 from ssdgym.errors import SsdgymError
 from tests.engine.devices import device, full_device
@@ -98,10 +98,8 @@ def test_copy_in_the_middle__goes_on_alike_with_threads_of_its_own() -> None:
 
 
 def test_code_of_a_user_that_fails_in_a_thread__named_and_the_devices_go_on_after_a_reset(
-    monkeypatch: pytest.MonkeyPatch,
+    own_registrations: None,
 ) -> None:
-    monkeypatch.setattr(registry, "_FEATURES", dict(registry._FEATURES))
-
     @candidate_feature("brittle", "out of range now and then", low=-1e9, high=1e9)
     def brittle(view, candidate, decision):
         return view.block[10**7 if view.control[0].rounds % 16 == 15 else 0].invalid
