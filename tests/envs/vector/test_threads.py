@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import gc
 import threading
-import time
 from typing import Any
 
 import numpy as np
@@ -114,27 +113,32 @@ def test_code_of_a_user_that_fails_in_a_thread__named_and_the_devices_go_on_afte
             env.step(observation["action_mask"].argmax(1))
 
 
-def test_threads__end_with_their_environment() -> None:
-    before = threading.active_count()
+def with_threads() -> tuple[EraseVictimVectorEnv, set[threading.Thread]]:
+    """An environment, and the two threads that help."""
+    before = set(threading.enumerate())
     env = EraseVictimVectorEnv(COUNT, threads=3, **SMALL)
     env.reset(seed=0)
-    assert threading.active_count() == before + 2
+    own = set(threading.enumerate()) - before
+    assert sorted(thread.name for thread in own) == ["ssdgym-1", "ssdgym-2"]
+    return env, own
+
+
+def test_threads__end_with_their_environment() -> None:
+    env, own = with_threads()
     del env
     gc.collect()
-    until = time.monotonic() + 20
-    while threading.active_count() > before and time.monotonic() < until:
-        time.sleep(0.01)
-    assert threading.active_count() == before
+    for thread in own:
+        thread.join(20)
+    assert not any(thread.is_alive() for thread in own)
 
 
-def test_threads__end_when_their_environment_is_closed() -> None:
-    env = EraseVictimVectorEnv(COUNT, threads=3, **SMALL)
-    env.reset(seed=0)
-    own = [thread for thread in threading.enumerate() if thread.name.startswith("ssdgym-")]
+def test_threads__end_when_their_environment_is_closed__and_steps_go_on_without() -> None:
+    env, own = with_threads()
     env.close()
     for thread in own:
         thread.join(20)
     assert not any(thread.is_alive() for thread in own)
+    env.step(env.action_masks().argmax(1))
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, True, "2"])
