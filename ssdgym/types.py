@@ -6,6 +6,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntegerArray: TypeAlias = npt.NDArray[np.integer]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 #: What an agent sees of a decision, or of a batch of decisions: arrays by name.
 Observation: TypeAlias = dict[str, np.ndarray]

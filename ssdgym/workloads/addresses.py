@@ -5,24 +5,22 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from ssdgym.requests import PARTIAL_HEAD, PARTIAL_TAIL, Requests
-
-IntArray = npt.NDArray[np.integer]
+from ssdgym.types import IntegerArray
 
 
 class Picker(Protocol):
     """A choice of pages of a footprint, drawn from a generator of its own."""
 
-    def __call__(self, sizes: IntArray) -> IntArray:
+    def __call__(self, sizes: IntegerArray) -> IntegerArray:
         """Return the first page of requests of `sizes` pages, shape (n,), counted from the footprint's start.
 
         A request may reach over the end; it is then split and goes on at the start.
         """
 
 
-def align(pages: IntArray, sizes: IntArray, footprint: int) -> IntArray:
+def align(pages: IntegerArray, sizes: IntegerArray, footprint: int) -> IntegerArray:
     """Move requests down to a multiple of their size, and below the end of the footprint.
 
     Args:
@@ -52,7 +50,7 @@ def split_at_end(requests: Requests, limit: int) -> Requests:
     return parts
 
 
-def _shorten(parts: Requests, pieces: IntArray, limit: int) -> None:
+def _shorten(parts: Requests, pieces: IntegerArray, limit: int) -> None:
     """Cut copies of a request so that together they cover, once, the pages of the request."""
     last = np.cumsum(pieces) - 1
     number = np.arange(len(parts)) - np.repeat(last - pieces + 1, pieces)

@@ -13,8 +13,8 @@ import pytest
 from ssdgym.config.loading import Config
 from ssdgym.errors import SsdgymError
 from ssdgym.files import file_hash
+from ssdgym.types import IntegerArray
 from ssdgym.workloads import kinds, load_workload, open_workload, workload_kind
-from ssdgym.workloads.addresses import IntArray
 from ssdgym.workloads.kinds import OfAnyKind
 from ssdgym.workloads.patterns.base import AccessConfig
 from ssdgym.workloads.patterns.mixed import MixedConfig
@@ -77,7 +77,7 @@ def test_entry_point__adds_a_pattern_that_mixes_and_tenants_take(tmp_path: Path)
 
 
 class _Same:
-    def __call__(self, sizes: IntArray) -> IntArray:
+    def __call__(self, sizes: IntegerArray) -> IntegerArray:
         return np.full(len(sizes), 7)
 
 

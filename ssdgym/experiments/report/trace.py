@@ -8,7 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure
@@ -17,6 +16,7 @@ from matplotlib.ticker import EngFormatter, NullFormatter, PercentFormatter
 
 from ssdgym.experiments.report.style import PALETTE, save_figure
 from ssdgym.requests import READ, WRITE
+from ssdgym.types import FloatArray
 from ssdgym.workloads.records.counts import Distribution
 from ssdgym.workloads.records.pages import volume_pages, volume_starts
 from ssdgym.workloads.records.record import RecordSource
@@ -26,8 +26,6 @@ from ssdgym.workloads.records.survey import Arrivals
 OPERATIONS = {READ: ("reads", PALETTE[0]), WRITE: ("writes", PALETTE[1])}
 _TIME_BINS, _ADDRESS_BINS = 240, 160
 _CURVE_POINTS = 2_000
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def trace_figure(summary: RecordSummary, source: RecordSource, title: str, path: Path) -> Path:

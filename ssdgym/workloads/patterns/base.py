@@ -22,7 +22,8 @@ from pydantic import BeforeValidator, Field, PositiveInt, model_validator
 
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import READ, REQUEST, TRIM, WRITE, Requests
-from ssdgym.workloads.addresses import IntArray, Picker, split_at_end
+from ssdgym.types import IntegerArray
+from ssdgym.workloads.addresses import Picker, split_at_end
 from ssdgym.workloads.base import Share, Weight
 from ssdgym.workloads.chunks import CHUNK
 from ssdgym.workloads.patterns.pacing import PacedConfig
@@ -191,7 +192,7 @@ class SizeDraw:
         self._distribution = cumulative / cumulative[-1]
         self._rng = rng
 
-    def draw(self, count: int) -> IntArray:
+    def draw(self, count: int) -> IntegerArray:
         """Return `count` sizes, shape (count,)."""
         if len(self._sizes) == 1:
             return np.repeat(self._sizes, count)

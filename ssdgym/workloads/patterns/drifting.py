@@ -7,7 +7,8 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from ssdgym.workloads.addresses import IntArray, align
+from ssdgym.types import IntegerArray
+from ssdgym.workloads.addresses import align
 from ssdgym.workloads.base import InnerShare, Share
 from ssdgym.workloads.kinds import workload_kind
 from ssdgym.workloads.patterns.hot_cold import TwoClassConfig, TwoClasses
@@ -48,7 +49,7 @@ class DriftingPicker:
         self._shift_pages = config.shift_pages
         self._pages_accessed = 0
 
-    def __call__(self, sizes: IntArray) -> IntArray:
+    def __call__(self, sizes: IntegerArray) -> IntegerArray:
         """See `ssdgym.workloads.addresses.Picker`."""
         accessed = self._pages_accessed + np.cumsum(sizes, dtype=np.int64)
         self._pages_accessed = int(accessed[-1])

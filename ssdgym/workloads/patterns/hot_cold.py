@@ -9,7 +9,8 @@ import numpy.typing as npt
 from pydantic import Field
 
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads.addresses import IntArray, align
+from ssdgym.types import IntegerArray
+from ssdgym.workloads.addresses import align
 from ssdgym.workloads.base import InnerShare, Share
 from ssdgym.workloads.kinds import workload_kind
 from ssdgym.workloads.patterns.base import AccessConfig
@@ -57,7 +58,7 @@ class HotColdPicker:
         self._classes = TwoClasses(config, footprint, rng)
         self._footprint = footprint
 
-    def __call__(self, sizes: IntArray) -> IntArray:
+    def __call__(self, sizes: IntegerArray) -> IntegerArray:
         """See `ssdgym.workloads.addresses.Picker`."""
         return align(self._classes.draw(len(sizes)), sizes, self._footprint)
 
@@ -86,7 +87,7 @@ class TwoClasses:
         self._footprint = footprint
         self._rng = rng
 
-    def draw(self, count: int) -> IntArray:
+    def draw(self, count: int) -> IntegerArray:
         """Return `count` page numbers, shape (count,)."""
         is_hot = self._rng.random(count) < self._hot_access
         low = np.where(is_hot, 0, self.hot_pages)

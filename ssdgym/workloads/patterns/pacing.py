@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, PositiveInt, model_validator
 
 from ssdgym.requests import FLUSH, WRITE, Requests
-from ssdgym.workloads.addresses import IntArray
+from ssdgym.types import IntegerArray
 from ssdgym.workloads.base import WorkloadConfig, seeds_of
 from ssdgym.workloads.chunks import NO_REQUESTS, ChunkedStream, Source
 
@@ -156,7 +156,7 @@ def _clock(config: PacedConfig, rng: np.random.Generator) -> _Clock:
 class _Clock(Protocol):
     """Arrival times, from 0 upwards."""
 
-    def arrivals(self, count: int) -> IntArray:
+    def arrivals(self, count: int) -> IntegerArray:
         """Return the next `count` times in ns, shape (count,), none below the one before."""
 
 
@@ -167,7 +167,7 @@ class _Constant:
         self._gap_ns = gap_ns
         self._arrived = 0
 
-    def arrivals(self, count: int) -> IntArray:
+    def arrivals(self, count: int) -> IntegerArray:
         numbers = np.arange(self._arrived, self._arrived + count)
         self._arrived += count
         return (numbers * self._gap_ns).astype(np.int64)
@@ -181,7 +181,7 @@ class _Poisson:
         self._rng = rng
         self._now_ns = 0
 
-    def arrivals(self, count: int) -> IntArray:
+    def arrivals(self, count: int) -> IntegerArray:
         gaps = np.rint(self._rng.standard_exponential(count) * self._mean_ns).astype(np.int64)
         times = self._now_ns + np.cumsum(gaps)
         self._now_ns = int(times[-1])
@@ -202,7 +202,7 @@ class _Bursts:
         self._now_ns = 0
         self._fraction_ns = 0.0
 
-    def arrivals(self, count: int) -> IntArray:
+    def arrivals(self, count: int) -> IntegerArray:
         gaps = np.full(count, self._within_ns)
         starts = np.flatnonzero(self._rng.random(count) < self._starts_burst)
         gaps[starts] = self._rng.standard_exponential(len(starts)) * self._between_ns

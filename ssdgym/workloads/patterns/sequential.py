@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ssdgym.workloads.addresses import IntArray
+from ssdgym.types import IntegerArray
 from ssdgym.workloads.kinds import workload_kind
 from ssdgym.workloads.patterns.base import AccessConfig
 
@@ -30,7 +30,7 @@ class SequentialPicker:
         self._footprint = footprint
         self._position = 0
 
-    def __call__(self, sizes: IntArray) -> IntArray:
+    def __call__(self, sizes: IntegerArray) -> IntegerArray:
         """See `ssdgym.workloads.addresses.Picker`."""
         end = self._position + np.cumsum(sizes, dtype=np.int64)
         self._position = int(end[-1]) % self._footprint

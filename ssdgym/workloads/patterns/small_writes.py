@@ -10,7 +10,8 @@ from pydantic import BeforeValidator, Field, NonNegativeInt, model_validator
 
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import READ, SYNC, WRITE, Requests
-from ssdgym.workloads.addresses import IntArray, split_at_end
+from ssdgym.types import IntegerArray
+from ssdgym.workloads.addresses import split_at_end
 from ssdgym.workloads.base import Share, Weight
 from ssdgym.workloads.chunks import CHUNK
 from ssdgym.workloads.kinds import workload_kind
@@ -145,7 +146,7 @@ class SmallWrites:
         requests["lpn"] = self._first_units(is_small)
         return self._on_device(split_at_end(requests, self._units))
 
-    def _first_units(self, is_small: npt.NDArray[np.bool_]) -> IntArray:
+    def _first_units(self, is_small: npt.NDArray[np.bool_]) -> IntegerArray:
         """Return the subpage, counted from the footprint's start, with which each request starts."""
         draw = self._places.random(CHUNK)
         offsets = self._offsets.draw(CHUNK)
@@ -192,7 +193,7 @@ class _Places:
         self._distribution = zipf_distribution(count, config.theta)
         self._place_of_rank = scrambled_pages(count, config.layout_seed)
 
-    def at(self, draw: npt.NDArray[np.float64]) -> IntArray:
+    def at(self, draw: npt.NDArray[np.float64]) -> IntegerArray:
         return self._place_of_rank[np.searchsorted(self._distribution, draw, side="right")]
 
 
@@ -215,6 +216,6 @@ class _Offsets:
         self._units_per_page = units_per_page
         self._rng = rng
 
-    def draw(self, count: int) -> IntArray:
+    def draw(self, count: int) -> IntegerArray:
         others = self._rng.integers(1, self._units_per_page, size=count)
         return np.where(self._is_aligned.toss(count), 0, others)

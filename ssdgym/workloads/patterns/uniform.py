@@ -6,7 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from ssdgym.workloads.addresses import IntArray, align
+from ssdgym.types import IntegerArray
+from ssdgym.workloads.addresses import align
 from ssdgym.workloads.kinds import workload_kind
 from ssdgym.workloads.patterns.base import AccessConfig
 
@@ -35,7 +36,7 @@ class UniformPicker:
         self._footprint = footprint
         self._rng = rng
 
-    def __call__(self, sizes: IntArray) -> IntArray:
+    def __call__(self, sizes: IntegerArray) -> IntegerArray:
         """See `ssdgym.workloads.addresses.Picker`."""
         pages = self._rng.integers(self._footprint, size=len(sizes), dtype=np.int32)
         return align(pages, sizes, self._footprint)

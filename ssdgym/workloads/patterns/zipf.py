@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, NonNegativeInt
 
-from ssdgym.workloads.addresses import IntArray, align
+from ssdgym.types import IntegerArray
+from ssdgym.workloads.addresses import align
 from ssdgym.workloads.kinds import workload_kind
 from ssdgym.workloads.patterns.rated import RatedConfig
 
@@ -57,10 +58,10 @@ class ZipfPicker:
         self._footprint = footprint
         self._rng = rng
 
-    def __call__(self, sizes: IntArray) -> IntArray:
+    def __call__(self, sizes: IntegerArray) -> IntegerArray:
         """See `ssdgym.workloads.addresses.Picker`."""
         ranks = np.searchsorted(self._distribution, self._rng.random(len(sizes)), side="right")
-        pages: IntArray = ranks if self._page_of_rank is None else self._page_of_rank[ranks]
+        pages: IntegerArray = ranks if self._page_of_rank is None else self._page_of_rank[ranks]
         return align(pages, sizes, self._footprint)
 
 

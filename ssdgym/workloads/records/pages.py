@@ -15,6 +15,7 @@ from ssdgym.requests import (
     WRITE,
     Requests,
 )
+from ssdgym.types import IntArray
 from ssdgym.workloads.records.record import Records, Volumes
 
 #: REQUEST with pages numbered in 64 bits, as the addresses of a trace need not fit the device.
@@ -23,7 +24,6 @@ WIDE_REQUEST = np.dtype(
     align=True,
 )
 
-IntArray = npt.NDArray[np.int64]
 
 #: Pages of address space for which a table is kept: 64 MiB of it.
 _LARGEST_TABLE = 1 << 24

@@ -6,9 +6,9 @@ import copy
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from ssdgym.requests import Requests
+from ssdgym.types import IntArray
 from ssdgym.workloads.addresses import split_at_end
 from ssdgym.workloads.chunks import NO_REQUESTS, ChunkedStream
 from ssdgym.workloads.laps import Loops
@@ -16,8 +16,6 @@ from ssdgym.workloads.records.pages import Compact, narrow, to_pages, volume_sta
 from ssdgym.workloads.records.ranges import RangeSet
 from ssdgym.workloads.records.record import RecordSource
 from ssdgym.workloads.records.survey import Arrivals, Survey
-
-IntArray = npt.NDArray[np.int64]
 
 
 def play(

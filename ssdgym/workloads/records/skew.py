@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ssdgym.types import BoolArray, IntArray
 from ssdgym.workloads.mixing import mixed
-from ssdgym.workloads.records.counts import BoolArray, IntArray, KeyCounts
+from ssdgym.workloads.records.counts import KeyCounts
 
 #: Pages whose writes are counted one by one; of more, only a sample is.
 MOST_PAGES = 1 << 21

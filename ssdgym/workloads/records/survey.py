@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from ssdgym.requests import WRITE
+from ssdgym.types import IntArray
 from ssdgym.workloads.records.pages import Compact, to_pages, volume_starts
 from ssdgym.workloads.records.ranges import RangeSet
 from ssdgym.workloads.records.record import RecordSource
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ssdgym.types import IntArray
 from ssdgym.workloads.chunks import CHUNK
 from ssdgym.workloads.synthetic.sizes import bisect
-
-IntArray = npt.NDArray[np.int64]
 
 SECOND_NS = 1e9
 #: Within spans up to this, requests are spread evenly: 1 ms, about the time of one access to a disk.

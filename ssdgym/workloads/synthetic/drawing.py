@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from ssdgym.types import BoolArray, IntArray
 from ssdgym.workloads.mixing import mixed, uniform
 from ssdgym.workloads.synthetic.fitting import UNIT_BYTES, Fit
 from ssdgym.workloads.synthetic.layout import Layout
 from ssdgym.workloads.synthetic.replay import Origins, Stretches
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 #: Share of the copies that are halved at most, lest a part of the trace be much unlike the others.
 _MOST_HALVED = 0.25

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
+from ssdgym.types import IntArray
+
 WordArray = npt.NDArray[np.uint64]
 
 _ROUNDS = 3

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ssdgym.types import BoolArray
 from ssdgym.workloads.chunks import CHUNK
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 class Order:

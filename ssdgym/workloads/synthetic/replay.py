@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ssdgym.types import IntArray
 from ssdgym.workloads.mixing import mixed, uniform
 
-IntArray = npt.NDArray[np.int64]
 WordArray = npt.NDArray[np.uint64]
 
 #: Fewest and most requests whose origin is found at once: as many as have been before. The cost of a hop

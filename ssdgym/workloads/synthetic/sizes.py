@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from ssdgym.types import FloatArray
 
 #: A tilt of this much per smallest request leaves only that one or, downwards, only the largest.
 _STEEPEST = 60.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from ssdgym.types import FloatArray
 
 #: Ranks whose probabilities are summed one by one, and the bins per octave of those after them.
 _EXACT_RANKS = 1 << 12

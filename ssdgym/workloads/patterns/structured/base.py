@@ -12,7 +12,7 @@ import numpy as np
 
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import READ, REQUEST, Requests
-from ssdgym.workloads.addresses import IntArray
+from ssdgym.types import IntegerArray
 from ssdgym.workloads.patterns.base import RegionConfig
 
 
@@ -22,7 +22,7 @@ class Writer(Protocol):
     def batch(self) -> Requests:
         """Return the next requests that write or trim, at least one."""
 
-    def pages_to_read(self, count: int, rng: np.random.Generator) -> IntArray:
+    def pages_to_read(self, count: int, rng: np.random.Generator) -> IntegerArray:
         """Return pages that the program reads.
 
         Args:
@@ -111,7 +111,7 @@ class Structured:
         return mixed
 
 
-def requests_of(op: int, lpn: IntArray, pages: IntArray | int, hint: IntArray | int) -> Requests:
+def requests_of(op: int, lpn: IntegerArray, pages: IntegerArray | int, hint: IntegerArray | int) -> Requests:
     """Return requests of one operation.
 
     Args:

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from ssdgym.requests import WRITE, Requests
-from ssdgym.workloads.addresses import IntArray
+from ssdgym.types import IntegerArray
 from ssdgym.workloads.base import InnerShare
 from ssdgym.workloads.chunks import CHUNK
 from ssdgym.workloads.kinds import workload_kind
@@ -78,11 +78,11 @@ class BtreeWriter:
         requests = np.concatenate([requests_of(WRITE, lpn, 1, hint) for _, lpn, hint in parts])
         return requests[np.argsort(when, kind="stable")]
 
-    def pages_to_read(self, count: int, rng: np.random.Generator) -> IntArray:
+    def pages_to_read(self, count: int, rng: np.random.Generator) -> IntegerArray:
         """See `Writer`: leaves, by the popularity of their keys."""
         return self._journal + self._inner + self._leaf(count, rng)
 
-    def _leaf(self, count: int, rng: np.random.Generator) -> IntArray:
+    def _leaf(self, count: int, rng: np.random.Generator) -> IntegerArray:
         """Return the numbers of leaves, drawn by popularity, shape (count,)."""
         ranks = np.searchsorted(self._distribution, rng.random(count), side="right")
         return self._leaf_of_rank[ranks].astype(np.int64)

@@ -9,11 +9,10 @@ import numpy as np
 from pydantic import Field, PositiveInt
 
 from ssdgym.requests import TRIM, WRITE, Requests
-from ssdgym.workloads.addresses import IntArray
+from ssdgym.types import IntegerArray
 from ssdgym.workloads.kinds import workload_kind
 from ssdgym.workloads.patterns.structured.base import StructuredConfig, requests_of
 
-JOURNAL = 0
 #: Share of the places for tables that levels may fill; compactions need the others.
 _FILLED = 0.85
 
@@ -67,13 +66,13 @@ class LsmWriter:
         count = self._config.table_pages
         journal = (self._written + np.arange(count)) % self._journal_pages
         self._written += count
-        parts = [requests_of(WRITE, journal, 1, JOURNAL), self._write([self._free.popleft()], 0)]
+        parts = [requests_of(WRITE, journal, 1, 0), self._write([self._free.popleft()], 0)]
         for level, capacity in enumerate(self._capacities):
             while len(self._levels[level]) > capacity:
                 parts += self._compact(level)
         return np.concatenate(parts)
 
-    def pages_to_read(self, count: int, rng: np.random.Generator) -> IntArray:
+    def pages_to_read(self, count: int, rng: np.random.Generator) -> IntegerArray:
         """See `Writer`: any page of any table, of the journal while there is none."""
         tables = np.array([table for level in self._levels for table in level], np.int64)
         if not len(tables):

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, PositiveInt
 
 from ssdgym.requests import WRITE, Requests
-from ssdgym.workloads.addresses import IntArray
+from ssdgym.types import IntegerArray
 from ssdgym.workloads.base import InnerShare, Share
 from ssdgym.workloads.chunks import CHUNK
 from ssdgym.workloads.kinds import workload_kind
@@ -66,6 +66,6 @@ class ObjectCacheWriter:
         pages = np.where(is_small, 1, config.region_pages)
         return requests_of(WRITE, lpn, pages, np.where(is_small, SMALL, LARGE))
 
-    def pages_to_read(self, count: int, rng: np.random.Generator) -> IntArray:
+    def pages_to_read(self, count: int, rng: np.random.Generator) -> IntegerArray:
         """See `Writer`: any page of the footprint."""
         return rng.integers(self._pages, size=count)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
+from ssdgym.types import IntArray
 
 #: The shortest window in which arrivals are counted; all others are multiples of it.
 FINEST_NS = 100_000_000

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ssdgym.types import IntArray
 from ssdgym.workloads.records.skew import expanded
-
-IntArray = npt.NDArray[np.int64]
 
 #: Writes that are followed at the same time.
 MOST_FOLLOWED = 1 << 20

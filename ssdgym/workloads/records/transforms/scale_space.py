@@ -12,16 +12,13 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import ByteSize, Field, NonNegativeInt
 
 from ssdgym.requests import FLUSH
+from ssdgym.types import BoolArray, IntArray
 from ssdgym.workloads.mixing import mixed
 from ssdgym.workloads.records.record import Records, Volumes
 from ssdgym.workloads.records.transforms.base import Transform, TransformBase
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 class ScaleSpaceConfig(TransformBase):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from ssdgym.types import IntArray
 from ssdgym.workloads.records.record import Records
 from ssdgym.workloads.traces.files import BYTE_ORDER_MARK, count_lines, line_blocks
 from ssdgym.workloads.traces.parsing.bad_lines import BadLines
@@ -22,7 +23,7 @@ from ssdgym.workloads.traces.parsing.fields import (
     whole,
 )
 from ssdgym.workloads.traces.parsing.header import behind_header
-from ssdgym.workloads.traces.parsing.lines import UNKNOWN_OP, BadLine, IntArray, Lines, RecordMaker, Row
+from ssdgym.workloads.traces.parsing.lines import UNKNOWN_OP, BadLine, Lines, RecordMaker, Row
 from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
 
 if TYPE_CHECKING:

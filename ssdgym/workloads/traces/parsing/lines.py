@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ssdgym.requests import FLUSH
+from ssdgym.types import IntArray
 from ssdgym.workloads.records.record import LARGEST_END_BYTES, LARGEST_SIZE_BYTES, RECORD, Records
 from ssdgym.workloads.traces.parsing.bad_lines import BadLines
 from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
@@ -20,7 +21,6 @@ SECTOR_BYTES = 512
 
 TEN_YEARS_NS = 10 * 365 * 86_400 * 10**9
 
-IntArray = npt.NDArray[np.int64]
 #: Whole numbers of any size: of dtype int64 where they fit, else of Python's own.
 WholeArray = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 #: A line number and why the line is bad.

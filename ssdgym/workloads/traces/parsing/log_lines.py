@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ssdgym.types import IntArray
 from ssdgym.workloads.traces.parsing.fields import Malformed
-from ssdgym.workloads.traces.parsing.lines import BadLine, IntArray, Lines, Row, WholeArray
+from ssdgym.workloads.traces.parsing.lines import BadLine, Lines, Row, WholeArray
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,9 +8,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from ssdgym.types import IntArray
 from ssdgym.workloads.records.record import Records, Volumes
 from ssdgym.workloads.traces.parsing.delimited import DelimitedFormat
-from ssdgym.workloads.traces.parsing.lines import IntArray
 from ssdgym.workloads.traces.writing.values import Limits, Values, texts_of, values, volume_texts
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ import numpy.typing as npt
 
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import FLUSH, OP_NAMES
+from ssdgym.types import IntArray
 from ssdgym.workloads.records.record import Records, Volumes
 from ssdgym.workloads.traces.parsing.lines import TEN_YEARS_NS
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
