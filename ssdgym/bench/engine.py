@@ -27,7 +27,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.requests import Requests
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.workloads import open_workload, page_writes
-from ssdgym.workloads.patterns.uniform import UniformConfig
+from ssdgym.workloads.generators.plain import UniformConfig
 
 ENVIRONMENT = "ssdgym/EraseVictim-v0"
 VECTOR_DEVICES = 64

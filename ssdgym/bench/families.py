@@ -19,7 +19,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.requests import Requests
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.workloads import open_workload
-from ssdgym.workloads.patterns.small_writes import SmallWritesConfig
+from ssdgym.workloads.generators.small_writes import SmallWritesConfig
 
 DEVICES = ("subftl-tlc-small", "pen-vnand-small")
 REFERENCE = "page"

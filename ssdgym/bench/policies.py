@@ -23,7 +23,7 @@ from ssdgym.policy import Policy, device_for, get_policy
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.families import family_of
 from ssdgym.workloads import open_workload, page_writes
-from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.stream import load_workload
 
 REFERENCE = "baseline"
 #: Those that SpeedupGC's paper compares.

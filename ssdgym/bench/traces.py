@@ -12,13 +12,11 @@ import numpy as np
 
 from ssdgym.files import file_hash
 from ssdgym.workloads import READ, WRITE
-from ssdgym.workloads.records.record import RECORD, Records, Volumes
-from ssdgym.workloads.records.replay import play
-from ssdgym.workloads.records.survey import survey
-from ssdgym.workloads.traces.cache import StoredTrace, stored
-from ssdgym.workloads.traces.parsing.bad_lines import BadLines
-from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
-from ssdgym.workloads.traces.writing.convert import writable_format
+from ssdgym.workloads.traces.fields import BadLines, VolumeNumbers
+from ssdgym.workloads.traces.loading import StoredTrace, stored
+from ssdgym.workloads.traces.record import RECORD, Records, Volumes
+from ssdgym.workloads.traces.replay import play, survey
+from ssdgym.workloads.traces.writing import writable_format
 
 LINES = 1_000_000
 _SPACE_BYTES = 4 << 30

@@ -136,10 +136,10 @@ def recorded_options(
     Raises:
         SsdgymError: there is no such workload, or an option does not fit it.
     """
-    from ssdgym.workloads.load import load_workload
-    from ssdgym.workloads.records.played import PlayedConfig
-    from ssdgym.workloads.records.transforms import parse_transform
+    from ssdgym.workloads.stream import load_workload
     from ssdgym.workloads.traces.loading import TraceConfig
+    from ssdgym.workloads.traces.recorded import PlayedConfig
+    from ssdgym.workloads.traces.transforms import parse_transform
 
     model = load_workload(source)
     given = {
@@ -185,7 +185,7 @@ def with_tenants(name: str, workload: WorkloadConfig, others: list[str]) -> Work
     Raises:
         SsdgymError: there is no such workload, or it cannot share a device.
     """
-    from ssdgym.workloads.load import load_workload
+    from ssdgym.workloads.stream import load_workload
 
     tenants = [{"name": name, "workload": workload}]
     tenants += [{"name": other, "workload": load_workload(other)} for other in others]

@@ -15,8 +15,7 @@ from ssdgym.engine.core.family import State
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.requests import FLUSH, REQUEST, WRITE
 from ssdgym.workloads.base import RequestStream
-from ssdgym.workloads.load import load_workload
-from ssdgym.workloads.stream import open_on
+from ssdgym.workloads.stream import load_workload, open_on
 
 #: Requests handed to the engine at a time.
 _CHUNK = 1 << 16

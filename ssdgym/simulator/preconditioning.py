@@ -27,9 +27,8 @@ from ssdgym.simulator.steady_states import (
 from ssdgym.simulator.untimed.no_time import Runnable, in_no_time, in_one_stream, seed_of
 from ssdgym.simulator.untimed.reads import pages_read_first
 from ssdgym.workloads.base import WorkloadConfig
-from ssdgym.workloads.load import load_workload
 from ssdgym.workloads.python import FunctionWorkload, PythonSource
-from ssdgym.workloads.stream import open_on
+from ssdgym.workloads.stream import load_workload, open_on
 
 _CHUNK = 1 << 16
 _EMPTY = np.zeros(0, REQUEST)

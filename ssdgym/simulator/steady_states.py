@@ -24,7 +24,7 @@ from ssdgym.policy.watching import rules_on
 from ssdgym.simulator.families import family_of, family_of_state
 from ssdgym.simulator.snapshot import content
 from ssdgym.workloads.base import WorkloadConfig
-from ssdgym.workloads.kinds import code_hashes
+from ssdgym.workloads.registry import code_hashes
 
 #: Arrays that are empty in a preconditioned device; it keeps its own, as it keeps its constants.
 _CLEARED = (

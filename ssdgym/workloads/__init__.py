@@ -13,12 +13,11 @@ from ssdgym.requests import (
 )
 
 # Imported for the kinds of workload, and the trace formats, that they register.
-from ssdgym.workloads import patterns, tenants  # noqa: F401
+from ssdgym.workloads import generators, tenants  # noqa: F401
 from ssdgym.workloads.base import RequestStream, WorkloadConfig
-from ssdgym.workloads.kinds import workload_kind
-from ssdgym.workloads.load import load_workload
 from ssdgym.workloads.python import page_writes
-from ssdgym.workloads.stream import footprint_pages, open_workload
+from ssdgym.workloads.registry import workload_kind
+from ssdgym.workloads.stream import footprint_pages, load_workload, open_workload
 from ssdgym.workloads.traces import formats  # noqa: F401
 from ssdgym.workloads.traces.registry import register_format
 

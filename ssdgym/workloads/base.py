@@ -1,15 +1,17 @@
-"""Base of all workloads: a checked model that opens as a stream of requests."""
+"""Requests in order, and what every workload's configuration has."""
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Annotated, Literal, Protocol, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ssdgym.config.loading import Config
-from ssdgym.requests import Requests
+from ssdgym.requests import REQUEST, Requests
 
 Share = Annotated[float, Field(ge=0, le=1)]
 InnerShare = Annotated[float, Field(gt=0, lt=1)]
@@ -131,3 +133,175 @@ def drawn_start(requests: int, seed: int) -> int:
         seed: of the workload.
     """
     return int(np.random.default_rng(seeds_of(seed)).integers(requests))
+
+
+#: Requests drawn at a time. Large enough to hide numpy's cost per call, small enough that the first
+#: request after a reset does not wait for many that may never be taken.
+CHUNK = 4096
+
+NO_REQUESTS: Requests = np.zeros(0, REQUEST)
+NO_REQUESTS.flags.writeable = False
+
+
+class Source(Protocol):
+    """A workload made piece by piece; the pieces do not depend on the portions that are taken."""
+
+    def chunk(self) -> Requests:
+        """Return the next requests, shape (n,); an empty array at the end and ever after."""
+
+
+class ChunkedStream:
+    """A stream that hands out the requests of a source in portions of any size."""
+
+    def __init__(self, source: Source, report: Callable[[], dict[str, int]]) -> None:
+        """Start with the first request of a source.
+
+        Args:
+            source: makes the requests.
+            report: makes the report; picklable, and called on demand only, as it may take a while.
+        """
+        self._make_report = report
+        self._source = source
+        self._chunk = NO_REQUESTS
+        self._taken = 0
+
+    @property
+    def report(self) -> dict[str, int]:
+        """Facts about the workload as a whole, such as `footprint_pages`."""
+        return self._make_report()
+
+    def next(self, max_requests: int) -> Requests:
+        """Return the next 1 to `max_requests` requests as an array of dtype REQUEST; empty at the end.
+
+        Raises:
+            ValueError: `max_requests` is below 1.
+        """
+        if max_requests < 1:
+            raise ValueError(f"max_requests must be at least 1, not {max_requests}")
+        if self._taken == len(self._chunk):
+            self._chunk, self._taken = self._source.chunk(), 0
+        portion = self._chunk[self._taken : self._taken + max_requests]
+        self._taken += len(portion)
+        return portion
+
+    def take(self, requests: int) -> Requests:
+        """Return exactly `requests` requests, or as many as are left."""
+        portions = []
+        while requests > 0 and len(portion := self.next(requests)):
+            portions.append(portion)
+            requests -= len(portion)
+        return np.concatenate(portions) if portions else NO_REQUESTS
+
+
+#: Times that would go beyond stay here; no device takes so late a request, unless it ignores all times.
+_LATEST_NS = 2**62
+
+
+class Lap(Protocol):
+    """Requests once through, with times that count from the first of them.
+
+    Attributes:
+        requests: how many have been played.
+        last_ns: arrival of the last of these.
+    """
+
+    @property
+    def requests(self) -> int:
+        """How many have been played."""
+
+    @property
+    def last_ns(self) -> int:
+        """Arrival of the last request so far."""
+
+    def chunk(self) -> Requests:
+        """Return the next requests, shape (n,), an array of the caller's own; empty at the end."""
+
+
+class Circuit(Protocol):
+    """What makes laps. Its state is in plain attributes, so that a source can be copied and pickled."""
+
+    def lap(self, number: int) -> Lap:
+        """Return a lap, not begun; number 0 is the first and may be shorter than those after it."""
+
+
+class Loops:
+    """A source that plays laps `loops` times, or for ever.
+
+    Each lap starts one mean time between arrivals after the last request of the lap before.
+    """
+
+    def __init__(self, circuit: Circuit, loops: int | None) -> None:
+        """Start with the first request.
+
+        Args:
+            circuit: makes the laps.
+            loops: how many are played; `None`: for ever.
+        """
+        self._circuit = circuit
+        self._loops = loops
+        self._number = 0
+        self._now = circuit.lap(0)
+        self._start_ns = 0
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Loops:
+        """Copy what changes; the circuit, whose tables may be large, is shared."""
+        twin = copy.copy(self)
+        twin._now = copy.deepcopy(self._now, memo)
+        return twin
+
+    def chunk(self) -> Requests:
+        """See `ssdgym.workloads.base.Source`."""
+        while self._number != self._loops:
+            requests = self._now.chunk()
+            if len(requests):
+                requests["arrival_ns"] = np.minimum(requests["arrival_ns"] + self._start_ns, _LATEST_NS)
+                return requests
+            self._start_again()
+        return NO_REQUESTS
+
+    def _start_again(self) -> None:
+        length_ns, played = self._now.last_ns, self._now.requests
+        self._start_ns = min(self._start_ns + length_ns + length_ns // max(played - 1, 1), _LATEST_NS)
+        self._number += 1
+        # A whole lap without a request means that none will ever come.
+        if not played and self._number > 1:
+            self._loops = self._number
+        self._now = self._circuit.lap(self._number)
+
+
+_NOTES = ("sources", "assumed")
+
+
+class NotedConfig(WorkloadConfig):
+    """Base of workloads whose values are either published somewhere, or assumed for a reason."""
+
+    sources: dict[str, str] = Field(
+        default_factory=dict, description="Where values were published, by name of the field."
+    )
+    assumed: dict[str, str] = Field(
+        default_factory=dict,
+        description="Values that no source gives, by name of the field, with the reason.",
+    )
+
+    def assumptions(self) -> tuple[str, ...]:
+        """See `WorkloadConfig`."""
+        return tuple(sorted(self.assumed))
+
+    @classmethod
+    def noted_names(cls) -> list[str]:
+        """Return the names that a note may be on."""
+        return [name for name in cls.model_fields if name not in ("kind", *_NOTES)]
+
+    @model_validator(mode="after")
+    def _notes_are_on_values(self) -> NotedConfig:
+        names = self.noted_names()
+        for notes in _NOTES:
+            unknown = sorted(set(getattr(self, notes)) - set(names))
+            if unknown:
+                raise ValueError(
+                    f"has a note in {notes} on {unknown[0]}, which is none of {', '.join(names)}"
+                )
+        twice = sorted(self.sources.keys() & self.assumed.keys())
+        if twice:
+            raise ValueError(f"names {twice[0]} in both sources and assumed; a value is one or the other")
+        return self

@@ -14,9 +14,15 @@ from pydantic import ConfigDict, Field, field_serializer, field_validator
 
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.requests import REQUEST, WRITE, Requests
-from ssdgym.workloads.base import StartAt, WorkloadConfig, drawn_start
-from ssdgym.workloads.chunks import CHUNK, NO_REQUESTS, ChunkedStream
-from ssdgym.workloads.laps import Loops
+from ssdgym.workloads.base import (
+    CHUNK,
+    NO_REQUESTS,
+    ChunkedStream,
+    Loops,
+    StartAt,
+    WorkloadConfig,
+    drawn_start,
+)
 
 #: Returns an array of REQUEST or gives several, for a seed and the logical pages of the device.
 RequestFunction = Callable[[int, int], Requests | Iterable[Requests]]
@@ -111,7 +117,7 @@ class ArrayWorkload(PythonWorkload):
 
 
 class _ArrayLaps:
-    """Laps over an array; see `ssdgym.workloads.laps.Circuit`."""
+    """Laps over an array; see `ssdgym.workloads.base.Circuit`."""
 
     def __init__(self, requests: FrozenRequests, first: int) -> None:
         self._requests = requests
@@ -122,7 +128,7 @@ class _ArrayLaps:
 
 
 class _ArrayLap:
-    """The requests of an array from one of them on; see `ssdgym.workloads.laps.Lap`."""
+    """The requests of an array from one of them on; see `ssdgym.workloads.base.Lap`."""
 
     def __init__(self, requests: FrozenRequests, first: int) -> None:
         self._all = requests
@@ -176,7 +182,7 @@ class FunctionWorkload(PythonWorkload):
 
 
 class _Called:
-    """The arrays that a function gives; see `ssdgym.workloads.chunks.Source`.
+    """The arrays that a function gives; see `ssdgym.workloads.base.Source`.
 
     A copy calls the function again, and passes over what has been taken: an iterator cannot be copied.
     """

@@ -1,13 +1,73 @@
-"""Open any workload as a stream of requests."""
+"""Load a workload by name, and open it on a device."""
 
 from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import cast
 
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
+from ssdgym.config.loading import Source, available, is_yaml_path, load_config
 from ssdgym.errors import SsdgymError
+from ssdgym.files import is_file
 from ssdgym.workloads.base import RequestStream, WorkloadConfig
-from ssdgym.workloads.records.played import PlayedConfig
+from ssdgym.workloads.python import PythonSource, from_python
+from ssdgym.workloads.registry import adapter_of
+from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
+from ssdgym.workloads.traces.files import TRACE_FOLDER, trace_called
+from ssdgym.workloads.traces.loading import TraceConfig
+from ssdgym.workloads.traces.recorded import PlayedConfig
+
+_SYNTHETIC = "synthetic:"
+_TRACE = "trace:"
+
+
+def load_workload(source: Source | PythonSource) -> WorkloadConfig:
+    """Return a workload from a name, a YAML file, a trace, a mapping, a ready model, or from Python.
+
+    `synthetic:hm_0` is the synthetic trace with the statistics of the trace hm_0,
+    `trace:hm_0` the file of that name in the folder SSDGYM_TRACES. A path that is not YAML is taken for a
+    trace with default settings. An array of REQUEST is played in order; a function is called with a seed and
+    the logical pages of the device, and returns such an array or yields several.
+
+    Raises:
+        SsdgymError: as `ssdgym.config.loading.load_config`; there is no such synthetic trace or trace.
+    """
+    made = from_python(source)
+    if made is not None:
+        return made
+    if isinstance(source, str) and source.startswith(_SYNTHETIC):
+        return load_config(SyntheticTraceConfig, source.removeprefix(_SYNTHETIC), "synthetic_traces")
+    if isinstance(source, str) and source.startswith(_TRACE):
+        return TraceConfig(path=_trace_called(source.removeprefix(_TRACE)))
+    if isinstance(source, (str, Path)) and _is_trace_path(source):
+        return TraceConfig(path=Path(source))
+    return load_config(adapter_of(WorkloadConfig), cast(Source, source), "workloads")
+
+
+def _trace_called(name: str) -> Path:
+    """Return the file of that name in SSDGYM_TRACES."""
+    has_synthetic = name in available("synthetic_traces")
+    advice = f"use synthetic:{name} in its place" if has_synthetic else "give its path instead"
+    folder = os.environ.get(TRACE_FOLDER)
+    if not folder:
+        raise SsdgymError(
+            f"trace:{name} needs the environment variable {TRACE_FOLDER}, which names no folder; set it, "
+            f"or {advice}."
+        )
+    path = trace_called(name, Path(folder))
+    if path is None:
+        raise SsdgymError(f"trace:{name}: there is no file of that name in {folder}; {advice}.")
+    return path
+
+
+def _is_trace_path(source: str | Path) -> bool:
+    if is_yaml_path(source) or str(source) in available("workloads"):
+        return False
+    path = Path(source)
+    return path.suffix != "" or len(path.parts) > 1 or is_file(path)
 
 
 def open_workload(config: WorkloadConfig, *, logical_pages: int, page_size: int, seed: int) -> RequestStream:

@@ -11,10 +11,18 @@ from pydantic import BeforeValidator, Field, model_validator
 from ssdgym.config.loading import Config
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import FLUSH, Requests
-from ssdgym.workloads.base import RequestStream, StartAt, Weight, WorkloadConfig, seeds_of
-from ssdgym.workloads.chunks import CHUNK, NO_REQUESTS, ChunkedStream
-from ssdgym.workloads.kinds import OfAnyKind, workload_kind
-from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.base import (
+    CHUNK,
+    NO_REQUESTS,
+    ChunkedStream,
+    RequestStream,
+    StartAt,
+    Weight,
+    WorkloadConfig,
+    seeds_of,
+)
+from ssdgym.workloads.registry import OfAnyKind, workload_kind
+from ssdgym.workloads.stream import load_workload
 
 #: Facts about a tenant that add up over all of them.
 _ADDED_UP = (
@@ -180,7 +188,7 @@ class Merged:
         self._tenants = tenants
 
     def chunk(self) -> Requests:
-        """See `ssdgym.workloads.chunks.Source`."""
+        """See `ssdgym.workloads.base.Source`."""
         live = [tenant for tenant in self._tenants if tenant.look_ahead()]
         if not live:
             return NO_REQUESTS

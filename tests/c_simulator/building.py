@@ -17,8 +17,7 @@ from ssdgym.agents.zoo import zoo_agents
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.loading import Source
 from ssdgym.requests import REQUEST, WRITE
-from ssdgym.workloads.load import load_workload
-from ssdgym.workloads.stream import open_on
+from ssdgym.workloads.stream import load_workload, open_on
 
 FOLDER = Path(__file__).parent
 COMPILER = shutil.which("cc")

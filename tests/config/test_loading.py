@@ -12,8 +12,8 @@ from pydantic import Field, TypeAdapter
 from ssdgym.config.loading import Config, available, load_config
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads.base import WorkloadConfig
-from ssdgym.workloads.load import load_workload
-from ssdgym.workloads.patterns.zipf import ZipfConfig
+from ssdgym.workloads.generators.skewed import ZipfConfig
+from ssdgym.workloads.stream import load_workload
 
 
 class Geometry(Config):

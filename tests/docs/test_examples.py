@@ -17,7 +17,7 @@ from ssdgym.config.device import load_device
 from ssdgym.config.loading import load_config
 from ssdgym.experiments.runs.config import ExperimentConfig
 from ssdgym.experiments.suites.config import load_suite
-from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.stream import load_workload
 from tests.docs.pages import PAGES, ROOT, blocks_of_all_pages
 
 #: Commands that take longer than a test may; of these only the options are checked.

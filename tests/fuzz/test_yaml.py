@@ -16,7 +16,7 @@ from ssdgym.config.loading import load_config
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.config import load_experiment
 from ssdgym.experiments.tuning.config import load_sweep
-from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.stream import load_workload
 from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
 
 CONFIGS = Path(__file__).parents[2] / "configs"

@@ -21,8 +21,8 @@ from ssdgym.simulator import Simulator
 from ssdgym.simulator.preconditioning import Preconditioning, precondition, write_until_collecting
 from ssdgym.simulator.untimed import reads
 from ssdgym.workloads import open_workload
-from ssdgym.workloads.load import load_workload
-from ssdgym.workloads.records.transforms import HeadConfig
+from ssdgym.workloads.stream import load_workload
+from ssdgym.workloads.traces.transforms import HeadConfig
 from tests.engine.devices import device, differences, full_device, mixed_requests, random_writes
 
 

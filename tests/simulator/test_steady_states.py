@@ -10,7 +10,7 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.config.ftl import PageFtl
 from ssdgym.simulator.preconditioning import Preconditioning
 from ssdgym.simulator.steady_states import cache_key
-from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.stream import load_workload
 from tests.engine.devices import device
 
 

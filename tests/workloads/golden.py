@@ -13,7 +13,7 @@ from typing import Any
 from ssdgym.config.loading import available
 from ssdgym.requests import REQUEST
 from ssdgym.workloads import open_workload
-from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.stream import load_workload
 
 DIGESTS = Path(__file__).with_name("golden.json")
 

@@ -8,9 +8,8 @@ import pytest
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Simulator
 from ssdgym.workloads import load_workload, open_workload
-from ssdgym.workloads.patterns.rated import hints_by_rate
-from ssdgym.workloads.records.pages import to_pages
-from ssdgym.workloads.records.record import RECORD
+from ssdgym.workloads.generators.base import hints_by_rate
+from ssdgym.workloads.traces.record import RECORD, to_pages
 
 
 def drawn(workload: dict, pages: int = 1000) -> np.ndarray:

@@ -14,10 +14,11 @@ from ssdgym.config.loading import Config
 from ssdgym.errors import SsdgymError
 from ssdgym.files import file_hash
 from ssdgym.types import IntegerArray
-from ssdgym.workloads import kinds, load_workload, open_workload, workload_kind
-from ssdgym.workloads.kinds import OfAnyKind
-from ssdgym.workloads.patterns.base import AccessConfig
-from ssdgym.workloads.patterns.mixed import MixedConfig
+from ssdgym.workloads import load_workload, open_workload, workload_kind
+from ssdgym.workloads import registry as kinds
+from ssdgym.workloads.generators.base import AccessConfig
+from ssdgym.workloads.generators.plain import MixedConfig
+from ssdgym.workloads.registry import OfAnyKind
 
 PATTERN = '''
 """Every other page of the footprint, in order."""
@@ -27,7 +28,7 @@ from typing import Literal
 import numpy as np
 
 from ssdgym.workloads import workload_kind
-from ssdgym.workloads.patterns.base import AccessConfig
+from ssdgym.workloads.generators.base import AccessConfig
 
 
 @workload_kind
@@ -50,7 +51,8 @@ class EveryOther:
 '''
 
 USE = """
-from ssdgym.workloads import kinds, load_workload, open_workload
+from ssdgym.workloads import registry as kinds
+from ssdgym.workloads import load_workload, open_workload
 
 alone = {"kind": "every_other", "first": 1, "interarrival_ns": 10}
 part = {"kind": "every_other", "first": 1}

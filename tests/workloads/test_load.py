@@ -9,13 +9,12 @@ from pydantic import BaseModel
 
 from ssdgym.config.loading import Config, available
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads.load import load_workload
-from ssdgym.workloads.patterns.mixed import MixedConfig
-from ssdgym.workloads.patterns.pacing import PacedConfig
-from ssdgym.workloads.patterns.uniform import UniformConfig
-from ssdgym.workloads.records.played import PlayedConfig
+from ssdgym.workloads.generators.pacing import PacedConfig
+from ssdgym.workloads.generators.plain import MixedConfig, UniformConfig
+from ssdgym.workloads.stream import load_workload
 from ssdgym.workloads.tenants import TenantConfig, TenantsConfig
 from ssdgym.workloads.traces.loading import TraceConfig
+from ssdgym.workloads.traces.recorded import PlayedConfig
 
 
 def heirs(model: type[Config]) -> list[type[Config]]:

@@ -17,9 +17,8 @@ from ssdgym.config.subpage import SubpageFtl
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import FLUSH, READ, REQUEST, TRIM, WRITE, RequestStream, open_workload
 from ssdgym.workloads.base import WorkloadConfig
-from ssdgym.workloads.load import load_workload
-from ssdgym.workloads.records.played import PlayedConfig
-from ssdgym.workloads.stream import check_addresses, open_on
+from ssdgym.workloads.stream import check_addresses, load_workload, open_on
+from ssdgym.workloads.traces.recorded import PlayedConfig
 
 LOGICAL_PAGES = 1000
 KINDS: dict[str, dict[str, Any]] = {

@@ -12,7 +12,7 @@ import pytest
 
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import FLUSH, REQUEST, RequestStream, open_workload
-from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.stream import load_workload
 from ssdgym.workloads.tenants import TenantsConfig
 
 LOGICAL_PAGES = 1000

@@ -14,7 +14,7 @@ from ssdgym.cli.trace.sources import counting, recorded
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
-    from ssdgym.workloads.records.played import PlayedConfig
+    from ssdgym.workloads.traces.recorded import PlayedConfig
 
 trace = typer.Typer(help="Look at traces and synthetic traces, and convert them.", no_args_is_help=True)
 
@@ -56,8 +56,7 @@ def info(
     from ssdgym.cli.trace.tables import comparison_table, distribution_table, facts_table, size_table
     from ssdgym.experiments.report.style import check_figure_name
     from ssdgym.files import writable_folder
-    from ssdgym.workloads.records.counting import summarize
-    from ssdgym.workloads.records.facts import assumed_fields, deviations, trace_facts
+    from ssdgym.workloads.traces.statistics import assumed_fields, deviations, summarize, trace_facts
 
     config = recorded(source, transform, trace_format, skip_bad, window, volumes)
     if plot is not None:
@@ -113,8 +112,8 @@ def convert(
         ssdgym trace convert synthetic:hm_0 hm_0.csv.zst --to alibaba --round-times
     """
     from ssdgym.cli.trace.tables import TOP_VOLUMES
-    from ssdgym.workloads.traces.writing.convert import convert as write_trace
-    from ssdgym.workloads.traces.writing.convert import writable_format
+    from ssdgym.workloads.traces.writing import convert as write_trace
+    from ssdgym.workloads.traces.writing import writable_format
 
     target = writable_format(to)
     config = recorded(source, transform, trace_format, skip_bad, window)

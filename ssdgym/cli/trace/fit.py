@@ -56,8 +56,8 @@ def fit(
         ssdgym trace fit trace:w92 trace:fin1 --markdown
     """
     from ssdgym.files import write_bytes
-    from ssdgym.workloads.records.counting import summarize
     from ssdgym.workloads.synthetic.twin import fit_twin
+    from ssdgym.workloads.traces.statistics import summarize
 
     if out is not None and len(sources) > 1:
         raise SsdgymError("--out takes the synthetic trace of one source; give one at a time.")

@@ -13,7 +13,7 @@ from ssdgym.errors import SsdgymError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ssdgym.workloads.records.played import PlayedConfig
+    from ssdgym.workloads.traces.recorded import PlayedConfig
 
 
 def recorded(
@@ -37,7 +37,7 @@ def recorded(
     Raises:
         SsdgymError: there is none, or an option does not fit it.
     """
-    from ssdgym.workloads.records.played import PlayedConfig
+    from ssdgym.workloads.traces.recorded import PlayedConfig
 
     config = recorded_options(source, transform, trace_format, skip_bad, window=window, volumes=volumes)
     if not isinstance(config, PlayedConfig):

@@ -10,9 +10,8 @@ from ssdgym.cli.console import table_of
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ssdgym.workloads.records.counts import Distribution
-    from ssdgym.workloads.records.facts import Deviation
-    from ssdgym.workloads.records.summary import RecordSummary
+    from ssdgym.workloads.traces.distributions import Distribution
+    from ssdgym.workloads.traces.statistics import Deviation, RecordSummary
 
 #: Volumes named one by one; a trace may have thousands.
 TOP_VOLUMES = 8
@@ -20,7 +19,7 @@ _PERCENTILES = ("mean", "p50", "p90", "p99", "max")
 
 
 def facts_table(facts: dict[str, Any]) -> Table:
-    """Return a table of what `ssdgym.workloads.records.facts.trace_facts` knows, but for the histograms."""
+    """Return a table of `trace_facts` without the histograms."""
     table = table_of(["measure"], ["value"], ())
     for rows in (_request_rows, _byte_rows, _order_rows, _burst_rows, _skew_rows, _volume_rows):
         for name, value in rows(facts):

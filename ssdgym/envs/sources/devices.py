@@ -13,8 +13,8 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, device_for
 from ssdgym.simulator.families import family_of
 from ssdgym.workloads.base import WorkloadConfig
-from ssdgym.workloads.records.played import PlayedConfig
 from ssdgym.workloads.stream import check_addresses, footprint_pages
+from ssdgym.workloads.traces.recorded import PlayedConfig
 
 Ftl = FtlConfig | dict[str, Any] | None
 

@@ -11,13 +11,10 @@ from ssdgym.envs.stepping.batches import CHUNK
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import REQUEST, WRITE, Requests
 from ssdgym.simulator.input import check_requests
-from ssdgym.workloads.base import RequestStream, WorkloadConfig
-from ssdgym.workloads.chunks import ChunkedStream
-from ssdgym.workloads.laps import Loops
-from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.base import ChunkedStream, Loops, RequestStream, WorkloadConfig
 from ssdgym.workloads.python import ArrayWorkload, FunctionWorkload
-from ssdgym.workloads.records.played import PlayedConfig
-from ssdgym.workloads.stream import open_on
+from ssdgym.workloads.stream import load_workload, open_on
+from ssdgym.workloads.traces.recorded import PlayedConfig
 
 #: What happens where a workload ends before the episode does.
 AtEnd = Literal["wrap", "truncate"]
@@ -125,7 +122,7 @@ class _StreamLaps:
 
 
 class _StreamLap:
-    """A stream once through; see `ssdgym.workloads.laps.Lap`."""
+    """A stream once through; see `ssdgym.workloads.base.Lap`."""
 
     def __init__(self, stream: RequestStream) -> None:
         self._stream = stream

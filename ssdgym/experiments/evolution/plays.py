@@ -21,8 +21,7 @@ from ssdgym.requests import REQUEST, WRITE
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.build import Recording
 from ssdgym.workloads.base import WorkloadConfig
-from ssdgym.workloads.load import load_workload
-from ssdgym.workloads.stream import open_on
+from ssdgym.workloads.stream import load_workload, open_on
 
 _CHUNK = 1 << 14
 #: What errors begin with.

@@ -24,8 +24,7 @@ from ssdgym.files import write_bytes
 from ssdgym.policy import get_policy
 from ssdgym.requests import Requests
 from ssdgym.simulator import Simulator
-from ssdgym.workloads.load import load_workload
-from ssdgym.workloads.stream import open_on
+from ssdgym.workloads.stream import load_workload, open_on
 
 #: Requests in a turn, and how many turns are measured.
 TURN_REQUESTS, TURNS = 200_000, 4

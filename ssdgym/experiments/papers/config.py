@@ -12,7 +12,7 @@ from ssdgym.config.preconditioning import Preconditioning
 from ssdgym.experiments.papers.claims import AnyClaim
 from ssdgym.experiments.papers.claims.base import Texts
 from ssdgym.experiments.papers.measured import MeasuredBy
-from ssdgym.workloads.records.transforms import AnyTransformConfig
+from ssdgym.workloads.traces.transforms import AnyTransformConfig
 
 
 class LengthConfig(Config):

@@ -19,9 +19,9 @@ from ssdgym.experiments.papers.samples import Place, Point
 from ssdgym.experiments.runs.expand import with_fields
 from ssdgym.experiments.runs.run_spec import RunSpec
 from ssdgym.workloads.base import WorkloadConfig
-from ssdgym.workloads.records.pages import volume_pages
-from ssdgym.workloads.records.played import PlayedConfig
 from ssdgym.workloads.traces.loading import VolumeLayout
+from ssdgym.workloads.traces.record import volume_pages
+from ssdgym.workloads.traces.recorded import PlayedConfig
 
 #: The file of a paper's folder with what its figures share.
 _COMMON = "common"

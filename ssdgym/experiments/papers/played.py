@@ -11,11 +11,11 @@ from ssdgym.config.preconditioning import DRAWN_BY_THE_RUN
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.papers.config import FigureConfig, ScaleConfig
 from ssdgym.workloads.base import WorkloadConfig
-from ssdgym.workloads.load import load_workload
-from ssdgym.workloads.records.played import PlayedConfig
-from ssdgym.workloads.records.transforms import HeadConfig
+from ssdgym.workloads.stream import load_workload
 from ssdgym.workloads.traces.files import TRACE_FOLDER, trace_called
 from ssdgym.workloads.traces.loading import TraceConfig, VolumeLayout
+from ssdgym.workloads.traces.recorded import PlayedConfig
+from ssdgym.workloads.traces.transforms import HeadConfig
 
 
 class RealTrace(NamedTuple):

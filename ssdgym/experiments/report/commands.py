@@ -14,7 +14,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.analysis.tasks import HELD_OUT
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.spec import LENGTH, Spec, read_spec
-from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.stream import load_workload
 
 #: Parts of a spec that one `ssdgym evaluate` has only one of.
 _SETTINGS = ("ftl", *LENGTH)

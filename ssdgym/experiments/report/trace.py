@@ -17,11 +17,10 @@ from matplotlib.ticker import EngFormatter, NullFormatter, PercentFormatter
 from ssdgym.experiments.report.style import PALETTE, save_figure
 from ssdgym.requests import READ, WRITE
 from ssdgym.types import FloatArray
-from ssdgym.workloads.records.counts import Distribution
-from ssdgym.workloads.records.pages import volume_pages, volume_starts
-from ssdgym.workloads.records.record import RecordSource
-from ssdgym.workloads.records.summary import UNIT_BYTES, RecordSummary
-from ssdgym.workloads.records.survey import Arrivals
+from ssdgym.workloads.traces.distributions import Distribution
+from ssdgym.workloads.traces.record import RecordSource, volume_pages, volume_starts
+from ssdgym.workloads.traces.replay import Arrivals
+from ssdgym.workloads.traces.statistics import UNIT_BYTES, RecordSummary
 
 OPERATIONS = {READ: ("reads", PALETTE[0]), WRITE: ("writes", PALETTE[1])}
 _TIME_BINS, _ADDRESS_BINS = 240, 160

@@ -54,8 +54,7 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
     from ssdgym.config.preconditioning import read_preconditioning
     from ssdgym.policy import device_for
     from ssdgym.simulator.families import family_of
-    from ssdgym.workloads.load import load_workload
-    from ssdgym.workloads.stream import check_addresses
+    from ssdgym.workloads.stream import check_addresses, load_workload
 
     devices = {}
     for run in {_device_key(run): run for run in runs}.values():

@@ -18,7 +18,7 @@ from ssdgym.experiments.runs.config import FTL_PREFIX, ExperimentConfig
 from ssdgym.experiments.runs.run_spec import FtlOptions, RunSpec, source_name
 from ssdgym.policy.own import import_rules
 from ssdgym.workloads.base import WorkloadConfig
-from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.stream import load_workload
 
 #: Requests kept outstanding by a workload that has no pace of its own.
 CLOSED_LOOP_DEPTH = 32

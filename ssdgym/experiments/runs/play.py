@@ -18,7 +18,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.run import result_of
 from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes
-from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.stream import load_workload
 
 #: Arguments of environments that the run itself gives.
 _OF_THE_RUN = (

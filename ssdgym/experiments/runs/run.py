@@ -44,8 +44,7 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
     from ssdgym.policy.own import import_rules
     from ssdgym.simulator import Simulator
     from ssdgym.simulator.preconditioning import precondition, write_what_is_read
-    from ssdgym.workloads.load import load_workload
-    from ssdgym.workloads.stream import open_on
+    from ssdgym.workloads.stream import load_workload, open_on
 
     import_rules(run.policy, trust=run.trust)
     started = time.perf_counter()
@@ -84,7 +83,7 @@ def _played(
 def _to_play(workload: WorkloadConfig, preconditioning: str) -> WorkloadConfig:
     """Return what is played; the records of a synthetic trace that is gone through several times are kept."""
     from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
-    from ssdgym.workloads.synthetic.kept import kept
+    from ssdgym.workloads.synthetic.twin import kept
 
     is_played_again = preconditioning in (*REPEATING, "reads")
     return kept(workload) if is_played_again and isinstance(workload, SyntheticTraceConfig) else workload
@@ -136,7 +135,7 @@ def result_of(
         SsdgymError: the device or the workload of the run cannot be read.
     """
     from ssdgym.engine.compiler.cache import engine_hash
-    from ssdgym.workloads.load import load_workload
+    from ssdgym.workloads.stream import load_workload
 
     workload = load_workload(run.workload)
     return Result(

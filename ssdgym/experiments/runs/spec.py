@@ -41,8 +41,8 @@ def spec_of(run: RunSpec, seeds: Sequence[int] = ()) -> Spec:
     Raises:
         SsdgymError: its device, workload, a trace or the agent's file cannot be read.
     """
-    from ssdgym.workloads.load import load_workload
     from ssdgym.workloads.python import PythonWorkload
+    from ssdgym.workloads.stream import load_workload
 
     workload = load_workload(run.workload)
     if isinstance(workload, PythonWorkload):
@@ -126,8 +126,8 @@ def run_key(spec: Spec) -> str:
     """
     from ssdgym.engine.compiler.cache import engine_hash
     from ssdgym.policy import device_for, get_policy
-    from ssdgym.workloads.kinds import code_hashes
-    from ssdgym.workloads.load import load_workload
+    from ssdgym.workloads.registry import code_hashes
+    from ssdgym.workloads.stream import load_workload
 
     parts = {name: value for name, value in spec.items() if name not in _NAMES}
     device = device_for(parts["device"], ftl_changes(_ftl(spec)), spec["policy"])
@@ -158,7 +158,7 @@ def runs_of_spec(spec: Spec, where: str, *, trust: bool = False) -> list[RunSpec
     from ssdgym.agents.environments import EnvironmentConfig
     from ssdgym.config.device import load_fields
     from ssdgym.policy.own import import_rules
-    from ssdgym.workloads.load import load_workload
+    from ssdgym.workloads.stream import load_workload
 
     try:
         if spec["format"] != _FORMAT:

@@ -10,7 +10,7 @@ from typing import Any
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.suites.config import SuiteConfig
 from ssdgym.workloads.base import WorkloadConfig
-from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.stream import load_workload
 
 
 def split_digest(suite: SuiteConfig) -> str:

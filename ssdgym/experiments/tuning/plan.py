@@ -67,7 +67,7 @@ def _check_training(training: TrainConfig) -> None:
     """Check the environment's arguments, and that there are its device and its FTL options."""
     from ssdgym.agents.environments import check_arguments
     from ssdgym.config.device import load_device, with_ftl
-    from ssdgym.workloads.load import load_workload
+    from ssdgym.workloads.stream import load_workload
 
     learning = training.environment.kwargs
     for workload in training.evaluation.workloads:
@@ -108,7 +108,7 @@ def _several(value: Any) -> Sequence[Any]:
 
 def _writes(workload: Any) -> dict[str, Any]:
     """Return the fields of a workload that determine its writes."""
-    from ssdgym.workloads.load import load_workload
+    from ssdgym.workloads.stream import load_workload
 
     fields: dict[str, Any] = load_workload(workload).model_dump(exclude=_NOT_WRITES)
     return fields

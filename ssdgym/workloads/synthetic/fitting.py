@@ -6,12 +6,156 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import ByteSize, Field, model_validator
 
 from ssdgym.config.loading import Config
-from ssdgym.workloads.synthetic.replay import Stretches
-from ssdgym.workloads.synthetic.sizes import Sizes, bisect, sizes_with_mean
-from ssdgym.workloads.synthetic.skew import PowerLaw
+from ssdgym.types import IntArray
+from ssdgym.workloads.addresses import mixed, uniform
+from ssdgym.workloads.synthetic.marginals import PowerLaw, Sizes, bisect, sizes_with_mean
+
+WordArray = npt.NDArray[np.uint64]
+
+#: Fewest and most requests whose origin is found at once: as many as have been before. The cost of a hop
+#: hardly depends on their number.
+_FEWEST, _MOST = 1 << 15, 1 << 18
+_WORD_BITS = 64
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """How much is copied.
+
+    Attributes:
+        share: of the requests that are copies, in the mean, above 0 and below 1.
+        requests: mean length of a stretch, a power of two, fresh draws included.
+    """
+
+    share: float
+    requests: int
+
+    @property
+    def fresh(self) -> tuple[int, float]:
+        """How many fresh draws begin a stretch: so many, and one more with this probability.
+
+        A stretch ends after any request with the probability p = 1 / requests, so that a share of
+        `(1 - p) ** fresh` of all requests comes after the first `fresh` of their stretch.
+        """
+        stays = 1 - 1 / self.requests
+        fewest = int(np.log(self.share) / np.log(stays))
+        more = (stays**fewest - self.share) / (stays**fewest - stays ** (fewest + 1))
+        return fewest, float(np.clip(more, 0, 1))
+
+
+class Origins:
+    """From the number of a request to that of the fresh draw that it repeats, or is."""
+
+    def __init__(self, stretches: Stretches, seed: np.random.SeedSequence) -> None:
+        """Choose where stretches begin and what they copy.
+
+        Args:
+            stretches: how much is copied.
+            seed: of all choices.
+        """
+        self._length = stretches.requests
+        self._fresh, self._one_more = stretches.fresh
+        # As many as random bits have to be 1 at once for a chance of 1 / length.
+        halvings = self._length.bit_length() - 1
+        keys = seed.generate_state(2 + halvings, np.uint64)
+        self._distance_key, self._fresh_key, *self._begin_keys = keys
+        self._next = 0
+        self._found = np.zeros(0, np.int64)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what was found ahead; it is found again."""
+        return self.__dict__ | {"_next": self.number, "_found": np.zeros(0, np.int64)}
+
+    @property
+    def number(self) -> int:
+        """Number of the next request."""
+        return self._next - len(self._found)
+
+    def next(self, count: int) -> IntArray:
+        """Return the origins of the next requests, shape (count,)."""
+        parts, have = [self._found], len(self._found)
+        while have < count:
+            batch = min(max(self._next, _FEWEST), _MOST)
+            parts.append(self.of(self._next, batch))
+            self._next += batch
+            have += batch
+        found = np.concatenate(parts)
+        self._found = found[count:]
+        return found[:count]
+
+    def of(self, first: int, count: int) -> IntArray:
+        """Return the origins of the requests `first` to `first + count - 1`, shape (count,)."""
+        origins = np.zeros(count, np.int64)
+        # Runs of requests: the first and the last of each, and how far before them their result belongs.
+        low = first + np.arange(0, count, self._length)
+        high = np.append(low[1:], first + count) - 1
+        shift = np.full(len(low), first)
+        while len(low):
+            begin = self._begin(high)
+            fresh_end = begin + self._fresh_of(begin)
+            # What is too near to the first request to copy a stretch is fresh.
+            is_fresh = (high < fresh_end) | (begin < self._length)
+            distance = self._distance(np.maximum(begin, self._length))
+            period = begin + (high - begin) // distance * distance
+            part = np.maximum(np.where(is_fresh, begin, np.maximum(fresh_end, period)), low)
+            self._store(origins, part[is_fresh], high[is_fresh], shift[is_fresh])
+            copies, rest = ~is_fresh, part > low
+            back = (period - begin + distance)[copies]
+            low, high, shift = (
+                np.append(low[rest], part[copies] - back),
+                np.append(part[rest] - 1, high[copies] - back),
+                np.append(shift[rest], shift[copies] - back),
+            )
+        return origins
+
+    def _store(self, origins: IntArray, low: IntArray, high: IntArray, shift: IntArray) -> None:
+        """Write the runs `low..high` to where they belong."""
+        lengths = high - low + 1
+        numbers = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths - low, lengths)
+        origins[numbers - np.repeat(shift, lengths)] = numbers
+
+    def _begin(self, numbers: IntArray) -> IntArray:
+        """Return the first request of the stretch that each lies in, shape (n,)."""
+        begins = np.zeros(len(numbers), np.int64)
+        looked = np.arange(len(numbers))
+        word, bit = numbers // _WORD_BITS, (numbers % _WORD_BITS).astype(np.uint64)
+        mask = np.uint64(2**64 - 1) >> (np.uint64(_WORD_BITS - 1) - bit)
+        while len(looked):
+            words = self._begins(word) & mask
+            found = words != 0
+            begins[looked[found]] = word[found] * _WORD_BITS + _highest_bit(words[found])
+            goes_on = ~found & (word > 0)
+            looked, word = looked[goes_on], word[goes_on] - 1
+            mask = np.full(len(word), 2**64 - 1, np.uint64)
+        return begins
+
+    def _begins(self, word: IntArray) -> WordArray:
+        """Return which of 64 requests begin a stretch, a bit each; each does with 1 / length."""
+        bits, of_word = np.full(len(word), 2**64 - 1, np.uint64), mixed(word)
+        for key in self._begin_keys:
+            bits &= mixed(of_word ^ key)
+        return bits
+
+    def _distance(self, begin: IntArray) -> IntArray:
+        """Return how far back the stretches that begin there copy, shape (n,)."""
+        share = uniform(mixed(mixed(begin) ^ self._distance_key))
+        return np.minimum((self._length * (begin / self._length) ** share).astype(np.int64), begin)
+
+    def _fresh_of(self, begin: IntArray) -> IntArray:
+        """Return how many fresh draws begin each stretch, shape (n,)."""
+        return self._fresh + (uniform(mixed(mixed(begin) ^ self._fresh_key)) < self._one_more)
+
+
+def _highest_bit(words: WordArray) -> IntArray:
+    """Return the number of the highest bit of words that are not 0, shape (n,)."""
+    high = words >> np.uint64(32)
+    half = np.where(high != 0, high, words & np.uint64(2**32 - 1))
+    return (np.frexp(half.astype(np.float64))[1] - 1 + np.where(high != 0, 32, 0)).astype(np.int64)
+
 
 #: Bytes per page in which unique bytes are counted.
 UNIT_BYTES = 4096
@@ -39,7 +183,7 @@ class OperationConfig(Config):
         0.0,
         ge=0,
         le=0.999,
-        description="Share that repeats earlier ones, in stretches (`ssdgym.workloads.synthetic.replay`).",
+        description="Share that repeats earlier ones, in stretches (`ssdgym.workloads.synthetic.fitting`).",
     )
     replay_requests: int = Field(
         64,

@@ -7,8 +7,12 @@ lives and the skew come as near as they can.
 
 from __future__ import annotations
 
+import os
+import tempfile
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -16,14 +20,91 @@ import numpy as np
 
 from ssdgym.config.loading import load_config
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads.records.counting import summarize
-from ssdgym.workloads.records.pages import volume_pages
-from ssdgym.workloads.records.record import Volumes
-from ssdgym.workloads.records.summary import RecordSummary
-from ssdgym.workloads.records.transforms import OnlyConfig
-from ssdgym.workloads.synthetic.cascade import bias_of
+from ssdgym.files import cache_folder
+from ssdgym.workloads.base import CHUNK
 from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
+from ssdgym.workloads.synthetic.drawing import bias_of
 from ssdgym.workloads.synthetic.fitting import SECTOR_BYTES, UNIT_BYTES
+from ssdgym.workloads.traces.record import RECORD, Records, RecordSource, Volumes, volume_pages
+from ssdgym.workloads.traces.statistics import RecordSummary, summarize
+from ssdgym.workloads.traces.transforms import OnlyConfig
+
+#: Traces that are kept at once: those of the few seeds that runs of one experiment take in turn.
+_MOST_KEPT = 4
+#: What says how records are played, and not which they are.
+_NOT_DRAWN = {"transforms", "window", "start", "loops", "addresses"}
+
+
+class KeptTraceConfig(SyntheticTraceConfig):
+    """A synthetic trace whose records are drawn once for each seed in a process, and are the same."""
+
+    def source(self, seed: int) -> KeptRecords:
+        """See `SyntheticTraceConfig`."""
+        return KeptRecords(_drawn(self.model_dump_json(exclude=_NOT_DRAWN), seed))
+
+
+def kept(trace: SyntheticTraceConfig) -> KeptTraceConfig:
+    """Return the same trace with records that are kept, 24 bytes each, in a temporary file.
+
+    Args:
+        trace: which; the file lies in the folder of ssdgym's cache and goes with the process at the latest. A
+            process keeps four of them.
+    """
+    return KeptTraceConfig.model_validate(trace.model_dump())
+
+
+class _Drawn:
+    """Records in a file without a name, which is gone as soon as nobody holds it."""
+
+    def __init__(self, source: RecordSource) -> None:
+        self.volumes = source.volumes
+        folder = cache_folder()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  it is open as long as this lives
+            weakref.finalize(self, self._file.close)
+            while len(chunk := source.chunk()):
+                self._file.write(chunk.tobytes())
+            self._file.flush()
+        except OSError as error:
+            raise SsdgymError(
+                f"{folder}: a synthetic trace cannot be kept there ({error.strerror or error}); free some "
+                "space, or name another folder by SSDGYM_CACHE_DIR."
+            ) from error
+
+    def __deepcopy__(self, memo: dict[int, object]) -> _Drawn:
+        """Return itself; it never changes."""
+        return self
+
+    def records(self, first: int, count: int) -> Records:
+        """Return records by their number, shape (n,); fewer at the end."""
+        found = os.pread(self._file.fileno(), count * RECORD.itemsize, first * RECORD.itemsize)
+        return np.frombuffer(bytearray(found), RECORD)
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _drawn(text: str, seed: int) -> _Drawn:
+    return _Drawn(SyntheticTraceConfig.model_validate_json(text).source(seed))
+
+
+class KeptRecords:
+    """A cursor over records that are kept; see `ssdgym.workloads.traces.record.RecordSource`.
+
+    It can be copied, but not pickled: what is kept belongs to its process.
+    """
+
+    def __init__(self, drawn: _Drawn) -> None:
+        """Start with the first record."""
+        self.volumes = drawn.volumes
+        self._drawn = drawn
+        self._position = 0
+
+    def chunk(self) -> Records:
+        """See `RecordSource`."""
+        records = self._drawn.records(self._position, CHUNK)
+        self._position += len(records)
+        return records
+
 
 _EXTENT_BYTES = 256 << 10
 _LARGEST_SPACE = 1 << 50

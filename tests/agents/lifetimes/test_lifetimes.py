@@ -19,8 +19,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.requests import REQUEST, WRITE
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.future import BEYOND
-from ssdgym.workloads.load import load_workload
-from ssdgym.workloads.stream import open_on
+from ssdgym.workloads.stream import load_workload, open_on
 
 FEATURES = ("page_relocated", "page_age", "page_updates")
 CARD: dict[str, Any] = {

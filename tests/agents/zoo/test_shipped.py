@@ -12,7 +12,7 @@ from ssdgym.config.loading import load_config
 from ssdgym.experiments.evolution.config import EvolutionConfig
 from ssdgym.experiments.suites.config import load_suite
 from ssdgym.experiments.suites.splits import split_digest, training_workloads
-from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.stream import load_workload
 
 ZOO = sorted(zoo_agents().items())
 

@@ -13,7 +13,7 @@ from ssdgym.envs.sources.devices import is_sizing, load_devices, sized_to_traces
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import device_for
 from ssdgym.simulator.families import family_of
-from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.stream import load_workload
 from ssdgym.workloads.traces.loading import TraceConfig
 from tests.engine.devices import device
 

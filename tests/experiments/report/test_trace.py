@@ -10,9 +10,9 @@ from matplotlib import image
 
 from ssdgym.experiments.report.trace import trace_figure
 from ssdgym.workloads import FLUSH, READ, TRIM, WRITE
-from ssdgym.workloads.records.counting import summarize
-from ssdgym.workloads.records.record import Records
-from tests.workloads.records.sources import PAGE, ArraySource, make_records
+from ssdgym.workloads.traces.record import Records
+from ssdgym.workloads.traces.statistics import summarize
+from tests.workloads.traces.sources import PAGE, ArraySource, make_records
 
 BLUE, ORANGE = (0.0, 0.447, 0.698), (0.835, 0.369, 0.0)
 

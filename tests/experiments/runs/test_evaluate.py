@@ -10,7 +10,7 @@ from ssdgym.config.ftl import PageFtl
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.evaluate import run_all
 from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes, ftl_label
-from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.stream import load_workload
 
 OPTIONS = (("gc.free_blocks", 3), ("placement", "sep_gc"), ("timing", "none"))
 

@@ -16,7 +16,7 @@ from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes
 from ssdgym.experiments.runs.spec import run_key, runs_of_spec, spec_of, spec_text
 from ssdgym.policy import device_for
 from ssdgym.workloads import page_writes
-from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.stream import load_workload
 
 BASE: dict[str, Any] = {
     "device": "tiny",

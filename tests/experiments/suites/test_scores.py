@@ -9,7 +9,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.suites.config import SuiteConfig, load_suite
 from ssdgym.experiments.suites.scores import score
-from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.stream import load_workload
 
 SUITE = load_suite(
     {

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ssdgym.workloads import READ, WRITE
-from ssdgym.workloads.records.record import Records
 from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
+from ssdgym.workloads.traces.record import Records
 
 PAGE = 4096
 _SUFFIXES = {READ: "read", WRITE: "written"}

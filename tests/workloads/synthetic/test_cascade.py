@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads.records.dynamics.bursts import ArrivalCounts
-from ssdgym.workloads.synthetic.cascade import Cascade, bias_of, dispersion_of
+from ssdgym.workloads.synthetic.drawing import Cascade, bias_of, dispersion_of
+from ssdgym.workloads.traces.dynamics import ArrivalCounts
 from tests.workloads.synthetic.configs import small
 
 SECOND = 10**9

@@ -8,7 +8,7 @@ import pytest
 
 from ssdgym.config.loading import load_config
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads.load import load_workload
+from ssdgym.workloads.stream import load_workload
 from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
 from tests.workloads.synthetic.configs import small
 

@@ -9,8 +9,7 @@ import pytest
 
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads.synthetic.fitting import expected_unique_bytes
-from ssdgym.workloads.synthetic.sizes import bisect
-from ssdgym.workloads.synthetic.skew import PowerLaw
+from ssdgym.workloads.synthetic.marginals import PowerLaw, bisect
 from tests.workloads.synthetic.configs import KIB, MIB, small
 
 

@@ -11,10 +11,10 @@ import pytest
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.run import run_policy
 from ssdgym.experiments.runs.run_spec import RunSpec
-from ssdgym.workloads.load import load_workload
-from ssdgym.workloads.records.record import RecordSource
+from ssdgym.workloads.stream import load_workload
 from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
-from ssdgym.workloads.synthetic.kept import kept
+from ssdgym.workloads.synthetic.twin import kept
+from ssdgym.workloads.traces.record import RecordSource
 
 SHORT = ({"kind": "scale_space", "factor": 200},)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ssdgym.workloads.synthetic.order import Order
+from ssdgym.workloads.synthetic.marginals import Order
 
 
 def order_of(reads: int, writes: int, persistence: float, seed: int = 1) -> np.ndarray:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ssdgym.workloads.synthetic.layout import Layout
-from ssdgym.workloads.synthetic.skew import PowerLaw
+from ssdgym.workloads.synthetic.marginals import Layout, PowerLaw
 
 THETAS = [0.0, 0.5, 1.0 - 1e-7, 1.0, 1.2, 3.0]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ssdgym.config.loading import available, load_config
-from ssdgym.workloads.records.counting import summarize
 from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
+from ssdgym.workloads.traces.statistics import summarize
 from tests.workloads.synthetic.configs import MIB, small
 from tests.workloads.synthetic.measuring import measure
 

@@ -10,9 +10,9 @@ import pytest
 
 from ssdgym.config.loading import load_config
 from ssdgym.workloads import READ, WRITE
-from ssdgym.workloads.chunks import CHUNK
-from ssdgym.workloads.records.record import RECORD, Records
+from ssdgym.workloads.base import CHUNK
 from ssdgym.workloads.synthetic.config import SyntheticTrace, SyntheticTraceConfig
+from ssdgym.workloads.traces.record import RECORD, Records
 from tests.workloads.synthetic.configs import KIB, MIB, small
 
 

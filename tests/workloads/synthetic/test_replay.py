@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads.records.counting import summarize
-from ssdgym.workloads.synthetic.replay import Origins, Stretches
+from ssdgym.workloads.synthetic.fitting import Origins, Stretches
+from ssdgym.workloads.traces.statistics import summarize
 from tests.workloads.synthetic.configs import small
 from tests.workloads.synthetic.measuring import measure
 

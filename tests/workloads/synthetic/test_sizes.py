@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ssdgym.workloads.synthetic.sizes import sizes_with_mean
+from ssdgym.workloads.synthetic.marginals import sizes_with_mean
 
 
 @pytest.mark.parametrize("mean", [4096, 4100, 7379, 20_000, 61_000, 65_536])

@@ -6,10 +6,10 @@ import pytest
 
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import READ, WRITE
-from ssdgym.workloads.records.counting import summarize
 from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
 from ssdgym.workloads.synthetic.twin import Twin, figures_of, fit_twin
-from tests.workloads.records.sources import PAGE, ArraySource, make_records
+from ssdgym.workloads.traces.statistics import summarize
+from tests.workloads.traces.sources import PAGE, ArraySource, make_records
 from tests.workloads.synthetic.configs import small
 
 COPIED = {"requests": 12_000, "bytes": "96MiB", "unique_bytes": "24MiB", "replay_share": 0.6}

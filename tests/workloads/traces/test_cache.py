@@ -14,10 +14,9 @@ import pytest
 from ssdgym.errors import SsdgymError
 from ssdgym.files import file_hash
 from ssdgym.workloads import READ, WRITE
-from ssdgym.workloads.records.record import RECORD, Records
-from ssdgym.workloads.traces.cache import StoredTrace, stored
-from ssdgym.workloads.traces.parsing.bad_lines import BadLines
-from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
+from ssdgym.workloads.traces.fields import BadLines, VolumeNumbers
+from ssdgym.workloads.traces.loading import StoredTrace, stored
+from ssdgym.workloads.traces.record import RECORD, Records
 
 
 class LinesOfThree:

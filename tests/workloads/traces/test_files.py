@@ -95,7 +95,7 @@ def test_blocks_are_whole_lines_with_the_number_of_their_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "_BLOCK_BYTES", 100)
-    monkeypatch.setattr("ssdgym.workloads.traces.unpacking._PIECE_BYTES", 64)
+    monkeypatch.setattr("ssdgym.workloads.traces.files._PIECE_BYTES", 64)
     blocks = list(line_blocks(write(tmp_path, TEXT)))
     assert len(blocks) > 100
     assert b"".join(block for _, block in blocks) == TEXT

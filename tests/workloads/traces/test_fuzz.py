@@ -18,10 +18,8 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads.traces.format import TraceFormat
-from ssdgym.workloads.traces.parsing.bad_lines import BadLines
-from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
-from ssdgym.workloads.traces.registry import format_of, recognise
+from ssdgym.workloads.traces.fields import BadLines, VolumeNumbers
+from ssdgym.workloads.traces.registry import TraceFormat, format_of, recognise
 from tests.reference.traces import FLUSH, LONGEST_LINE_BYTES, READ, TRIM, WRITE, Record, Refused, read
 from tests.workloads.traces.fuzzing import FORMATS, MAGICS, PACKERS, damaged_files, members, valid_file
 
@@ -226,7 +224,7 @@ def test_a_damaged_file_in_many_blocks_is_read_as_it_is_or_refused(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ssdgym.workloads.traces.files._BLOCK_BYTES", 200)
-    monkeypatch.setattr("ssdgym.workloads.traces.unpacking._PIECE_BYTES", 64)
+    monkeypatch.setattr("ssdgym.workloads.traces.files._PIECE_BYTES", 64)
     fuzz(name, tmp_path / "trace", examples=60)
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from ssdgym.engine.compiler.cache import compile_cache_folder
 from ssdgym.workloads import READ, WRITE
-from ssdgym.workloads.records.record import RECORD, Records, Volumes
-from ssdgym.workloads.traces.writing.convert import writable_format
+from ssdgym.workloads.traces.record import RECORD, Records, Volumes
+from ssdgym.workloads.traces.writing import writable_format
 
 LINES = 20_000_000
 _BLOCK = 500_000

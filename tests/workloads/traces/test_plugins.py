@@ -10,15 +10,15 @@ import pytest
 
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import load_workload, register_format
-from ssdgym.workloads.traces.formats.msr import MSR
+from ssdgym.workloads.traces.formats.csv import MSR
 from ssdgym.workloads.traces.loading import TraceConfig
 
 FORMAT = '''
 """Lines of a time in us, R or W, and a page of 4 KiB, between semicolons."""
 
 from ssdgym.workloads import register_format
-from ssdgym.workloads.traces.parsing.delimited import DelimitedFormat
-from ssdgym.workloads.traces.parsing.ops import R_W, named
+from ssdgym.workloads.traces.delimited import DelimitedFormat
+from ssdgym.workloads.traces.lines import R_W, named
 
 register_format(
     DelimitedFormat(

@@ -14,13 +14,20 @@ from pathlib import Path
 import numpy as np
 
 from ssdgym.requests import FLUSH, READ, TRIM, WRITE
-from ssdgym.workloads.records.record import Records
+from ssdgym.workloads.traces.fields import BadLines, Malformed, VolumeNumbers, decimal_time_ns, whole
 from ssdgym.workloads.traces.files import line_blocks
-from ssdgym.workloads.traces.parsing.bad_lines import BadLines
-from ssdgym.workloads.traces.parsing.fields import Malformed, decimal_time_ns, whole
-from ssdgym.workloads.traces.parsing.lines import SECTOR_BYTES, UNKNOWN_OP, Lines, RecordMaker
-from ssdgym.workloads.traces.parsing.log_lines import BLANK, DIGITS, Row, Rows, read_rows
-from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
+from ssdgym.workloads.traces.lines import (
+    BLANK,
+    DIGITS,
+    SECTOR_BYTES,
+    UNKNOWN_OP,
+    Lines,
+    RecordMaker,
+    Row,
+    Rows,
+    read_rows,
+)
+from ssdgym.workloads.traces.record import Records
 from ssdgym.workloads.traces.registry import register_format
 
 _EVENT = rf"^[ \t]*(?P<volume>[0-9]+,[0-9]+){BLANK}[0-9]+{BLANK}[0-9]+{BLANK}"

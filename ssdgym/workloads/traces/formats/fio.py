@@ -16,16 +16,13 @@ import numpy as np
 
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import FLUSH, READ, TRIM, WRITE
-from ssdgym.workloads.records.record import Records, Volumes
+from ssdgym.workloads.traces.delimited import behind_header
+from ssdgym.workloads.traces.fields import BadLines, Malformed, VolumeNumbers, content, text_of, whole
 from ssdgym.workloads.traces.files import line_blocks
-from ssdgym.workloads.traces.parsing.bad_lines import BadLines
-from ssdgym.workloads.traces.parsing.fields import Malformed, content, text_of, whole
-from ssdgym.workloads.traces.parsing.header import behind_header
-from ssdgym.workloads.traces.parsing.lines import UNKNOWN_OP, Lines, RecordMaker
-from ssdgym.workloads.traces.parsing.log_lines import BLANK, DIGITS, Row, Rows, read_rows
-from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
+from ssdgym.workloads.traces.lines import BLANK, DIGITS, UNKNOWN_OP, Lines, RecordMaker, Row, Rows, read_rows
+from ssdgym.workloads.traces.record import Records, Volumes
 from ssdgym.workloads.traces.registry import register_format
-from ssdgym.workloads.traces.writing.values import Limits, Values, texts_of, values, volume_texts
+from ssdgym.workloads.traces.writing import Limits, Values, texts_of, values, volume_texts
 
 _OPS = {"read": READ, "write": WRITE, "trim": TRIM, "sync": FLUSH, "datasync": FLUSH}
 _TEXTS = {READ: "read", WRITE: "write", TRIM: "trim", FLUSH: "sync"}

@@ -13,20 +13,20 @@ from typing import IO
 import numpy as np
 
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads.records.record import Records, Volumes
-from ssdgym.workloads.traces.parsing.bad_lines import BadLines
-from ssdgym.workloads.traces.parsing.lines import (
+from ssdgym.workloads.traces.fields import BadLines, VolumeNumbers
+from ssdgym.workloads.traces.files import unpacked
+from ssdgym.workloads.traces.lines import (
+    SCSI,
+    SCSI_CODES,
     SECTOR_BYTES,
     TEN_YEARS_NS,
     UNKNOWN_OP,
     Lines,
     RecordMaker,
 )
-from ssdgym.workloads.traces.parsing.ops import SCSI, SCSI_CODES
-from ssdgym.workloads.traces.parsing.volumes import VolumeNumbers
+from ssdgym.workloads.traces.record import Records, Volumes
 from ssdgym.workloads.traces.registry import register_format
-from ssdgym.workloads.traces.unpacking import unpacked
-from ssdgym.workloads.traces.writing.values import Limits, texts_of, values
+from ssdgym.workloads.traces.writing import Limits, texts_of, values
 
 #: The layouts by version.
 LAYOUTS = {

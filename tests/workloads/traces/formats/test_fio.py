@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ssdgym.workloads import FLUSH, READ, TRIM, WRITE
-from ssdgym.workloads.records.record import RECORD, Volumes
-from ssdgym.workloads.traces.writing.convert import writable_format
+from ssdgym.workloads.traces.record import RECORD, Volumes
+from ssdgym.workloads.traces.writing import writable_format
 from tests.workloads.traces.formats.reading import failure, read, write_lines
 
 V2, V3 = "fio version 2 iolog", "fio version 3 iolog"

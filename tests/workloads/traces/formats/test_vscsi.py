@@ -50,7 +50,7 @@ def test_units_and_operations(version: int, tmp_path: Path) -> None:
 def test_records_may_lie_across_pieces_of_the_file(
     version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ssdgym.workloads.traces.unpacking._PIECE_BYTES", 7)
+    monkeypatch.setattr("ssdgym.workloads.traces.files._PIECE_BYTES", 7)
     path = write(tmp_path / "trace", [gzip.compress(b"".join(packed(version, row) for row in ROWS))])
     assert read(path, "vscsi") == ROWS
 

@@ -1,0 +1,233 @@
+"""Patterns of access, without their time; each pattern is a file beside this one.
+
+A pattern is a model with its fields, and a picker that chooses the pages:
+
+    @workload_kind
+    class UniformConfig(AccessConfig):
+        kind: Literal["uniform"] = "uniform"
+
+        def picker(self, footprint, rng):
+            return UniformPicker(footprint, rng)
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BeforeValidator, Field, PositiveInt, model_validator
+
+from ssdgym.errors import SsdgymError
+from ssdgym.requests import READ, REQUEST, TRIM, WRITE, Requests
+from ssdgym.types import IntegerArray
+from ssdgym.workloads.addresses import Picker, split_at_end
+from ssdgym.workloads.base import CHUNK, Share, Weight
+from ssdgym.workloads.generators.pacing import PacedConfig
+
+
+def as_size_weights(value: Any) -> Any:
+    """Turn a plain number into the distribution that has only that size."""
+    if isinstance(value, list):
+        raise ValueError("must be a number of pages, or a mapping of numbers of pages to weights")
+    return value if isinstance(value, dict) else {value: 1.0}
+
+
+SizeWeights = Annotated[dict[PositiveInt, Weight], Field(min_length=1), BeforeValidator(as_size_weights)]
+
+
+class RegionConfig(PacedConfig):
+    """Fields of every workload that reads and writes a part of the logical space."""
+
+    read_fraction: Share = Field(0.0, description="Share of the requests that read.")
+    footprint: float = Field(1.0, gt=0, le=1, description="Share of the logical space that is used.")
+    start: float = Field(0.0, ge=0, lt=1, description="Where the footprint starts, as a share of that space.")
+
+    @model_validator(mode="after")
+    def _region_fits(self) -> RegionConfig:
+        if self.start + self.footprint > 1 + 1e-12:
+            raise ValueError("needs start + footprint to be at most 1")
+        return self
+
+    def never_writes(self) -> bool:
+        """See `WorkloadConfig`."""
+        return self.read_fraction >= 1
+
+
+class AccessConfig(RegionConfig):
+    """Fields of every workload with one pattern of access.
+
+    Requests of several pages start at a multiple of their size, counted from the start of the
+    footprint; where the end of the footprint is in the way, they start so as to end there.
+    """
+
+    trim_fraction: Share = Field(0.0, description="Share of the requests that trim; the rest writes.")
+    request_pages: SizeWeights = Field(
+        {1: 1.0}, description="Pages per request: a number, or a mapping of pages to weights."
+    )
+
+    @model_validator(mode="after")
+    def _shares_fit(self) -> AccessConfig:
+        if self.read_fraction + self.trim_fraction > 1:
+            raise ValueError("needs read_fraction + trim_fraction to be at most 1")
+        return self
+
+    def never_writes(self) -> bool:
+        """See `WorkloadConfig`."""
+        return self.read_fraction + self.trim_fraction >= 1
+
+    def source(self, logical_pages: int, page_size: int, seed: np.random.SeedSequence) -> Accesses:
+        """See `PacedConfig`."""
+        return Accesses(self, logical_pages, seed)
+
+    def footprint_pages(self, logical_pages: int, page_size: int) -> int:
+        """See `PacedConfig`."""
+        return self.footprint_range(logical_pages)[1]
+
+    def footprint_range(self, logical_pages: int) -> tuple[int, int]:
+        """Return the first page of the footprint and its number of pages.
+
+        Raises:
+            SsdgymError: the largest request does not fit into it.
+        """
+        first = min(round(self.start * logical_pages), logical_pages - 1)
+        pages = min(max(round(self.footprint * logical_pages), 1), logical_pages - first)
+        largest = max(self.request_pages)
+        if largest > pages:
+            raise SsdgymError(
+                f"a workload asks for {largest} pages at once (request_pages) but its footprint has only "
+                f"{pages} of the {logical_pages} logical pages; make the footprint larger or the requests "
+                "smaller."
+            )
+        return first, pages
+
+    def page_hints(self, footprint: int) -> npt.NDArray[np.uint8] | None:
+        """Return the hint of each page, shape (footprint,); None where the host gives none."""
+        return None
+
+    @abstractmethod
+    def picker(self, footprint: int, rng: np.random.Generator) -> Picker:
+        """Return what chooses the pages.
+
+        Args:
+            footprint: number of pages to choose from.
+            rng: draws for this picker alone.
+
+        Raises:
+            SsdgymError: the pattern does not fit the footprint.
+        """
+
+
+class Accesses:
+    """An endless source of accesses with one pattern; every `arrival_ns` is 0.
+
+    Pages, operations and sizes are drawn from a generator each: two workloads that differ only in
+    their read share access the same pages.
+    """
+
+    def __init__(self, config: AccessConfig, logical_pages: int, seed: np.random.SeedSequence) -> None:
+        """Start with the first access.
+
+        Args:
+            config: the pattern.
+            logical_pages: size of the logical space.
+            seed: of all draws.
+
+        Raises:
+            SsdgymError: the pattern does not fit the logical space.
+        """
+        pages, ops, sizes = (np.random.Generator(np.random.PCG64(child)) for child in seed.spawn(3))
+        self._first, self._footprint = config.footprint_range(logical_pages)
+        self._sizes = SizeDraw(config.request_pages, sizes)
+        self._ops = _OpDraw(config, ops)
+        self._pick = config.picker(self._footprint, pages)
+        self._hints = config.page_hints(self._footprint)
+
+    def chunk(self) -> Requests:
+        """See `ssdgym.workloads.base.Source`."""
+        requests = np.zeros(CHUNK, REQUEST)
+        requests["op"] = self._ops.draw(CHUNK)
+        requests["pages"] = sizes = self._sizes.draw(CHUNK)
+        requests["lpn"] = self._pick(sizes)
+        if self._hints is not None:
+            requests["hint"] = self._hints[requests["lpn"]]
+        requests = split_at_end(requests, self._footprint)
+        if self._first:
+            requests["lpn"] += self._first
+        return requests
+
+
+class _OpDraw:
+    """Draw READ, TRIM and WRITE by their shares."""
+
+    def __init__(self, config: AccessConfig, rng: np.random.Generator) -> None:
+        self._read = config.read_fraction
+        self._read_or_trim = config.read_fraction + config.trim_fraction
+        self._rng = rng
+
+    def draw(self, count: int) -> npt.NDArray[np.uint8]:
+        ops = np.full(count, WRITE, np.uint8)
+        if self._read_or_trim > 0:
+            draw = self._rng.random(count)
+            ops[draw < self._read_or_trim] = TRIM
+            ops[draw < self._read] = READ
+        return ops
+
+
+class SizeDraw:
+    """Sizes drawn by their weights."""
+
+    def __init__(self, weights: Mapping[int, float], rng: np.random.Generator) -> None:
+        """Prepare the draws.
+
+        Args:
+            weights: weight of each size.
+            rng: draws for these sizes alone.
+        """
+        self._sizes = np.array(sorted(weights), np.int32)
+        cumulative = np.cumsum([weights[size] for size in self._sizes.tolist()])
+        self._distribution = cumulative / cumulative[-1]
+        self._rng = rng
+
+    def draw(self, count: int) -> IntegerArray:
+        """Return `count` sizes, shape (count,)."""
+        if len(self._sizes) == 1:
+            return np.repeat(self._sizes, count)
+        return self._sizes[np.searchsorted(self._distribution, self._rng.random(count), side="right")]
+
+
+class RatedConfig(AccessConfig):
+    """Fields of patterns that know how often each page is accessed."""
+
+    hints: int = Field(
+        0,
+        ge=0,
+        le=256,
+        description="Number of hints by which the host tells how often it accesses a request's first page: 0"
+        " for those accessed most often, each further one for a quarter of the rate; 0 or 1: no hints.",
+    )
+
+    def page_hints(self, footprint: int) -> npt.NDArray[np.uint8] | None:
+        """See `AccessConfig`."""
+        return hints_by_rate(self.rates(footprint), self.hints) if self.hints > 1 else None
+
+    @abstractmethod
+    def rates(self, footprint: int) -> npt.NDArray[np.float64]:
+        """Return how often each page is accessed in relation to the others, shape (footprint,)."""
+
+
+def hints_by_rate(rates: npt.NDArray[np.float64], hints: int) -> npt.NDArray[np.uint8]:
+    """Return the hint of each page: 0 for the highest rate, each further one for a quarter of it.
+
+    Args:
+        rates: of each page, shape (pages,).
+        hints: how many there are; the last one has all slower pages.
+
+    Returns:
+        Shape (pages,).
+    """
+    with np.errstate(divide="ignore"):
+        quarters = np.floor(np.log(rates.max() / rates) / np.log(4.0) + 1e-9)
+    return np.minimum(quarters, hints - 1).astype(np.uint8)

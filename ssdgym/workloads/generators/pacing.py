@@ -1,0 +1,213 @@
+"""Pace of generated workloads: arrival times, number of requests, and flushes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import partial
+from typing import Annotated, Literal, Protocol
+
+import numpy as np
+from pydantic import Field, PositiveInt, model_validator
+
+from ssdgym.requests import FLUSH, WRITE, Requests
+from ssdgym.types import IntegerArray
+from ssdgym.workloads.base import NO_REQUESTS, ChunkedStream, Source, WorkloadConfig, seeds_of
+
+Number = Annotated[int, Field(ge=1, lt=2**31)]
+
+
+class PacedConfig(WorkloadConfig):
+    """Fields of every generated workload: how many requests, and when they arrive."""
+
+    requests: PositiveInt | None = Field(
+        None, description="Requests in the workload, flushes not counted; null: it never ends."
+    )
+    interarrival_ns: float = Field(
+        0.0,
+        ge=0,
+        le=1e12,
+        description="Mean time between arrivals in ns; 0: all at once. Closed loop ignores it.",
+    )
+    arrivals: Literal["constant", "poisson", "bursts"] = Field(
+        "constant",
+        description="Gaps between arrivals: all equal; exponentially distributed; or short within bursts"
+        " and exponentially distributed between them.",
+    )
+    burst_requests: float | None = Field(
+        None, gt=1, le=1e9, description="Mean requests per burst; their number is geometrically distributed."
+    )
+    burst_interarrival_ns: float = Field(
+        0.0, ge=0, le=1e12, description="Time between two arrivals of the same burst in ns."
+    )
+    flush_every: Number | None = Field(
+        None, description="A flush follows every so many write requests; null: none."
+    )
+
+    @model_validator(mode="after")
+    def _bursts_fit(self) -> PacedConfig:
+        if self.arrivals != "bursts":
+            if self.burst_requests is not None or self.burst_interarrival_ns:
+                raise ValueError(
+                    "sets burst_requests or burst_interarrival_ns, which need arrivals to be bursts"
+                )
+        elif self.burst_requests is None:
+            raise ValueError("needs burst_requests where arrivals is bursts")
+        elif self.burst_interarrival_ns >= self.interarrival_ns:
+            raise ValueError(
+                f"needs burst_interarrival_ns ({self.burst_interarrival_ns:g}) to be below interarrival_ns"
+                f" ({self.interarrival_ns:g}), the mean over the gaps within bursts and between them"
+            )
+        return self
+
+    @property
+    def is_endless(self) -> bool:
+        """See `WorkloadConfig`."""
+        return self.requests is None
+
+    @property
+    def has_pace(self) -> bool:
+        """See `WorkloadConfig`."""
+        return self.interarrival_ns > 0
+
+    def open(self, logical_pages: int, page_size: int, seed: int) -> ChunkedStream:
+        """See `WorkloadConfig`."""
+        pattern_seed, pace_seed = seeds_of(seed).spawn(2)
+        source = self.source(logical_pages, page_size, pattern_seed)
+        report = partial(self._report, logical_pages, page_size)
+        return ChunkedStream(Paced(source, self, pace_seed), report)
+
+    def _report(self, logical_pages: int, page_size: int) -> dict[str, int]:
+        return {"footprint_pages": self.footprint_pages(logical_pages, page_size)}
+
+    @abstractmethod
+    def source(self, logical_pages: int, page_size: int, seed: np.random.SeedSequence) -> Source:
+        """Return an endless source of the accesses, all with an arrival of 0.
+
+        Args:
+            logical_pages: size of the logical space.
+            page_size: bytes per page.
+            seed: of all their draws.
+
+        Raises:
+            SsdgymError: the workload does not fit the device.
+        """
+
+    @abstractmethod
+    def footprint_pages(self, logical_pages: int, page_size: int) -> int:
+        """Return the logical pages within reach of the workload.
+
+        Args:
+            logical_pages: size of the logical space.
+            page_size: bytes per page.
+        """
+
+
+class Paced:
+    """Accesses of a source with arrival times, an end, and flushes."""
+
+    def __init__(self, source: Source, config: PacedConfig, seed: np.random.SeedSequence) -> None:
+        """Start with the first access of a source.
+
+        Args:
+            source: makes accesses without arrival times.
+            config: the pace.
+            seed: of the arrival times.
+        """
+        self._source = source
+        self._left = config.requests
+        self._clock = _clock(config, np.random.Generator(np.random.PCG64(seed)))
+        self._flush_every = config.flush_every
+        self._writes = 0
+
+    def chunk(self) -> Requests:
+        """See `ssdgym.workloads.base.Source`."""
+        if self._left == 0:
+            return NO_REQUESTS
+        requests = self._source.chunk()[: self._left]
+        if self._left is not None:
+            self._left -= len(requests)
+        requests["arrival_ns"] = self._clock.arrivals(len(requests))
+        return requests if self._flush_every is None else self._with_flushes(requests, self._flush_every)
+
+    def _with_flushes(self, requests: Requests, every: int) -> Requests:
+        is_write = requests["op"] == WRITE
+        writes = self._writes + np.cumsum(is_write)
+        self._writes = int(writes[-1])
+        is_due = is_write & (writes % every == 0)
+        copies = 1 + is_due
+        result = np.repeat(requests, copies)
+        flushes = (np.cumsum(copies) - 1)[is_due]
+        for field, value in (("op", FLUSH), ("lpn", 0), ("pages", 0), ("flags", 0)):
+            result[field][flushes] = value
+        return result
+
+
+def _clock(config: PacedConfig, rng: np.random.Generator) -> _Clock:
+    match config.arrivals:
+        case "constant":
+            return _Constant(config.interarrival_ns)
+        case "poisson":
+            return _Poisson(config.interarrival_ns, rng)
+        case "bursts":
+            return _Bursts(config, rng)
+
+
+class _Clock(Protocol):
+    """Arrival times, from 0 upwards."""
+
+    def arrivals(self, count: int) -> IntegerArray:
+        """Return the next `count` times in ns, shape (count,), none below the one before."""
+
+
+class _Constant:
+    """The same gap between all arrivals; fractions of a nanosecond add up."""
+
+    def __init__(self, gap_ns: float) -> None:
+        self._gap_ns = gap_ns
+        self._arrived = 0
+
+    def arrivals(self, count: int) -> IntegerArray:
+        numbers = np.arange(self._arrived, self._arrived + count)
+        self._arrived += count
+        return (numbers * self._gap_ns).astype(np.int64)
+
+
+class _Poisson:
+    """Gaps are exponentially distributed."""
+
+    def __init__(self, mean_ns: float, rng: np.random.Generator) -> None:
+        self._mean_ns = mean_ns
+        self._rng = rng
+        self._now_ns = 0
+
+    def arrivals(self, count: int) -> IntegerArray:
+        gaps = np.rint(self._rng.standard_exponential(count) * self._mean_ns).astype(np.int64)
+        times = self._now_ns + np.cumsum(gaps)
+        self._now_ns = int(times[-1])
+        return times
+
+
+class _Bursts:
+    """Every request starts a burst with the same probability, so that lengths are geometric."""
+
+    def __init__(self, config: PacedConfig, rng: np.random.Generator) -> None:
+        assert config.burst_requests is not None
+        self._within_ns = config.burst_interarrival_ns
+        # In the mean, a burst of n requests and the gap before it take n gaps of the overall mean.
+        n = config.burst_requests
+        self._between_ns = n * config.interarrival_ns - (n - 1) * self._within_ns
+        self._starts_burst = 1 / n
+        self._rng = rng
+        self._now_ns = 0
+        self._fraction_ns = 0.0
+
+    def arrivals(self, count: int) -> IntegerArray:
+        gaps = np.full(count, self._within_ns)
+        starts = np.flatnonzero(self._rng.random(count) < self._starts_burst)
+        gaps[starts] = self._rng.standard_exponential(len(starts)) * self._between_ns
+        passed = self._fraction_ns + np.cumsum(gaps)
+        whole = np.floor(passed)
+        times = self._now_ns + whole.astype(np.int64)
+        self._now_ns = int(times[-1])
+        self._fraction_ns = float(passed[-1] - whole[-1])
+        return times

@@ -1,0 +1,220 @@
+"""Writes of which a part of the pages gets more: Zipf, hot and cold, drifting."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, NonNegativeInt
+
+from ssdgym.errors import SsdgymError
+from ssdgym.types import IntegerArray
+from ssdgym.workloads.addresses import align
+from ssdgym.workloads.base import InnerShare, Share
+from ssdgym.workloads.generators.base import AccessConfig, RatedConfig
+from ssdgym.workloads.generators.pacing import Number
+from ssdgym.workloads.registry import workload_kind
+
+
+@workload_kind
+class ZipfConfig(RatedConfig):
+    """The page of rank k is accessed in proportion to `k ** -theta`."""
+
+    kind: Literal["zipf"] = "zipf"
+    theta: float = Field(0.99, ge=0, le=10, description="Exponent; 0 is uniform, 1 and more is allowed.")
+    scrambled: bool = Field(True, description="Ranks are spread over the footprint at random; else in order.")
+    layout_seed: NonNegativeInt = Field(
+        0,
+        description="Seed of that spread. It is no part of the stream's seed: a device preconditioned by this"
+        " workload meets the same hot pages under other draws.",
+    )
+
+    def rates(self, footprint: int) -> npt.NDArray[np.float64]:
+        """See `RatedConfig`."""
+        by_rank = np.arange(1, footprint + 1, dtype=np.float64) ** -self.theta
+        if not self.scrambled:
+            return by_rank
+        rates = np.empty(footprint)
+        rates[scrambled_pages(footprint, self.layout_seed)] = by_rank
+        return rates
+
+    def picker(self, footprint: int, rng: np.random.Generator) -> ZipfPicker:
+        """See `AccessConfig`."""
+        return ZipfPicker(self, footprint, rng)
+
+
+class ZipfPicker:
+    """Draws ranks by inverting the distribution function, for any exponent."""
+
+    def __init__(self, config: ZipfConfig, footprint: int, rng: np.random.Generator) -> None:
+        """Prepare the draws.
+
+        Args:
+            config: the pattern.
+            footprint: number of pages to choose from.
+            rng: draws for this picker alone.
+        """
+        self._distribution = zipf_distribution(footprint, config.theta)
+        self._page_of_rank = scrambled_pages(footprint, config.layout_seed) if config.scrambled else None
+        self._footprint = footprint
+        self._rng = rng
+
+    def __call__(self, sizes: IntegerArray) -> IntegerArray:
+        """See `ssdgym.workloads.addresses.Picker`."""
+        ranks = np.searchsorted(self._distribution, self._rng.random(len(sizes)), side="right")
+        pages: IntegerArray = ranks if self._page_of_rank is None else self._page_of_rank[ranks]
+        return align(pages, sizes, self._footprint)
+
+
+@lru_cache(maxsize=8)
+def scrambled_pages(pages: int, layout_seed: int) -> npt.NDArray[np.int32]:
+    """Return which page has which rank, shape (pages,): read-only, as it is shared between callers.
+
+    Args:
+        pages: how many.
+        layout_seed: of the permutation.
+    """
+    page_of_rank = np.arange(pages, dtype=np.int32)
+    np.random.default_rng(layout_seed).shuffle(page_of_rank)
+    page_of_rank.flags.writeable = False
+    return page_of_rank
+
+
+@lru_cache(maxsize=8)
+def zipf_distribution(pages: int, theta: float) -> npt.NDArray[np.float64]:
+    """Return the distribution function over ranks 1 to `pages`, shape (pages,); its last value is 1.
+
+    Args:
+        pages: how many.
+        theta: exponent.
+
+    Returns:
+        A table that is shared between callers and therefore read-only.
+    """
+    distribution = np.cumsum(np.arange(1, pages + 1, dtype=np.float64) ** -theta)
+    distribution /= distribution[-1]
+    distribution.flags.writeable = False
+    return distribution
+
+
+class TwoClassConfig(AccessConfig):
+    """Fields of patterns with hot and cold pages."""
+
+    hot_fraction: InnerShare = Field(description="Share of the footprint's pages that are hot.")
+    hot_access: Share = Field(description="Share of the requests that go to the hot pages.")
+
+
+@workload_kind
+class HotColdConfig(TwoClassConfig, RatedConfig):
+    """Two classes of pages; the hot ones lie at the start of the footprint (Rosenblum 1991)."""
+
+    kind: Literal["hot_cold"] = "hot_cold"
+    hot_fraction: InnerShare = Field(0.2, description="Share of the footprint's pages that are hot.")
+    hot_access: Share = Field(0.8, description="Share of the requests that go to the hot pages.")
+
+    def rates(self, footprint: int) -> npt.NDArray[np.float64]:
+        """See `RatedConfig`."""
+        hot = round(self.hot_fraction * footprint)
+        rates = np.full(footprint, (1 - self.hot_access) / max(footprint - hot, 1))
+        rates[:hot] = self.hot_access / max(hot, 1)
+        return rates
+
+    def picker(self, footprint: int, rng: np.random.Generator) -> HotColdPicker:
+        """See `AccessConfig`."""
+        return HotColdPicker(self, footprint, rng)
+
+
+class HotColdPicker:
+    """A share of the requests falls on the first pages of the footprint, the rest on the others."""
+
+    def __init__(self, config: HotColdConfig, footprint: int, rng: np.random.Generator) -> None:
+        """Prepare the draws.
+
+        Args:
+            config: the pattern.
+            footprint: number of pages to choose from.
+            rng: draws for this picker alone.
+        """
+        self._classes = TwoClasses(config, footprint, rng)
+        self._footprint = footprint
+
+    def __call__(self, sizes: IntegerArray) -> IntegerArray:
+        """See `ssdgym.workloads.addresses.Picker`."""
+        return align(self._classes.draw(len(sizes)), sizes, self._footprint)
+
+
+class TwoClasses:
+    """Pages drawn from `0..hot_pages-1` (hot) and from the rest (cold), uniformly in each class."""
+
+    def __init__(self, config: TwoClassConfig, footprint: int, rng: np.random.Generator) -> None:
+        """Prepare the draws.
+
+        Args:
+            config: the pattern.
+            footprint: number of pages to choose from.
+            rng: draws for this picker alone.
+
+        Raises:
+            SsdgymError: a class has no page.
+        """
+        self.hot_pages = round(config.hot_fraction * footprint)
+        if not 0 < self.hot_pages < footprint:
+            raise SsdgymError(
+                f"workload {config.kind}: hot_fraction {config.hot_fraction} of {footprint} pages "
+                f"is {self.hot_pages} pages; both classes need one, so change hot_fraction or footprint."
+            )
+        self._hot_access = config.hot_access
+        self._footprint = footprint
+        self._rng = rng
+
+    def draw(self, count: int) -> IntegerArray:
+        """Return `count` page numbers, shape (count,)."""
+        is_hot = self._rng.random(count) < self._hot_access
+        low = np.where(is_hot, 0, self.hot_pages)
+        high = np.where(is_hot, self.hot_pages, self._footprint)
+        return low + (self._rng.random(count) * (high - low)).astype(np.int64)
+
+
+@workload_kind
+class DriftingConfig(TwoClassConfig):
+    """A hot set of consecutive pages that moves through the footprint."""
+
+    kind: Literal["drifting"] = "drifting"
+    hot_fraction: InnerShare = Field(0.1, description="Share of the footprint's pages that are hot.")
+    hot_access: Share = Field(0.9, description="Share of the requests that go to the hot pages.")
+    shift_every_pages: Number = Field(
+        description="Pages accessed (read, written or trimmed) between two moves of the hot set."
+    )
+    shift_pages: Number = Field(description="Pages by which the hot set moves each time.")
+
+    def picker(self, footprint: int, rng: np.random.Generator) -> DriftingPicker:
+        """See `AccessConfig`."""
+        return DriftingPicker(self, footprint, rng)
+
+
+class DriftingPicker:
+    """Hot and cold pages as in `hot_cold`, counted from an origin that moves as pages are accessed."""
+
+    def __init__(self, config: DriftingConfig, footprint: int, rng: np.random.Generator) -> None:
+        """Prepare the draws.
+
+        Args:
+            config: the pattern.
+            footprint: number of pages to choose from.
+            rng: draws for this picker alone.
+        """
+        self._classes = TwoClasses(config, footprint, rng)
+        self._footprint = footprint
+        self._shift_every_pages = config.shift_every_pages
+        self._shift_pages = config.shift_pages
+        self._pages_accessed = 0
+
+    def __call__(self, sizes: IntegerArray) -> IntegerArray:
+        """See `ssdgym.workloads.addresses.Picker`."""
+        accessed = self._pages_accessed + np.cumsum(sizes, dtype=np.int64)
+        self._pages_accessed = int(accessed[-1])
+        origin = (accessed - sizes) // self._shift_every_pages * self._shift_pages
+        pages = (self._classes.draw(len(sizes)) + origin) % self._footprint
+        return align(pages, sizes, self._footprint)

@@ -1,0 +1,218 @@
+"""Small and synchronous writes between large ones, by bytes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BeforeValidator, Field, NonNegativeInt, model_validator
+
+from ssdgym.errors import SsdgymError
+from ssdgym.requests import READ, SYNC, WRITE, Requests
+from ssdgym.types import IntegerArray
+from ssdgym.workloads.addresses import split_at_end
+from ssdgym.workloads.base import CHUNK, NotedConfig, Share, Weight
+from ssdgym.workloads.generators.base import RegionConfig, SizeDraw, as_size_weights
+from ssdgym.workloads.generators.skewed import scrambled_pages, zipf_distribution
+from ssdgym.workloads.registry import workload_kind
+from ssdgym.workloads.traces.record import RECORD, WIDE_REQUEST, narrow, to_pages
+
+#: The logical space is one volume that starts at page 0.
+_ONE_VOLUME = np.zeros(1, np.int64)
+_ONE_VOLUME.flags.writeable = False
+
+
+_Bytes = Annotated[int, Field(ge=1, le=1 << 30)]
+ByteWeights = Annotated[dict[_Bytes, Weight], Field(min_length=1), BeforeValidator(as_size_weights)]
+
+
+@workload_kind
+class SmallWritesConfig(RegionConfig, NotedConfig):
+    """Writes smaller than a flash page mixed with large ones (Kim et al., DAC 2017, sections 2 and 5).
+
+    Sizes and addresses are in bytes and do not depend on the page size of the device; where they cover
+    its pages in part, the requests are flagged so. Both kinds of request follow Zipf's law, the small ones
+    over the subpages of their part of the footprint, the large ones over all its full pages. Reads are
+    sized and placed as the writes are. A request that reaches over the end of the footprint is split there
+    and goes on at its start.
+    """
+
+    kind: Literal["small_writes"] = "small_writes"
+    r_small: Share = Field(description="Share of the requests that are small: smaller than a full page.")
+    r_synch: Share = Field(description="Share of the small writes that are synchronous.")
+    full_page_bytes: int = Field(16384, ge=2, le=1 << 30, description="Size of a full page in bytes.")
+    subpage_bytes: int = Field(
+        4096, ge=1, le=1 << 30, description="All addresses and sizes are multiples of so many bytes."
+    )
+    small_bytes: ByteWeights = Field(
+        {4096: 1.0}, description="Bytes per small request: a number, or a mapping of bytes to weights."
+    )
+    large_bytes: ByteWeights = Field(
+        {16384: 1.0}, description="Bytes per large request: a number, or a mapping of bytes to weights."
+    )
+    aligned_fraction: Share = Field(
+        1.0,
+        description="Share of the large requests that start with a full page; the others start at any other"
+        " subpage, each as likely.",
+    )
+    small_footprint: float = Field(
+        1.0, gt=0, le=1, description="Share of the footprint, from its start, that small requests go to."
+    )
+    theta: float = Field(0.99, ge=0, le=10, description="Exponent of Zipf's law; 0 is uniform.")
+    layout_seed: NonNegativeInt = Field(
+        0, description="Seed by which the ranks are spread over the footprint; no part of the stream's seed."
+    )
+
+    @model_validator(mode="after")
+    def _sizes_fit(self) -> SmallWritesConfig:
+        if self.full_page_bytes % self.subpage_bytes or self.full_page_bytes == self.subpage_bytes:
+            raise ValueError(
+                f"needs full_page_bytes ({self.full_page_bytes}) to be several times subpage_bytes"
+                f" ({self.subpage_bytes})"
+            )
+        for name in ("small_bytes", "large_bytes"):
+            for size in getattr(self, name):
+                if size % self.subpage_bytes:
+                    raise ValueError(
+                        f"needs {name} to be multiples of subpage_bytes ({self.subpage_bytes}), not {size}"
+                    )
+        if max(self.small_bytes) >= self.full_page_bytes:
+            raise ValueError(f"needs small_bytes to be below full_page_bytes, not {max(self.small_bytes)}")
+        if min(self.large_bytes) < self.full_page_bytes:
+            raise ValueError(f"needs large_bytes to be at least full_page_bytes, not {min(self.large_bytes)}")
+        return self
+
+    def source(self, logical_pages: int, page_size: int, seed: np.random.SeedSequence) -> SmallWrites:
+        """See `PacedConfig`."""
+        return SmallWrites(self, logical_pages, page_size, seed)
+
+    def footprint_pages(self, logical_pages: int, page_size: int) -> int:
+        """See `PacedConfig`; pages that are reached in part count."""
+        first, size = _footprint_range(self, logical_pages, page_size)
+        return -(-(first + size) // page_size) - first // page_size
+
+
+class SmallWrites:
+    """An endless source of small and large accesses; every `arrival_ns` is 0.
+
+    Operations, kinds, sizes, places, alignments and synchrony are drawn from a generator each: two
+    workloads that differ in one of them are alike in the others.
+    """
+
+    def __init__(
+        self, config: SmallWritesConfig, logical_pages: int, page_size: int, seed: np.random.SeedSequence
+    ) -> None:
+        """Start with the first access.
+
+        Args:
+            config: the shares and sizes.
+            logical_pages: size of the logical space.
+            page_size: bytes per page of the device.
+            seed: of all draws.
+
+        Raises:
+            SsdgymError: the largest request does not fit into the footprint.
+        """
+        ops, kinds, small, large, self._places, offsets, sync = (
+            np.random.Generator(np.random.PCG64(child)) for child in seed.spawn(7)
+        )
+        self._page_size = page_size
+        self._unit_bytes = config.subpage_bytes
+        self._first_byte, footprint_bytes = _footprint_range(config, logical_pages, page_size)
+        self._units = footprint_bytes // config.subpage_bytes
+        self._units_per_page = config.full_page_bytes // config.subpage_bytes
+        self._small_places = _Places(max(round(config.small_footprint * self._units), 1), config)
+        self._large_places = _Places(self._units // self._units_per_page, config)
+        self._small_sizes = SizeDraw(config.small_bytes, small)
+        self._large_sizes = SizeDraw(config.large_bytes, large)
+        self._is_read = _Coin(config.read_fraction, ops)
+        self._is_small = _Coin(config.r_small, kinds)
+        self._is_sync = _Coin(config.r_synch, sync)
+        self._offsets = _Offsets(config.aligned_fraction, self._units_per_page, offsets)
+
+    def chunk(self) -> Requests:
+        """See `ssdgym.workloads.base.Source`."""
+        is_small = self._is_small.toss(CHUNK)
+        is_read = self._is_read.toss(CHUNK)
+        requests = np.zeros(CHUNK, WIDE_REQUEST)
+        requests["op"] = np.where(is_read, READ, WRITE)
+        requests["flags"] = np.where(is_small & ~is_read & self._is_sync.toss(CHUNK), SYNC, 0)
+        small, large = self._small_sizes.draw(CHUNK), self._large_sizes.draw(CHUNK)
+        requests["pages"] = np.where(is_small, small, large) // self._unit_bytes
+        requests["lpn"] = self._first_units(is_small)
+        return self._on_device(split_at_end(requests, self._units))
+
+    def _first_units(self, is_small: npt.NDArray[np.bool_]) -> IntegerArray:
+        """Return the subpage, counted from the footprint's start, with which each request starts."""
+        draw = self._places.random(CHUNK)
+        offsets = self._offsets.draw(CHUNK)
+        units = np.empty(CHUNK, np.int64)
+        units[is_small] = self._small_places.at(draw[is_small])
+        pages = self._large_places.at(draw[~is_small])
+        units[~is_small] = pages * self._units_per_page + offsets[~is_small]
+        return units
+
+    def _on_device(self, requests: Requests) -> Requests:
+        """Return requests given in subpages of the footprint in pages of the device."""
+        records = np.zeros(len(requests), RECORD)
+        records["offset_bytes"] = self._first_byte + requests["lpn"] * self._unit_bytes
+        records["size_bytes"] = requests["pages"] * self._unit_bytes
+        records["op"] = requests["op"]
+        pages = to_pages(records, self._page_size, _ONE_VOLUME)
+        pages["flags"] |= requests["flags"]
+        return narrow(pages)
+
+
+def _footprint_range(config: SmallWritesConfig, logical_pages: int, page_size: int) -> tuple[int, int]:
+    """Return the first byte of the footprint and its number of bytes, both multiples of a full page.
+
+    Raises:
+        SsdgymError: the largest request does not fit into it.
+    """
+    full_pages = logical_pages * page_size // config.full_page_bytes
+    first = min(round(config.start * full_pages), max(full_pages - 1, 0))
+    footprint = min(max(round(config.footprint * full_pages), 1), full_pages - first) * config.full_page_bytes
+    largest = max(config.large_bytes)
+    if largest > footprint:
+        raise SsdgymError(
+            f"workload {config.kind}: large_bytes asks for {largest} bytes at once but the footprint has "
+            f"only {footprint} of the {logical_pages * page_size} logical bytes; make the footprint larger "
+            "or the requests smaller."
+        )
+    return first * config.full_page_bytes, footprint
+
+
+class _Places:
+    """Places `0..count-1` by Zipf's law, the ranks spread over them at random."""
+
+    def __init__(self, count: int, config: SmallWritesConfig) -> None:
+        self._distribution = zipf_distribution(count, config.theta)
+        self._place_of_rank = scrambled_pages(count, config.layout_seed)
+
+    def at(self, draw: npt.NDArray[np.float64]) -> IntegerArray:
+        return self._place_of_rank[np.searchsorted(self._distribution, draw, side="right")]
+
+
+class _Coin:
+    """Draws that are True with a given probability."""
+
+    def __init__(self, share: float, rng: np.random.Generator) -> None:
+        self._share = share
+        self._rng = rng
+
+    def toss(self, count: int) -> npt.NDArray[np.bool_]:
+        return self._rng.random(count) < self._share
+
+
+class _Offsets:
+    """Subpages from the start of a full page to the start of a request: 0 with a given probability."""
+
+    def __init__(self, aligned_fraction: float, units_per_page: int, rng: np.random.Generator) -> None:
+        self._is_aligned = _Coin(aligned_fraction, rng)
+        self._units_per_page = units_per_page
+        self._rng = rng
+
+    def draw(self, count: int) -> IntegerArray:
+        others = self._rng.integers(1, self._units_per_page, size=count)
+        return np.where(self._is_aligned.toss(count), 0, others)

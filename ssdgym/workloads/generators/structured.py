@@ -1,0 +1,410 @@
+"""Patterns of programs that lay their data out themselves: B-tree, log, LSM tree, object cache."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import deque
+from typing import Literal, Protocol
+
+import numpy as np
+from pydantic import Field, NonNegativeInt, PositiveInt
+
+from ssdgym.errors import SsdgymError
+from ssdgym.requests import READ, REQUEST, TRIM, WRITE, Requests
+from ssdgym.types import IntegerArray
+from ssdgym.workloads.base import CHUNK, InnerShare, Share
+from ssdgym.workloads.generators.base import RegionConfig
+from ssdgym.workloads.generators.skewed import scrambled_pages, zipf_distribution
+from ssdgym.workloads.registry import workload_kind
+
+
+class Writer(Protocol):
+    """Writes, and trims, of a program; pages count from the start of the footprint."""
+
+    def batch(self) -> Requests:
+        """Return the next requests that write or trim, at least one."""
+
+    def pages_to_read(self, count: int, rng: np.random.Generator) -> IntegerArray:
+        """Return pages that the program reads.
+
+        Args:
+            count: how many.
+            rng: draws for reads alone, so that reads do not change what is written.
+
+        Returns:
+            Shape (count,).
+        """
+
+
+class StructuredConfig(RegionConfig):
+    """Fields of every such pattern."""
+
+    def source(self, logical_pages: int, page_size: int, seed: np.random.SeedSequence) -> Structured:
+        """See `PacedConfig`."""
+        first, pages = self._range(logical_pages)
+        return Structured(self, first, pages, seed)
+
+    def footprint_pages(self, logical_pages: int, page_size: int) -> int:
+        """See `PacedConfig`."""
+        return self._range(logical_pages)[1]
+
+    def _range(self, logical_pages: int) -> tuple[int, int]:
+        first = min(round(self.start * logical_pages), logical_pages - 1)
+        pages = min(max(round(self.footprint * logical_pages), 1), logical_pages - first)
+        if pages < self.least_pages():
+            raise SsdgymError(
+                f"workload {self.kind}: its footprint has {pages} of the {logical_pages} logical pages, and "
+                f"it needs {self.least_pages()}; make the footprint, or the device, larger."
+            )
+        return first, pages
+
+    @abstractmethod
+    def least_pages(self) -> int:
+        """Return the fewest pages of a footprint that all parts fit into."""
+
+    @abstractmethod
+    def writer(self, pages: int, rng: np.random.Generator) -> Writer:
+        """Return what writes.
+
+        Args:
+            pages: of the footprint.
+            rng: draws for it alone.
+        """
+
+
+class Structured:
+    """An endless source of a program's requests, with reads between them; every `arrival_ns` is 0."""
+
+    def __init__(
+        self, config: StructuredConfig, first_page: int, pages: int, seed: np.random.SeedSequence
+    ) -> None:
+        """Start with the first request.
+
+        Args:
+            config: the pattern.
+            first_page: of the footprint.
+            pages: of the footprint.
+            seed: of all draws.
+        """
+        writes, reads = (np.random.Generator(np.random.PCG64(child)) for child in seed.spawn(2))
+        self._writer = config.writer(pages, writes)
+        self._read_fraction = config.read_fraction
+        self._first_page = first_page
+        self._reads = reads
+
+    def chunk(self) -> Requests:
+        """See `ssdgym.workloads.base.Source`."""
+        requests = self._writer.batch()
+        if self._read_fraction > 0:
+            requests = self._with_reads(requests)
+        requests["lpn"] += self._first_page
+        return requests
+
+    def _with_reads(self, requests: Requests) -> Requests:
+        """Put reads in front of requests, so many that their share is the configured one in the mean."""
+        before = self._reads.geometric(1 - self._read_fraction, len(requests)) - 1
+        places = np.arange(len(requests)) + np.cumsum(before)
+        mixed = np.zeros(len(requests) + int(before.sum()), REQUEST)
+        mixed["op"], mixed["pages"] = READ, 1
+        is_read = np.ones(len(mixed), bool)
+        is_read[places] = False
+        mixed["lpn"][is_read] = self._writer.pages_to_read(int(before.sum()), self._reads)
+        mixed[places] = requests
+        return mixed
+
+
+def requests_of(op: int, lpn: IntegerArray, pages: IntegerArray | int, hint: IntegerArray | int) -> Requests:
+    """Return requests of one operation.
+
+    Args:
+        op: WRITE or TRIM.
+        lpn: first pages, shape (n,).
+        pages: how many each has.
+        hint: of each.
+    """
+    requests = np.zeros(len(lpn), REQUEST)
+    requests["op"], requests["lpn"], requests["pages"], requests["hint"] = op, lpn, pages, hint
+    return requests
+
+
+JOURNAL, INNER, LEAF = 0, 1, 2
+
+
+@workload_kind
+class BtreeConfig(StructuredConfig):
+    """Updates of a B-tree; hints: 0 the journal, 1 inner nodes, 2 leaves.
+
+    Each update writes its leaf. The journal takes a page with every `commit_updates` of them. A leaf's parent
+    is written with one of `fanout` updates, as leaves split or merge.
+    """
+
+    kind: Literal["btree"] = "btree"
+    theta: float = Field(0.8, ge=0, le=10, description="Exponent of Zipf's law over leaves; 0: uniform.")
+    fanout: int = Field(64, ge=2, description="Leaves of an inner node.")
+    commit_updates: PositiveInt = Field(4, description="Updates that share a page of the journal.")
+    journal: InnerShare = Field(0.02, description="Share of the footprint that the journal goes round in.")
+    layout_seed: NonNegativeInt = Field(0, description="Seed of which leaf has which popularity.")
+
+    def least_pages(self) -> int:
+        """See `StructuredConfig`."""
+        return 4 + int(np.ceil(2 / self.journal))
+
+    def writer(self, pages: int, rng: np.random.Generator) -> BtreeWriter:
+        """See `StructuredConfig`."""
+        return BtreeWriter(self, pages, rng)
+
+
+class BtreeWriter:
+    """The journal lies at the start of the footprint, then the inner nodes, then the leaves."""
+
+    def __init__(self, config: BtreeConfig, pages: int, rng: np.random.Generator) -> None:
+        """Start with an empty journal.
+
+        Args:
+            config: the pattern.
+            pages: of the footprint.
+            rng: draws for it alone.
+        """
+        self._config, self._rng = config, rng
+        self._journal = max(int(config.journal * pages), 1)
+        tree = pages - self._journal
+        self._inner = max(-(-tree // (config.fanout + 1)), 1)
+        self._leaves = tree - self._inner
+        self._distribution = zipf_distribution(self._leaves, config.theta)
+        self._leaf_of_rank = scrambled_pages(self._leaves, config.layout_seed)
+        self._updates = 0
+
+    def batch(self) -> Requests:
+        """See `Writer`."""
+        config, update = self._config, self._updates + np.arange(CHUNK)
+        self._updates += CHUNK
+        leaf = self._leaf(CHUNK, self._rng)
+        commits = update[update % config.commit_updates == 0]
+        splits = self._rng.random(CHUNK) < 1 / config.fanout
+        parts = [
+            (commits, (commits // config.commit_updates) % self._journal, JOURNAL),
+            (update, self._journal + self._inner + leaf, LEAF),
+            (update[splits], self._journal + leaf[splits] // config.fanout % self._inner, INNER),
+        ]
+        when = np.concatenate([part[0] for part in parts])
+        requests = np.concatenate([requests_of(WRITE, lpn, 1, hint) for _, lpn, hint in parts])
+        return requests[np.argsort(when, kind="stable")]
+
+    def pages_to_read(self, count: int, rng: np.random.Generator) -> IntegerArray:
+        """See `Writer`: leaves, by the popularity of their keys."""
+        return self._journal + self._inner + self._leaf(count, rng)
+
+    def _leaf(self, count: int, rng: np.random.Generator) -> IntegerArray:
+        """Return the numbers of leaves, drawn by popularity, shape (count,)."""
+        ranks = np.searchsorted(self._distribution, rng.random(count), side="right")
+        return self._leaf_of_rank[ranks].astype(np.int64)
+
+
+METADATA, DATA = 0, 1
+
+
+@workload_kind
+class LogConfig(StructuredConfig):
+    """Appends to a log that wraps, and its metadata; hints: 0 metadata, 1 the log."""
+
+    kind: Literal["log"] = "log"
+    append_pages: PositiveInt = Field(4, description="Pages of an append.")
+    metadata_access: Share = Field(0.1, description="Share of the writes that go to the metadata.")
+    metadata_pages: PositiveInt = Field(8, description="Pages of the metadata, written with equal odds.")
+
+    def least_pages(self) -> int:
+        """See `StructuredConfig`."""
+        return self.metadata_pages + self.append_pages
+
+    def writer(self, pages: int, rng: np.random.Generator) -> LogWriter:
+        """See `StructuredConfig`."""
+        return LogWriter(self, pages, rng)
+
+
+class LogWriter:
+    """The metadata lie at the start of the footprint, the log behind them."""
+
+    def __init__(self, config: LogConfig, pages: int, rng: np.random.Generator) -> None:
+        """Start at the start of the log.
+
+        Args:
+            config: the pattern.
+            pages: of the footprint.
+            rng: draws for it alone.
+        """
+        self._config, self._rng, self._pages = config, rng, pages
+        self._appends = (pages - config.metadata_pages) // config.append_pages
+        self._next = 0
+
+    def batch(self) -> Requests:
+        """See `Writer`."""
+        config = self._config
+        is_metadata = self._rng.random(CHUNK) < config.metadata_access
+        number = (self._next + np.cumsum(~is_metadata) - 1) % self._appends
+        self._next = (self._next + int((~is_metadata).sum())) % self._appends
+        metadata = self._rng.integers(config.metadata_pages, size=CHUNK)
+        lpn = np.where(is_metadata, metadata, config.metadata_pages + number * config.append_pages)
+        pages = np.where(is_metadata, 1, config.append_pages)
+        return requests_of(WRITE, lpn, pages, np.where(is_metadata, METADATA, DATA))
+
+    def pages_to_read(self, count: int, rng: np.random.Generator) -> IntegerArray:
+        """See `Writer`: any page of the footprint."""
+        return rng.integers(self._pages, size=count)
+
+
+#: Share of the places for tables that levels may fill; compactions need the others.
+_FILLED = 0.85
+
+
+@workload_kind
+class LsmConfig(StructuredConfig):
+    """Flushes and compactions of an LSM tree with levels; hints: 0 the journal, 1 and more the levels.
+
+    Every page of updates goes to the journal first. As many as fill a table are flushed to the first level. A
+    level that holds more than its share hands its oldest table down, which is merged with those it overlaps
+    with in the next level, `ratio` of them or fewer where there are not as many yet: all of these are written
+    anew and the old ones trimmed. Each level holds `ratio` times as many tables as the one above it; as
+    updates of the same keys meet, the last one does not grow any more.
+    """
+
+    kind: Literal["lsm"] = "lsm"
+    table_pages: PositiveInt = Field(64, description="Pages of a table, written in one request.")
+    first_level: PositiveInt = Field(4, description="Tables of the first level.")
+    ratio: int = Field(4, ge=2, description="Tables of a level over those of the level above it.")
+
+    def least_pages(self) -> int:
+        """See `StructuredConfig`."""
+        tables = self.first_level * (1 + self.ratio) + self.ratio + 2
+        return (2 + int(np.ceil(tables / _FILLED))) * self.table_pages
+
+    def writer(self, pages: int, rng: np.random.Generator) -> LsmWriter:
+        """See `StructuredConfig`."""
+        return LsmWriter(self, pages)
+
+
+class LsmWriter:
+    """The journal has two tables' pages at the start of the footprint; tables have places behind it."""
+
+    def __init__(self, config: LsmConfig, pages: int) -> None:
+        """Start with empty levels.
+
+        Args:
+            config: the pattern.
+            pages: of the footprint.
+        """
+        self._config = config
+        self._journal_pages = 2 * config.table_pages
+        places = (pages - self._journal_pages) // config.table_pages
+        self._free = deque(range(places))
+        self._capacities = _capacities(config, int(_FILLED * places) - config.ratio - 2)
+        self._levels: list[deque[int]] = [deque() for _ in self._capacities]
+        self._written = 0
+
+    def batch(self) -> Requests:
+        """See `Writer`: the journal of a table, its flush, and the compactions that follow."""
+        count = self._config.table_pages
+        journal = (self._written + np.arange(count)) % self._journal_pages
+        self._written += count
+        parts = [requests_of(WRITE, journal, 1, 0), self._write([self._free.popleft()], 0)]
+        for level, capacity in enumerate(self._capacities):
+            while len(self._levels[level]) > capacity:
+                parts += self._compact(level)
+        return np.concatenate(parts)
+
+    def pages_to_read(self, count: int, rng: np.random.Generator) -> IntegerArray:
+        """See `Writer`: any page of any table, of the journal while there is none."""
+        tables = np.array([table for level in self._levels for table in level], np.int64)
+        if not len(tables):
+            return rng.integers(self._journal_pages, size=count)
+        chosen = tables[rng.integers(len(tables), size=count)] * self._config.table_pages
+        return self._journal_pages + chosen + rng.integers(self._config.table_pages, size=count)
+
+    def _write(self, places: list[int], level: int) -> Requests:
+        """Write tables to places, and take them into a level."""
+        self._levels[level].extend(places)
+        first = self._journal_pages + np.array(places, np.int64) * self._config.table_pages
+        return requests_of(WRITE, first, self._config.table_pages, 1 + level)
+
+    def _compact(self, level: int) -> list[Requests]:
+        """Merge the oldest table of a level into the next one; the last one merges within itself."""
+        below = min(level + 1, len(self._levels) - 1)
+        old = [self._levels[level].popleft()]
+        overlapping = min(self._config.ratio, len(self._levels[below]))
+        old += [self._levels[below].popleft() for _ in range(overlapping)]
+        # Where the last level is full, what comes in replaces older values of the same keys.
+        is_full = (
+            below == len(self._levels) - 1 and len(self._levels[below]) + len(old) > self._capacities[below]
+        )
+        places = [self._free.popleft() for _ in range(len(old) - is_full)]
+        written = self._write(places, below)
+        first = self._journal_pages + np.array(old, np.int64) * self._config.table_pages
+        self._free.extend(old)
+        return [written, requests_of(TRIM, first, self._config.table_pages, 0)]
+
+
+def _capacities(config: LsmConfig, tables: int) -> list[int]:
+    """Return how many tables each level holds: as many full levels as fit, the last one what is left."""
+    capacities = [config.first_level]
+    while tables - sum(capacities) >= capacities[-1] * config.ratio:
+        capacities.append(capacities[-1] * config.ratio)
+    left = tables - sum(capacities)
+    if len(capacities) == 1 or left >= capacities[-1]:
+        return [*capacities, left]
+    return [*capacities[:-1], capacities[-1] + left]
+
+
+SMALL, LARGE = 0, 1
+
+
+@workload_kind
+class ObjectCacheConfig(StructuredConfig):
+    """A cache as CacheLib lays it out; hints: 0 small objects, 1 large ones.
+
+    A small object overwrites the page that its key is hashed to; large ones fill regions one after the other,
+    each of which is overwritten when all others have been.
+    """
+
+    kind: Literal["object_cache"] = "object_cache"
+    small_access: Share = Field(0.5, description="Share of the writes that are of small objects.")
+    small: InnerShare = Field(0.05, description="Share of the footprint that is for small objects.")
+    region_pages: PositiveInt = Field(16, description="Pages that are written to a region at once.")
+
+    def least_pages(self) -> int:
+        """See `StructuredConfig`."""
+        return int(np.ceil(max(2 / self.small, (self.region_pages + 1) / (1 - self.small))))
+
+    def writer(self, pages: int, rng: np.random.Generator) -> ObjectCacheWriter:
+        """See `StructuredConfig`."""
+        return ObjectCacheWriter(self, pages, rng)
+
+
+class ObjectCacheWriter:
+    """The small objects lie at the start of the footprint, the regions behind them."""
+
+    def __init__(self, config: ObjectCacheConfig, pages: int, rng: np.random.Generator) -> None:
+        """Start with the first region.
+
+        Args:
+            config: the pattern.
+            pages: of the footprint.
+            rng: draws for it alone.
+        """
+        self._config, self._rng, self._pages = config, rng, pages
+        self._small = max(int(config.small * pages), 1)
+        self._regions = (pages - self._small) // config.region_pages
+        self._next = 0
+
+    def batch(self) -> Requests:
+        """See `Writer`."""
+        config = self._config
+        is_small = self._rng.random(CHUNK) < config.small_access
+        region = (self._next + np.cumsum(~is_small) - 1) % self._regions
+        self._next = (self._next + int((~is_small).sum())) % self._regions
+        hashed = self._rng.integers(self._small, size=CHUNK)
+        lpn = np.where(is_small, hashed, self._small + region * config.region_pages)
+        pages = np.where(is_small, 1, config.region_pages)
+        return requests_of(WRITE, lpn, pages, np.where(is_small, SMALL, LARGE))
+
+    def pages_to_read(self, count: int, rng: np.random.Generator) -> IntegerArray:
+        """See `Writer`: any page of the footprint."""
+        return rng.integers(self._pages, size=count)

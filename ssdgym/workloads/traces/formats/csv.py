@@ -1,0 +1,167 @@
+"""Formats of comma-separated or blank-separated columns."""
+
+from __future__ import annotations
+
+import re
+
+from ssdgym.requests import READ, WRITE
+from ssdgym.workloads.traces.delimited import DelimitedFormat
+from ssdgym.workloads.traces.lines import (
+    R_W,
+    READ_WRITE,
+    SCSI_CODES,
+    SECTOR_BYTES,
+    ZERO_READS,
+    ZERO_WRITES,
+    flag_op,
+    named,
+    scsi_op,
+)
+from ssdgym.workloads.traces.registry import register_format
+from ssdgym.workloads.traces.writing import WritableDelimitedFormat
+
+MSR = WritableDelimitedFormat(
+    name="msr",
+    columns=("time", "host", "disk", "op", "offset", "size", "response"),
+    op_of=named(READ_WRITE),
+    time_unit_ns=100,
+    time_decimals=0,
+    offset_unit=1,
+    size_unit=1,
+    volume_columns=("host", "disk"),
+    op_texts={READ: "Read", WRITE: "Write"},
+    constants={"response": "0"},
+    numbered_volumes=False,
+)
+
+#: The same with columns lost on the way: time, often rounded beyond use, Read or Write, offset.
+MSR_NO_SIZE = DelimitedFormat(
+    name="msr_no_size",
+    columns=("time", "op", "offset"),
+    op_of=named(READ_WRITE),
+    time_unit_ns=100,
+    time_decimals=2,
+    offset_unit=1,
+    size_unit=1,
+    fixed_size=4096,
+)
+
+register_format(MSR)
+register_format(MSR_NO_SIZE)
+
+
+TENCENT = WritableDelimitedFormat(
+    name="tencent",
+    columns=("time", "offset", "size", "op", "volume"),
+    op_of=named(ZERO_READS),
+    time_unit_ns=1_000_000_000,
+    time_decimals=0,
+    offset_unit=SECTOR_BYTES,
+    size_unit=SECTOR_BYTES,
+    volume_columns=("volume",),
+    op_texts={READ: "0", WRITE: "1"},
+)
+
+ALIBABA = WritableDelimitedFormat(
+    name="alibaba",
+    columns=("device", "op", "offset", "size", "time"),
+    op_of=named(R_W),
+    time_unit_ns=1_000,
+    time_decimals=0,
+    offset_unit=1,
+    size_unit=1,
+    volume_columns=("device",),
+    op_texts={READ: "R", WRITE: "W"},
+)
+
+register_format(TENCENT)
+register_format(ALIBABA)
+
+
+SPC = WritableDelimitedFormat(
+    name="spc",
+    columns=("asu", "offset", "size", "op", "time"),
+    op_of=named(R_W),
+    time_unit_ns=1_000_000_000,
+    time_decimals=9,
+    offset_unit=SECTOR_BYTES,
+    size_unit=1,
+    volume_columns=("asu",),
+    has_more=True,
+    op_texts={READ: "r", WRITE: "w"},
+)
+
+register_format(SPC)
+
+
+CLOUDPHYSICS = WritableDelimitedFormat(
+    name="cloudphysics",
+    columns=("version", "time", "op", "size", "offset"),
+    op_of=scsi_op,
+    time_unit_ns=1_000_000_000,
+    time_decimals=9,
+    offset_unit=SECTOR_BYTES,
+    size_unit=1,
+    op_texts={op: f"{code:x}" for op, code in SCSI_CODES.items()},
+    constants={"version": "1"},
+    header=b"version,time,op,size,lbn",
+)
+
+register_format(CLOUDPHYSICS)
+
+
+SYSTOR17 = WritableDelimitedFormat(
+    name="systor17",
+    columns=("time", "response", "op", "lun", "offset", "size"),
+    op_of=named(R_W),
+    time_unit_ns=1_000_000_000,
+    time_decimals=9,
+    offset_unit=1,
+    size_unit=1,
+    volume_columns=("lun",),
+    op_texts={READ: "R", WRITE: "W"},
+    constants={"response": "0"},
+    header=b"Timestamp,Response,IOType,LUN,Offset,Size",
+)
+
+register_format(SYSTOR17)
+
+
+_TEXTS = {READ: "1", WRITE: "0"}
+_COLUMNS = ("time", "device", "offset", "size", "op")
+
+
+def _has_decimal_time(start: bytes) -> bool:
+    return re.search(rb"(?m)^[ \t]*[0-9]*\.", start) is not None
+
+
+SSDSIM = WritableDelimitedFormat(
+    name="ssdsim",
+    columns=_COLUMNS,
+    op_of=named(ZERO_WRITES),
+    time_unit_ns=1,
+    time_decimals=0,
+    offset_unit=SECTOR_BYTES,
+    size_unit=SECTOR_BYTES,
+    volume_columns=("device",),
+    separator=" ",
+    op_texts=_TEXTS,
+)
+
+DISKSIM = WritableDelimitedFormat(
+    name="disksim",
+    columns=_COLUMNS,
+    op_of=flag_op,
+    time_unit_ns=1_000_000,
+    time_decimals=6,
+    offset_unit=SECTOR_BYTES,
+    size_unit=SECTOR_BYTES,
+    volume_columns=("device",),
+    separator=" ",
+    op_texts=_TEXTS,
+    # Without a decimal point it would be an SSDsim trace in other units.
+    sniffed=_has_decimal_time,
+)
+
+register_format(SSDSIM, aliases=("mqsim",))
+register_format(DISKSIM)

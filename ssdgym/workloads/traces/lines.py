@@ -1,0 +1,355 @@
+"""Parse traces line by line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ssdgym.requests import FLUSH, READ, TRIM, WRITE
+from ssdgym.types import IntArray
+from ssdgym.workloads.traces.fields import BadLines, Malformed, VolumeNumbers
+from ssdgym.workloads.traces.record import LARGEST_END_BYTES, LARGEST_SIZE_BYTES, RECORD, Records
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+#: The op of a line that names none of the format's.
+UNKNOWN_OP = 255
+
+SECTOR_BYTES = 512
+
+TEN_YEARS_NS = 10 * 365 * 86_400 * 10**9
+
+#: Whole numbers of any size: of dtype int64 where they fit, else of Python's own.
+WholeArray = npt.NDArray[np.int64] | npt.NDArray[np.object_]
+#: A line number and why the line is bad.
+BadLine = tuple[int, str]
+#: Which rows are wrong, shape (rows,), and why, with {} for the value; and the values.
+_Check = tuple[npt.NDArray[np.bool_], str, npt.NDArray[np.generic]]
+
+
+class Row(NamedTuple):
+    """The values of one line: numbers as the line has them, or the time in ns."""
+
+    time: int
+    op: str
+    offset: int
+    size: int
+    volume: str
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The request lines of a block, all arrays of shape (rows,).
+
+    Attributes:
+        number: line numbers.
+        time: in ticks of `tick_ns` nanoseconds.
+        tick_ns: length of a tick.
+        op: READ, WRITE, TRIM, FLUSH or UNKNOWN_OP.
+        op_text: how the lines name it: the different texts, and the index of each row's.
+        offset: in the format's unit.
+        size: in the format's unit.
+        volume: the different names, and the index of each row's.
+        malformed: the lines that are no request lines but should be.
+    """
+
+    number: IntArray
+    time: WholeArray
+    tick_ns: int
+    op: npt.NDArray[np.uint8]
+    op_text: tuple[list[str], IntArray]
+    offset: IntArray
+    size: IntArray
+    volume: tuple[list[str], IntArray]
+    malformed: list[BadLine]
+
+
+class RecordMaker:
+    """Conversion of the lines of a file to records, block by block."""
+
+    def __init__(
+        self, name: str, offset_unit: int, size_unit: int, bad: BadLines, volumes: VolumeNumbers
+    ) -> None:
+        """Start before the first block.
+
+        Args:
+            name: of the format.
+            offset_unit: bytes per unit of offsets.
+            size_unit: bytes per unit of sizes.
+            bad: counts bad lines.
+            volumes: numbers the volumes.
+        """
+        self._name = name
+        self._offset_unit = offset_unit
+        self._size_unit = size_unit
+        self._bad = bad
+        self._volumes = volumes
+        self._base_ns: int | None = None
+
+    def records(self, lines: Lines) -> Records:
+        """Return the records of a block, and count its bad lines.
+
+        Raises:
+            SsdgymError: there are more bad lines than allowed, or too many volumes.
+        """
+        checks = self._checks(lines)
+        wrong = np.logical_or.reduce([check[0] for check in checks])
+        if self._base_ns is None and not wrong.all():
+            self._base_ns = int(lines.time[np.argmin(wrong)]) * lines.tick_ns
+        elapsed = np.zeros(len(wrong), np.int64)
+        if self._base_ns is not None:
+            elapsed, too_far = _elapsed(lines, self._base_ns)
+            checks.append((too_far, "has {} as its time, more than 10 years from the first one", lines.time))
+            wrong = wrong | too_far
+        problems = [(int(lines.number[row]), _reason(checks, int(row))) for row in np.flatnonzero(wrong)]
+        for line, reason in sorted(lines.malformed + problems):
+            self._bad.add(line, reason)
+        return self._good(lines, elapsed, np.flatnonzero(~wrong))
+
+    def _checks(self, lines: Lines) -> list[_Check]:
+        is_flush = lines.op == FLUSH
+        largest = LARGEST_SIZE_BYTES // self._size_unit
+        # A wrong size is reported as such; the end does not matter then.
+        size = np.clip(lines.size, 0, largest) * self._size_unit
+        farthest = (LARGEST_END_BYTES - size) // self._offset_unit
+        texts, index = lines.op_text
+        unknown = f"has {{!r:.42}} as its op, which the format {self._name} does not know"
+        return [
+            (lines.op == UNKNOWN_OP, unknown, np.array([*texts, ""], object)[index]),
+            (~is_flush & (lines.offset < 0), "has {} as its offset, which is negative", lines.offset),
+            (~is_flush & (lines.offset > farthest), "has {} as its offset, beyond 2**62 bytes", lines.offset),
+            (~is_flush & (lines.size <= 0), "has {} as its size, which is not positive", lines.size),
+            (~is_flush & (lines.size > largest), "has {} as its size, which is 2 GiB or more", lines.size),
+        ]
+
+    def _good(self, lines: Lines, elapsed: IntArray, rows: IntArray) -> Records:
+        records = np.zeros(len(rows), RECORD)
+        is_access = lines.op[rows] != FLUSH
+        records["time_ns"] = elapsed[rows]
+        records["offset_bytes"] = np.where(is_access, lines.offset[rows], 0) * self._offset_unit
+        records["size_bytes"] = np.where(is_access, lines.size[rows], 0) * self._size_unit
+        records["op"] = lines.op[rows]
+        names, index = lines.volume
+        index = index[rows]
+        # Volumes are numbered as good requests name them, not as the library numbers their names.
+        present, first = np.unique(index, return_index=True)
+        order = present[np.argsort(first)]
+        numbers = np.zeros(len(names) + 1, np.uint16)
+        numbers[order] = self._volumes.of([names[number] for number in order])
+        records["volume"] = numbers[index]
+        return records
+
+
+def _elapsed(lines: Lines, base_ns: int) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    """Return the time since the first request in ns, exact where it is within ten years, and where not."""
+    ticks, rest_ns = divmod(base_ns, lines.tick_ns)
+    roughly = (lines.time.astype(np.float64) - float(ticks)) * lines.tick_ns
+    near = np.abs(roughly) < 2 * TEN_YEARS_NS
+    elapsed = np.zeros(len(near), np.int64)
+    if near.any():
+        # Times may lie beyond 64 bits, but those that are near the first one differ from it by less.
+        apart = lines.time[near].astype(object) - ticks if abs(ticks) >= 2**62 else lines.time[near] - ticks
+        elapsed[near] = apart.astype(np.int64) * lines.tick_ns - rest_ns
+    return elapsed, ~near | (np.abs(elapsed) > TEN_YEARS_NS)
+
+
+def _reason(checks: list[_Check], row: int) -> str:
+    text, values = next((text, values) for wrong, text, values in checks if wrong[row])
+    return text.format(values[row])
+
+
+#: A blank, and digits of a number that surely fits 64 bits, in such expressions.
+BLANK = r"[ \t]+"
+DIGITS = r"[0-9]{1,18}"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a block in order of lines, arrays of shape (rows,).
+
+    Attributes:
+        number: line numbers.
+        time, offset, size: as in `Row`.
+        action, volume: the different texts, and the index of each row's; the action is what becomes an op.
+        malformed: lines of no known shape.
+    """
+
+    number: IntArray
+    time: WholeArray
+    action: tuple[list[str], IntArray]
+    offset: IntArray
+    size: IntArray
+    volume: tuple[list[str], IntArray]
+    malformed: list[BadLine]
+
+    def lines(self, tick_ns: int, op: npt.NDArray[np.uint8]) -> Lines:
+        """Return the rows as request lines.
+
+        Args:
+            tick_ns: length of a tick of their times.
+            op: what the action of each means, shape (rows,).
+        """
+        return Lines(
+            self.number,
+            self.time,
+            tick_ns,
+            op,
+            self.action,
+            self.offset,
+            self.size,
+            self.volume,
+            self.malformed,
+        )
+
+
+def read_rows(
+    first_line: int, block: bytes, usual: str, passed: str, by_hand: Callable[[bytes], Row | None]
+) -> Rows:
+    """Return the rows of whole lines, the first of which has number `first_line`.
+
+    Args:
+        first_line: its number.
+        block: the lines.
+        usual: matches most lines that are rows, with the groups time, action, offset, size, volume; without a
+            group, it is 0 or empty. A group fraction holds nine more digits of the time.
+        passed: matches most lines that are none and may be passed over.
+        by_hand: reads any other line; returns None for one that may be passed over, raises Malformed.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    lines = pa.array(block.split(b"\n")[:-1], pa.binary())
+    groups = pc.extract_regex(lines, usual)
+    has_nul = _mask(pc.match_substring(lines, "\0")) if b"\0" in block else np.zeros(len(lines), bool)
+    is_usual = _mask(pc.is_valid(groups)) & ~has_nul
+    rest = np.flatnonzero(~is_usual & (has_nul | ~_mask(pc.match_substring_regex(lines, passed))))
+    rows, numbers, malformed = _rest(lines, rest, by_hand)
+    found = _usual(groups, is_usual)
+    order = np.argsort(np.concatenate([np.flatnonzero(is_usual), numbers]), kind="stable")
+    others = _columns(rows)
+    time = np.concatenate([found[0], others[0]])[order]
+    offset, size = (np.concatenate(pair)[order] for pair in ((found[1], others[1]), (found[2], others[2])))
+    action, volume = (_joined(*pair, order) for pair in zip(found[3:], others[3:], strict=True))
+    number = np.concatenate([np.flatnonzero(is_usual), numbers])[order] + first_line
+    return Rows(
+        number, time, action, offset, size, volume, [(first_line + row, text) for row, text in malformed]
+    )
+
+
+_Texts = tuple[list[str], IntArray]
+_Columns = tuple[WholeArray, IntArray, IntArray, _Texts, _Texts]
+
+
+def _usual(groups: pa.StructArray, is_usual: np.ndarray) -> _Columns:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    groups = groups.filter(pa.array(is_usual))
+    names = [field.name for field in groups.type]
+
+    def whole(name: str) -> IntArray:
+        if name not in names:
+            return np.zeros(len(groups), np.int64)
+        return pc.cast(pc.cast(groups.field(name), pa.string()), pa.int64()).to_numpy()
+
+    def texts(name: str) -> _Texts:
+        if name not in names:
+            return [""], np.zeros(len(groups), np.int64)
+        coded = groups.field(name).dictionary_encode()
+        known = [text.decode() for text in coded.dictionary.to_pylist()]
+        return known, coded.indices.to_numpy().astype(np.int64)
+
+    time = whole("time") * 10**9 + whole("fraction") if "fraction" in names else whole("time")
+    return time, whole("offset"), whole("size"), texts("action"), texts("volume")
+
+
+def _rest(
+    lines: pa.Array, rest: IntArray, by_hand: Callable[[bytes], Row | None]
+) -> tuple[list[Row], IntArray, list[BadLine]]:
+    rows: list[Row] = []
+    numbers: list[int] = []
+    malformed: list[BadLine] = []
+    for number, line in zip(rest.tolist(), _bytes(lines, rest), strict=True):
+        line = line.removesuffix(b"\r")
+        if not line.strip(b" \t"):
+            continue
+        try:
+            if b"\0" in line:
+                raise Malformed("holds a NUL")
+            row = by_hand(line)
+        except Malformed as reason:
+            malformed.append((number, str(reason)))
+            continue
+        if row is not None:
+            rows.append(row)
+            numbers.append(number)
+    return rows, np.array(numbers, np.int64), malformed
+
+
+def _bytes(lines: pa.Array, rows: IntArray) -> Iterator[bytes]:
+    import pyarrow as pa
+
+    yield from lines.take(pa.array(rows)).to_pylist()
+
+
+def _columns(rows: list[Row]) -> _Columns:
+    times, actions, offsets, sizes, volumes = zip(*rows, strict=True) if rows else ((),) * 5
+    time = np.array(times, object) if rows else np.zeros(0, np.int64)
+    return (
+        time,
+        np.array(offsets, np.int64),
+        np.array(sizes, np.int64),
+        (list(actions), np.arange(len(rows))),
+        (list(volumes), np.arange(len(rows))),
+    )
+
+
+def _joined(left: _Texts, right: _Texts, order: IntArray) -> _Texts:
+    index = np.concatenate([left[1], right[1] + len(left[0])])
+    return [*left[0], *right[0]], index[order]
+
+
+def _mask(values: pa.Array) -> np.ndarray:
+    return values.to_numpy(zero_copy_only=False).astype(bool)
+
+
+READ_WRITE = {"read": READ, "write": WRITE}
+R_W = {"r": READ, "w": WRITE}
+ZERO_READS = {"0": READ, "1": WRITE}
+ZERO_WRITES = {"0": WRITE, "1": READ}
+
+#: SCSI operation codes (SBC-3): READ, WRITE, WRITE AND VERIFY with 6 to 16 bytes, UNMAP, SYNCHRONIZE CACHE.
+SCSI = {
+    **dict.fromkeys((0x08, 0x28, 0xA8, 0x88), READ),
+    **dict.fromkeys((0x0A, 0x2A, 0xAA, 0x8A, 0x2E, 0xAE, 0x8E), WRITE),
+    0x42: TRIM,
+    **dict.fromkeys((0x35, 0x91), FLUSH),
+}
+#: The code that each operation is written as.
+SCSI_CODES = {READ: 0x28, WRITE: 0x2A, TRIM: 0x42, FLUSH: 0x35}
+
+
+def named(names: Mapping[str, int]) -> Callable[[str], int]:
+    """Return what looks an operation up by its name."""
+    return lambda text: names.get(text, UNKNOWN_OP)
+
+
+def scsi_op(text: str) -> int:
+    """Return the operation of a SCSI code in hexadecimal."""
+    digits = re.fullmatch("(?:0x)?([0-9a-f]+)", text)
+    return UNKNOWN_OP if digits is None else SCSI.get(int(digits[1], 16), UNKNOWN_OP)
+
+
+def flag_op(text: str) -> int:
+    """Return the operation of a whole number whose lowest bit is set for reads."""
+    digits = re.fullmatch("(-?)0*([0-9]{1,19})", text)
+    if digits is None or not -(2**63) <= int(digits[1] + digits[2]) < 2**63:
+        return UNKNOWN_OP
+    return READ if int(digits[2]) % 2 else WRITE

@@ -1,1 +1,0 @@
-"""Parsing of trace files: lines, fields, operations, and records made of them."""

@@ -1,0 +1,283 @@
+"""Records of a trace, the pages they touch, and selections of them."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ssdgym.errors import SsdgymError
+from ssdgym.requests import (
+    FLUSH,
+    PARTIAL_HEAD,
+    PARTIAL_TAIL,
+    REQUEST,
+    TRIM,
+    WRITE,
+    Requests,
+)
+from ssdgym.types import IntArray
+
+#: One request. `time_ns` counts from the first request of the file and may fall, even below 0, where
+#: the file does; `volume` is an index into `Volumes.names`; `op` one of READ, WRITE, TRIM, FLUSH.
+#: A flush has no bytes.
+RECORD = np.dtype(
+    [("time_ns", "i8"), ("offset_bytes", "i8"), ("size_bytes", "i4"), ("volume", "u2"), ("op", "u1")],
+    align=True,
+)
+
+#: An array of dtype RECORD and shape (requests,).
+Records = npt.NDArray[np.void]
+
+LARGEST_SIZE_BYTES = 2**31 - 1
+#: Far enough from the last of 64 bits that rounding to pages and units stays within them.
+LARGEST_END_BYTES = 2**62
+MOST_VOLUMES = 2**16
+
+NO_RECORDS: Records = np.zeros(0, RECORD)
+NO_RECORDS.flags.writeable = False
+
+
+@dataclass(frozen=True)
+class Volumes:
+    """The volumes (LUNs, disks, files) of a trace, each with addresses from 0 on.
+
+    Attributes:
+        names: as the trace calls them, in the order in which they first appear.
+        end_bytes: of each, where its last request ends; no request reaches further.
+        overlay: whether equal addresses of different volumes are the same place; else each volume is an
+            address space of its own, and they lie one after the other.
+    """
+
+    names: tuple[str, ...]
+    end_bytes: tuple[int, ...]
+    overlay: bool = False
+
+
+class RecordSource(Protocol):
+    """Records on their way to a device; a cursor that can be copied and pickled at any point.
+
+    Attributes:
+        volumes: what the field `volume` of the records refers to.
+    """
+
+    volumes: Volumes
+
+    def chunk(self) -> Records:
+        """Return the next records, shape (n,); an empty array at the end and ever after."""
+
+
+#: REQUEST with pages numbered in 64 bits, as the addresses of a trace need not fit the device.
+WIDE_REQUEST = np.dtype(
+    [("arrival_ns", "i8"), ("lpn", "i8"), ("pages", "i8"), ("op", "u1"), ("flags", "u1"), ("hint", "u1")],
+    align=True,
+)
+
+
+#: Pages of address space for which a table is kept: 64 MiB of it.
+_LARGEST_TABLE = 1 << 24
+
+
+def volume_pages(volumes: Volumes, page_size: int) -> int:
+    """Return how many pages all volumes reach over together, touched or not.
+
+    Args:
+        volumes: lie one after the other, or over each other.
+        page_size: bytes per page.
+    """
+    pages = _pages_of_each(volumes, page_size)
+    return max(pages) if volumes.overlay else sum(pages)
+
+
+def _pages_of_each(volumes: Volumes, page_size: int) -> list[int]:
+    return [-(-end // page_size) for end in volumes.end_bytes]
+
+
+def volume_starts(volumes: Volumes, page_size: int) -> IntArray:
+    """Return the first page of each volume, shape (volumes,): 0 where they lie over each other.
+
+    Args:
+        volumes: in this order.
+        page_size: bytes per page.
+
+    Raises:
+        SsdgymError: together they have more pages than can be numbered.
+    """
+    pages = _pages_of_each(volumes, page_size)
+    if volumes.overlay:
+        return np.zeros(len(pages), np.int64)
+    starts = np.cumsum([0, *pages[:-1]], dtype=object)
+    if starts[-1] + pages[-1] > 2**62:
+        raise SsdgymError(
+            f"the {len(pages)} volumes of the trace reach so far that their pages cannot be numbered; "
+            "keep some with the transform volumes."
+        )
+    return starts.astype(np.int64)
+
+
+def to_pages(records: Records, page_size: int, starts: IntArray) -> Requests:
+    """Return the pages that each record touches, dtype WIDE_REQUEST, shape (m,).
+
+    A write that covers its first or last page only in part is flagged so; the hint of a request is the number
+    of its volume, modulo 256. A trim frees only the pages that it
+    covers whole; one that covers none is left out, and nothing else is.
+
+    Args:
+        records: shape (n,).
+        page_size: bytes per page.
+        starts: first page of each volume, shape (volumes,).
+    """
+    offset, op = records["offset_bytes"], records["op"]
+    end = offset + records["size_bytes"]
+    is_trim = op == TRIM
+    first = np.where(is_trim, offset + (page_size - 1), offset) // page_size
+    after = np.where(is_trim, end, end + (page_size - 1)) // page_size
+    requests = np.zeros(len(records), WIDE_REQUEST)
+    requests["arrival_ns"] = records["time_ns"]
+    requests["op"] = op
+    requests["pages"] = after - first
+    requests["lpn"] = first + starts[records["volume"]]
+    requests["hint"] = records["volume"] & 255
+    head = np.where(offset % page_size != 0, PARTIAL_HEAD, 0)
+    tail = np.where(end % page_size != 0, PARTIAL_TAIL, 0)
+    requests["flags"] = np.where(op == WRITE, head | tail, 0)
+    is_flush = op == FLUSH
+    if is_flush.any():
+        requests["lpn"][is_flush] = requests["pages"][is_flush] = 0
+    return requests[(requests["pages"] > 0) | is_flush] if is_trim.any() else requests
+
+
+class Compact:
+    """A numbering of the pages of ranges from 0 on; pages between the ranges have no number.
+
+    All pages of a request must lie in one range; it stays in one piece.
+    """
+
+    def __init__(self, start: IntArray, end: IntArray) -> None:
+        """Give the pages of separate ranges numbers, in order.
+
+        Args:
+            start: first page of each range, shape (ranges,).
+            end: page behind the last of each range, shape (ranges,).
+        """
+        self._start, self._end = start, end
+        self._shift = np.cumsum(end - start) - end
+        # Looking a page up is several times quicker than searching its range, where a table is not too large.
+        self._table: npt.NDArray[np.int32] | None = None
+        if len(start) and end[-1] <= _LARGEST_TABLE:
+            self._table = np.zeros(int(end[-1]), np.int32)
+            numbers = np.arange(int((end - start).sum()))
+            self._table[numbers - np.repeat(self._shift, end - start)] = numbers
+
+    def __reduce__(self) -> tuple[type[Compact], tuple[IntArray, IntArray]]:
+        """Pickle the ranges; the table is made again."""
+        return Compact, (self._start, self._end)
+
+    def __call__(self, requests: Requests) -> Requests:
+        """Return the requests, dtype WIDE_REQUEST, with the new numbers; a flush keeps its 0."""
+        first = requests["lpn"]
+        if self._table is not None:
+            moved = self._table[first]
+        elif len(self._start):
+            moved = first + self._shift[np.searchsorted(self._start, first, side="right") - 1]
+        else:
+            moved = first
+        result = requests.copy()
+        result["lpn"] = np.where(requests["op"] == FLUSH, 0, moved)
+        return result
+
+
+def narrow(requests: Requests) -> Requests:
+    """Return dtype REQUEST; every page number must fit."""
+    result = np.zeros(len(requests), REQUEST)
+    for field in REQUEST.fields or ():
+        result[field] = requests[field]
+    return result
+
+
+#: Records from one mark to the next at least: few to pass over, and few marks.
+_MARK_EVERY = 1 << 14
+
+
+@dataclass(frozen=True, eq=False)
+class RecordIndex:
+    """Where in a source its records are.
+
+    Attributes:
+        records: how many there are.
+        marks: numbers of records, from 0 on, with copies of the source just before them.
+    """
+
+    records: int
+    marks: tuple[tuple[int, RecordSource], ...]
+
+    def bounds(self, window: tuple[float, float]) -> tuple[int, int]:
+        """Return the first record of a window and the one behind its last.
+
+        Windows that share an end have no record in common.
+
+        Args:
+            window: where it begins and ends, as shares of the records.
+        """
+        first, end = (round(share * self.records) for share in window)
+        return first, end
+
+    def part(self, first: int, end: int) -> RecordPart:
+        """Return the records `first` to `end - 1` as a source.
+
+        Args:
+            first: number of a record.
+            end: number of a record behind it.
+        """
+        position, source = next(mark for mark in reversed(self.marks) if mark[0] <= first)
+        return RecordPart(copy.deepcopy(source), first - position, end - first)
+
+
+def index_records(source: RecordSource) -> RecordIndex:
+    """Read all records of a fresh source once and return where they are.
+
+    Args:
+        source: is used up.
+    """
+    marks: list[tuple[int, RecordSource]] = []
+    position = 0
+    while True:
+        if not marks or position - marks[-1][0] >= _MARK_EVERY:
+            marks.append((position, copy.deepcopy(source)))
+        chunk = source.chunk()
+        if not len(chunk):
+            return RecordIndex(position, tuple(marks))
+        position += len(chunk)
+
+
+class RecordPart:
+    """Some records of a source that follow each other; see `RecordSource`."""
+
+    def __init__(self, source: RecordSource, skip: int, count: int) -> None:
+        """Start with the first of them.
+
+        Args:
+            source: the records.
+            skip: how many of them go before.
+            count: how many belong to the part.
+        """
+        self.volumes: Volumes = source.volumes
+        self._source = source
+        self._skip = skip
+        self._left = count
+
+    def chunk(self) -> Records:
+        """See `RecordSource`."""
+        while self._left:
+            records = self._source.chunk()
+            if not len(records):
+                break
+            part = records[self._skip : self._skip + self._left]
+            self._skip = max(self._skip - len(records), 0)
+            self._left -= len(part)
+            if len(part):
+                return part
+        return NO_RECORDS

@@ -1,0 +1,257 @@
+"""Workloads that are records of requests by byte and volume: traces and synthetic traces."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
+
+from ssdgym.config.checks import is_whole
+from ssdgym.errors import SsdgymError, shown
+from ssdgym.requests import WRITE
+from ssdgym.workloads.base import ChunkedStream, Share, StartAt, WorkloadConfig, drawn_start
+from ssdgym.workloads.traces.record import RecordIndex, RecordSource, index_records
+from ssdgym.workloads.traces.replay import Survey, play, report_on, survey
+from ssdgym.workloads.traces.transforms import AnyTransformConfig, TransformConfig, Transformed
+
+_WHOLE = (0.0, 1.0)
+
+
+def _is_start(value: Any) -> Any:
+    """Refuse what is no start in one sentence instead of one for each way to write it."""
+    if value in (None, "first", "random") or (is_whole(value) and value >= 0):
+        return value
+    raise ValueError(f"must be first, random or the number of a request from 0 up, not {shown(value)}")
+
+
+Start = Annotated[Literal["first", "random"] | NonNegativeInt | None, BeforeValidator(_is_start)]
+
+
+class PlayedConfig(WorkloadConfig):
+    """How records are played on a device: the transforms in order, the window, the start, pages, loops."""
+
+    #: Whether the records are drawn, by a seed, so that they can differ from what is published.
+    is_drawn: ClassVar[bool] = False
+
+    transforms: tuple[AnyTransformConfig, ...] = Field(
+        (), description="Changes to the requests, in this order."
+    )
+    window: tuple[Share, Share] = Field(
+        _WHOLE,
+        description="The part that is played: where it begins and ends, as shares of the requests that the"
+        " transforms leave. Its pages keep the numbers that they have in the whole.",
+    )
+    start: Start = Field(
+        None,
+        description="The request of the window that is played first: the first, a random one by the seed, or"
+        " the one of this number from 0 on. Default: in environments a random one of a trace, else the"
+        " first.",
+    )
+    loops: PositiveInt | None = Field(
+        1,
+        description="How often the window is played; null: for ever. The first time begins at the start,"
+        " every other time at the first request of the window.",
+    )
+    addresses: Literal["compact", "fold"] = Field(
+        "compact",
+        description="compact: the pages touched are numbered 0..n-1 in address order;"
+        " fold: page numbers are taken modulo the logical pages of the device. Volumes lie one after"
+        " the other.",
+    )
+
+    @model_validator(mode="after")
+    def _window_is_open(self) -> PlayedConfig:
+        if self.window[0] >= self.window[1]:
+            raise ValueError(f"needs window to begin before it ends, not {list(self.window)}")
+        return self
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """What errors call the workload."""
+
+    @abstractmethod
+    def source(self, seed: int) -> RecordSource:
+        """Return the records from the first on, the transforms not carried out.
+
+        Raises:
+            SsdgymError: they cannot be read or drawn.
+        """
+
+    @abstractmethod
+    def depends_on(self, seed: int) -> tuple[tuple[int, ...], int]:
+        """Return what the records depend on beside the configuration: the stamp of a file, and a seed."""
+
+    def origin(self) -> dict[str, Any]:
+        """Return the format of the records, and how many `skipped_lines` their file has.
+
+        Raises:
+            SsdgymError: the trace cannot be read.
+        """
+        return {"format": self.kind, "skipped_lines": 0}
+
+    def published(self) -> dict[str, float]:
+        """Return what is published of the records, by column of `RecordSummary`; nothing of a trace."""
+        return {}
+
+    @property
+    def is_endless(self) -> bool:
+        """See `WorkloadConfig`."""
+        return self.loops is None
+
+    def never_writes(self) -> bool:
+        """See `WorkloadConfig`."""
+        return False
+
+    def writes_nothing(self) -> bool:
+        """See `WorkloadConfig`."""
+        source = self.records(0)
+        while len(chunk := source.chunk()):
+            if (chunk["op"] == WRITE).any():
+                return False
+        return True
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing of the records is left out or changed."""
+        return not self.transforms and self.window == _WHOLE
+
+    def with_start(self, start: StartAt) -> PlayedConfig:
+        """See `WorkloadConfig`; what is drawn anew for every seed needs no random start."""
+        is_open = self.start is None and not self.is_drawn
+        return self.model_copy(update={"start": start}) if is_open else self
+
+    def without_end(self) -> PlayedConfig:
+        """Return the same records played for ever."""
+        return self.model_copy(update={"loops": None})
+
+    def records(self, seed: int = 0) -> RecordSource:
+        """Return the records of the window from its first on, the transforms carried out.
+
+        Args:
+            seed: not negative; traces do not use it.
+
+        Raises:
+            SsdgymError: the trace cannot be read, a transform does not fit it, or the window is empty.
+        """
+        if self.window == _WHOLE:
+            source, transforms = self._begun(seed)
+            return Transformed(source, transforms) if transforms else source
+        index = self._index(seed)
+        return index.part(*self._bounds(index))
+
+    def _begun(self, seed: int) -> tuple[RecordSource, Sequence[TransformConfig]]:
+        """Return the records from the first on, and the transforms that are still to be carried out."""
+        return self.source(seed), self.transforms
+
+    def _records_from_start(self, seed: int) -> RecordSource:
+        """Return the records of the window from its start on."""
+        if self.start in (None, "first"):
+            return self.records(seed)
+        index = self._index(seed)
+        first, end = self._bounds(index)
+        number = drawn_start(end - first, seed) if self.start == "random" else int(self.start or 0)
+        if number >= end - first:
+            raise SsdgymError(
+                f"{self.label}: start is request {number}, and there are {end - first}; choose one before."
+            )
+        return index.part(first + number, end)
+
+    def _bounds(self, index: RecordIndex) -> tuple[int, int]:
+        """Return the first record of the window and the one behind its last."""
+        first, end = index.bounds(self.window)
+        if first == end:
+            raise SsdgymError(
+                f"{self.label}: window {list(self.window)} holds none of the {index.records} requests; "
+                "make it wider."
+            )
+        return first, end
+
+    def touched_pages(self, page_size: int, seed: int = 0) -> int:
+        """Return how many different pages the records touch, outside of the window, too.
+
+        Args:
+            page_size: bytes per page.
+            seed: as in `records`.
+
+        Raises:
+            SsdgymError: the trace cannot be read.
+        """
+        return self._whole()._survey(page_size, seed).pages
+
+    def open(self, logical_pages: int, page_size: int, seed: int) -> ChunkedStream:
+        """See `WorkloadConfig`."""
+        compact = None
+        if self.addresses == "compact":
+            known = self._whole()._survey(page_size, seed)
+            if known.pages > logical_pages:
+                raise SsdgymError(
+                    f"{self.label}: the trace touches {known.pages} pages but the device has {logical_pages} "
+                    "logical pages; use a larger device, or set addresses to fold."
+                )
+            compact = known.compact
+        elif not len(self.records(seed).chunk()):
+            raise _nothing_to_play(self)
+        return play(
+            self._records_from_start(seed),
+            again=self.records(seed),
+            compact=compact,
+            loops=self.loops,
+            logical_pages=logical_pages,
+            page_size=page_size,
+            report=partial(self.report, logical_pages, page_size, seed),
+        )
+
+    def report(self, logical_pages: int, page_size: int, seed: int) -> dict[str, int]:
+        """Return the facts of `RequestStream` about the records on a device.
+
+        Args:
+            logical_pages: of the device.
+            page_size: bytes per page.
+            seed: as in `records`.
+        """
+        return report_on(self._survey(page_size, seed), self.addresses, logical_pages)
+
+    def _whole(self) -> PlayedConfig:
+        """Return the same records without a window, by which pages are numbered."""
+        return self.model_copy(update={"window": _WHOLE})
+
+    def _survey(self, page_size: int, seed: int) -> Survey:
+        return _surveyed(type(self), self._text(), *self.depends_on(seed), page_size)
+
+    def _index(self, seed: int) -> RecordIndex:
+        return _indexed(type(self), self._whole()._text(), *self.depends_on(seed))
+
+    def _text(self) -> str:
+        """Return what says which records are played, however they are."""
+        return self.model_copy(update={"loops": 1, "addresses": "compact", "start": None}).model_dump_json()
+
+
+@lru_cache(maxsize=8)
+def _surveyed(
+    kind: type[PlayedConfig], text: str, stamp: tuple[int, ...], seed: int, page_size: int
+) -> Survey:
+    """Survey once per process and content; a reset opens its workload again every time."""
+    config = kind.model_validate_json(text)
+    known = survey(config.records(seed), page_size)
+    if not known.requests:
+        raise _nothing_to_play(config)
+    for array in (known.starts, *known.ranges):
+        array.flags.writeable = False
+    return known
+
+
+@lru_cache(maxsize=8)
+def _indexed(kind: type[PlayedConfig], text: str, stamp: tuple[int, ...], seed: int) -> RecordIndex:
+    """Index once per process and content."""
+    return index_records(kind.model_validate_json(text).records(seed))
+
+
+def _nothing_to_play(config: PlayedConfig) -> SsdgymError:
+    return SsdgymError(
+        f"{config.label}: the trace has no request that can be played; give one with requests, or fewer "
+        "transforms."
+    )

@@ -1,0 +1,305 @@
+"""Replay records as requests to pages, once or in a loop."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ssdgym.requests import WRITE, Requests
+from ssdgym.types import IntArray
+from ssdgym.workloads.addresses import split_at_end
+from ssdgym.workloads.base import NO_REQUESTS, ChunkedStream, Loops
+from ssdgym.workloads.traces.record import Compact, RecordSource, narrow, to_pages, volume_starts
+
+_FEW = 1 << 16
+
+
+class RangeSet:
+    """The union of half-open ranges of integers.
+
+    Its memory grows with the number of separate ranges, not with the number of those added.
+    """
+
+    def __init__(self) -> None:
+        """Start with no range."""
+        self._merged = _nothing()
+        self._pending: list[tuple[IntArray, IntArray]] = []
+        self._pending_ranges = 0
+
+    def add(self, start: IntArray, end: IntArray) -> None:
+        """Add the ranges `start[i]..end[i]-1`; empty ones are allowed.
+
+        Args:
+            start: shape (n,).
+            end: shape (n,).
+        """
+        start, end = _union(start[start < end], end[start < end])
+        self._pending.append((start, end))
+        self._pending_ranges += len(start)
+        # Merging only what has grown as large as the rest keeps the total work near n log n.
+        if self._pending_ranges > max(len(self._merged[0]), _FEW):
+            self._merge()
+
+    def ranges(self) -> tuple[IntArray, IntArray]:
+        """Return the separate ranges in order: starts and ends, shape (ranges,)."""
+        self._merge()
+        return self._merged
+
+    def size(self) -> int:
+        """Return how many integers the ranges hold."""
+        start, end = self.ranges()
+        return int((end - start).sum())
+
+    def _merge(self) -> None:
+        if self._pending:
+            parts = [self._merged, *self._pending]
+            self._pending, self._pending_ranges, self._merged = [], 0, _nothing()
+            self._merged = _union(*(np.concatenate(ends) for ends in zip(*parts, strict=True)))
+
+
+def _nothing() -> tuple[IntArray, IntArray]:
+    return np.zeros(0, np.int64), np.zeros(0, np.int64)
+
+
+def _union(start: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the union of ranges that are not empty, as separate ranges in order."""
+    if not len(start):
+        return _nothing()
+    order = np.argsort(start, kind="stable")
+    start = start[order]
+    end = np.maximum.accumulate(end[order])
+    opens = np.ones(len(start), bool)
+    opens[1:] = start[1:] > end[:-1]
+    first = np.flatnonzero(opens)
+    return start[first], end[np.append(first[1:], len(start)) - 1]
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """Facts about the records of a source, played once on pages of a given size.
+
+    Attributes:
+        records: how many there are.
+        requests: how many of them reach a device: a trim of less than a page does not.
+        out_of_order: records with an earlier time than one before them; they take its time.
+        last_ns: arrival of the last request.
+        starts: first page of each volume, shape (volumes,).
+        ranges: the pages touched as separate ranges: starts and ends, each of shape (ranges,).
+        written: pages that the writes are of, each counted every time.
+        written_different: how many different ones.
+    """
+
+    records: int
+    requests: int
+    out_of_order: int
+    last_ns: int
+    starts: IntArray
+    ranges: tuple[IntArray, IntArray]
+    written: int
+    written_different: int
+
+    @cached_property
+    def compact(self) -> Compact:
+        """A numbering of the pages touched, from 0 on in address order."""
+        return Compact(*self.ranges)
+
+    @property
+    def pages(self) -> int:
+        """How many different pages are touched."""
+        return int((self.ranges[1] - self.ranges[0]).sum())
+
+
+class Arrivals:
+    """Times that count from the first record and never fall.
+
+    A record that is earlier than one before it takes the time of that one.
+    """
+
+    def __init__(self) -> None:
+        """Start before the first record."""
+        self.latest_ns = 0
+        self.out_of_order = 0
+        self._first_ns: int | None = None
+
+    def __call__(self, time_ns: IntArray) -> IntArray:
+        """Return the arrival times of the next records, shape (n,), n > 0."""
+        if self._first_ns is None:
+            self._first_ns = int(time_ns[0])
+        time_ns = time_ns - self._first_ns
+        arrivals = np.maximum(np.maximum.accumulate(time_ns), self.latest_ns)
+        self.out_of_order += int(np.count_nonzero(time_ns < arrivals))
+        self.latest_ns = int(arrivals[-1])
+        return arrivals
+
+
+def survey(source: RecordSource, page_size: int) -> Survey:
+    """Read all records of a source, in memory that grows only with the ranges touched.
+
+    Args:
+        source: is used up.
+        page_size: bytes per page.
+    """
+    starts = volume_starts(source.volumes, page_size)
+    touched, of_writes = RangeSet(), RangeSet()
+    arrivals = Arrivals()
+    records = requests = written = 0
+    while len(chunk := source.chunk()):
+        records += len(chunk)
+        arrivals(chunk["time_ns"])
+        pages = to_pages(chunk, page_size, starts)
+        requests += len(pages)
+        touched.add(pages["lpn"], pages["lpn"] + pages["pages"])
+        writes = pages[pages["op"] == WRITE]
+        of_writes.add(writes["lpn"], writes["lpn"] + writes["pages"])
+        written += int(writes["pages"].sum(dtype=np.int64))
+    return Survey(
+        records,
+        requests,
+        arrivals.out_of_order,
+        arrivals.latest_ns,
+        starts,
+        touched.ranges(),
+        written,
+        of_writes.size(),
+    )
+
+
+def play(
+    source: RecordSource,
+    *,
+    again: RecordSource | None = None,
+    compact: Compact | None,
+    loops: int | None,
+    logical_pages: int,
+    page_size: int,
+    report: Callable[[], dict[str, int]],
+) -> ChunkedStream:
+    """Start a fresh source on a device.
+
+    Args:
+        source: the records.
+        again: fresh, those that are played from the second lap on; by default the same.
+        compact: numbers their pages; None: page numbers are taken modulo the logical pages.
+        loops: how often they are played; None: for ever.
+        logical_pages: of the device.
+        page_size: bytes per page.
+        report: see `ChunkedStream`.
+    """
+    laps = RecordLaps(source, source if again is None else again, compact, logical_pages, page_size)
+    return ChunkedStream(Loops(laps, loops), report)
+
+
+def report_on(known: Survey, addresses: str, logical_pages: int) -> dict[str, int]:
+    """Return the facts about records that are played on a device; see `RequestStream`.
+
+    Args:
+        known: the records.
+        addresses: `compact` or `fold`.
+        logical_pages: of the device.
+    """
+    is_folded = addresses == "fold"
+    return {
+        "requests": known.records,
+        "footprint_pages": _folded(known.ranges, logical_pages) if is_folded else known.pages,
+        "trace_pages": known.pages,
+        "out_of_order": known.out_of_order,
+        "trims_below_a_page": known.records - known.requests,
+        "written_pages": known.written,
+        "rewritten_pages": known.written - known.written_different,
+    }
+
+
+def _folded(ranges: tuple[IntArray, IntArray], logical_pages: int) -> int:
+    """Return how many different pages ranges touch modulo the logical pages."""
+    start, end = ranges
+    if not len(start):
+        return 0
+    if int((end - start).max()) >= logical_pages:
+        return logical_pages
+    first, last = start % logical_pages, (end - 1) % logical_pages
+    wraps = last < first
+    touched = RangeSet()
+    touched.add(first, np.where(wraps, logical_pages, last + 1))
+    touched.add(np.zeros(int(wraps.sum()), np.int64), last[wraps] + 1)
+    return touched.size()
+
+
+class RecordLaps:
+    """Laps over the same records, the first from another of them on; see `ssdgym.workloads.base.Circuit`."""
+
+    def __init__(
+        self,
+        first: RecordSource,
+        again: RecordSource,
+        compact: Compact | None,
+        logical_pages: int,
+        page_size: int,
+    ) -> None:
+        """Take the records.
+
+        Args:
+            first: fresh, those of the first lap.
+            again: fresh, those of every other one.
+            compact: numbers their pages; None: page numbers are taken modulo the logical pages.
+            logical_pages: of the device.
+            page_size: bytes per page.
+        """
+        self._sources = first, again
+        self._compact = compact
+        self._logical_pages = logical_pages
+        self._page_size = page_size
+
+    def lap(self, number: int) -> _Played:
+        """See `Circuit`."""
+        source = copy.deepcopy(self._sources[number > 0])
+        return _Played(source, self._compact, self._logical_pages, self._page_size)
+
+
+class _Played:
+    """Records, once through, as requests of a device.
+
+    Attributes:
+        requests: how many have been played.
+    """
+
+    def __init__(
+        self, source: RecordSource, compact: Compact | None, logical_pages: int, page_size: int
+    ) -> None:
+        self._source = source
+        self._arrivals = Arrivals()
+        self._starts = volume_starts(source.volumes, page_size)
+        self._compact = compact
+        self._logical_pages = logical_pages
+        self._page_size = page_size
+        self.requests = 0
+
+    @property
+    def last_ns(self) -> int:
+        """Arrival of the last request so far."""
+        return self._arrivals.latest_ns
+
+    def __deepcopy__(self, memo: dict[int, object]) -> _Played:
+        """Copy what changes; the tables, which may be large, are shared."""
+        twin = copy.copy(self)
+        twin._source = copy.deepcopy(self._source, memo)
+        twin._arrivals = copy.deepcopy(self._arrivals, memo)
+        return twin
+
+    def chunk(self) -> Requests:
+        """See `ssdgym.workloads.base.Source`."""
+        while len(records := self._source.chunk()):
+            records["time_ns"] = self._arrivals(records["time_ns"])
+            requests = to_pages(records, self._page_size, self._starts)
+            if len(requests):
+                self.requests += len(requests)
+                return narrow(self._on_device(requests))
+        return NO_REQUESTS
+
+    def _on_device(self, requests: Requests) -> Requests:
+        if self._compact is None:
+            return split_at_end(requests, self._logical_pages)
+        return self._compact(requests)
