@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ssdgym.experiments.analysis.comparison import summarize
+from ssdgym.experiments.report.comparison import summarize
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.runs.config import load_experiment
+from ssdgym.experiments.runs.config import expand, load_experiment
 from ssdgym.experiments.runs.evaluate import run_all
-from ssdgym.experiments.runs.expand import expand
 
 #: Metrics by heading, with what one of their unit is divided by and the digits that are shown.
 COLUMNS = {

@@ -27,7 +27,7 @@ from ssdgym.agents.train import EVALUATIONS, LAST_AGENT, train
 from ssdgym.config.loading import load_config
 from ssdgym.experiments.report.style import PALETTE, save_figure, styled
 from ssdgym.experiments.runs.evaluate import run_all
-from ssdgym.experiments.runs.run_spec import RunSpec
+from ssdgym.experiments.runs.spec import RunSpec
 
 WORKLOADS = ("zipf99", "hot90")
 #: The clone has no column that names the pick of cost-benefit: it learns what such picks are like.

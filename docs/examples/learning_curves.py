@@ -26,7 +26,7 @@ from ssdgym.agents.environments import EnvironmentConfig
 from ssdgym.experiments.report.style import PALETTE, save_figure, styled
 from ssdgym.experiments.results import Result, write_results
 from ssdgym.experiments.runs.evaluate import run_all
-from ssdgym.experiments.runs.run_spec import RunSpec
+from ssdgym.experiments.runs.spec import RunSpec
 
 HERE = Path(__file__).resolve().parent
 #: Workloads, and how both methods learn on each. What a choice leads to takes longest to show on hot90.

@@ -19,21 +19,15 @@ import typer
 import ssdgym
 from ssdgym.cli.bench import bench
 from ssdgym.cli.demo import demo
-from ssdgym.cli.doctor import doctor
-from ssdgym.cli.grids.evaluate import evaluate
-from ssdgym.cli.grids.leaderboard import leaderboard
-from ssdgym.cli.grids.suite import suite
-from ssdgym.cli.learning.evolve import evolve
-from ssdgym.cli.learning.export import export
-from ssdgym.cli.learning.train import train
-from ssdgym.cli.learning.zoo import zoo
-from ssdgym.cli.replay import replay, validate
-from ssdgym.cli.report import report
+from ssdgym.cli.doctor import doctor, warmup
+from ssdgym.cli.evaluate import evaluate
+from ssdgym.cli.leaderboard import leaderboard, suite
+from ssdgym.cli.learning import evolve, export, train, zoo
+from ssdgym.cli.replay import replay, report, validate
 from ssdgym.cli.reproduce import reproduce
 from ssdgym.cli.run import run
 from ssdgym.cli.trace import trace
 from ssdgym.cli.tune import tune
-from ssdgym.cli.warmup import warmup
 from ssdgym.errors import SsdgymError, with_short_values
 
 WRONG_INPUT = 2

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ssdgym.cli.console import compile_note, progress_bar, progress_note
-from ssdgym.cli.grids.stored import report
-from ssdgym.cli.learning.train import learning
+from ssdgym.cli.evaluate import report
+from ssdgym.cli.learning import learning
 from ssdgym.cli.options import AsJson, Out
 
 if TYPE_CHECKING:
     from ssdgym.agents.config import TrainConfig
     from ssdgym.experiments.results import Result
-    from ssdgym.experiments.runs.run_spec import RunSpec
+    from ssdgym.experiments.runs.spec import RunSpec
 
 LEARNED = "learned"
 #: Any of the candidates: what is better than that has been learned.
@@ -61,8 +61,8 @@ class Demo:
             agent: its file.
             objective: what it was trained for.
         """
-        from ssdgym.experiments.analysis.tasks import HELD_OUT
-        from ssdgym.experiments.runs.run_spec import RunSpec
+        from ssdgym.experiments.report.comparison import HELD_OUT
+        from ssdgym.experiments.runs.spec import RunSpec
 
         deciders: dict[str, Path | str] = {LEARNED: agent, BASELINE: BASELINE}
         return [

@@ -10,7 +10,7 @@ import typer
 from ssdgym.config.fields import overlapping
 from ssdgym.config.seeds import LAST_SEED, read_seeds
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.runs.run_spec import FtlOptions, split_options
+from ssdgym.experiments.runs.spec import FtlOptions, split_options
 
 if TYPE_CHECKING:
     from ssdgym.workloads.base import WorkloadConfig

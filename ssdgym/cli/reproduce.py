@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ssdgym.cli.console import console, print_json, progress_note, table_of
-from ssdgym.cli.grids.stored import run_stored, runner_of
+from ssdgym.cli.evaluate import run_stored, runner_of
 from ssdgym.cli.options import AsJson, VolumeLayout, parse_seeds
 from ssdgym.errors import SsdgymError
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ssdgym.experiments.papers.config import FigureConfig, ScaleConfig
-    from ssdgym.experiments.papers.diagrams.base import Diagram
+    from ssdgym.experiments.papers.diagrams import Diagram
     from ssdgym.experiments.papers.samples import Sample
     from ssdgym.experiments.results import Result
     from ssdgym.experiments.runs.grid import Failure
-    from ssdgym.experiments.runs.run_spec import RunSpec
+    from ssdgym.experiments.runs.spec import RunSpec
 
 
 def reproduce(
@@ -132,10 +132,11 @@ def _report(
     The intervals of the tables stand in the Markdown file; a terminal is too narrow for them.
     """
     from ssdgym.experiments.papers.checks import check_claims
-    from ssdgym.experiments.papers.picture import diagrams_of, draw
     from ssdgym.experiments.papers.report import (
         assumed_lines,
         claim_lines,
+        diagrams_of,
+        draw,
         footprint_lines,
         markdown,
         paths_of,

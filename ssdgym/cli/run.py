@@ -30,7 +30,7 @@ from ssdgym.errors import SsdgymError
 if TYPE_CHECKING:
     from ssdgym.config.device import DeviceConfig
     from ssdgym.experiments.results import Result
-    from ssdgym.experiments.runs.run_spec import FtlOptions
+    from ssdgym.experiments.runs.spec import FtlOptions
     from ssdgym.workloads.base import WorkloadConfig
 
 #: Length of a run of a generated workload that does not end by itself.
@@ -136,12 +136,12 @@ def run(
         ssdgym run --device subftl-tlc-small --workload sysbench --warmup 3000 --days 31 --host-pages 3000
     """
     from ssdgym.config.preconditioning import read_preconditioning
-    from ssdgym.experiments.analysis.summary import overflow_notes
+    from ssdgym.experiments.report.summary import overflow_notes
     from ssdgym.experiments.results import write_results
+    from ssdgym.experiments.runs.config import closed_loop
     from ssdgym.experiments.runs.evaluate import check_runs
-    from ssdgym.experiments.runs.expand import closed_loop
     from ssdgym.experiments.runs.run import run_policy
-    from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes
+    from ssdgym.experiments.runs.spec import RunSpec, ftl_changes
     from ssdgym.files import writable_folder
     from ssdgym.policy import usual_policy
     from ssdgym.policy.own import import_rules
@@ -201,7 +201,7 @@ def _sized(
 ) -> str | DeviceConfig:
     """Return the device, as small as holds what a trace with compact addresses touches; else as it is."""
     from ssdgym.envs.sources.devices import is_sizing, sized_to_traces
-    from ssdgym.experiments.runs.run_spec import ftl_changes
+    from ssdgym.experiments.runs.spec import ftl_changes
 
     if not is_sizing(workload):
         return device

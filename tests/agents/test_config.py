@@ -7,7 +7,7 @@ from ssdgym.agents.config import TrainConfig
 from ssdgym.agents.train import train
 from ssdgym.config.loading import available, load_config
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.suites.training import SuiteTrainConfig
+from ssdgym.experiments.leaderboard.suites import SuiteTrainConfig
 
 
 @pytest.mark.parametrize("name", available("agents"))

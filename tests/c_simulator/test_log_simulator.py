@@ -16,7 +16,7 @@ from ssdgym.agents.networks.shapes import ScorerConfig
 from ssdgym.agents.scorer import CandidateScorer
 from ssdgym.agents.train import train
 from ssdgym.experiments.runs.evaluate import run_all
-from ssdgym.experiments.runs.run_spec import RunSpec
+from ssdgym.experiments.runs.spec import RunSpec
 from ssdgym.simulator import Simulator
 from tests.c_simulator.building import (
     Outcome,

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from ssdgym.cli import INTERRUPTED, WRONG_INPUT, main
-from ssdgym.cli.grids.stored import SOME_FAILED
+from ssdgym.cli.evaluate import SOME_FAILED
 from ssdgym.cli.replay import DIFFERENT
 from ssdgym.experiments.results import read_results
 from ssdgym.experiments.runs.store import STORE_NAME
@@ -205,7 +205,7 @@ def test_evaluate__a_full_disk_loses_nothing_that_is_finished(
 def test_interrupt__says_how_to_go_on(
     grid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from ssdgym.experiments.runs import workers
+    from ssdgym.experiments.runs import evaluate as workers
 
     ran = 0
 

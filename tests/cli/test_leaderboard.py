@@ -11,8 +11,8 @@ import pytest
 from ssdgym.cli import main
 from ssdgym.experiments.leaderboard import speed
 from ssdgym.experiments.leaderboard.board import read_board
+from ssdgym.experiments.leaderboard.suites import load_suite
 from ssdgym.experiments.leaderboard.text import BEGIN, END, summary
-from ssdgym.experiments.suites.config import load_suite
 from tests.agents.compiled.agents import saved_agent
 from tests.experiments.leaderboard.regenerated import regenerated
 

@@ -16,7 +16,7 @@ from ssdgym.cli import INTERRUPTED, WRONG_INPUT, main
 from ssdgym.cli.options import parse_ftl, parse_seeds
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import read_results
-from ssdgym.experiments.runs.expand import CLOSED_LOOP_DEPTH
+from ssdgym.experiments.runs.config import CLOSED_LOOP_DEPTH
 
 COMMANDS = (
     "run",

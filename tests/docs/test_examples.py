@@ -15,8 +15,8 @@ import yaml
 from ssdgym.cli import main
 from ssdgym.config.device import load_device
 from ssdgym.config.loading import load_config
+from ssdgym.experiments.leaderboard.suites import load_suite
 from ssdgym.experiments.runs.config import ExperimentConfig
-from ssdgym.experiments.suites.config import load_suite
 from ssdgym.workloads.stream import load_workload
 from tests.docs.pages import PAGES, ROOT, blocks_of_all_pages
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ssdgym.experiments.leaderboard.board import read_board
+from ssdgym.experiments.leaderboard.suites import load_suite
 from ssdgym.experiments.leaderboard.text import BEGIN, END, summary
-from ssdgym.experiments.suites.config import load_suite
 from tests.docs.pages import PAGES, ROOT
 from tests.experiments.leaderboard.regenerated import regenerated
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.run import result_of
-from ssdgym.experiments.runs.run_spec import RunSpec
+from ssdgym.experiments.runs.spec import RunSpec
 
 
 def latencies(mean_ns: float) -> dict[str, float]:

@@ -7,7 +7,7 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_va
 from ssdgym.agents.card import AgentCard
 from ssdgym.agents.networks.shapes import InputConfig, ScaleConfig, ScorerConfig
 from ssdgym.config.loading import Config
-from ssdgym.experiments.suites.ranges import RangesConfig
+from ssdgym.experiments.leaderboard.suites import RangesConfig
 
 #: Stands for the agent in `policy`.
 AGENT = "{agent}"

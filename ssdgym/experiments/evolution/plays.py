@@ -1,25 +1,33 @@
-"""What an evolution plays: devices, requests and seeds, drawn from the splits of a suite."""
+"""Play whole runs with many weights."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ssdgym.agents.compiled.loading import let_record
+from ssdgym.agents.learning.metrics import metric_of
+from ssdgym.agents.learning.stages import Stage
+from ssdgym.agents.lifetimes.fitting import fit_lifetimes
+from ssdgym.agents.lifetimes.recording import Lifetimes, record_lifetimes
+from ssdgym.agents.networks.scale import ScaleNetwork
+from ssdgym.agents.networks.vectors import WeightVectors
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.evolution.config import EvolutionConfig
-from ssdgym.experiments.runs.expand import closed_loop
+from ssdgym.experiments.evolution.config import AGENT, EvolutionConfig, LifetimesConfig
+from ssdgym.experiments.leaderboard.suites import SuiteConfig, devices_of, draw_device, training_workloads
+from ssdgym.experiments.runs.config import closed_loop
 from ssdgym.experiments.runs.run import PRECONDITIONING_SEED
-from ssdgym.experiments.runs.run_spec import ftl_changes
-from ssdgym.experiments.suites.config import SuiteConfig
-from ssdgym.experiments.suites.ranges import devices_of, draw_device
-from ssdgym.experiments.suites.splits import training_workloads
+from ssdgym.experiments.runs.spec import ftl_changes
 from ssdgym.requests import REQUEST, WRITE
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.build import Recording
+from ssdgym.simulator.future import BEYOND
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.stream import load_workload, open_on
 
@@ -159,3 +167,156 @@ def validation_plays(config: EvolutionConfig, suite: SuiteConfig) -> list[Play]:
         for workload in suite.splits["validation"]
         for seed in given.seeds
     ]
+
+
+class FittedStart(NamedTuple):
+    """How the start of an evolution was fitted.
+
+    Attributes:
+        explained: share of the variance of lifetimes that the network explains on the training tasks.
+        stage: what it took; its decisions are the pages that were fitted to.
+    """
+
+    explained: float
+    stage: Stage
+
+
+def begin_with_lifetimes(
+    members: WeightVectors, config: EvolutionConfig, given: LifetimesConfig, suite: SuiteConfig
+) -> FittedStart:
+    """Fit the network of an evolution to lifetimes on its training tasks; its first weights place the pages.
+
+    Args:
+        members: whose start is replaced.
+        config: of the evolution.
+        given: how to fit.
+        suite: of the evolution.
+
+    Returns:
+        What came of it.
+
+    Raises:
+        SsdgymError: the agent is no placement.
+    """
+    begun = time.process_time()
+    name, recorder = let_record(members.card, members.weights(members.start))
+    rng = np.random.default_rng([config.seed, 0x11FE])
+    parts: list[Lifetimes] = []
+    for play in [play for plays in training_plays(config, suite) for play in plays]:
+        simulator = play.simulator(config.policy.replace(AGENT, name), cache=False)
+        beyond = BEYOND * simulator.logical_pages
+        requests = play.requests(play.warmup + play.host_pages + beyond)
+        pages = record_lifetimes(simulator, recorder, requests, play.host_pages, play.warmup)
+        parts.append(pages.sample(given.pages, rng))
+    assert isinstance(members.network, ScaleNetwork), "what places pages is one"
+    joined = Lifetimes.joined(parts)
+    explained = fit_lifetimes(members.network, joined, given.epochs, given.learning_rate, config.seed)
+    seconds = round(time.process_time() - begun, 1)
+    return FittedStart(explained, Stage(method="lifetimes", decisions=len(joined.lives), cpu_seconds=seconds))
+
+
+class Score(NamedTuple):
+    """What a run is worth beside that of the baseline; less is better.
+
+    Attributes:
+        metric: `ln(metric / metric of the baseline)`.
+        cap: the same of the metric that should not be above the baseline's; 0 without one.
+        pages: written by the run, relocated ones included.
+    """
+
+    metric: float
+    cap: float
+    pages: int
+
+    def judged(self, cap_weight: float) -> float:
+        """Return the metric's part, and what the cap adds where it is above 0."""
+        return self.metric + cap_weight * max(self.cap, 0.0)
+
+
+class Task:
+    """A task whose requests are drawn and whose device is preconditioned once, as in the runs of a suite.
+
+    Args:
+        play: the run.
+        policy: with the agent, whose weights are replaced between runs.
+        baseline: that every run is compared with.
+        metric: less is better.
+        cap: a metric that should not be above the baseline's; None: none.
+    """
+
+    def __init__(self, play: Play, policy: str, baseline: str, metric: str, cap: str | None) -> None:
+        self.play, self.metric, self.cap = play, metric, cap
+        self._requests = play.requests(play.warmup + play.host_pages)
+        self.baseline = self._measure(play.simulator(baseline, cache=True))
+        # The agent's steady state is that of its first weights, which no name or file stands for.
+        self._simulator = play.simulator(policy, cache=False)
+        self._begin = self._simulator.snapshot()
+
+    def run(self) -> dict[str, Any]:
+        """Run the policy with the weights that its agent has now; return all metrics."""
+        self._simulator.restore(self._begin)
+        return self._run(self._simulator)
+
+    def score(self) -> Score:
+        """Run the policy with the weights that its agent has now, and hold it against the baseline."""
+        metrics = self.run()
+        return Score(
+            math.log(metric_of(metrics, self.metric, WHERE) / self.baseline[0]),
+            0.0 if self.cap is None else math.log(metric_of(metrics, self.cap, WHERE) / self.baseline[1]),
+            int(metrics["host_pages_written"] + metrics["relocated_pages"]),
+        )
+
+    def _measure(self, simulator: Simulator) -> tuple[float, float]:
+        metrics = self._run(simulator)
+        capped = self.cap or self.metric
+        return metric_of(metrics, self.metric, WHERE), metric_of(metrics, capped, WHERE)
+
+    def _run(self, simulator: Simulator) -> dict[str, Any]:
+        return simulator.run(iter([self._requests]), host_pages=self.play.host_pages, warmup=self.play.warmup)
+
+
+def training_tasks(config: EvolutionConfig, suite: SuiteConfig, policy: str) -> list[list[Task]]:
+    """Draw the tasks that members are judged by.
+
+    Args:
+        config: of the evolution.
+        suite: its suite.
+        policy: with the name of the agent.
+
+    Returns:
+        The tasks of each training workload.
+
+    Raises:
+        SsdgymError: a workload is of another split, or a device cannot be made so.
+    """
+    return [[_task(play, config, suite, policy) for play in plays] for plays in training_plays(config, suite)]
+
+
+def validation_tasks(config: EvolutionConfig, suite: SuiteConfig, policy: str) -> list[Task]:
+    """Return the tasks of the suite's validation split, on its own devices.
+
+    Args:
+        config: of the evolution.
+        suite: its suite.
+        policy: with the name of the agent.
+
+    Raises:
+        SsdgymError: a device cannot be made so.
+    """
+    return [_task(play, config, suite, policy) for play in validation_plays(config, suite)]
+
+
+def _task(play: Play, config: EvolutionConfig, suite: SuiteConfig, policy: str) -> Task:
+    return Task(play, policy, config.baseline or suite.baseline, suite.metric, config.cap)
+
+
+def mean_fitness(scores: Sequence[float] | np.ndarray, above: float, weight: float) -> float:
+    """Return the mean of `r + weight * max(r - above, 0)`.
+
+    Args:
+        scores: r of each task.
+        above: from where a loss counts again.
+        weight: how much.
+    """
+    found = np.asarray(scores, np.float64)
+    return float((found + weight * np.maximum(found - above, 0.0)).mean())

@@ -18,10 +18,15 @@ from ssdgym.agents.learning.stages import Stage
 from ssdgym.agents.networks.vectors import WeightVectors
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.evolution.config import AGENT, EvolutionConfig
-from ssdgym.experiments.evolution.lifetimes import begin_with_lifetimes
-from ssdgym.experiments.evolution.tasks import Score, Task, mean_fitness, training_tasks, validation_tasks
-from ssdgym.experiments.suites.config import load_suite
-from ssdgym.experiments.suites.splits import split_digest
+from ssdgym.experiments.evolution.plays import (
+    Score,
+    Task,
+    begin_with_lifetimes,
+    mean_fitness,
+    training_tasks,
+    validation_tasks,
+)
+from ssdgym.experiments.leaderboard.suites import load_suite, split_digest
 from ssdgym.files import writable_folder, write_atomically
 
 BEST_AGENT, LAST_AGENT, EVALUATIONS = "agent.zip", "agent-last.zip", "evaluations.csv"

@@ -19,7 +19,7 @@ from typing import Any
 from ssdgym.engine.compiler.cache import engine_hash
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.leaderboard.board import Row, Speed, SuiteBoard
-from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes
+from ssdgym.experiments.runs.spec import RunSpec, ftl_changes
 from ssdgym.files import write_bytes
 from ssdgym.policy import get_policy
 from ssdgym.requests import Requests

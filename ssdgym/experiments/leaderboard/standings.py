@@ -9,14 +9,27 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ssdgym.experiments.analysis.comparison import WRITE_AMPLIFICATION
-from ssdgym.experiments.analysis.hierarchical import geometric_mean_ratio, pooled_bootstrap
-from ssdgym.experiments.analysis.statistics import Scores, iqm_of_all, mean_win_rate
-from ssdgym.experiments.analysis.tasks import Task, score_matrix, tasks_of
-from ssdgym.experiments.leaderboard.board import Interval, Loss, Row, SuiteBoard, TaskBoard, TaskRatio
-from ssdgym.experiments.leaderboard.entries import Entry, entries_of, size_of
+from ssdgym.experiments.leaderboard.board import (
+    Entry,
+    Interval,
+    Loss,
+    Row,
+    SuiteBoard,
+    TaskBoard,
+    TaskRatio,
+    entries_of,
+    size_of,
+)
+from ssdgym.experiments.leaderboard.suites import Split, SuiteConfig
+from ssdgym.experiments.report.comparison import WRITE_AMPLIFICATION, Task, score_matrix, tasks_of
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.suites.config import Split, SuiteConfig
+from ssdgym.experiments.statistics import (
+    Scores,
+    geometric_mean_ratio,
+    iqm_of_all,
+    mean_win_rate,
+    pooled_bootstrap,
+)
 
 
 def suite_board(

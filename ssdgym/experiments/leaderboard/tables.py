@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from ssdgym.experiments.analysis.summary import ABSENT, Entry
 from ssdgym.experiments.leaderboard.board import Interval, Loss, Row, SuiteBoard, TaskBoard, TaskRatio
-from ssdgym.experiments.report.pages import SortableTable
-from ssdgym.experiments.suites.tables import without_common
+from ssdgym.experiments.leaderboard.scores import without_common
+from ssdgym.experiments.report.summary import ABSENT, Entry
+from ssdgym.experiments.report.tables import SortableTable
 
 LOSSES_TITLE = "Where learned policies lose"
 

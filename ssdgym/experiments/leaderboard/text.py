@@ -1,17 +1,17 @@
-"""Leaderboards as text: for the terminal, as Markdown, and the summary that a page of the docs holds."""
+"""The leaderboard as text and as files."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from rich import box
 from rich.console import Group as Renderables
 from rich.table import Table
 
-from ssdgym.experiments.analysis.summary import Entry
-from ssdgym.experiments.leaderboard.board import Leaderboard, SuiteBoard
+from ssdgym.experiments.leaderboard.board import Leaderboard, SuiteBoard, write_board
 from ssdgym.experiments.leaderboard.tables import (
     LOSSES_TITLE,
     counted,
@@ -21,9 +21,9 @@ from ssdgym.experiments.leaderboard.tables import (
     summary_table,
     tables_of,
 )
-from ssdgym.experiments.report.pages import SortableTable
-from ssdgym.experiments.report.tables import markdown_row
-from ssdgym.files import write_between
+from ssdgym.experiments.report.summary import Entry
+from ssdgym.experiments.report.tables import SortableTable, markdown_row, render
+from ssdgym.files import write_between, write_bytes
 
 #: Around the summary in a page.
 BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
@@ -162,3 +162,46 @@ def write_summary(page: Path, board: Leaderboard) -> Path:
         SsdgymError: the page is missing or cannot be written, or has no such marks.
     """
     return write_between(page, BEGIN, END, summary(board))
+
+
+TEMPLATE = "leaderboard.html.j2"
+
+
+def write_leaderboard(board: Leaderboard, folder: Path) -> list[Path]:
+    """Write `leaderboard.md`, `leaderboard.html` and `leaderboard.json`.
+
+    Args:
+        board: what to write.
+        folder: an existing one.
+
+    Returns:
+        The paths.
+
+    Raises:
+        SsdgymError: a file cannot be written.
+    """
+    markdown, page = folder / "leaderboard.md", folder / "leaderboard.html"
+    write_bytes(markdown, markdown_board(board).encode())
+    write_bytes(page, html_board(board).encode())
+    return [markdown, page, write_board(board, folder / "leaderboard.json")]
+
+
+def html_board(board: Leaderboard) -> str:
+    """Return the leaderboard as an HTML page."""
+    return render(
+        TEMPLATE,
+        {
+            "facts": [("ssdgym", board.version), ("engine hash", board.engine_hash)],
+            "suites": [_suite(suite) for suite in board.suites],
+        },
+    )
+
+
+def _suite(board: SuiteBoard) -> dict[str, Any]:
+    return {
+        "title": f"{board.suite}: {board.description}",
+        "facts": facts(board),
+        "no_losses": () if board.losses else (LOSSES_TITLE, losses_sentence(board)),
+        "tables": tables_of(board),
+        "learned": [row.name for row in board.rows if row.kind == "learned"],
+    }

@@ -8,11 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.experiments.analysis.statistics import Estimate
 from ssdgym.experiments.papers.claims.base import Claim, Verdict
-from ssdgym.experiments.papers.comparisons import Column, Compared
 from ssdgym.experiments.papers.config import FigureConfig, PanelConfig
-from ssdgym.experiments.papers.samples import BySeed, Place, Sample, Values, values_of, workloads_of
+from ssdgym.experiments.papers.samples import (
+    BySeed,
+    Column,
+    Compared,
+    Place,
+    Sample,
+    Values,
+    values_of,
+    workloads_of,
+)
+from ssdgym.experiments.statistics import Estimate
 
 #: A trace is left out of a mean of ratios if it has less to divide by than this share of the others' median.
 NEAR_ZERO = 0.01

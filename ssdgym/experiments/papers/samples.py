@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.runs.run_spec import RunSpec
+from ssdgym.experiments.runs.spec import RunSpec
+from ssdgym.experiments.statistics import Estimate, stratified_bootstrap
 
 
 class Place(NamedTuple):
@@ -96,3 +100,116 @@ def relative(values: Values, base: str, variant: str = "") -> Values:
 def workloads_of(samples: Sequence[Sample]) -> tuple[str, ...]:
     """Return the workloads that were run, in order."""
     return tuple(dict.fromkeys(sample.place.workload for sample in samples))
+
+
+Matrix = NDArray[np.float64]
+
+#: The 0.975 quantiles of Student's t for 1, 2, ... degrees of freedom; for more of them the last one.
+_STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+
+
+class Column(NamedTuple):
+    """One comparison on one workload.
+
+    Attributes:
+        scores: changes or values, by seed.
+        name: `at` the variant and `against` the other bar, where there are several; else empty.
+        base: what was divided by, the mean over its seeds; NaN where nothing is.
+        weight: of the comparison in a mean.
+    """
+
+    scores: BySeed
+    name: str = ""
+    base: float = np.nan
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The comparisons that a claim makes on all of its workloads.
+
+    Attributes:
+        scores: shape `(seeds, comparisons)`: changes (-0.2 is 20 % less), or values in the panel's unit.
+        workloads: of each comparison, shape `(comparisons,)`.
+        names: of the variant and the other bar of each, where there are several; empty: none has one.
+        weights: of each in a mean; empty: all alike.
+        exact: nothing was drawn, so that the only row holds for any seed.
+    """
+
+    scores: Matrix
+    workloads: NDArray[np.str_]
+    names: tuple[str, ...] = ()
+    weights: tuple[float, ...] = ()
+    exact: bool = False
+
+    def estimate(self, statistic: Callable[[Matrix], Any]) -> Estimate:
+        """Estimate a statistic over the comparisons, each of them the mean over its seeds.
+
+        The interval is that of a bootstrap over seeds. Of a single comparison it is Student's: resampled,
+        few numbers never lie outside the smallest and the largest of them.
+
+        Args:
+            statistic: along the last axis of numbers of the shape `(..., comparisons)`; of a single one it is
+                that number.
+        """
+        seeds, comparisons = self.scores.shape
+        if seeds > 1 and comparisons == 1:
+            half = _student(seeds - 1) * self.scores.std(ddof=1) / np.sqrt(seeds)
+            value = float(statistic(self.scores.mean(axis=0)))
+            return Estimate(value, value - half, value + half)
+
+        def of_many(drawn: Matrix) -> Matrix:
+            return np.asarray(statistic(drawn.mean(axis=-2)))
+
+        return stratified_bootstrap(self.scores, lambda drawn: float(of_many(drawn)), of_many=of_many)
+
+    def mean(self) -> Estimate:
+        """Estimate the mean over the comparisons, by their weights."""
+        return self.estimate(lambda scores: np.average(scores, axis=-1, weights=self.weights or None))
+
+    def carrier(self, side: float) -> str:
+        """Return the workload without which the mean is not on a side of zero; empty: there is none.
+
+        Of several, that without which it is farthest from there.
+
+        Args:
+            side: -1 or 1.
+        """
+        means = self.scores.mean(axis=0)
+        weights = np.array(self.weights or np.ones_like(means))
+        rest: dict[str, float] = {}
+        for name in dict.fromkeys(self.workloads.tolist()):
+            others = self.workloads != name
+            if others.any():
+                rest[name] = side * float(np.average(means[others], weights=weights[others]))
+        found = min(rest, key=lambda name: rest[name], default="")
+        return found if found and rest[found] <= 0 else ""
+
+    def halves(self) -> tuple[Compared, Compared]:
+        """Return the comparisons on the first half of the seeds, rounded down, and on the others.
+
+        One seed leaves nothing to split, and is both of them.
+        """
+        half = len(self.scores) // 2
+        parts = (self.scores[:half], self.scores[half:]) if half else (self.scores, self.scores)
+        first, second = (self._with(scores, slice(None)) for scores in parts)
+        return first, second
+
+    def only(self, index: int) -> Compared:
+        """Return one of the comparisons."""
+        return self._with(self.scores, slice(index, index + 1))
+
+    def name_of(self, index: int) -> str:
+        """Return the workload of a comparison, with its variant and the other bar where there are several."""
+        workload, name = str(self.workloads[index]), self.names[index] if self.names else ""
+        return f"{workload} {name}" if name else workload
+
+    def _with(self, scores: Matrix, kept: slice) -> Compared:
+        """Return the comparisons with other seeds, and only those kept."""
+        return Compared(
+            scores[:, kept], self.workloads[kept], self.names[kept], self.weights[kept], self.exact
+        )
+
+
+def _student(degrees: int) -> float:
+    return _STUDENT[min(degrees, len(_STUDENT)) - 1]

@@ -11,7 +11,7 @@ from typing import Any
 
 from ssdgym.config.device import load_device
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.analysis.tasks import HELD_OUT
+from ssdgym.experiments.report.comparison import HELD_OUT
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.spec import LENGTH, Spec, read_spec
 from ssdgym.workloads.stream import load_workload

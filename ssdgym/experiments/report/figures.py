@@ -12,9 +12,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.analysis.comparison import WRITE_AMPLIFICATION, advantage, profiles, summarize
-from ssdgym.experiments.analysis.statistics import Estimate
-from ssdgym.experiments.analysis.tasks import TaskGroup, groups_of, measured, policies_of
+from ssdgym.experiments.report.comparison import (
+    WRITE_AMPLIFICATION,
+    TaskGroup,
+    advantage,
+    groups_of,
+    measured,
+    policies_of,
+    profiles,
+    summarize,
+)
 from ssdgym.experiments.report.style import (
     color_of,
     dashes_of,
@@ -25,6 +32,7 @@ from ssdgym.experiments.report.style import (
     styled,
 )
 from ssdgym.experiments.results import Result
+from ssdgym.experiments.statistics import Estimate
 
 PERCENTILES = ("p50", "p95", "p99", "p99.9", "p99.99", "max")
 PANELS_PER_ROW = 3
@@ -105,12 +113,12 @@ def profile_figure(
     """Draw performance profiles: the share of runs that stay below a multiple of the best on their task.
 
     Args:
-        results: as of one `ssdgym.experiments.analysis.tasks.TaskGroup`.
+        results: as of one `ssdgym.experiments.report.comparison.TaskGroup`.
         metric: a positive one, less being better.
         learned: policies drawn with a heavier line.
 
     Raises:
-        SsdgymError: as `ssdgym.experiments.analysis.comparison.profiles`.
+        SsdgymError: as `ssdgym.experiments.report.comparison.profiles`.
     """
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     axes = figure.add_subplot()
@@ -147,7 +155,7 @@ def improvement_figure(
     """Draw how likely a run of `reference` is better than one of each other policy, with 95 % intervals.
 
     Args:
-        results: as of one `ssdgym.experiments.analysis.tasks.TaskGroup`.
+        results: as of one `ssdgym.experiments.report.comparison.TaskGroup`.
         reference: one of its policies.
         metric: one in which less is better.
 

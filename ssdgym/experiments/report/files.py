@@ -8,11 +8,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from ssdgym.experiments.analysis.comparison import WRITE_AMPLIFICATION as WA
-from ssdgym.experiments.analysis.comparison import best_heuristic
-from ssdgym.experiments.analysis.ftls import side_by_side
-from ssdgym.experiments.analysis.summary import describe, overflow_notes
-from ssdgym.experiments.analysis.tasks import TaskGroup, groups_of, measured, policies_of
+from ssdgym.experiments.report.comparison import WRITE_AMPLIFICATION as WA
+from ssdgym.experiments.report.comparison import TaskGroup, best_heuristic, groups_of, measured, policies_of
 from ssdgym.experiments.report.figures import (
     has_latencies,
     improvement_figure,
@@ -21,6 +18,7 @@ from ssdgym.experiments.report.figures import (
     profile_figure,
 )
 from ssdgym.experiments.report.style import FORMATS, save_figure
+from ssdgym.experiments.report.summary import describe, overflow_notes, side_by_side
 from ssdgym.experiments.report.tables import latex_table, markdown_table, verdicts
 from ssdgym.experiments.results import Result, write_results
 from ssdgym.files import write_bytes

@@ -10,21 +10,8 @@ from typing import Any
 import yaml
 
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.analysis.comparison import Advantage, advantage
-from ssdgym.experiments.analysis.ftls import side_by_side
-from ssdgym.experiments.analysis.statistics import Estimate
-from ssdgym.experiments.analysis.summary import (
-    ABSENT,
-    COLUMNS,
-    Entry,
-    PolicyRow,
-    Section,
-    overflow_notes,
-    sections,
-    shown_columns,
-)
-from ssdgym.experiments.analysis.tasks import policies_of
 from ssdgym.experiments.report.commands import repetition, seed_text, specs_of
+from ssdgym.experiments.report.comparison import Advantage, advantage, policies_of
 from ssdgym.experiments.report.files import (
     best_policy,
     left_out,
@@ -33,10 +20,21 @@ from ssdgym.experiments.report.files import (
     report_figures,
     whole,
 )
-from ssdgym.experiments.report.pages import SortableTable, render
 from ssdgym.experiments.report.style import inline_svg
-from ssdgym.experiments.report.tables import verdicts
+from ssdgym.experiments.report.summary import (
+    ABSENT,
+    COLUMNS,
+    Entry,
+    PolicyRow,
+    Section,
+    overflow_notes,
+    sections,
+    shown_columns,
+    side_by_side,
+)
+from ssdgym.experiments.report.tables import SortableTable, render, verdicts
 from ssdgym.experiments.results import Result
+from ssdgym.experiments.statistics import Estimate
 from ssdgym.files import write_bytes
 
 TEMPLATE = "report.html.j2"

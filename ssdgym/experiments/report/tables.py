@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from rich import box
 from rich.console import Console, ConsoleOptions
 from rich.console import Group as Renderables
@@ -13,11 +15,52 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from ssdgym.experiments.analysis.comparison import WRITE_AMPLIFICATION, advantage, best_heuristic, verdict
-from ssdgym.experiments.analysis.ftls import ftl_names, side_by_side
-from ssdgym.experiments.analysis.summary import Section, sections
-from ssdgym.experiments.analysis.tasks import groups_of, measured, policies_of
+from ssdgym.experiments.report.comparison import (
+    WRITE_AMPLIFICATION,
+    advantage,
+    best_heuristic,
+    groups_of,
+    measured,
+    policies_of,
+    verdict,
+)
+from ssdgym.experiments.report.summary import Entry, Section, ftl_names, sections, side_by_side
 from ssdgym.experiments.results import Result
+
+
+@dataclass(frozen=True)
+class SortableTable:
+    """A sortable table; the first entry of a row names the row.
+
+    Attributes:
+        title: heading of the table.
+        caption: what the numbers are.
+        headings: of the columns.
+        rows: an entry for every column.
+    """
+
+    title: str
+    caption: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[Entry, ...], ...]
+
+
+def render(template: str, page: Mapping[str, Any]) -> str:
+    """Return the text of a page.
+
+    Args:
+        template: name of one in this folder.
+        page: everything that it shows, by name.
+    """
+    environment = Environment(
+        loader=PackageLoader(__package__, "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template(template).render(page)
 
 
 def rich_tables(results: Sequence[Result], learned: Sequence[str] = ()) -> Renderables:

@@ -14,15 +14,13 @@ from typing import IO, Any
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result, write_results
-from ssdgym.experiments.runs.evaluate import Progress, check_runs
-from ssdgym.experiments.runs.jobs import Jobs, Outcome, jobs_of
+from ssdgym.experiments.runs.evaluate import Jobs, Outcome, Progress, check_runs, jobs_of
 from ssdgym.experiments.runs.run import result_of
-from ssdgym.experiments.runs.run_spec import RunSpec
-from ssdgym.experiments.runs.spec import run_key, spec_of, spec_text
+from ssdgym.experiments.runs.spec import RunSpec, run_key, spec_of, spec_text
 from ssdgym.experiments.runs.store import Finished, Store
 from ssdgym.files import write_atomically
 
-#: Runs jobs and yields what comes of them, as `ssdgym.experiments.runs.workers.run_locally` does.
+#: Runs jobs and yields what comes of them, as `ssdgym.experiments.runs.evaluate.run_locally` does.
 Runner = Callable[[Jobs], Generator[Outcome, None, None]]
 
 TIMINGS_NAME = "timings.csv"

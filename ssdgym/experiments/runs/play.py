@@ -17,7 +17,7 @@ from ssdgym.agents.playing.sources import source_of
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.run import result_of
-from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes
+from ssdgym.experiments.runs.spec import RunSpec, ftl_changes
 from ssdgym.workloads.stream import load_workload
 
 #: Arguments of environments that the run itself gives.

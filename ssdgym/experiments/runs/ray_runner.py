@@ -10,8 +10,8 @@ from typing import Any
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.runs.jobs import Jobs, Outcome, run_job
-from ssdgym.experiments.runs.run_spec import RunSpec
+from ssdgym.experiments.runs.evaluate import Jobs, Outcome, run_job
+from ssdgym.experiments.runs.spec import RunSpec
 
 #: How often a job is started again whose worker or node was lost.
 RETRIES = 5

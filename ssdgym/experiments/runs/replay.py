@@ -12,10 +12,8 @@ from typing import Any
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.runs.evaluate import Progress, check_runs
-from ssdgym.experiments.runs.run_spec import RunSpec
-from ssdgym.experiments.runs.spec import read_spec, runs_of_spec
-from ssdgym.experiments.runs.workers import run_locally
+from ssdgym.experiments.runs.evaluate import Progress, check_runs, run_locally
+from ssdgym.experiments.runs.spec import RunSpec, read_spec, runs_of_spec
 
 #: Columns by which results are chosen.
 CHOOSABLE = ("device", "ftl", "workload", "policy", "seed", "objective")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.runs.run_spec import REPEATING, RunSpec, ftl_changes, ftl_label
-from ssdgym.experiments.runs.spec import spec_of, spec_text
+from ssdgym.experiments.runs.spec import REPEATING, RunSpec, ftl_changes, ftl_label, spec_of, spec_text
 
 if TYPE_CHECKING:
     from ssdgym.requests import Requests

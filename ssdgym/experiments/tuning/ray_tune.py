@@ -1,8 +1,8 @@
 """Run a sweep on Ray Tune: many trials at a time, on this machine or on a cluster.
 
-Ray starts and stops trials. All state of a trial is in its own folder (`ssdgym.experiments.tuning.trial`),
-and all decisions about trials follow from the sweep and from what trials report. A sweep that is resumed
-therefore begins anew: what has been finished is told again, and only the rest is run.
+Ray starts and stops trials. All state of a trial is in its own folder (`tuning/measuring.py`), and all
+decisions about trials follow from the sweep and from what trials report. A sweep that is resumed therefore
+begins anew: what has been finished is reported again, and only the rest is run.
 """
 
 from __future__ import annotations
@@ -16,15 +16,18 @@ from typing import Any
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.tuning.config import AshaConfig, SweepConfig
-from ssdgym.experiments.tuning.folder import begin, begin_trial, require_same_sweep, trial_folder
-from ssdgym.experiments.tuning.measuring import ALL, TrialReport
-from ssdgym.experiments.tuning.on_ray.cluster import cluster, last_line, tune
-from ssdgym.experiments.tuning.on_ray.watch import Audience, SweepProgress, Watch, Watcher
-from ssdgym.experiments.tuning.outcome import SweepOutcome, TrialOutcome, outcome_of
-from ssdgym.experiments.tuning.plan import plan_trials
-from ssdgym.experiments.tuning.population import records_of, run_member
-from ssdgym.experiments.tuning.trial import run_trial
-from ssdgym.experiments.tuning.trials import Trial, plan_trial
+from ssdgym.experiments.tuning.measuring import ALL, TrialReport, records_of, run_member, run_trial
+from ssdgym.experiments.tuning.on_ray import Audience, SweepProgress, Watch, Watcher, cluster, last_line, tune
+from ssdgym.experiments.tuning.outcome import (
+    SweepOutcome,
+    TrialOutcome,
+    begin,
+    begin_trial,
+    outcome_of,
+    require_same_sweep,
+    trial_folder,
+)
+from ssdgym.experiments.tuning.trials import Trial, plan_trial, plan_trials
 from ssdgym.files import writable_folder, write_bytes
 
 __all__ = ["SweepProgress", "Watcher", "run_sweep"]
@@ -187,7 +190,7 @@ def _folder_name(trial: Any) -> str:
 def _search(sweep: SweepConfig) -> Any:
     if sweep.search.kind == "draws":
         return None
-    from ssdgym.experiments.tuning.on_ray.search import OptunaRounds
+    from ssdgym.experiments.tuning.on_ray import OptunaRounds
 
     return OptunaRounds(sweep)
 
@@ -195,7 +198,7 @@ def _search(sweep: SweepConfig) -> Any:
 def _scheduler(sweep: SweepConfig) -> Any:
     from ray.tune.schedulers import ASHAScheduler, FIFOScheduler
 
-    from ssdgym.experiments.tuning.on_ray.pbt import Population
+    from ssdgym.experiments.tuning.on_ray import Population
 
     if sweep.scheduler.kind == "pbt":
         return Population(sweep)

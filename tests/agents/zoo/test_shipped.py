@@ -10,8 +10,7 @@ from ssdgym.agents.card import read_parts
 from ssdgym.agents.zoo import zoo_agents
 from ssdgym.config.loading import load_config
 from ssdgym.experiments.evolution.config import EvolutionConfig
-from ssdgym.experiments.suites.config import load_suite
-from ssdgym.experiments.suites.splits import split_digest, training_workloads
+from ssdgym.experiments.leaderboard.suites import load_suite, split_digest, training_workloads
 from ssdgym.workloads.stream import load_workload
 
 ZOO = sorted(zoo_agents().items())

@@ -15,11 +15,14 @@ from ssdgym.agents.networks.vectors import WeightVectors
 from ssdgym.agents.playing.sources import source_of
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.evolution.config import EvolutionConfig
-from ssdgym.experiments.evolution.lifetimes import begin_with_lifetimes
-from ssdgym.experiments.evolution.tasks import mean_fitness, training_tasks, validation_tasks
+from ssdgym.experiments.evolution.plays import (
+    begin_with_lifetimes,
+    mean_fitness,
+    training_tasks,
+    validation_tasks,
+)
 from ssdgym.experiments.evolution.train import evolve
-from ssdgym.experiments.suites.config import load_suite
-from ssdgym.experiments.suites.splits import split_digest, training_workloads
+from ssdgym.experiments.leaderboard.suites import load_suite, split_digest, training_workloads
 from ssdgym.simulator import Simulator
 
 SUITE: dict[str, Any] = {
@@ -180,7 +183,7 @@ def test_task__of_the_baseline_itself__scores_0(make: Any) -> None:
 
 def test_task__plays_as_a_run_of_the_suite_does(make: Any) -> None:
     from ssdgym.experiments.runs.run import run_policy
-    from ssdgym.experiments.runs.run_spec import RunSpec
+    from ssdgym.experiments.runs.spec import RunSpec
 
     config = make(VICTIMS)
     [task] = validation_tasks(config, load_suite(config.suite), "greedy+sepbit")

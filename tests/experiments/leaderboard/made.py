@@ -6,8 +6,8 @@ from typing import Any
 
 from ssdgym.experiments.leaderboard.board import Leaderboard, Row, SuiteBoard
 from ssdgym.experiments.leaderboard.standings import suite_board
+from ssdgym.experiments.leaderboard.suites import SuiteConfig, load_suite
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.suites.config import SuiteConfig, load_suite
 
 FIELDS: dict[str, Any] = {
     "description": "made up",

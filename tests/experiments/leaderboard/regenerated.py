@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from ssdgym.experiments.leaderboard.board import SuiteBoard
-from ssdgym.experiments.runs.expand import expand
+from ssdgym.experiments.leaderboard.suites import SuiteConfig
+from ssdgym.experiments.runs.config import expand
 from ssdgym.experiments.runs.run import run_policy
-from ssdgym.experiments.runs.run_spec import RunSpec, ftl_label
-from ssdgym.experiments.suites.config import SuiteConfig
+from ssdgym.experiments.runs.spec import RunSpec, ftl_label
 
 
 def regenerated(board: SuiteBoard, suite: SuiteConfig, count: int) -> Iterator[tuple[float, float]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ssdgym.experiments.leaderboard.entries import CLASSICS, entries_of, is_classic, source_of
-from ssdgym.experiments.suites.config import load_suite
+from ssdgym.experiments.leaderboard.board import CLASSICS, entries_of, is_classic, source_of
+from ssdgym.experiments.leaderboard.suites import load_suite
 from ssdgym.policy import get_policy
 from ssdgym.policy.registry import registered
 

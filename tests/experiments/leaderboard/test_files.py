@@ -8,7 +8,7 @@ import pytest
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.leaderboard.board import read_board
-from ssdgym.experiments.leaderboard.files import html_board, write_leaderboard
+from ssdgym.experiments.leaderboard.text import html_board, write_leaderboard
 from tests.experiments.leaderboard.made import made_leaderboard
 
 BOARD = made_leaderboard()

@@ -10,8 +10,8 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.leaderboard import speed
 from ssdgym.experiments.leaderboard.board import Speed
 from ssdgym.experiments.leaderboard.speed import Speeds, measure_speed
-from ssdgym.experiments.runs.expand import expand
-from ssdgym.experiments.runs.run_spec import RunSpec
+from ssdgym.experiments.runs.config import expand
+from ssdgym.experiments.runs.spec import RunSpec
 from tests.experiments.leaderboard.made import SUITE, made_board, row
 
 BOARD = made_board()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ssdgym.experiments.leaderboard.standings import suite_board
-from ssdgym.experiments.suites.config import load_suite
+from ssdgym.experiments.leaderboard.suites import load_suite
 from tests.experiments.leaderboard.made import AMPLIFICATION, FIELDS, SUITE, made_board, results, row
 
 BOARD = made_board()

@@ -9,7 +9,7 @@ from ssdgym.experiments.papers.config import FigureConfig, ScaleConfig
 from ssdgym.experiments.papers.figures import points_of
 from ssdgym.experiments.papers.samples import Sample
 from ssdgym.experiments.runs.evaluate import run_all
-from ssdgym.experiments.runs.run_spec import RunSpec
+from ssdgym.experiments.runs.spec import RunSpec
 
 SMALL = ScaleConfig(seeds=2)
 PAGES = [*range(800), *[page for _ in range(3) for page in range(0, 800, 3)]]

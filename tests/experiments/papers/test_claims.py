@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.experiments.analysis.statistics import Estimate
 from ssdgym.experiments.papers.claims import CLAIM_KINDS
 from ssdgym.experiments.papers.claims.base import Compared, Verdict
+from ssdgym.experiments.statistics import Estimate
 from tests.experiments.papers.claimed import VALUES, VARIANTS, claim, figure
 
 #: Kinds other than trends are judged by what was measured alone.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ssdgym.experiments.papers.comparisons import Compared
+from ssdgym.experiments.papers.samples import Compared
 
 
 def compared(*rows: list[float], **fields: object) -> Compared:

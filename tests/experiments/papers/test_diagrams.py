@@ -12,19 +12,17 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.analysis.statistics import Estimate
 from ssdgym.experiments.papers.config import PanelConfig
-from ssdgym.experiments.papers.diagrams import DIAGRAM_KINDS
-from ssdgym.experiments.papers.diagrams.bars import Bars
-from ssdgym.experiments.papers.diagrams.base import Diagram, Row
-from ssdgym.experiments.papers.diagrams.heat_map import HeatMap
-from ssdgym.experiments.papers.picture import diagrams_of, draw
+from ssdgym.experiments.papers.diagrams import DIAGRAM_KINDS, Bars, Diagram, HeatMap, Row
 from ssdgym.experiments.papers.report import (
+    diagrams_of,
+    draw,
     markdown,
 )
 from ssdgym.experiments.papers.samples import Place, Sample
 from ssdgym.experiments.report.style import legend_below
 from ssdgym.experiments.results import Result
+from ssdgym.experiments.statistics import Estimate
 from tests.experiments.papers.claimed import figure as erases_figure
 from tests.experiments.papers.claimed import samples
 from tests.experiments.papers.made import SMALL, measured, tiny_figure

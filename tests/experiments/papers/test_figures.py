@@ -19,7 +19,7 @@ from ssdgym.experiments.papers.report import (
 )
 from ssdgym.experiments.papers.samples import Place
 from ssdgym.experiments.runs.run import run_policy
-from ssdgym.experiments.runs.run_spec import RunSpec
+from ssdgym.experiments.runs.spec import RunSpec
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.preconditioning import write_until_collecting
 from ssdgym.workloads.traces.loading import TraceConfig

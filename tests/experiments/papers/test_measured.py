@@ -9,9 +9,8 @@ import pytest
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.papers.checks import CheckedClaim, check_claims
-from ssdgym.experiments.papers.measured import MeasuredBy
-from ssdgym.experiments.papers.picture import diagrams_of
-from ssdgym.experiments.papers.report import claim_lines, markdown
+from ssdgym.experiments.papers.config import MeasuredBy
+from ssdgym.experiments.papers.report import claim_lines, diagrams_of, markdown
 from ssdgym.experiments.papers.samples import Place, Sample
 from ssdgym.experiments.results import Result
 from tests.experiments.papers.claimed import claim, figure

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from ssdgym.experiments.papers.checks import check_claims
-from ssdgym.experiments.papers.diagrams.bars import Bars
-from ssdgym.experiments.papers.picture import draw
+from ssdgym.experiments.papers.diagrams import Bars
 from ssdgym.experiments.papers.report import (
     assumed_lines,
     claim_lines,
     cost_lines,
+    draw,
     footprint_lines,
     markdown,
     paths_of,

@@ -10,7 +10,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.papers.config import ScaleConfig
 from ssdgym.experiments.papers.figures import figures, points_of, scale_of
 from ssdgym.experiments.runs.run import run_policy
-from ssdgym.experiments.runs.run_spec import RunSpec
+from ssdgym.experiments.runs.spec import RunSpec
 from ssdgym.workloads.traces.loading import TraceConfig
 from tests.experiments.papers.made import tiny_figure
 

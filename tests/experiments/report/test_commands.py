@@ -11,9 +11,9 @@ import pytest
 
 from ssdgym.cli.options import parse_seeds
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.analysis.tasks import HELD_OUT
 from ssdgym.experiments.report.commands import repetition, seed_text, specs_of
-from ssdgym.experiments.runs.run_spec import RunSpec
+from ssdgym.experiments.report.comparison import HELD_OUT
+from ssdgym.experiments.runs.spec import RunSpec
 from tests.experiments.synthetic import grid_of_runs
 
 OUT = Path("results/again")

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.analysis.summary import sections
 from ssdgym.experiments.report.html import learned_of, write_html_report
+from ssdgym.experiments.report.summary import sections
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.runs.run_spec import RunSpec
+from ssdgym.experiments.runs.spec import RunSpec
 from tests.experiments.synthetic import grid, grid_of_runs
 
 POLICIES = ("greedy", "cost_benefit", "fifo")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from ssdgym.experiments.analysis.summary import overflow_notes, sections
+from ssdgym.experiments.report.summary import overflow_notes, sections
 from ssdgym.experiments.report.tables import latex_escaped, latex_table, markdown_table, rich_tables, verdicts
 from tests.experiments.synthetic import grid
 

@@ -10,8 +10,7 @@ import pytest
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.evaluate import check_runs
 from ssdgym.experiments.runs.run import run_policy
-from ssdgym.experiments.runs.run_spec import RunSpec
-from ssdgym.experiments.runs.spec import run_key, runs_of_spec, spec_of
+from ssdgym.experiments.runs.spec import RunSpec, run_key, runs_of_spec, spec_of
 
 WRITES = {"kind": "small_writes", "r_small": 1.0, "r_synch": 1.0, "theta": 0.0, "footprint": 0.1}
 RUN = RunSpec(

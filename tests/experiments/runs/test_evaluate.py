@@ -9,7 +9,7 @@ import pytest
 from ssdgym.config.ftl import PageFtl
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.evaluate import run_all
-from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes, ftl_label
+from ssdgym.experiments.runs.spec import RunSpec, ftl_changes, ftl_label
 from ssdgym.workloads.stream import load_workload
 
 OPTIONS = (("gc.free_blocks", 3), ("placement", "sep_gc"), ("timing", "none"))

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.runs.config import load_experiment
+from ssdgym.experiments.runs.config import CLOSED_LOOP_DEPTH, agent_labels, expand, load_experiment
 from ssdgym.experiments.runs.evaluate import check_runs
-from ssdgym.experiments.runs.expand import CLOSED_LOOP_DEPTH, agent_labels, expand
-from ssdgym.experiments.runs.run_spec import RunSpec, ftl_label
+from ssdgym.experiments.runs.spec import RunSpec, ftl_label
 
 FIELDS: dict[str, Any] = {
     "devices": ["tiny"],

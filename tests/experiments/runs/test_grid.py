@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.runs.evaluate import run_all
+from ssdgym.experiments.runs.evaluate import Jobs, Outcome, run_all, run_locally
 from ssdgym.experiments.runs.grid import Grid, GridReport, run_grid, write_grid
-from ssdgym.experiments.runs.jobs import Jobs, Outcome
-from ssdgym.experiments.runs.run_spec import RunSpec
+from ssdgym.experiments.runs.spec import RunSpec
 from ssdgym.experiments.runs.store import Store
-from ssdgym.experiments.runs.workers import run_locally
 
 
 def spec(policy: str, seed: int, **changes: Any) -> RunSpec:
@@ -105,7 +103,7 @@ def test_grid__a_fault_of_the_code_is_a_failure_with_its_kind(
     def broken(runs: list[RunSpec]) -> None:
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr("ssdgym.experiments.runs.workers.run_job", broken)
+    monkeypatch.setattr("ssdgym.experiments.runs.evaluate.run_job", broken)
     (failure,) = run(RUNS[:1], tmp_path, Counting()).failures
     assert failure.sentence == "ZeroDivisionError: by zero"
 

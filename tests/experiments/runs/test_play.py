@@ -17,7 +17,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs import play
 from ssdgym.experiments.runs.evaluate import check_runs, run_all
 from ssdgym.experiments.runs.replay import replay
-from ssdgym.experiments.runs.run_spec import RunSpec
+from ssdgym.experiments.runs.spec import RunSpec
 
 
 class Greedy:

@@ -12,7 +12,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.evaluate import run_all
 from ssdgym.experiments.runs.grid import Grid, run_grid, write_grid
 from ssdgym.experiments.runs.ray_runner import run_on_ray
-from ssdgym.experiments.runs.run_spec import RunSpec
+from ssdgym.experiments.runs.spec import RunSpec
 from ssdgym.experiments.runs.store import Store
 
 pytest.importorskip("ray", reason="needs Ray: pip install 'ssdgym[tune]'")

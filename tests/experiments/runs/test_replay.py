@@ -12,7 +12,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result, read_results, write_results
 from ssdgym.experiments.runs.evaluate import run_all
 from ssdgym.experiments.runs.replay import choose, replay, sample
-from ssdgym.experiments.runs.run_spec import RunSpec
+from ssdgym.experiments.runs.spec import RunSpec
 
 RUNS = [
     RunSpec(

@@ -13,15 +13,12 @@ import pytest
 from ssdgym.config.device import load_device
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import read_results
-from ssdgym.experiments.runs.config import load_experiment
-from ssdgym.experiments.runs.evaluate import check_runs, run_all
-from ssdgym.experiments.runs.expand import expand, with_fields
+from ssdgym.experiments.runs.config import expand, load_experiment, with_fields
+from ssdgym.experiments.runs.evaluate import check_runs, run_all, run_locally
 from ssdgym.experiments.runs.grid import Grid, run_grid, write_grid
 from ssdgym.experiments.runs.run import run_policy
-from ssdgym.experiments.runs.run_spec import RunSpec
-from ssdgym.experiments.runs.spec import run_key, runs_of_spec, spec_of
+from ssdgym.experiments.runs.spec import RunSpec, run_key, runs_of_spec, spec_of
 from ssdgym.experiments.runs.store import Store
-from ssdgym.experiments.runs.workers import run_locally
 
 RUN = RunSpec(
     device="tiny",

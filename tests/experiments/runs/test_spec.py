@@ -12,8 +12,7 @@ import ssdgym
 from ssdgym.config.device import load_device
 from ssdgym.config.loading import available
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.runs.run_spec import RunSpec, ftl_changes
-from ssdgym.experiments.runs.spec import run_key, runs_of_spec, spec_of, spec_text
+from ssdgym.experiments.runs.spec import RunSpec, ftl_changes, run_key, runs_of_spec, spec_of, spec_text
 from ssdgym.policy import device_for
 from ssdgym.workloads import page_writes
 from ssdgym.workloads.stream import load_workload

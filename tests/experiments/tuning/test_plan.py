@@ -8,7 +8,7 @@ import pytest
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.tuning.config import load_sweep
-from ssdgym.experiments.tuning.plan import plan_trials
+from ssdgym.experiments.tuning.trials import plan_trials
 
 HELD_OUT = {"workloads": ["zipf80"], "seeds": 2, "host_pages": 1000}
 

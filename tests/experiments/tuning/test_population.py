@@ -11,7 +11,7 @@ import torch
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.tuning.config import SweepConfig, load_sweep
-from ssdgym.experiments.tuning.population import records_of, run_member
+from ssdgym.experiments.tuning.measuring import records_of, run_member
 from ssdgym.experiments.tuning.trials import Trial, plan_trial
 
 METRIC = "write_amplification"

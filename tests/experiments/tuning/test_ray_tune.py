@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ssdgym.experiments.tuning.config import SweepConfig, load_sweep
-from ssdgym.experiments.tuning.folder import begin
+from ssdgym.experiments.tuning.outcome import begin
 
 ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.slow  # every worker of Ray imports torch

@@ -11,10 +11,8 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.grid import Grid, run_grid
 from ssdgym.experiments.runs.store import STORE_NAME, Store
 from ssdgym.experiments.tuning.config import load_sweep
-from ssdgym.experiments.tuning.measuring import HELD_OUT, TrialReport
-from ssdgym.experiments.tuning.plan import plan_trials
-from ssdgym.experiments.tuning.trial import last_report, run_trial
-from ssdgym.experiments.tuning.trials import Trial
+from ssdgym.experiments.tuning.measuring import HELD_OUT, TrialReport, last_report, run_trial
+from ssdgym.experiments.tuning.trials import Trial, plan_trials
 
 METRIC = "write_amplification"
 
@@ -79,7 +77,7 @@ def reports_of(trial: Trial, folder: Path, killed_after: int | None = None) -> l
 
 def never_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "ssdgym.experiments.runs.workers.run_job", lambda runs: pytest.fail("a run was repeated")
+        "ssdgym.experiments.runs.evaluate.run_job", lambda runs: pytest.fail("a run was repeated")
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.run import run_policy
-from ssdgym.experiments.runs.run_spec import RunSpec
+from ssdgym.experiments.runs.spec import RunSpec
 from ssdgym.workloads.stream import load_workload
 from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
 from ssdgym.workloads.synthetic.twin import kept

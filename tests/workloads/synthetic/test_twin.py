@@ -9,8 +9,8 @@ from ssdgym.workloads import READ, WRITE
 from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
 from ssdgym.workloads.synthetic.twin import Twin, figures_of, fit_twin
 from ssdgym.workloads.traces.statistics import summarize
-from tests.workloads.traces.sources import PAGE, ArraySource, make_records
 from tests.workloads.synthetic.configs import small
+from tests.workloads.traces.sources import PAGE, ArraySource, make_records
 
 COPIED = {"requests": 12_000, "bytes": "96MiB", "unique_bytes": "24MiB", "replay_share": 0.6}
 

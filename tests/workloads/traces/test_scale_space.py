@@ -18,8 +18,8 @@ from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
 from ssdgym.workloads.traces.record import Records, Volumes
 from ssdgym.workloads.traces.statistics import summarize
 from ssdgym.workloads.traces.transforms import Transformed, parse_transform
-from tests.workloads.traces.sources import ArraySource, drain, make_records
 from tests.workloads.synthetic.configs import small
+from tests.workloads.traces.sources import ArraySource, drain, make_records
 
 MIB = 1 << 20
 #: Requests begin and end at multiples of this, and a region has four of them.

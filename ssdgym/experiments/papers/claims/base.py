@@ -9,9 +9,8 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 
 from ssdgym.config.loading import Config
-from ssdgym.experiments.analysis.statistics import Estimate
-from ssdgym.experiments.papers.comparisons import Column, Compared
-from ssdgym.experiments.papers.samples import BySeed, Place, Values
+from ssdgym.experiments.papers.samples import BySeed, Column, Compared, Place, Values
+from ssdgym.experiments.statistics import Estimate
 
 #: The registered kinds of claims.
 CLAIM_KINDS: list[type[Claim]] = []

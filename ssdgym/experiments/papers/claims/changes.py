@@ -1,19 +1,19 @@
-"""Claims that compare a series with others: the metric falls or rises, by how much, or stays as it is."""
+"""Claims about changes against a baseline."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from ssdgym.experiments.analysis.statistics import Estimate
 from ssdgym.experiments.papers.claims.base import (
     SMALLEST,
     Claim,
     Direction,
+    Names,
     Others,
     Smallest,
     Texts,
@@ -22,11 +22,14 @@ from ssdgym.experiments.papers.claims.base import (
     by_magnitude,
     holds,
     is_next_to_none,
+    is_of_magnitude,
     limits,
+    mean_at,
     side_of,
+    with_interval,
 )
-from ssdgym.experiments.papers.comparisons import Compared, Matrix
-from ssdgym.experiments.papers.samples import Place
+from ssdgym.experiments.papers.samples import Column, Compared, Matrix, Place, Values
+from ssdgym.experiments.statistics import Estimate
 
 
 class _Comparison(Claim):
@@ -216,3 +219,112 @@ class RangeClaim(Claim):
     def describe_measured(self, measured: Sequence[Estimate]) -> str:
         """Return the smallest change and the largest."""
         return f"{measured[0].value:+.1%} to {measured[-1].value:+.1%}"
+
+
+class ExtremeClaim(Claim):
+    """The workloads that it names have the lowest or highest of all, in whatever order among themselves."""
+
+    claimed: ClassVar[str] = "{0.which}"
+    kind: Literal["extreme"]
+    workloads: Annotated[Texts, Field(min_length=1)] = Field(description="Those at that end.")
+    against: Names = Field(
+        (), description="The bars it is compared with, by their changes; empty: the metric itself."
+    )
+    which: Literal["lowest", "highest"] = Field(
+        description="Of changes, falls count as lower: the largest fall is the lowest."
+    )
+
+    @property
+    def measured_on(self) -> Texts:
+        """All workloads: an extreme is one among all, whichever it names."""
+        return ()
+
+    @property
+    def averages_ratios(self) -> bool:
+        """Every trace counts by itself."""
+        return False
+
+    @property
+    def _side(self) -> float:
+        return side_of(self.which)
+
+    def require_fit(self, where: str, workloads: Texts, variants: Texts) -> None:
+        """Require other workloads."""
+        if set(self.workloads) == set(workloads):
+            raise ValueError(f"claims an extreme in {where} of all its workloads; leave some to compare")
+
+    def averaged(self, compared: Compared) -> None:
+        """Return nothing: it is judged by a distance."""
+
+    def measure(self, compared: Compared) -> tuple[Estimate, ...]:
+        """Return how far the workloads that it names, if all are there, lie apart from the nearest other."""
+        if not set(self.workloads) < set(compared.workloads.tolist()):
+            return ()
+        named = np.isin(compared.workloads, self.workloads)
+
+        def distance(scores: Matrix) -> Matrix:
+            ours, others = self._side * scores[..., named], self._side * scores[..., ~named]
+            return self._side * (ours.min(axis=-1) - others.max(axis=-1))
+
+        return (compared.estimate(distance),)
+
+    def _judge_further(self, measured: Estimate, compared: Compared) -> Verdict:
+        # Where nothing changes, the order of the changes is one of noise.
+        changes = np.abs(compared.scores.mean(axis=0))
+        if self.against and abs(measured.value) < SMALLEST and changes.max(initial=0.0) < SMALLEST:
+            return "negligible"
+        return "holds"
+
+    def describe_measured(self, measured: Sequence[Estimate]) -> str:
+        """Return the distance."""
+        style = "+.1%" if self.against else "+.3f"
+        return f"{with_interval(measured[0], style)} from the nearest of the others"
+
+
+class ShareClaim(Claim):
+    """The metric at a variant is so much of that of a bar at another: a corner of a map over its peak."""
+
+    claimed: ClassVar[str] = "{0.value:.1%}"
+    kind: Literal["share"]
+    variants: Annotated[Names, Field(min_length=1, max_length=1)] = Field(description="The one it is about.")
+    against: str = Field(description="The bar whose metric counts as 1.")
+    at: str = Field(description="The variant of that bar.")
+    value: float = Field(gt=0, description="The share; it holds between half and twice that.")
+    within: float | None = Field(
+        None, gt=0, description="Where a factor of two says too little: the most that it may be off."
+    )
+
+    def require_fit(self, where: str, workloads: Texts, variants: Texts) -> None:
+        """Require the other variant."""
+        if self.at not in variants:
+            raise ValueError(f"names in {where}.at '{self.at}', which is no variant of it")
+
+    def columns(self, values: Sequence[Values], places: Sequence[Place]) -> list[Column]:
+        """Return the share by seed; nothing where one of the two was not measured."""
+        (place,) = places
+        base = Place(self.against, place.workload, self.at)
+        ours, whole = values[0].get(place, {}), values[0].get(base, {})
+        common = sorted(ours.keys() & whole.keys())
+        if not common or not all(whole.values()):
+            return []
+        return [Column({seed: ours[seed] / whole[seed] for seed in common}, base=mean_at(values[0], base))]
+
+    def judge(self, measured: Sequence[Estimate], compared: Compared) -> Verdict:
+        """Judge the side of 1 and the magnitude, or whether the whole interval keeps within the width."""
+        low, high = limits(measured[0])
+        if self.within is not None:
+            return holds(self.value - self.within <= low and high <= self.value + self.within)
+        on_side = self.value == 1 or (high < 1 if self.value < 1 else low > 1)
+        if not on_side or not is_of_magnitude(measured[0].value / self.value):
+            return "does not hold"
+        is_none = self.value != 1 and is_next_to_none((measured[0].value - 1) / (self.value - 1))
+        return "negligible" if is_none else "holds within a factor two"
+
+    def describe(self) -> str:
+        """Return the share, and how far off it may be."""
+        width = f" within {self.within:.1%}" if self.within else ""
+        return super().describe() + width
+
+    def describe_measured(self, measured: Sequence[Estimate]) -> str:
+        """Return the share with its interval."""
+        return with_interval(measured[0], ".1%")

@@ -1,4 +1,4 @@
-"""Claims about the metric itself: its mean has a value, or it is never above one."""
+"""Claims about values, their trends, and curves that resemble each other."""
 
 from __future__ import annotations
 
@@ -9,9 +9,24 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from ssdgym.experiments.analysis.statistics import Estimate
-from ssdgym.experiments.papers.claims.base import Claim, Verdict, Weights, holds, is_of_magnitude, limits
-from ssdgym.experiments.papers.comparisons import Compared
+from ssdgym.experiments.papers.claims.base import (
+    SMALLEST,
+    Claim,
+    Direction,
+    Others,
+    Smallest,
+    Texts,
+    Verdict,
+    Weights,
+    changes,
+    holds,
+    is_of_magnitude,
+    limits,
+    mean_at,
+    side_of,
+)
+from ssdgym.experiments.papers.samples import BySeed, Column, Compared, Place, Values, relative
+from ssdgym.experiments.statistics import Estimate
 
 
 class ValueClaim(Claim):
@@ -70,3 +85,96 @@ class AtMostClaim(Claim):
     def judge(self, measured: Sequence[Estimate], compared: Compared) -> Verdict:
         """Judge whether the whole interval keeps the bound."""
         return holds(limits(measured[0])[1] <= self.value)
+
+
+class TrendClaim(Claim):
+    """The metric falls or rises along the variants of the figure, in their order."""
+
+    claimed: ClassVar[str] = "{0.direction}"
+    kind: Literal["trend"]
+    against: str = Field(
+        "", description="A bar; what falls or rises is the metric over its own. Empty: the metric itself."
+    )
+    direction: Direction
+    smallest: Smallest = SMALLEST
+    weights: Weights = ""
+
+    @property
+    def averages_ratios(self) -> bool:
+        """It averages changes from the first variant on."""
+        return True
+
+    @property
+    def _side(self) -> float:
+        return side_of(self.direction)
+
+    def require_fit(self, where: str, workloads: Texts, variants: Texts) -> None:
+        """Require two variants."""
+        if len(self.variants or variants) < 2:
+            raise ValueError(f"claims a trend in {where}, which needs at least two variants")
+
+    def columns(self, values: Sequence[Values], places: Sequence[Place]) -> list[Column]:
+        """Return the changes from the first variant to each of the others: of all of them or of none."""
+        own = relative(values[0], self.against) if self.against else values[0]
+        divisors = [place._replace(series=self.against) for place in places] if self.against else places[:1]
+        base = min(mean_at(values[0], place) for place in divisors)
+        weight = self.weight(values, divisors[0])
+        found = [
+            Column(scores, place.variant, base, weight)
+            for place in places[1:]
+            if (scores := changes(own, place, places[0]))
+        ]
+        return found if len(found) == len(places) - 1 else []
+
+    def averaged(self, compared: Compared) -> Compared:
+        """Return the changes from the first variant to the last."""
+        every = slice(self._steps(compared) - 1, None, self._steps(compared))
+        return Compared(
+            compared.scores[:, every], compared.workloads[every], (), compared.weights[every], compared.exact
+        )
+
+    def _judge_further(self, measured: Estimate, compared: Compared) -> Verdict:
+        if abs(measured.value) < self.smallest:
+            return "negligible"
+        # Shape (workloads, variants but the first).
+        steps = compared.scores.mean(axis=0).reshape(-1, self._steps(compared))
+        weights = compared.weights[:: self._steps(compared)] or None
+        along = np.average(steps, axis=0, weights=weights)
+        rises = self._side * np.diff(along, prepend=0.0)
+        return "direction holds" if rises.min() > 0 else "direction holds, but not at every step"
+
+    @staticmethod
+    def _steps(compared: Compared) -> int:
+        """Return the number of variants but the first, which are compared on each workload."""
+        return len(compared.workloads) // len(set(compared.workloads.tolist()))
+
+
+class ResemblesClaim(Claim):
+    """The change of the metric is, workload by workload, nearer to that of one metric than of another."""
+
+    claimed: ClassVar[str] = "nearer to {0.metric} than to {0.rather_than}"
+    kind: Literal["resembles"]
+    against: Others
+    metric: str = Field(description="The one.")
+    rather_than: str = Field(description="The other.")
+
+    @property
+    def metrics(self) -> Texts:
+        """The one and the other."""
+        return self.metric, self.rather_than
+
+    @property
+    def _side(self) -> float:
+        return -1.0
+
+    def _compare(self, values: Sequence[Values], place: Place, base: Place) -> BySeed | None:
+        """Return how far the metric's change is from that of the one, less how far from the other's."""
+        own, one, other = (changes(metric, place, base) for metric in values)
+        if own is None or one is None or other is None:
+            return None
+        common = sorted(own.keys() & one.keys() & other.keys())
+        return {seed: abs(own[seed] - one[seed]) - abs(own[seed] - other[seed]) for seed in common}
+
+    def describe_measured(self, measured: Sequence[Estimate]) -> str:
+        """Return the difference of the distances."""
+        return f"{super().describe_measured(measured)} of distance"

@@ -1,1 +1,0 @@
-"""The commands that run grids of policies and agents."""

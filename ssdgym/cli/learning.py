@@ -1,0 +1,282 @@
+"""Commands that train agents, export them, and list those of the zoo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ssdgym.cli.console import console, print_json, table_of
+from ssdgym.cli.options import AsJson
+from ssdgym.config.fields import with_changes
+from ssdgym.errors import SsdgymError
+
+if TYPE_CHECKING:
+    from ssdgym.agents.zoo.described import ZooAgent
+
+
+_OF_AGENTS = ("cmaes", "torch", "safetensors", "stable_baselines3", "sb3_contrib")
+
+
+@contextmanager
+def agents_extra() -> Iterator[None]:
+    """Say what to install where an import lacks a package of the extra `agents`.
+
+    Raises:
+        SsdgymError: a package of the extra is missing.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _OF_AGENTS:
+            raise
+        raise SsdgymError(
+            f"agents need the package {error.name}: install it with pip install 'ssdgym[agents]'"
+        ) from error
+
+
+def train(
+    config: Annotated[
+        str, typer.Option("--config", "-c", help="Name of a configuration in configs/agents, or a YAML file.")
+    ] = "ppo-demo",
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the run; made where missing.")] = Path(
+        "runs/train"
+    ),
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in --out.")] = False,
+    algorithm: Annotated[
+        Literal["ppo", "fast_ppo", "dqn"] | None,
+        typer.Option(help="Masked PPO, by SB3 or in plain PyTorch, or masked DQN; default: as configured."),
+    ] = None,
+    decisions: Annotated[
+        int | None, typer.Option(min=1, help="Decisions to train for; default: as configured.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed; default: as configured.")] = None,
+    device: Annotated[str | None, typer.Option("--device", "-d", help="Device to train on.")] = None,
+    workload: Annotated[str | None, typer.Option("--workload", "-w", help="Workload to train on.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train an agent; write agent.zip, checkpoints, evaluations.csv and TensorBoard logs into the folder.
+
+    Examples:
+
+        ssdgym train --config ppo-demo --out runs/zipf --workload zipf99
+
+        ssdgym train --out runs/zipf --resume --decisions 800000
+
+        ssdgym train --config ppo-smoke --algorithm dqn --seed 3 --json
+    """
+    from ssdgym.files import writable_folder
+
+    if resume and overwrite:
+        raise SsdgymError("--resume goes on with the run that --overwrite would remove: give one of the two")
+    learn, _, load_config = learning()
+    from ssdgym.experiments.leaderboard.suites import SuiteTrainConfig, training_of
+
+    changes = {
+        "algorithm": algorithm,
+        "total_decisions": decisions,
+        "seed": seed,
+        "environment.kwargs.device": device,
+        "environment.kwargs.workload": workload,
+    }
+    given = {name: value for name, value in changes.items() if value is not None}
+    fields = load_config(SuiteTrainConfig, config, "agents").model_dump()
+    asked = load_config(SuiteTrainConfig, with_changes(fields, given), "agents")
+    writable_folder(out)
+    settings, about = training_of(asked)
+    agent = learn(
+        settings, out, out if resume else None, progress=not as_json, overwrite=overwrite, about=about
+    )
+    if as_json:
+        print_json({"agent": str(agent), "folder": str(out), "config": settings.model_dump(mode="json")})
+    else:
+        print(agent)
+
+
+def learning() -> tuple[Any, Any, Any]:
+    """Import what needs the packages of the extra `agents`."""
+    with agents_extra():
+        from ssdgym.agents.config import TrainConfig
+        from ssdgym.agents.train import train as learn
+    from ssdgym.config.loading import load_config
+
+    return learn, TrainConfig, load_config
+
+
+def evolve(
+    config: Annotated[
+        str,
+        typer.Option("--config", "-c", help="Name of a configuration in configs/evolutions, or a YAML file."),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the agent; made where missing.")] = Path(
+        "runs/evolve"
+    ),
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**32 - 1, help="Seed, in place of the configured.")
+    ] = None,
+    generations: Annotated[
+        int | None, typer.Option(min=1, help="Generations; default: as configured.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the agent in --out.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Search the weights of an agent by whole runs inside the engine, each beside a baseline's.
+
+    Uses the training and the validation split of a suite, never the test split. Writes agent.zip, the best on
+    the validation tasks, agent-last.zip and evaluations.csv into the folder.
+
+    Examples:
+
+        ssdgym evolve --config placement-v2 --seed 1 --out runs/placement
+
+        ssdgym evolve --config placement-v2 --generations 2 --out runs/try --json
+    """
+    from ssdgym.config.loading import load_config
+
+    with agents_extra():
+        from ssdgym.experiments.evolution.config import EvolutionConfig
+        from ssdgym.experiments.evolution.train import evolve as search
+    given = {"seed": seed, "generations": generations}
+    settings = load_config(EvolutionConfig, config, "evolutions")
+    settings = settings.model_copy(update={key: value for key, value in given.items() if value is not None})
+    command = f"ssdgym evolve --config {config} --seed {settings.seed}"
+    command += "" if generations is None else f" --generations {generations}"
+    agent = search(settings, out, progress=not as_json, overwrite=overwrite, command=command)
+    if as_json:
+        print_json({"agent": str(agent), "folder": str(out), "config": settings.model_dump(mode="json")})
+    else:
+        print(agent)
+
+
+def export(
+    agent: Annotated[Path, typer.Argument(help="File that ssdgym train wrote.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="The C header to write.", show_default=False)],
+    name: Annotated[str, typer.Option(help="What its functions begin with.")] = "agent",
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the header if it is there.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write an agent as one C header without dependencies, for other simulators and for firmware.
+
+    Its functions take features in the order in which the header lists them: NAME_scores and NAME_choose of
+    an agent that scores candidates, NAME_act of one that cuts a scale into actions.
+
+    Examples:
+
+        ssdgym export runs/first/agent.zip --out victim.h
+
+        ssdgym export runs/first/agent.zip --out victim.h --name victim --json
+    """
+    from ssdgym.files import write_atomically
+
+    with agents_extra():
+        from ssdgym.agents.agent import Agent
+        from ssdgym.agents.exporting.c_header import c_header
+        from ssdgym.agents.exporting.cost import cost_of
+    if out.exists() and not overwrite:
+        raise SsdgymError(f"{out}: is there already; give another name, or --overwrite to replace it.")
+    loaded = Agent.load(agent)
+    text = c_header(loaded, name)
+
+    def write(file: IO[bytes]) -> None:
+        file.write(text.encode())
+
+    write_atomically(out, write)
+    cost = cost_of(loaded.card)
+    if as_json:
+        print_json({"header": str(out), **vars(cost)})
+        return
+    print(
+        f"{out}: {cost.weight_bytes:,} bytes of weights; a decision costs {cost.shared_multiply_adds:,} "
+        f"multiply-adds, and {cost.candidate_multiply_adds:,} for every candidate"
+    )
+
+
+zoo = typer.Typer(help="Agents that come with ssdgym, each a rule by name: agent:NAME.", no_args_is_help=True)
+#: What a table needs to keep what an agent is trained with on few lines.
+_WIDTH = 150
+
+
+@zoo.command("list")
+def list_agents(as_json: AsJson = False) -> None:
+    """List the agents: what they decide, what they cost, what trained them, and what was measured of them.
+
+    Examples:
+
+        ssdgym zoo list
+
+        ssdgym zoo list --json
+    """
+    from ssdgym.agents.zoo.described import described_zoo
+
+    agents = described_zoo()
+    if as_json:
+        print_json([agent.as_dict() for agent in agents])
+        return
+    if not agents:
+        print("The zoo is empty.")
+        return
+    words, numbers = (
+        ["name", "decides", "network", "trained with", "results"],
+        ["features", "multiply-adds", "bytes"],
+    )
+    rows = [
+        (agent.name, agent.decides, agent.network, _training(agent), _results(agent), *_numbers(agent))
+        for agent in agents
+    ]
+    console(_WIDTH).print(table_of(words, numbers, rows))
+
+
+def _training(agent: ZooAgent) -> str:
+    """Return the command, or what has trained the agent, and on what."""
+    from rich.markup import escape
+
+    made = agent.made
+    words = {"seed": "seed {}", "suite": "suite {}", "split_digest": "splits {:.12}"}
+    facts = ", ".join(form.format(made[name]) for name, form in words.items() if name in made)
+    return escape("\n".join(filter(None, (str(made.get("command", made["trained_by"])), facts))))
+
+
+def _results(agent: ZooAgent) -> str:
+    from rich.markup import escape
+
+    return escape("\n".join(f"{name}: {value:,.4g}" for name, value in agent.card.results.items()) or "-")
+
+
+def _numbers(agent: ZooAgent) -> tuple[str, str, str]:
+    cost = agent.cost
+    each = f" + {cost.candidate_multiply_adds:,} each" if cost.candidate_multiply_adds else ""
+    return str(len(agent.features)), f"{cost.shared_multiply_adds:,}{each}", f"{cost.weight_bytes:,}"
+
+
+@zoo.command("show")
+def show_agent(
+    name: Annotated[str, typer.Argument(help="Name of an agent, or path of its file.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Show all that the card of one agent says.
+
+    Examples:
+
+        ssdgym zoo show runs/first/agent.zip
+
+        ssdgym zoo show runs/first/agent.zip --json
+    """
+    from ssdgym.agents.zoo.described import described_agent
+
+    agent = described_agent(name)
+    if as_json:
+        print_json(agent.as_dict())
+        return
+    for key, value in agent.as_dict().items():
+        if isinstance(value, dict):
+            print(f"{key}:", "" if value else "-")
+            for inner, number in value.items():
+                print(f"  {inner}: {number:,.4g}")
+        else:
+            print(f"{key}: {', '.join(value) if isinstance(value, list) else value}")

@@ -1,1 +1,0 @@
-"""Commands for agents: train them, and take them elsewhere."""

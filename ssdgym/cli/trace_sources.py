@@ -1,0 +1,200 @@
+"""The command that fits a synthetic trace, and where traces of commands come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ssdgym.cli.console import console, print_json, progress_bar, table_of
+from ssdgym.cli.options import AsJson, Seed, SkipBad, TraceFormat, Transforms, VolumeLayout, recorded_options
+from ssdgym.errors import SsdgymError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ssdgym.workloads.synthetic.twin import Twin
+    from ssdgym.workloads.traces.recorded import PlayedConfig
+
+
+def recorded(
+    source: str,
+    transform: list[str] | None,
+    trace_format: str | None,
+    skip_bad: int | None,
+    window: tuple[float, float] | None,
+    volumes: str | None = None,
+) -> PlayedConfig:
+    """Return a trace or a synthetic trace with what the options say.
+
+    Args:
+        source: as written on the command line.
+        transform: texts of transforms.
+        trace_format: of a trace file.
+        skip_bad: so many bad lines may be left out.
+        window: where the part that is played begins and ends, as shares.
+        volumes: of a trace file; `end_to_end` or `overlay`.
+
+    Raises:
+        SsdgymError: there is none, or an option does not fit it.
+    """
+    from ssdgym.workloads.traces.recorded import PlayedConfig
+
+    config = recorded_options(source, transform, trace_format, skip_bad, window=window, volumes=volumes)
+    if not isinstance(config, PlayedConfig):
+        raise SsdgymError(
+            f"{source}: is a generated workload of the kind {config.kind}, not a trace; give a trace file, "
+            "trace:NAME, synthetic:NAME, or a YAML file of the kind trace or synthetic."
+        )
+    return config
+
+
+@contextmanager
+def counting(config: PlayedConfig, *, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar of requests; it has no total while a file is being parsed."""
+    with progress_bar("requests", quiet=quiet) as advance:
+        total = _known_requests(config)
+        yield lambda done: advance(done, total)
+
+
+def _known_requests(config: PlayedConfig) -> int | None:
+    """Return the number of requests, where it is known beforehand."""
+    from ssdgym.workloads.traces.loading import TraceConfig, load_trace
+
+    return load_trace(config).requests if isinstance(config, TraceConfig) and config.is_whole else None
+
+
+#: Heads of the columns by the figures of a twin, in the order in which they are printed.
+_HEADS = {
+    "dispersion_0.1s": "IDC 0.1 s",
+    "dispersion_1s": "IDC 1 s",
+    "dispersion_10s": "IDC 10 s",
+    "hurst": "Hurst",
+    "mean_run": "mean run",
+    "life_correlation": "lives",
+    "top_1_percent_share": "hottest 1 %",
+    "written_once_share": "written once",
+    "unique_bytes_written": "unique MiB",
+}
+_SHARES = ("top_1_percent_share", "written_once_share")
+_RELATIVE = ("dispersion_0.1s", "dispersion_1s", "dispersion_10s", "mean_run", "unique_bytes_written")
+
+
+def fit(
+    sources: Annotated[list[str], typer.Argument(help="Trace files, or trace:NAME.")],
+    trace_format: TraceFormat = None,
+    skip_bad: SkipBad = None,
+    transform: Transforms = None,
+    volumes: VolumeLayout = None,
+    seed: Seed = 0,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.yaml", help="Write the synthetic trace, of one source.")
+    ] = None,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the table in Markdown.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fit a synthetic trace with memory to a trace, and print both side by side.
+
+    The synthetic trace holds no request of the trace, so it can be given away where the trace cannot. Some 30
+    candidates are generated, each as long as the trace; --transform "head(requests=100000)" takes less time.
+
+    Examples:
+
+        ssdgym trace fit trace.csv.gz --out twin.yaml
+
+        ssdgym trace fit trace:w92 trace:fin1 --markdown
+    """
+    from ssdgym.files import write_bytes
+    from ssdgym.workloads.synthetic.twin import fit_twin
+    from ssdgym.workloads.traces.statistics import summarize
+
+    if out is not None and len(sources) > 1:
+        raise SsdgymError("--out takes the synthetic trace of one source; give one at a time.")
+    if out is not None and out.exists():
+        raise SsdgymError(f"{out}: exists already; give another name")
+    twins = {}
+    for source in sources:
+        config = recorded(source, transform, trace_format, skip_bad, None, volumes)
+        summary = summarize(config.records())
+        if not summary.requests:
+            raise SsdgymError(f"{source}: no request is left after the transforms; leave some out.")
+        with progress_bar("candidates", quiet=as_json or as_markdown) as advance:
+            twins[source] = fit_twin(summary, config.records().volumes, _name(source), seed, advance)
+    if out is not None:
+        write_bytes(out, _text(twins[sources[0]]).encode())
+    if as_json:
+        print_json([{"source": source, **_facts(twin)} for source, twin in twins.items()])
+    elif as_markdown:
+        print("\n".join(_markdown(twins)))
+    else:
+        console().print(table_of(["trace", ""], [*_HEADS.values()], _rows(twins)))
+        for twin in twins.values():
+            print(_chosen(twin))
+
+
+def _name(source: str) -> str:
+    """Return the name of the twin: that of the trace up to the first dot."""
+    return Path(source.removeprefix("trace:")).name.partition(".")[0] or "twin"
+
+
+def _text(twin: Twin) -> str:
+    """Return the synthetic trace as a YAML file."""
+    import yaml
+
+    fields = twin.config.model_dump(mode="json", exclude_unset=True)
+    return yaml.safe_dump({"kind": "synthetic", **fields}, sort_keys=False, width=110)
+
+
+def _facts(twin: Twin) -> dict[str, Any]:
+    """Return the figures for JSON."""
+    return {
+        "synthetic": twin.config.model_dump(mode="json", exclude_unset=True),
+        "figures": {name: {"trace": real, "twin": made} for name, real, made in twin.figures()},
+    }
+
+
+def _rows(twins: dict[str, Twin]) -> list[list[str]]:
+    """Return three rows for each trace: its own, that of its twin, and how far they are apart."""
+    rows = []
+    for source, twin in twins.items():
+        figures = {name: (real, made) for name, real, made in twin.figures() if name in _HEADS}
+        pairs = [(name, *figures[name]) for name in _HEADS]
+        rows.append([source, "trace", *(_shown(name, real) for name, real, _ in pairs)])
+        rows.append(["", "twin", *(_shown(name, made) for name, _, made in pairs)])
+        rows.append(["", "misfit", *(_apart(*pair) for pair in pairs)])
+    return rows
+
+
+def _markdown(twins: dict[str, Twin]) -> list[str]:
+    heads = ["trace", "", *_HEADS.values()]
+    lines = [heads, ["---", "---", *("---:" for _ in _HEADS)], *_rows(twins)]
+    return ["| " + " | ".join(cells) + " |" for cells in lines]
+
+
+def _chosen(twin: Twin) -> str:
+    """Return what was searched."""
+    writes = twin.config.writes
+    return (
+        f"{twin.config.name}: replay_share {writes.replay_share:g}, replay_requests "
+        f"{writes.replay_requests}, footprint_factor {twin.config.footprint_factor:g}"
+    )
+
+
+def _shown(name: str, value: float | None) -> str:
+    if value is None:
+        return "-"
+    if name in _SHARES:
+        return f"{100 * value:.0f} %"
+    return f"{value / 2**20:,.1f}" if name == "unique_bytes_written" else f"{float(f'{value:.3g}'):,g}"
+
+
+def _apart(name: str, real: float | None, made: float | None) -> str:
+    """Return the difference: in % of the trace's value, in percentage points of a share, or as it is."""
+    if real is None or made is None:
+        return "-"
+    if name in _RELATIVE:
+        return f"{100 * (made / real - 1):+.0f} %" if real else "-"
+    return f"{100 * (made - real):+.0f}" if name in _SHARES else f"{made - real:+.2f}"

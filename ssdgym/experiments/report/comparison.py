@@ -1,0 +1,315 @@
+"""Compare policies task by task."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.results import Result
+from ssdgym.experiments.statistics import (
+    Estimate,
+    Profile,
+    geometric_mean_over_tasks,
+    iqm_of_tasks,
+    mean_over_tasks,
+    performance_profile,
+    probability_of_improvement,
+    relative_difference,
+    stratified_bootstrap,
+)
+
+#: Marks, at the end of a workload's label, what a learned policy was not trained on.
+HELD_OUT = " (held out)"
+
+#: What makes two runs the same task: device, FTL options and workload.
+Task = tuple[str, str, str]
+
+
+def tasks_of(results: Sequence[Result]) -> list[Task]:
+    """Return the tasks in order of first appearance."""
+    return list(dict.fromkeys(task_of(result) for result in results))
+
+
+def task_of(result: Result) -> Task:
+    """Return the task of a result."""
+    return result.device, result.ftl, result.workload
+
+
+def policies_of(results: Sequence[Result]) -> list[str]:
+    """Return the names of the policies in order of first appearance."""
+    return list(dict.fromkeys(result.policy for result in results))
+
+
+@dataclass(frozen=True)
+class TaskGroup:
+    """Results that are compared: every policy has the same seeds on every task.
+
+    Attributes:
+        title: names the tasks.
+        results: none, where nothing can be compared.
+        left_out: one sentence for everything that had to be left out to make it so.
+    """
+
+    title: str
+    results: tuple[Result, ...]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def tasks(self) -> list[Task]:
+        """The tasks in order of first appearance."""
+        return tasks_of(self.results)
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds, sorted."""
+        return sorted({result.seed for result in self.results})
+
+
+def groups_of(results: Sequence[Result]) -> list[TaskGroup]:
+    """Return a group for each task, and for the held-out ones and all of them if there are several."""
+    tasks = tasks_of(results)
+    groups = [_group(task_title(task), on_task(results, task)) for task in tasks]
+    held_out = [task for task in tasks if task[2].endswith(HELD_OUT)]
+    if 1 < len(held_out) < len(tasks):
+        judged = [result for result in results if task_of(result) in held_out]
+        groups.append(_group(f"the {len(held_out)} held-out tasks", judged))
+    if len(tasks) > 1:
+        groups.append(_group(f"all {len(tasks)} tasks", results))
+    return groups
+
+
+def _group(title: str, results: Sequence[Result]) -> TaskGroup:
+    """Keep the policies that were run on every task, on the seeds that all of them have everywhere."""
+    seeds: dict[str, dict[Task, set[int]]] = {}
+    for result in results:
+        seeds.setdefault(result.policy, {}).setdefault(task_of(result), set()).add(result.seed)
+    tasks, left_out = tasks_of(results), []
+    for policy, has in list(seeds.items()):
+        if len(has) < len(tasks):
+            left_out.append(f"{title}: {policy} was run on {len(has)} of them only and is left out.")
+            del seeds[policy]
+    everywhere = [runs for has in seeds.values() for runs in has.values()]
+    common = set.intersection(*everywhere) if everywhere else set()
+    if everywhere and not common:
+        left_out.append(
+            f"{title}: nothing can be compared, since no seed was run with every policy and task."
+        )
+    elif missing := sorted(set().union(*everywhere) - common):
+        which = ("seed {} is", "the seeds {} are")[len(missing) > 1].format(", ".join(map(str, missing)))
+        left_out.append(f"{title}: {which} left out, since not every policy has them on every task.")
+    kept = tuple(result for result in results if result.policy in seeds and result.seed in common)
+    return TaskGroup(title, kept, tuple(left_out))
+
+
+def task_title(task: Task) -> str:
+    """Return a task in words: workload, device and the options of the FTL."""
+    device, ftl, workload = task
+    return f"{workload} on {device}" + (f" ({ftl})" if ftl else "")
+
+
+def on_task(results: Sequence[Result], task: Task) -> list[Result]:
+    """Return the results of one task.
+
+    Args:
+        results: of one or several tasks.
+        task: which.
+    """
+    return [result for result in results if task_of(result) == task]
+
+
+def measured(results: Sequence[Result], metric: str) -> bool:
+    """Return whether there are results and all have the metric; write amplification needs writes.
+
+    Args:
+        results: of any tasks.
+        metric: nested names joined by `/`.
+    """
+    return bool(results) and all(result.measured(metric) for result in results)
+
+
+def score_matrix(results: Sequence[Result], policy: str, metric: str) -> NDArray[np.float64]:
+    """Return one metric of one policy as a score matrix.
+
+    Args:
+        results: of one or several tasks.
+        policy: one of theirs.
+        metric: nested names joined by `/`.
+
+    Returns:
+        Shape `(runs, tasks)`, runs in order of their seeds.
+
+    Raises:
+        SsdgymError: a task lacks a seed that another one has, or has one twice.
+    """
+    own = [result for result in results if result.policy == policy]
+    seeds = sorted({result.seed for result in own})
+    columns = []
+    for task in tasks_of(results):
+        runs = sorted(on_task(own, task), key=lambda result: result.seed)
+        if [result.seed for result in runs] != seeds:
+            raise SsdgymError(
+                f"{policy} on {task[2]} ({task[0]}) needs exactly one result for each of the seeds {seeds}, "
+                f"and has {[result.seed for result in runs]}: evaluate the missing ones, or remove repeats"
+            )
+        columns.append([result.metric(metric) for result in runs])
+    return np.asarray(columns, dtype=np.float64).T
+
+
+WRITE_AMPLIFICATION = "write_amplification"
+
+
+@dataclass(frozen=True)
+class Advantage:
+    """One policy against another on the same tasks and seeds, in a metric where less is better.
+
+    Attributes:
+        ours: name of a policy.
+        theirs: name of the one that it is compared with.
+        difference: of ours relative to theirs, paired by task and seed; negative where ours is better.
+        improvement: probability that a run of ours is better than a run of theirs.
+    """
+
+    ours: str
+    theirs: str
+    difference: Estimate
+    improvement: Estimate
+
+    @property
+    def beats(self) -> bool:
+        """Whether ours is better, and the interval of the difference excludes zero."""
+        return self.difference.value < 0 and self.difference.excludes(0.0)
+
+    @property
+    def loses(self) -> bool:
+        """Whether ours is worse, and the interval of the difference excludes zero."""
+        return self.difference.value > 0 and self.difference.excludes(0.0)
+
+
+def summarize(results: Sequence[Result], policy: str, metric: str, *, seed: int = 0) -> Estimate:
+    """Return the mean over tasks of a metric's interquartile mean over runs, with its 95 % interval.
+
+    Args:
+        results: of one or several tasks.
+        policy: one of theirs.
+        metric: nested names joined by `/`.
+        seed: of the bootstrap.
+
+    Raises:
+        SsdgymError: as `score_matrix`.
+    """
+    return stratified_bootstrap(score_matrix(results, policy, metric), mean_over_tasks, seed=seed)
+
+
+def best_heuristic(
+    results: Sequence[Result], ours: Sequence[str], metric: str = WRITE_AMPLIFICATION
+) -> str | None:
+    """Return the policy not in `ours` with the lowest geometric mean over tasks; `None` without any.
+
+    Args:
+        results: of one or several tasks.
+        ours: policies that are left out.
+        metric: one in which less is better.
+    """
+
+    def score(policy: str) -> float:
+        return geometric_mean_over_tasks(score_matrix(results, policy, metric))
+
+    return min((policy for policy in policies_of(results) if policy not in ours), key=score, default=None)
+
+
+def advantage(
+    results: Sequence[Result], ours: str, theirs: str, metric: str = WRITE_AMPLIFICATION, *, seed: int = 0
+) -> Advantage:
+    """Compare two policies, paired by task and seed.
+
+    Args:
+        results: of one or several tasks.
+        ours: name of a policy.
+        theirs: name of the one that it is compared with.
+        metric: one in which less is better.
+        seed: of the bootstrap.
+
+    Raises:
+        SsdgymError: they were not run on the same tasks and seeds.
+    """
+    seeds = [sorted({result.seed for result in results if result.policy == name}) for name in (ours, theirs)]
+    if seeds[0] != seeds[1]:
+        raise SsdgymError(f"{ours} was run on the seeds {seeds[0]} and {theirs} on {seeds[1]}: use the same")
+    left, right = score_matrix(results, ours, metric), score_matrix(results, theirs, metric)
+    return Advantage(
+        ours,
+        theirs,
+        relative_difference(left, right, seed=seed),
+        probability_of_improvement(left, right, seed=seed),
+    )
+
+
+def ratios_to_best(results: Sequence[Result], metric: str) -> dict[str, NDArray[np.float64]]:
+    """Divide every policy's scores by the lowest interquartile mean that any policy has on the task.
+
+    This is the performance ratio of Dolan and Moré, "Benchmarking optimization software with performance
+    profiles", Mathematical Programming 91, 2002, section 2; it makes tasks of different scale comparable.
+
+    Args:
+        results: of one or several tasks.
+        metric: one in which less is better.
+
+    Returns:
+        Shape `(runs, tasks)` by policy.
+
+    Raises:
+        SsdgymError: a score is not positive, or as `score_matrix`.
+    """
+    scores = {policy: score_matrix(results, policy, metric) for policy in policies_of(results)}
+    if not all((matrix > 0).all() for matrix in scores.values()):
+        raise SsdgymError(f"performance ratios need positive scores, and one in {metric} is not")
+    best = np.min([iqm_of_tasks(matrix) for matrix in scores.values()], axis=0)
+    return {policy: matrix / best for policy, matrix in scores.items()}
+
+
+def profiles(
+    results: Sequence[Result], metric: str = WRITE_AMPLIFICATION, points: int = 400
+) -> dict[str, Profile]:
+    """Return the performance profile of every policy over its performance ratios, less being better.
+
+    Args:
+        results: as of one `TaskGroup`.
+        metric: a positive one.
+        points: at most so many thresholds, at the ratios that there are; with fewer ratios it is exact.
+
+    Raises:
+        SsdgymError: as `ratios_to_best`.
+    """
+    ratios = ratios_to_best(results, metric)
+    steps = np.unique(np.concatenate([matrix.ravel() for matrix in ratios.values()]))
+    chosen = np.unique(np.linspace(0, len(steps) - 1, points).astype(np.int64))
+    # A profile changes just above a ratio, where the run with that ratio begins to count.
+    thresholds = np.nextafter(np.concatenate([steps[:1] * 0.99, steps[chosen], steps[-1:] * 1.01]), np.inf)
+    return {policy: performance_profile(matrix, thresholds) for policy, matrix in ratios.items()}
+
+
+def verdict(found: Advantage, metric: str = WRITE_AMPLIFICATION) -> str:
+    """Return one sentence that claims a win or a loss only where the interval excludes zero.
+
+    Args:
+        found: the comparison of two policies.
+        metric: the one that was compared.
+    """
+    name = metric.replace("_", " ").replace("/", " ")
+    share = found.difference
+    if math.isnan(share.low):
+        return (
+            f"{found.ours} against {found.theirs}: {name} {share.value:+.1%} in a single seed, "
+            "too few to say who is better."
+        )
+    numbers = f"{name} {share.value:+.1%}, 95 % interval {share.low:+.1%} to {share.high:+.1%}"
+    if found.beats:
+        return f"{found.ours} beats {found.theirs} ({numbers})."
+    if found.loses:
+        return f"{found.ours} does NOT beat {found.theirs}, it is worse ({numbers})."
+    return f"{found.ours} does NOT beat {found.theirs} ({numbers}, includes zero)."

@@ -1,0 +1,383 @@
+"""Tables of what runs measured, for policies and for FTLs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ssdgym.config.fields import dotted
+from ssdgym.config.ftl import FtlConfig
+from ssdgym.experiments.report.comparison import (
+    WRITE_AMPLIFICATION,
+    TaskGroup,
+    groups_of,
+    measured,
+    policies_of,
+    summarize,
+)
+from ssdgym.experiments.results import Result
+from ssdgym.experiments.runs.spec import ftl_label, split_options
+
+#: An FTL of which nothing is known but that it is the device's own.
+OWN = "default"
+#: Fields that name an FTL by their value alone: the kind or, in a family without kinds, the family.
+_WORDS = ("kind", "mapping")
+
+Options = Mapping[str, str]
+Place = tuple[str, str]
+
+
+def side_by_side(results: Sequence[Result], learned: Collection[str] = ()) -> tuple[list[Result], list[str]]:
+    """Return results whose policies are distinguished by their FTLs, too, and the learned among these.
+
+    On a device and workload with several FTLs, the name of the FTL goes before that of the policy, or stands
+    for it where there is a single one, and what the FTLs have in common stays with the task. Where their
+    logical pages are of several sizes and larger ones were written in part, the write amplification of these
+    is left out: it is of pages, not of bytes.
+
+    Args:
+        results: of a whole grid.
+        learned: the policies that learned.
+    """
+    shared, finest = _shared(results), dict[Place, float]()
+    for result in results:
+        finest[_place(result)] = max(finest.get(_place(result), 0), _logical_pages(result))
+    is_single = len({result.policy for result in results}) == 1
+    shown = []
+    for result, name in zip(results, ftl_names(results), strict=True):
+        if name:
+            metrics = dict(result.metrics)
+            if metrics.get("rmw_reads", 0) > 0 and _logical_pages(result) < finest[_place(result)]:
+                metrics.pop(WRITE_AMPLIFICATION, None)
+            label = name if is_single else f"{name}, {result.policy}"
+            result = replace(
+                result, policy=label, ftl=ftl_label(tuple(shared[_place(result)].items())), metrics=metrics
+            )
+        shown.append(result)
+    labels = [new.policy for old, new in zip(results, shown, strict=True) if old.policy in learned]
+    return shown, list(dict.fromkeys(labels))
+
+
+def ftl_names(results: Sequence[Result]) -> list[str]:
+    """Return the name of each result's FTL: what differs from the others that its workload was run on.
+
+    A kind, or a family without kinds, goes by its word alone, such as `cgm` or `page`, other options as they
+    are written. The name is empty where there is a single FTL.
+    """
+    shared, texts = _shared(results), dict[Place, set[str]]()
+    for result in results:
+        texts.setdefault(_place(result), set()).add(result.ftl)
+    differing = [
+        ftl_label(tuple(_options(result.ftl).items() - shared[place].items()))
+        if len(texts[place]) > 1
+        else None
+        for result in results
+        for place in [_place(result)]
+    ]
+    given = {text: _options(text) for text in differing if text is not None}
+    if not given:
+        return [""] * len(results)
+    # Where every FTL was given another family or kind, what the device's own has is of no use.
+    device = {} if any(word in options for options in shared.values() for word in _WORDS) else _own(results)
+    named = {name for options in given.values() for name in options}
+    whole = {text: _whole(options, device, named) for text, options in given.items()}
+    names = {text: _name(options, list(whole.values())) for text, options in whole.items()}
+    if len(set(names.values())) < len(names):
+        names = {text: text or OWN for text in names}
+    return ["" if text is None else names[text] for text in differing]
+
+
+def _place(result: Result) -> Place:
+    return result.device, result.workload
+
+
+def _logical_pages(result: Result) -> float:
+    return float(result.metrics.get("logical_pages", 0))
+
+
+def _options(text: str) -> dict[str, str]:
+    """Return the FTL options of a result by name, dotted for nested ones."""
+    pairs = (option.partition("=") for option in split_options(text))
+    return {name: value for name, _, value in pairs}
+
+
+def _text(options: Options) -> str:
+    return ftl_label(tuple(options.items()))
+
+
+def _shared(results: Iterable[Result]) -> dict[Place, dict[str, str]]:
+    """Return, by device and workload, the options that all FTLs there were given."""
+    shared: dict[Place, dict[str, str]] = {}
+    for result in results:
+        given = _options(result.ftl)
+        kept = shared.setdefault(_place(result), given)
+        shared[_place(result)] = dict(kept.items() & given.items())
+    return shared
+
+
+def _own(results: Iterable[Result]) -> dict[str, str]:
+    """Return what the FTLs of all devices have in common, by dotted names, where results tell."""
+    specs = {result.device: result.spec for result in results}.values()
+    fields = [dotted(json.loads(spec)["device"]["ftl"]) if spec else () for spec in specs]
+    return dict(set.intersection(*({(name, str(value)) for name, value in pairs} for pairs in fields)))
+
+
+def _whole(given: Options, device: Options, named: Collection[str]) -> dict[str, str]:
+    """Return the options of an FTL with the device's own where only others were given some.
+
+    Args:
+        given: the options.
+        device: the fields of its device's own FTL.
+        named: the names of the options of all FTLs.
+    """
+    own = {name: device[name] for name in _WORDS if name in device}
+    if given.get("mapping", own.get("mapping")) != own.get("mapping"):
+        return dict(given)
+    of_every_kind = ("gc", *FtlConfig.model_fields)
+    is_own_kind = given.get("kind", own.get("kind")) == own.get("kind")
+    kept = [name for name in named if is_own_kind or name.partition(".")[0] in of_every_kind]
+    return {**own, **{name: device[name] for name in kept if name in device}, **given}
+
+
+def _name(one: Options, every: Sequence[Options]) -> str:
+    word = _word(one) if len({_word(options) for options in every}) > 1 else ""
+    parts = [word] if word else []
+    parts += [
+        f"{name}={value}"
+        for name, value in sorted(one.items())
+        if name not in _WORDS and any(_differs(name, a, b) for a in every for b in every)
+    ]
+    return " ".join(parts) or OWN
+
+
+def _word(options: Options) -> str:
+    return next((options[name] for name in _WORDS if name in options), "")
+
+
+def _differs(name: str, one: Options, other: Options) -> bool:
+    """Return whether two FTLs differ in a field; one that only other kinds have is a part of the kind."""
+    comparable = _word(one) == _word(other) or (name in one and name in other)
+    return comparable and one.get(name) != other.get(name)
+
+
+ABSENT = "-"
+#: Above this share of the relocated pages a policy is judged by its space more than by its choices.
+MUCH_OVERFLOW = 0.01
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Attributes:
+        heading: what is measured, with the unit.
+        metrics: names of metrics, one number for each.
+        text: turns a number into text.
+        parts: what tells the metrics apart; a single empty one for a single metric.
+        interval: whether the text has the interval, too.
+        needs_some: whether a column of zeros says nothing and is left out.
+    """
+
+    heading: str
+    metrics: tuple[str, ...]
+    text: Callable[[float], str]
+    parts: tuple[str, ...] = ("",)
+    interval: bool = False
+    needs_some: bool = False
+
+    @property
+    def title(self) -> str:
+        """The heading with its parts, on one line."""
+        interval = "[95 %]" if self.interval else ""
+        return " ".join(filter(None, (self.heading, interval, " / ".join(self.parts))))
+
+
+def _latency_column(operation: str) -> Column:
+    parts = ("mean", "p99", "p99.9")
+    metrics = tuple(f"{operation}_latency_ns/{part}" for part in parts)
+    return Column(f"{operation} (µs)", metrics, lambda value_ns: f"{value_ns / 1_000:,.0f}", parts)
+
+
+COLUMNS = (
+    Column("WA", (WRITE_AMPLIFICATION,), "{:.3f}".format, interval=True),
+    Column("request WAF", ("request_waf",), "{:.3f}".format),
+    Column("RMW", ("rmw_share",), "{:.1%}".format, needs_some=True),
+    Column("moved MiB", ("moved_bytes",), lambda moved: f"{moved / 2**20:,.1f}"),
+    Column("overflow", ("overflow_share",), "{:.2%}".format, needs_some=True),
+    Column("erases", ("erases",), "{:,.0f}".format),
+    Column("IOPS", ("requests_per_s",), "{:,.0f}".format),
+    _latency_column("read"),
+    _latency_column("write"),
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a table.
+
+    Attributes:
+        text: a word, a number as text, or `ABSENT`.
+        note: what stands behind it, such as an interval; empty without one.
+        number: the number; `None` for a word and where nothing was measured.
+    """
+
+    text: str
+    note: str = ""
+    number: float | None = None
+
+
+@dataclass(frozen=True)
+class PolicyRow:
+    """One policy, or one on one of several FTLs: for each of `COLUMNS`, an entry for each of its metrics."""
+
+    policy: str
+    entries: tuple[tuple[Entry, ...], ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """The rows of one task, or of several tasks together, in rising order of write amplification.
+
+    Attributes:
+        group: the tasks.
+        rows: one for each policy, or for each of several FTLs and policy.
+        heading: of the column of their names.
+        policy: of all rows, where they are named by their FTLs alone.
+    """
+
+    group: TaskGroup
+    rows: tuple[PolicyRow, ...]
+    heading: str
+    policy: str = ""
+
+    @property
+    def headings(self) -> list[str]:
+        """The headings of the columns that have something to show, that of the names first."""
+        return [self.heading, *(COLUMNS[number].title for number in shown_columns(self.rows))]
+
+    @property
+    def texts(self) -> list[list[str]]:
+        """For each row, the text of every column."""
+        return [[" / ".join(parts) for parts in row] for row in self.parts]
+
+    @property
+    def parts(self) -> list[list[list[str]]]:
+        """For each row and column, the texts of its metrics."""
+        shown = shown_columns(self.rows)
+        return [
+            [[row.policy], *(_texts(COLUMNS[number], row.entries[number]) for number in shown)]
+            for row in self.rows
+        ]
+
+    @property
+    def title(self) -> str:
+        """The name of the tasks, and of the policy if all rows have the same."""
+        return ", ".join(filter(None, (self.group.title, self.policy)))
+
+    @property
+    def caption(self) -> str:
+        """Sentences on what the numbers are, and of how many seeds."""
+        what = describe(len(self.group.seeds), len(self.group.tasks), "in brackets")
+        wrote = [result for result in self.group.results if result.metrics.get("host_pages_written")]
+        if not all(result.measured(WRITE_AMPLIFICATION) for result in wrote):
+            what += " WA has a dash where an FTL counts whole pages of which the host writes parts."
+        return what
+
+
+def shown_columns(rows: Sequence[PolicyRow]) -> list[int]:
+    """Return the numbers of the columns of which some row has something to show."""
+    return [
+        number
+        for number, column in enumerate(COLUMNS)
+        if any(
+            entry.number or (entry.number is not None and not column.needs_some)
+            for row in rows
+            for entry in row.entries[number]
+        )
+    ]
+
+
+def describe(seeds: int, tasks: int, where: str) -> str:
+    """Return a sentence on what the numbers of so many seeds and tasks are.
+
+    Args:
+        seeds: how many runs per task.
+        tasks: how many tasks, each counting the same.
+        where: the place of the intervals, such as `in brackets`.
+    """
+    if seeds < 2:
+        what = "The value of one seed, which has no interval"
+        return f"{what}, mean over {tasks} tasks." if tasks > 1 else f"{what}."
+    # Of fewer than four numbers the interquartile mean leaves none out.
+    what = f"{'interquartile mean' if seeds >= 4 else 'mean'} over {seeds} seeds"
+    what = f"Mean over {tasks} tasks of the {what}" if tasks > 1 else what[0].upper() + what[1:]
+    return f"{what}; {where} the 95 % interval of a bootstrap stratified by task."
+
+
+def sections(results: Sequence[Result]) -> list[Section]:
+    """Return one section per task, and one each over the held-out and over all tasks if there are several.
+
+    Every number is the interquartile mean over seeds, over several tasks the mean of theirs; its interval
+    is a bootstrap stratified by task. Of several FTLs each has rows of its own, and none is averaged with
+    another one.
+    """
+    policies = policies_of(results)
+    heading, policy = "policy", ""
+    if any(ftl_names(results)):
+        heading, policy = ("FTL", policies[0]) if len(policies) == 1 else ("FTL, policy", "")
+    shown, _ = side_by_side(results)
+    return [_section(group, heading, policy) for group in groups_of(shown) if group.results]
+
+
+def overflow_notes(results: Sequence[Result]) -> list[str]:
+    """Return a sentence for every policy of which so many pages overflowed that it is judged by its space.
+
+    Args:
+        results: of any runs.
+    """
+    worst: dict[str, float] = {}
+    for result in results:
+        share = result.metrics.get("overflow_share") or 0.0
+        worst[result.policy] = max(worst.get(result.policy, 0.0), share)
+    return [
+        f"{policy}: up to {share:.1%} of the relocated pages went to another stream than their own, since "
+        "free blocks were short: the comparison is about space; raise gc.free_blocks or over_provisioning."
+        for policy, share in worst.items()
+        if share > MUCH_OVERFLOW
+    ]
+
+
+def _section(group: TaskGroup, heading: str, policy: str) -> Section:
+    rows = [_row(group.results, row) for row in policies_of(group.results)]
+    return Section(group, tuple(sorted(rows, key=_rank)), heading, policy)
+
+
+def _rank(row: PolicyRow) -> float:
+    """Return the write amplification; without one, as of runs that wrote nothing, the row comes last."""
+    number = row.entries[0][0].number
+    return math.inf if number is None else number
+
+
+def _row(results: Sequence[Result], policy: str) -> PolicyRow:
+    own = [result for result in results if result.policy == policy]
+    return PolicyRow(
+        policy,
+        tuple(tuple(_entry(own, policy, metric, column) for metric in column.metrics) for column in COLUMNS),
+    )
+
+
+def _entry(results: Sequence[Result], policy: str, metric: str, column: Column) -> Entry:
+    if not measured(results, metric):
+        return Entry(ABSENT)
+    estimate = summarize(results, policy, metric)
+    has_interval = not math.isnan(estimate.low)
+    interval = f"[{column.text(estimate.low)}, {column.text(estimate.high)}]" if has_interval else ""
+    return Entry(column.text(estimate.value), interval, estimate.value)
+
+
+def _texts(column: Column, entries: Sequence[Entry]) -> list[str]:
+    return [
+        f"{entry.text} {entry.note}" if column.interval and entry.note else entry.text for entry in entries
+    ]

@@ -1,0 +1,409 @@
+"""Paired means with intervals: Student's, by bootstrap, and over tasks of several kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ssdgym.errors import SsdgymError
+
+Scores = NDArray[np.float64]
+
+#: Bootstrap replicates; the error of a 95 % limit is then about 0.4 % of probability mass.
+REPLICATES = 2_000
+#: Scores held at a time while resampling; bounds the memory, changes no number.
+_SCORES_AT_A_TIME = 1 << 21
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A point estimate with its confidence interval, in the unit of the scores.
+
+    Attributes:
+        value: the statistic of the scores.
+        low: the lower limit; NaN where a single run per task leaves nothing to resample.
+        high: the upper limit, likewise.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    def excludes(self, value: float) -> bool:
+        """Return whether `value` lies outside the interval; never true without an interval."""
+        return self.low > value or self.high < value
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A performance profile: the share of all runs that are better than each threshold.
+
+    Attributes:
+        thresholds: shape `(thresholds,)`, in the unit of the scores.
+        share: shape `(thresholds,)`, in [0, 1].
+        low: lower limits of the pointwise intervals, of the same shape; NaN as for an `Estimate`.
+        high: upper limits, likewise.
+    """
+
+    thresholds: Scores
+    share: Scores
+    low: Scores
+    high: Scores
+
+
+def iqm(scores: ArrayLike) -> float:
+    """Return the mean of the middle half of all scores, without `int(n / 4)` of the `n` at either end.
+
+    Args:
+        scores: numbers of any shape, at least one; runs and tasks are pooled.
+    """
+    return float(_middle_half(np.asarray(scores, dtype=np.float64).ravel(), axis=0))
+
+
+def mean_over_tasks(scores: ArrayLike) -> float:
+    """Return the mean over tasks of each task's interquartile mean over its runs.
+
+    Where `iqm` would leave the tasks at either end out, here every task counts: a policy that fails on one
+    workload cannot hide it.
+
+    Args:
+        scores: shape `(runs, tasks)`.
+    """
+    return float(_mean_of_tasks(np.asarray(scores, dtype=np.float64)))
+
+
+def geometric_mean_over_tasks(scores: ArrayLike) -> float:
+    """Return as `mean_over_tasks` the geometric mean, which suits ratios and tasks of different scale.
+
+    Args:
+        scores: shape `(runs, tasks)`, positive.
+    """
+    return float(_geometric_mean_of_tasks(np.asarray(scores, dtype=np.float64)))
+
+
+def iqm_of_tasks(scores: ArrayLike) -> Scores:
+    """Return each task's interquartile mean over its runs, shape `(tasks,)`.
+
+    Args:
+        scores: shape `(runs, tasks)`.
+    """
+    return _middle_half(np.asarray(scores, dtype=np.float64), axis=0)
+
+
+def _middle_half(scores: Scores, axis: int) -> Scores:
+    count = scores.shape[axis]
+    return np.sort(scores, axis=axis).take(range(count // 4, count - count // 4), axis=axis).mean(axis=axis)
+
+
+# The same for many matrices at once, shape (..., runs, tasks), since the bootstrap needs thousands of each.
+def iqm_of_all(matrices: Scores) -> Scores:
+    """Return the `iqm` of each of many matrices, shape `(..., runs, tasks)`."""
+    return _middle_half(matrices.reshape(*matrices.shape[:-2], -1), axis=-1)
+
+
+def _mean_of_tasks(matrices: Scores) -> Scores:
+    return _middle_half(matrices, axis=-2).mean(axis=-1)
+
+
+def _geometric_mean_of_tasks(matrices: Scores) -> Scores:
+    return np.exp(np.log(_middle_half(matrices, axis=-2)).mean(axis=-1))
+
+
+_OF_MANY: dict[Callable[[Scores], float], Callable[[Scores], Scores]] = {
+    iqm: iqm_of_all,
+    mean_over_tasks: _mean_of_tasks,
+    geometric_mean_over_tasks: _geometric_mean_of_tasks,
+}
+
+
+def stratified_bootstrap(
+    scores: ArrayLike,
+    statistic: Callable[[Scores], float] = iqm,
+    *,
+    seed: int = 0,
+    replicates: int = REPLICATES,
+    confidence: float = 0.95,
+    of_many: Callable[[Scores], Scores] | None = None,
+) -> Estimate:
+    """Return a statistic of a score matrix with the percentile interval of a bootstrap stratified by task.
+
+    Every replicate draws, for each task by itself, as many runs with replacement as the task has.
+
+    Args:
+        scores: shape `(runs, tasks)`, finite.
+        statistic: maps a matrix of that shape to one number; those of this module are fast.
+        seed: the same seed gives the same interval.
+        replicates: how many resampled matrices.
+        confidence: share of the replicates inside the interval, in (0, 1).
+        of_many: the same statistic of many matrices at once, shape `(..., runs, tasks)`, which is faster.
+
+    Raises:
+        SsdgymError: the matrix is empty, not two-dimensional or not finite.
+    """
+    matrix = _finite_matrix(scores)
+    value = statistic(matrix)
+    if matrix.shape[0] < 2:
+        return Estimate(value, np.nan, np.nan)
+    every = of_many or _OF_MANY.get(
+        statistic, lambda matrices: np.array([statistic(one) for one in matrices])
+    )
+    rng = np.random.default_rng(seed)
+    low, high = _limits(
+        lambda count: every(_resample(matrix, rng, count)), replicates, matrix.size, confidence
+    )
+    return Estimate(value, float(low), float(high))
+
+
+def performance_profile(
+    scores: ArrayLike,
+    thresholds: ArrayLike,
+    *,
+    lower_is_better: bool = True,
+    seed: int = 0,
+    replicates: int = REPLICATES,
+) -> Profile:
+    """Return the share of the runs of all tasks that are better than each threshold, with intervals.
+
+    It is the score distribution of section 4.2 there, `mean(scores > threshold)`; for costs the order is the
+    other one, `mean(scores < threshold)`. A score equal to the threshold is not better.
+
+    Args:
+        scores: shape `(runs, tasks)`, comparable between the tasks, for example relative to a reference.
+        thresholds: shape `(thresholds,)`.
+        lower_is_better: true for costs such as write amplification, false for scores.
+        seed: as in `stratified_bootstrap`.
+        replicates: likewise.
+
+    Raises:
+        SsdgymError: the matrix is malformed.
+    """
+    matrix, levels = _finite_matrix(scores), np.asarray(thresholds, dtype=np.float64)
+    share = _shares(matrix, levels, lower_is_better)
+    if matrix.shape[0] < 2:
+        return Profile(levels, share, np.full(levels.shape, np.nan), np.full(levels.shape, np.nan))
+    rng = np.random.default_rng(seed)
+    low, high = _limits(
+        lambda count: _shares(_resample(matrix, rng, count), levels, lower_is_better),
+        replicates,
+        matrix.size,
+    )
+    return Profile(levels, share, low, high)
+
+
+def probability_of_improvement(
+    ours: ArrayLike,
+    theirs: ArrayLike,
+    *,
+    lower_is_better: bool = True,
+    seed: int = 0,
+    replicates: int = REPLICATES,
+) -> Estimate:
+    """Return how likely a run of ours is better than a run of theirs on the same task, mean over the tasks.
+
+    Per task it is the Mann-Whitney U statistic over the number of pairs, ties counting one half.
+
+    Args:
+        ours: shape `(runs, tasks)`.
+        theirs: shape `(runs of theirs, tasks)`, the same tasks in the same order.
+        lower_is_better: true for costs such as write amplification, false for scores.
+        seed: as in `stratified_bootstrap`; both sides are resampled.
+        replicates: likewise.
+
+    Raises:
+        SsdgymError: a matrix is malformed, or the two have different numbers of tasks.
+    """
+    left, right = _finite_matrix(ours), _finite_matrix(theirs)
+    if left.shape[1] != right.shape[1]:
+        raise SsdgymError(
+            f"the probability of improvement compares {left.shape[1]} tasks with {right.shape[1]}: "
+            "give both sides the same tasks"
+        )
+    if lower_is_better:
+        left, right = -left, -right
+    value = float(mean_win_rate(left, right))
+    if min(left.shape[0], right.shape[0]) < 2:
+        return Estimate(value, np.nan, np.nan)
+    left_rng, right_rng = np.random.default_rng(seed).spawn(2)
+    low, high = _limits(
+        lambda count: mean_win_rate(_resample(left, left_rng, count), _resample(right, right_rng, count)),
+        replicates,
+        left.size * right.shape[0],
+    )
+    return Estimate(value, float(low), float(high))
+
+
+def relative_difference(ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0) -> Estimate:
+    """Return the geometric mean over tasks of `ours / theirs`, minus one; no task is left out.
+
+    Ratios are paired by run and task, and within a task their interquartile mean over the runs counts.
+
+    Args:
+        ours: shape `(runs, tasks)`, positive.
+        theirs: the same shape, row by row the same seeds.
+        seed: as in `stratified_bootstrap`.
+
+    Raises:
+        SsdgymError: the shapes differ or a score is not positive.
+    """
+    left, right = _finite_matrix(ours), _finite_matrix(theirs)
+    if left.shape != right.shape:
+        raise SsdgymError(
+            f"paired scores have the shapes {left.shape} and {right.shape}: "
+            "run both sides on the same seeds and tasks"
+        )
+    if not ((left > 0).all() and (right > 0).all()):
+        raise SsdgymError("a relative difference needs positive scores, and one of them is not")
+    ratio = stratified_bootstrap(left / right, geometric_mean_over_tasks, seed=seed)
+    return Estimate(ratio.value - 1, ratio.low - 1, ratio.high - 1)
+
+
+def _finite_matrix(scores: ArrayLike) -> Scores:
+    matrix = np.asarray(scores, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.size == 0:
+        raise SsdgymError(f"scores must be a non-empty matrix of (runs, tasks), not of shape {matrix.shape}")
+    if not np.isfinite(matrix).all():
+        raise SsdgymError("scores must be finite numbers, and one of them is not")
+    return matrix
+
+
+def _resample(matrix: Scores, rng: np.random.Generator, count: int) -> Scores:
+    """Return `count` matrices `(count, runs, tasks)`, the runs of every task drawn with replacement."""
+    rows = rng.integers(0, matrix.shape[0], size=(count, *matrix.shape))
+    return np.take_along_axis(matrix[np.newaxis], rows, axis=1)
+
+
+def _limits(
+    draw: Callable[[int], Scores], replicates: int, scores: int, confidence: float = 0.95
+) -> tuple[Scores, Scores]:
+    """Return the limits of the percentile interval of replicates, of which `draw` makes so many at a time."""
+    portion = max(1, _SCORES_AT_A_TIME // scores)
+    samples = [draw(min(portion, replicates - first)) for first in range(0, replicates, portion)]
+    tail = 50.0 * (1.0 - confidence)
+    low, high = np.percentile(np.concatenate(samples), [tail, 100.0 - tail], axis=0)
+    return low, high
+
+
+def _shares(matrices: Scores, levels: Scores, lower_is_better: bool) -> Scores:
+    """Return shares better than each level, shape `(..., levels)`, of matrices `(..., runs, tasks)`."""
+    better = np.less if lower_is_better else np.greater
+    return np.stack([better(matrices, level).mean(axis=(-2, -1)) for level in levels], axis=-1)
+
+
+def mean_win_rate(left: Scores, right: Scores) -> Scores:
+    """Return the share of pairs of runs on one task in which the left is greater, mean over the tasks.
+
+    Args:
+        left: shape `(..., runs, tasks)`.
+        right: shape `(..., runs of it, tasks)`.
+
+    Returns:
+        Shape `(...)`; ties count one half.
+    """
+    pairs = left[..., :, None, :] - right[..., None, :, :]
+    return ((pairs > 0) + 0.5 * (pairs == 0)).mean(axis=(-3, -2, -1))
+
+
+_PORTION = 200
+_PERCENTILES = (2.5, 97.5)
+
+
+def pooled_bootstrap(
+    samples: Sequence[ArrayLike],
+    of_many: Callable[..., Scores],
+    *,
+    seed: int = 0,
+    replicates: int = REPLICATES,
+) -> Estimate:
+    """Return a statistic of all runs with its 95 % interval over members and runs; the tasks are fixed.
+
+    With one member it is the bootstrap stratified by task.
+
+    Args:
+        samples: one or several arrays of shape `(members, runs, tasks)`, finite, drawn independently.
+        of_many: the statistic, called with an array `(..., members * runs, tasks)` for each sample.
+        seed: the same seed gives the same interval.
+        replicates: how many times all are drawn anew.
+
+    Raises:
+        SsdgymError: the scores are empty, of another number of dimensions or not finite.
+    """
+    cubes = [_finite_cube(sample) for sample in samples]
+    value = float(of_many(*(_pooled(cube) for cube in cubes)))
+    if any(cube.shape[0] * cube.shape[1] < 2 for cube in cubes):
+        return Estimate(value, np.nan, np.nan)
+    generators = np.random.default_rng(seed).spawn(len(cubes))
+    found = [
+        of_many(*(_pooled(_drawn(cube, rng, count)) for cube, rng in zip(cubes, generators, strict=True)))
+        for count in _portions(replicates)
+    ]
+    return _estimate(value, np.concatenate(found))
+
+
+def geometric_mean_ratio(
+    ratios: ArrayLike, workloads: Sequence[Hashable], *, seed: int = 0, replicates: int = REPLICATES
+) -> Estimate:
+    """Return the geometric mean of ratios with its 95 % interval over members, workloads and runs.
+
+    Every task counts the same, and within it every member and run: none is left out.
+
+    Args:
+        ratios: shape `(members, runs, tasks)`, positive.
+        workloads: of each task; those of a workload are drawn together.
+        seed: the same seed gives the same interval.
+        replicates: how many resampled sets of ratios.
+
+    Raises:
+        SsdgymError: the ratios are empty, of another number of dimensions or not positive.
+    """
+    cube = _finite_cube(ratios)
+    if not (cube > 0).all():
+        raise SsdgymError("a geometric mean needs positive ratios, and one of them is not")
+    logarithms = np.log(cube)
+    value = float(np.exp(logarithms.mean()))
+    group = np.unique(np.array([str(name) for name in workloads]), return_inverse=True)[1]
+    groups = int(group.max()) + 1
+    if cube.shape[0] * cube.shape[1] < 2 and groups < 2:
+        return Estimate(value, np.nan, np.nan)
+    rng = np.random.default_rng(seed)
+    samples = []
+    for count in _portions(replicates):
+        of_tasks = _drawn(logarithms, rng, count).mean(axis=(1, 2))
+        weights = rng.multinomial(groups, np.full(groups, 1 / groups), size=count)[:, group]
+        samples.append(np.exp((of_tasks * weights).sum(axis=1) / weights.sum(axis=1)))
+    return _estimate(value, np.concatenate(samples))
+
+
+def _finite_cube(scores: ArrayLike) -> Scores:
+    cube = np.asarray(scores, dtype=np.float64)
+    if cube.ndim != 3 or cube.size == 0:
+        raise SsdgymError(
+            f"scores must be a non-empty array of (members, runs, tasks), not of shape {cube.shape}"
+        )
+    if not np.isfinite(cube).all():
+        raise SsdgymError("scores must be finite numbers, and one of them is not")
+    return cube
+
+
+def _drawn(cube: Scores, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+    """Return so many resampled arrays `(count, members, runs, tasks)`."""
+    members, runs, tasks = cube.shape
+    drawn_members = rng.integers(0, members, size=(count, members, 1, 1))
+    drawn_runs = rng.integers(0, runs, size=(count, members, runs, tasks))
+    return cube[drawn_members, drawn_runs, np.arange(tasks)]
+
+
+def _pooled(cubes: Scores) -> Scores:
+    return cubes.reshape(*cubes.shape[:-3], -1, cubes.shape[-1])
+
+
+def _portions(replicates: int) -> list[int]:
+    """Return how many replicates are held at a time."""
+    return [min(_PORTION, replicates - first) for first in range(0, replicates, _PORTION)]
+
+
+def _estimate(value: float, samples: Scores) -> Estimate:
+    low, high = np.percentile(samples, _PERCENTILES)
+    return Estimate(value, float(low), float(high))

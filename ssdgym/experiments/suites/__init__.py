@@ -1,1 +1,0 @@
-"""Suites: tasks with splits, and a score between a fixed policy and a bound."""

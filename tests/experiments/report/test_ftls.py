@@ -1,0 +1,101 @@
+"""FTLs side by side: what they are called, what stays with the task, what is left out."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ssdgym.experiments.report.summary import ftl_names, side_by_side
+from ssdgym.experiments.results import Result
+
+SUBFTL = {"mapping": "subpage", "kind": "subftl", "rule": "fewest_valid", "gc": {"free_blocks": 2}}
+
+
+def of(
+    ftl: str,
+    workload: str = "zipf",
+    policy: str = "greedy",
+    device_ftl: object = None,
+    metrics: dict[str, float] | None = None,
+) -> Result:
+    spec = json.dumps({"device": {"ftl": device_ftl}}) if device_ftl else ""
+    return Result("d", ftl, workload, policy, 1, spec=spec, metrics=metrics or {})
+
+
+@pytest.mark.parametrize(
+    ("ftls", "device_ftl", "names"),
+    [
+        (["kind=cgm", "kind=fgm"], None, ["cgm", "fgm"]),
+        (["kind=cgm,queue_depth=32", "mapping=page,queue_depth=32"], None, ["cgm", "page"]),
+        (["", "kind=cgm"], None, ["default", "cgm"]),
+        (["", "kind=cgm"], SUBFTL, ["subftl", "cgm"]),
+        (["kind=cgm", "gc.free_blocks=2,mapping=page,placement=single"], SUBFTL, ["cgm", "page"]),
+        (
+            ["kind=cgm", "gc.free_blocks=4,mapping=page"],
+            SUBFTL,
+            ["cgm gc.free_blocks=2", "page gc.free_blocks=4"],
+        ),
+        (
+            ["kind=cgm", "", "rule=printed"],
+            SUBFTL,
+            ["cgm", "subftl rule=fewest_valid", "subftl rule=printed"],
+        ),
+        (["", "placement=single"], None, ["default", "placement=single"]),
+        (["gc.free_blocks=2", "gc.free_blocks=4"], SUBFTL, ["gc.free_blocks=2", "gc.free_blocks=4"]),
+        (
+            ["placement=a(b=1, c=2),x=1", "placement=a(b=1, c=3),x=1"],
+            None,
+            ["placement=a(b=1, c=2)", "placement=a(b=1, c=3)"],
+        ),
+        (["kind=cgm,mapping=subpage", "mapping=page"], SUBFTL, ["cgm", "page"]),
+        (["queue_depth=32"], SUBFTL, [""]),
+        ([], None, []),
+    ],
+)
+def test_ftl_names__say_what_differs(ftls: list[str], device_ftl: object, names: list[str]) -> None:
+    assert ftl_names([of(ftl, device_ftl=device_ftl) for ftl in ftls]) == names
+
+
+def test_ftl_names__an_option_that_comes_with_the_workload__is_no_difference() -> None:
+    """A workload without a pace is played at a queue depth, which others have not."""
+    results = [
+        of(f"{ftl}{depth}", work)
+        for work, depth in (("zipf", ",queue_depth=32"), ("hm_0", ""))
+        for ftl in ("kind=cgm", "kind=fgm")
+    ]
+    assert ftl_names(results) == ["cgm", "fgm", "cgm", "fgm"]
+    assert ftl_names([of("queue_depth=32"), of("", "hm_0")]) == ["", ""]
+
+
+def test_side_by_side__what_is_common_stays_with_the_task_and_the_learned_stay_learned() -> None:
+    results = [
+        of(f"kind={kind},queue_depth=8", policy=policy)
+        for kind in ("cgm", "fgm")
+        for policy in ("greedy", "mine")
+    ]
+    shown, learned = side_by_side(results, ["mine"])
+    assert [(one.policy, one.ftl) for one in shown] == [
+        (f"{kind}, {policy}", "queue_depth=8") for kind in ("cgm", "fgm") for policy in ("greedy", "mine")
+    ]
+    assert learned == ["cgm, mine", "fgm, mine"]
+    assert side_by_side(shown, learned) == (shown, learned)
+
+
+def test_side_by_side__one_ftl__leaves_results_as_they_are() -> None:
+    results = [of("queue_depth=8"), of("queue_depth=8", policy="mine")]
+    assert side_by_side(results, ["mine"]) == (results, ["mine"])
+
+
+def test_side_by_side__larger_pages_written_in_part__lose_their_write_amplification() -> None:
+    metrics = {"write_amplification": 1.0, "rmw_reads": 5, "logical_pages": 100}
+    fine, coarse = (
+        of("kind=cgm", metrics=metrics),
+        of("mapping=page", metrics={**metrics, "logical_pages": 25}),
+    )
+    shown, _ = side_by_side([fine, coarse])
+    assert [one.measured("write_amplification") for one in shown] == [True, False]
+    shown, _ = side_by_side(
+        [fine, of("mapping=page", metrics={**metrics, "logical_pages": 25, "rmw_reads": 0})]
+    )
+    assert all(one.measured("write_amplification") for one in shown)

@@ -1,0 +1,253 @@
+"""Statistics against numbers worked out by hand, closed forms and SciPy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import astuple
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.statistics import (
+    Estimate,
+    geometric_mean_over_tasks,
+    iqm,
+    mean_over_tasks,
+    performance_profile,
+    probability_of_improvement,
+    relative_difference,
+    stratified_bootstrap,
+)
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([7.0], 7.0),
+        ([1.0, 2.0, 9.0], 4.0),  # int(3 / 4) = 0 left out
+        ([1.0, 2.0, 4.0, 100.0], 3.0),  # one left out at either end
+        ([9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, -50.0], 3.5),  # two left out at either end
+    ],
+)
+def test_iqm__hand_computed(scores: list[float], expected: float) -> None:
+    assert iqm(scores) == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (7, 1), (10, 4)])
+def test_iqm__equals_scipy_trim_mean_over_runs_and_tasks(shape: tuple[int, int]) -> None:
+    scores = np.random.default_rng(1).lognormal(size=shape)
+    assert iqm(scores) == pytest.approx(stats.trim_mean(scores, 0.25, axis=None), rel=1e-12)
+
+
+def test_bootstrap__constant_scores_have_an_interval_of_width_zero() -> None:
+    assert stratified_bootstrap(np.full((5, 2), 3.25)) == Estimate(3.25, 3.25, 3.25)
+
+
+def test_bootstrap__same_seed_same_bits_other_seed_other_interval() -> None:
+    scores = np.random.default_rng(2).normal(size=(6, 3))
+    first = stratified_bootstrap(scores, seed=4, replicates=200)
+    assert stratified_bootstrap(scores, seed=4, replicates=200) == first
+    assert stratified_bootstrap(scores, seed=5, replicates=200).low != first.low
+
+
+def test_bootstrap__resamples_runs_only_within_their_task() -> None:
+    # Both runs of a task agree, so resampling within tasks cannot change anything, whereas pooling the
+    # tasks would.
+    scores = [[1.0, 10.0, 100.0], [1.0, 10.0, 100.0]]
+    estimate = stratified_bootstrap(scores, lambda matrix: float(matrix.mean()), replicates=100)
+    assert estimate == Estimate(37.0, 37.0, 37.0)
+
+
+def test_bootstrap__interval_of_a_mean_follows_the_normal_approximation() -> None:
+    scores = np.random.default_rng(3).normal(size=(400, 1))
+    estimate = stratified_bootstrap(scores, lambda matrix: float(matrix.mean()), seed=0)
+    half_width = 1.96 * scores.std() / math.sqrt(400)
+    assert estimate.high - estimate.value == pytest.approx(half_width, rel=0.1)
+    assert estimate.value - estimate.low == pytest.approx(half_width, rel=0.1)
+
+
+def test_bootstrap__a_wider_confidence_contains_the_narrower() -> None:
+    scores = np.random.default_rng(4).normal(size=(8, 2))
+    narrow = stratified_bootstrap(scores, confidence=0.5)
+    wide = stratified_bootstrap(scores, confidence=0.99)
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
+def test_bootstrap__one_run_gives_no_interval_and_supports_no_claim() -> None:
+    estimate = stratified_bootstrap([[1.0, 2.0]])
+    assert estimate.value == 1.5
+    assert math.isnan(estimate.low) and math.isnan(estimate.high)
+    assert not estimate.excludes(1e9)
+
+
+@pytest.mark.parametrize("scores", [[], [1.0, 2.0], [[1.0], [math.nan]]])
+def test_bootstrap__refuses_what_is_no_score_matrix(scores: list[object]) -> None:
+    with pytest.raises(SsdgymError, match="scores must be"):
+        stratified_bootstrap(scores)  # type: ignore[arg-type]
+
+
+def test_excludes__is_true_only_outside_the_interval() -> None:
+    estimate = Estimate(-0.02, -0.03, -0.01)
+    assert estimate.excludes(0.0)
+    assert not estimate.excludes(-0.02)
+    assert not estimate.excludes(-0.01)
+
+
+def test_improvement__hand_computed_with_a_tie() -> None:
+    # Task 1: of the four pairs (1, 2), (1, 3), (2, 2), (2, 3) three are lower and one is a tie: 3.5 / 4.
+    # Task 2: never lower: 0.
+    estimate = probability_of_improvement([[1.0, 5.0], [2.0, 5.0]], [[2.0, 1.0], [3.0, 1.0]])
+    assert estimate.value == pytest.approx((3.5 / 4 + 0.0) / 2)
+
+
+def test_improvement__equals_mann_whitney_and_mirrors_with_the_direction() -> None:
+    rng = np.random.default_rng(5)
+    ours, theirs = rng.normal(size=(9, 1)), rng.normal(0.5, size=(7, 1))
+    u_statistic = stats.mannwhitneyu(ours[:, 0], theirs[:, 0]).statistic
+    higher = probability_of_improvement(ours, theirs, lower_is_better=False, replicates=10)
+    lower = probability_of_improvement(ours, theirs, replicates=10)
+    assert higher.value == pytest.approx(u_statistic / 63)
+    assert lower.value == pytest.approx(1 - higher.value)
+
+
+def test_improvement__interval_of_certain_wins_is_certain() -> None:
+    assert probability_of_improvement([[1.0], [2.0]], [[3.0], [4.0]]) == Estimate(1.0, 1.0, 1.0)
+
+
+def test_improvement__refuses_different_tasks() -> None:
+    with pytest.raises(SsdgymError, match="compares 1 tasks with 2"):
+        probability_of_improvement([[1.0], [2.0]], [[1.0, 2.0], [3.0, 4.0]])
+
+
+def test_relative_difference__pairs_by_seed_and_task() -> None:
+    # Ten per cent lower everywhere, on tasks of very different scale.
+    theirs = np.array([[2.0, 200.0], [3.0, 500.0]])
+    estimate = relative_difference(0.9 * theirs, theirs)
+    assert estimate.value == pytest.approx(-0.1)
+    assert estimate.high == pytest.approx(-0.1)
+    assert estimate.excludes(0.0)
+
+
+def test_relative_difference__refuses_unpaired_or_non_positive_scores() -> None:
+    with pytest.raises(SsdgymError, match="same seeds and tasks"):
+        relative_difference([[1.0], [2.0]], [[1.0]])
+    with pytest.raises(SsdgymError, match="positive"):
+        relative_difference([[1.0], [2.0]], [[1.0], [0.0]])
+
+
+def test_relative_difference__a_disaster_on_one_task_is_not_trimmed_away() -> None:
+    theirs = np.ones((8, 5))
+    ours = theirs * np.array([0.97, 0.97, 0.97, 0.97, 1.5])
+    estimate = relative_difference(ours, theirs)
+    assert estimate.value == pytest.approx((0.97**4 * 1.5) ** 0.2 - 1)
+    assert estimate.low > 0
+
+
+def test_means_over_tasks__take_the_middle_half_of_the_runs_and_all_of_the_tasks() -> None:
+    # Of four runs the two in the middle count: 2.5 and 25.
+    scores = np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0], [100.0, 1000.0]])
+    assert mean_over_tasks(scores) == pytest.approx(13.75)
+    assert geometric_mean_over_tasks(scores) == pytest.approx(np.sqrt(2.5 * 25))
+
+
+# What rliable (google-research/rliable, metrics.py and library.py) computes, worked out by hand on one fixed
+# array of four runs and two tasks.
+FIXED = np.array([[1.0, 4.0], [2.0, 3.0], [5.0, 2.0], [8.0, 7.0]])
+OTHER = np.array([[2.0, 1.0], [3.0, 3.0], [4.0, 2.0]])
+
+
+def test_rliable__aggregate_iqm_pools_runs_and_tasks() -> None:
+    # Sorted: 1 2 2 3 4 5 7 8; a quarter of eight off either end leaves 2 3 4 5.
+    assert iqm(FIXED) == 14 / 4
+
+
+def test_rliable__probability_of_improvement_averages_mann_whitney_over_tasks() -> None:
+    # Higher is better there. Task 1: 1 > none; 2 > none, = one; 5 > three; 8 > three: 6.5 of 12 pairs.
+    # Task 2: 4 > three; 3 > two, = one; 2 > one, = one; 7 > three: 9 + 2 * 0.5 = 10 of 12 pairs.
+    found = probability_of_improvement(FIXED, OTHER, lower_is_better=False)
+    assert found.value == pytest.approx((6.5 / 12 + 10 / 12) / 2)
+    assert found.low <= found.value <= found.high
+
+
+def test_rliable__probability_of_improvement_of_equal_arrays_is_one_half() -> None:
+    assert probability_of_improvement(FIXED, FIXED).value == 0.5
+
+
+def test_rliable__score_distribution_is_the_share_of_runs_strictly_above() -> None:
+    # mean(scores > tau): above 0 all eight, above 2 the 3 4 5 7 8, above 4.5 the 5 7 8, above 8 none.
+    found = performance_profile(FIXED, [0.0, 2.0, 4.5, 8.0], lower_is_better=False)
+    np.testing.assert_array_equal(found.share, [1.0, 5 / 8, 3 / 8, 0.0])
+
+
+def test_profile__of_costs_is_the_share_strictly_below() -> None:
+    found = performance_profile(FIXED, [1.0, 2.0, 4.5, 9.0])
+    np.testing.assert_array_equal(found.share, [0.0, 1 / 8, 5 / 8, 1.0])
+
+
+def test_rliable__bands_are_percentiles_over_runs_resampled_within_each_task() -> None:
+    # Of one task with two runs, one of them below the threshold, two draws have 0, 1 or 2 below with the
+    # probabilities 1/4, 1/2 and 1/4. Both tails hold far more than 2.5 %, so the band reaches from 0 to 1.
+    found = performance_profile([[1.0], [3.0]], [2.0])
+    assert (found.share, found.low, found.high) == ([0.5], [0.0], [1.0])
+    # With both runs of a task on the same side there is nothing to vary, whatever the other tasks do.
+    certain = performance_profile([[1.0, 3.0], [1.0, 3.0]], [2.0])
+    assert (certain.share, certain.low, certain.high) == ([0.5], [0.5], [0.5])
+
+
+def test_rliable__interval_limits_of_the_pair_of_runs_of_one_task() -> None:
+    # The mean of two draws from {0, 1} is 0, 1/2 or 1; the 2.5 and 97.5 percentiles are 0 and 1.
+    assert stratified_bootstrap([[0.0], [1.0]]) == Estimate(0.5, 0.0, 1.0)
+    # Against a run of 1/2 the first side wins never, half the time or always.
+    assert probability_of_improvement([[0.0], [1.0]], [[0.5], [0.5]]) == Estimate(0.5, 0.0, 1.0)
+
+
+def test_profile__equals_rliable_s_formula_for_every_threshold() -> None:
+    scores = np.random.default_rng(7).lognormal(size=(6, 5))
+    thresholds = np.linspace(0.1, 4.0, 23)
+    found = performance_profile(scores, thresholds, lower_is_better=False, replicates=200)
+    np.testing.assert_allclose(found.share, [np.mean(scores > tau) for tau in thresholds])
+    assert (found.low <= found.share).all() and (found.share <= found.high).all()
+
+
+def test_profile__band_of_many_runs_follows_the_binomial_distribution() -> None:
+    scores = np.arange(400.0).reshape(400, 1)
+    found = performance_profile(scores, [100.0])
+    half_width = 1.96 * math.sqrt(0.25 * 0.75 / 400)
+    assert found.high[0] - 0.25 == pytest.approx(half_width, rel=0.15)
+    assert 0.25 - found.low[0] == pytest.approx(half_width, rel=0.15)
+
+
+def test_profile__same_seed_same_bits_and_no_band_for_a_single_run() -> None:
+    scores, thresholds = np.random.default_rng(8).normal(size=(60, 3)), np.linspace(-1, 1, 20)
+    first, again, other = (
+        performance_profile(scores, thresholds, seed=seed, replicates=100) for seed in (4, 4, 5)
+    )
+    np.testing.assert_array_equal(first.low, again.low)
+    assert not np.array_equal(first.low, other.low)
+    single = performance_profile([[1.0, 2.0]], [1.5])
+    assert single.share[0] == 0.5 and np.isnan(single.low).all() and np.isnan(single.high).all()
+
+
+def test_bootstrap__the_built_in_statistics_equal_the_same_ones_given_as_functions() -> None:
+    scores = np.random.default_rng(9).lognormal(size=(5, 4))
+    for statistic in (iqm, mean_over_tasks, geometric_mean_over_tasks):
+        # A function of its own is called for one matrix after the other, not for all of them at once.
+        one_by_one = stratified_bootstrap(scores, lambda matrix, f=statistic: f(matrix), replicates=300)
+        at_once = stratified_bootstrap(scores, statistic, replicates=300)
+        assert astuple(at_once) == pytest.approx(astuple(one_by_one))
+
+
+def test_bootstrap__does_not_depend_on_how_many_replicates_fit_into_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scores = np.random.default_rng(10).normal(size=(5, 3))
+
+    def found() -> tuple[object, object, object]:
+        profile = performance_profile(scores, [0.0])
+        return stratified_bootstrap(scores), probability_of_improvement(scores, scores + 0.1), profile.low[0]
+
+    at_once = found()
+    monkeypatch.setattr("ssdgym.experiments.statistics._SCORES_AT_A_TIME", 101)
+    assert found() == at_once
