@@ -14,9 +14,8 @@ from torch import nn
 
 from ssdgym.agents.card import CARD, WEIGHTS, AgentCard, read_parts
 from ssdgym.agents.features import Columns, FeatureNames
-from ssdgym.agents.networks.scale import ScaleNetwork
-from ssdgym.agents.scorer import CandidateScorer
-from ssdgym.agents.weights import pack_weights, unpack_weights
+from ssdgym.agents.networks.scorer import CandidateScorer, ScaleNetwork
+from ssdgym.agents.training.checkpoint import pack_weights, unpack_weights
 from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
 from ssdgym.types import Observation

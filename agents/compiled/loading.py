@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from ssdgym.agents.card import AgentCard, read_parts
+from ssdgym.agents.compiled.network import collect_idle, place_page
 from ssdgym.agents.compiled.packing import CompiledNetwork, decision_of
-from ssdgym.agents.compiled.recording import RecordingNetwork, place_and_note
-from ssdgym.agents.compiled.scales import collect_idle, place_page
-from ssdgym.agents.compiled.victims import score_blocks
+from ssdgym.agents.compiled.victims import RecordingNetwork, place_and_note, score_blocks
 from ssdgym.agents.zoo import find_agent
 from ssdgym.engine.decisions import IDLE_STEPS
 from ssdgym.errors import SsdgymError

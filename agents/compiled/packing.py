@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from ssdgym.agents.card import AgentCard
+from ssdgym.agents.card import SWITCH, AgentCard, ScaleConfig, ScorerConfig
 from ssdgym.agents.compiled.network import (
     CONTEXT_KINDS,
     MAX_FEATURES,
@@ -16,7 +16,6 @@ from ssdgym.agents.compiled.network import (
     NETWORK,
 )
 from ssdgym.agents.exporting.cost import cost_of
-from ssdgym.agents.networks.shapes import SWITCH, ScaleConfig, ScorerConfig
 from ssdgym.engine.core.handle import Memory
 from ssdgym.envs.features.registry import RegisteredFeature, find_features
 from ssdgym.envs.features.selection import PROPOSED_BY, SAMPLED_PAGES

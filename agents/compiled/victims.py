@@ -1,20 +1,25 @@
-"""A candidate scorer as a victim rule: every block that may be erased is scored."""
+"""Rules of the engine by which agents choose victims, and record what befalls blocks."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ssdgym.agents.compiled.network import (
+    MAX_FEATURES,
+    NETWORK,
     OF_DEVICE,
+    action_of,
     add_inputs,
     constants_of,
     keep_positive,
     look_at_decision,
     pass_hidden,
     put_bias,
+    read_page,
     scratch_features,
     scratch_units,
 )
+from ssdgym.agents.compiled.packing import CompiledNetwork
 from ssdgym.engine.core.bits import quotient
 from ssdgym.engine.core.handle import number_of, scratch_of
 from ssdgym.engine.core.kernel import inlined
@@ -25,7 +30,7 @@ from ssdgym.engine.core.observed import (
     decision_feature_at,
     device_feature_at,
 )
-from ssdgym.engine.decisions import ERASE
+from ssdgym.engine.decisions import ERASE, constants_at
 from ssdgym.engine.erase.tallies import count_candidate
 from ssdgym.policy import blocks_of, choose_block, eligible
 
@@ -98,3 +103,44 @@ def score_blocks(view, plane, parameters, choice):
         if best < 0 or score > best_score:
             best, best_score = block, score
     return choose_block(view, choice, best)
+
+
+#: Decisions that are noted; later ones are not.
+ROOM = 1 << 16
+#: A network, and behind it what was seen.
+RECORDER = np.dtype(
+    [
+        *((name, NETWORK[name]) for name in NETWORK.names or ()),
+        ("used", "i8"),
+        ("clock", "i8", (ROOM,)),  # host pages before the decision
+        ("lpn", "i4", (ROOM,)),
+        ("head", "i1", (ROOM,)),
+        ("written", "i1", (ROOM,)),  # whether by the host
+        ("seen", "f4", (ROOM * MAX_FEATURES,)),  # features, centred and scaled, one decision after another
+    ],
+    align=True,
+)
+_recorder_of = constants_at(RECORDER)
+
+
+class RecordingNetwork(CompiledNetwork):
+    """The network of a placement that notes what it sees."""
+
+    dtype = RECORDER
+
+
+def place_and_note(view, plane, lpn, source, parameters):
+    """Put a page into the stream that the network has for it, and note what was seen of it."""
+    network, recorder = constants_of(parameters)[0], _recorder_of(parameters)[0]
+    features, units, others = scratch_features(), scratch_units(), scratch_units()
+    head = read_page(network, view, plane, lpn, source, features)
+    used = recorder.used
+    if used < ROOM:
+        recorder.clock[used] = view.control[0].clock
+        recorder.lpn[used] = lpn
+        recorder.head[used] = head
+        recorder.written[used] = source < 0
+        for k in range(network.entries):
+            recorder.seen[used * network.entries + k] = features[k]
+        recorder.used = used + 1
+    return action_of(network, features, head, units, others)

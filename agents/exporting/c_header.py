@@ -10,10 +10,9 @@ from string import Template
 import torch
 
 from ssdgym.agents.agent import Agent
-from ssdgym.agents.exporting.c_scale import scale_header
-from ssdgym.agents.exporting.c_text import array, check, listed, of_comment, strings
+from ssdgym.agents.exporting.c_text import array, check, listed, of_comment, scale_header, strings
 from ssdgym.agents.exporting.cost import cost_of
-from ssdgym.agents.scorer import CandidateScorer
+from ssdgym.agents.networks.scorer import CandidateScorer
 
 _HEADER = Template("""\
 /* $title

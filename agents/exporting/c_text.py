@@ -1,14 +1,18 @@
-"""Texts of C: names, comments, strings, and arrays of numbers."""
+"""C text of an agent's parts."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable
+from string import Template
 
 import numpy as np
 import torch
 
 from ssdgym.agents.agent import Agent
+from ssdgym.agents.exporting.cost import cost_of
+from ssdgym.agents.networks.scorer import ScaleNetwork
 from ssdgym.errors import SsdgymError
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -80,3 +84,131 @@ def _number(number: np.float32) -> str:
     """Return a constant that is read as the same number: nine digits tell all of single precision apart."""
     text = f"{float(number):.9g}"
     return f"{text}f" if set(text) & set(".en") else f"{text}.0f"
+
+
+_HEADER = Template("""\
+/* The agent $name: one number of a decision, and how many cuts lie below it.
+ *
+ * Made by ssdgym $version from an agent for $environment.
+ * Trained by: $trained.
+ * A decision costs $multiply_adds multiply-adds; the weights take $bytes bytes.
+ *
+ * Context features, in order:
+$context_features
+ */
+#ifndef ${guard}
+#define ${guard}
+
+#define ${upper}_CONTEXT_FEATURES $entries
+#define ${upper}_CONTEXT_NAMES $context_names
+#define ${upper}_ACTIONS $actions
+#define ${upper}_HEADS $heads
+
+$weights
+static const int ${name}_first[$heads] = {$first};
+static const int ${name}_count[$heads] = {$count};
+
+/* Returns the head that a decision is of. */
+static inline int ${name}_head(const float *context)
+{
+    $head
+}
+
+/* Returns the number of a decision; context: ${upper}_CONTEXT_FEATURES numbers. */
+static inline float ${name}_number(const float *context)
+{
+    float inputs[$entries];
+    int head = ${name}_head(context), i$loops;
+    float number = ${name}_bias[head];
+
+    for (i = 0; i < $entries; i++) {
+        inputs[i] = (context[i] - ${name}_centre[i]) * ${name}_scale[i];
+        number += ${name}_weights[head][i] * inputs[i];
+    }
+$body    return number;
+}
+
+/* Returns the action: the first one of the head, and one more for every cut below the number. */
+static inline int ${name}_act(const float *context)
+{
+    int head = ${name}_head(context), action = ${name}_first[head], k;
+    float number = ${name}_number(context);
+
+    for (k = 0; k + 1 < ${name}_count[head]; k++)
+        action += number > ${name}_cuts[head][k];
+    return action;
+}
+
+#endif
+""")
+
+_LAYER = Template("""\
+    for (j = 0; j < $outputs; j++) {
+        float sum = ${name}_body${number}_bias[j];
+        for (i = 0; i < $inputs; i++)
+            sum += ${name}_body${number}[j][i] * $before[i];
+        hidden${number}[j] = sum > 0.0f ? sum : 0.0f;
+    }
+""")
+
+_LAST = Template("""\
+    number += ${name}_last_bias[head];
+    for (i = 0; i < $inputs; i++)
+        number += ${name}_last[head][i] * $before[i];
+""")
+
+
+def scale_header(agent: Agent, name: str) -> str:
+    """Return an agent with a `ScaleNetwork` as the text of a C header.
+
+    Args:
+        agent: a trained agent.
+        name: what its functions and arrays begin with.
+    """
+    card, network, cost = agent.card, agent.scorer, cost_of(agent.card)
+    assert card.scale is not None and isinstance(network, ScaleNetwork), "others score candidates"
+    switch = (
+        f"return context[{network.switch}] > 0.5f;" if network.switch >= 0 else "return (void)context, 0;"
+    )
+    return _HEADER.substitute(
+        version=card.ssdgym_version,
+        environment=card.environment,
+        trained=of_comment(card.how_trained),
+        multiply_adds=cost.multiply_adds(0),
+        bytes=cost.weight_bytes,
+        context_features=listed(card.context_features),
+        context_names=strings(card.context_features),
+        guard=f"SSDGYM_{name.upper()}_H",
+        upper=name.upper(),
+        name=name,
+        entries=len(card.context_features),
+        actions=card.scale.actions,
+        heads=card.scale.heads,
+        weights="\n".join(_arrays(name, network)),
+        first=", ".join(str(first) for first, _ in card.scale.ranges),
+        count=", ".join(str(count) for _, count in card.scale.ranges),
+        head=switch,
+        loops=", j" if card.scale.hidden else "",
+        body=_body(name, len(card.context_features), card.scale.hidden),
+    )
+
+
+def _body(name: str, entries: int, widths: tuple[int, ...]) -> str:
+    """Return the statements of the multilayer perceptron, none without hidden layers."""
+    if not widths:
+        return ""
+    text, before = "".join(f"    float hidden{k}[{width}];\n" for k, width in enumerate(widths)), "inputs"
+    for number, (inputs, outputs) in enumerate(itertools.pairwise((entries, *widths))):
+        text += _LAYER.substitute(name=name, number=number, inputs=inputs, outputs=outputs, before=before)
+        before = f"hidden{number}"
+    return text + _LAST.substitute(name=name, inputs=widths[-1], before=before)
+
+
+def _arrays(name: str, network: ScaleNetwork) -> list[str]:
+    """Return the definitions of the weights."""
+    found = {part: getattr(network, part) for part in ("centre", "scale", "weights", "bias", "cuts")}
+    layers = [layer for layer in network.body if isinstance(layer, torch.nn.Linear)]
+    names = [*(f"body{number}" for number in range(len(layers) - 1)), "last"]
+    for part, layer in zip(names, layers, strict=False):  # without layers there is no last one
+        found |= {part: layer.weight, f"{part}_bias": layer.bias}
+    return [array(f"{name}_{part}", values) for part, values in found.items()]

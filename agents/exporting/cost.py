@@ -6,8 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ssdgym.agents.card import AgentCard
-from ssdgym.agents.networks.shapes import ScaleConfig
+from ssdgym.agents.card import AgentCard, ScaleConfig
 
 _BYTES = 4
 

@@ -1,1 +1,1 @@
-"""The networks of agents: their shapes, which need no PyTorch, and the modules."""
+"""The networks of agents, modules of PyTorch."""

@@ -9,10 +9,8 @@ import torch
 from torch import nn
 
 from ssdgym.agents.agent import network_of
-from ssdgym.agents.card import AgentCard
-from ssdgym.agents.networks.scale import ScaleNetwork
-from ssdgym.agents.networks.shapes import InputConfig
-from ssdgym.agents.scorer import CandidateScorer
+from ssdgym.agents.card import AgentCard, InputConfig
+from ssdgym.agents.networks.scorer import CandidateScorer, ScaleNetwork
 from ssdgym.errors import SsdgymError
 
 #: Weights that only gradients need, or that change no choice.

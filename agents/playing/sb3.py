@@ -12,7 +12,7 @@ from gymnasium.vector import VectorEnv
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.save_util import load_from_zip_file
 
-from ssdgym.agents.weights import load_trusted
+from ssdgym.agents.training.checkpoint import load_trusted
 from ssdgym.errors import SsdgymError
 from ssdgym.types import Observation
 

@@ -21,9 +21,8 @@ import torch
 from scipy import stats
 
 from ssdgym.agents.agent import Agent
-from ssdgym.agents.config import TrainConfig
-from ssdgym.agents.environments import make_environment
-from ssdgym.agents.train import EVALUATIONS, LAST_AGENT, train
+from ssdgym.agents.training.config import TrainConfig, make_environment
+from ssdgym.agents.training.train import EVALUATIONS, LAST_AGENT, train
 from ssdgym.config.loading import load_config
 from ssdgym.experiments.report.style import PALETTE, save_figure, styled
 from ssdgym.experiments.runs.evaluate import run_all

@@ -22,7 +22,7 @@ import numpy as np
 from ppo_cleanrl import FEATURES
 from scipy import stats
 
-from ssdgym.agents.environments import EnvironmentConfig
+from ssdgym.agents.training.config import EnvironmentConfig
 from ssdgym.experiments.report.style import PALETTE, save_figure, styled
 from ssdgym.experiments.results import Result, write_results
 from ssdgym.experiments.runs.evaluate import run_all

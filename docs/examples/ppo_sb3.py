@@ -19,9 +19,9 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 
 import ssdgym  # noqa: F401  registers the environments
+from ssdgym.agents.card import ScorerConfig
 from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.networks.shapes import ScorerConfig
-from ssdgym.agents.policies import ScorerActorCriticPolicy
+from ssdgym.agents.networks.policies import ScorerActorCriticPolicy
 from ssdgym.envs.sb3 import SB3VecEnv
 
 #: What is observed: how often the pages of a candidate are written tells what it is worth to wait.

@@ -16,13 +16,11 @@ import numpy as np
 import torch
 from stable_baselines3.common.logger import Logger
 
-import ssdgym.agents.ppo.learner as fast
-from ssdgym.agents.algorithms import StableBaselinesLearner
-from ssdgym.agents.config import TrainConfig
-from ssdgym.agents.environments import make_environment
+import ssdgym.agents.training.ppo.learner as fast
 from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.learning.segments import Segments
-from ssdgym.agents.learning.setting import make_learner
+from ssdgym.agents.training.algorithms import StableBaselinesLearner, make_learner
+from ssdgym.agents.training.config import TrainConfig, make_environment
+from ssdgym.agents.training.stages import Segments
 from ssdgym.config.loading import load_config
 
 PARTS = ("environment", "update", "the rest, mostly scoring")

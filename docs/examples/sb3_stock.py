@@ -18,10 +18,10 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 
 import ssdgym  # noqa: F401  registers the environments
-from ssdgym.agents.dqn import MaskedDQN
+from ssdgym.agents.card import ScorerConfig
 from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.networks.shapes import ScorerConfig
-from ssdgym.agents.policies import ScorerActorCriticPolicy, ScorerDQNPolicy
+from ssdgym.agents.networks.policies import ScorerActorCriticPolicy, ScorerDQNPolicy
+from ssdgym.agents.training.algorithms import MaskedDQN
 from ssdgym.envs.sb3 import SB3VecEnv
 
 

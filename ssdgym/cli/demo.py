@@ -15,7 +15,7 @@ from ssdgym.cli.learning import learning
 from ssdgym.cli.options import AsJson, Out
 
 if TYPE_CHECKING:
-    from ssdgym.agents.config import TrainConfig
+    from ssdgym.agents.training.config import TrainConfig
     from ssdgym.experiments.results import Result
     from ssdgym.experiments.runs.spec import RunSpec
 

@@ -78,7 +78,7 @@ def trusted_of(deciders: Sequence[str], typed: Sequence[str], everything: bool) 
 
     A file of an experiment, or of Stable-Baselines3, may come from a stranger; what is typed here does not.
     """
-    from ssdgym.agents.playing.callables import names_callable
+    from ssdgym.agents.playing.agents import names_callable
     from ssdgym.policy.own import modules_of
 
     if everything:
@@ -90,7 +90,7 @@ def environment_fields(name: str | None, arguments: list[str] | None) -> dict[st
     """Return the fields of `EnvironmentConfig` that options give; `None` without any."""
     if name is None and not arguments:
         return None
-    from ssdgym.agents.playing.callables import read_parameters
+    from ssdgym.agents.playing.agents import read_parameters
 
     kwargs = read_parameters("--env-arg", arguments or ())
     return {**({} if name is None else {"id": name}), "kwargs": kwargs}

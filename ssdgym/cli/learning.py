@@ -100,8 +100,8 @@ def train(
 def learning() -> tuple[Any, Any, Any]:
     """Import what needs the packages of the extra `agents`."""
     with agents_extra():
-        from ssdgym.agents.config import TrainConfig
-        from ssdgym.agents.train import train as learn
+        from ssdgym.agents.training.config import TrainConfig
+        from ssdgym.agents.training.train import train as learn
     from ssdgym.config.loading import load_config
 
     return learn, TrainConfig, load_config

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ssdgym.agents.config import TrainConfig
+from ssdgym.agents.training.config import TrainConfig
 from tests.agents.toy import TOY_ID, ToyVectorEnv
 
 

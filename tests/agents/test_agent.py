@@ -7,11 +7,10 @@ import pytest
 import torch
 
 from ssdgym.agents.agent import Agent
-from ssdgym.agents.card import AgentCard
+from ssdgym.agents.card import AgentCard, ScorerConfig
 from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.learning.stages import Stage
-from ssdgym.agents.networks.shapes import ScorerConfig
-from ssdgym.agents.scorer import CandidateScorer
+from ssdgym.agents.networks.scorer import CandidateScorer
+from ssdgym.agents.training.stages import Stage
 from ssdgym.envs.features import Setting, select
 from ssdgym.errors import SsdgymError
 

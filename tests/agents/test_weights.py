@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from ssdgym.agents.weights import load_trusted, pack_weights, unpack_weights
+from ssdgym.agents.training.checkpoint import load_trusted, pack_weights, unpack_weights
 from ssdgym.errors import SsdgymError
 
 

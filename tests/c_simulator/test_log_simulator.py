@@ -10,11 +10,10 @@ import pytest
 import torch
 
 from ssdgym.agents.agent import Agent
-from ssdgym.agents.card import AgentCard
-from ssdgym.agents.config import TrainConfig
-from ssdgym.agents.networks.shapes import ScorerConfig
-from ssdgym.agents.scorer import CandidateScorer
-from ssdgym.agents.train import train
+from ssdgym.agents.card import AgentCard, ScorerConfig
+from ssdgym.agents.networks.scorer import CandidateScorer
+from ssdgym.agents.training.config import TrainConfig
+from ssdgym.agents.training.train import train
 from ssdgym.experiments.runs.evaluate import run_all
 from ssdgym.experiments.runs.spec import RunSpec
 from ssdgym.simulator import Simulator

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from ssdgym.agents.config import TrainConfig
+from ssdgym.agents.training.config import TrainConfig
 from ssdgym.config.loading import load_config
 
 
 def test_train__options_replace_what_is_configured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: Callable[..., Any]
 ) -> None:
-    monkeypatch.setattr("ssdgym.agents.train.train", lambda *_, **__: tmp_path / "agent.zip")
+    monkeypatch.setattr("ssdgym.agents.training.train.train", lambda *_, **__: tmp_path / "agent.zip")
     own = load_config(TrainConfig, "ppo-smoke", "agents").model_dump(mode="json")
     command = ["train", "--config", "ppo-smoke", "--out", tmp_path]
     assert printed(*command)["config"] == own

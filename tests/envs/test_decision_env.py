@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from ssdgym.agents.environments import check_arguments, decision_arguments, default_of
+from ssdgym.agents.training.config import check_arguments, decision_arguments, default_of
 from ssdgym.envs import DecisionEnv
 from ssdgym.errors import SsdgymError
 from tests.engine.devices import full_device

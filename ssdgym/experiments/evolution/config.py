@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
-from ssdgym.agents.card import AgentCard
-from ssdgym.agents.networks.shapes import InputConfig, ScaleConfig, ScorerConfig
+from ssdgym.agents.card import AgentCard, InputConfig, ScaleConfig, ScorerConfig
 from ssdgym.config.loading import Config
 from ssdgym.experiments.leaderboard.suites import RangesConfig
 

@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ssdgym.agents.compiled.loading import let_record
-from ssdgym.agents.learning.metrics import metric_of
-from ssdgym.agents.learning.stages import Stage
-from ssdgym.agents.lifetimes.fitting import fit_lifetimes
-from ssdgym.agents.lifetimes.recording import Lifetimes, record_lifetimes
-from ssdgym.agents.networks.scale import ScaleNetwork
+from ssdgym.agents.networks.scorer import ScaleNetwork
 from ssdgym.agents.networks.vectors import WeightVectors
+from ssdgym.agents.training.lifetimes import Lifetimes, fit_lifetimes, record_lifetimes
+from ssdgym.agents.training.progress import metric_of
+from ssdgym.agents.training.stages import Stage
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.evolution.config import AGENT, EvolutionConfig, LifetimesConfig
 from ssdgym.experiments.leaderboard.suites import SuiteConfig, devices_of, draw_device, training_workloads

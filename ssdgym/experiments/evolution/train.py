@@ -13,9 +13,9 @@ from rich.progress import Progress
 
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.compiled.loading import let_train
-from ssdgym.agents.learning.progress import training_bar, write_rows
-from ssdgym.agents.learning.stages import Stage
 from ssdgym.agents.networks.vectors import WeightVectors
+from ssdgym.agents.training.progress import training_bar, write_rows
+from ssdgym.agents.training.stages import Stage
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.evolution.config import AGENT, EvolutionConfig
 from ssdgym.experiments.evolution.plays import (

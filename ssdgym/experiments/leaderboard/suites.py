@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 import numpy as np
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
-from ssdgym.agents.config import TrainConfig
+from ssdgym.agents.training.config import TrainConfig
 from ssdgym.config.device import load_device
 from ssdgym.config.fields import with_changes
 from ssdgym.config.loading import Config, Source, load_config

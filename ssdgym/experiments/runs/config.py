@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
-from ssdgym.agents.environments import EnvironmentConfig
-from ssdgym.agents.playing.source import Source as AgentSource
-from ssdgym.agents.playing.sources import source_of
+from ssdgym.agents.playing.agents import Source as AgentSource
+from ssdgym.agents.playing.files import source_of
+from ssdgym.agents.training.config import EnvironmentConfig
 from ssdgym.config.device import DeviceConfig, load_device, load_fields
 from ssdgym.config.device_fields import DeviceFields
 from ssdgym.config.fields import overlapping, with_changes

@@ -266,8 +266,7 @@ def _check_agent(run: RunSpec) -> None:
 
     Files are looked at when they are run: of a sweep they are not there yet.
     """
-    from ssdgym.agents.playing.files import FileSource
-    from ssdgym.agents.playing.sources import source_of
+    from ssdgym.agents.playing.files import FileSource, source_of
     from ssdgym.experiments.runs.play import environment_of
 
     source = source_of(run.agent or "", trust=run.trust)

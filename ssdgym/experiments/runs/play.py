@@ -10,10 +10,9 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from ssdgym.agents.environments import EnvironmentConfig, check_arguments, thread_arguments
-from ssdgym.agents.playing.protocol import Agent
-from ssdgym.agents.playing.source import Source
-from ssdgym.agents.playing.sources import source_of
+from ssdgym.agents.playing.agents import Agent, Source
+from ssdgym.agents.playing.files import source_of
+from ssdgym.agents.training.config import EnvironmentConfig, check_arguments, thread_arguments
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.run import result_of

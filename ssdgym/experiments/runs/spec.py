@@ -19,7 +19,7 @@ from ssdgym.config.fields import with_changes
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
-    from ssdgym.agents.environments import EnvironmentConfig
+    from ssdgym.agents.training.config import EnvironmentConfig
 
 
 #: FTL options as pairs of a name, dotted for nested ones, and its value.
@@ -60,7 +60,7 @@ class RunSpec:
             placement begins. `repeat`: the whole workload is played until something has been collected; the
             next time is measured. `reads_repeat`: likewise, after `reads`.
         agent: what takes the decisions in place of a policy: file of a trained agent, `module:callable`, or
-            the name of a baseline (`ssdgym.agents.playing.sources`). It needs a number of `host_pages` and
+            the name of a baseline (`ssdgym.agents.playing.files`). It needs a number of `host_pages` and
             a preconditioning that its environment takes: `none`, `fill`, `uniform` or `workload`.
         environment: that the agent plays, where it does not know its own; `None`: `ssdgym/EraseVictim-v0`.
         trust: whether code that comes with the agent, or with rules of a policy, may be executed.
@@ -290,7 +290,7 @@ def runs_of_spec(spec: Spec, where: str, *, trust: bool = False) -> list[RunSpec
     Raises:
         SsdgymError: the spec is damaged, or a trace or agent that it needs is missing or has changed.
     """
-    from ssdgym.agents.environments import EnvironmentConfig
+    from ssdgym.agents.training.config import EnvironmentConfig
     from ssdgym.config.device import load_fields
     from ssdgym.policy.own import import_rules
     from ssdgym.workloads.stream import load_workload
@@ -347,7 +347,7 @@ def _ftl(spec: Spec) -> FtlOptions:
 
 def _agent(run: RunSpec, seeds: Sequence[int]) -> dict[str, Any]:
     """Return what an agent is made of; `environment` where it does not bring its own."""
-    from ssdgym.agents.playing.sources import source_of
+    from ssdgym.agents.playing.files import source_of
 
     source = source_of(run.agent or "", trust=run.trust)
     agent = {"path": source.text, "sha256": source.digest(), "seeds": list(seeds)}
@@ -358,8 +358,7 @@ def _agent(run: RunSpec, seeds: Sequence[int]) -> dict[str, Any]:
 
 def _is_file(agent: dict[str, Any]) -> bool:
     """Tell whether the agent of a spec is a file, which may be moved, and not a name or a call."""
-    from ssdgym.agents.playing.files import FileSource
-    from ssdgym.agents.playing.sources import untrusted_source_of
+    from ssdgym.agents.playing.files import FileSource, untrusted_source_of
 
     return isinstance(untrusted_source_of(agent["path"]), FileSource)
 

@@ -92,7 +92,7 @@ class RangeConfig(Config):
         return float(f"{low + steps * step[0]:.12g}")
 
 
-#: Training draws its seeds from below this number; see `ssdgym.agents.algorithms.begin_segment`.
+#: Training draws its seeds from below this number; see `ssdgym.agents.training.algorithms.begin_segment`.
 FIRST_HELD_OUT_SEED = 2**32
 
 Size = Literal["smoke", "full"]

@@ -24,7 +24,7 @@ from ssdgym.experiments.tuning.trials import Trial
 from ssdgym.files import file_hash, writable_folder, write_bytes
 
 if TYPE_CHECKING:
-    from ssdgym.agents.train import TrainingRun
+    from ssdgym.agents.training.train import TrainingRun
 
 
 HELD_OUT = "held_out"
@@ -209,7 +209,7 @@ def _stage_folder(folder: Path, number: int) -> Path:
 
 
 def _stage(trial: Trial, own: Path, record: StageRecord) -> Stage:
-    from ssdgym.agents.train import LAST_AGENT
+    from ssdgym.agents.training.train import LAST_AGENT
 
     # what goes on is the agent of now, and not the best one that its validation has seen
     runs = [replace(run, agent=own / LAST_AGENT) for run in trial.runs]
@@ -225,14 +225,14 @@ def _finished(trial: Trial, own: Path, begin_with: Path | None) -> StageRecord |
 
 
 def _agent_hash(stage: Path | None) -> str:
-    from ssdgym.agents.train import LAST_AGENT
+    from ssdgym.agents.training.train import LAST_AGENT
 
     return "" if stage is None else file_hash(stage / LAST_AGENT)
 
 
 def _train(trial: Trial, own: Path, begin_with: Path | None) -> StageRecord:
     """Train until the next checkpoint, and write the record of that."""
-    from ssdgym.agents.train import train
+    from ssdgym.agents.training.train import train
 
     assert trial.training is not None
     shutil.rmtree(own, ignore_errors=True)  # a stage that was killed, or one of other parameters
@@ -376,8 +376,8 @@ def _train_agent(trial: Trial, metric: str, folder: Path, listener: Listener) ->
 
     The training's own validation chooses the best, so that the held-out runs judge it and do not choose it.
     """
-    from ssdgym.agents.checkpoint import FILE_NAME
-    from ssdgym.agents.train import BEST_AGENT, train
+    from ssdgym.agents.training.checkpoint import FILE_NAME
+    from ssdgym.agents.training.train import BEST_AGENT, train
 
     training = trial.training
     assert training is not None

@@ -22,7 +22,7 @@ from ssdgym.experiments.tuning.config import (
 )
 
 if TYPE_CHECKING:
-    from ssdgym.agents.config import TrainConfig
+    from ssdgym.agents.training.config import TrainConfig
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def _label(number: int, parameters: Parameters) -> str:
 
 
 def _agent_trial(sweep: SweepConfig, base: AgentBaseConfig, number: int, parameters: Parameters) -> Trial:
-    from ssdgym.agents.config import TrainConfig
+    from ssdgym.agents.training.config import TrainConfig
     from ssdgym.config.loading import load_config
 
     fields = load_config(TrainConfig, base.agent, "agents").model_dump()
@@ -196,7 +196,7 @@ def argument(training: TrainConfig, kwargs: dict[str, Any], name: str) -> Any:
         kwargs: arguments that are given.
         name: of the argument.
     """
-    from ssdgym.agents.environments import default_of
+    from ssdgym.agents.training.config import default_of
 
     return kwargs[name] if name in kwargs else default_of(training.environment.id, name)
 
@@ -255,7 +255,7 @@ def _check(trial: Trial, sweep: SweepConfig) -> None:
 
 def _check_training(training: TrainConfig) -> None:
     """Check the environment's arguments, and that there are its device and its FTL options."""
-    from ssdgym.agents.environments import check_arguments
+    from ssdgym.agents.training.config import check_arguments
     from ssdgym.config.device import load_device, with_ftl
     from ssdgym.workloads.stream import load_workload
 

@@ -13,11 +13,10 @@ import pytest
 import torch
 
 from ssdgym.agents.agent import Agent
-from ssdgym.agents.card import AgentCard
+from ssdgym.agents.card import AgentCard, ScorerConfig
 from ssdgym.agents.exporting.c_header import c_header
 from ssdgym.agents.exporting.cost import cost_of
-from ssdgym.agents.networks.shapes import ScorerConfig
-from ssdgym.agents.scorer import CandidateScorer
+from ssdgym.agents.networks.scorer import CandidateScorer
 from ssdgym.cli import main
 from ssdgym.errors import SsdgymError
 

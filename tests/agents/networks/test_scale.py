@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ssdgym.agents.networks.scale import NEVER_SCORE, ScaleNetwork
-from ssdgym.agents.networks.shapes import ScaleConfig
+from ssdgym.agents.card import ScaleConfig
+from ssdgym.agents.networks.scorer import NEVER_SCORE, ScaleNetwork
 from ssdgym.errors import SsdgymError
 
 FEATURES = ("page_relocated", "page_age")

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from ssdgym.agents.environments import EnvironmentConfig, make_environment
-from ssdgym.agents.playing.episodes import play
-from ssdgym.agents.playing.random_action import RandomAction
+from ssdgym.agents.playing.agents import RandomAction, play
+from ssdgym.agents.training.config import EnvironmentConfig, make_environment
 from ssdgym.envs.sb3 import SB3VecEnv
 
 

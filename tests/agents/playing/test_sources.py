@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ssdgym.agents.playing.callables import CallableSource
-from ssdgym.agents.playing.sources import source_of
+from ssdgym.agents.playing.agents import CallableSource
+from ssdgym.agents.playing.files import source_of
 from ssdgym.errors import SsdgymError
 from tests.agents.toy import ToyVectorEnv
 

@@ -12,7 +12,7 @@ import pytest
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.compiled.loading import let_train
 from ssdgym.agents.networks.vectors import WeightVectors
-from ssdgym.agents.playing.sources import source_of
+from ssdgym.agents.playing.files import source_of
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.evolution.config import EvolutionConfig
 from ssdgym.experiments.evolution.plays import (

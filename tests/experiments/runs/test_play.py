@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from gymnasium.vector import VectorEnv
 
-from ssdgym.agents.environments import EnvironmentConfig
-from ssdgym.agents.playing import sources
+from ssdgym.agents.playing import files as sources
 from ssdgym.agents.playing.files import FileSource
+from ssdgym.agents.training.config import EnvironmentConfig
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs import play
 from ssdgym.experiments.runs.evaluate import check_runs, run_all

@@ -119,7 +119,9 @@ def test_finished_stage__is_not_repeated_unless_it_is_another(
     first = run_stage(member(0, 0.01), tmp_path)
     second = run_stage(member(0, 0.01), tmp_path, first)
     with monkeypatch.context() as patch:
-        patch.setattr("ssdgym.agents.train.train", lambda *_, **__: pytest.fail("it was trained again"))
+        patch.setattr(
+            "ssdgym.agents.training.train.train", lambda *_, **__: pytest.fail("it was trained again")
+        )
         assert run_stage(member(0, 0.01), tmp_path) == first
         assert run_stage(member(0, 0.01), tmp_path, first) == second
     run_stage(member(0, 0.02), tmp_path, first)

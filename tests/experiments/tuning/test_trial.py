@@ -103,7 +103,9 @@ def test_finished_trial__is_told_again_and_not_run_again(
     trial = request.getfixturevalue(kind)
     percents = [report.percent for report in reports_of(trial, tmp_path)]
     never_run(monkeypatch)
-    monkeypatch.setattr("ssdgym.agents.train.train", lambda *_, **__: pytest.fail("it was trained again"))
+    monkeypatch.setattr(
+        "ssdgym.agents.training.train.train", lambda *_, **__: pytest.fail("it was trained again")
+    )
     assert [report.percent for report in reports_of(trial, tmp_path)] == percents
 
 

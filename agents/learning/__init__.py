@@ -1,1 +1,0 @@
-"""Parts of a training run: what learned how much, the rewards it sees, and what it says meanwhile."""

@@ -1,0 +1,251 @@
+"""One network that scores every candidate of a decision, whatever their number.
+
+The structure is that of Deep Sets (Zaheer et al., 2017): the same multilayer perceptron scores every
+candidate, and what it knows of the others comes through a permutation-invariant pooling.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from ssdgym.agents.card import SWITCH, ScaleConfig, ScorerConfig, Start
+from ssdgym.errors import SsdgymError
+
+MASKED_SCORE = -1e9
+"""Score of a candidate that cannot be chosen; finite, so that it survives a bootstrap."""
+
+# weights of the features in the linear part of the score
+_START_WEIGHTS: dict[str, dict[str, float]] = {
+    "cost_benefit": {"log_benefit": 1.0, "log_age": 1.0},
+    "greedy": {"log_benefit": 1.0},
+    "none": {},
+}
+
+
+class CandidateScorer(nn.Module):
+    """Scores and the value of a decision with any number of candidates.
+
+    The score of a candidate is linear in its features, plus a correction by a network whose last layer
+    starts at zero. The linear part starts at `sharpness * (log_benefit + log_age)`, the logarithm of the
+    cost-benefit score of Kawaguchi, Nishioka, Motoda ("A Flash-Memory Based File System", USENIX 1995), or
+    at greedy's `sharpness * log_benefit`; so the untrained scorer ranks candidates as that heuristic does.
+    Its weights, those of the other features included, and its sharpness are learned.
+
+    Args:
+        candidate_features: the names of the F columns of `candidates`.
+        context_features: the names of the G entries of `context`.
+        config: shape and starting point.
+
+    Raises:
+        SsdgymError: if the start needs a feature that the candidates do not have.
+    """
+
+    def __init__(
+        self,
+        candidate_features: Sequence[str],
+        context_features: Sequence[str],
+        config: ScorerConfig,
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.linear = _LinearScore(_start_weights(candidate_features, config.start), config.sharpness)
+        features, context = len(candidate_features), len(context_features)
+        pooled = 2 * features if config.pooling == "mean_max" else 0
+        width = config.hidden[0]
+        # the first layer is split: what all candidates share is computed once, not once per candidate
+        self.candidate_layer = _linear(features, width)
+        self.shared_layer = _linear(context + pooled, width)
+        self.body = _body(config.hidden)
+        self.score_layer = _zero(nn.Linear(config.hidden[-1], 1))
+        self.value_embedding = _linear(features, width)
+        self.value_body = nn.Sequential(
+            _linear(context + 2 * width, width), nn.ReLU(), _zero(nn.Linear(width, 1))
+        )
+
+    def forward(self, candidates: Tensor, context: Tensor, mask: Tensor) -> Tensor:
+        """Return the scores, shape (B, K); `MASKED_SCORE` where `mask` is zero.
+
+        Args:
+            candidates: float, (B, K, F).
+            context: float, (B, G).
+            mask: (B, K), nonzero where a candidate can be chosen.
+        """
+        valid = mask.bool()
+        shared = context
+        if self.config.pooling == "mean_max":
+            shared = torch.cat([context, pool(candidates, valid)], dim=-1)
+        hidden = self.candidate_layer(candidates) + self.shared_layer(shared).unsqueeze(-2)
+        scores = self.score_layer(self.body(hidden)).squeeze(-1)
+        scores = scores + self.linear(candidates)
+        return scores.masked_fill(~valid, MASKED_SCORE)
+
+    def value(self, candidates: Tensor, context: Tensor, mask: Tensor) -> Tensor:
+        """Return the value of the decision, shape (B, 1).
+
+        Args:
+            candidates: float, (B, K, F).
+            context: float, (B, G).
+            mask: (B, K), nonzero where a candidate can be chosen.
+        """
+        embedded = torch.relu(self.value_embedding(candidates))
+        return self.value_body(torch.cat([context, pool(embedded, mask.bool())], dim=-1))
+
+
+class _LinearScore(nn.Module):
+    """A learned linear score: sharpness * (candidates @ weights)."""
+
+    def __init__(self, weights: list[float], sharpness: float) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.tensor(weights))
+        # its logarithm is what is learned, so that the ranking cannot turn over through it
+        self.log_sharpness = nn.Parameter(torch.tensor(math.log(sharpness)))
+
+    def forward(self, candidates: Tensor) -> Tensor:
+        return self.log_sharpness.exp() * (candidates @ self.weights)
+
+
+def _start_weights(candidate_features: Sequence[str], start: Start) -> list[float]:
+    weights = _START_WEIGHTS[start]
+    for name in weights:
+        if name not in candidate_features:
+            raise SsdgymError(
+                f"scorer.start: {start!r} needs the candidate feature {name!r}, which this environment "
+                "does not have; use start: none."
+            )
+    return [weights.get(name, 0.0) for name in candidate_features]
+
+
+def pool(values: Tensor, valid: Tensor) -> Tensor:
+    """Return mean and maximum over the valid candidates, (B, 2 F); zero where there is none.
+
+    Args:
+        values: float, (B, K, F).
+        valid: bool, (B, K).
+    """
+    chosen = valid.unsqueeze(-1)
+    count = chosen.sum(dim=-2).clamp(min=1)
+    mean = (values * chosen).sum(dim=-2) / count
+    lowest = torch.finfo(values.dtype).min
+    maximum = values.masked_fill(~chosen, lowest).amax(dim=-2)
+    return torch.cat([mean, maximum.masked_fill(~chosen.any(dim=-2), 0.0)], dim=-1)
+
+
+def _linear(inputs: int, outputs: int) -> nn.Linear:
+    layer = nn.Linear(inputs, outputs)
+    nn.init.orthogonal_(layer.weight, gain=math.sqrt(2))
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+def _zero(layer: nn.Linear) -> nn.Linear:
+    nn.init.zeros_(layer.weight)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+def _body(hidden: Sequence[int]) -> nn.Sequential:
+    layers: list[nn.Module] = [nn.ReLU()]
+    for inputs, outputs in itertools.pairwise(hidden):
+        layers += [_linear(inputs, outputs), nn.ReLU()]
+    return nn.Sequential(*layers)
+
+
+NEVER_SCORE = -1e9
+"""Score of an action that is not of the head's range, or masked; finite."""
+
+
+class ScaleNetwork(nn.Module):
+    """Scores of actions in an order, from what is known of a decision.
+
+    With `x` the features, centred and scaled, a head `h` has `z = w_h x + b_h + f_h(x)`, where `f` is a
+    multilayer perceptron whose last layer starts at zero, and cuts that rise. Its action is the first one of
+    its range and as many more as cuts lie below `z`; the score of an action is the sum of `z - cut` over the
+    cuts before it, so that the highest score is that action.
+
+    Args:
+        context_features: names of the G entries of `context`.
+        config: shape.
+
+    Raises:
+        SsdgymError: there are two heads, and no feature that tells them apart.
+    """
+
+    centre: Tensor
+    scale: Tensor
+
+    def __init__(self, context_features: Sequence[str], config: ScaleConfig) -> None:
+        super().__init__()
+        if config.heads > 1 and SWITCH not in context_features:
+            raise SsdgymError(f"scale.ranges: two heads need the feature {SWITCH}; add it to the features.")
+        self.config = config
+        self.switch = list(context_features).index(SWITCH) if config.heads > 1 else -1
+        features, heads = len(context_features), config.heads
+        self.register_buffer("centre", torch.zeros(features))
+        self.register_buffer("scale", torch.ones(features))
+        self.weights = nn.Parameter(torch.zeros(heads, features))
+        self.bias = nn.Parameter(torch.zeros(heads))
+        most = max(count for _, count in config.ranges)
+        self.first_cut = nn.Parameter(torch.full((heads,), -0.5 * config.gap * (most - 2)))
+        #: ln of the distance of a cut from the one before.
+        self.log_gaps = nn.Parameter(torch.full((heads, max(most - 2, 0)), math.log(config.gap)))
+        layers: list[nn.Module] = []
+        for inputs, outputs in itertools.pairwise((features, *config.hidden)):
+            layers += [nn.Linear(inputs, outputs), nn.ReLU()]
+        if config.hidden:
+            last = nn.Linear(config.hidden[-1], heads)
+            nn.init.zeros_(last.weight)
+            nn.init.zeros_(last.bias)
+            layers.append(last)
+        self.body = nn.Sequential(*layers)
+
+    @property
+    def cuts(self) -> Tensor:
+        """The rising cuts of each head, (H, most actions - 1); a head of fewer actions uses the first."""
+        gaps = self.log_gaps.exp()
+        return torch.cat([self.first_cut[:, None], self.first_cut[:, None] + gaps.cumsum(-1)], dim=-1)
+
+    def place(self, context: Tensor) -> Tensor:
+        """Return `z` of each head, (B, H).
+
+        Args:
+            context: float, (B, G).
+        """
+        return self.number((context - self.centre) * self.scale)
+
+    def number(self, scaled: Tensor) -> Tensor:
+        """Return `z` of each head, (B, H).
+
+        Args:
+            scaled: the context, centred and scaled, (B, G).
+        """
+        numbers = scaled @ self.weights.T + self.bias
+        return numbers + self.body(scaled) if self.config.hidden else numbers
+
+    def number_weights(self) -> list[nn.Parameter]:
+        """Return the weights that `z` is made of; the others are cuts."""
+        return [self.weights, self.bias, *self.body.parameters()]
+
+    def forward(self, candidates: Tensor, context: Tensor, mask: Tensor) -> Tensor:
+        """Return the scores, shape (B, K).
+
+        Args:
+            candidates: not looked at.
+            context: float, (B, G).
+            mask: (B, K), nonzero where an action can be chosen.
+        """
+        numbers, cuts = self.place(context), self.cuts
+        scores = torch.full(mask.shape, NEVER_SCORE, dtype=context.dtype, device=context.device)
+        for head, (first, count) in enumerate(self.config.ranges):
+            above = numbers[:, head, None] - cuts[head, : count - 1]
+            own = torch.cat([torch.zeros_like(numbers[:, :1]), above.cumsum(-1)], dim=-1)
+            if self.switch < 0:
+                scores[:, first : first + count] = own
+            else:
+                mine = (context[:, self.switch] > 0.5) == bool(head)
+                scores[mine, first : first + count] = own[mine]
+        return scores.masked_fill(~mask.bool(), NEVER_SCORE)

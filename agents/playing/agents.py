@@ -1,0 +1,238 @@
+"""What plays: agents, functions and random actions, and how their episodes go."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+from gymnasium.vector import VectorEnv
+
+from ssdgym.agents.training.config import EnvironmentConfig
+from ssdgym.config.yaml_text import parse_value
+from ssdgym.errors import SsdgymError
+from ssdgym.files import file_hash
+from ssdgym.own_code import find_module
+from ssdgym.types import Observation
+
+if TYPE_CHECKING:
+    from ssdgym.envs.sb3 import SB3VecEnv
+
+
+class Agent(Protocol):
+    """An object that chooses actions. Any object with this method is one; nothing has to be inherited."""
+
+    def act(self, observation: Observation, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Choose an action in every environment.
+
+        Args:
+            observation: of n environments, arrays by name with n as the first axis: `candidates` (n, K, F),
+                `context` (n, G), `action_mask` (n, K).
+            mask: bool (n, K), the valid actions, at least one in each row.
+            rng: of all that the agent draws; seeded by the seeds of the episodes.
+
+        Returns:
+            Whole numbers (n,), each valid.
+        """
+
+
+class RandomAction:
+    """Draw every action uniformly from the valid ones.
+
+    Candidates are proposals already, so this is not the policy `random`, which draws among all blocks: what
+    an agent has learned shows only against this one.
+    """
+
+    def act(self, observation: Observation, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Choose an action in every environment.
+
+        Args:
+            observation: not looked at.
+            mask: bool (n, K), the valid actions.
+            rng: draws the actions.
+
+        Returns:
+            int64 (n,).
+        """
+        # the valid action with the largest key is uniform among the valid ones; no valid key is below 0
+        return np.where(mask, rng.random(mask.shape), -1.0).argmax(axis=1)
+
+
+class Source(ABC):
+    """Where an agent comes from.
+
+    Attributes:
+        text: as it was written.
+        executes: what of it is executed when it is loaded; empty where nothing is.
+        learns: whether it is to be called learned; baselines are not.
+    """
+
+    executes: ClassVar[str] = ""
+    learns: ClassVar[bool] = True
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @property
+    def label(self) -> str:
+        """The name of the agent in results."""
+        return self.text
+
+    @property
+    def objective(self) -> str:
+        """What the agent was trained for, where that is known."""
+        return ""
+
+    def own_environment(self) -> EnvironmentConfig | None:
+        """Return the environment that the agent was trained in, where it knows.
+
+        Raises:
+            SsdgymError: the agent cannot be read.
+        """
+        return None
+
+    @abstractmethod
+    def digest(self) -> str:
+        """Return a hash of all that the agent is made of but the code of ssdgym.
+
+        Raises:
+            SsdgymError: there is no such agent.
+        """
+
+    @abstractmethod
+    def build(self, env: VectorEnv) -> Agent:
+        """Make the agent.
+
+        Args:
+            env: that it is to act in.
+
+        Raises:
+            SsdgymError: it cannot be made, or does not fit the environment.
+        """
+
+
+_CALL = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_][\w.]*)\s*(?:\((?P<inner>.*)\))?")
+
+
+def names_callable(text: str) -> bool:
+    """Tell whether a text is `module:callable`, with parameters in brackets or without."""
+    return _CALL.fullmatch(text) is not None
+
+
+class CallableSource(Source):
+    """`module:callable`, or `module:callable(name=value, ...)`: a function or class that makes the agent.
+
+    The module is imported as Python would, or from the present folder. A parameter called `env` is given the
+    vector environment.
+    """
+
+    executes = "code of the module it names"
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        match = _CALL.fullmatch(text)
+        assert match is not None
+        self.module, self.name = match["module"], match["name"]
+        self.parameters = read_parameters(f"agent {text}", (match["inner"] or "").split(","))
+
+    def digest(self) -> str:
+        """Return a hash of the module's source and of the files that parameters name.
+
+        Raises:
+            SsdgymError: there is no such module.
+        """
+        spec = find_module(self.module, f"agent {self.text}")
+        files = [Path(spec.origin)] if spec.origin and Path(spec.origin).is_file() else []
+        files += [Path(v) for v in self.parameters.values() if isinstance(v, str) and Path(v).is_file()]
+        return hashlib.sha256("".join(map(file_hash, files)).encode()).hexdigest()
+
+    def build(self, env: VectorEnv) -> Agent:
+        """Call the callable.
+
+        Args:
+            env: that the agent is to act in.
+
+        Raises:
+            SsdgymError: there is no such callable, it does not take the parameters, or makes no agent.
+        """
+        make = self._callable()
+        try:
+            taken = inspect.signature(make).parameters
+            given = {**self.parameters, **({"env": env} if "env" in taken else {})}
+            inspect.signature(make).bind(**given)
+        except (TypeError, ValueError) as error:
+            raise SsdgymError(f"agent {self.text}: {self.name} cannot be called so: {error}.") from error
+        agent = make(**given)
+        if not callable(getattr(agent, "act", None)):
+            raise SsdgymError(
+                f"agent {self.text}: made a {type(agent).__name__}, which has no method "
+                "act(observation, mask, rng)."
+            )
+        return agent
+
+    def _callable(self) -> Callable[..., Any]:
+        self.digest()  # tells what is missing
+        found: Any = importlib.import_module(self.module)
+        for part in self.name.split("."):
+            found = getattr(found, part, None)
+        if not callable(found):
+            raise SsdgymError(f"agent {self.text}: {self.module} has no callable {self.name}; correct it.")
+        return found
+
+
+def read_parameters(where: str, pieces: Iterable[str]) -> dict[str, Any]:
+    """Read texts such as `name=value`; values are YAML, so that `3` is a number and `a.pt` a text.
+
+    Args:
+        where: begins the sentences of errors.
+        pieces: the texts; empty ones are left out.
+
+    Raises:
+        SsdgymError: one of them has another form, or a name is given twice.
+    """
+    found: dict[str, Any] = {}
+    for piece in filter(None, map(str.strip, pieces)):
+        name, equals, value = (part.strip() for part in piece.partition("="))
+        if not equals or not name.isidentifier() or name in found:
+            raise SsdgymError(f"{where}: {piece!r:.60} is not of the form name=value, each name once.")
+        found[name] = parse_value(value, f"{where}: {name}")
+    return found
+
+
+#: Called with (observation, infos of the batch, actions, numbers of the environments that still count).
+Watch = Callable[[Observation, dict[str, Any], np.ndarray, np.ndarray], None]
+
+
+def play(agent: Agent, env: SB3VecEnv, first_seed: int, watch: Watch | None = None) -> list[dict[str, Any]]:
+    """Play one whole episode in every environment.
+
+    Environments whose episode is over go on with others, which do not count, until all are.
+
+    Args:
+        agent: takes the decisions.
+        env: n environments.
+        first_seed: seed of environment 0; environment i has `first_seed + i`.
+        watch: called before every step.
+
+    Returns:
+        For each environment the info at the end of its episode, with `episode` and `metrics`.
+    """
+    rng = np.random.default_rng(first_seed)
+    env.seed(first_seed)
+    observation: Any = env.reset()
+    finals: dict[int, dict[str, Any]] = {}
+    while len(finals) < env.num_envs:
+        actions = np.asarray(agent.act(observation, observation["action_mask"] != 0, rng))
+        if watch is not None:
+            counting = np.array([i for i in range(env.num_envs) if i not in finals])
+            watch(observation, env.last_infos, actions, counting)
+        observation, _, dones, infos = env.step(actions)
+        for i in np.flatnonzero(dones):
+            finals.setdefault(int(i), infos[i])
+    return [finals[i] for i in range(env.num_envs)]

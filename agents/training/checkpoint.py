@@ -1,0 +1,174 @@
+"""Weights of networks as bytes that hold numbers only, and files of other kinds, which need to be trusted."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+
+from ssdgym.agents.training.config import TrainConfig
+from ssdgym.config.fields import dotted, with_changes
+from ssdgym.errors import SsdgymError
+from ssdgym.files import write_atomically
+
+T = TypeVar("T")
+
+
+def pack_weights(weights: Mapping[str, torch.Tensor]) -> bytes:
+    """Return weights in the safetensors format.
+
+    Args:
+        weights: by name, as `state_dict` of a network returns them.
+    """
+    return save({name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()})
+
+
+def unpack_weights(data: bytes, where: str) -> dict[str, torch.Tensor]:
+    """Read what `pack_weights` returned. Nothing in it is executed, whoever made it.
+
+    Args:
+        data: the bytes.
+        where: names the file in errors.
+
+    Returns:
+        Tensors on the CPU by name.
+
+    Raises:
+        SsdgymError: the bytes are damaged, or in another format.
+    """
+    try:
+        return load(data)
+    except (SafetensorError, ValueError, KeyError, OverflowError) as error:
+        raise SsdgymError(f"{where}: its weights are damaged ({error!s:.60}); train it again.") from error
+
+
+def load_trusted(path: Path, load_file: Callable[[Path], T], *, trust: bool) -> T:
+    """Load a file of a format that can run code, such as a zip file of Stable-Baselines3.
+
+    Args:
+        path: the file.
+        load_file: reads it, for instance `MaskablePPO.load`.
+        trust: whether the user has said that the file may run code.
+
+    Returns:
+        What `load_file` returned.
+
+    Raises:
+        SsdgymError: the file is not trusted, is not there, or cannot be read.
+    """
+    if not path.is_file():
+        raise SsdgymError(f"{path}: there is no such file; correct the path.")
+    if not trust:
+        raise SsdgymError(
+            f"{path}: a file of this kind can run any code when it is loaded; if you know who made it, give "
+            "--trust (in Python: trust=True)."
+        )
+    try:
+        return load_file(path)
+    except Exception as error:  # code of other packages, and of the file itself
+        reason = f"{type(error).__name__}: {error}"
+        raise SsdgymError(f"{path}: cannot be loaded ({reason:.100}).") from error
+
+
+FILE_NAME = "checkpoint.pt"
+_FORMAT = 2
+#: What reading a damaged file has been seen to raise.
+_DAMAGED = (
+    pickle.UnpicklingError,
+    zipfile.BadZipFile,
+    RuntimeError,
+    EOFError,
+    ValueError,
+    KeyError,
+    OSError,
+)
+
+
+@dataclass
+class Checkpoint:
+    """The state of a training run.
+
+    Attributes:
+        config: the run's configuration, as `TrainConfig.model_dump_json` wrote it.
+        algorithm: what `ssdgym.agents.training.algorithms.state_of` returned.
+        evaluations: one row per evaluation so far, each with `decisions` and `return_mean`.
+        best: weights of the scorer at the best of them.
+        stages: what has trained the network so far (`ssdgym.agents.training.stages.Stage`), as mappings.
+        best_stages: the same of the best one.
+    """
+
+    config: str
+    algorithm: dict[str, Any]
+    evaluations: list[dict[str, Any]]
+    best: dict[str, torch.Tensor]
+    stages: list[dict[str, Any]]
+    best_stages: list[dict[str, Any]]
+
+    def save(self, folder: Path) -> Path:
+        """Write the checkpoint into `folder` in place of the one before.
+
+        Raises:
+            SsdgymError: if it cannot be written.
+        """
+        path = folder / FILE_NAME
+        content = {"format": _FORMAT, **vars(self)}
+        write_atomically(path, lambda file: torch.save(content, file))
+        return path
+
+    @classmethod
+    def load(cls, path: Path) -> Checkpoint:
+        """Read a checkpoint, or the one in a run's folder. Nothing in the file is executed.
+
+        Raises:
+            SsdgymError: if there is none, or it is damaged or of another format.
+        """
+        path = path / FILE_NAME if path.is_dir() else path
+        content = _load(path)
+        expected = {"format", *(field.name for field in fields(cls))}
+        if not isinstance(content, dict) or set(content) != expected or content.pop("format") != _FORMAT:
+            raise SsdgymError(f"{path}: not a checkpoint of this version of ssdgym; train again.")
+        return cls(**content)
+
+    def require_config(self, config: TrainConfig, path: Path, branch: bool = False) -> None:
+        """Check that a configuration continues this run: only `total_decisions` may differ.
+
+        Args:
+            config: of the run to resume.
+            path: names the checkpoint in errors.
+            branch: whether the seed and what is `TrainConfig.changeable` may differ, too.
+
+        Raises:
+            SsdgymError: naming the first field that differs.
+        """
+        saved = json.loads(self.config)
+        wanted = config.model_dump(mode="json")
+        if branch:
+            free = {"seed", *config.changeable()}
+            wanted = with_changes(wanted, {name: value for name, value in dotted(saved) if name in free})
+        for name in wanted:
+            if name != "total_decisions" and saved.get(name) != wanted[name]:
+                raise SsdgymError(
+                    f"{path}: was made with another {name!r}; resume with the same configuration "
+                    "(only total_decisions may change) or start a new run."
+                )
+
+
+def _load(path: Path) -> Any:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()  # torch does not look at the checksums
+        if damaged is not None:
+            raise zipfile.BadZipFile(damaged)
+        return torch.load(path, weights_only=True, map_location="cpu")
+    except FileNotFoundError as error:
+        raise SsdgymError(f"{path}: there is no checkpoint to resume from; correct the path.") from error
+    except _DAMAGED as error:
+        raise SsdgymError(f"{path}: not a checkpoint, or a damaged one; start a new run.") from error

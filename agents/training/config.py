@@ -1,0 +1,256 @@
+"""The registered environments that agents are trained and evaluated in."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+import gymnasium as gym
+from gymnasium.envs.registration import load_env_creator
+from pydantic import Field, model_validator
+
+from ssdgym.agents.card import ScorerConfig
+from ssdgym.config.loading import Config
+from ssdgym.envs.options import Options
+from ssdgym.errors import SsdgymError
+
+if TYPE_CHECKING:
+    from ssdgym.envs.sb3 import SB3VecEnv
+
+
+class EnvironmentConfig(Config):
+    """A registered environment with a `vector_entry_point`, and its keyword arguments."""
+
+    id: str = "ssdgym/EraseVictim-v0"
+    kwargs: dict[str, Any] = {}
+
+
+def make_environment(config: EnvironmentConfig, n_envs: int, **overrides: Any) -> SB3VecEnv:
+    """Make a native vector environment with the interface of Stable-Baselines3.
+
+    Args:
+        config: id and keyword arguments.
+        n_envs: number of environments.
+        **overrides: keyword arguments that replace those of `config`.
+
+    Raises:
+        SsdgymError: if the id is unknown, has no native vector environment, or does not take the arguments.
+    """
+    from ssdgym.envs.sb3 import SB3VecEnv  # needs the packages of the extra `agents`
+
+    kwargs = {**config.kwargs, **overrides}
+    check_arguments(config.id, kwargs)
+    return SB3VecEnv(
+        gym.make_vec(config.id, num_envs=n_envs, vectorization_mode="vector_entry_point", **kwargs)
+    )
+
+
+def thread_arguments(env_id: str, threads: int) -> dict[str, int]:
+    """Return the keyword arguments that let an environment use so many threads; none if it has no choice."""
+    return {"threads": threads} if "threads" in inspect.signature(_entry_point(env_id)).parameters else {}
+
+
+def check_arguments(env_id: str, kwargs: dict[str, Any]) -> None:
+    """Check that a registered environment takes keyword arguments; their values are not looked at.
+
+    Args:
+        env_id: of the environment.
+        kwargs: by name.
+
+    Raises:
+        SsdgymError: if the id is unknown, has no native vector environment, or does not take the arguments.
+    """
+    parameters = inspect.signature(_entry_point(env_id)).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    for name in kwargs:
+        if name not in parameters:
+            raise SsdgymError(
+                f"environment.kwargs.{name}: {env_id} has no such argument; "
+                f"it has {', '.join(sorted(set(parameters) - {'num_envs', 'self'}))}."
+            )
+
+
+def default_of(env_id: str, argument: str) -> Any:
+    """Return the default of an argument of a registered environment.
+
+    Args:
+        env_id: of an environment of ssdgym.
+        argument: name of the argument.
+
+    Raises:
+        SsdgymError: if the id is unknown, has no native vector environment, or does not take the argument.
+    """
+    check_arguments(env_id, {argument: None})
+    return inspect.signature(_entry_point(env_id)).parameters[argument].default
+
+
+def decision_arguments(env_id: str) -> tuple[str, ...]:
+    """Name the arguments that describe the decision of an environment; none if it is not one of ssdgym's.
+
+    Raises:
+        SsdgymError: if the id is unknown or has no native vector environment.
+    """
+    options: type[Options] | None = getattr(_entry_point(env_id), "options_type", None)
+    return () if options is None else options.decision_arguments()
+
+
+def _entry_point(env_id: str) -> Callable[..., Any]:
+    try:
+        entry_point = gym.spec(env_id).vector_entry_point
+    except gym.error.Error as error:
+        raise SsdgymError(f"environment.id: {env_id!r} is not registered; correct it.") from error
+    if entry_point is None:
+        raise SsdgymError(f"environment.id: {env_id!r} has no native vector environment; choose another.")
+    return load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
+
+
+class PpoConfig(Config):
+    """Proximal policy optimisation with invalid actions masked.
+
+    The method: Schulman et al., 2017; the masks: Huang, Ontanon, FLAIRS 2022.
+    """
+
+    rollout_steps: int = Field(256, ge=2, description="decisions per environment between updates")
+    batch_decisions: int = Field(2048, ge=2, description="decisions per gradient step")
+    epochs: int = Field(4, ge=1, description="passes over the rollout at every update")
+    learning_rate: float = Field(1e-3, gt=0, description="at the start; falls linearly to 0 at the end")
+    gamma: float = Field(
+        0.999, ge=0, le=1, description="discount per decision; what one leads to shows hundreds later"
+    )
+    gae_lambda: float = Field(0.99, ge=0, le=1, description="bias against variance of the advantages")
+    clip_range: float = Field(0.2, gt=0)
+    entropy_coefficient: float = Field(0.0, ge=0)
+    value_coefficient: float = Field(0.5, ge=0)
+    max_gradient_norm: float = Field(0.5, gt=0)
+    target_kl: float | None = Field(None, gt=0, description="end the epochs of an update beyond this KL")
+
+
+class PriorConfig(Config):
+    """What an agent knows before it learns from rewards, and how tightly it is held to that."""
+
+    policy: str | None = Field(
+        None, description="cloned before PPO, one of the environment's proposers; None: the scorer's start"
+    )
+    clone_decisions: int = Field(0, ge=0, description="decisions to clone it from; 0: none")
+    clone_learning_rate: float = Field(3e-3, gt=0)
+    clone_confidence: float = Field(
+        0.7,
+        gt=0,
+        lt=1,
+        description="most that the clone's choice is drawn with on average, so that PPO explores",
+    )
+    kl: float = Field(0.0, ge=0, description="weight of the KL divergence from where PPO began")
+
+    @model_validator(mode="after")
+    def _policy_is_cloned(self) -> PriorConfig:
+        if (self.policy is None) != (self.clone_decisions == 0):
+            raise ValueError("fast_ppo.prior needs both a policy and clone_decisions, or none of them.")
+        return self
+
+
+class FastPpoConfig(PpoConfig):
+    """The same method in plain PyTorch (`ssdgym.agents.ppo`), faster, and with a prior."""
+
+    normalise: Literal["rewards", "returns"] = Field(
+        "rewards",
+        description="what varies by 1; returns, so that values are as easy to learn at any discount",
+    )
+    prior: PriorConfig = PriorConfig()
+
+
+class DqnConfig(Config):
+    """Deep Q-learning (Mnih et al., 2015) with invalid actions masked."""
+
+    buffer_decisions: int = Field(50_000, ge=1, description="decisions the replay buffer holds")
+    warm_up_decisions: int = Field(2_000, ge=0, description="random decisions before learning starts")
+    batch_decisions: int = Field(256, ge=1, description="decisions per gradient step")
+    learning_rate: float = Field(5e-4, gt=0)
+    gamma: float = Field(0.99, ge=0, le=1, description="discount per decision")
+    train_every_steps: int = Field(1, ge=1, description="steps of the vector environment between updates")
+    gradient_steps: int = Field(2, ge=1, description="gradient steps at every update")
+    target_update_decisions: int = Field(5_000, ge=1, description="decisions between target updates")
+    exploration_fraction: float = Field(0.3, gt=0, le=1, description="share of the run it falls in")
+    exploration_initial: float = Field(0.2, ge=0, le=1, description="epsilon at the start")
+    exploration_final: float = Field(0.02, ge=0, le=1, description="epsilon from then on")
+    max_gradient_norm: float = Field(10.0, gt=0)
+
+
+class CrossEntropyConfig(Config):
+    """Search for the linear part of the score before gradient learning begins."""
+
+    generations: int = Field(0, ge=0, description="0: no search; each takes one episode in every environment")
+    elite_share: float = Field(0.2, gt=0, le=1, description="share of a generation that makes the next one")
+    initial_spread: float = Field(0.5, gt=0, description="of the weights, 1: as much as the start's scores")
+
+
+class EvaluationConfig(Config):
+    """Episodes on seeds that training never uses, played without exploration."""
+
+    episodes: int = Field(8, ge=1, description="one per environment of a validation batch")
+    first_seed: int = Field(1_000_000, ge=0, description="the episodes use this seed and those after it")
+    kwargs: dict[str, Any] = Field({}, description="replace keyword arguments of the training environment")
+    workloads: tuple[Any, ...] = Field(
+        (), description="each is played by environments of its own; (): as the arguments say"
+    )
+    metric: str | None = Field(
+        None, description="the best agent has the least geometric mean of it; null: the highest return"
+    )
+
+    @model_validator(mode="after")
+    def _workloads_are_said_once(self) -> EvaluationConfig:
+        if self.workloads and "workload" in self.kwargs:
+            raise ValueError("kwargs.workload and workloads are both given; leave one of the two out")
+        return self
+
+
+#: Fields of an algorithm that fix how many decisions lie between updates, or what a checkpoint holds.
+_SHAPE = {
+    "ppo": {"rollout_steps"},
+    "fast_ppo": {"rollout_steps", "prior"},
+    "dqn": {"buffer_decisions", "warm_up_decisions", "train_every_steps"},
+}
+
+
+class TrainConfig(Config):
+    """One training run."""
+
+    algorithm: Literal["ppo", "fast_ppo", "dqn"] = "ppo"
+    environment: EnvironmentConfig = EnvironmentConfig()
+    n_envs: int = Field(32, ge=1, description="environments stepped together")
+    total_decisions: int = Field(200_000, ge=1, description="of all environments; rounded up to an update")
+    checkpoint_decisions: int = Field(50_000, ge=1, description="between checkpoints with evaluations")
+    seed: int = Field(0, ge=0, lt=2**32)
+    threads: int = Field(1, ge=1, description="of torch, part of what makes a run repeatable; and of steps")
+    device: str = Field("cpu", description="torch device of the network")
+    scorer: ScorerConfig = ScorerConfig()
+    cross_entropy: CrossEntropyConfig = CrossEntropyConfig()
+    ppo: PpoConfig = PpoConfig()
+    fast_ppo: FastPpoConfig = FastPpoConfig()
+    dqn: DqnConfig = DqnConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
+
+    @model_validator(mode="after")
+    def _batch_fits_rollout(self) -> TrainConfig:
+        settings = getattr(self, self.algorithm)
+        if not isinstance(settings, PpoConfig):
+            return self
+        rollout = settings.rollout_steps * self.n_envs
+        if settings.batch_decisions > rollout:
+            raise ValueError(
+                f"{self.algorithm}.batch_decisions is {settings.batch_decisions}, but a rollout has only "
+                f"{self.algorithm}.rollout_steps * n_envs = {rollout} decisions; lower it."
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _fast_ppo_runs_on_the_cpu(self) -> TrainConfig:
+        if self.algorithm == "fast_ppo" and self.device != "cpu":
+            raise ValueError(f"device is {self.device!r}, but fast_ppo learns on the cpu; take ppo instead.")
+        return self
+
+    def changeable(self) -> set[str]:
+        """Return the dotted names of the algorithm's fields that may change at a checkpoint."""
+        names = set(type(getattr(self, self.algorithm)).model_fields) - _SHAPE[self.algorithm]
+        return {f"{self.algorithm}.{name}" for name in names}

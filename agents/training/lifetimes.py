@@ -1,0 +1,157 @@
+"""Fit a scorer to lifetimes of blocks that runs have recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import mse_loss
+
+from ssdgym.agents.compiled.victims import ROOM, RecordingNetwork
+from ssdgym.agents.networks.scorer import ScaleNetwork
+from ssdgym.agents.training.algorithms import torch_threads
+from ssdgym.errors import SsdgymError
+from ssdgym.simulator import Simulator
+from ssdgym.simulator.future import BEYOND, check_order, deaths_after
+
+
+@dataclass(frozen=True)
+class Lifetimes:
+    """Pages that were placed, P of them.
+
+    Attributes:
+        features: float32 (P, G), centred and scaled as the network sees them.
+        heads: int64 (P,), of the network: which decides.
+        lives: float32 (P,), log4 of the host pages until the data dies, in tenths of the logical pages.
+    """
+
+    features: np.ndarray
+    heads: np.ndarray
+    lives: np.ndarray
+
+    def sample(self, count: int, rng: np.random.Generator) -> Lifetimes:
+        """Return some of the pages, drawn without repeats; all if there are fewer.
+
+        Args:
+            count: how many.
+            rng: draws them.
+        """
+        kept = rng.permutation(len(self.lives))[:count]
+        return Lifetimes(self.features[kept], self.heads[kept], self.lives[kept])
+
+    @staticmethod
+    def joined(parts: Sequence[Lifetimes]) -> Lifetimes:
+        """Return the pages of all parts.
+
+        Args:
+            parts: at least one.
+        """
+        names = ("features", "heads", "lives")
+        return Lifetimes(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def record_lifetimes(
+    simulator: Simulator, network: RecordingNetwork, requests: np.ndarray, host_pages: int, warmup: int
+) -> Lifetimes:
+    """Run a policy whose placement notes what it sees, and say of each page how long its data lives.
+
+    Args:
+        simulator: at the beginning of the requests.
+        network: of its placement.
+        requests: array of REQUEST, which go on for `BEYOND` times the logical pages behind the run.
+        host_pages: of the run.
+        warmup: host pages before that, of which nothing is noted.
+
+    Returns:
+        The first pages that are placed behind the warm-up, `ROOM` of them at most.
+
+    Raises:
+        SsdgymError: pages are not placed in the order of the requests.
+    """
+    check_order(simulator.device, "a record of lifetimes")
+    (record,) = network.records
+    begin = int(simulator.arrays.control["clock"][0, 0])
+    chunks = iter([requests])
+    record["used"] = ROOM
+    if warmup:
+        simulator.proceed(chunks, warmup)
+    record["used"] = 0
+    simulator.proceed(chunks, host_pages)
+    used, entries = int(record["used"]), int(record["entries"])
+    seen = record["seen"][: used * entries].reshape(used, entries).copy()
+    lpn, clock, written = record["lpn"][:used], record["clock"][:used], record["written"][:used] != 0
+    deaths = deaths_after([requests], begin, lpn.astype(np.int64), clock, written)
+    pages = simulator.logical_pages
+    lives = np.clip(deaths - clock, 1, BEYOND * pages)
+    return Lifetimes(
+        seen, record["head"][:used].astype(np.int64), (np.log2(10.0 * lives / pages) / 2.0).astype(np.float32)
+    )
+
+
+_BATCH = 2048
+#: Cuts are at least so far apart.
+_CLOSEST = 0.05
+
+
+def fit_lifetimes(
+    network: ScaleNetwork, pages: Lifetimes, epochs: int, learning_rate: float, seed: int
+) -> float:
+    """Fit the numbers of a network to lifetimes, by least squares, and cut them into equal shares.
+
+    Args:
+        network: changed in place.
+        pages: what it sees, and the lifetimes.
+        epochs: passes over the pages.
+        learning_rate: of Adam at the start; it falls to 0 along a cosine.
+        seed: of the order of the pages.
+
+    Returns:
+        The share of the variance of lifetimes that the numbers then explain.
+
+    Raises:
+        SsdgymError: a head has placed no page.
+    """
+    if missing := set(range(network.config.heads)) - set(np.unique(pages.heads).tolist()):
+        kind = "relocated" if missing == {1} else "written"
+        raise SsdgymError(f"lifetimes: no page is {kind} in the training tasks; give them more overwrites.")
+    with torch_threads(1):  # sums in another order have other bits
+        return _fit(network, pages, epochs, learning_rate, seed)
+
+
+def _fit(network: ScaleNetwork, pages: Lifetimes, epochs: int, learning_rate: float, seed: int) -> float:
+    generator = torch.Generator().manual_seed(seed)
+    features, heads = torch.from_numpy(pages.features), torch.from_numpy(pages.heads)
+    lives = torch.from_numpy(pages.lives)
+    optimizer = torch.optim.Adam(network.number_weights(), lr=learning_rate)
+    steps = epochs * -(-len(lives) // _BATCH)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
+    for _ in range(epochs):
+        for rows in torch.randperm(len(lives), generator=generator).split(_BATCH):
+            loss = mse_loss(_numbers(network, features[rows], heads[rows]), lives[rows])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+    with torch.no_grad():
+        numbers = _numbers(network, features, heads)
+        _cut(network, numbers.numpy(), pages.heads)
+        return 1.0 - float(mse_loss(numbers, lives) / lives.var())
+
+
+def _numbers(network: ScaleNetwork, features: Tensor, heads: Tensor) -> Tensor:
+    """Return the number of each page in the head that places it, (P,)."""
+    return network.number(features).gather(1, heads[:, None])[:, 0]
+
+
+def _cut(network: ScaleNetwork, numbers: np.ndarray, heads: np.ndarray) -> None:
+    """Put the cuts where they share the pages of each head out evenly."""
+    for head, (_, count) in enumerate(network.config.ranges):
+        if count < 2:
+            continue
+        cuts = np.quantile(numbers[heads == head], np.arange(1, count) / count)
+        gaps = np.maximum(np.diff(cuts), _CLOSEST)
+        network.first_cut[head] = float(cuts[0])
+        network.log_gaps[head, : len(gaps)] = torch.from_numpy(np.log(gaps)).float()

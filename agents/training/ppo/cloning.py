@@ -1,0 +1,137 @@
+"""Behaviour cloning: teach a scorer to choose what a policy would, by cross-entropy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium.vector import VectorEnv
+from torch import Tensor
+
+from ssdgym.agents.networks.scorer import CandidateScorer
+from ssdgym.agents.training.config import PriorConfig
+from ssdgym.agents.training.ppo.decisions import Part
+from ssdgym.agents.training.ppo.network import Network
+from ssdgym.agents.training.ppo.rollout import Collector
+from ssdgym.errors import SsdgymError
+
+#: Decisions of each environment between gradient steps, and of each of these steps.
+_STEPS = 64
+_BATCH = 256
+_EPOCHS = 4
+#: Steps of the bisection for the factor of all scores.
+_HALVINGS = 30
+#: What `info["proposed"]` has where the policy proposes none of the candidates.
+_NONE = -1
+
+
+def clone(
+    network: Network,
+    env: VectorEnv,
+    prior: PriorConfig,
+    seed: int,
+    report: Callable[[int], None] = lambda decisions: None,
+) -> tuple[int, float]:
+    """Teach a scorer what a policy by name chooses in the environment.
+
+    The policy plays every second environment and the network, as far as it is, the others: so it also learns
+    what the policy would do where mistakes of its own lead (Ross, Gordon, Bagnell, AISTATS 2011).
+
+    Args:
+        network: that learns.
+        env: whose `info["proposed"]` tells the picks of the policy.
+        prior: the policy, how many decisions to look at, and the learning rate, which falls to 0.
+        seed: of episodes and draws.
+        report: called with the decisions so far.
+
+    Returns:
+        The decisions taken, rounded up to a whole rollout, and the share of those of the last rollout in
+        which the network chooses what the policy does.
+
+    Raises:
+        SsdgymError: the environment does not propose what the policy would do.
+    """
+    number = _proposer(env, prior)
+    generator = torch.Generator().manual_seed(seed)
+    collector = Collector(env, network, _STEPS)
+    collector.begin(seed)
+    optimizer = torch.optim.Adam([network.parameters], lr=prior.clone_learning_rate)
+    decisions, agreement = 0, 0.0
+    while decisions < prior.clone_decisions:
+        optimizer.param_groups[0]["lr"] = prior.clone_learning_rate * (1 - decisions / prior.clone_decisions)
+        labels: list[np.ndarray] = []
+
+        def choose(drawn: np.ndarray, infos: dict[str, Any], labels: list[np.ndarray] = labels) -> np.ndarray:
+            picks = infos["proposed"][:, number].astype(np.int64)
+            labels.append(picks)
+            played = (np.arange(len(picks)) % 2 == 0) & (picks != _NONE)
+            return np.where(played, picks, drawn)
+
+        rollout = collector.collect(generator, choose)
+        picks = torch.from_numpy(np.concatenate(labels))
+        known = picks != _NONE
+        agreement = float((rollout.scores.argmax(1) == picks)[known].float().mean())
+        for _ in range(_EPOCHS):
+            for rows in torch.randperm(len(picks), generator=generator).split(_BATCH):
+                _imitate(network, rollout.decisions.take(rows, network.arrays), picks[rows])
+                network.clip(1.0)
+                optimizer.step()
+        decisions += len(picks)
+        report(decisions)
+    network.refresh()
+    last = rollout.decisions.whole(network.arrays)
+    _soften(network.scorer, network.actor.scores(last), prior.clone_confidence)
+    return decisions, agreement
+
+
+def _imitate(network: Network, decisions: Part, picks: Tensor) -> None:
+    """Write the gradient of the cross-entropy of picks to a network.
+
+    Args:
+        network: that learns.
+        decisions: B of them.
+        picks: int64 (B,), the candidates to choose; `_NONE` where there is none.
+    """
+    network.refresh()
+    with torch.no_grad():
+        known = picks != _NONE
+        to_scores = network.actor.scores(decisions).softmax(0)
+        to_scores.scatter_add_(0, picks.clamp(min=0).unsqueeze(0), torch.full((1, len(picks)), -1.0))
+        network.actor.backward(decisions, to_scores * known / known.sum().clamp(min=1))
+        network.finish()
+
+
+def _soften(scorer: CandidateScorer, scores: Tensor, confidence: float) -> None:
+    """Shrink all scores alike until the best candidates are drawn with a probability at most, on average.
+
+    What a network is sure of, PPO never tries otherwise, and the surer it is the less it learns.
+
+    Args:
+        scorer: the network; ranks as before afterwards.
+        scores: float32 (K, B), that it gives.
+        confidence: the probability.
+    """
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        factor = (low + high) / 2
+        sure = (factor * scores).softmax(0).amax(0).mean() > confidence
+        low, high = (low, factor) if sure else (factor, high)
+    with torch.no_grad():
+        scorer.linear.log_sharpness += math.log(high)
+        scorer.score_layer.weight *= high
+        scorer.score_layer.bias *= high
+
+
+def _proposer(env: VectorEnv, prior: PriorConfig) -> int:
+    """Return the place of the policy among the proposers of the environment."""
+    proposers = tuple(env.metadata.get("proposers", ()))
+    if prior.policy not in proposers:
+        told = f"proposes {', '.join(proposers)}" if proposers else "tells no policy's choice"
+        raise SsdgymError(
+            f"fast_ppo.prior.policy: {prior.policy!r} cannot be cloned, since the environment {told}; "
+            "name it in environment.kwargs.proposers."
+        )
+    return proposers.index(prior.policy)

@@ -1,0 +1,326 @@
+"""The losses of PPO and their derivatives by scores and values."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from gymnasium.vector import VectorEnv
+from stable_baselines3.common.logger import Logger
+from torch import Tensor
+
+from ssdgym.agents.features import FeatureNames
+from ssdgym.agents.networks.scorer import CandidateScorer
+from ssdgym.agents.training.config import FastPpoConfig, TrainConfig
+from ssdgym.agents.training.ppo.decisions import Arrays, Decisions, Part
+from ssdgym.agents.training.ppo.network import Actor, Network
+from ssdgym.agents.training.ppo.rollout import Collector, RewardScale, Rollout, advantages_of
+from ssdgym.agents.training.stages import Segments, segment_seed
+from ssdgym.errors import SsdgymError
+
+
+class Batch(NamedTuple):
+    """B decisions to take a gradient step on.
+
+    Attributes:
+        decisions: B of them.
+        actions: int64 (B,).
+        log_probabilities: float32 (B,), of the actions when they were drawn.
+        advantages: float32 (B,), normalised.
+        targets: float32 (B,), of the values.
+        prior: float32 (K, B), log-probabilities of the frozen start; (0, B) where it is not held to.
+    """
+
+    decisions: Part
+    actions: Tensor
+    log_probabilities: Tensor
+    advantages: Tensor
+    targets: Tensor
+    prior: Tensor
+
+
+@dataclass(frozen=True)
+class Losses:
+    """What a gradient step goes down, and what is watched, each the mean of a batch.
+
+    Attributes:
+        total: the weighted sum.
+        policy: of the clipped objective.
+        value: squared error of the values.
+        entropy: of the policy.
+        approx_kl: estimate of the KL divergence from the policy that played.
+        prior_kl: KL divergence from the frozen start; 0 where it is not held to.
+    """
+
+    total: Tensor
+    policy: Tensor
+    value: Tensor
+    entropy: Tensor
+    approx_kl: Tensor
+    prior_kl: Tensor
+
+
+class Slopes(NamedTuple):
+    """Derivatives of the total loss.
+
+    Attributes:
+        scores: by the scores, float32 (K, B).
+        values: by the values, float32 (B,).
+    """
+
+    scores: Tensor
+    values: Tensor
+
+
+def losses_of(scores: Tensor, values: Tensor, batch: Batch, config: FastPpoConfig) -> tuple[Losses, Slopes]:
+    """Return the losses of a batch, and their derivatives.
+
+    Args:
+        scores: float32 (K, B), -1e9 where masked.
+        values: float32 (B,).
+        batch: what to learn from.
+        config: coefficients.
+    """
+    count, actions = len(values), batch.actions.unsqueeze(0)
+    logs = scores.log_softmax(0)
+    shares = logs.exp()
+    changes = logs.gather(0, actions).squeeze(0) - batch.log_probabilities
+    ratios = changes.exp()
+    gains = ratios * batch.advantages
+    clipped = ratios.clamp(1 - config.clip_range, 1 + config.clip_range) * batch.advantages
+    # beyond the clip nothing is gained, so the slope is 0 there
+    to_action = (gains * (gains <= clipped)) / -count
+    to_scores = (shares * -to_action).scatter_add_(0, actions, to_action.unsqueeze(0))
+
+    errors = values - batch.targets
+    entropies = -(shares * logs).sum(0)
+    if config.entropy_coefficient > 0:
+        to_scores += shares * (logs + entropies) * (config.entropy_coefficient / count)
+    policy, value = -torch.minimum(gains, clipped).mean(), errors.square().mean()
+    entropy, prior_kl = entropies.mean(), torch.zeros(())
+    total = policy + config.value_coefficient * value - config.entropy_coefficient * entropy
+    if len(batch.prior):
+        ratios_to_prior = logs - batch.prior
+        divergences = (shares * ratios_to_prior).sum(0)
+        prior_kl = divergences.mean()
+        total = total + config.prior.kl * prior_kl
+        to_scores += shares * (ratios_to_prior - divergences) * (config.prior.kl / count)
+    approx_kl = (ratios - 1 - changes).mean()  # the third estimator of Schulman, 2020
+    losses = Losses(total, policy, value, entropy, approx_kl, prior_kl)
+    return losses, Slopes(to_scores, errors * (2 * config.value_coefficient / count))
+
+
+class Lesson(NamedTuple):
+    """All decisions of a rollout, M of them, to learn from.
+
+    Attributes:
+        decisions: M of them.
+        actions: int64 (M,).
+        log_probabilities: float32 (M,), of the actions when they were drawn.
+        advantages: float32 (M,).
+        targets: float32 (M,), of the values.
+        prior: float32 (K, M), log-probabilities of the frozen start; (0, M) where it is not held to.
+    """
+
+    decisions: Decisions
+    actions: Tensor
+    log_probabilities: Tensor
+    advantages: Tensor
+    targets: Tensor
+    prior: Tensor
+
+    def take(self, rows: Tensor, arrays: Arrays) -> Batch:
+        """Return some of the decisions, with advantages normalised.
+
+        Args:
+            rows: int64 (b,), which.
+            arrays: to write candidates to.
+        """
+        decisions, *numbers, prior = self
+        actions, logs, advantages, targets = (part.index_select(0, rows) for part in numbers)
+        if len(rows) > 1:
+            deviation, mean = torch.std_mean(advantages)
+            advantages = (advantages - mean) / (deviation + 1e-8)
+        chosen = decisions.take(rows, arrays)
+        return Batch(chosen, actions, logs, advantages, targets, prior.index_select(1, rows))
+
+
+def update(
+    network: Network,
+    optimizer: torch.optim.Optimizer,
+    lesson: Lesson,
+    config: FastPpoConfig,
+    generator: torch.Generator,
+) -> Losses:
+    """Take the gradient steps of an update.
+
+    Args:
+        network: that learns.
+        optimizer: of its parameters.
+        lesson: what to learn from.
+        config: of the algorithm.
+        generator: of the order of decisions.
+
+    Returns:
+        The losses of the last step.
+    """
+    for _ in range(config.epochs):
+        order = torch.randperm(len(lesson.actions), generator=generator)
+        for rows in order.split(config.batch_decisions):
+            losses = gradient_of(network, lesson.take(rows, network.arrays), config)
+            if config.target_kl is not None and losses.approx_kl > 1.5 * config.target_kl:
+                return losses
+            network.clip(config.max_gradient_norm)
+            optimizer.step()
+    return losses
+
+
+def gradient_of(network: Network, batch: Batch, config: FastPpoConfig) -> Losses:
+    """Write the gradient of the total loss to a network, and return the losses.
+
+    Args:
+        network: that learns.
+        batch: what to learn from.
+        config: coefficients.
+    """
+    network.refresh()
+    with torch.no_grad():
+        scores, values = network.actor.scores(batch.decisions), network.critic.values(batch.decisions)
+        losses, slopes = losses_of(scores, values, batch, config)
+        network.backward(batch.decisions, *slopes)
+        network.finish()
+    return losses
+
+
+#: How the log names losses, where not by their names; most as Stable-Baselines3 does.
+_TITLES = {"total": "loss", "policy": "policy_gradient_loss", "value": "value_loss"}
+
+
+class FastPpo:
+    """See `ssdgym.agents.training.algorithms.Learner`.
+
+    Args:
+        config: the training run.
+        env: native vector environment to learn in.
+        features: names of the columns it observes.
+    """
+
+    def __init__(self, config: TrainConfig, env: VectorEnv, features: FeatureNames) -> None:
+        self.config, self.settings = config, config.fast_ppo
+        torch.manual_seed(config.seed)
+        self.scorer = CandidateScorer(features.candidates, features.context, config.scorer)
+        self.decisions = 0
+        self.prior: CandidateScorer | None = None
+        self.rewards = RewardScale(gamma=self.settings.gamma if self.settings.normalise == "returns" else 0.0)
+        self.network = Network(self.scorer)
+        self.optimizer = torch.optim.Adam(
+            [self.network.parameters], lr=self.settings.learning_rate, eps=1e-5, fused=True
+        )
+        self._collector = Collector(env, self.network, self.settings.rollout_steps)
+        self._generator = torch.Generator()
+
+    def set_logger(self, logger: Logger) -> None:
+        """Write what is learned to a logger."""
+        self.logger = logger
+
+    def set_linear_weights(self, weights: np.ndarray) -> None:
+        """Set the weights (F,) of the linear part of the score."""
+        with torch.no_grad():
+            self.scorer.linear.weights.copy_(torch.as_tensor(weights))
+
+    def state(self) -> dict[str, Any]:
+        """Return weights, optimiser, counters and the frozen start, as tensors and numbers."""
+        return {
+            "scorer": self.scorer.state_dict(),
+            "prior": None if self.prior is None else self.prior.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "counters": {"decisions": self.decisions, **vars(self.rewards)},
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from what `state` returned.
+
+        Raises:
+            SsdgymError: it is of a version that optimised layer by layer.
+        """
+        if len(state["optimizer"]["param_groups"][0]["params"]) != 1:
+            raise SsdgymError("the checkpoint is of an earlier fast_ppo; train anew in another folder.")
+        self.scorer.load_state_dict(state["scorer"])
+        if state["prior"] is not None:
+            self.prior = copy.deepcopy(self.scorer)
+            self.prior.load_state_dict(state["prior"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        counters = dict(state["counters"])
+        self.decisions = counters.pop("decisions")
+        self.rewards = RewardScale(**{**counters, "gamma": self.rewards.gamma})  # a branch has its own
+
+    def learn(self, segments: Segments, first_reward: float) -> None:
+        """Learn to the end of the run.
+
+        Args:
+            segments: called between updates and after every rollout.
+            first_reward: not used: rewards are centred on their own running mean.
+        """
+        if self.decisions == 0 and self.settings.prior.kl > 0:
+            self.prior = copy.deepcopy(self.scorer)
+        segments.start(self.decisions)
+        self._begin_segment()
+        while self.decisions < self.config.total_decisions:
+            if segments.end(self.decisions):
+                self._begin_segment()
+            self._take_update()
+            segments.on_step(self.decisions)
+
+    def _begin_segment(self) -> None:
+        seed = segment_seed(self.config.seed, self.decisions)
+        self._generator.manual_seed(seed)
+        self._collector.begin(seed)
+
+    def _take_update(self) -> None:
+        """Play a rollout and learn from it."""
+        share_left = 1 - self.decisions / self.config.total_decisions
+        self.optimizer.param_groups[0]["lr"] = self.settings.learning_rate * share_left
+        rollout = self._collector.collect(self._generator)
+        self.rewards.update(rollout.rewards)
+        losses = update(self.network, self.optimizer, self._lesson(rollout), self.settings, self._generator)
+        self.decisions += rollout.actions.numel()
+        self._log(rollout, losses)
+
+    def _lesson(self, rollout: Rollout) -> Lesson:
+        advantages = advantages_of(
+            self.rewards.apply(rollout.rewards),
+            rollout.values,
+            rollout.next_values,
+            rollout.ends,
+            self.settings.gamma,
+            self.settings.gae_lambda,
+        )
+        actions = rollout.actions.flatten()
+        logs = rollout.scores.log_softmax(1)
+        return Lesson(
+            decisions=rollout.decisions,
+            actions=actions,
+            log_probabilities=logs.gather(1, actions.unsqueeze(1)).squeeze(1),
+            advantages=advantages.flatten(),
+            targets=(advantages + rollout.values).flatten(),
+            prior=self._prior_logs(rollout.decisions),
+        )
+
+    def _prior_logs(self, decisions: Decisions) -> Tensor:
+        """Return the log-probabilities of the frozen start, (K, B), or (0, B) where there is none."""
+        if self.prior is None:
+            return torch.empty(0, len(decisions.around))
+        with torch.no_grad():
+            score, parts = Actor(self.prior).scores, decisions.split(self.network.arrays)
+            return torch.cat([score(part).log_softmax(0) for part in parts], dim=1)
+
+    def _log(self, rollout: Rollout, losses: Losses) -> None:
+        if rollout.returns:
+            self.logger.record("rollout/ep_rew_mean", float(np.mean(rollout.returns)))
+        self.logger.record("rollout/reward_mean", rollout.rewards.mean().item())
+        for name, loss in vars(losses).items():
+            self.logger.record(f"train/{_TITLES.get(name, name)}", loss.item())
+        self.logger.dump(self.decisions)

@@ -1,0 +1,177 @@
+"""Cut learning by gradients into segments, between which nothing is under way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from ssdgym.config.loading import Config
+
+
+class Enough(Exception):
+    """Ends learning at a checkpoint, where the next rollout would begin."""
+
+
+class Segments:
+    """Calls back between segments, and after every step.
+
+    Args:
+        every: decisions between two checkpoints, rounded up to a whole update.
+        at_checkpoint: called between two segments; may end learning by raising `Enough`.
+        on_step: called with the decisions so far.
+    """
+
+    def __init__(self, every: int, at_checkpoint: Callable[[], None], on_step: Callable[[int], None]) -> None:
+        self.every = every
+        self.at_checkpoint = at_checkpoint
+        self.on_step = on_step
+
+    def start(self, decisions: int) -> None:
+        """Plan the first checkpoint.
+
+        Args:
+            decisions: learned from so far.
+        """
+        self._next = (decisions // self.every + 1) * self.every
+
+    def end(self, decisions: int) -> bool:
+        """Call back if a checkpoint is due, and return whether it was.
+
+        Args:
+            decisions: learned from so far, with their update done.
+
+        Raises:
+            Enough: the run is to end here.
+        """
+        if decisions < self._next:
+            return False
+        self.at_checkpoint()
+        self.start(decisions)
+        return True
+
+
+def segment_seed(seed: int, decisions: int) -> int:
+    """Return what every generator is seeded with where a segment begins, and its episodes.
+
+    It depends on nothing else. That is why a run that was stopped at a checkpoint and resumed equals one that
+    went on: at a checkpoint, both begin new episodes and seed again.
+
+    Args:
+        seed: of the training run.
+        decisions: learned from so far.
+
+    Returns:
+        A number of 31 bits: the environments are seeded with it and those after it.
+    """
+    return int(np.random.SeedSequence([seed, decisions]).generate_state(1)[0]) >> 1
+
+
+Method = Literal["search", "lifetimes", "evolution", "clone", "ppo", "fast_ppo", "dqn"]
+
+_NAMES = {
+    "search": "a search by whole episodes",
+    "lifetimes": "fitting lifetimes",
+    "evolution": "evolution",
+    "clone": "cloning a policy",
+    "ppo": "PPO",
+    "fast_ppo": "PPO",
+    "dqn": "DQN",
+}
+
+
+class Stage(Config):
+    """One stage of a training run, as far as it has gone."""
+
+    method: Method
+    decisions: int = Field(ge=0, description="of all environments, episodes of a search included")
+    cpu_seconds: float = Field(ge=0, description="of the process, validation included")
+
+
+class Stages:
+    """The stages of a run, in order, and the CPU time that each has taken.
+
+    Args:
+        done: stages of the part of the run that a checkpoint has kept.
+    """
+
+    def __init__(self, done: Sequence[Stage] = ()) -> None:
+        self._done = {stage.method: stage for stage in done}
+        self._running: Method | None = None
+        self._begun = 0.0
+
+    @property
+    def taken(self) -> tuple[Stage, ...]:
+        """The stages that have taken decisions, as they stand now."""
+        self._take_time()
+        return tuple(stage for stage in self._done.values() if stage.decisions)
+
+    @property
+    def decisions(self) -> int:
+        """The decisions of all stages."""
+        return sum(stage.decisions for stage in self._done.values())
+
+    @contextmanager
+    def running(self, method: Method) -> Iterator[None]:
+        """Count CPU time for a stage.
+
+        Args:
+            method: of the stage.
+        """
+        self._running, self._begun = method, time.process_time()
+        self._done.setdefault(method, Stage(method=method, decisions=0, cpu_seconds=0.0))
+        try:
+            yield
+        finally:
+            self._take_time()
+            self._running = None
+
+    def count(self, method: Method, decisions: int) -> None:
+        """Set how many decisions a stage has taken.
+
+        Args:
+            method: of the stage.
+            decisions: in all.
+        """
+        known = self._done.get(method, Stage(method=method, decisions=0, cpu_seconds=0.0))
+        self._done[method] = known.model_copy(update={"decisions": decisions})
+
+    def _take_time(self) -> None:
+        if self._running is None:
+            return
+        now = time.process_time()
+        stage = self._done[self._running]
+        seconds = round(stage.cpu_seconds + now - self._begun, 3)
+        self._done[self._running] = stage.model_copy(update={"cpu_seconds": seconds})
+        self._begun = now
+
+
+def how_trained(stages: Sequence[Stage], start: str) -> str:
+    """Say what has trained an agent, as a phrase.
+
+    Args:
+        stages: of the agent.
+        start: heuristic that the untrained network is; `none`.
+
+    Returns:
+        For example `PPO (200,704 decisions, 31 CPU s) from scratch`.
+    """
+    begun = "from scratch" if start == "none" else f"from {start} on"
+    if not stages:
+        return "nothing: it is the untrained network" + (
+            "" if start == "none" else f", which ranks as {start}"
+        )
+    parts = [
+        f"{_NAMES[s.method]} ({s.decisions:,} {_counted(s.method)}, {s.cpu_seconds:,.0f} CPU s)"
+        for s in stages
+    ]
+    return f"{', then '.join(parts)}, {begun}"
+
+
+def _counted(method: Method) -> str:
+    """Return what a stage counts: a run inside the engine tells pages, and not decisions."""
+    return "pages of runs" if method == "evolution" else "decisions"

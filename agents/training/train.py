@@ -1,0 +1,300 @@
+"""Train an agent: checkpoints, evaluation on held-out seeds, resume, TensorBoard, a progress bar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import torch
+from rich.progress import Progress
+from stable_baselines3.common.logger import configure
+
+from ssdgym.agents.agent import Agent
+from ssdgym.agents.card import AgentCard
+from ssdgym.agents.features import FeatureNames
+from ssdgym.agents.networks.scorer import CandidateScorer
+from ssdgym.agents.training.algorithms import environments_of, make_learner, torch_threads
+from ssdgym.agents.training.checkpoint import FILE_NAME, Checkpoint
+from ssdgym.agents.training.config import TrainConfig
+from ssdgym.agents.training.cross_entropy import search_weights
+from ssdgym.agents.training.ppo.cloning import clone
+from ssdgym.agents.training.ppo.learner import FastPpo
+from ssdgym.agents.training.progress import Row, evaluation_line, score_of, training_bar, validate, write_rows
+from ssdgym.agents.training.stages import Enough, Segments, Stage, Stages
+from ssdgym.envs.sb3 import SB3VecEnv
+from ssdgym.errors import SsdgymError
+from ssdgym.files import writable_folder, write_atomically
+
+BEST_AGENT = "agent.zip"
+LAST_AGENT = "agent-last.zip"
+EVALUATIONS = "evaluations.csv"
+
+
+def train(
+    config: TrainConfig,
+    out: Path,
+    resume: Path | None = None,
+    progress: bool = True,
+    overwrite: bool = False,
+    report: Callable[[TrainingRun], None] | None = None,
+    checkpoints: int | None = None,
+    branch: bool = False,
+    about: Mapping[str, str] | None = None,
+) -> Path:
+    """Train an agent and return the file of the best one.
+
+    `out` receives `agent.zip`, the best on the validation seeds; `agent-last.zip`, `checkpoint.pt`,
+    `evaluations.csv` and `tensorboard/`. The untrained start is a candidate for the best, too: the agent's
+    card and the last line of the progress then say that nothing was learned (`AgentCard.how_trained`).
+
+    Repeatability: on the CPU, the same configuration, library versions and machine type give the same bits.
+    Every checkpoint begins new episodes and seeds every generator from (`seed`, decisions so far); a run that
+    was stopped and resumed therefore equals, bit for bit, one that was not. What was done after the last
+    checkpoint is done again. The global generators of `random`, numpy and torch are seeded on the way.
+
+    Args:
+        config: the run.
+        out: folder for the results, made where missing.
+        resume: checkpoint, or the folder that holds one, to continue from.
+        progress: whether to show a progress bar with rate and remaining time.
+        overwrite: whether a run that is already in `out` may be replaced.
+        report: called after every checkpoint, the one at the start included, when all files are written. A
+            resumed run calls it for the checkpoint that it begins at.
+        checkpoints: end after so many of them beside the one at the start, to be resumed later; None: never.
+        branch: whether `resume` is a checkpoint of a run whose seed and `TrainConfig.changeable` fields may
+            be others.
+        about: what the card says besides, such as the suite that tasks are from; fields of `AgentCard`.
+
+    Returns:
+        Path of the best agent, for `Agent.load`.
+
+    Raises:
+        SsdgymError: before any work, if `out` cannot be written or holds another run, if there is no
+            checkpoint in `resume` or it is of another configuration, or if the environment cannot be made as
+            configured.
+    """
+    writable_folder(out)
+    if resume is None and not overwrite and (out / FILE_NAME).exists():
+        raise SsdgymError(f"{out}: already holds a training run; resume it or choose another folder.")
+    checkpoint = Checkpoint.load(resume) if resume else None
+    if checkpoint and resume:
+        checkpoint.require_config(config, resume, branch)
+    with (
+        torch_threads(config.threads),
+        environments_of(config) as (env, validation),
+        training_bar(progress) as bar,
+    ):
+        run = TrainingRun(config, out, env, validation, checkpoint, report, checkpoints, about or {})
+        run.learn(bar)
+    return out / BEST_AGENT
+
+
+class TrainingRun:
+    """One run between two checkpoints and the next.
+
+    Args:
+        config: the run.
+        out: existing folder for the results.
+        env: environments to learn in.
+        validation: batches of environments to evaluate in.
+        checkpoint: where to continue; None begins from scratch.
+        report: called after every checkpoint.
+        checkpoints: end after so many of them.
+        about: further fields of the card.
+    """
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        out: Path,
+        env: SB3VecEnv,
+        validation: Sequence[SB3VecEnv],
+        checkpoint: Checkpoint | None,
+        report: Callable[[TrainingRun], None] | None,
+        checkpoints: int | None,
+        about: Mapping[str, str],
+    ) -> None:
+        self.config = config
+        self.checkpoints = checkpoints
+        self.written = 0
+        self.out = out
+        self.env = env
+        self.validation, self.about = validation, about
+        self.report = report
+        self.features = FeatureNames.of(env.vector_env)
+        self.learner = make_learner(config, env, self.features)
+        self.stages = Stages([Stage(**stage) for stage in checkpoint.stages] if checkpoint else ())
+        self.evaluations: list[Row] = []
+        self.best: dict[str, torch.Tensor] = {}
+        self.best_stages: tuple[Stage, ...] = ()
+        if checkpoint:
+            self.learner.restore(checkpoint.algorithm)
+            self.evaluations, self.best = checkpoint.evaluations, checkpoint.best
+            self.best_stages = tuple(Stage(**stage) for stage in checkpoint.best_stages)
+        self.logger = configure(str(out / "tensorboard"), ["tensorboard"])
+        self.learner.set_logger(self.logger)
+
+    @property
+    def decisions(self) -> int:
+        """Number of decisions taken so far, over all environments, those of a search included."""
+        return self.stages.decisions
+
+    @property
+    def share(self) -> float:
+        """How much of `config.total_decisions` has been done; above 1 where the last update went beyond."""
+        return self.learner.decisions / self.config.total_decisions
+
+    @property
+    def best_decisions(self) -> int:
+        """Number of decisions that the best agent so far had taken; 0 where it is the untrained start."""
+        return int(self._best_row()["decisions"])
+
+    def learn(self, bar: Progress) -> None:
+        """Run until `config.total_decisions` have been taken, and save."""
+        self._print = bar.console.print if not bar.disable else lambda text: None
+        if not self.evaluations:
+            self.evaluate("untrained")
+            with self.stages.running("search"):
+                self._search(bar)
+            with self.stages.running("clone"):
+                self._clone(bar)
+        with self.stages.running(self.config.algorithm):
+            self._learn(bar)
+        self.logger.close()
+        best = Agent.load(self.out / BEST_AGENT).card
+        self._print(
+            f"{self.out / BEST_AGENT}: best of {len(self.evaluations)} validations; "
+            f"trained by {best.how_trained}"
+        )
+
+    def _learn(self, bar: Progress) -> None:
+        """Learn by gradients."""
+        self.save()
+        name = f"{self.config.algorithm.upper()} (decisions)"
+        total = self.config.total_decisions
+        task = bar.add_task(name, total=total, completed=self.learner.decisions)
+        segments = Segments(
+            self.config.checkpoint_decisions,
+            self._at_checkpoint,
+            lambda decisions: bar.update(task, completed=min(decisions, total)),
+        )
+        try:
+            # the untrained agent's mean, so that it is the same for a resumed run
+            self.learner.learn(segments, self.evaluations[0]["reward_mean"])
+        except Enough:
+            return
+        self.count()
+        if self.evaluations[-1]["decisions"] < self.decisions:
+            self.evaluate(self.config.algorithm)
+            self.save()
+
+    def _at_checkpoint(self) -> None:
+        self.count()
+        self.evaluate(self.config.algorithm)
+        self.save()
+        self.written += 1
+        if self.written == self.checkpoints:
+            raise Enough
+
+    def count(self) -> None:
+        """Count the decisions that gradients have been learned from."""
+        self.stages.count(self.config.algorithm, self.learner.decisions)
+
+    def _search(self, bar: Progress) -> None:
+        """Improve the linear part of the scorer by whole episodes, if so configured."""
+        config = self.config.cross_entropy
+        if not config.generations:
+            return
+        task = bar.add_task("search by whole episodes (generations)", total=config.generations)
+        weights = self.learner.scorer.linear.weights
+        found, decisions = search_weights(
+            self.env,
+            weights.detach().cpu().numpy(),
+            config,
+            self.config.seed,
+            report=lambda done: bar.update(task, completed=done),
+        )
+        self.learner.set_linear_weights(found)
+        self.stages.count("search", decisions)
+        self.evaluate("search")
+
+    def _clone(self, bar: Progress) -> None:
+        """Begin with what a policy by name chooses, if so configured."""
+        prior = self.config.fast_ppo.prior
+        if self.config.algorithm != "fast_ppo" or prior.policy is None:
+            return
+        assert isinstance(self.learner, FastPpo), "the algorithm is"
+        task = bar.add_task(f"cloning {prior.policy} (decisions)", total=prior.clone_decisions)
+        decisions, agreement = clone(
+            self.learner.network,
+            self.env.vector_env,
+            prior,
+            self.config.seed,
+            report=lambda done: bar.update(task, completed=min(done, prior.clone_decisions)),
+        )
+        self._print(f"chooses what {prior.policy} does in {100 * agreement:.1f} % of its decisions")
+        self.stages.count("clone", decisions)
+        self.evaluate("clone")
+
+    def evaluate(self, stage: str) -> None:
+        """Play the validation episodes, and keep the agent if it is the best so far.
+
+        Args:
+            stage: what the agent was trained by last, for the table.
+        """
+        agent = self.agent(self.learner.scorer, self.stages.taken)
+        evaluation = self.config.evaluation
+        row = validate(agent, self.validation, evaluation.first_seed, evaluation.metric)
+        self.evaluations.append({"stage": stage, "decisions": self.decisions, **row})
+        is_best = self._best_row() is self.evaluations[-1]
+        if is_best:
+            weights = self.learner.scorer.state_dict()
+            self.best = {name: weight.detach().cpu().clone() for name, weight in weights.items()}
+            self.best_stages = self.stages.taken
+        self._log(row)
+        self._print(evaluation_line(self.evaluations[-1], is_best))
+
+    def save(self) -> None:
+        """Write the best agent, the last one, the table of evaluations, then the checkpoint, and report."""
+        best = CandidateScorer(self.features.candidates, self.features.context, self.config.scorer)
+        best.load_state_dict(self.best)
+        self.agent(best, self.best_stages).save(self.out / BEST_AGENT)
+        self.agent(self.learner.scorer, self.stages.taken).save(self.out / LAST_AGENT)
+        write_atomically(self.out / EVALUATIONS, lambda file: write_rows(file, self.evaluations))
+        state = self.learner.state()
+        stages, best_stages = (
+            [s.model_dump() for s in some] for some in (self.stages.taken, self.best_stages)
+        )
+        Checkpoint(
+            self.config.model_dump_json(), state, self.evaluations, self.best, stages, best_stages
+        ).save(self.out)
+        if self.report:
+            self.report(self)
+
+    def agent(self, scorer: CandidateScorer, stages: tuple[Stage, ...]) -> Agent:
+        """Make an agent of a network.
+
+        Args:
+            scorer: the network.
+            stages: what has trained it.
+        """
+        card = AgentCard(
+            algorithm=stages[-1].method if stages else "none",
+            environment=self.config.environment.id,
+            decisions=sum(stage.decisions for stage in stages),
+            trained_by=stages,
+            candidate_features=self.features.candidates,
+            context_features=self.features.context,
+            scorer=self.config.scorer,
+            training=self.config.model_dump(mode="json"),
+            **self.about,
+        )
+        return Agent(scorer, card)
+
+    def _best_row(self) -> Row:
+        return max(self.evaluations, key=score_of)  # the earliest of equals
+
+    def _log(self, row: Row) -> None:
+        for name, value in row.items():
+            self.logger.record(f"validation/{name}", value)
+        self.logger.dump(self.decisions)

@@ -1,0 +1,43 @@
+"""Every training configuration that comes with ssdgym is valid, and nonsense is refused."""
+
+import pytest
+
+from ssdgym.agents.agent import Agent
+from ssdgym.agents.training.config import TrainConfig
+from ssdgym.agents.training.train import train
+from ssdgym.config.loading import available, load_config
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.leaderboard.suites import SuiteTrainConfig
+
+
+@pytest.mark.parametrize("name", available("agents"))
+def test_config__comes_with_ssdgym__is_valid(name: str) -> None:
+    config = load_config(SuiteTrainConfig, name, "agents")
+    assert name.startswith(config.algorithm)
+
+
+def test_config__batch_larger_than_rollout__refused() -> None:
+    data = {"n_envs": 2, "ppo": {"rollout_steps": 8, "batch_decisions": 17}}
+    with pytest.raises(SsdgymError, match=r"rollout_steps \* n_envs = 16"):
+        load_config(TrainConfig, data, "agents")
+
+
+def test_evaluation__workloads_said_twice__are_refused() -> None:
+    with pytest.raises(ValueError, match="leave one of the two out"):
+        TrainConfig(evaluation={"workloads": ["uniform"], "kwargs": {"workload": "zipf80"}})
+
+
+def test_config__json__round_trip() -> None:
+    config = TrainConfig(algorithm="dqn", seed=5)
+    assert TrainConfig.model_validate_json(config.model_dump_json()) == config
+
+
+@pytest.mark.parametrize("name", ["ppo-smoke", "dqn-smoke"])
+def test_config__smoke__trains_on_the_real_environment(name: str, tmp_path) -> None:
+    fields = load_config(TrainConfig, name, "agents").model_dump()
+    config = TrainConfig.model_validate({**fields, "total_decisions": 1024, "checkpoint_decisions": 1024})
+    agent = Agent.load(train(config, tmp_path / "run", progress=False))
+    assert agent.card.environment == "ssdgym/EraseVictim-v0"
+    rows = (tmp_path / "run/evaluations.csv").read_text().splitlines()
+    assert "write_amplification" in rows[0]
+    assert len(rows) == 3
