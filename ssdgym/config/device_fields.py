@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field, PositiveInt, model_validator
 
-from ssdgym.config.fields import dotted, nested
+from ssdgym.config.fields import dotted, nested, overlapping
 from ssdgym.config.ftl import AnyFtl, PageFtl
 from ssdgym.config.geometry import CapacityConfig, EnergyConfig, GeometryConfig, TimingConfig
 from ssdgym.config.loading import Config, Source, load_config
@@ -56,7 +56,8 @@ def _on_base(data: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a device that is another one but for some of them.
 
     Args:
-        data: the other one under `base`, and the fields that differ, nested or by dotted names.
+        data: the other one under `base`, and the fields that differ, nested or by dotted names. Notes on
+            what is assumed add up.
 
     Raises:
         SsdgymError: there is no such device, or a field is given twice.
@@ -70,6 +71,9 @@ def _on_base(data: dict[str, Any]) -> dict[str, Any]:
         raise SsdgymError(f"device base {shown(data['base'])} leads back to itself; correct it.") from None
     label = ", ".join(f"{name}={value}" for name, value in dotted(changes))
     fields = {"name": f"{base.name}({label})", **{name: data[name] for name in kept[1:] if name in data}}
+    if isinstance(notes := data.get("assumed"), dict):  # of the base those of other fields hold, too
+        kept_notes = {name: why for name, why in base.assumed.items() if overlapping(name, notes) is None}
+        fields["assumed"] = kept_notes | notes
     if "capacity" in changes:  # given either way, and the changes say which
         fields["capacity"] = changes.pop("capacity")
     return base.with_changes(changes) | fields

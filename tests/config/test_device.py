@@ -524,3 +524,12 @@ def test_with_ftl__what_does_not_fit__named(
     with pytest.raises(SsdgymError) as caught:
         with_ftl(config, changes)
     assert reason in str(caught.value)
+
+
+def test_base__notes_on_what_is_assumed_add_up__but_for_those_of_the_same_field_or_its_parts() -> None:
+    whole = load_device("pen-vnand").assumed
+    notes = {"geometry": "small", "timing.transfer_ns_per_byte": "other"}
+    device = load_device({"base": "pen-vnand", "name": "own", "assumed": notes})
+    assert device.assumed == {**{name: why for name, why in whole.items() if name not in notes}, **notes}
+    small = load_device({"base": "subftl-tlc", "assumed": {"geometry": "small"}}).assumed
+    assert [name for name in small if name.startswith("geometry")] == ["geometry"]

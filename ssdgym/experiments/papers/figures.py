@@ -119,6 +119,8 @@ def draws(figure: FigureConfig, workload: WorkloadConfig) -> bool:
 
 #: The file of a paper's folder with what its figures share.
 _COMMON = "common"
+#: Names another figure of the paper, whose fields hold where a file leaves them out.
+_BASE = "base"
 _DEPARTURES = "departures"
 _SCALES = "scales"
 _FTL = "ftl."
@@ -167,25 +169,33 @@ def figures(paper: str, number: str | None = None, workloads: Sequence[str] = ()
 
 
 def _load(paper: str, name: str) -> FigureConfig:
-    """Load a figure; fields that its file leaves out are those of the file common to the paper.
-
-    The departures of both files hold; of a scale, too, what the figure's own file leaves out is as in common.
-    """
+    """Load a figure with the fields that its file leaves out from its base."""
     folder = f"experiments/{paper}"
-    shared = _mapping(folder, _COMMON) if _COMMON in available(folder) else {}
-    own = _mapping(folder, name)
-    departures = [*shared.get(_DEPARTURES, ()), *own.get(_DEPARTURES, ())]
     where = f"configs/{folder}/{name}.yaml (or {_COMMON}.yaml)"
-    scales = dict(shared.get(_SCALES, {}))
-    for scale, amounts in own.get(_SCALES, {}).items():
-        scales[scale] = scales.get(scale, {}) | amounts
-    fields = {**shared, **own, _DEPARTURES: departures, _SCALES: scales}
-    figure = load_config(FigureConfig, fields, folder, where)
+    figure = load_config(FigureConfig, _fields(folder, name), folder, where)
     for panel in figure.panels:
         if panel.diagram not in DIAGRAM_KINDS:
             known = ", ".join(DIAGRAM_KINDS)
             raise SsdgymError(f"{where}: there is no diagram '{panel.diagram}': choose one of {known}")
     return figure
+
+
+def _fields(folder: str, name: str) -> dict[str, Any]:
+    """Return the fields of a figure over those of its base: another figure, or the file common to the paper.
+
+    The departures of both hold. Of a scale, too, what the figure's own file leaves out is as in the base.
+    """
+    own = _mapping(folder, name)
+    base = own.pop(_BASE, _COMMON if _COMMON in available(folder) else name)
+    if base == name:
+        return own
+    shared = _fields(folder, base)
+    scales = shared.get(_SCALES, {}) | {
+        scale: shared.get(_SCALES, {}).get(scale, {}) | amounts
+        for scale, amounts in own.get(_SCALES, {}).items()
+    }
+    departures = [*shared.get(_DEPARTURES, ()), *own.get(_DEPARTURES, ())]
+    return {**shared, **own, _DEPARTURES: departures, _SCALES: scales}
 
 
 def _mapping(folder: str, name: str) -> dict[str, Any]:
