@@ -222,8 +222,7 @@ def report(
         others: paths of files that were written beside these.
     """
     from ssdgym.experiments.report.files import write_report
-    from ssdgym.experiments.report.summary import overflow_notes
-    from ssdgym.experiments.report.tables import rich_tables, verdicts
+    from ssdgym.experiments.report.summary import overflow_notes, rich_tables, verdicts
 
     paths = [*write_report(results, out, learned), *others]
     sentences = verdicts(results, learned)

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ssdgym.cli.console import console, print_json, progress_note, table_of
+from ssdgym.cli.console import console, print_json, progress_note
 from ssdgym.cli.evaluate import run_stored, runner_of
 from ssdgym.cli.options import AsJson, VolumeLayout, parse_seeds
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ssdgym.experiments.papers.config import FigureConfig, ScaleConfig
-    from ssdgym.experiments.papers.diagrams import Diagram
     from ssdgym.experiments.papers.samples import Sample
     from ssdgym.experiments.results import Result
     from ssdgym.experiments.runs.grid import Failure
@@ -142,6 +138,7 @@ def _report(
         paths_of,
         played_lines,
         rewrite_lines,
+        table_of,
     )
     from ssdgym.experiments.runs.grid import write_grid
     from ssdgym.files import writable_folder, write_bytes
@@ -158,7 +155,7 @@ def _report(
     if not quiet:
         print(f"\n{figure.paper}, figure {figure.figure}: {figure.title}")
         for diagram, checked in panels:
-            console().print(_table(figure, diagram))
+            console().print(table_of(figure, diagram, notes=False).to_rich())
             print("\n".join(claim_lines(figure.number_of(diagram.panel), checked)))
         shares = figure.measured_by.lines(samples) if figure.measured_by else []
         played = [*played_lines(results), *footprint_lines(results), *rewrite_lines(results)]
@@ -169,13 +166,3 @@ def _report(
         for one in checked
     ]
     return {"figure": figure.figure, "claims": claims, "files": files}
-
-
-def _table(figure: FigureConfig, diagram: Diagram) -> Table:
-    panel = diagram.panel
-    rows = (
-        [*row.names, *("-" if isnan(one.value) else f"{one.value:.3f}" for one in row.estimates)]
-        for row in diagram.rows
-    )
-    title = f"{figure.number_of(panel)}  {panel.metric} ({diagram.unit})"
-    return table_of(diagram.name_columns, diagram.number_columns, rows, title)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Sequence
 
 from ssdgym.experiments.leaderboard.board import Interval, Loss, Row, SuiteBoard, TaskBoard, TaskRatio
 from ssdgym.experiments.leaderboard.scores import without_common
-from ssdgym.experiments.report.summary import ABSENT, Entry
-from ssdgym.experiments.report.tables import SortableTable
+from ssdgym.experiments.report.summary import ABSENT
+from ssdgym.experiments.report.tables import Entry, Table
 
 LOSSES_TITLE = "Where learned policies lose"
 
 
-def tables_of(board: SuiteBoard) -> list[SortableTable]:
+def tables_of(board: SuiteBoard) -> list[Table]:
     """Return the tables of a suite, without that of losses where nothing is lost."""
     losses = [losses_table(board)] if board.losses else []
     return [*losses, standings_table(board), tasks_table(board), sources_table(board)]
@@ -30,10 +30,10 @@ def losses_sentence(board: SuiteBoard) -> str:
     )
 
 
-def losses_table(board: SuiteBoard) -> SortableTable:
+def losses_table(board: SuiteBoard) -> Table:
     """Return the tasks that learned policies lose, the worst first."""
     rows = [_loss(loss, board) for loss in board.losses]
-    return SortableTable(
+    return Table(
         LOSSES_TITLE,
         f"{losses_sentence(board)} {_metric_words(board)} in relation to that pair's, geometric mean over "
         "all seeds, and how many of the runs are worse than the pair on the same seed.",
@@ -77,7 +77,7 @@ _COLUMNS: tuple[tuple[str, Callable[[Row], Entry]], ...] = (
 )
 
 
-def standings_table(board: SuiteBoard, hidden: Collection[str] = ()) -> SortableTable:
+def standings_table(board: SuiteBoard, hidden: Collection[str] = ()) -> Table:
     """Return the entries by falling score.
 
     Args:
@@ -90,7 +90,7 @@ def standings_table(board: SuiteBoard, hidden: Collection[str] = ()) -> Sortable
         for number, (heading, _) in enumerate(_COLUMNS)
         if heading not in hidden and any(row[number].text != ABSENT for row in rows)
     ]
-    return SortableTable(
+    return Table(
         f"{board.suite}: standings",
         _caption(board),
         tuple(_COLUMNS[number][0] for number in shown),
@@ -105,7 +105,7 @@ _SUMMARY = (
 )
 
 
-def summary_table(boards: Sequence[SuiteBoard]) -> SortableTable:
+def summary_table(boards: Sequence[SuiteBoard]) -> Table:
     """Return what has learned beside the best fixed pair, the rivals and the best bound, of several suites.
 
     Args:
@@ -115,7 +115,7 @@ def summary_table(boards: Sequence[SuiteBoard]) -> SortableTable:
     rows = [
         (Entry(board.suite), *(cell(row) for cell in cells)) for board in boards for row in _summed(board)
     ]
-    return SortableTable("Summary", "", ("suite", *_SUMMARY), tuple(rows))
+    return Table("Summary", "", ("suite", *_SUMMARY), tuple(rows))
 
 
 def _summed(board: SuiteBoard) -> list[Row]:
@@ -192,11 +192,11 @@ def _bytes(row: Row) -> Entry:
     return Entry(f"{row.size.weight_bytes:,}", number=row.size.weight_bytes)
 
 
-def tasks_table(board: SuiteBoard) -> SortableTable:
+def tasks_table(board: SuiteBoard) -> Table:
     """Return every task with the best fixed pair, the bound, the best entry and each that has learned."""
     learned = [row for row in board.rows if row.kind == "learned"]
     nanoseconds = board.metric.partition("/")[0].endswith("_ns")
-    return SortableTable(
+    return Table(
         f"{board.suite}: every task",
         f"{_metric_words(board)}{' in ms' if nanoseconds else ''}, means over the seeds.",
         ("workload", "device", "best pair", "bound", "best", "best policy", *(row.name for row in learned)),
@@ -212,9 +212,9 @@ def tasks_table(board: SuiteBoard) -> SortableTable:
     )
 
 
-def sources_table(board: SuiteBoard) -> SortableTable:
+def sources_table(board: SuiteBoard) -> Table:
     """Return what the rules of every entry are from, and the policies that a row stands for."""
-    return SortableTable(
+    return Table(
         f"{board.suite}: sources",
         "Of what the rules are; classic ones are named only where there are no others.",
         ("policy", "stands for", "source"),

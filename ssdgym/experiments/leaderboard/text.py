@@ -7,9 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rich import box
 from rich.console import Group as Renderables
-from rich.table import Table
 
 from ssdgym.experiments.leaderboard.board import Leaderboard, SuiteBoard, write_board
 from ssdgym.experiments.leaderboard.tables import (
@@ -21,8 +19,7 @@ from ssdgym.experiments.leaderboard.tables import (
     summary_table,
     tables_of,
 )
-from ssdgym.experiments.report.summary import Entry
-from ssdgym.experiments.report.tables import SortableTable, markdown_row, render
+from ssdgym.experiments.report.tables import Entry, Table, render
 from ssdgym.files import write_between, write_bytes
 
 #: Around the summary in a page.
@@ -40,15 +37,15 @@ def rich_board(board: SuiteBoard) -> Renderables:
     learned = {row.name for row in board.rows if row.kind == "learned"}
     standings = _without_notes(standings_table(board, _NOT_ON_TERMINAL), _SHORT_ON_TERMINAL)
     if not board.losses:
-        return Renderables(f"{LOSSES_TITLE}: {losses_sentence(board)}", _rich_table(standings, learned))
+        return Renderables(f"{LOSSES_TITLE}: {losses_sentence(board)}", standings.to_rich(learned))
     losses, rest = losses_table(board), len(board.losses) - _MOST_LOSSES
     if rest > 0:
         caption = f"{losses.caption} {rest} more are in the files."
         losses = replace(losses, rows=losses.rows[:_MOST_LOSSES], caption=caption)
-    return Renderables(_rich_table(losses, learned), _rich_table(standings, learned))
+    return Renderables(losses.to_rich(learned), standings.to_rich(learned))
 
 
-def _without_notes(table: SortableTable, headings: Collection[str]) -> SortableTable:
+def _without_notes(table: Table, headings: Collection[str]) -> Table:
     """Return a table whose entries have no notes in some columns."""
     short = [heading in headings for heading in table.headings]
     return replace(
@@ -62,38 +59,6 @@ def _without_notes(table: SortableTable, headings: Collection[str]) -> SortableT
             for row in table.rows
         ),
     )
-
-
-def _rich_table(table: SortableTable, learned: set[str]) -> Table:
-    found = Table(
-        title=table.title,
-        title_justify="left",
-        caption=table.caption,
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        collapse_padding=True,
-    )
-    for number, heading in enumerate(table.headings):
-        words = _has_words(table, number)
-        found.add_column(
-            heading.replace(" [", "\n["),
-            justify="left" if words else "right",
-            overflow="fold",
-            no_wrap=not words,
-        )
-    for row in table.rows:
-        style = "bold" if row[0].text in learned else ""
-        found.add_row(*map(_text, row), style=style)
-    return found
-
-
-def _has_words(table: SortableTable, column: int) -> bool:
-    return all(row[column].number is None for row in table.rows)
-
-
-def _text(entry: Entry) -> str:
-    return f"{entry.text} {entry.note}".rstrip()
 
 
 def markdown_board(board: Leaderboard) -> str:
@@ -114,15 +79,8 @@ def _markdown_lines(board: Leaderboard) -> Iterator[str]:
             yield from ("", f"### {LOSSES_TITLE}", "", losses_sentence(suite))
         for table in tables_of(suite):
             yield from ("", f"### {table.title}", "", table.caption, "")
-            yield from _markdown_table(table)
+            yield from table.to_markdown()
     yield ""
-
-
-def _markdown_table(table: SortableTable) -> Iterator[str]:
-    yield markdown_row(table.headings)
-    yield markdown_row(["---" if _has_words(table, i) else "---:" for i in range(len(table.headings))])
-    for row in table.rows:
-        yield markdown_row([_text(entry) for entry in row])
 
 
 def facts(board: SuiteBoard) -> str:
@@ -142,7 +100,7 @@ def summary(board: Leaderboard) -> str:
         [
             *(f"* `{suite.suite}`: {facts(suite)} {losses_sentence(suite)}" for suite in board.suites),
             "",
-            *_markdown_table(replace(table, rows=tuple(in_code))),
+            *replace(table, rows=tuple(in_code)).to_markdown(),
             "",
         ]
     )

@@ -16,6 +16,7 @@ from ssdgym.experiments.papers.config import FigureConfig, ScaleConfig
 from ssdgym.experiments.papers.diagrams import DIAGRAM_KINDS, Diagram
 from ssdgym.experiments.papers.samples import Sample
 from ssdgym.experiments.report.style import legend_below, save_figure, styled
+from ssdgym.experiments.report.tables import Entry, Table
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.statistics import Estimate
 
@@ -117,23 +118,37 @@ def _panel_lines(figure: FigureConfig, diagram: Diagram, checked: Sequence[Check
     panel = diagram.panel
     title = f": {panel.title}" if panel.title else ""
     relative = f", relative to {panel.base}" if panel.base else ""
-    names, numbers = diagram.name_columns, diagram.number_columns
     lines = [
         "",
         f"## {figure.number_of(panel)}{title}",
         "",
         f"Metric: `{panel.metric}` ({panel.unit}){relative}; means over seeds with 95 % intervals.",
         "",
-        "| " + " | ".join([*names, *numbers]) + " |",
-        "|" + "---|" * len(names) + "---:|" * len(numbers),
+        *table_of(figure, diagram, notes=True).to_markdown(),
     ]
-    for row in diagram.rows:
-        lines.append("| " + " | ".join([*row.names, *map(_cell, row.estimates)]) + " |")
-    lines += ["", "| claim | source | paper | here [95 %] | verdict |", "|---|---|---:|---:|---|"]
-    for one in checked:
-        said, source, paper = one.claim.said, one.claim.source, one.claim.describe()
-        lines.append(f"| {said} | {source} | {paper} | {one.measured_text} | {one.verdict_text} |")
-    return lines
+    texts = [
+        (one.claim.said, one.claim.source, one.claim.describe(), one.measured_text, one.verdict_text)
+        for one in checked
+    ]
+    claims = tuple(tuple(map(Entry, row)) for row in texts)
+    headings = ("claim", "source", "paper", "here [95 %]", "verdict")
+    return [*lines, "", *Table("", "", headings, claims).to_markdown()]
+
+
+def table_of(figure: FigureConfig, diagram: Diagram, *, notes: bool) -> Table:
+    """Return the numbers of a diagram.
+
+    Args:
+        figure: which.
+        diagram: one of its panels.
+        notes: whether the intervals stand behind the numbers.
+    """
+    rows = tuple(
+        (*map(Entry, row.names), *(_entry(estimate, notes=notes) for estimate in row.estimates))
+        for row in diagram.rows
+    )
+    title = f"{figure.number_of(diagram.panel)}  {diagram.panel.metric} ({diagram.unit})"
+    return Table(title, "", (*diagram.name_columns, *diagram.number_columns), rows)
 
 
 def assumed_lines(results: Sequence[Result]) -> list[str]:
@@ -201,12 +216,12 @@ def device_lines(figure: FigureConfig) -> list[str]:
     ]
 
 
-def _cell(estimate: Estimate) -> str:
+def _entry(estimate: Estimate, *, notes: bool) -> Entry:
     if np.isnan(estimate.value):
-        return "not measured"
-    if np.isnan(estimate.low):
-        return f"{estimate.value:.3f}"
-    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+        return Entry("not measured" if notes else "-", number=estimate.value)
+    has_note = notes and not np.isnan(estimate.low)
+    note = f"[{estimate.low:.3f}, {estimate.high:.3f}]" if has_note else ""
+    return Entry(f"{estimate.value:.3f}", note, estimate.value)
 
 
 def paths_of(figure: FigureConfig, out: Path) -> tuple[Path, Path]:

@@ -18,8 +18,14 @@ from ssdgym.experiments.report.figures import (
     profile_figure,
 )
 from ssdgym.experiments.report.style import FORMATS, save_figure
-from ssdgym.experiments.report.summary import describe, overflow_notes, side_by_side
-from ssdgym.experiments.report.tables import latex_table, markdown_table, verdicts
+from ssdgym.experiments.report.summary import (
+    describe,
+    latex_table,
+    markdown_table,
+    overflow_notes,
+    side_by_side,
+    verdicts,
+)
 from ssdgym.experiments.results import Result, write_results
 from ssdgym.files import write_bytes
 

@@ -24,15 +24,15 @@ from ssdgym.experiments.report.style import inline_svg
 from ssdgym.experiments.report.summary import (
     ABSENT,
     COLUMNS,
-    Entry,
     PolicyRow,
     Section,
     overflow_notes,
     sections,
     shown_columns,
     side_by_side,
+    verdicts,
 )
-from ssdgym.experiments.report.tables import SortableTable, render, verdicts
+from ssdgym.experiments.report.tables import Entry, Table, render
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.statistics import Estimate
 from ssdgym.files import write_bytes
@@ -168,7 +168,7 @@ def _configurations(results: Sequence[Result], part: str) -> list[tuple[str, str
     return list(found)
 
 
-def _tables(results: Sequence[Result], reference: str | None) -> Iterator[SortableTable]:
+def _tables(results: Sequence[Result], reference: str | None) -> Iterator[Table]:
     """Yield tables over several tasks together, of each task by itself, and of all policies against one."""
     found = sections(results)
     for section in found:
@@ -203,7 +203,7 @@ def _numbers(row: PolicyRow, shown: Sequence[int]) -> Iterator[Entry]:
         yield from row.entries[number]
 
 
-def _task_table(found: Sequence[Section]) -> SortableTable:
+def _task_table(found: Sequence[Section]) -> Table:
     """Return a row per task and policy; the device and the FTL have columns only if there are several."""
     tasks = [section.group.tasks[0] for section in found]
     names = {2: "workload", 0: "device", 1: "FTL options"}
@@ -227,10 +227,10 @@ def _task_table(found: Sequence[Section]) -> SortableTable:
 
 def _without_gaps(
     title: str, caption: str, headings: Sequence[str], rows: Sequence[tuple[Entry, ...]]
-) -> SortableTable:
+) -> Table:
     """Return the table without the columns of which nothing was measured anywhere."""
     shown = [i for i in range(len(headings)) if any(row[i].text != ABSENT for row in rows)]
-    return SortableTable(
+    return Table(
         title,
         caption,
         tuple(headings[i] for i in shown),
@@ -238,7 +238,7 @@ def _without_gaps(
     )
 
 
-def _advantage_table(found: Sequence[Advantage], what: str) -> SortableTable:
+def _advantage_table(found: Sequence[Advantage], what: str) -> Table:
     ours = found[0].ours
     rows = tuple(
         (
@@ -260,7 +260,7 @@ def _advantage_table(found: Sequence[Advantage], what: str) -> SortableTable:
         "means over the tasks; in brackets 95 % intervals. Better and worse are said only where the interval "
         "of the difference excludes zero."
     )
-    return SortableTable(f"{ours} against the others", _sentence(caption), headings, rows)
+    return Table(f"{ours} against the others", _sentence(caption), headings, rows)
 
 
 def _share(found: Estimate, form: str) -> Entry:

@@ -7,16 +7,22 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from rich.console import Group as Renderables
+
 from ssdgym.config.fields import dotted
 from ssdgym.config.ftl import FtlConfig
 from ssdgym.experiments.report.comparison import (
     WRITE_AMPLIFICATION,
     TaskGroup,
+    advantage,
+    best_heuristic,
     groups_of,
     measured,
     policies_of,
     summarize,
+    verdict,
 )
+from ssdgym.experiments.report.tables import BETWEEN, Entry, Table
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.spec import ftl_label, split_options
 
@@ -191,7 +197,7 @@ class Column:
     def title(self) -> str:
         """The heading with its parts, on one line."""
         interval = "[95 %]" if self.interval else ""
-        return " ".join(filter(None, (self.heading, interval, " / ".join(self.parts))))
+        return " ".join(filter(None, (self.heading, interval, BETWEEN.join(self.parts))))
 
 
 def _latency_column(operation: str) -> Column:
@@ -211,21 +217,6 @@ COLUMNS = (
     _latency_column("read"),
     _latency_column("write"),
 )
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One entry of a table.
-
-    Attributes:
-        text: a word, a number as text, or `ABSENT`.
-        note: what stands behind it, such as an interval; empty without one.
-        number: the number; `None` for a word and where nothing was measured.
-    """
-
-    text: str
-    note: str = ""
-    number: float | None = None
 
 
 @dataclass(frozen=True)
@@ -253,23 +244,16 @@ class Section:
     policy: str = ""
 
     @property
-    def headings(self) -> list[str]:
-        """The headings of the columns that have something to show, that of the names first."""
-        return [self.heading, *(COLUMNS[number].title for number in shown_columns(self.rows))]
-
-    @property
-    def texts(self) -> list[list[str]]:
-        """For each row, the text of every column."""
-        return [[" / ".join(parts) for parts in row] for row in self.parts]
-
-    @property
-    def parts(self) -> list[list[list[str]]]:
-        """For each row and column, the texts of its metrics."""
-        shown = shown_columns(self.rows)
-        return [
-            [[row.policy], *(_texts(COLUMNS[number], row.entries[number]) for number in shown)]
+    def table(self) -> Table:
+        """The columns that have something to show, with all numbers of one in a cell; the names come first."""
+        numbers = shown_columns(self.rows)
+        shown = [COLUMNS[number] for number in numbers]
+        rows = [
+            (Entry(row.policy), *(_joined(COLUMNS[number], row.entries[number]) for number in numbers))
             for row in self.rows
         ]
+        headings = (self.heading, *(column.title for column in shown))
+        return Table(self.title, self.caption, headings, tuple(rows))
 
     @property
     def title(self) -> str:
@@ -377,7 +361,58 @@ def _entry(results: Sequence[Result], policy: str, metric: str, column: Column) 
     return Entry(column.text(estimate.value), interval, estimate.value)
 
 
-def _texts(column: Column, entries: Sequence[Entry]) -> list[str]:
-    return [
-        f"{entry.text} {entry.note}" if column.interval and entry.note else entry.text for entry in entries
-    ]
+def _joined(column: Column, entries: Sequence[Entry]) -> Entry:
+    """Return the numbers of a cell as one entry, with the first of them."""
+    texts = [str(entry) if column.interval else entry.text for entry in entries]
+    return Entry(
+        BETWEEN.join(texts), number=next((one.number for one in entries if one.number is not None), None)
+    )
+
+
+def rich_tables(results: Sequence[Result], learned: Sequence[str] = ()) -> Renderables:
+    """Return tables for the terminal, one per section.
+
+    Args:
+        results: of a whole grid.
+        learned: policies whose rows are in bold.
+    """
+    _, bold = side_by_side(results, learned)
+    return Renderables(*(section.table.to_rich(bold) for section in sections(results)))
+
+
+def markdown_table(results: Sequence[Result]) -> str:
+    """Return the same tables as Markdown, each with a heading and a caption."""
+    tables = [section.table for section in sections(results)]
+    blocks = ["\n".join([f"### {one.title}", "", one.caption, "", *one.to_markdown()]) for one in tables]
+    return "\n\n".join(blocks) + "\n"
+
+
+def latex_table(results: Sequence[Result]) -> str:
+    r"""Return the same tables as LaTeX, one `table` per section; they need `\usepackage{booktabs}`."""
+    return "\n\n".join("\n".join(section.table.to_latex()) for section in sections(results)) + "\n"
+
+
+def verdicts(results: Sequence[Result], learned: Sequence[str]) -> list[str]:
+    """Return a sentence for every learned policy and group of tasks, against the best heuristic there.
+
+    Each FTL is judged by itself.
+
+    Args:
+        results: of a whole grid.
+        learned: the policies that learned.
+    """
+    names = ftl_names(results)
+    shown, ours = side_by_side(results, learned)
+    sentences = []
+    for name in dict.fromkeys(names):
+        for group in groups_of([result for result, its in zip(shown, names, strict=True) if its == name]):
+            if not measured(group.results, WRITE_AMPLIFICATION):
+                continue
+            best = best_heuristic(group.results, ours)
+            if best is not None:
+                sentences += [
+                    f"{group.title}: {verdict(advantage(group.results, policy, best))}"
+                    for policy in ours
+                    if policy in policies_of(group.results)
+                ]
+    return sentences

@@ -1,36 +1,48 @@
-"""Results as a table: for the terminal, as Markdown and as LaTeX, all with the same numbers."""
+"""A table of text and numbers, as the terminal, Markdown, LaTeX and HTML pages show it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from rich import box
 from rich.console import Console, ConsoleOptions
-from rich.console import Group as Renderables
 from rich.measure import Measurement
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
-from ssdgym.experiments.report.comparison import (
-    WRITE_AMPLIFICATION,
-    advantage,
-    best_heuristic,
-    groups_of,
-    measured,
-    policies_of,
-    verdict,
-)
-from ssdgym.experiments.report.summary import Entry, Section, ftl_names, sections, side_by_side
-from ssdgym.experiments.results import Result
+#: More columns than any table has.
+_ANY_WIDTH = 10_000
+#: Where headings break: in two lines, or where the numbers of a cell have lines of their own.
+_BREAK, _BREAK_ANYWHERE = re.compile(r" (?=mean|WAF|MiB|\[)"), re.compile(r" (?!%)(/ )?")
+#: Between the numbers of a cell.
+BETWEEN = " / "
 
 
 @dataclass(frozen=True)
-class SortableTable:
-    """A sortable table; the first entry of a row names the row.
+class Entry:
+    """One entry of a table.
+
+    Attributes:
+        text: a word, a number as text, or a dash where nothing was measured.
+        note: what stands behind it, such as an interval; empty without one.
+        number: the number; `None` for a word and where nothing was measured.
+    """
+
+    text: str
+    note: str = ""
+    number: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.text} {self.note}".rstrip()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; the first entry of a row names the row.
 
     Attributes:
         title: heading of the table.
@@ -43,6 +55,81 @@ class SortableTable:
     caption: str
     headings: tuple[str, ...]
     rows: tuple[tuple[Entry, ...], ...]
+
+    def has_words(self, column: int) -> bool:
+        """Return whether a column has no numbers."""
+        return all(row[column].number is None for row in self.rows)
+
+    def to_rich(self, bold: Collection[str] = ()) -> FittingTable:
+        """Return the table for the terminal.
+
+        Args:
+            bold: names of rows in bold.
+        """
+        return FittingTable(self, bold)
+
+    def to_markdown(self) -> list[str]:
+        """Return the lines of the table as Markdown, without its title and caption."""
+        rule = ["---" if self.has_words(number) else "---:" for number in range(len(self.headings))]
+        return [_markdown_row(row) for row in (self.headings, rule, *(map(str, row) for row in self.rows))]
+
+    def to_latex(self) -> list[str]:
+        r"""Return the lines of a LaTeX `table`, which needs `\usepackage{booktabs}`."""
+        columns = "".join("l" if self.has_words(number) else "r" for number in range(len(self.headings)))
+        return [
+            r"\begin{table}",
+            r"  \centering",
+            rf"  \caption{{{latex_escaped(f'{self.title}. {self.caption}')}}}",
+            rf"  \begin{{tabular}}{{{columns}}}",
+            r"    \toprule",
+            "    " + _latex_row(self.headings),
+            r"    \midrule",
+            *("    " + _latex_row(map(str, row)) for row in self.rows),
+            r"    \bottomrule",
+            r"  \end{tabular}",
+            r"\end{table}",
+        ]
+
+
+@dataclass(frozen=True)
+class FittingTable:
+    """A table for the terminal: a line for each row or, where that is too wide, one for each number."""
+
+    table: Table
+    bold: Collection[str]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RichTable]:
+        wide = self._rich("/")
+        fits = Measurement.get(console, options.update(width=_ANY_WIDTH), wide).maximum <= options.max_width
+        yield wide if fits else self._rich("\n")
+
+    def _rich(self, separator: str) -> RichTable:
+        """Return a table with a separator between the numbers of a cell and between parts of headings."""
+        table, is_wide = self.table, separator != "\n"
+        found = RichTable(
+            title=Text(table.title),
+            title_justify="left",
+            caption=Text(table.caption),
+            caption_justify="left",
+            box=box.SIMPLE_HEAD,
+            pad_edge=False,
+            collapse_padding=True,
+        )
+        words = (len(word) for row in table.rows for word in row[0].text.split())
+        least = 0 if is_wide else max(words, default=0)
+        for number, heading in enumerate(table.headings):
+            broken = (_BREAK if is_wide else _BREAK_ANYWHERE).sub("\n", heading) if number else heading
+            found.add_column(
+                Text(broken.replace(BETWEEN, separator)),
+                justify="left" if table.has_words(number) else "right",
+                overflow="fold",
+                no_wrap=is_wide and number == 0,
+                min_width=0 if number else least,
+            )
+        for row in table.rows:
+            cells = (Text(str(entry).replace(BETWEEN, separator)) for entry in row)
+            found.add_row(*cells, style="bold" if row[0].text in self.bold else "")
+        return found
 
 
 def render(template: str, page: Mapping[str, Any]) -> str:
@@ -63,97 +150,11 @@ def render(template: str, page: Mapping[str, Any]) -> str:
     return environment.get_template(template).render(page)
 
 
-def rich_tables(results: Sequence[Result], learned: Sequence[str] = ()) -> Renderables:
-    """Return tables for the terminal, one per section.
-
-    Args:
-        results: of a whole grid.
-        learned: policies whose rows are in bold.
-    """
-    _, bold = side_by_side(results, learned)
-    return Renderables(*(_FittingTable(section, bold) for section in sections(results)))
-
-
-@dataclass(frozen=True)
-class _FittingTable:
-    """A table for the terminal: a line for each row or, where that is too wide, one for each number."""
-
-    section: Section
-    learned: Sequence[str]
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
-        wide = _rich_table(self.section, self.learned, "/")
-        fits = Measurement.get(console, options.update(width=_ANY_WIDTH), wide).maximum <= options.max_width
-        yield wide if fits else _rich_table(self.section, self.learned, "\n")
-
-
-#: More columns than any table has.
-_ANY_WIDTH = 10_000
-#: Where headings break: in two lines, or where the numbers have lines of their own.
-_BREAK, _BREAK_ANYWHERE = re.compile(r" (?=mean|WAF|MiB)"), re.compile(r" (?!%)(/ )?")
-
-
-def _rich_table(section: Section, learned: Sequence[str], separator: str) -> Table:
-    """Return a table with a separator between the numbers of a cell, and likewise in headings."""
-    table = Table(
-        title=section.title,
-        title_justify="left",
-        caption=section.caption,
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        collapse_padding=True,
-    )
-    name, *headings = section.headings
-    is_wide = separator != "\n"
-    least = 0 if is_wide else max(len(word) for row in section.rows for word in row.policy.split())
-    table.add_column(name, no_wrap=is_wide, overflow="fold", min_width=least)
-    for heading in headings:
-        broken = (_BREAK if is_wide else _BREAK_ANYWHERE).sub("\n", heading)
-        table.add_column(Text(broken.replace(" / ", separator)), justify="right", overflow="fold")
-    for row in section.parts:
-        cells = [separator.join(parts) for parts in row]
-        table.add_row(*cells, style="bold" if cells[0] in learned else "")
-    return table
-
-
-def markdown_table(results: Sequence[Result]) -> str:
-    """Return the same tables as Markdown, each with a heading and a caption."""
-    blocks = []
-    for section in sections(results):
-        heading = markdown_row(section.headings)
-        rule = markdown_row(["---", *("---:" for _ in section.headings[1:])])
-        rows = [markdown_row(row) for row in section.texts]
-        blocks.append("\n".join([f"### {section.title}", "", section.caption, "", heading, rule, *rows]))
-    return "\n\n".join(blocks) + "\n"
-
-
-def markdown_row(cells: Sequence[str]) -> str:
-    """Return a row of a Markdown table."""
+def _markdown_row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def latex_table(results: Sequence[Result]) -> str:
-    r"""Return the same tables as LaTeX, one `table` per section; they need `\usepackage{booktabs}`."""
-    return "\n\n".join("\n".join(_latex_lines(section)) for section in sections(results)) + "\n"
-
-
-def _latex_lines(section: Section) -> Iterator[str]:
-    yield r"\begin{table}"
-    yield r"  \centering"
-    yield rf"  \caption{{{latex_escaped(f'{section.title}. {section.caption}')}}}"
-    yield rf"  \begin{{tabular}}{{l{'r' * (len(section.headings) - 1)}}}"
-    yield r"    \toprule"
-    yield "    " + _latex_row(section.headings)
-    yield r"    \midrule"
-    for row in section.texts:
-        yield "    " + _latex_row(row)
-    yield r"    \bottomrule"
-    yield r"  \end{tabular}"
-    yield r"\end{table}"
-
-
-def _latex_row(cells: Sequence[str]) -> str:
+def _latex_row(cells: Iterable[str]) -> str:
     return " & ".join(map(latex_escaped, cells)) + r" \\"
 
 
@@ -177,29 +178,3 @@ _LATEX = str.maketrans(
 def latex_escaped(text: str) -> str:
     """Return a text with everything that LaTeX would take for a command written out."""
     return text.translate(_LATEX)
-
-
-def verdicts(results: Sequence[Result], learned: Sequence[str]) -> list[str]:
-    """Return a sentence for every learned policy and group of tasks, against the best heuristic there.
-
-    Each FTL is judged by itself.
-
-    Args:
-        results: of a whole grid.
-        learned: the policies that learned.
-    """
-    names = ftl_names(results)
-    shown, ours = side_by_side(results, learned)
-    sentences = []
-    for name in dict.fromkeys(names):
-        for group in groups_of([result for result, its in zip(shown, names, strict=True) if its == name]):
-            if not measured(group.results, WRITE_AMPLIFICATION):
-                continue
-            best = best_heuristic(group.results, ours)
-            if best is not None:
-                sentences += [
-                    f"{group.title}: {verdict(advantage(group.results, policy, best))}"
-                    for policy in ours
-                    if policy in policies_of(group.results)
-                ]
-    return sentences

@@ -8,8 +8,15 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from ssdgym.experiments.report.summary import overflow_notes, sections
-from ssdgym.experiments.report.tables import latex_escaped, latex_table, markdown_table, rich_tables, verdicts
+from ssdgym.experiments.report.summary import (
+    latex_table,
+    markdown_table,
+    overflow_notes,
+    rich_tables,
+    sections,
+    verdicts,
+)
+from ssdgym.experiments.report.tables import latex_escaped
 from tests.experiments.synthetic import grid
 
 
@@ -216,5 +223,5 @@ def test_caption__says_which_mean_how_many_seeds_and_where_the_interval_is(
 
 def test_tables__of_an_uneven_grid_compare_what_can_be_compared() -> None:
     results = grid({"fifo": 0.5, "greedy": 0.0}, seeds=5)
-    last = [section.texts for section in sections(results[:-1])]
-    assert last == [section.texts for section in sections([r for r in results if r.seed < 4])]
+    last = [section.table.to_markdown() for section in sections(results[:-1])]
+    assert last == [section.table.to_markdown() for section in sections([r for r in results if r.seed < 4])]
