@@ -11,7 +11,7 @@ from gymnasium.envs.registration import register, registry
 #: Id -> module of `ssdgym.envs`; its classes have the name of the id with `Env` and `VectorEnv`.
 ENVIRONMENTS = {
     "EraseVictim-v0": "erase_victim",
-    "ParallelErase-v0": "parallel_erase",
+    "ParallelErase-v0": "erase_victim",
     "Placement-v0": "placement",
     "JointGC-v0": "joint_gc",
     "BackgroundGC-v0": "background_gc",

@@ -19,9 +19,9 @@ from ssdgym.engine.decisions import IDLE_STEPS
 from ssdgym.errors import SsdgymError
 from ssdgym.files import file_hash
 from ssdgym.policy import IdleRule, PlacementRule, VictimRule
+from ssdgym.policy.names import files_of
 from ssdgym.policy.page_history import page_history
 from ssdgym.policy.rules import Rule
-from ssdgym.policy.sources import files_of
 
 #: Begins the names of such rules.
 PREFIX = "agent:"

@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 
 from ssdgym.agents.training.config import EnvironmentConfig
-from ssdgym.config.yaml_text import parse_value
+from ssdgym.config.loading import parse_value
 from ssdgym.errors import SsdgymError
 from ssdgym.files import file_hash
 from ssdgym.own_code import find_module

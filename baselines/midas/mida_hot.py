@@ -1,6 +1,6 @@
 """MiDA behind the hot filter of MiDAS: pages that are overwritten soon, again and again, have a stream."""
 
-from ssdgym.baselines.midas.hot_filter import (
+from ssdgym.baselines.midas.records import (
     FULL,
     HOST,
     HOT,

@@ -1,17 +1,26 @@
 """MiDAS: pages go through a chain of groups whose sizes a model chooses, hot ones past it."""
 
 from ssdgym.baselines.midas.epochs import period
-from ssdgym.baselines.midas.hot_filter import (
+from ssdgym.baselines.midas.records import (
+    BINS,
+    BLOCK,
+    COUNTED_UNITS,
     FULL,
     HOST,
     HOT,
+    MEMORY,
+    PAGE,
+    STREAM,
+    STREAMS,
+    WINDOWS,
+    delist,
+    enlist,
+    find_way,
+    fold,
     heat_after_move,
     heat_after_overwrite,
     next_tau,
 )
-from ssdgym.baselines.midas.intervals import COUNTED_UNITS
-from ssdgym.baselines.midas.lists import delist, enlist, find_way, fold
-from ssdgym.baselines.midas.records import BINS, BLOCK, MEMORY, PAGE, STREAM, STREAMS, WINDOWS
 from ssdgym.policy import kernel, placement_policy, policy_alias
 
 _PAPER = "Oh et al., MiDAS, FAST 2024, with the constants of their simulator"

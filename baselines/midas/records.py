@@ -1,6 +1,14 @@
-"""What MiDAS remembers of pages, blocks, streams and the device."""
+"""What MiDAS keeps of pages and blocks."""
 
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+
+import numpy as np
+
+from ssdgym.policy import kernel
 
 #: Write streams: the hot group, G1 .. G9, and four for a tail that begins at G9.
 STREAMS = 13
@@ -77,3 +85,193 @@ MEMORY: list[Any] = [
     ("irregular", "i8"),  # the first half of the chain was, in this epoch
     ("irregular_epochs", "i8"),  # running
 ]
+
+
+#: A page is hot while its counter is at the top.
+FULL = 3
+#: Groups of blocks whose pages are judged: that of hot pages, and that of the other pages of the host.
+HOT, HOST = 0, 1
+
+
+@kernel
+def heat_after_overwrite(heat, group, age, tau):
+    """Return the counter of a page that the host writes again.
+
+    Args:
+        heat: the counter.
+        group: of the block that holds the old copy.
+        age: host pages since that block was closed, 0 for an open one.
+        tau: a page of the group `HOST` that was overwritten later than this is not hot.
+    """
+    if group == HOT or (group == HOST and age <= tau):
+        return min(heat + 1, FULL)
+    return max(heat - 1, 0) if group == HOST else heat
+
+
+@kernel
+def heat_after_move(heat, group):
+    """Return the counter of a page that is still valid when its block, of this group, is collected."""
+    if group == HOT:
+        return max(heat - 2, 0)
+    return max(heat - 1, 0) if group == HOST else heat
+
+
+@kernel
+def next_tau(tau, mean_age):
+    """Return the threshold after a window of `tau` overwrites.
+
+    Args:
+        tau: the threshold of the window.
+        mean_age: of the victims of the hot group in the window, in host pages since they were closed.
+    """
+    return 1.5 * tau if mean_age >= 2.0 * tau else (mean_age + tau) / 2.0
+
+
+#: Units of an epoch in which bin 0 is counted over all pages, where only a sample of the pages is timed.
+COUNTED_UNITS = 10
+
+
+def unit_of(pages_per_block: int) -> int:
+    """Return the width of a bin at the start, in host pages: a quarter of a block, rounded up."""
+    return -(-pages_per_block // 4)
+
+
+def corrected(
+    counts: np.ndarray, once: int, unsampled: int = 0, sample: int = 1, counted_units: int = COUNTED_UNITS
+) -> np.ndarray:
+    """Return the histogram of an epoch, with what the end of the epoch has cut off.
+
+    Args:
+        counts: intervals of timed pages by bin, shape (T,), whole numbers.
+        once: timed pages that were written once in the epoch; their interval is as long as the epoch.
+        unsampled: intervals of bin 0 over all pages, in `counted_units` units of the epoch.
+        sample: one page in so many is timed; 1: `unsampled` is not needed.
+        counted_units: in how many units `unsampled` was counted.
+
+    Returns:
+        Intervals by bin, shape (T,), int64.
+    """
+    counts = np.array(counts, np.int64)
+    bins = len(counts)
+    counts[-1] += once
+    if sample > 1:
+        counts[0] = unsampled * bins // counted_units // sample
+    i = np.arange(1, bins)
+    left = ((bins % i) * 2 + i) / (2 * i)
+    counts[1:] += np.floor(counts[1:] * left * i / bins).astype(np.int64)
+    return counts
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """A histogram of intervals, and its sums up to each bin.
+
+    Attributes:
+        counts: intervals by bin, shape (T,); bin `j` begins at `j * width`.
+        width: of a bin, in blocks of host pages.
+    """
+
+    counts: np.ndarray
+    width: float
+
+    @property
+    def bins(self) -> int:
+        """T, the number of bins."""
+        return len(self.counts)
+
+    @cached_property
+    def upto(self) -> np.ndarray:
+        """Intervals of all bins before one, shape (T + 1,) float64."""
+        return _sums(self.counts)
+
+    @cached_property
+    def summed_upto(self) -> np.ndarray:
+        """The sum of `upto` behind each bin, over all bins before one, shape (T + 1,) float64."""
+        return _sums(self.upto[1:])
+
+    @cached_property
+    def length_upto(self) -> np.ndarray:
+        """The sum of the intervals of all bins before one, in blocks, shape (T + 1,) float64."""
+        return _sums(self.counts * (np.arange(self.bins) * self.width))
+
+    def first_from(self, blocks: np.ndarray) -> np.ndarray:
+        """Return the first bin that begins at this length or later, T if there is none or no such length."""
+        return np.fmin(np.ceil(blocks / self.width), self.bins).astype(np.int64)
+
+
+def _sums(values: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
+
+
+@kernel
+def enlist(view, plane, block):
+    """Append a closed block to the list of its group, as its newest."""
+    memory, record = view.memory[0], view.block_memory[block]
+    memory.serial += 1
+    record.serial = memory.serial
+    _append(view, plane, block)
+
+
+@kernel
+def _append(view, plane, block):
+    record = view.block_memory[block]
+    group = view.stream_memory[plane * STREAMS + record.group]
+    record.listed = 1
+    record.next = -1
+    record.previous = group.newest
+    if group.newest >= 0:
+        view.block_memory[group.newest].next = block
+    else:
+        group.oldest = block
+    group.newest = block
+    group.sealed += 1
+
+
+@kernel
+def delist(view, plane, block):
+    """Take a block out of the list of its group, if it is in it."""
+    record = view.block_memory[block]
+    if record.listed == 0:
+        return
+    group = view.stream_memory[plane * STREAMS + record.group]
+    if record.previous >= 0:
+        view.block_memory[record.previous].next = record.next
+    else:
+        group.oldest = record.next
+    if record.next >= 0:
+        view.block_memory[record.next].previous = record.previous
+    else:
+        group.newest = record.previous
+    group.sealed -= 1
+    record.listed = 0
+
+
+@kernel
+def find_way(view, plane):
+    """Note the stream of the last group's pages: first that of a block left open without a group."""
+    top = view.memory[0].top
+    way = top
+    for stream in range(STREAMS - 1, top, -1):
+        if view.stream_memory[plane * STREAMS + stream].open != 0:
+            way = stream
+    view.stream_memory[plane * STREAMS].way = way
+
+
+@kernel
+def fold(view, first):
+    """Make one group of a group and all behind it, with a tail; the first one there can be is G1."""
+    memory, params = view.memory[0], view.params[0]
+    first = max(first, 1)
+    for block in range(params.planes * params.blocks):
+        record = view.block_memory[block]
+        if record.listed != 0 and record.group > first:
+            plane = block // params.blocks
+            delist(view, plane, block)
+            record.group = first
+            _append(view, plane, block)
+    memory.last = first
+    memory.top = first + TAIL
+    for plane in range(params.planes):
+        find_way(view, plane)
+    if first == 1:
+        memory.configured = 0

@@ -1,6 +1,6 @@
 """Measure how fast the engine, the environments and their start are, beside a yardstick of the machine.
 
-The yardstick is the kernel of `ssdgym.bench.reference_kernel`. A rate divided by the yardstick's can be
+The yardstick is the kernel of `ssdgym.bench.measurement`. A rate divided by the yardstick's can be
 compared between machines.
 """
 
@@ -18,9 +18,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from ssdgym.bench.measurement import Measurement
-from ssdgym.bench.reference_kernel import LOGICAL_PAGES, touching_memory
-from ssdgym.bench.requests import take
+from ssdgym.bench.measurement import LOGICAL_PAGES, Measurement, take, touching_memory
 from ssdgym.bench.traces import make_trace, parsing, playing, reading_csv
 from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.errors import SsdgymError

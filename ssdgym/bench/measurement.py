@@ -2,13 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import floor, log10
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from ssdgym.engine.core.kernel import entry
 from ssdgym.files import write_between
+from ssdgym.requests import Requests
+from ssdgym.workloads import RequestStream
+
+
+def take(stream: RequestStream, count: int) -> Requests:
+    """Return so many requests of a stream, which gives fewer at a time than it is asked for.
+
+    Args:
+        stream: with at least so many requests.
+        count: how many.
+    """
+    parts = [stream.next(count)]
+    while (missing := count - sum(map(len, parts))) > 0:
+        parts.append(stream.next(missing))
+    return np.concatenate(parts)
+
+
+LOGICAL_PAGES = 59_813
+
+
+def touching_memory(requests: Requests) -> Callable[[], int]:
+    """Return what touches memory once for each request, and returns how many there are."""
+    logical = np.zeros(LOGICAL_PAGES, np.dtype([("ppn", "i4"), ("version", "i4")]))
+    physical = np.zeros(64_000, np.dtype([("lpn", "i4"), ("version", "i4")]))
+    return lambda: _touch_memory(logical, physical, requests)
+
+
+@entry
+def _touch_memory(logical, physical, requests):  # type: ignore[no-untyped-def]
+    """Touch the memory of one host write per request, without any decision."""
+    ppn = 0
+    for k in range(requests.shape[0]):
+        lpn = requests[k].lpn
+        record = logical[lpn]
+        physical[record.ppn].lpn = -1
+        record.ppn = ppn
+        record.version += 1
+        physical[ppn].lpn = lpn
+        physical[ppn].version = record.version
+        ppn += 1
+        if ppn == physical.shape[0]:
+            ppn = 0
+    return requests.shape[0]
+
 
 #: Around the table in a page.
 BEGIN, END = "<!-- bench -->", "<!-- /bench -->"

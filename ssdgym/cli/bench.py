@@ -14,9 +14,8 @@ from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
     from ssdgym.bench.against import Comparison
-    from ssdgym.bench.families import FamilyRate
     from ssdgym.bench.measurement import Measurement
-    from ssdgym.bench.policies import PolicyRate, Spread
+    from ssdgym.bench.policies import FamilyRate, PolicyRate, Spread
 
 
 def bench(
@@ -106,7 +105,7 @@ def bench(
         if value:
             raise SsdgymError(f"{option} is for measuring policies; add --policies or leave it out.")
     if families:
-        from ssdgym.bench.families import measure_families
+        from ssdgym.bench.policies import measure_families
 
         compile_note(quiet=as_json)
         by_family = measure_families(repeats, announce, device=device)

@@ -79,7 +79,7 @@ def trusted_of(deciders: Sequence[str], typed: Sequence[str], everything: bool) 
     A file of an experiment, or of Stable-Baselines3, may come from a stranger; what is typed here does not.
     """
     from ssdgym.agents.playing.agents import names_callable
-    from ssdgym.policy.own import modules_of
+    from ssdgym.policy.names import modules_of
 
     if everything:
         return set(deciders)

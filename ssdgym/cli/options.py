@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ssdgym.config.fields import overlapping
-from ssdgym.config.seeds import LAST_SEED, read_seeds
+from ssdgym.config.fields import LAST_SEED, overlapping, read_seeds
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.spec import FtlOptions, split_options
 
@@ -205,7 +204,7 @@ def parse_seeds(text: str) -> list[int]:
 
 
 def _scalar(option: str, text: str) -> Any:
-    from ssdgym.config.yaml_text import parse_value
+    from ssdgym.config.loading import parse_value
 
     value = parse_value(text, f"--ftl {option!r}")
     if isinstance(value, list | dict):

@@ -135,7 +135,7 @@ def run(
 
         ssdgym run --device subftl-tlc-small --workload sysbench --warmup 3000 --days 31 --host-pages 3000
     """
-    from ssdgym.config.preconditioning import read_preconditioning
+    from ssdgym.config.device import read_preconditioning
     from ssdgym.experiments.report.summary import overflow_notes
     from ssdgym.experiments.results import write_results
     from ssdgym.experiments.runs.config import closed_loop
@@ -144,7 +144,7 @@ def run(
     from ssdgym.experiments.runs.spec import RunSpec, ftl_changes
     from ssdgym.files import writable_folder
     from ssdgym.policy import usual_policy
-    from ssdgym.policy.own import import_rules
+    from ssdgym.policy.names import import_rules
 
     source = recorded_options(
         workload, transform, trace_format, skip_bad, loops, addresses, window, start, volumes
@@ -200,7 +200,7 @@ def _sized(
     device: str, workload: WorkloadConfig, seed: int, options: FtlOptions, policy: str
 ) -> str | DeviceConfig:
     """Return the device, as small as holds what a trace with compact addresses touches; else as it is."""
-    from ssdgym.envs.sources.devices import is_sizing, sized_to_traces
+    from ssdgym.envs.sources import is_sizing, sized_to_traces
     from ssdgym.experiments.runs.spec import ftl_changes
 
     if not is_sizing(workload):

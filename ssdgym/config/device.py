@@ -3,17 +3,160 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+import re
+from typing import Annotated, Any, Literal
 
-from pydantic import model_validator
+from pydantic import BeforeValidator, Field, PositiveInt, model_validator
 
 from ssdgym.config import block, subpage  # noqa: F401  they register their FTLs
-from ssdgym.config.device_fields import DeviceFields, where_of
-from ssdgym.config.fields import nested
-from ssdgym.config.ftl import FtlConfig
-from ssdgym.config.geometry import MAX_PAGES, CapacityConfig, GeometryConfig
-from ssdgym.config.loading import Source, load_config
-from ssdgym.errors import SsdgymError
+from ssdgym.config.fields import dotted, nested, overlapping
+from ssdgym.config.ftl import AnyFtl, FtlConfig, PageFtl
+from ssdgym.config.geometry import MAX_PAGES, CapacityConfig, EnergyConfig, GeometryConfig, TimingConfig
+from ssdgym.config.loading import Config, Source, load_config
+from ssdgym.enums import EraseUnit, Isolation, MultiPlane
+from ssdgym.errors import SsdgymError, shown
+
+
+class DeviceFields(Config):
+    """The fields of a device, each checked by itself: they may fit only once others are changed."""
+
+    name: str
+    description: str = ""
+    geometry: GeometryConfig
+    capacity: CapacityConfig
+    erase_unit: EraseUnit = Field(
+        EraseUnit.BLOCK, description=f"what one erase may take of a block; {EraseUnit.described()}"
+    )
+    isolation: Isolation = Field(
+        Isolation.NONE, description=f"what keeps an erase from neighbours' data; {Isolation.described()}"
+    )
+    # Neighbours share the layer between them; 2 is the literal "above and below" of each sub-block.
+    isolation_layers: PositiveInt = Field(
+        1, description="layers that each sub-block gives up under hardware isolation"
+    )
+    erase_disturbs: bool = Field(
+        False, description="a check: an erase spoils neighbours that hardware isolation does not keep from it"
+    )
+    multi_plane: MultiPlane = Field(
+        MultiPlane.NONE,
+        description="planes of a die that take part in moves, erases and, with ftl.multi_plane_writes, host "
+        f"writes; {MultiPlane.described()}",
+    )
+    timing: TimingConfig
+    energy: EnergyConfig = EnergyConfig()
+    ftl: AnyFtl = PageFtl()
+    assumed: dict[str, str] = Field(
+        default_factory=dict, description="values no published source gives, each with the reason for it"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_base(cls, data: Any) -> Any:
+        return _on_base(data) if isinstance(data, dict) and "base" in data else data
+
+
+def _on_base(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a device that is another one but for some of them.
+
+    Args:
+        data: the other one under `base`, and the fields that differ, nested or by dotted names. Notes on
+            what is assumed add up.
+
+    Raises:
+        SsdgymError: there is no such device, or a field is given twice.
+    """
+    # The notes have names of fields for keys, dots and all.
+    kept = ("base", "name", "description", "assumed")
+    changes = nested({name: value for name, value in data.items() if name not in kept})
+    try:
+        base = load_config(DeviceFields, data["base"], "devices", where_of(data["base"]))
+    except RecursionError:
+        raise SsdgymError(f"device base {shown(data['base'])} leads back to itself; correct it.") from None
+    label = ", ".join(f"{name}={value}" for name, value in dotted(changes))
+    fields = {"name": f"{base.name}({label})", **{name: data[name] for name in kept[1:] if name in data}}
+    if isinstance(notes := data.get("assumed"), dict):  # of the base those of other fields hold, too
+        kept_notes = {name: why for name, why in base.assumed.items() if overlapping(name, notes) is None}
+        fields["assumed"] = kept_notes | notes
+    if "capacity" in changes:  # given either way, and the changes say which
+        fields["capacity"] = changes.pop("capacity")
+    return base.with_changes(changes) | fields
+
+
+def where_of(source: Source) -> str | None:
+    """Return what errors of a mapping start with: the name that it gives the device."""
+    return (
+        f"device {source['name']}"
+        if isinstance(source, dict) and isinstance(source.get("name"), str)
+        else None
+    )
+
+
+PreconditioningKind = Literal[
+    "none",  # nothing: the device is empty
+    "fill",  # every page is written once
+    "uniform",  # that, and uniformly random overwrites under the usual policy until collection is steady
+    "workload",  # likewise, with the writes of the workload
+    "reads",  # what the workload reads before it writes it is on the device, and nothing else
+    "until_gc",  # random pages, under the policy that is measured, until every plane has collected
+    "until_gc_greedy",  # likewise, under greedy in one stream; then the policy's own placement begins
+]
+#: The kinds that begin with a fill.
+_FILLING = ("fill", "uniform", "workload")
+#: The kinds that draw pages by the seed of the run.
+DRAWN_BY_THE_RUN = ("until_gc", "until_gc_greedy")
+_WRITTEN = re.compile(r"(\w+)\(share=([^()]+)\)")
+
+
+class PreconditioningConfig(Config):
+    """A kind, and how much of the device is written first.
+
+    As text `fill`, or `fill(share=0.5)` where it is not all of it; so runs keep it.
+    """
+
+    kind: PreconditioningKind
+    share: float = Field(1.0, gt=0, le=1, description="share of the logical pages written first, in order")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_text(cls, data: Any) -> Any:
+        return _fields_of(data) if isinstance(data, str) else data
+
+    @model_validator(mode="after")
+    def _only_a_fill_has_a_share(self) -> PreconditioningConfig:
+        if self.share != 1 and self.kind not in _FILLING:
+            raise ValueError(f"share = {self.share} needs a kind that fills: {', '.join(_FILLING)}")
+        return self
+
+    @property
+    def is_the_runs_own(self) -> bool:
+        """Whether it depends on the policy that is measured, or on what a run with its seed plays."""
+        return self.kind in ("reads", *DRAWN_BY_THE_RUN)
+
+    @property
+    def text(self) -> str:
+        """The short form."""
+        return self.kind if self.share == 1 else f"{self.kind}(share={self.share})"
+
+
+def _fields_of(text: str) -> dict[str, str]:
+    written = _WRITTEN.fullmatch(text)
+    return {"kind": text} if written is None else {"kind": written[1], "share": written[2]}
+
+
+#: A field that is given as text or as a mapping, and holds the text.
+Preconditioning = Annotated[
+    str, BeforeValidator(lambda data: PreconditioningConfig.model_validate(data).text)
+]
+
+
+def read_preconditioning(source: Source) -> PreconditioningConfig:
+    """Return the preconditioning that a text, a mapping or a ready model describes.
+
+    Raises:
+        SsdgymError: it describes none.
+    """
+    fields = _fields_of(source) if isinstance(source, str) else source
+    return load_config(PreconditioningConfig, fields, "", "preconditioning")
 
 
 class DeviceConfig(DeviceFields):

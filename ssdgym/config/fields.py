@@ -1,11 +1,44 @@
-"""Nested fields by their dotted names: `gc.free_blocks` is the field `free_blocks` of `gc`."""
+"""Fields of configurations by dotted names; checks of values; seeds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ssdgym.errors import SsdgymError
+import numpy as np
+
+from ssdgym.errors import SsdgymError, shown
+
+
+def is_whole(value: Any) -> bool:
+    """Return whether a value is a whole number of Python or numpy, and no truth value."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def whole(value: Any, what: str) -> int:
+    """Return a whole number of Python or numpy as one of Python.
+
+    Args:
+        value: the number.
+        what: it is, for the error.
+
+    Raises:
+        SsdgymError: it is something else.
+    """
+    if not is_whole(value):
+        raise SsdgymError(f"{what} must be a whole number, not {shown(value)}.")
+    return int(value)
+
+
+def plain(value: Any) -> Any:
+    """Return a value with numbers of numpy, also those in arrays, lists and tuples, as numbers of Python."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, (list, tuple)) and any(isinstance(item, np.generic) for item in value):
+        return type(value)(map(plain, value))
+    return value
 
 
 def with_changes(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,3 +117,29 @@ def overlapping(name: str, others: Iterable[str]) -> str | None:
         if other == name or other.startswith(f"{name}.") or name.startswith(f"{other}."):
             return other
     return None
+
+
+#: Seeds are kept in files as 64-bit integers.
+LAST_SEED = 2**63 - 1
+#: Largest range; a larger one is a typing error.
+MOST_SEEDS = 1_000_000
+
+
+def read_seeds(text: str) -> tuple[int, ...]:
+    """Return the seeds written as `5`, `1,2,9` or as a range `100-109` with both ends.
+
+    Raises:
+        ValueError: the text is none of these, a range is too long, or a seed is named twice.
+    """
+    seeds: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise ValueError("write seeds as 5, as 1,2,9 or as a range 100-109")
+        low, high = int(first), int(last if dash else first)
+        if not low <= high <= LAST_SEED or high - low >= MOST_SEEDS:
+            raise ValueError(f"ranges from low to high have at most {MOST_SEEDS} seeds up to 2**63 - 1")
+        seeds += range(low, high + 1)
+    if len(set(seeds)) < len(seeds):
+        raise ValueError("name every seed once")
+    return tuple(seeds)

@@ -3,14 +3,18 @@
 from ssdgym.envs.background_gc import BackgroundGCEnv, BackgroundGCVectorEnv
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import EraseDecision
-from ssdgym.envs.erase_victim import EraseVictimEnv, EraseVictimVectorEnv
+from ssdgym.envs.erase_victim import (
+    EraseVictimEnv,
+    EraseVictimVectorEnv,
+    ParallelEraseEnv,
+    ParallelEraseVectorEnv,
+)
 from ssdgym.envs.joint_gc import JointGCEnv, JointGCVectorEnv
 from ssdgym.envs.merge_plan import MergePlanEnv, MergePlanVectorEnv
 from ssdgym.envs.options import Options
-from ssdgym.envs.parallel_erase import ParallelEraseEnv, ParallelEraseVectorEnv
 from ssdgym.envs.placement import PlacementEnv, PlacementVectorEnv
 from ssdgym.envs.subpage_region import SubpageRegionEnv, SubpageRegionVectorEnv
-from ssdgym.envs.vector.decision_vector_env import DecisionVectorEnv
+from ssdgym.envs.vector import DecisionVectorEnv
 
 __all__ = [
     "BackgroundGCEnv",

@@ -16,8 +16,7 @@ import numpy as np
 from ssdgym.engine.decisions import ERASE
 from ssdgym.envs.episodes import SHOWN, Episodes
 from ssdgym.envs.options import Options, sign
-from ssdgym.envs.render.scene import Scene
-from ssdgym.envs.render.viewers import VIEWERS, Viewer, check_render_mode
+from ssdgym.envs.render import VIEWERS, Scene, Viewer, check_render_mode
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.types import Observation
 

@@ -10,21 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.config.checks import is_whole
+from ssdgym.config.fields import is_whole
 from ssdgym.engine.core.family import State
+from ssdgym.envs.batch import Batch, Batches, threads_for
 from ssdgym.envs.options import Options
 from ssdgym.envs.rewards import CountedTotals, Reward
 from ssdgym.envs.rewards.yardstick import Yardstick
-from ssdgym.envs.sources.devices import load_devices
-from ssdgym.envs.sources.workloads import EpisodeRequests, load_workloads, open_episode
-from ssdgym.envs.stepping.batch import Batch
-from ssdgym.envs.stepping.batches import Batches
-from ssdgym.envs.stepping.crew import threads_for
+from ssdgym.envs.sources import EpisodeRequests, load_devices, load_workloads, open_episode
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Recording, Simulator
+from ssdgym.simulator.build import copy_device
 from ssdgym.simulator.families import PageMap
 from ssdgym.simulator.preconditioning import precondition
-from ssdgym.simulator.snapshot import copy_device
 from ssdgym.types import Observation
 
 #: What is shown after every step: the host pages programmed since the last decision, and counters.

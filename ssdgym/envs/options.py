@@ -8,11 +8,11 @@ from dataclasses import MISSING, Field, dataclass, fields
 from inspect import Parameter, Signature, signature
 from typing import Any, ClassVar
 
-from ssdgym.config.checks import is_whole
+from ssdgym.config.device import PreconditioningConfig, read_preconditioning
+from ssdgym.config.fields import is_whole
 from ssdgym.config.ftl import FtlConfig
-from ssdgym.config.preconditioning import PreconditioningConfig, read_preconditioning
 from ssdgym.envs.decisions import Decision
-from ssdgym.envs.sources.workloads import AT_END, AtEnd
+from ssdgym.envs.sources import AT_END, AtEnd
 from ssdgym.errors import SsdgymError, shown
 
 #: Host pages of an episode are fewer than this.

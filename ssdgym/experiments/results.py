@@ -44,7 +44,7 @@ class Result:
             where nothing was read) are left out.
         spec: all that the run depended on but the code, as JSON, so that it can be run again from this alone
             (`ssdgym.experiments.runs.spec`); empty where it is not known.
-        series: of a run that was sampled, columns of equal length by name (`ssdgym.simulator.sampling`); not
+        series: of a run that was sampled, columns of equal length by name (`ssdgym.simulator.simulator`); not
             in the tables of results, which stay flat.
         wall_seconds: how long the run took; not part of what it found, and not in files of results.
     """

@@ -129,10 +129,9 @@ from ssdgym.policy.lookup import (
     rules_for,
     usual_policy,
 )
-from ssdgym.policy.merging import MergeRule
 from ssdgym.policy.policy import Policy
 from ssdgym.policy.registry import ENTRY_POINT_GROUP, policy_alias
-from ssdgym.policy.rules import IdleRule, PlacementRule, VictimRule, Watcher, new_choice
+from ssdgym.policy.rules import IdleRule, MergeRule, PlacementRule, VictimRule, Watcher, new_choice
 
 __all__ = [
     "DRAWS_PER_CHOICE",

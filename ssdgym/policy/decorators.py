@@ -12,9 +12,17 @@ from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.records import MAX_STREAMS
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
-from ssdgym.policy.merging import MergeRule
 from ssdgym.policy.registry import register
-from ssdgym.policy.rules import HookT, IdleRule, PlacementRule, Rule, VictimRule, Watcher, choice_of
+from ssdgym.policy.rules import (
+    HookT,
+    IdleRule,
+    MergeRule,
+    PlacementRule,
+    Rule,
+    VictimRule,
+    Watcher,
+    choice_of,
+)
 
 #: Names and types of the fields of a record, as for numpy: `[("last", "i8"), ("counts", "i4", (8,))]`.
 Fields = Sequence[tuple[str, str] | tuple[str, str, tuple[int, ...]]]

@@ -16,8 +16,7 @@ from ssdgym.engine.core.family import State
 from ssdgym.engine.core.kernel import is_own
 from ssdgym.engine.view import view_arrays
 from ssdgym.errors import SsdgymError
-from ssdgym.policy.merging import MergeRule, merge_arguments
-from ssdgym.policy.rules import Rule, VictimRule, new_choice
+from ssdgym.policy.rules import MergeRule, Rule, VictimRule, merge_arguments, new_choice
 
 #: Planes in which a decision is looked for that fails in plain Python as it has failed inside the engine.
 _MOST_PLANES = 64

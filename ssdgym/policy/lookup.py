@@ -14,7 +14,6 @@ from ssdgym.config.ftl import FtlConfig, ftl_model
 from ssdgym.config.loading import Source
 from ssdgym.engine.decisions import IDLE, PLACE, no_rules
 from ssdgym.errors import SsdgymError, shown
-from ssdgym.policy.merging import MergeRule
 from ssdgym.policy.names import DEFAULT, WrittenPart, has_near, hint, label_of, parse_policy
 from ssdgym.policy.policy import Policy, idle_of, with_rules
 from ssdgym.policy.registry import (
@@ -26,9 +25,9 @@ from ssdgym.policy.registry import (
     registered_alias,
     registered_policies,
     registered_rules,
+    rules_on,
 )
-from ssdgym.policy.rules import IdleRule, PlacementRule, Rule, VictimRule
-from ssdgym.policy.watching import rules_on
+from ssdgym.policy.rules import IdleRule, MergeRule, PlacementRule, Rule, VictimRule
 
 #: The kinds of rules that policies are named by.
 _MAIN = (VictimRule, MergeRule)

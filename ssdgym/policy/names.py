@@ -1,13 +1,20 @@
-"""How a policy is written: parts like `NAME` or `NAME(parameter=value, ...)`, with `+` between them."""
+"""Names of rules, where their code lies, and rules of one's own."""
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from typing import NamedTuple
+from functools import cache
+from importlib.util import resolve_name
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from ssdgym.errors import SsdgymError
+from ssdgym.own_code import find_module
 
 #: The name of a rule, or a kind, a colon, and a name or path that is looked up where that kind is.
 _NAME = r"[\w.-]+(?::[\w./~-]+)?"
@@ -105,3 +112,83 @@ def hint(name: str, known: Iterable[str]) -> str:
     names = list(known)
     near = get_close_matches(name, names, n=1)
     return f"did you mean {near[0]}?" if near else f"known: {', '.join(names)}."
+
+
+def files_of(functions: Iterable[Callable[..., Any]]) -> list[Path]:
+    """Return the files of functions and of what they import from their own package, sorted.
+
+    The package of a rule of ssdgym is `ssdgym.baselines`: what all rules import is not a part of one.
+
+    Args:
+        functions: plain ones, or compiled; those typed at a prompt have no file that exists.
+    """
+    files: set[Path] = set()
+    todo: list[str] = []
+    for function in functions:
+        plain = getattr(function, "py_func", function)
+        files.add(Path(plain.__code__.co_filename))
+        todo.append(plain.__module__)
+    seen: set[str] = set()
+    while todo:
+        name = todo.pop()
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if name in seen or file is None:
+            continue
+        seen.add(name)
+        files.add(Path(file))
+        package = name if Path(file).name == "__init__.py" else name.rpartition(".")[0]
+        if Path(file).suffix == ".py":
+            todo += [found for found in _imported(Path(file).read_bytes(), package) if _is_near(found, name)]
+    return sorted(files)
+
+
+def _is_near(other: str, name: str) -> bool:
+    """Return whether a module is of the package of another one, and a module at all."""
+    depth = 2 if name.partition(".")[0] == __name__.partition(".")[0] else 1
+    return other in sys.modules and other.split(".")[:depth] == name.split(".")[:depth]
+
+
+@cache
+def _imported(source: bytes, package: str) -> tuple[str, ...]:
+    """Return the names that a source imports, in full: of modules, and of what is in them."""
+    names: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            module = (
+                resolve_name("." * node.level + (node.module or ""), package) if node.level else node.module
+            )
+            names += [str(module), *(f"{module}.{alias.name}" for alias in node.names)]
+    return tuple(names)
+
+
+#: Where rules are found that are not registered, by what stands before the colon in their names.
+FOUND_BY = {"agent": "ssdgym.agents.compiled"}
+_IN_MODULE = re.compile(r"([A-Za-z_][\w.]*):")
+
+
+def modules_of(policy: str) -> list[str]:
+    """Return the modules that a policy names: `my_rules` for `my_rules:half+sep_gc`; of other texts none."""
+    named = _IN_MODULE.findall(policy) if FORM.fullmatch(policy) else []
+    return [module for module in named if module not in FOUND_BY]
+
+
+def import_rules(policy: str, *, trust: bool) -> None:
+    """Import the modules that a policy names, as Python would or from the present folder.
+
+    Args:
+        policy: as it is written.
+        trust: whether their code may be executed.
+
+    Raises:
+        SsdgymError: it may not, or there is no such module.
+    """
+    for module in modules_of(policy):
+        if module not in sys.modules and not trust:
+            raise SsdgymError(
+                f"policy {policy}: loading it executes code of the module it names; if you trust it, give "
+                "--trust (in Python: trust=True)."
+            )
+        find_module(module, f"policy {policy}")
+        importlib.import_module(module)

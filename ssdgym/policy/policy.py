@@ -12,11 +12,17 @@ from ssdgym.config.ftl import MemoryBytes, PageFtl, RuleNeeds, page_ftl
 from ssdgym.engine.core.handle import Memory
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
-from ssdgym.policy.merging import MergeRule
 from ssdgym.policy.names import parse_policy
-from ssdgym.policy.registry import Alias, idle_rule, placement_rule, registered
-from ssdgym.policy.rules import IdleRule, PlacementRule, Rule, VictimRule
-from ssdgym.policy.watching import placement_of, side_by_side, watchers_of
+from ssdgym.policy.registry import (
+    Alias,
+    idle_rule,
+    placement_of,
+    placement_rule,
+    registered,
+    side_by_side,
+    watchers_of,
+)
+from ssdgym.policy.rules import IdleRule, MergeRule, PlacementRule, Rule, VictimRule
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from ssdgym.engine.core.family import State
 from ssdgym.engine.core.handle import Memory, rule_address
 from ssdgym.engine.core.kernel import is_own
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
@@ -19,8 +20,7 @@ from ssdgym.engine.decisions import CLAIRVOYANT, EVENTS, KINDS, MAX_PARAMETERS, 
 from ssdgym.engine.view import VIEW_TYPE
 from ssdgym.enums import Choice, EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
-from ssdgym.policy.names import hint, label_of
-from ssdgym.policy.sources import files_of
+from ssdgym.policy.names import files_of, hint, label_of
 
 RuleT = TypeVar("RuleT", bound="Rule")
 ChoiceT = TypeVar("ChoiceT", bound=Choice)
@@ -323,3 +323,51 @@ def _compile(
 ) -> tuple[int, Any]:
     """Return the address of a rule's machine code, compiled once in a process, and what keeps it alive."""
     return rule_address(function, SHAPES[shape], VIEW_TYPE, memory, names, checked)
+
+
+@dataclass(frozen=True)
+class MergeRule(Rule):
+    """A rule that chooses how the blocks of a bundle are merged.
+
+    `function(plans, case, parameters)` returns the number of a candidate: 0 is a Merge, `1 + l` an M-Merge
+    with partial blocks of level `l`, and the last one the M-Merge by Algorithm 1. `plans[k]` has the figures
+    of candidate `k`, and `case[0]` what is merged (PLAN and CASE of `ssdgym.engine.core.merges`). It sees
+    nothing else of the device, and keeps no records.
+    """
+
+    function: Callable[..., int]
+
+    decision: ClassVar[str] = "merge"
+    chooses: ClassVar[str] = "how blocks are merged"
+    arguments: ClassVar[tuple[str, ...]] = ("plans", "case", "parameters")
+    #: It asks nothing of a device, where victim rules may.
+    erase_unit: ClassVar[EraseUnit | None] = None
+    isolation: ClassVar[Isolation] = Isolation.NONE
+    multi_plane: ClassVar[MultiPlane | None] = None
+    shares_memory_with: ClassVar[str] = ""
+
+    def on(self, event: str) -> Callable[[HookT], HookT]:
+        """Refuse a hook.
+
+        Raises:
+            SsdgymError: always.
+        """
+        raise SsdgymError(
+            f"policy {self.name} chooses {self.chooses} and can have no hook of {event}; leave it out."
+        )
+
+
+def merge_arguments(state: State, i: int) -> tuple[Any, Any]:
+    """Return what a merge rule in plain Python is called with, but for the parameters.
+
+    Args:
+        state: a batch of devices of mapping block.
+        i: number of the device, which waits for such a decision.
+
+    Returns:
+        The candidates, shape (K,) PLAN, and what is merged, shape (1,) CASE; copies, as record arrays.
+    """
+    arrays: Any = state
+    case = arrays.case[i].copy()
+    plans = arrays.figure[i, : int(case["candidates"][0])].copy()
+    return plans.view(np.recarray), case.view(np.recarray)

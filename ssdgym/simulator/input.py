@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from ssdgym.config.checks import is_whole
 from ssdgym.config.device import DeviceConfig
+from ssdgym.config.fields import is_whole
 from ssdgym.engine.core.family import State
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.requests import FLUSH, REQUEST, WRITE

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ssdgym.config.checks import whole
-from ssdgym.config.device import DeviceConfig
+from ssdgym.config.device import DeviceConfig, read_preconditioning
+from ssdgym.config.fields import whole
 from ssdgym.config.loading import Source
-from ssdgym.config.preconditioning import read_preconditioning
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.requests import REQUEST, WRITE
@@ -24,8 +23,7 @@ from ssdgym.simulator.steady_states import (
     load_preconditioned,
     save_preconditioned,
 )
-from ssdgym.simulator.untimed.no_time import Runnable, in_no_time, in_one_stream, seed_of
-from ssdgym.simulator.untimed.reads import pages_read_first
+from ssdgym.simulator.untimed import Runnable, in_no_time, in_one_stream, pages_read_first, seed_of
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.python import FunctionWorkload, PythonSource
 from ssdgym.workloads.stream import load_workload, open_on
@@ -60,7 +58,7 @@ def precondition(sim: Runnable, kind: Source, workload: Source | WorkloadConfig,
 
     Args:
         sim: the new simulator.
-        kind: which way, as `ssdgym.config.preconditioning` describes it.
+        kind: which way, as `ssdgym.config.device` describes it.
         workload: whose writes shape the steady state, if the kind is `workload`, or whose reads find their
             pages on the device, if it is `reads`.
         seed: of what is drawn; for `reads`, that with which the workload is played afterwards.

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.config.checks import whole
 from ssdgym.config.device import DeviceConfig
+from ssdgym.config.fields import whole
 from ssdgym.config.ftl import FtlConfig
 from ssdgym.config.loading import Source
 from ssdgym.engine.core import status as codes
@@ -17,10 +17,15 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy
 from ssdgym.policy.names import DEFAULT
 from ssdgym.requests import REQUEST
-from ssdgym.simulator.build import Recording
-from ssdgym.simulator.deciding.choices import erase_choice
-from ssdgym.simulator.deciding.decided_device import DecidedDevice
-from ssdgym.simulator.deciding.failures import failure
+from ssdgym.simulator.build import (
+    Recording,
+    Snapshot,
+    check_snapshot,
+    copy_device,
+    restore_device,
+    same_device,
+)
+from ssdgym.simulator.deciding import DecidedDevice, erase_choice, failure
 from ssdgym.simulator.families import family_of
 from ssdgym.simulator.input import (
     NO_HORIZON,
@@ -33,8 +38,7 @@ from ssdgym.simulator.input import (
 )
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
 from ssdgym.simulator.preconditioning import Preconditioning, PreconditioningReport, fill, make_steady
-from ssdgym.simulator.snapshot import Snapshot, check_snapshot, copy_device, restore_device, same_device
-from ssdgym.simulator.untimed.days import pass_days
+from ssdgym.simulator.untimed import pass_days
 from ssdgym.threads import exclusive
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.python import PythonSource
@@ -313,3 +317,64 @@ class Simulator(DecidedDevice):
     def same_as(self, other: Simulator) -> bool:
         """Return whether two devices are equal in every value of their state."""
         return same_device(self.arrays, 0, other.arrays, 0)
+
+
+#: The columns that a run is summed up by; its metrics have their means by the same names.
+_MEANS = ("free_pages/fewest", "free_pages/mean", "free_pages/first", "collecting_planes")
+_COLUMNS = ("host_pages", "time_ns", "erases", *_MEANS)
+
+
+class Sampler:
+    """Notes of one simulator, taken whenever it is called.
+
+    The columns are the host pages written and erases since the metrics were reset, the time since then in ns,
+    the free pages of the plane that has fewest, their mean over the planes, those of the first plane, and how
+    many planes collect.
+
+    Args:
+        simulator: that is looked at; nothing of it is changed.
+    """
+
+    def __init__(self, simulator: Simulator) -> None:
+        self._simulator = simulator
+        self._rows: list[tuple[float, ...]] = []
+
+    def note(self) -> None:
+        """Take a sample, unless no host page has been written since the last one."""
+        arrays = self._simulator.arrays
+        planes = arrays.plane[0, : self._simulator.device.geometry.planes]
+        control, counters = arrays.control[0, 0], arrays.counters[0, 0]
+        written = int(counters["host_pages_written"])
+        if self._rows and self._rows[-1][0] == written:
+            return
+        free = planes["free_pages"]
+        self._rows.append(
+            (
+                written,
+                int(control["now"] - control["metrics_start_ns"]),
+                int(counters["erases"]),
+                int(free.min()),
+                float(free.mean()),
+                int(free[0]),
+                int(np.count_nonzero(planes["collecting"])),
+            )
+        )
+
+    @property
+    def series(self) -> dict[str, list[float]]:
+        """The samples as columns of equal length, in order."""
+        return {name: [row[index] for row in self._rows] for index, name in enumerate(_COLUMNS)}
+
+    def metrics(self) -> dict[str, Any]:
+        """Return the means over the samples since the first erase, and the free pages below which GC starts.
+
+        Without an erase there are no means; where free blocks alone start GC, the free pages are 0.
+        """
+        threshold = int(self._simulator.arrays.params["low_free"][0, 0])
+        found: dict[str, Any] = {"free_pages": {"threshold": threshold}}
+        series = self.series
+        late = np.array(series["erases"]) > 0
+        for name in _MEANS if late.any() else ():
+            part, _, last = name.rpartition("/")
+            (found[part] if part else found)[last] = float(np.mean(np.array(series[name])[late]))
+        return found

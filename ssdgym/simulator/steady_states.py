@@ -20,9 +20,9 @@ from ssdgym.enums import PlaneRows
 from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, write_atomically
 from ssdgym.policy import get_policy
-from ssdgym.policy.watching import rules_on
+from ssdgym.policy.registry import rules_on
+from ssdgym.simulator.build import content
 from ssdgym.simulator.families import family_of, family_of_state
-from ssdgym.simulator.snapshot import content
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.registry import code_hashes
 

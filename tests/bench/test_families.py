@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from ssdgym.bench import families
-from ssdgym.bench.families import FTLS, measure_families
+from ssdgym.bench import policies as families
+from ssdgym.bench.policies import FTLS, measure_families
 from ssdgym.cli import main
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ssdgym.config.preconditioning import read_preconditioning
+from ssdgym.config.device import read_preconditioning
 
 
 @pytest.mark.parametrize("kind", ["reads", "until_gc", "until_gc_greedy"])

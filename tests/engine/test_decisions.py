@@ -20,7 +20,7 @@ from ssdgym.engine.decisions import PLACE, RELOCATE
 from ssdgym.engine.entries import advance, apply, first_fault
 from ssdgym.policy.lookup import rules_for
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.snapshot import copy_device, same_device
+from ssdgym.simulator.build import copy_device, same_device
 from tests.engine.devices import device, differences, mixed_requests
 
 PAIRS = np.zeros(MAX_PAIRS, ERASE_PAIR)

@@ -14,7 +14,7 @@ from ssdgym.engine.decisions import RULE, no_rules
 from ssdgym.engine.entries import _format, advance, apply, count_lost, first_fault, format_device
 from ssdgym.engine.questions import Question, Shared, Tally, View
 from ssdgym.engine.stepping import ADVANCE, DESCRIBE, Stepper
-from ssdgym.simulator.snapshot import copy_device, restore_device, same_device
+from ssdgym.simulator.build import copy_device, restore_device, same_device
 from tests.engine.devices import random_writes
 from tests.engine.toy import DRAWER, DRAWERS, TOY, ToyState
 

@@ -17,7 +17,7 @@ from ssdgym.engine.entries import call_on
 from ssdgym.engine.speedupgc.audit import check_groups
 from ssdgym.engine.speedupgc.groups import ANYTHING, first_of, reclassify, withdraw
 from ssdgym.simulator.build import Recording, make_state
-from ssdgym.simulator.tables import group_limit
+from ssdgym.simulator.memory import group_limit
 from tests.engine.devices import device
 from tests.reference.groups import BlockGroups
 

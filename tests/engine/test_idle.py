@@ -17,7 +17,7 @@ from ssdgym.engine.entries import advance, apply, first_fault
 from ssdgym.policy import new_choice
 from ssdgym.policy.lookup import rules_for
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.snapshot import copy_device, same_device
+from ssdgym.simulator.build import copy_device, same_device
 from tests.engine.devices import device, differences, mixed_requests
 from tests.engine.drawing import configs, request_lists
 from tests.engine.oracle import (

@@ -224,7 +224,7 @@ def test_devices_of_two_families__a_batch_each__as_in_one(monkeypatch: pytest.Mo
     }
     one = episodes(4, **arguments)
     # There is one family yet; here the number of blocks tells two apart.
-    monkeypatch.setattr("ssdgym.envs.stepping.batches._kind_of", lambda d: d.geometry.blocks_per_plane)
+    monkeypatch.setattr("ssdgym.envs.batch._kind_of", lambda d: d.geometry.blocks_per_plane)
     two = episodes(4, **arguments)
     assert [len(batch.devices) for batch in two._batches.batches] == [3, 1]
     for both in (one, two):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ssdgym.config.device import DeviceConfig
 from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv
 from ssdgym.errors import SsdgymError
-from ssdgym.simulator.snapshot import copy_device
+from ssdgym.simulator.build import copy_device
 from tests.engine.devices import device, differences, full_device
 from tests.envs.checking import (
     ValidActions,

@@ -23,7 +23,7 @@ from ssdgym.envs.episodes import Episodes
 from ssdgym.envs.erase_victim import EraseVictimOptions
 from ssdgym.policy import available_policies, get_policy
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.snapshot import content, copy_device
+from ssdgym.simulator.build import content, copy_device
 from tests.engine.devices import INPUT_FIELDS, POLICIES, RECORDINGS, device, differences, full_device
 
 WORKLOAD = {

@@ -17,7 +17,6 @@ from ssdgym.envs import (
     ParallelEraseEnv,
     ParallelEraseVectorEnv,
     erase_victim,
-    parallel_erase,
 )
 
 PAIRS = [(EraseVictimEnv, EraseVictimVectorEnv), (ParallelEraseEnv, ParallelEraseVectorEnv)]
@@ -40,7 +39,7 @@ ROW = re.compile(r"^ *\| `(\w+)` \| [^|]+ \| `([^`]+)` \|", re.MULTILINE)
 def table(page: type) -> dict[str, Any]:
     """The defaults that the documentation of an environment names."""
     _, _, text = (page.__doc__ or "").partition("## Arguments")
-    names = {**vars(erase_victim), **vars(parallel_erase)}
+    names = vars(erase_victim)
     return {name: eval(default, dict(names)) for name, default in ROW.findall(text.partition("\n    ## ")[0])}
 
 

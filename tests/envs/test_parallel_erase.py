@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from sb3_contrib import MaskablePPO
 
 from ssdgym.envs import EraseVictimEnv, ParallelEraseEnv, ParallelEraseVectorEnv
-from ssdgym.envs.parallel_erase import PARALLEL_PROPOSERS
+from ssdgym.envs.erase_victim import PARALLEL_PROPOSERS
 from ssdgym.envs.sb3 import SB3VecEnv
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.snapshot import copy_device, restore_device
+from ssdgym.simulator.build import copy_device, restore_device
 from tests.engine.devices import device, differences, full_device
 from tests.envs.checking import (
     ValidActions,

@@ -11,7 +11,7 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
 from ssdgym.envs import ParallelEraseEnv, ParallelEraseVectorEnv
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.snapshot import copy_device
+from ssdgym.simulator.build import copy_device
 from tests.engine.devices import device, differences
 
 WORKLOAD = {"kind": "zipf", "theta": 0.9, "read_fraction": 0.3, "interarrival_ns": 900.0}

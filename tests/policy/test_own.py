@@ -9,7 +9,7 @@ import pytest
 
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
-from ssdgym.policy.own import import_rules, modules_of
+from ssdgym.policy.names import import_rules, modules_of
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.requests import REQUEST
 from ssdgym.simulator import Recording, Simulator
+from ssdgym.simulator.build import Snapshot
 from ssdgym.simulator.preconditioning import Preconditioning
-from ssdgym.simulator.snapshot import Snapshot
 from tests.engine.devices import device, differences, random_writes
 
 TIMINGS = ["none", "event"]

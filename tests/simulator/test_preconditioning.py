@@ -18,8 +18,8 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from ssdgym.requests import FLUSH, READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Simulator
+from ssdgym.simulator import untimed as reads
 from ssdgym.simulator.preconditioning import Preconditioning, precondition, write_until_collecting
-from ssdgym.simulator.untimed import reads
 from ssdgym.workloads import open_workload
 from ssdgym.workloads.stream import load_workload
 from ssdgym.workloads.traces.transforms import HeadConfig

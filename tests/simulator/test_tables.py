@@ -6,7 +6,7 @@ import pytest
 
 from ssdgym.policy import device_for
 from ssdgym.simulator import Simulator
-from ssdgym.simulator.tables import controller_table_bytes
+from ssdgym.simulator.memory import controller_table_bytes
 
 #: Of the device of SpeedupGC: 4 planes of 5,748 blocks of 16 sub-blocks and 768 pages.
 PLANES, BLOCKS = 4, 5748

@@ -3,11 +3,9 @@
 A family is told apart by its `mapping`. Those of installed code are added by `register_ftl`.
 """
 
-from ssdgym.config.ftl.base import AnyFtl, FtlConfig, ftl_model, register_ftl
-from ssdgym.config.ftl.gc import GcConfig
-from ssdgym.config.ftl.hotness import MAX_DEGREE, HotnessConfig
+from ssdgym.config.ftl.base import AnyFtl, FtlConfig, MemoryBytes, RuleNeeds, ftl_model, register_ftl
+from ssdgym.config.ftl.gc import MAX_DEGREE, GcConfig, HotnessConfig
 from ssdgym.config.ftl.page import MOST_STREAMS, STREAMS, SUB_BLOCK_PLACEMENTS, PageFtl, page_ftl
-from ssdgym.config.ftl.rules import MemoryBytes, RuleNeeds
 
 __all__ = [
     "MAX_DEGREE",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from pydantic import Field, model_validator
 
+from ssdgym.config.geometry import MAX_PAGES
 from ssdgym.config.loading import Config
-from ssdgym.enums import GcGrain, GcMode, GcPriority, GcStart
+from ssdgym.enums import ColdScatter, GcGrain, GcMode, GcPriority, GcStart, HotnessCounts
 
 
 class GcConfig(Config):
@@ -79,3 +81,90 @@ class GcConfig(Config):
             for name in ("free_blocks", "free_fraction", "barrier_blocks", "barrier_fraction"):
                 fields.pop(name, None)
         return {**fields, **changes}
+
+
+#: A counter of the hotness table has 4 bits.
+MAX_DEGREE = 15
+
+
+class HotnessConfig(Config):
+    """A table of counters found by hashes, which says what pages are hot, and the degrees of hotness groups.
+
+    Used by the placements hot_cold, hot_to_victims and hotness_groups (SpeedupGC, sections III-B and IV-A).
+    """
+
+    hashes: int = Field(7, ge=1, le=16, description="rows of the table, each with a hash of its own")
+    # 7 rows of 65,536 counters of 4 bits are 229 KB, of the 510 KB of all tables that SpeedupGC measures.
+    counters: int = Field(65536, ge=1, le=2**32 - 1, description="4-bit counters of a row")
+    pages_per_counter: int | None = Field(
+        None,
+        ge=1,
+        le=MAX_PAGES,
+        description="logical pages for each counter of a row, in place of counters",
+    )
+    # Halving lets pages cool. SpeedupGC gives no period; by default a row is halved once it has counted as
+    # many writes as it has counters.
+    decay_period: int | None = Field(
+        None,
+        ge=1,
+        description="host pages after which all counters are halved; default: as many as a row has counters",
+    )
+    counts: HotnessCounts = Field(
+        HotnessCounts.WRITES, description=f"pages of the host that count; {HotnessCounts.described()}"
+    )
+    scatter: ColdScatter = Field(
+        ColdScatter.PAGE,
+        description=f"cold pages, with placement hotness_groups; {ColdScatter.described()}",
+    )
+    # SpeedupGC has phi = 2, which is the first, and 7 groups, but does not say where the others begin: up to
+    # the last degree there is, in steps that widen as fewer pages reach them.
+    thresholds: tuple[int, ...] = Field(
+        (2, 3, 4, 6, 8, 11, 15),
+        description="smallest degree of each hotness group, rising; a page below the first is not hot, and "
+        "hot_cold and hot_to_victims ask for the first only",
+    )
+
+    @model_validator(mode="after")
+    def _one_length(self) -> HotnessConfig:
+        usual = HotnessConfig.model_fields["counters"].default  # as in files that name every field
+        if self.pages_per_counter is not None and self.counters != usual:
+            raise ValueError("gives both counters and pages_per_counter; leave one of them out")
+        return self
+
+    @model_validator(mode="after")
+    def _thresholds_rise(self) -> HotnessConfig:
+        given = self.thresholds
+        if len(given) < 2:
+            raise ValueError(f"thresholds = {list(given)} must name at least 2 degrees, one for each group")
+        if given[0] < 1 or given[-1] > MAX_DEGREE or any(a >= b for a, b in pairwise(given)):
+            raise ValueError(
+                f"thresholds = {list(given)} must rise strictly from at least 1 to at most {MAX_DEGREE}"
+            )
+        return self
+
+    @property
+    def groups(self) -> int:
+        """Hotness groups, and block groups of a plane."""
+        return len(self.thresholds)
+
+    def group_limit(self, blocks_per_plane: int) -> int:
+        """Most blocks of a block group, m (SpeedupGC, equation 1)."""
+        return blocks_per_plane // (self.groups - 1) - 1
+
+    def counters_of(self, logical_pages: int) -> int:
+        """Return the counters of a row, on a device with so many logical pages."""
+        return (
+            self.counters if self.pages_per_counter is None else -(-logical_pages // self.pages_per_counter)
+        )
+
+    def period_of(self, logical_pages: int) -> int:
+        """Return the host pages after which counters are halved, on a device with so many logical pages."""
+        return self.counters_of(logical_pages) if self.decay_period is None else self.decay_period
+
+    def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields with other values; a new length of rows is given one way."""
+        fields = super().with_changes(changes)
+        if "counters" in changes or "pages_per_counter" in changes:
+            for name in {"counters", "pages_per_counter"} - changes.keys():
+                fields.pop(name, None)
+        return fields

@@ -6,11 +6,17 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from ssdgym.config.ftl.base import FtlConfig, register_ftl
-from ssdgym.config.ftl.gc import GcConfig
-from ssdgym.config.ftl.hotness import HotnessConfig
-from ssdgym.config.ftl.profiles import FIELDS, GC_FIELDS, ProfileName, filled, ssdsim
-from ssdgym.config.ftl.rules import RuleNeeds
+from ssdgym.config.ftl.base import (
+    FIELDS,
+    GC_FIELDS,
+    FtlConfig,
+    ProfileName,
+    RuleNeeds,
+    filled,
+    register_ftl,
+    ssdsim,
+)
+from ssdgym.config.ftl.gc import GcConfig, HotnessConfig
 from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
 from ssdgym.enums import Allocation, PlaneRows, WriteCompletes
 from ssdgym.errors import SsdgymError

@@ -19,7 +19,9 @@ import ssdgym.envs.features.merges
 import ssdgym.envs.features.pages
 import ssdgym.envs.features.regions
 import ssdgym.envs.features.streams  # noqa: F401 - these register the features of ssdgym
-from ssdgym.envs.features.decorators import (
+from ssdgym.envs.features.registry import (
+    ENTRY_POINT_GROUP,
+    Setting,
     answer_feature,
     bundle_feature,
     candidate_feature,
@@ -28,13 +30,12 @@ from ssdgym.envs.features.decorators import (
     die_feature,
     page_feature,
     plan_feature,
+    registered_features,
     sector_feature,
     stream_feature,
     way_feature,
 )
-from ssdgym.envs.features.registry import ENTRY_POINT_GROUP, Setting, registered_features
-from ssdgym.envs.features.selection import PROPOSED_BY, Selection, select
-from ssdgym.envs.features.space import Features
+from ssdgym.envs.features.selection import PROPOSED_BY, Features, Selection, select
 
 __all__ = [
     "ENTRY_POINT_GROUP",

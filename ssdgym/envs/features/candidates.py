@@ -11,8 +11,7 @@ from math import log2
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.records import MAX_PAIRS
-from ssdgym.envs.features.decorators import candidate_feature
-from ssdgym.envs.features.registry import Setting
+from ssdgym.envs.features.registry import Setting, candidate_feature
 
 _LOG = "factors of four"
 

@@ -7,8 +7,7 @@ from math import log2
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.decisions import ERASE, IDLE, PLACE, RELOCATE
-from ssdgym.envs.features.decorators import decision_feature, device_feature
-from ssdgym.envs.features.registry import Setting, register
+from ssdgym.envs.features.registry import Setting, decision_feature, device_feature, register
 from ssdgym.simulator.families import family_of
 from ssdgym.types import Feature
 

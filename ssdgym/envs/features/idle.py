@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import log2
 
 from ssdgym.engine.core.kernel import inlined
-from ssdgym.envs.features.decorators import answer_feature, die_feature
-from ssdgym.envs.features.registry import Setting
+from ssdgym.envs.features.registry import Setting, answer_feature, die_feature
 from ssdgym.policy import move_ns
 
 

@@ -9,8 +9,7 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.merges import POOL
 from ssdgym.enums import BlockKind, MergePace
-from ssdgym.envs.features.decorators import bundle_feature, plan_feature
-from ssdgym.envs.features.registry import Setting, always
+from ssdgym.envs.features.registry import Setting, always, bundle_feature, plan_feature
 
 
 @inlined

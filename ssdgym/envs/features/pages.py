@@ -9,8 +9,7 @@ from __future__ import annotations
 from math import log2
 
 from ssdgym.engine.core.kernel import inlined
-from ssdgym.envs.features.decorators import page_feature
-from ssdgym.envs.features.registry import Setting
+from ssdgym.envs.features.registry import Setting, page_feature
 from ssdgym.policy.page_history import GROUP, faded, log_age, log_pages, slowly_faded
 
 _LOG = "factors of four"

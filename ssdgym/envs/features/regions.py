@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import log2
 
 from ssdgym.engine.core.kernel import inlined
-from ssdgym.envs.features.decorators import sector_feature, way_feature
-from ssdgym.envs.features.registry import Setting, always
+from ssdgym.envs.features.registry import Setting, always, sector_feature, way_feature
 from ssdgym.simulator.families import family_of
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 
 from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.kernel import is_own
@@ -25,9 +26,46 @@ from ssdgym.engine.core.observed import (
 )
 from ssdgym.engine.questions import Question
 from ssdgym.envs.features.registry import RegisteredFeature, Setting, find_features, registered_features
-from ssdgym.envs.features.space import Features
 from ssdgym.errors import SsdgymError
 from ssdgym.types import Feature
+
+
+@dataclass(frozen=True)
+class Features:
+    """The columns of a kind of decision.
+
+    Attributes:
+        candidates: of every candidate.
+        context: of the decision as a whole.
+    """
+
+    candidates: tuple[Feature, ...]
+    context: tuple[Feature, ...]
+
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """Return the names of the columns by part of the observation, for an environment's metadata."""
+        return {
+            "candidates": tuple(feature.name for feature in self.candidates),
+            "context": tuple(feature.name for feature in self.context),
+        }
+
+    def space(self, candidates: int) -> spaces.Dict:
+        """Return the space of the observations with so many candidates."""
+        return spaces.Dict(
+            candidates=_box(self.candidates, (candidates,)),
+            context=_box(self.context, ()),
+            action_mask=spaces.Box(0, 1, (candidates,), np.int8),
+        )
+
+
+def _box(features: tuple[Feature, ...], rows: tuple[int, ...]) -> spaces.Box:
+    shape = (*rows, len(features))
+    low = np.array([feature.low for feature in features], np.float32)
+    high = np.array([feature.high for feature in features], np.float32)
+    return spaces.Box(
+        np.broadcast_to(low, shape).copy(), np.broadcast_to(high, shape).copy(), dtype=np.float32
+    )
+
 
 #: Begins the names of the columns that say which proposer has picked a candidate.
 PROPOSED_BY = "proposed_by_"

@@ -5,12 +5,16 @@ for any function of counters and latencies. Packages of terms are found by the e
 `ssdgym.reward_terms`.
 """
 
-import ssdgym.envs.rewards.merge_terms
-import ssdgym.envs.rewards.subpage_terms  # noqa: F401 - these register the terms of those families
-from ssdgym.envs.rewards.reward import Reward
-from ssdgym.envs.rewards.scale import PLAIN, Baseline, Scale, parse_scale
-from ssdgym.envs.rewards.terms import ENTRY_POINT_GROUP, TERMS, Term, Totals, reward_measure, reward_term
-from ssdgym.envs.rewards.totals import CountedTotals
+from ssdgym.envs.rewards.reward import PLAIN, Baseline, Reward, Scale, parse_scale
+from ssdgym.envs.rewards.terms import (
+    ENTRY_POINT_GROUP,
+    TERMS,
+    CountedTotals,
+    Term,
+    Totals,
+    reward_measure,
+    reward_term,
+)
 
 __all__ = [
     "ENTRY_POINT_GROUP",

@@ -8,14 +8,90 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import entry_points
 from typing import Protocol
 
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.time.latency import bin_middles
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator.families import family_of
+
+_MIDDLES = bin_middles()
+#: A counter that counts nothing.
+_NOTHING = np.zeros(1, np.int64)
+
+
+@dataclass(frozen=True)
+class CountedTotals:
+    """The totals of n devices; they change with the devices.
+
+    Attributes:
+        devices: their configurations.
+        counter: returns a counter of every device, int64 (n,).
+        histogram: returns the latencies of reads and writes by log-spaced bins, int64 (n, 2, bins).
+    """
+
+    devices: Sequence[DeviceConfig]
+    counter: Callable[[str], np.ndarray]
+    histogram: Callable[[], np.ndarray]
+
+    def latency_quantile(self, share: float) -> np.ndarray:
+        """Return a quantile of the latencies of reads and writes, ns, float64 (n,); 0 where there are none.
+
+        It is exact to the width of a bin, 0.8 %.
+
+        Args:
+            share: of the requests that are at most as slow, such as 0.99.
+        """
+        finished = self.histogram().sum(axis=1).cumsum(axis=1)
+        requests = finished[:, -1:]
+        found = (finished < np.ceil(share * requests)).sum(axis=1)
+        return np.where(requests[:, 0] > 0, _MIDDLES[np.minimum(found, len(_MIDDLES) - 1)], 0.0)
+
+    def pages_won(self) -> np.ndarray:
+        """Return how many pages collection has won: those erased less those relocated, int64 (n,).
+
+        On devices that win room without an erase, too, they are the pages that the host has written.
+        """
+        won = self.counter("erased_sub_blocks") * self._sub_block_pages - self.counter("relocated_pages")
+        return self._by_host_pages(won)
+
+    def rounds(self) -> np.ndarray:
+        """Return how many rounds of collection have won them, int64 (n,); without erases, too: them."""
+        return self._by_host_pages(self.counter("gc_invocations"))
+
+    def winning(self, address: Callable[[str], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Return what the pages that collection has won are counted by.
+
+        Args:
+            address: returns where a counter of every device is in memory, int64 (n,).
+
+        Returns:
+            Addresses of what wins pages and of the pages that it takes, int64 (2, n), and the pages that one
+            of the first wins, int64 (n,).
+        """
+        erases = self._wins_by_erases
+        wins = np.where(erases, address("erased_sub_blocks"), address("host_pages_written"))
+        takes = np.where(erases, address("relocated_pages"), _NOTHING.ctypes.data)
+        return np.array([wins, takes]), np.where(erases, self._sub_block_pages, 1)
+
+    def _by_host_pages(self, numbers: np.ndarray) -> np.ndarray:
+        """Return numbers, but on devices that win room without an erase the pages of the host."""
+        if self._wins_by_erases.all():
+            return numbers
+        return np.where(self._wins_by_erases, numbers, self.counter("host_pages_written"))
+
+    @cached_property
+    def _wins_by_erases(self) -> np.ndarray:
+        return np.array([family_of(device).wins_by_erases for device in self.devices])
+
+    @cached_property
+    def _sub_block_pages(self) -> np.ndarray:
+        return np.array([d.geometry.pages_per_block // d.geometry.sub_blocks_per_block for d in self.devices])
+
 
 #: Entry points of installed packages; loading one has to register its terms.
 ENTRY_POINT_GROUP = "ssdgym.reward_terms"
@@ -226,3 +302,45 @@ def _energy(device: DeviceConfig) -> dict[str, float]:
         "relocated_pages": move_uj / block_uj,
         "erased_sub_blocks": device.energy.erase_uj / device.geometry.sub_blocks_per_block / block_uj,
     }
+
+
+_TIMES = ("gc_spare_ns", "gc_read_ns", "gc_write_ns", "gc_erase_ns")
+
+
+@reward_term("merge_time", "nominal time of all commands of merges, in page programs")
+def _merge_time(device: DeviceConfig) -> dict[str, float]:
+    return dict.fromkeys(_TIMES, 1 / max(device.timing.program_ns, 1))
+
+
+@reward_term("spoiled", "valid pages that erases beside them have destroyed")
+def _spoiled(device: DeviceConfig) -> dict[str, float]:
+    return {"spoiled_pages": 1.0}
+
+
+@reward_term("flash_time", "nominal time of all commands of the flash, in page programs")
+def _flash_time(device: DeviceConfig) -> dict[str, float]:
+    timing, page_ns = device.timing, device.transfer_ns
+    part_ns = round(timing.transfer_ns_per_byte * device.host_unit_bytes)
+    unit = max(timing.program_ns, 1)
+    return {
+        "full_programs": (timing.program_ns + page_ns) / unit,
+        "subpage_programs": ((timing.subpage_program_ns or timing.program_ns) + part_ns) / unit,
+        "flash_reads": (timing.read_ns + page_ns) / unit,
+        # What is read to be programmed in the region is no whole page on the channel.
+        "advances": (part_ns - page_ns) / unit,
+        "region_moves": (part_ns - page_ns) / unit,
+        "erases": timing.erase_ns / unit,
+    }
+
+
+@reward_term("amplification", "bytes programmed beyond those that the host has written, in pages of flash")
+def _amplification(device: DeviceConfig) -> dict[str, float]:
+    part = 1 / device.units_per_page
+    return {"full_programs": 1.0, "subpage_programs": part, "host_pages_written": -part}
+
+
+@reward_term(
+    "small_writes", "bytes programmed for writes that leave the buffer as less than a page, in pages of flash"
+)
+def _small_writes(device: DeviceConfig) -> dict[str, float]:
+    return {"small_flash_bytes": 1 / device.geometry.page_size_bytes}

@@ -3,15 +3,219 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from ssdgym.config.device import DeviceConfig
+from ssdgym.config.device import DeviceConfig, PreconditioningConfig
+from ssdgym.engine.core.family import State
+from ssdgym.engine.core.status import HORIZON, INPUT_ENDED
 from ssdgym.envs.options import Options
-from ssdgym.envs.rewards.paired import Twins
-from ssdgym.envs.rewards.scale import Baseline, Scale, parse_scale
-from ssdgym.envs.rewards.terms import Measure
+from ssdgym.envs.rewards.reward import Baseline, Scale, parse_scale
+from ssdgym.envs.rewards.terms import CountedTotals, Measure
+from ssdgym.envs.sources import AtEnd, open_episode
+from ssdgym.errors import SsdgymError
+from ssdgym.policy.registry import placement_of
+from ssdgym.requests import REQUEST, Requests
+from ssdgym.simulator import Recording, Simulator
+from ssdgym.simulator.build import copy_device, restore_device
+from ssdgym.simulator.families import family_of
+from ssdgym.simulator.input import portions_of
+from ssdgym.simulator.preconditioning import precondition
 from ssdgym.workloads.base import WorkloadConfig
+
+#: The earnings of a twin are known so often while the host writes its logical pages once.
+_POINTS = 32
+_NOTHING = np.zeros(0, REQUEST)
+
+
+class Twin:
+    """A device that a policy runs through the episodes of another one, portion by portion of the requests.
+
+    Args:
+        device: the other one's configuration.
+        policy: that runs the twin.
+        how: both are preconditioned.
+        seed: of that.
+        cost_on: returns what tells the cost of devices.
+        steady: steady states of such devices by the number of the workload; grows.
+
+    Raises:
+        SsdgymError: the policy does not run on the device, or decides in Python.
+    """
+
+    def __init__(
+        self,
+        device: DeviceConfig,
+        policy: str,
+        how: PreconditioningConfig,
+        seed: int,
+        cost_on: Callable[[Sequence[DeviceConfig]], Measure],
+        steady: dict[int, State],
+    ) -> None:
+        self._made_of = device, policy, how, seed
+        self._simulator = Simulator(device, policy=policy, recording=Recording(1, 1))
+        own = self._simulator.policy
+        if own is None or not own.main.compiled:
+            raise SsdgymError(f"reward.paired: policy {policy} decides in Python; name a compiled one.")
+        device, state = self._simulator.device, self._simulator.arrays
+        placement = placement_of(device)
+        if placement is not None and placement.foresight:
+            raise SsdgymError(
+                f"reward.paired: policy {policy} knows the future, which environments do not tell; name "
+                "another one."
+            )
+        self._totals = CountedTotals(
+            [device], partial(family_of(device).counter, state), partial(getattr, state, "histogram")
+        )
+        self._cost, self._steady = cost_on([device]), steady
+        self._span = max(device.logical_pages // _POINTS, 1)
+
+    def begin(
+        self,
+        number: int,
+        workload: WorkloadConfig,
+        seed: int,
+        at_end: AtEnd,
+        lengths: tuple[int, int],
+        scale: Scale,
+    ) -> None:
+        """Begin an episode and play the part of it that is not measured.
+
+        Args:
+            number: of the workload, which stands for it.
+            workload: that is played.
+            seed: of the episode.
+            at_end: what happens where the workload ends.
+            lengths: host pages before the measured part, and of that.
+            scale: of rewards.
+        """
+        simulator = self._simulator
+        restore_device(simulator.arrays, 0, self._steady_under(number, workload))
+        simulator.arrays.params["seed"][0] = seed % 2**64
+        simulator.feed(_NOTHING)
+        self._requests = open_episode(workload, simulator.device, seed, at_end)
+        self._portions: list[Requests] = []
+        self._scale, self._hungry, self._over = scale, True, False
+        warmup, horizon = lengths
+        if warmup:
+            simulator.set_horizon(warmup)
+            while not self._advance():
+                pass
+            simulator.reset_metrics()
+        simulator.set_horizon(horizon)
+
+    def _steady_under(self, number: int, workload: WorkloadConfig) -> State:
+        if number not in self._steady:
+            device, policy, how, seed = self._made_of
+            simulator = Simulator(device, policy=policy, recording=Recording(1, 1))
+            precondition(simulator, how, workload, seed)
+            self._steady[number] = copy_device(simulator.arrays, 0)
+        return self._steady[number]
+
+    def go_on(self) -> tuple[float, float] | None:
+        """Play a little further; return the host pages of the episode so far, and what was earned by them.
+
+        None stands for the end of the episode.
+        """
+        if self._over:
+            return None
+        self._over = self._advance()
+        pages = float(self._totals.counter("host_pages_written")[0])
+        won, cost = float(self._totals.pages_won()[0]), float(self._cost(self._totals)[0])
+        return pages, (self._scale.price * won - cost) / self._scale.unit
+
+    def _advance(self) -> bool:
+        """Play a portion, or what is left of one; return whether the horizon or the end is reached."""
+        if self._hungry:
+            if not self._portions:
+                self._portions = list(portions_of(iter([self._requests.next()]), self._span))
+            if not self._portions:
+                return True
+            self._simulator.feed(self._portions.pop(0))
+        # More is to follow, whatever the device would do at the end: the other one is not told, either.
+        kind = self._simulator.advance(last=False)
+        self._hungry = kind == INPUT_ENDED
+        return kind == HORIZON
+
+
+class Twins:
+    """The twins of n devices, each as far in its episode as its device is.
+
+    Between points that lie a 32nd of the logical pages apart what a twin has earned is interpolated by host
+    pages, so it is exact at these points and at the end of the episode.
+
+    Args:
+        devices: whose twins they are.
+        kinds: device `i` is made as device `i % kinds` is.
+        policy: that runs them.
+        how: devices are preconditioned.
+        seed: of that.
+        cost_on: returns what tells the cost of devices.
+    """
+
+    def __init__(
+        self,
+        devices: Sequence[DeviceConfig],
+        kinds: int,
+        policy: str,
+        how: PreconditioningConfig,
+        seed: int,
+        cost_on: Callable[[Sequence[DeviceConfig]], Measure],
+    ) -> None:
+        steady: list[dict[int, State]] = [{} for _ in range(kinds)]
+        self._twins = [
+            Twin(device, policy, how, seed, cost_on, steady[i % kinds]) for i, device in enumerate(devices)
+        ]
+        count = len(devices)
+        #: Host pages and earnings of every twin at its last two points; up to the second it is known.
+        self._from, self._to = np.zeros((2, count)), np.zeros((2, count))
+        self._told = np.zeros(count)
+        self.pause(range(count))
+
+    def pause(self, which: Sequence[int]) -> None:
+        """Let the twins of some devices earn nothing until their next episode begins."""
+        for point in (self._from, self._to):
+            point[:, which] = 0.0
+        self._to[0, which] = np.inf
+        self._told[which] = 0.0
+
+    def begin(self, i: int, *episode: Any) -> None:
+        """Begin the measured part of an episode of a twin.
+
+        Args:
+            i: number of the device.
+            *episode: as `Twin.begin` takes it.
+        """
+        self._twins[i].begin(*episode)
+        self._from[:, i] = self._to[:, i] = 0.0
+        self._told[i] = 0.0
+
+    def take(self, host_pages: np.ndarray) -> np.ndarray:
+        """Return what the twins have earned since the last call, float64 (n,).
+
+        Args:
+            host_pages: of every device since the measured part of its episode began, (n,).
+        """
+        for i in np.flatnonzero(host_pages > self._to[0]):
+            self._follow(int(i), float(host_pages[i]))
+        pages = self._to[0] - self._from[0]
+        share = np.divide(host_pages - self._from[0], pages, out=np.zeros_like(pages), where=pages > 0)
+        earned = self._from[1] + np.minimum(share, 1.0) * (self._to[1] - self._from[1])
+        rise, self._told = earned - self._told, earned
+        return rise
+
+    def _follow(self, i: int, host_pages: float) -> None:
+        """Play a twin on to a point beyond some host pages, or to the end of its episode."""
+        while self._to[0, i] < host_pages:
+            point = self._twins[i].go_on()
+            if point is None:
+                # nothing follows; what is beyond earns as little as what is at the end
+                self._from[:, i] = self._to[:, i]
+                return
+            self._from[:, i] = self._to[:, i]
+            self._to[:, i] = point
 
 
 class Yardstick:

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
+from ssdgym.config.device import Preconditioning
 from ssdgym.config.loading import Config
-from ssdgym.config.preconditioning import Preconditioning
 from ssdgym.experiments.papers.claims import AnyClaim
 from ssdgym.experiments.papers.claims.base import Claim, Texts
 from ssdgym.experiments.papers.samples import Place, Sample, workloads_of

@@ -8,12 +8,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ssdgym.config.device import DeviceConfig, load_device
+from ssdgym.config.device import DRAWN_BY_THE_RUN, DeviceConfig, load_device
 from ssdgym.config.fields import with_changes
 from ssdgym.config.geometry import CapacityConfig
-from ssdgym.config.loading import available, load_config
-from ssdgym.config.preconditioning import DRAWN_BY_THE_RUN
-from ssdgym.config.yaml_text import parse_mapping
+from ssdgym.config.loading import available, load_config, parse_mapping
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.papers.config import FigureConfig, LengthConfig, ScaleConfig
 from ssdgym.experiments.papers.diagrams import DIAGRAM_KINDS

@@ -14,16 +14,13 @@ from pydantic import AfterValidator, BeforeValidator, Field, NonNegativeInt, Pos
 from ssdgym.agents.playing.agents import Source as AgentSource
 from ssdgym.agents.playing.files import source_of
 from ssdgym.agents.training.config import EnvironmentConfig
-from ssdgym.config.device import DeviceConfig, load_device, load_fields
-from ssdgym.config.device_fields import DeviceFields
-from ssdgym.config.fields import overlapping, with_changes
+from ssdgym.config.device import DeviceConfig, DeviceFields, Preconditioning, load_device, load_fields
+from ssdgym.config.fields import LAST_SEED, overlapping, read_seeds, with_changes
 from ssdgym.config.geometry import MAX_PAGES
 from ssdgym.config.loading import Config, Source, load_config
-from ssdgym.config.preconditioning import Preconditioning
-from ssdgym.config.seeds import LAST_SEED, read_seeds
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.spec import FtlOptions, RunSpec, source_name
-from ssdgym.policy.own import import_rules
+from ssdgym.policy.names import import_rules
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.stream import load_workload
 

@@ -205,7 +205,7 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
     Raises:
         SsdgymError: one of them does not exist, is wrongly configured or does not fit.
     """
-    from ssdgym.config.preconditioning import read_preconditioning
+    from ssdgym.config.device import read_preconditioning
     from ssdgym.policy import device_for
     from ssdgym.simulator.families import family_of
     from ssdgym.workloads.stream import check_addresses, load_workload

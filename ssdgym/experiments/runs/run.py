@@ -39,8 +39,8 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
     Raises:
         SsdgymError: the run is wrongly configured, or its trace cannot be read.
     """
-    from ssdgym.config.preconditioning import read_preconditioning
-    from ssdgym.policy.own import import_rules
+    from ssdgym.config.device import read_preconditioning
+    from ssdgym.policy.names import import_rules
     from ssdgym.simulator import Simulator
     from ssdgym.simulator.preconditioning import precondition, write_what_is_read
     from ssdgym.workloads.stream import load_workload, open_on
@@ -92,7 +92,7 @@ def _sampled(
     simulator: Simulator, chunks: Iterator[Requests], run: RunSpec, progress: Callable[[int], None] | None
 ) -> tuple[dict[str, Any], dict[str, list[float]]]:
     """Play a run with a look at the device after each so many pages; return the metrics and the samples."""
-    from ssdgym.simulator.sampling import Sampler
+    from ssdgym.simulator.simulator import Sampler
 
     sampler = Sampler(simulator)
 

@@ -50,9 +50,9 @@ class RunSpec:
         day_requests: requests after each of which a day passes, in which the host does nothing; warm-up and
             run end with the days in which their pages have been written. `None`: no days pass.
         sample_pages: host pages after each of which the free pages of the device are noted
-            (`ssdgym.simulator.sampling`), which changes nothing else; `None`: never.
+            (`ssdgym.simulator.simulator`), which changes nothing else; `None`: never.
         preconditioning: what happens before that, as text or as a mapping, which becomes text such as
-            `fill(share=0.95)`. `none`, `fill`, `uniform` and `workload`: see `ssdgym.config.preconditioning`;
+            `fill(share=0.95)`. `none`, `fill`, `uniform` and `workload`: see `ssdgym.config.device`;
             all seeds and policies start from the same device. `reads`: the pages that the workload reads
             before it writes them are written in no time. `until_gc`: uniformly random pages are written in
             no time, under the policy itself and by the seed of the run, until every plane has collected.
@@ -91,7 +91,7 @@ class RunSpec:
     def __post_init__(self) -> None:
         """Keep a preconditioning that is no text as text, so that what is the same run is equal."""
         if not isinstance(self.preconditioning, str):
-            from ssdgym.config.preconditioning import read_preconditioning
+            from ssdgym.config.device import read_preconditioning
 
             object.__setattr__(self, "preconditioning", read_preconditioning(self.preconditioning).text)
 
@@ -292,7 +292,7 @@ def runs_of_spec(spec: Spec, where: str, *, trust: bool = False) -> list[RunSpec
     """
     from ssdgym.agents.training.config import EnvironmentConfig
     from ssdgym.config.device import load_fields
-    from ssdgym.policy.own import import_rules
+    from ssdgym.policy.names import import_rules
     from ssdgym.workloads.stream import load_workload
 
     try:

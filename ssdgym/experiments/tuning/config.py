@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, PositiveInt, model_validator
 
+from ssdgym.config.device import Preconditioning
 from ssdgym.config.loading import Config, Source, load_config
-from ssdgym.config.preconditioning import Preconditioning
 from ssdgym.errors import SsdgymError
 
 #: Drawn numbers are rounded to so many digits, so that what a table shows is what was run.

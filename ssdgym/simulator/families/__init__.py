@@ -4,8 +4,16 @@ A family has a model of its configuration (`ssdgym.config.ftl.register_ftl`), ar
 engine, and a builder between the two, which is registered here; all three go by one `mapping`.
 """
 
-from ssdgym.simulator.families.base import FREE, INVALID, VALID, FamilyBuilder, PageMap
-from ssdgym.simulator.families.registry import family_of, family_of_state, register_family
+from ssdgym.simulator.families.base import (
+    FREE,
+    INVALID,
+    VALID,
+    FamilyBuilder,
+    PageMap,
+    family_of,
+    family_of_state,
+    register_family,
+)
 
 __all__ = [
     "FREE",

@@ -26,10 +26,17 @@ from ssdgym.engine.page.family import PAGE
 from ssdgym.enums import PlaneRows
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
-from ssdgym.policy.watching import watchers_of
+from ssdgym.policy.registry import watchers_of
 from ssdgym.simulator.families.base import FREE, INVALID, VALID, FamilyBuilder, PageMap
-from ssdgym.simulator.memory import memory_bytes, memory_fields, memory_sizes
-from ssdgym.simulator.tables import controller_table_bytes, table_bytes, table_fields, table_sizes
+from ssdgym.simulator.memory import (
+    controller_table_bytes,
+    memory_bytes,
+    memory_fields,
+    memory_sizes,
+    table_bytes,
+    table_fields,
+    table_sizes,
+)
 
 _PLACEMENTS = {
     "single": IN_STREAMS,

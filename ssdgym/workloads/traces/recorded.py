@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
-from ssdgym.config.checks import is_whole
+from ssdgym.config.fields import is_whole
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.requests import WRITE
 from ssdgym.workloads.base import ChunkedStream, Share, StartAt, WorkloadConfig, drawn_start

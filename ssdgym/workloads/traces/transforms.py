@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal, Protocol
 import numpy as np
 from pydantic import BeforeValidator, ByteSize, Field, NonNegativeInt, PositiveInt, TypeAdapter
 
-from ssdgym.config.loading import Config, load_config
-from ssdgym.config.yaml_text import parse_mapping
+from ssdgym.config.loading import Config, load_config, parse_mapping
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import FLUSH, OP_NAMES, TRIM
 from ssdgym.types import BoolArray, IntArray

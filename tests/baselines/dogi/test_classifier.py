@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.baselines.dogi.classifier import categories_of, deciles, train
+from ssdgym.baselines.dogi.records import categories_of, deciles, train
 
 
 def samples(rows: int) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from ssdgym.baselines.dogi.groups import (
+from ssdgym.baselines.dogi.periods import (
     Group,
     HotGroup,
     Log,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.baselines.midas import groups
+from ssdgym.baselines.midas import epochs as groups
 from ssdgym.engine.view import view_arrays
 from ssdgym.policy.policy import placement_of
 from ssdgym.simulator import Simulator

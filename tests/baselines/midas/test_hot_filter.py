@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ssdgym.baselines.midas.hot_filter import (
+from ssdgym.baselines.midas.records import (
     FULL,
     HOST,
     HOT,

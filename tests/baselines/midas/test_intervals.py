@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ssdgym.baselines.midas.intervals import Intervals, corrected, unit_of
+from ssdgym.baselines.midas.records import Intervals, corrected, unit_of
 from ssdgym.engine.view import view_arrays
 from ssdgym.policy import get_policy
 from ssdgym.simulator import Simulator

@@ -7,8 +7,8 @@ from collections import deque
 import numpy as np
 import pytest
 
-from ssdgym.baselines.midas.intervals import Intervals
 from ssdgym.baselines.midas.model import Hot, Measured, Model, greedy_amplification
+from ssdgym.baselines.midas.records import Intervals
 from tests.baselines.midas.workload import BLOCKS, PAGES_PER_BLOCK, PURE, zipf_model
 
 

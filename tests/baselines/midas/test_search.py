@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ssdgym.baselines.midas.intervals import Intervals
-from ssdgym.baselines.midas.model import Measured, Model
-from ssdgym.baselines.midas.search import MOST_GROUPS, search
+from ssdgym.baselines.midas.model import MOST_GROUPS, Measured, Model, search
+from ssdgym.baselines.midas.records import Intervals
 from tests.baselines.midas.workload import PURE, zipf_model
 
 IMPURE = Measured(traffic=0.2, valid=0.15, blocks=4)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.baselines.midas.intervals import Intervals, corrected
 from ssdgym.baselines.midas.model import Measured, Model
+from ssdgym.baselines.midas.records import Intervals, corrected
 
 PAGES_PER_BLOCK, BLOCKS, LOGICAL_PAGES = 32, 128, 3400
 #: Lets the model choose the size of the hot group.

@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import check_env
 
 from ssdgym.engine.decisions import ERASE, PLACE, RELOCATE
 from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv, JointGCEnv, ParallelEraseEnv
-from ssdgym.envs.render.scene import Scene
+from ssdgym.envs.render import Scene
 from ssdgym.errors import SsdgymError
 
 TINY: dict[str, Any] = {"device": "tiny", "horizon": 64}

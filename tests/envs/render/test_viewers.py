@@ -10,10 +10,7 @@ import pytest
 
 from ssdgym.engine.core.records import ERASE_PAIR
 from ssdgym.engine.decisions import ERASE, IDLE, KINDS, MERGE, PLACE, REGION, RELOCATE
-from ssdgym.envs.render.layout import layout_of
-from ssdgym.envs.render.picture import draw_picture
-from ssdgym.envs.render.scene import Scene
-from ssdgym.envs.render.text import draw_text
+from ssdgym.envs.render import Scene, draw_picture, draw_text, layout_of
 from ssdgym.simulator.families import FREE, INVALID, VALID, PageMap
 
 #: From a toy to a drive: planes, blocks, pages.

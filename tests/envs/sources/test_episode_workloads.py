@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.envs.sources import workloads
-from ssdgym.envs.sources.workloads import load_workloads, open_episode
+from ssdgym.envs import sources as workloads
+from ssdgym.envs.sources import load_workloads, open_episode
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import READ, Requests
 from ssdgym.workloads import page_writes

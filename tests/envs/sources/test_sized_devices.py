@@ -9,7 +9,7 @@ import pytest
 
 from ssdgym.config.device import load_device
 from ssdgym.config.ftl import PageFtl
-from ssdgym.envs.sources.devices import is_sizing, load_devices, sized_to_traces
+from ssdgym.envs.sources import is_sizing, load_devices, sized_to_traces
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import device_for
 from ssdgym.simulator.families import family_of

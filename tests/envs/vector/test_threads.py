@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ssdgym.envs import EraseVictimVectorEnv, PlacementVectorEnv, SubpageRegionVectorEnv
+from ssdgym.envs.batch import threads_for
 from ssdgym.envs.features import candidate_feature
-from ssdgym.envs.stepping.crew import threads_for
 from ssdgym.errors import SsdgymError
 from tests.engine.devices import device, full_device
 from tests.envs.vector.compare import assert_same

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from ssdgym.config.fields import read_seeds
 from ssdgym.config.loading import available
-from ssdgym.config.seeds import read_seeds
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.config import ExperimentConfig, load_experiment
 

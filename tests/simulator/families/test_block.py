@@ -11,11 +11,10 @@ from ssdgym.config.device import DeviceConfig, load_device, with_ftl
 from ssdgym.enums import BlockKind
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Recording
-from ssdgym.simulator.build import make_state, params_record
+from ssdgym.simulator.build import fits, make_state, params_record
 from ssdgym.simulator.families import FREE, INVALID, VALID, family_of
 from ssdgym.simulator.families.block import mapping_table_bytes
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
-from ssdgym.simulator.snapshot import fits
 from ssdgym.simulator.steady_states import _CLEARED
 from tests.simulator.test_steady_states import key_of
 

@@ -22,7 +22,8 @@ from ssdgym.engine.decisions import Decider
 from ssdgym.engine.verbs import bind, format_arrays
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator.build import Recording, make_state
-from ssdgym.simulator.families import FamilyBuilder, family_of, register_family, registry
+from ssdgym.simulator.families import FamilyBuilder, family_of, register_family
+from ssdgym.simulator.families import base as registry
 from tests.engine.devices import device
 
 RECORDING = Recording(latencies=4, slowest=1)

@@ -12,11 +12,10 @@ from ssdgym.engine.core.records import PARAMS
 from ssdgym.enums import SubpageKind
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Recording, Simulator
-from ssdgym.simulator.build import make_state, params_record
+from ssdgym.simulator.build import fits, make_state, params_record
 from ssdgym.simulator.families import family_of
 from ssdgym.simulator.families.subpage import mapping_table_bytes
 from ssdgym.simulator.metrics import metrics_of, reset_metrics
-from ssdgym.simulator.snapshot import fits
 from ssdgym.simulator.steady_states import _CLEARED
 from ssdgym.workloads import page_writes
 from tests.engine.devices import device as page_device

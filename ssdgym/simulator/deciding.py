@@ -1,4 +1,4 @@
-"""A device with who takes its decisions: every call of the engine, and what to say where one fails."""
+"""Devices whose decisions are taken outside of the engine."""
 
 from __future__ import annotations
 
@@ -7,30 +7,141 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.config.checks import is_whole
 from ssdgym.config.device import DeviceConfig
+from ssdgym.config.fields import is_whole
 from ssdgym.config.ftl import FtlConfig
 from ssdgym.config.loading import Source
 from ssdgym.engine.core import status as codes
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.merges import MAX_PLANS
-from ssdgym.engine.core.records import MAX_PAIRS
+from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
+from ssdgym.engine.core.status import ILLEGAL_BLOCK, ILLEGAL_MASK, ILLEGAL_PAIRS, OK
+from ssdgym.engine.decisions import MERGE
 from ssdgym.engine.entries import advance, apply
 from ssdgym.engine.view import view_arrays
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import MergeRule, Policy, device_for, new_choice, policy_for, rules_for
 from ssdgym.policy.failures import divides_by_zero, rule_error
-from ssdgym.policy.merging import merge_arguments
 from ssdgym.policy.policy import idle_of
-from ssdgym.policy.rules import PlacementRule, Rule, VictimRule
-from ssdgym.policy.watching import placement_of, rules_on
-from ssdgym.simulator.build import Recording, make_state
-from ssdgym.simulator.deciding.failures import chosen_by, failure
-from ssdgym.simulator.deciding.periods import begin_period
+from ssdgym.policy.registry import placement_of, rules_on
+from ssdgym.policy.rules import PlacementRule, Rule, VictimRule, merge_arguments
+from ssdgym.simulator.build import Recording, copy_device, make_state, read_only
 from ssdgym.simulator.families import family_of
 from ssdgym.simulator.future import Future, check_order, foresee, look_ahead
-from ssdgym.simulator.snapshot import copy_device, read_only
 from ssdgym.threads import OneThread
+
+
+def erase_choice(
+    block: int | list[tuple[int, int]], mask: int | None, sub_blocks_per_block: int
+) -> tuple[np.ndarray, int]:
+    """Return an erase set for the engine.
+
+    Args:
+        block: the block to erase, or a list of pairs (block, bit mask of its sub-blocks).
+        mask: of a single block, the sub-blocks to erase; None: all.
+        sub_blocks_per_block: of the device.
+
+    Returns:
+        The set, shape (MAX_PAIRS,) of ERASE_PAIR, ended by a pair without a mask; and OK, or what is wrong.
+
+    Raises:
+        SsdgymError: a list comes with a mask.
+    """
+    if isinstance(block, list) and mask is not None:
+        raise SsdgymError("apply takes a mask with a single block only; give each pair of the list its own.")
+    whole = (1 << sub_blocks_per_block) - 1
+    pairs = block if isinstance(block, list) else [(block, whole if mask is None else mask)]
+    choice = np.zeros(MAX_PAIRS, ERASE_PAIR)
+    if not 1 <= len(pairs) <= MAX_PAIRS or not all(isinstance(p, tuple) and len(p) == 2 for p in pairs):
+        return choice, ILLEGAL_PAIRS
+    for k, (number, chosen) in enumerate(pairs):
+        if not is_whole(chosen) or not 1 <= chosen <= whole:
+            return choice, ILLEGAL_MASK
+        if not is_whole(number) or not -(2**31) <= number < 2**31:
+            return choice, ILLEGAL_BLOCK
+        choice[k]["block"], choice[k]["mask"] = number, chosen
+    return choice, OK
+
+
+#: By the code that the engine returns.
+_REASONS = {
+    codes.OUT_OF_SPACE: "is out of space: no free block is left for relocations",
+    codes.NO_VICTIM: "needs a victim, and the policy {policy} named no erase set",
+    codes.ILLEGAL_BLOCK: "cannot erase this block: it is open, free, or not of the plane that collects "
+    "(with multi_plane, or of another plane of its die in which no round runs)",
+    codes.ILLEGAL_MASK: "cannot erase this set of sub-blocks: its erase_unit does not allow it",
+    codes.NOTHING_TO_GAIN: "would gain nothing: the erase set holds no invalid page, or no more than its "
+    "neighbours hold valid ones while pages have to be won",
+    codes.ILLEGAL_PAIRS: f"cannot erase these blocks together: give 1 to {MAX_PAIRS} different ones, at "
+    "least one of the plane that collects, and with multi_plane strict of other planes only those with the "
+    "number of one of its own",
+    codes.NO_ROOM_TO_MOVE: "has no room for the valid pages of all these blocks before they are erased; "
+    "erase fewer together",
+    codes.NO_DECISION: "waits for no decision now; call advance first",
+    codes.OUT_OF_TIME: "has come to a time too far in the future to be counted; let requests arrive earlier",
+    codes.ILLEGAL_ANSWER: "has no such stream: the placement of {policy} named one outside the device's",
+    codes.OUT_OF_ORDER: "has programmed a subpage of a page out of order, which is a fault of ssdgym; please "
+    "report it",
+    codes.STUCK: "has come to a standstill with requests outstanding, which is a fault of ssdgym; please "
+    "report it",
+}
+
+#: What an answer that is none means where merges are decided.
+_NO_CANDIDATE = (
+    "cannot merge by the candidate of {policy}, which does not exist or is not allowed; a merge is chosen by "
+    "the number of one that is, without a mask"
+)
+
+
+def failure(status: int, device: DeviceConfig, policy: str, more: str = "") -> SsdgymError:
+    """Return the error for a negative code of the engine.
+
+    Args:
+        status: the code.
+        device: the configuration of the device that failed.
+        policy: label of who takes the decisions.
+        more: what else is known of it.
+    """
+    merges = status == codes.ILLEGAL_ANSWER and family_of(device).policy_decision == MERGE
+    reason = _NO_CANDIDATE if merges else _REASONS[status]
+    return SsdgymError(f"device {device.name} {reason.format(policy=policy)}{more}.")
+
+
+def chosen_by(policy: str, choice: np.ndarray) -> str:
+    """Return what an erase set was that the engine has refused.
+
+    Args:
+        policy: that chose it.
+        choice: the erase set, shape (MAX_PAIRS,) of ERASE_PAIR; its first pair counts.
+    """
+    block, mask = int(choice["block"][0]), int(choice["mask"][0])
+    return f"; policy {policy} chose block {block} with the sub-blocks {mask:#x}"
+
+
+def begin_period(state: State, i: int, rule: PlacementRule, future: Future | None = None) -> None:
+    """Call the function of a placement whose period is due, and note when it is due next.
+
+    Args:
+        state: the batch.
+        i: the device of it.
+        rule: the placement.
+        future: of the run, for a placement with foresight; `None` where none is known.
+
+    Raises:
+        SsdgymError: the function has failed, or does not say when it is due next.
+    """
+    control = state.control[i, 0]
+    known = (future,) if rule.foresight else ()
+    try:
+        pages = rule.periodic(view_arrays(state, i, rule.memory, "place"), rule.values, *known)
+    except Exception as error:  # whatever a rule of a user raises
+        raise rule_error(error, [rule]) from error
+    if not is_whole(pages) or not 1 <= pages < 2**62:
+        raise SsdgymError(
+            f"policy {rule.name}: its function for periods returned {shown(pages)} and must return after how "
+            "many host pages, at least 1, it is due next."
+        )
+    control["period_at"] = control["clock"] + int(pages)
 
 
 class DecidedDevice(OneThread):

@@ -1,4 +1,4 @@
-"""The native vector environment, for any kind of decision."""
+"""The native vector environment: many devices stepped at once."""
 
 from __future__ import annotations
 
@@ -12,11 +12,93 @@ from gymnasium.vector.utils import batch_space
 from ssdgym.envs.decision_env import DeviceEnv
 from ssdgym.envs.episodes import SHOWN, Episodes
 from ssdgym.envs.options import Options, sign
-from ssdgym.envs.render.viewers import VIEWERS, Viewer, check_render_mode
-from ssdgym.envs.vector.autoreset import autoreset_mode_of, reset_mask_of, seeds_of
-from ssdgym.envs.vector.infos import batched
+from ssdgym.envs.render import VIEWERS, Viewer, check_render_mode
 from ssdgym.errors import SsdgymError
 from ssdgym.types import Observation
+
+
+def autoreset_mode_of(value: AutoresetMode | str) -> AutoresetMode:
+    """Return the mode that an argument names.
+
+    Args:
+        value: the mode, or its value as a string.
+
+    Raises:
+        SsdgymError: there is no such mode.
+    """
+    try:
+        return AutoresetMode(value)
+    except ValueError as error:
+        modes = ", ".join(f"{mode.value!r}" for mode in AutoresetMode)
+        raise SsdgymError(f"autoreset_mode must be one of {modes}, not {value!r:.60}.") from error
+
+
+def seeds_of(seed: int | Sequence[int | None] | None, count: int) -> list[int | None]:
+    """Return a seed for each environment; None stands for drawing the next one.
+
+    Args:
+        seed: a number seeds environment `i` with `seed + i`; or one for each.
+        count: number of environments.
+
+    Raises:
+        SsdgymError: there is not one seed for each environment.
+    """
+    if seed is None:
+        return [None] * count
+    if isinstance(seed, (int, np.integer)):
+        return [int(seed) + i for i in range(count)]
+    if len(seed) != count:
+        raise SsdgymError(f"reset was given {len(seed)} seeds for {count} environments.")
+    return [None if own is None else int(own) for own in seed]
+
+
+def reset_mask_of(options: dict[str, Any] | None, count: int) -> np.ndarray:
+    """Return which environments the options of a reset name, bool (n,); all if they name none.
+
+    Args:
+        options: of the reset; `reset_mask` is looked at.
+        count: number of environments n.
+
+    Raises:
+        SsdgymError: the mask is not an array of n truth values, or none of them is true.
+    """
+    if options is None or "reset_mask" not in options:
+        return np.ones(count, bool)
+    mask = options["reset_mask"]
+    if not isinstance(mask, np.ndarray) or mask.dtype != bool or mask.shape != (count,):
+        raise SsdgymError(f"options['reset_mask'] must be a bool array of shape ({count},).")
+    if not mask.any():
+        raise SsdgymError("options['reset_mask'] names no environment; at least one value must be True.")
+    return mask
+
+
+def batched(values: Mapping[str, Any], present: np.ndarray) -> dict[str, Any]:
+    """Put beside each array the mask of the environments that have it; the others read 0.
+
+    Args:
+        values: arrays (n, ...) by name, or mappings of such; they become the caller's.
+        present: bool (n,), which environments have them; likewise, one mask for all.
+
+    Returns:
+        The same as `VectorEnv` makes of the infos of single environments; nothing if none has them.
+    """
+    having = np.count_nonzero(present)
+    if having == 0:
+        return {}
+    return _masked(values, present, None if having == len(present) else ~present)
+
+
+def _masked(values: Mapping[str, Any], present: np.ndarray, absent: np.ndarray | None) -> dict[str, Any]:
+    infos: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            infos[name] = _masked(value, present, absent)
+        else:
+            if absent is not None:
+                value[absent] = 0
+            infos[name] = value
+        infos[f"_{name}"] = present
+    return infos
 
 
 class DecisionVectorEnv(VectorEnv):

@@ -1,0 +1,389 @@
+"""Pictures and texts of what an environment decides about."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from gymnasium.utils import colorize
+from PIL import Image, ImageDraw, ImageFont
+
+from ssdgym.engine.decisions import ERASE, IDLE, MERGE, PLACE, REGION, RELOCATE
+from ssdgym.errors import SsdgymError
+from ssdgym.simulator.families import FREE, INVALID, VALID, PageMap
+
+#: Largest drawing, pixels.
+_WIDTH, _HEIGHT = 960, 600
+#: Sides of the square that stands for a page, pixels; larger ones first.
+_DOTS = (12, 10, 8, 6, 5, 4, 3, 2, 1)
+#: Blocks in one cell, and pages in one dot, as powers of two.
+_GROUPS = tuple(2**k for k in range(24))
+#: Between cells, and between the panels of planes, pixels; above a panel, for its name.
+GAP, PANEL_GAP, TITLE = 3, 10, 15
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A grid of panels, one for each plane; a grid of cells in each; a grid of dots in each of these.
+
+    Attributes:
+        dot: side of a dot, pixels.
+        pages: pages that a dot stands for.
+        blocks: blocks that a cell stands for.
+        cell: columns and rows of dots of a cell.
+        grid: columns and rows of cells of a panel.
+        panels: columns and rows of panels.
+    """
+
+    dot: int
+    pages: int
+    blocks: int
+    cell: tuple[int, int]
+    grid: tuple[int, int]
+    panels: tuple[int, int]
+
+    @property
+    def pitch(self) -> tuple[int, int]:
+        """From one cell to the next, pixels (across, down)."""
+        return self.cell[0] * self.dot + GAP, self.cell[1] * self.dot + GAP
+
+    @property
+    def panel_size(self) -> tuple[int, int]:
+        """Width and height of a panel with its title, pixels."""
+        (across, down), (columns, rows) = self.pitch, self.grid
+        return columns * across + GAP, rows * down + GAP + TITLE
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of all panels, pixels."""
+        (width, height), (columns, rows) = self.panel_size, self.panels
+        return columns * (width + PANEL_GAP) - PANEL_GAP, rows * (height + PANEL_GAP) - PANEL_GAP
+
+    def corner(self, plane: int) -> tuple[int, int]:
+        """Return the upper left corner of a plane's panel, pixels (x, y)."""
+        row, column = divmod(plane, self.panels[0])
+        return column * (self.panel_size[0] + PANEL_GAP), row * (self.panel_size[1] + PANEL_GAP)
+
+
+def layout_of(planes: int, blocks: int, pages: int) -> Layout:
+    """Return the layout in which most can be told apart: single blocks first, then pages, then large dots.
+
+    Args:
+        planes: of the device.
+        blocks: of a plane.
+        pages: of a block.
+    """
+    for together in _GROUPS:
+        for per_dot, dot in product((k for k in _GROUPS if k < 2 * pages), _DOTS):
+            found = _arranged(planes, -(-blocks // together), -(-pages // per_dot), dot)
+            if found is not None:
+                return Layout(dot, per_dot, together, *found)
+    return Layout(1, pages, blocks, (1, 1), (1, 1), _square(planes))
+
+
+def _arranged(
+    planes: int, cells: int, dots: int, dot: int
+) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]] | None:
+    """Return the columns and rows of dots, cells and panels if they fit, in few columns of panels."""
+    wide = max(round(math.sqrt(dots / 2)), 1)
+    cell = (wide, -(-dots // wide))
+    for columns in (1, 2, 4, 8, 16, 32):
+        if columns >= 2 * planes:
+            break
+        across = min((_WIDTH // columns - PANEL_GAP - GAP) // (cell[0] * dot + GAP), cells)
+        if across < 1:
+            continue
+        layout = Layout(dot, 1, 1, cell, (across, -(-cells // across)), (columns, -(-planes // columns)))
+        if layout.size[1] <= _HEIGHT:
+            return layout.cell, layout.grid, layout.panels
+    return None
+
+
+def _square(count: int) -> tuple[int, int]:
+    columns = math.isqrt(count - 1) + 1
+    return columns, -(-count // columns)
+
+
+#: What there is to choose among in decisions of a kind, and for what.
+_CHOICES = {
+    ERASE: ("candidate", ""),
+    PLACE: ("stream", " for a page of the host"),
+    RELOCATE: ("stream", " for a page that is relocated"),
+    IDLE: ("answer", " for an idle die"),
+    REGION: ("place", " for part of a page"),
+    MERGE: ("plan", " for blocks to be merged"),
+}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A device where a decision is due.
+
+    Attributes:
+        device: its name.
+        map: what its pages hold.
+        kind: number of that of the decision, of `ssdgym.engine.decisions`.
+        choices: how many there are now.
+        candidates: erase sets that may be chosen now, ERASE_PAIR (k, pairs); none where the decision is of
+            another kind.
+        chosen: the erase set chosen last, ERASE_PAIR (pairs,); None where none was.
+        counters: pages by name, since the metrics were reset: `host_pages_written`, `relocated_pages`.
+        write_amplification: since then; None where nothing was written.
+    """
+
+    device: str
+    map: PageMap
+    kind: int
+    choices: int
+    candidates: np.ndarray
+    chosen: np.ndarray | None
+    counters: Mapping[str, int]
+    write_amplification: float | None = None
+
+    @property
+    def offered_blocks(self) -> np.ndarray:
+        """The blocks of the candidates, bool (planes, blocks)."""
+        return self._marked(self.candidates)
+
+    @property
+    def chosen_blocks(self) -> np.ndarray:
+        """The blocks of the erase set chosen before, bool (planes, blocks)."""
+        return self._marked(self.candidates[:0] if self.chosen is None else self.chosen)
+
+    @property
+    def caption(self) -> str:
+        """The device, its size, and what has happened in the episode."""
+        planes, blocks, pages = self.map.pages.shape
+        written, ratio = self.counters["host_pages_written"], self.write_amplification
+        wa = "" if ratio is None else f", write amplification {ratio:.3f}"
+        return (
+            f"{self.device}: {_count(planes, 'plane')} of {_count(blocks, 'block')} of "
+            f"{_count(pages, 'page')}; {written:,} host pages written{wa}"
+        )
+
+    @property
+    def decision(self) -> str:
+        """How much is offered for what, and which erase set was chosen before."""
+        thing, purpose = _CHOICES.get(self.kind, ("choice", ""))
+        offered = f"{_count(self.choices, thing)} offered{purpose}"
+        if self.chosen is None:
+            return f"{offered}; none chosen yet" if self.kind == ERASE else offered
+        pairs = self.chosen[self.chosen["mask"] != 0]
+        return f"{offered}; chosen before: block {', '.join(str(block) for block in pairs['block'])}"
+
+    def _marked(self, pairs: np.ndarray) -> np.ndarray:
+        marked = np.zeros(self.map.open.shape, bool)
+        marked.ravel()[pairs["block"][pairs["mask"] != 0]] = True
+        return marked
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+#: Most characters of a plane's line, and most lines of all planes.
+_TEXT_WIDTH, _LINES = 64, 48
+#: By the share of a block's pages that are valid, from none up.
+_LEVELS = " ▁▂▃▄▅▆▇█"
+_FREE = "·"
+_TEXT_LEGEND = "height: valid pages   ·: free   "
+
+
+def draw_text(scene: Scene) -> str:
+    """Draw a device as lines of text with colours of ANSI terminals.
+
+    Large devices have several blocks in a character: their mean, marked if one of them is.
+
+    Args:
+        scene: the device.
+
+    Returns:
+        Lines, with a caption above and a legend below.
+    """
+    planes, blocks, _ = scene.map.pages.shape
+    lines_per_plane = max(_LINES // planes, 1)
+    shown = min(planes, _LINES)
+    together = -(-blocks // (_TEXT_WIDTH * lines_per_plane))
+    starts = np.arange(0, blocks, together)
+    characters = _characters(scene, starts)
+    lines = [scene.caption, scene.decision]
+    for plane in range(shown):
+        for first in range(0, len(starts), _TEXT_WIDTH):
+            place = f"plane {plane:<3}" if first == 0 else " " * 9
+            lines.append(f"{place} {''.join(characters[plane][first : first + _TEXT_WIDTH])}")
+    if shown < planes:
+        lines.append(f"... and {planes - shown} more planes")
+    return "\n".join([*lines, _legend(together)]) + "\n"
+
+
+def _characters(scene: Scene, starts: np.ndarray) -> list[list[str]]:
+    """Return a character for each group of blocks, by plane; groups begin at `starts`."""
+    pages = scene.map.pages
+    valid = np.add.reduceat((pages == VALID).mean(axis=2), starts, axis=1)
+    empty = (pages == FREE).all(axis=2)
+    free = np.logical_and.reduceat(empty, starts, axis=1)
+    sizes = np.diff(np.append(starts, pages.shape[1]))
+    levels = np.ceil(valid / sizes * (len(_LEVELS) - 1)).astype(int)
+    marks = [
+        np.logical_or.reduceat(marked, starts, axis=1)
+        for marked in (scene.map.open & ~empty, scene.offered_blocks, scene.chosen_blocks)
+    ]
+    return [
+        [
+            _painted(_FREE if free[p, k] else _LEVELS[levels[p, k]], *(bool(mark[p, k]) for mark in marks))
+            for k in range(len(starts))
+        ]
+        for p in range(pages.shape[0])
+    ]
+
+
+def _painted(character: str, is_open: bool, offered: bool, chosen: bool) -> str:
+    """Return the character in the colour of the mark that matters most."""
+    if chosen:
+        return colorize(character, "magenta", highlight=True)
+    if offered:
+        return colorize(character, "yellow", highlight=True)
+    return colorize(character, "green") if is_open else character
+
+
+def _legend(together: int) -> str:
+    blocks = "" if together == 1 else f"   each character: {together} blocks"
+    return (
+        f"{_TEXT_LEGEND}{colorize('open', 'green')}   {colorize('candidate', 'yellow', highlight=True)}   "
+        f"{colorize('chosen before', 'magenta', highlight=True)}{blocks}"
+    )
+
+
+#: Colours that stay apart for the colour-blind (after Okabe and Ito).
+_COLOURS = {FREE: (226, 230, 234), VALID: (0, 114, 178), INVALID: (240, 180, 90)}
+_OPEN, _OFFERED, _CHOSEN = (0, 158, 115), (40, 40, 40), (204, 51, 140)
+_PAPER, _INK = (255, 255, 255), (40, 40, 40)
+_MARGIN, _LINE = 12, 18
+#: What the legend says of each colour; frames are drawn hollow.
+_LEGEND = (
+    ("valid", _COLOURS[VALID], False),
+    ("invalid", _COLOURS[INVALID], False),
+    ("free", _COLOURS[FREE], False),
+    ("block being written", _OPEN, True),
+    ("candidate", _OFFERED, True),
+    ("chosen before", _CHOSEN, True),
+)
+_LEAST_WIDTH = 560
+
+
+def draw_picture(scene: Scene) -> np.ndarray:
+    """Draw a device as a picture; its size depends on the geometry only.
+
+    Large devices have several pages in a square, in their mean colour, and the largest several blocks in a
+    cell, which is framed if one of them is.
+
+    Args:
+        scene: the device.
+
+    Returns:
+        uint8 (height, width, 3).
+    """
+    layout = layout_of(*scene.map.pages.shape)
+    width, height = layout.size
+    top = _MARGIN + 2 * _LINE + 4
+    size = max(width, _LEAST_WIDTH) + 2 * _MARGIN, top + height + 2 * _LINE + _MARGIN
+    image = Image.new("RGB", size, _PAPER)
+    _write(image, scene, layout, top + height + 8)
+    canvas = np.array(image)
+    cells = _cells(scene.map.pages, layout)
+    frames = _frames(scene, layout)
+    for plane in range(len(cells)):
+        x, y = layout.corner(plane)
+        _paint_plane(canvas[top + y :, _MARGIN + x :], cells[plane], frames[plane], layout)
+    return canvas
+
+
+def _cells(pages: np.ndarray, layout: Layout) -> np.ndarray:
+    """Return the colours of all dots, uint8 (planes, cells, rows, columns, 3)."""
+    planes, blocks, _ = pages.shape
+    columns, rows = layout.cell
+    cells = -(-blocks // layout.blocks)
+    starts = np.arange(0, blocks, layout.blocks), np.arange(0, pages.shape[2], layout.pages)
+    mixed = np.zeros((planes, cells, len(starts[1]), 3))
+    total = np.zeros((planes, cells, len(starts[1]), 1))
+    for held, colour in _COLOURS.items():
+        counts = np.add.reduceat((pages == held).astype(np.int64), starts[1], axis=2)
+        counts = np.add.reduceat(counts, starts[0], axis=1)[..., np.newaxis]
+        mixed += counts * np.array(colour)
+        total += counts
+    dots = np.full((planes, cells, rows * columns, 3), _PAPER, np.uint8)
+    dots[:, :, : len(starts[1])] = np.round(mixed / total)
+    return dots.reshape(planes, cells, rows, columns, 3)
+
+
+def _frames(scene: Scene, layout: Layout) -> np.ndarray:
+    """Return the colour of each cell's frame, uint8 (planes, cells, 3); the mark that matters most wins."""
+    starts = np.arange(0, scene.map.open.shape[1], layout.blocks)
+    frames = np.full((len(scene.map.open), len(starts), 3), _PAPER, np.uint8)
+    for marked, colour in (
+        (scene.map.open, _OPEN),
+        (scene.offered_blocks, _OFFERED),
+        (scene.chosen_blocks, _CHOSEN),
+    ):
+        frames[np.logical_or.reduceat(marked, starts, axis=1)] = colour
+    return frames
+
+
+def _paint_plane(canvas: np.ndarray, cells: np.ndarray, frames: np.ndarray, layout: Layout) -> None:
+    """Paint a plane's cells and their frames on the canvas that begins at its panel."""
+    across, down = layout.pitch
+    for k, (cell, frame) in enumerate(zip(cells, frames, strict=True)):
+        row, column = divmod(k, layout.grid[0])
+        x, y = column * across, TITLE + row * down
+        if tuple(frame) != _PAPER:
+            canvas[y : y + down + GAP, x : x + across + GAP] = frame
+        dots = cell.repeat(layout.dot, axis=0).repeat(layout.dot, axis=1)
+        canvas[y + GAP : y + down, x + GAP : x + across] = dots
+
+
+def _write(image: Image.Image, scene: Scene, layout: Layout, below: int) -> None:
+    """Write the caption, the names of the planes and the legend."""
+    draw, font = ImageDraw.Draw(image), ImageFont.load_default(13)
+    small = ImageFont.load_default(11)
+    draw.text((_MARGIN, _MARGIN - 4), scene.caption, _INK, font)
+    draw.text((_MARGIN, _MARGIN - 4 + _LINE), scene.decision, _INK, font)
+    for plane in range(len(scene.map.pages)):
+        x, y = layout.corner(plane)
+        draw.text((_MARGIN + x + GAP, _MARGIN + 2 * _LINE + 2 + y), f"plane {plane}", _INK, small)
+    x = _MARGIN
+    for name, colour, hollow in _LEGEND:
+        swatch = (x, below + 3, x + 11, below + 14)
+        draw.rectangle(swatch, None if hollow else colour, colour, width=3 if hollow else 1)
+        draw.text((x + 17, below), name, _INK, small)
+        x += 17 + int(draw.textlength(name, small)) + 16
+    draw.text((_MARGIN, below + _LINE), _scale(layout), _INK, small)
+
+
+def _scale(layout: Layout) -> str:
+    pages = "a square is a page" if layout.pages == 1 else f"a square is {layout.pages} pages"
+    return f"{pages}, a cell a block" if layout.blocks == 1 else f"{pages} of {layout.blocks} blocks"
+
+
+#: Makes a frame of a scene.
+Viewer = Callable[[Scene], Any]
+#: The viewers that an environment has by default.
+VIEWERS: Mapping[str, Viewer] = {"ansi": draw_text, "rgb_array": draw_picture}
+
+
+def check_render_mode(render_mode: str | None, viewers: Mapping[str, Viewer]) -> None:
+    """Check that there is a viewer for a render mode.
+
+    Args:
+        render_mode: None asks for none.
+        viewers: by render mode.
+
+    Raises:
+        SsdgymError: there is none.
+    """
+    if render_mode is not None and render_mode not in viewers:
+        known = ", ".join(repr(mode) for mode in viewers)
+        raise SsdgymError(f"render_mode must be None or one of {known}, not {render_mode!r:.60}.")

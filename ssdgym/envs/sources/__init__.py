@@ -1,1 +1,0 @@
-"""What episodes are made of: the devices, and the requests that they are given."""

@@ -1,1 +1,0 @@
-"""Many devices in one compiled call per step, as a vector environment of Gymnasium."""

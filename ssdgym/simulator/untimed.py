@@ -1,0 +1,182 @@
+"""What a device does without time: preconditioning, days that pass, reads beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.config.fields import is_whole
+from ssdgym.config.ftl import page_ftl
+from ssdgym.engine.core.family import State
+from ssdgym.engine.core.records import BY_RULE, IN_STREAMS
+from ssdgym.engine.page.adoption import adopt_placement
+from ssdgym.errors import SsdgymError, shown
+from ssdgym.policy import Policy
+from ssdgym.requests import FLUSH, READ, REQUEST, Requests
+from ssdgym.simulator.families import family_of
+from ssdgym.workloads.base import RequestStream
+
+
+class Runnable(Protocol):
+    """What is asked of a simulator that runs without time.
+
+    Attributes:
+        policy: takes its decisions.
+        arrays: the device.
+    """
+
+    policy: Policy | None
+    arrays: State
+
+    @property
+    def device(self) -> DeviceConfig:
+        """Its configuration."""
+
+    def feed(self, requests: np.ndarray) -> None:
+        """Make requests its input."""
+
+    def proceed(
+        self,
+        chunks: Iterator[np.ndarray],
+        host_pages: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        """Go on with its input and then with the chunks."""
+
+    def metrics(self) -> dict[str, Any]:
+        """Return what it has done since the metrics were reset."""
+
+    def reset_metrics(self) -> None:
+        """Clear the metrics."""
+
+
+@contextmanager
+def in_no_time(sim: Runnable, policy: Policy | None, seed: int) -> Iterator[None]:
+    """Let a device run without time, under another policy and seed, while the context lasts.
+
+    Args:
+        sim: holds the device; no transaction is under way there.
+        policy: takes the decisions.
+        seed: of the device's own draws.
+    """
+    params = sim.arrays.params[0, 0]
+    own = sim.policy, params["timed"], params["seed"]
+    scratch = {name: getattr(sim.arrays, name).copy() for name in family_of(sim.device).scratch}
+    sim.policy, params["timed"], params["seed"] = policy, 0, seed % 2**64
+    try:
+        yield
+    finally:
+        sim.policy, params["timed"], params["seed"] = own
+        for name, array in scratch.items():
+            getattr(sim.arrays, name)[:] = array
+
+
+@contextmanager
+def in_one_stream(sim: Runnable) -> Iterator[None]:
+    """Let a device put all pages in stream 0, without block groups, and start its own placement afterwards.
+
+    Args:
+        sim: holds the device.
+
+    Raises:
+        SsdgymError: the device is of another family, or its placement is a rule, which has to see every page.
+    """
+    placement, params = page_ftl(sim.device.ftl).placement, sim.arrays.params[0, 0]
+    if params["placement"] == BY_RULE:
+        raise SsdgymError(
+            f"device {sim.device.name}: the placement {placement} has to see every page from the first on; "
+            "choose another preconditioning than until_gc_greedy, such as until_gc."
+        )
+    own = {name: params[name] for name in ("placement", "gc_stream", "groups")}
+    params["placement"], params["gc_stream"], params["groups"] = IN_STREAMS, 0, 0
+    try:
+        yield
+    finally:
+        for name, value in own.items():
+            params[name] = value
+    adopt_placement(sim.arrays, 0)
+
+
+def seed_of(sim: Runnable) -> int:
+    """Return the seed of the draws of a simulator's device."""
+    return int(sim.arrays.params["seed"][0, 0])
+
+
+_EMPTY = np.zeros(0, REQUEST)
+#: A hundred years: each day is looked at by itself.
+_MOST_DAYS = 36_500
+
+
+def pass_days(sim: Runnable, days: int) -> None:
+    """Let the data on a device grow older by whole days.
+
+    Args:
+        sim: holds the device, whose input is used up afterwards.
+        days: 1 to 36,500.
+
+    Raises:
+        SsdgymError: data does not age in the device's family, something is under way, or nobody takes
+            decisions.
+    """
+    if not is_whole(days) or not 1 <= days <= _MOST_DAYS:
+        raise SsdgymError(f"days must be a whole number from 1 to {_MOST_DAYS}, not {shown(days)}.")
+    if sim.policy is None:
+        raise SsdgymError("a simulator without a policy stops at decisions; give it one before days pass.")
+    family = family_of(sim.device)
+    family.check_ages(sim.device)
+    sim.feed(_EMPTY)
+    control, params = sim.arrays.control[0, 0], sim.arrays.params[0, 0]
+    if control["outstanding"] or control["free_transactions"] < params["window_pages"]:
+        raise SsdgymError(
+            f"device {sim.device.name} has requests or writes under way; advance to their end before days "
+            "pass."
+        )
+    for _ in range(days):
+        family.pass_day(sim.arrays, 0, sim.device)
+        with in_no_time(sim, sim.policy, seed_of(sim)):
+            sim.proceed(iter(()))
+
+
+_CHUNK = 1 << 16
+_PAGES_AT_ONCE = 1 << 20
+
+
+def pages_read_first(stream: RequestStream, logical_pages: int) -> Iterator[npt.NDArray[np.int64]]:
+    """Yield the pages of which the first request is a read, once each, in the order of these reads.
+
+    Args:
+        stream: a workload from its first request on, to its end.
+        logical_pages: size of the logical space.
+    """
+    is_new = np.ones(logical_pages, bool)
+    while len(requests := stream.next(_CHUNK)):
+        requests = requests[requests["op"] != FLUSH]
+        for part in _parts(requests):
+            pages, position = _pages_of(part)
+            touched, first = np.unique(pages, return_index=True)
+            first = first[is_new[touched]]
+            is_new[touched] = False
+            first = np.sort(first[part["op"][position[first]] == READ])
+            if len(first):
+                yield pages[first]
+
+
+def _parts(requests: Requests) -> Iterator[Requests]:
+    """Yield the requests some at a time, so that their pages are not too many at once."""
+    ends = np.cumsum(requests["pages"], dtype=np.int64)
+    total = int(ends[-1]) if len(ends) else 0
+    cuts = np.searchsorted(ends, np.arange(_PAGES_AT_ONCE, total, _PAGES_AT_ONCE))
+    yield from np.split(requests, cuts)
+
+
+def _pages_of(requests: Requests) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the pages of requests in order, and the position of the request that each belongs to."""
+    counts = requests["pages"].astype(np.int64)
+    before = np.cumsum(counts) - counts
+    position = np.repeat(np.arange(len(requests)), counts)
+    return np.arange(len(position)) - before[position] + requests["lpn"][position], position

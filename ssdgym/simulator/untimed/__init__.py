@@ -1,1 +1,0 @@
-"""What a device goes through while no time passes."""
