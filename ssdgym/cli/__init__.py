@@ -23,7 +23,7 @@ from ssdgym.cli.doctor import doctor, warmup
 from ssdgym.cli.evaluate import evaluate
 from ssdgym.cli.leaderboard import leaderboard, suite
 from ssdgym.cli.learning import evolve, export, train, zoo
-from ssdgym.cli.replay import replay, report, validate
+from ssdgym.cli.replay import replay, report
 from ssdgym.cli.reproduce import reproduce
 from ssdgym.cli.run import run
 from ssdgym.cli.trace import trace
@@ -47,7 +47,6 @@ for _command in (
     suite,
     leaderboard,
     replay,
-    validate,
     report,
     reproduce,
     train,

@@ -22,26 +22,37 @@ if TYPE_CHECKING:
 DIFFERENT = 1
 _SHOWN = ("policy", "workload", "device", "ftl", "seed")
 
-Results = Annotated[
-    Path, typer.Argument(help="File of results (.parquet or .csv), or a folder with one.", show_default=False)
-]
+#: How many results are drawn where none is named.
+_SAMPLE = 10
 
 
 def replay(
-    results: Results,
-    row: Annotated[int | None, typer.Option(min=1, help="Which result; the first is 1.")] = None,
+    results: Annotated[
+        Path,
+        typer.Argument(help="File of results (.parquet or .csv), or a folder with one.", show_default=False),
+    ],
+    row: Annotated[int | None, typer.Option(min=1, help="One result by its number; the first is 1.")] = None,
     where: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN=VALUE,...", help="The result that has these values; repeat for more."),
     ] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help=f"How many results, drawn at random. Default: {_SAMPLE}.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 0,
+    workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 2,
     trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run one result again from its own row, and compare every metric exactly.
+    """Run one result or a sample of them again from their own rows, and compare every metric exactly.
 
-    Exits with 1, and prints every difference, where the result does not reproduce.
+    Exits with 1, and prints the differences, where one of them does not reproduce.
 
     Examples:
+
+        ssdgym replay results/classic
+
+        ssdgym replay results/classic --sample 50 --seed 7 --json
 
         ssdgym replay results/classic --where policy=greedy,workload=zipf99,seed=100
 
@@ -49,55 +60,29 @@ def replay(
     """
     from ssdgym.experiments.results import find_results, read_results
     from ssdgym.experiments.runs.replay import choose
-
-    path = find_results(results)
-    stored = read_results(path)
-    number = choose(stored, row, where or (), str(path))
-    (found,) = _replayed(path, stored, [number], 1, trust=trust, quiet=as_json)
-    if found.error is not None:
-        raise found.error
-    if as_json:
-        print_json(_as_dict(found))
-    else:
-        _print_one(found)
-    if not found.reproduces:
-        raise typer.Exit(DIFFERENT)
-
-
-def validate(
-    results: Results,
-    sample: Annotated[int, typer.Option(min=1, help="How many results, drawn at random.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 0,
-    workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 2,
-    trust: Trust = False,
-    as_json: AsJson = False,
-) -> None:
-    """Run a sample of the results again and compare every metric exactly.
-
-    Exits with 1 where one of them does not reproduce.
-
-    Examples:
-
-        ssdgym validate results/classic
-
-        ssdgym validate results/classic --sample 50 --seed 7 --json
-    """
-    from ssdgym.experiments.results import find_results, read_results
     from ssdgym.experiments.runs.replay import sample as draw
 
     path = find_results(results)
     stored = read_results(path)
     if not stored:
         raise SsdgymError(f"{path}: holds no results; evaluate some first")
-    found = _replayed(path, stored, draw(stored, sample, seed), workers, trust=trust, quiet=as_json)
-    failed = [one for one in found if not one.reproduces]
+    is_one = row is not None or bool(where)
+    if is_one and sample is not None:
+        raise SsdgymError("--sample draws results, and --row and --where name one: give one of the three")
+    rows = [choose(stored, row, where or (), str(path))] if is_one else draw(stored, sample or _SAMPLE, seed)
+    found = _replayed(path, stored, rows, workers, trust=trust, quiet=as_json)
+    if is_one and found[0].error is not None:
+        raise found[0].error
+    reproduce = sum(one.reproduces for one in found)
     if as_json:
         print_json({"file": str(path), "replayed": [_as_dict(one) for one in found]})
+    elif is_one:
+        _print_one(found[0])
     else:
         _print_all(found)
-        print(f"{len(found) - len(failed)} of {len(found)} results reproduce, out of {len(stored)} in {path}")
+        print(f"{reproduce} of {len(found)} results reproduce, out of {len(stored)} in {path}")
         _note_code(found)
-    if failed:
+    if reproduce < len(found):
         raise typer.Exit(DIFFERENT)
 
 

@@ -250,13 +250,13 @@ def test_replay__reproduces_a_result_and_catches_an_edited_one(
     assert all(name in told for name in ("metrics/host_pages_written", "metrics/requests", "999", "1000"))
 
 
-def test_validate__says_of_every_result_whether_it_reproduces(
+def test_replay__of_a_sample__says_of_every_result_whether_it_reproduces(
     grid: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
     assert main(command(grid, out)) == 0
     capsys.readouterr()
-    assert main(["validate", str(out), "--sample", "4", "--workers", "1"]) == 0
+    assert main(["replay", str(out), "--sample", "4", "--workers", "1"]) == 0
     assert f"4 of 4 results reproduce, out of {RUNS}" in capsys.readouterr().out
 
     table = out / "results.csv"
@@ -265,26 +265,26 @@ def test_validate__says_of_every_result_whether_it_reproduces(
     cells = rows[3].split(",")
     cells[column] = "17"
     table.write_text("".join([header, *rows[:3], ",".join(cells), *rows[4:]]))
-    assert main(["validate", str(table), "--sample", "99", "--workers", "1", "--json"]) == DIFFERENT
+    assert main(["replay", str(table), "--sample", "99", "--workers", "1", "--json"]) == DIFFERENT
     replayed = json.loads(capsys.readouterr().out)["replayed"]
     assert [row["row"] for row in replayed if not row["reproduces"]] == [4]
     assert replayed[3]["differences"] == [{"column": "metrics/host_reads", "stored": 17, "measured": 0}]
 
 
-@pytest.mark.parametrize("verb", ["replay", "validate"])
-def test_help__has_examples(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([verb, "--help"]) == 0
-    text = capsys.readouterr().out
-    assert "Examples" in text and text.count(f"ssdgym {verb}") >= 2
-
-
-@pytest.mark.parametrize("verb", ["replay", "validate"])
+@pytest.mark.parametrize("named", [(), ("--row", "1")])
 def test_replay__of_a_damaged_file_is_one_sentence(
-    verb: str, tmp_path: Path, refusal: Callable[..., str]
+    named: tuple[str, ...], tmp_path: Path, refusal: Callable[..., str]
 ) -> None:
     (tmp_path / "results.parquet").write_bytes(b"garbage")
-    assert "not a readable Parquet file" in refusal(verb, str(tmp_path))
-    assert main([verb, str(tmp_path / "missing")]) == WRONG_INPUT
+    assert "not a readable Parquet file" in refusal("replay", str(tmp_path), *named)
+    assert main(["replay", str(tmp_path / "missing"), *named]) == WRONG_INPUT
+
+
+def test_replay__of_one_and_of_a_sample__is_refused(
+    grid: Path, tmp_path: Path, refusal: Callable[..., str]
+) -> None:
+    assert main(command(grid, tmp_path / "out")) == 0
+    assert "give one of the three" in refusal("replay", str(tmp_path / "out"), "--row", "1", "--sample", "2")
 
 
 def start(grid: Path, out: Path) -> subprocess.Popen[str]:

@@ -22,7 +22,6 @@ COMMANDS = (
     "run",
     "evaluate",
     "replay",
-    "validate",
     "report",
     "reproduce",
     "train",

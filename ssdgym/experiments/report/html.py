@@ -109,7 +109,7 @@ def _page(
         "repetition": repetition(results, Path(f"{folder}-again")),
         "checks": [
             shlex.join(["ssdgym", *words])
-            for words in (["replay", str(folder), "--row", "1"], ["validate", str(folder)])
+            for words in (["replay", str(folder), "--row", "1"], ["replay", str(folder)])
         ],
     }
 

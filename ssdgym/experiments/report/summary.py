@@ -245,7 +245,7 @@ class Section:
 
     @property
     def table(self) -> Table:
-        """The columns that have something to show, with all numbers of one in a cell; the names come first."""
+        """The columns that have something to show, with all numbers of one in a cell, after the names."""
         numbers = shown_columns(self.rows)
         shown = [COLUMNS[number] for number in numbers]
         rows = [

@@ -83,7 +83,7 @@ def test_report__has_tables_figures_configuration_and_commands(tmp_path: Path) -
     assert "<dt>seeds</dt><dd>5 (100-104)</dd>" in text
     assert "planes_per_die:" in text and "kind: zipf" in text
     assert "ssdgym evaluate" in text and "--out results/x-again" in text
-    assert "ssdgym replay results/x --row 1" in text and "ssdgym validate results/x" in text
+    assert "ssdgym replay results/x --row 1" in text and "ssdgym replay results/x<" in text
 
 
 def test_report__has_the_numbers_and_intervals_of_the_other_tables(tmp_path: Path) -> None:
