@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ssdgym.cli.console import (
-    Advance,
-    compile_note,
-    console,
-    is_watched,
-    print_json,
-    progress_bar,
-    progress_note,
-)
+from ssdgym.cli.console import compile_note, console, print_json, progress_bar, progress_note
 from ssdgym.cli.options import AsJson
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
-    from ssdgym.experiments.tuning.outcome import SweepOutcome
-    from ssdgym.experiments.tuning.ray_tune import SweepProgress
+    from ssdgym.experiments.sweeps.outcome import SweepOutcome
 
 #: Exit code where a trial failed.
 FAILED = 1
 
 
 def tune(
-    sweep: Annotated[str, typer.Argument(help="Name of a sweep in configs/tuning, or a YAML file.")],
+    sweep: Annotated[str, typer.Argument(help="Name of a sweep in configs/sweeps, or a YAML file.")],
     size: Annotated[
         Literal["smoke", "full"], typer.Option(help="full: as it is meant; smoke: minutes, to see it work.")
     ] = "full",
@@ -59,10 +49,10 @@ def tune(
 
         ssdgym tune ppo-erase-victim --size smoke --resume results/tune/ppo-erase-victim-smoke
 
-        ssdgym tune configs/tuning/gc-threshold.yaml --out results/thresholds --json
+        ssdgym tune configs/sweeps/gc-threshold.yaml --out results/thresholds --json
     """
-    from ssdgym.experiments.tuning.config import load_sweep
-    from ssdgym.experiments.tuning.ray_tune import run_sweep
+    from ssdgym.experiments.sweeps.config import load_sweep
+    from ssdgym.experiments.sweeps.tuner import run_sweep
 
     folder = out or resume or Path("results/tune", f"{Path(sweep).stem}-{size}")
     if resume and folder.resolve() != resume.resolve():
@@ -70,14 +60,14 @@ def tune(
     config = load_sweep(sweep, size)
     compile_note(quiet=as_json)
     try:
-        with _progress(quiet=as_json) as progress:
+        with progress_bar("trials", quiet=as_json) as advance:
             outcome = run_sweep(
                 config,
                 folder,
                 resume=resume is not None,
                 address=address,
-                watch=progress.watch,
-                say=progress.say,
+                progress=advance,
+                say=partial(progress_note, quiet=as_json),
             )
     except KeyboardInterrupt:
         progress_note(
@@ -89,49 +79,6 @@ def tune(
     else:
         _print(outcome)
     return FAILED if any(trial.state == "failed" for trial in outcome.trials) else 0
-
-
-class _Progress:
-    """Shows how far a sweep is: a bar below the lines, or lines alone where nobody watches.
-
-    Args:
-        advance: moves the bar.
-        lines: whether progress is told in lines, too.
-        quiet: whether nothing is told.
-    """
-
-    def __init__(self, advance: Advance, *, lines: bool, quiet: bool) -> None:
-        self.advance = advance
-        self.lines = lines
-        self.quiet = quiet
-        self.told = (0, 0)
-
-    def say(self, text: str) -> None:
-        """Tell what has happened to a trial."""
-        progress_note(text, quiet=self.quiet)
-
-    def watch(self, progress: SweepProgress) -> None:
-        """Tell how far the trials are: in lines after every trial, and after every tenth of the work."""
-        text = f"{progress.running} running"
-        if progress.waiting:
-            text += f", {progress.waiting} waiting"
-        if progress.failed:
-            text += f", {progress.failed} failed"
-        if progress.best is not None:
-            text += f", best {progress.best:.6g}"
-        self.advance(progress.share, progress.trials, text)
-        far = (progress.done, int(10 * progress.share / progress.trials))
-        if self.lines and far != self.told:
-            percent = 100 * progress.share / progress.trials
-            self.say(f"{percent:.0f} %: {progress.done} of {progress.trials} trials done, {text}")
-            self.told = far
-
-
-@contextmanager
-def _progress(*, quiet: bool) -> Iterator[_Progress]:
-    lines = not is_watched()
-    with progress_bar("trials", quiet=quiet or lines) as advance:
-        yield _Progress(advance, lines=lines and not quiet, quiet=quiet)
 
 
 def _print(outcome: SweepOutcome) -> None:
@@ -151,7 +98,7 @@ def _print(outcome: SweepOutcome) -> None:
     console().print(table)
     for trial in outcome.trials:
         if trial.error:
-            print(f"trial {trial.trial.number} failed: {trial.error}", file=sys.stderr)
+            print(f"trial {trial.number} failed: {trial.error}", file=sys.stderr)
     if outcome.command:
         print("The best trial on seeds that have not chosen it:\n", outcome.command, "\n", sep="")
     for path in outcome.files:
@@ -162,7 +109,7 @@ def _as_dict(outcome: SweepOutcome) -> dict[str, Any]:
     agent = outcome.best_agent
     return {
         "trials": outcome.rows(),
-        "best": outcome.best.trial.number if outcome.best else None,
+        "best": outcome.best.number if outcome.best else None,
         "agent": str(agent) if agent else None,
         "command": outcome.command,
         "files": [str(path) for path in outcome.files],

@@ -200,7 +200,7 @@ def is_yaml_path(source: str | Path) -> bool:
 def _read(source: Source, folder: str, where: str | None) -> tuple[str, Any]:
     """Return what to call the source in errors, and its data."""
     if not isinstance(source, (str, Path)):
-        return where or f"{_singular(folder)} configuration", source
+        return where or f"{folder.removesuffix('s')} configuration", source
     if isinstance(source, Path) or is_yaml_path(source) or "/" in source or "\\" in source:
         return str(source), _parse_yaml(Path(source), str(source))
     return read_named(source, folder)
@@ -213,15 +213,11 @@ def read_named(name: str, folder: str) -> tuple[str, Any]:
         near = difflib.get_close_matches(name, names, n=3)
         hint = f", did you mean {' or '.join(near)}" if near else ""
         raise SsdgymError(
-            f"there is no {_singular(folder)} named '{name}' in configs/{folder}{hint}: "
+            f"there is no {folder.removesuffix('s')} named '{name}' in configs/{folder}{hint}: "
             f"choose one of {', '.join(names)}, or give the path of a YAML file."
         )
     where = f"configs/{folder}/{name}.yaml"
     return where, _parse_yaml(resources.files(_PACKAGE).joinpath(folder, f"{name}.yaml"), where)
-
-
-def _singular(folder: str) -> str:
-    return "sweep" if folder == "tuning" else folder.removesuffix("s")
 
 
 class _TextFile(Protocol):

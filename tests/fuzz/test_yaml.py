@@ -15,7 +15,7 @@ from ssdgym.config.device import load_device
 from ssdgym.config.loading import load_config
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.config import load_experiment
-from ssdgym.experiments.tuning.config import load_sweep
+from ssdgym.experiments.sweeps.config import load_sweep
 from ssdgym.workloads.stream import load_workload
 from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
 
@@ -91,7 +91,7 @@ def kinds() -> list[tuple[str, Callable[[Path], Any]]]:
     sources += [(f"workloads/{name}", load_workload) for name in names]
     sources += [
         ("synthetic_traces/hm_0", lambda path: load_config(SyntheticTraceConfig, path, "synthetic_traces")),
-        ("tuning/gc-threshold", load_sweep),
+        ("sweeps/gc-threshold", load_sweep),
     ]
     texts = [((CONFIGS / f"{name}.yaml").read_text(), read) for name, read in sources]
     return [(PROSE.sub("", text), read) for text, read in texts]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from collections.abc import Generator, Iterator
@@ -17,6 +18,8 @@ from ssdgym.experiments.runs.spec import RunSpec
 RETRIES = 5
 #: Tasks given to Ray at a time, so that a large grid does not fill its queues.
 _AHEAD = 256
+#: Jobs pass results, not arrays; this is the least that Ray takes.
+_OBJECT_STORE_BYTES = 80 << 20
 #: How long the head node of a cluster has to answer.
 _REACH_S = 10.0
 
@@ -36,40 +39,59 @@ def run_on_ray(jobs: Jobs, address: str | None, workers: int) -> Generator[Outco
     Raises:
         SsdgymError: Ray is not installed, or the cluster cannot be reached.
     """
+    with cluster(address, workers) as ray:
+        yield from _drain(ray, jobs)
+
+
+@contextmanager
+def cluster(address: str | None, cpus: int) -> Iterator[Any]:
+    """Connect to a cluster or start one for the block; one that this process uses already is left as it is.
+
+    Args:
+        address: of a running cluster, as `ray.init` takes it; `None` starts one on this machine.
+        cpus: of a cluster that is started here.
+
+    Yields:
+        The package `ray`.
+
+    Raises:
+        SsdgymError: Ray is not installed, or the cluster cannot be reached.
+    """
+    # Ray reports its use over the network otherwise.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray
     except ModuleNotFoundError as error:
         if error.name != "ray":
             raise
         raise SsdgymError("Ray is not installed: install it with pip install 'ssdgym[tune]'") from error
-    with _cluster(ray, address, workers):
-        yield from _drain(ray, jobs)
-
-
-@contextmanager
-def _cluster(ray: Any, address: str | None, workers: int) -> Iterator[None]:
-    """Connect to a cluster, and disconnect afterwards unless there was a connection before."""
     if ray.is_initialized():
-        yield
+        yield ray
         return
+    started: dict[str, Any] = {
+        "address": "local",  # never one that happens to run on this machine
+        "num_cpus": cpus,
+        "include_dashboard": False,
+        "object_store_memory": _OBJECT_STORE_BYTES,
+    }
     if address is not None:
         _check_reachable(address)
-    # Ray reports its use over the network unless it is told not to.
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    started = {"address": "local", "num_cpus": workers, "include_dashboard": False}
     try:
         ray.init(
             **(started if address is None else {"address": address}),
             log_to_driver=False,
-            logging_level="error",
+            logging_level=logging.CRITICAL,
         )
     except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
+        hint = ""
+        if address is not None and "RAY_AUTH_MODE" not in os.environ:
+            hint = ", and set RAY_AUTH_MODE=token if it needs a token"
         raise SsdgymError(
             f"--address {address or 'local'}: there is no Ray cluster to connect to "
-            f"({str(error).splitlines()[0]:.200}); start one with ray start --head"
+            f"({str(error).splitlines()[0]:.200}); start one with ray start --head{hint}"
         ) from error
     try:
-        yield
+        yield ray
     finally:
         ray.shutdown()
 

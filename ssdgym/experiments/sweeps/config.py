@@ -1,4 +1,4 @@
-"""Models of `configs/tuning`: what a sweep varies, what it measures, and how many trials it has."""
+"""Models of `configs/sweeps`: what a sweep varies, what it measures, and how many trials it has."""
 
 from __future__ import annotations
 
@@ -7,89 +7,60 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import Field, PositiveInt, model_validator
 
 from ssdgym.config.device import Preconditioning
 from ssdgym.config.loading import Config, Source, load_config
 from ssdgym.errors import SsdgymError
 
-#: Drawn numbers are rounded to so many digits, so that what a table shows is what was run.
-_DIGITS = 4
-
 Parameters = dict[str, Any]
 Values = Annotated[tuple[Any, ...], Field(min_length=1)]
 
 
-class RangeConfig(Config):
-    """The values of one field, given in exactly one of these forms."""
+class SpaceConfig(Config):
+    """The values of one field, in exactly one of these forms, which are those of Ray Tune."""
 
     grid: Values | None = Field(None, description="every one of these, with every one of the other grids")
     choice: Values | None = Field(None, description="one of these, drawn")
     uniform: tuple[float, float] | None = Field(None, description="[low, high]")
     loguniform: tuple[float, float] | None = Field(None, description="[low, high], the logarithm uniform")
-    quniform: tuple[float, float, float] | None = Field(
-        None, description="[low, high, step], rounded to steps from low; whole where all three are"
-    )
-    qloguniform: tuple[float, float, float] | None = Field(
-        None, description="the same, with the logarithm uniform before it is rounded"
-    )
+    quniform: tuple[float, float, float] | None = Field(None, description="[low, high, step]")
+    qrandint: tuple[int, int, int] | None = Field(None, description="[low, high, step], whole numbers")
 
     @model_validator(mode="after")
-    def _one_of_them(self) -> RangeConfig:
+    def _one_of_them(self) -> SpaceConfig:
         if len(self.model_dump(exclude_none=True)) != 1:
             raise ValueError(f"must have exactly one of {', '.join(type(self).model_fields)}")
-        values = self.grid or self.choice
-        if values is not None:
-            if len({repr(value) for value in values}) < len(values):
+        if self.kind in ("grid", "choice"):
+            if len({repr(value) for value in self.values}) < len(self.values):
                 raise ValueError("names a value twice; give each once")
             return self
-        low, high, *step = self.limits
+        low, high, *step = self.values
         if not low < high:
             raise ValueError(f"must begin with its lower limit, not [{low:g}, {high:g}]")
-        if self.logarithmic and low <= 0:
+        if self.loguniform and low <= 0:
             raise ValueError(f"must have limits above 0 for a logarithm, not {low:g}")
         if step and not 0 < step[0] <= high - low:
             raise ValueError(f"must have a step above 0 that fits between its limits, not {step[0]:g}")
+        if step and any(not (limit / step[0]).is_integer() for limit in (low, high)):
+            raise ValueError(f"must have limits that are multiples of its step, {step[0]:g}")
         return self
 
     @property
-    def limits(self) -> tuple[float, ...]:
-        """The lower limit, the upper limit and, where there is one, the step of a range of numbers."""
-        limits = self.uniform or self.loguniform or self.quniform or self.qloguniform
-        assert limits is not None  # the validator has seen to it
-        return limits
+    def kind(self) -> str:
+        """The name of the form."""
+        return next(iter(self.model_dump(exclude_none=True)))
 
     @property
-    def logarithmic(self) -> bool:
-        """Whether the logarithm is uniform."""
-        return (self.loguniform or self.qloguniform) is not None
+    def values(self) -> tuple[Any, ...]:
+        """The listed values, or the lower limit, the upper limit and the step."""
+        values: tuple[Any, ...] = getattr(self, self.kind)
+        return values
 
     @property
     def ends(self) -> tuple[Any, ...]:
-        """What is listed, or the smallest and the largest number."""
-        return self.grid or self.choice or tuple(self.nearest(limit) for limit in self.limits[:2])
-
-    def draw(self, rng: np.random.Generator) -> Any:
-        """Draw one value, always by the same number of draws from `rng`."""
-        if self.choice is not None:
-            return self.choice[int(rng.integers(len(self.choice)))]
-        low, high, *_ = self.limits
-        share = float(rng.random())
-        if self.logarithmic:
-            return self.nearest(math.exp(math.log(low) + share * (math.log(high) - math.log(low))))
-        return self.nearest(low + share * (high - low))
-
-    def nearest(self, value: float) -> float | int:
-        """Return the number of the range that is nearest to another one, with four digits or on a step."""
-        low, high, *step = self.limits
-        value = min(max(value, low), high)
-        if not step:
-            return min(max(float(f"{value:.{_DIGITS}g}"), low), high)
-        steps = min(round((value - low) / step[0]), math.floor((high - low) / step[0] + 1e-9))
-        if all(number.is_integer() for number in self.limits):
-            return int(low + steps * step[0])
-        return float(f"{low + steps * step[0]:.12g}")
+        """The listed values, or the two limits."""
+        return self.values if self.grid or self.choice else self.values[:2]
 
 
 #: Training draws its seeds from below this number; see `ssdgym.agents.training.algorithms.begin_segment`.
@@ -156,10 +127,10 @@ class AshaConfig(Config):
 
 
 class PbtConfig(Config):
-    """Population based training: at every checkpoint of the training, the worst members copy the best.
+    """Population based training: at every checkpoint of the training, bad members copy good ones.
 
     A copy goes on with the network, the optimiser and the replay buffer of the one it copies, and with
-    parameters near those of that one. All members are compared at the same number of decisions.
+    parameters near those of that one.
 
     Jaderberg et al., "Population Based Training of Neural Networks", 2017.
     """
@@ -205,7 +176,7 @@ class SweepConfig(Config):
 
     description: str = ""
     base: Annotated[AgentBaseConfig | PolicyBaseConfig, Field(discriminator="kind")]
-    space: dict[str, RangeConfig] = Field(min_length=1, description="dotted field of the base: its values")
+    space: dict[str, SpaceConfig] = Field(min_length=1, description="dotted field of the base: its values")
     evaluation: HeldOutConfig
     metric: str = Field("write_amplification", description="of results; nested names joined by '/'")
     mode: Literal["min", "max"] = "min"
@@ -249,49 +220,40 @@ class SweepConfig(Config):
                 raise ValueError("has scheduler pbt, which needs others to copy; give trials of 2 or more")
         return self
 
-    def parameters(self) -> list[Parameters]:
-        """Return the swept fields of every trial, in order; of a population, those that it begins with.
+    @property
+    def number_of_trials(self) -> int:
+        """The number of trials: `trials` for every combination of the grids."""
+        return self.trials * math.prod(len(field.grid) for field in self.space.values() if field.grid)
 
-        They depend on the space, on `trials` and on `seed` alone; more trials leave those before them as
-        they are. A search like Optuna's chooses others.
-        """
+    def points(self) -> list[Parameters]:
+        """Return every combination of the grids, with every other listed value and limit in one of them."""
         grids = [[(name, value) for value in field.grid] for name, field in self.space.items() if field.grid]
-        drawn = {name: field for name, field in self.space.items() if not field.grid}
-        found = []
-        for number in range(self.trials):
-            for place, point in enumerate(itertools.product(*grids)):
-                rng = np.random.default_rng([self.seed, number, place])
-                values = {**dict(point), **{name: field.draw(rng) for name, field in drawn.items()}}
-                found.append({name: values[name] for name in self.space})
-        return found
-
-    def probes(self) -> list[Parameters]:
-        """Return points of the space that have every listed value and every limit in one of them."""
-        ends = {name: field.ends for name, field in self.space.items()}
-        return [
-            {name: values[min(number, len(values) - 1)] for name, values in ends.items()}
-            for number in range(max(map(len, ends.values())))
+        drawn = {name: field.ends for name, field in self.space.items() if not field.grid}
+        probes = [
+            {name: ends[min(number, len(ends) - 1)] for name, ends in drawn.items()}
+            for number in range(max(map(len, drawn.values()), default=1))
         ]
+        return [{**dict(point), **probe} for point in itertools.product(*grids) for probe in probes]
 
 
 def load_sweep(source: Source, size: Size = "full") -> SweepConfig:
     """Load a sweep, with the fields of a size put in.
 
     Args:
-        source: a name in `configs/tuning`, the path of a YAML file, a mapping or a model.
+        source: a name in `configs/sweeps`, the path of a YAML file, a mapping or a model.
         size: which of the sweep's sizes.
 
     Raises:
         SsdgymError: as `ssdgym.config.loading.load_config`.
     """
-    sweep = load_config(SweepConfig, source, "tuning")
+    sweep = load_config(SweepConfig, source, "sweeps")
     fields = sweep.model_dump(exclude_unset=True)
     changes = fields.pop("sizes", {}).get(size, {})
     where = source if isinstance(source, str) else "sweep"
     if "sizes" in changes:
         raise SsdgymError(f"{where}: sizes.{size} must not have sizes of its own; remove them.")
     try:
-        return load_config(SweepConfig, _merged(fields, changes), "tuning")
+        return load_config(SweepConfig, _merged(fields, changes), "sweeps")
     except SsdgymError as error:
         raise SsdgymError(f"{where}: size {size}: {error}") from None
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.tuning import config
-from ssdgym.experiments.tuning.config import load_sweep
+from ssdgym.experiments.sweeps import config
+from ssdgym.experiments.sweeps.config import load_sweep
 
 
 def sweep_of(space: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -26,71 +26,22 @@ def sweep_of(space: dict[str, Any], **fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("name", ["ppo-erase-victim", "ppo-optuna", "ppo-population", "gc-threshold"])
 def test_sweeps_that_come_with_ssdgym__have_a_smaller_size(name: str) -> None:
     full, smoke = load_sweep(name), load_sweep(name, "smoke")
-    assert len(smoke.parameters()) < len(full.parameters())
+    assert smoke.number_of_trials < full.number_of_trials
     assert smoke.evaluation.host_pages < full.evaluation.host_pages
     assert smoke.metric == full.metric
 
 
-def test_parameters__grids__every_combination_in_order() -> None:
-    sweep = load_sweep(sweep_of({"a": {"grid": [1, 2]}, "b": {"grid": ["x", "y"]}}))
-    assert [tuple(one.values()) for one in sweep.parameters()] == [(1, "x"), (1, "y"), (2, "x"), (2, "y")]
-
-
-def test_parameters__same_seed_same_trials_other_seed_others() -> None:
-    space = {"a": {"uniform": [0, 1]}, "b": {"choice": [1, 2, 3]}}
-    one, same, other = (load_sweep(sweep_of(space, trials=8, seed=seed)).parameters() for seed in (5, 5, 6))
-    assert one == same != other
-
-
-def test_parameters__more_trials__leave_those_before_them_as_they_are() -> None:
-    space = {"a": {"grid": [1, 2]}, "b": {"loguniform": [1e-5, 1e-2]}}
-    few, many = (load_sweep(sweep_of(space, trials=trials)).parameters() for trials in (2, 5))
-    assert many[: len(few)] == few and len(many) == 2 * 5
-
-
-@pytest.mark.parametrize(
-    ("field", "low", "high"),
-    [
-        ({"uniform": [2, 3]}, 2, 3),
-        ({"loguniform": [1e-4, 1e-1]}, 1e-4, 1e-1),
-        ({"quniform": [0, 1, 0.25]}, 0, 1),
-        ({"qloguniform": [1, 100, 1]}, 1, 100),
-    ],
-)
-def test_draws__lie_between_the_limits(field: dict[str, Any], low: float, high: float) -> None:
-    drawn = [one["a"] for one in load_sweep(sweep_of({"a": field}, trials=200)).parameters()]
-    assert all(low <= value <= high for value in drawn) and len(set(drawn)) > 3
-
-
-def test_draws__logarithmic__half_of_them_below_the_geometric_middle() -> None:
-    drawn = [
-        one["a"] for one in load_sweep(sweep_of({"a": {"loguniform": [1e-4, 1]}}, trials=400)).parameters()
-    ]
-    assert 0.4 < sum(value < 1e-2 for value in drawn) / 400 < 0.6
-
-
-def test_draws__steps__are_whole_where_limits_and_step_are_and_never_beyond_the_limit() -> None:
-    sweep = load_sweep(sweep_of({"a": {"quniform": [2, 9, 3]}, "b": {"quniform": [0, 1, 0.5]}}, trials=100))
-    assert {one["a"] for one in sweep.parameters()} == {2, 5, 8}
-    assert all(isinstance(one["a"], int) for one in sweep.parameters())
-    assert {one["b"] for one in sweep.parameters()} == {0.0, 0.5, 1.0}
-
-
-def test_draws__are_what_a_table_shows_of_them() -> None:
-    drawn = [one["a"] for one in load_sweep(sweep_of({"a": {"uniform": [0, 1]}}, trials=50)).parameters()]
-    assert all(float(f"{value:.4g}") == value for value in drawn)
-
-
-def test_probes__have_every_listed_value_and_every_limit() -> None:
-    space = {"a": {"choice": ["x", "y", "z"]}, "b": {"loguniform": [0.01, 1]}, "c": {"quniform": [2, 9, 3]}}
-    probes = load_sweep(sweep_of(space)).probes()
-    assert [tuple(one.values()) for one in probes] == [("x", 0.01, 2), ("y", 1.0, 8), ("z", 1.0, 8)]
-
-
-@pytest.mark.parametrize(("value", "nearest"), [(0.5, 2), (4.9, 5), (7.9, 8), (100.0, 8)])
-def test_nearest__is_on_a_step_within_the_limits(value: float, nearest: int) -> None:
-    field = load_sweep(sweep_of({"a": {"quniform": [2, 9, 3]}})).space["a"]
-    assert field.nearest(value) == nearest
+def test_points__have_every_combination_of_grids_with_every_listed_value_and_every_limit() -> None:
+    grids = load_sweep(sweep_of({"a": {"grid": [1, 2]}, "b": {"grid": ["x", "y"]}}))
+    assert [tuple(one.values()) for one in grids.points()] == [(1, "x"), (1, "y"), (2, "x"), (2, "y")]
+    assert grids.number_of_trials == 4
+    drawn = {"a": {"choice": ["x", "y", "z"]}, "b": {"loguniform": [0.01, 1]}, "c": {"qrandint": [3, 9, 3]}}
+    sweep = load_sweep(sweep_of(drawn, trials=5))
+    assert [tuple(one.values()) for one in sweep.points()] == [("x", 0.01, 3), ("y", 1.0, 9), ("z", 1.0, 9)]
+    assert sweep.number_of_trials == 5
+    both = load_sweep(sweep_of({"a": {"grid": [1, 2]}, "b": {"uniform": [0, 1]}}, trials=3))
+    assert [tuple(one.values()) for one in both.points()] == [(1, 0), (1, 1), (2, 0), (2, 1)]
+    assert both.number_of_trials == 6
 
 
 @pytest.mark.parametrize(
@@ -105,6 +56,7 @@ def test_nearest__is_on_a_step_within_the_limits(value: float, nearest: int) -> 
         ({"space": {"a": {"uniform": [2, 1]}}}, "field space.a must begin with its lower limit"),
         ({"space": {"a": {"loguniform": [0, 1]}}}, "must have limits above 0 for a logarithm"),
         ({"space": {"a": {"quniform": [0, 1, 2]}}}, "must have a step above 0 that fits"),
+        ({"space": {"a": {"qrandint": [2, 9, 3]}}}, "must have limits that are multiples of its step, 3"),
         ({"space": {"a": {"normal": [0, 1]}}}, "field space.a.normal is unknown"),
         ({"trials": 3}, "the space has only grids"),
         ({"mode": "smallest"}, "field mode must be 'min' or 'max'"),
@@ -155,7 +107,7 @@ def test_documentation__has_every_field_in_one_table() -> None:
     table = page[page.index("| field | default | meaning |") :].split("\n\n")[0]
     first = {word for line in table.splitlines() for word in re.findall(r"`([^`]*)`", line.split("|")[1])}
     names = {name for cell in first for name in re.findall(r"\w+", cell)}
-    models = [config.SweepConfig, config.HeldOutConfig, config.RangeConfig]
+    models = [config.SweepConfig, config.HeldOutConfig, config.SpaceConfig]
     models += [config.AgentBaseConfig, config.PolicyBaseConfig, config.AshaConfig, config.PbtConfig]
     models += [config.OptunaConfig]
     fields = {name for model in models for name in model.model_fields}

@@ -1,28 +1,38 @@
-"""One trial of a sweep: what it varies, and the configuration that makes."""
+"""The trials of a sweep: check them before any work, then train or run each and measure it."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdgym.config.fields import dotted, with_changes
+from ssdgym.config.loading import load_config
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.runs.evaluate import check_runs
+from ssdgym.experiments.report.comparison import summarize
+from ssdgym.experiments.results import Result, read_results, write_results
+from ssdgym.experiments.runs.evaluate import check_runs, run_all
 from ssdgym.experiments.runs.spec import RunSpec, ftl_changes, ftl_label
-from ssdgym.experiments.tuning.config import (
+from ssdgym.experiments.sweeps.config import (
     FIRST_HELD_OUT_SEED,
     AgentBaseConfig,
     Parameters,
-    PbtConfig,
     PolicyBaseConfig,
     SweepConfig,
 )
+from ssdgym.files import writable_folder, write_bytes
 
 if TYPE_CHECKING:
     from ssdgym.agents.training.config import TrainConfig
+    from ssdgym.agents.training.train import TrainingRun
+
+#: Percent of a trial that is finished.
+ALL = 100
+RESULTS = "results.parquet"
 
 
 @dataclass(frozen=True)
@@ -30,15 +40,13 @@ class Trial:
     """One trial: what the sweep varies, and what that makes.
 
     Attributes:
-        number: from 0 on.
         parameters: the swept fields.
-        label: what results call its policy.
+        label: the policy in its results.
         runs: one for each held-out workload and seed; the agent's file is filled in when there is one.
         training: how the agent is trained; `None` where a heuristic is measured.
         in_population: whether its parameters change while it is trained.
     """
 
-    number: int
     parameters: Parameters
     label: str
     runs: tuple[RunSpec, ...]
@@ -66,65 +74,65 @@ class Trial:
         return shlex.join(words)
 
 
-def plan_trial(sweep: SweepConfig, number: int, parameters: Parameters) -> Trial:
+def plan_trial(sweep: SweepConfig, parameters: Parameters, member: int = 0) -> Trial:
     """Return one trial of a sweep.
 
     Args:
         sweep: which.
-        number: of the trial, from 0 on.
         parameters: the swept fields.
+        member: place in a population, from 0 on.
 
     Raises:
-        SsdgymError: a field does not exist or a value does not fit, naming the trial.
+        SsdgymError: a field does not exist or a value does not fit, naming the parameters.
     """
-    try:
+    with _naming(parameters):
         if isinstance(sweep.base, AgentBaseConfig):
-            return _agent_trial(sweep, sweep.base, number, parameters)
-        return _policy_trial(sweep, sweep.base, number, parameters)
+            return _agent_trial(sweep, sweep.base, parameters, member)
+        return _policy_trial(sweep, sweep.base, parameters)
+
+
+def in_words(parameters: Parameters) -> str:
+    """Return parameters as a line shows them."""
+    return ", ".join(f"{name}={shown(value)}" for name, value in parameters.items())
+
+
+def shown(value: Any) -> str:
+    """Return a value of a parameter with at most six digits."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+@contextmanager
+def _naming(parameters: Parameters) -> Iterator[None]:
+    """Put the parameters of a trial in front of its errors."""
+    try:
+        yield
     except SsdgymError as error:
-        raise about(number, parameters, error) from None
+        raise SsdgymError(f"trial with {in_words(parameters)}: {error}") from None
 
 
-def about(number: int, parameters: Parameters, error: SsdgymError) -> SsdgymError:
-    """Return an error that names its trial.
-
-    Args:
-        number: of the trial.
-        parameters: the swept fields.
-        error: what is wrong with it.
-    """
-    return SsdgymError(f"{_label(number, parameters)}: {error}")
-
-
-def _label(number: int, parameters: Parameters) -> str:
-    return f"trial {number} ({', '.join(f'{name}={value}' for name, value in parameters.items())})"
-
-
-def _agent_trial(sweep: SweepConfig, base: AgentBaseConfig, number: int, parameters: Parameters) -> Trial:
+def _agent_trial(sweep: SweepConfig, base: AgentBaseConfig, parameters: Parameters, member: int) -> Trial:
     from ssdgym.agents.training.config import TrainConfig
-    from ssdgym.config.loading import load_config
 
     fields = load_config(TrainConfig, base.agent, "agents").model_dump()
     # one after the other, since a swept field may lie inside of one that all trials change
     fields = with_changes(with_changes(fields, base.changes), parameters)
     training = load_config(TrainConfig, fields, "agents")
-    label = _label(number, parameters)
-    population = isinstance(sweep.scheduler, PbtConfig)
+    population = sweep.scheduler.kind == "pbt"
     if population:
         _check_changeable(training, parameters)
         # members that copy each other would otherwise see the same episodes
-        training = load_config(TrainConfig, {**fields, "seed": training.seed + number}, "agents")
-        label = f"trial {number}"  # its parameters change on the way
+        training = load_config(TrainConfig, {**fields, "seed": training.seed + member}, "agents")
     kwargs = training.environment.kwargs
     evaluation = sweep.evaluation
     device = argument(training, kwargs, "device") if evaluation.device is None else evaluation.device
     ftl = kwargs.get("ftl") or {} if evaluation.ftl is None else evaluation.ftl
     if not isinstance(device, str):
         raise SsdgymError("the training's device is not the name of one; set evaluation.device.")
+    label = in_words(parameters)
     runs = _runs(
         sweep, device, ftl, policy=label, agent=Path("agent.zip"), objective=_text(kwargs.get("objective"))
     )
-    return Trial(number, parameters, label, runs, training, in_population=population)
+    return Trial(parameters, label, runs, training, in_population=population)
 
 
 def _check_changeable(training: TrainConfig, parameters: Parameters) -> None:
@@ -138,7 +146,7 @@ def _check_changeable(training: TrainConfig, parameters: Parameters) -> None:
             )
 
 
-def _policy_trial(sweep: SweepConfig, base: PolicyBaseConfig, number: int, parameters: Parameters) -> Trial:
+def _policy_trial(sweep: SweepConfig, base: PolicyBaseConfig, parameters: Parameters) -> Trial:
     from ssdgym.policy import get_policy
 
     of_policy: dict[str, Any] = {}
@@ -162,7 +170,7 @@ def _policy_trial(sweep: SweepConfig, base: PolicyBaseConfig, number: int, param
     runs = _runs(
         sweep, top["device"], ftl, policy=policy.label, agent=None, preconditioning=base.preconditioning
     )
-    return Trial(number, parameters, policy.label, runs)
+    return Trial(parameters, policy.label, runs)
 
 
 def _runs(
@@ -217,40 +225,22 @@ _NOT_WRITES = {
 }
 
 
-def plan_trials(sweep: SweepConfig) -> list[Trial]:
-    """Return the trials that are known before anything runs, each of them checked.
-
-    Of a search, which chooses as results come in, there are none yet. Where values are chosen on the way, all
-    that are listed and all limits are checked, too.
+def check_sweep(sweep: SweepConfig) -> None:
+    """Check all listed values, all limits and all that the configurations with them name; run nothing.
 
     Raises:
-        SsdgymError: a swept field does not exist or a value does not fit, naming the trial; the evaluation
-            uses a workload or a seed of the training; the metric does not exist; a population is to change
-            what cannot change on the way.
+        SsdgymError: a swept field does not exist or a value does not fit, naming the parameters; the
+            evaluation uses a workload or a seed of the training; the metric does not exist; a population is
+            to change what cannot change on the way.
     """
-    searched = sweep.search.kind == "optuna"
-    population = sweep.scheduler.kind == "pbt"
-    trials = _plan_all(sweep, sweep.parameters())
-    probes = _plan_all(sweep, sweep.probes()) if searched or population else []
-    for trial in [*trials, *probes]:
-        _check(trial, sweep)
-    _check_metric(sweep, trials)
-    return [] if searched else trials
-
-
-def _plan_all(sweep: SweepConfig, points: Sequence[Parameters]) -> list[Trial]:
-    return [plan_trial(sweep, number, parameters) for number, parameters in enumerate(points)]
-
-
-def _check(trial: Trial, sweep: SweepConfig) -> None:
-    """Check everything that a trial's configuration names."""
-    try:
-        check_runs(trial.runs)
-        if trial.training is not None:
-            _check_training(trial.training)
-            _check_held_out(trial.training, sweep)
-    except SsdgymError as error:
-        raise about(trial.number, trial.parameters, error) from None
+    trials = [plan_trial(sweep, parameters) for parameters in sweep.points()]
+    for trial in trials:
+        with _naming(trial.parameters):
+            check_runs(trial.runs)
+            if trial.training is not None:
+                _check_training(trial.training)
+                _check_held_out(trial.training, sweep)
+    _check_metric(sweep, trials[0].runs[0])
 
 
 def _check_training(training: TrainConfig) -> None:
@@ -304,11 +294,10 @@ def _writes(workload: Any) -> dict[str, Any]:
     return fields
 
 
-def _check_metric(sweep: SweepConfig, trials: Sequence[Trial]) -> None:
+def _check_metric(sweep: SweepConfig, first: RunSpec) -> None:
     """Raise if the metric does not exist, or needs time that the device does not simulate."""
     from ssdgym.simulator import Simulator
 
-    first = trials[0].runs[0]
     simulator = Simulator(first.device, ftl=ftl_changes(first.ftl), policy=None)
     names = list(_metric_names(simulator.metrics()))
     if sweep.metric not in names:
@@ -330,3 +319,71 @@ def _metric_names(metrics: Mapping[str, Any], before: str = "") -> Iterator[str]
             yield from _metric_names(value, f"{before}{name}/")
         else:
             yield before + name
+
+
+#: What a trial has found so far: `metric`, `low` and `high` (its 95 % interval, NaN with a single seed), the
+#: `percent` that are done and, of an agent, the `decisions` that had trained it, 0 where it is untrained.
+Measurement = dict[str, float]
+Report = Callable[[Measurement], None]
+
+
+def run_trial(trial: Trial, metric: str, folder: Path, agent: Path, report: Report) -> None:
+    """Run a trial to its end, or from where it was left; `folder` holds then all that it needs to go on.
+
+    Args:
+        trial: which.
+        metric: name of what is reported.
+        folder: of this trial alone; empty, or as an earlier report has left it.
+        agent: file for the trained agent that is measured.
+        report: called after every seed of a heuristic or every checkpoint of a training.
+
+    Raises:
+        SsdgymError: the trial fails, or a workload does not have the metric.
+    """
+    if trial.training is not None:
+        _train_agent(trial, trial.training, metric, folder, agent, report)
+        return
+    seeds = [list(runs) for _, runs in groupby(trial.runs, key=lambda run: run.seed)]
+    results = read_results(folder / RESULTS) if (folder / RESULTS).exists() else []
+    done = len(results) // len(seeds[0])
+    for number, runs in enumerate(seeds[done:], start=done + 1):
+        results += run_all(runs, workers=1)
+        report({**_measured(results, metric, folder), "percent": ALL * number // len(seeds)})
+
+
+def _train_agent(
+    trial: Trial, training: TrainConfig, metric: str, folder: Path, agent: Path, report: Report
+) -> None:
+    """Train, and report at every checkpoint: in a population on the agent as it is, else on the best one.
+
+    The training's own validation chooses the best, so that the held-out runs judge it and do not choose it.
+    """
+    from ssdgym.agents.training.checkpoint import FILE_NAME
+    from ssdgym.agents.training.train import BEST_AGENT, LAST_AGENT, train
+
+    writable_folder(agent.parent)
+    runs = [replace(run, agent=agent) for run in trial.runs]
+    started = False
+
+    def at_checkpoint(run: TrainingRun) -> None:
+        nonlocal started
+        # the first checkpoint is the untrained start, or the one that has been reported before
+        if started:
+            write_bytes(agent, (folder / (LAST_AGENT if trial.in_population else BEST_AGENT)).read_bytes())
+            found = _measured(run_all(runs, workers=1), metric, folder)
+            decisions = run.decisions if trial.in_population else run.best_decisions
+            report({**found, "percent": min(ALL, int(ALL * run.share)), "decisions": decisions})
+        started = True
+
+    resume = folder if (folder / FILE_NAME).exists() else None
+    train(training, folder, resume=resume, progress=False, report=at_checkpoint, branch=trial.in_population)
+
+
+def _measured(results: Sequence[Result], metric: str, folder: Path) -> Measurement:
+    """Write the results into the folder; return the metric with its interval."""
+    unmeasured = next((result for result in results if not result.measured(metric)), None)
+    if unmeasured is not None:
+        raise SsdgymError(f"the metric {metric} was not measured on {unmeasured.workload}; choose another")
+    write_results(results, (folder / RESULTS).with_suffix(""))
+    estimate = summarize(results, results[0].policy, metric)
+    return {"metric": estimate.value, "low": estimate.low, "high": estimate.high}

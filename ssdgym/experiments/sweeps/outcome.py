@@ -1,0 +1,248 @@
+"""The outcome of a sweep: the state of every trial, the best of them, and the files about both."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.results import Result, read_results, write_results
+from ssdgym.experiments.sweeps.config import SweepConfig
+from ssdgym.experiments.sweeps.trials import ALL, RESULTS, Measurement, Trial, plan_trial, shown
+from ssdgym.files import writable_folder, write_bytes
+
+BEST_AGENT = Path("best", "agent.zip")
+TrialState = Literal["finished", "stopped early", "failed"]
+Rows = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class TrialOutcome:
+    """How a trial ended.
+
+    Attributes:
+        number: place in the order in which Ray made the trials, from 0 on.
+        trial: with the parameters that it had last.
+        state: finished; stopped early by the scheduler; or failed.
+        found: its last measurement; `None` if it failed before the first.
+        results: of the held-out runs of that measurement.
+        error: of a failed one.
+    """
+
+    number: int
+    trial: Trial
+    state: TrialState
+    found: Measurement | None
+    results: Sequence[Result] = ()
+    error: str = ""
+
+
+def outcome_of(sweep: SweepConfig, number: int, result: Any) -> TrialOutcome:
+    """Return how a trial has ended.
+
+    Args:
+        sweep: which.
+        number: of the trial.
+        result: Ray's result of it.
+
+    Raises:
+        SsdgymError: what the trial has kept cannot be read.
+    """
+    trial = plan_trial(sweep, result.config)
+    names = ("metric", "low", "high", "percent", "decisions")
+    found = {name: result.metrics[name] for name in names if name in result.metrics} or None
+    results = read_results(Path(result.checkpoint.path) / RESULTS) if result.checkpoint else ()
+    if result.error:
+        error = f"{last_line(result.error)} (traceback in {result.path}/error.txt)"
+        return TrialOutcome(number, trial, "failed", found, results, error)
+    state: TrialState = "finished" if found and found["percent"] >= ALL else "stopped early"
+    return TrialOutcome(number, trial, state, found, results)
+
+
+def last_line(error: object) -> str:
+    """Return the last line of an error; Ray puts the traceback of the worker in front of it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1].removeprefix(f"{SsdgymError.__module__}.SsdgymError: ") if lines else repr(error)
+
+
+@dataclass(frozen=True)
+class SweepOutcome:
+    """How a sweep ended.
+
+    Attributes:
+        sweep: its configuration.
+        folder: where its files are.
+        trials: one for each trial, in order.
+    """
+
+    sweep: SweepConfig
+    folder: Path
+    trials: Sequence[TrialOutcome]
+
+    @property
+    def ranked(self) -> list[TrialOutcome]:
+        """The trials that did not fail, the best first, the earliest of equals; those stopped early last."""
+        sign = 1.0 if self.sweep.mode == "min" else -1.0
+
+        def key(outcome: TrialOutcome) -> tuple[bool, float]:
+            found = outcome.found
+            return outcome.state != "finished", sign * found["metric"] if found else math.inf
+
+        return sorted((trial for trial in self.trials if trial.state != "failed"), key=key)
+
+    @property
+    def best(self) -> TrialOutcome | None:
+        """The best finished trial; `None` if there is none."""
+        return next((trial for trial in self.ranked if trial.state == "finished"), None)
+
+    @property
+    def best_agent(self) -> Path | None:
+        """The file of the best trial's agent; `None` where heuristics were swept."""
+        best = self.best
+        return self.folder / BEST_AGENT if best and best.trial.training is not None else None
+
+    @property
+    def command(self) -> str | None:
+        """How to measure the best trial on as many seeds that have not chosen it."""
+        seeds = self.sweep.evaluation.all_seeds
+        fresh = range(seeds[-1] + 1, seeds[-1] + 1 + max(8, len(seeds)))
+        return self.best.trial.command(self.best_agent, fresh) if self.best else None
+
+    @property
+    def results(self) -> list[Result]:
+        """The results of all trials, in order; of heuristics that were drawn twice, once."""
+        found: dict[tuple[str | int, ...], Result] = {}
+        for outcome in self.trials:
+            for result in outcome.results:
+                key = (result.device, result.ftl, result.workload, result.policy, result.seed)
+                found.setdefault(key, result)
+        return list(found.values())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per trial, in order, with `None` where there is nothing.
+
+        A row has the trial's number, the swept fields, the metric with its interval, the percent that are
+        done, the state and the error.
+        """
+        return [self._row(outcome) for outcome in self.trials]
+
+    def _row(self, outcome: TrialOutcome) -> dict[str, Any]:
+        found, metric = outcome.found or {}, self.sweep.metric
+        return {
+            "trial": outcome.number,
+            **outcome.trial.parameters,
+            metric: found.get("metric"),
+            f"{metric} low": _or_none(found.get("low", math.nan)),
+            f"{metric} high": _or_none(found.get("high", math.nan)),
+            **({self._decisions: found.get("decisions")} if self._trains else {}),
+            "percent": found.get("percent", 0),
+            "state": outcome.state,
+            "error": outcome.error,
+        }
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that `write` writes."""
+        names = ["trials.md", "trials.csv", "results.parquet", "results.csv"]
+        return [self.folder / name for name in names] + ([self.best_agent] if self.best_agent else [])
+
+    def write(self) -> None:
+        """Write the table of trials, the results and the best agent into the folder.
+
+        Raises:
+            SsdgymError: the folder cannot be written.
+        """
+        markdown, table = self.files[:2]
+        write_bytes(markdown, self.markdown().encode())
+        write_bytes(table, _csv_text(self.rows()).encode())
+        write_results(self.results, self.folder / "results")
+        if self.best_agent and self.best:
+            spec = json.loads(self.best.results[0].spec)
+            writable_folder(self.best_agent.parent)
+            write_bytes(self.best_agent, Path(spec["agent"]["path"]).read_bytes())
+
+    def markdown(self) -> str:
+        """Return the table of trials as Markdown."""
+        heading, lines = self.table()
+        cells = [heading, ["---"] * len(heading), *lines]
+        text = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells)
+        note = (
+            "The metric is the mean over the held-out workloads of its interquartile mean over seeds, with "
+            "the 95 % interval. It has chosen the best trial, so measure that one again on other seeds"
+        )
+        if self._is_population:
+            note += (
+                ". Every trial was measured at its end, with the parameters that it had last; "
+                "ray/pbt_global.txt has which trial has copied which"
+            )
+        elif self._trains:
+            note += (
+                ". Of each trial the agent was measured that its own validation found best: where that is "
+                "at 0 decisions, training has not improved the untrained start"
+            )
+        how = f":\n\n    {self.command}\n" if self.command else ".\n"
+        return f"# {self.sweep.description or 'Sweep'}\n\n{text}\n\n{note}{how}"
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return a heading and a line per trial, the best first, those that failed last."""
+        names = list(self.sweep.space)
+        failed = [outcome for outcome in self.trials if outcome.state == "failed"]
+        lines = [
+            [
+                str(outcome.number),
+                *(shown(outcome.trial.parameters[name]) for name in names),
+                _with_interval(outcome.found),
+                *([_best_at(outcome.found)] if self._trains else []),
+                f"{outcome.state} ({outcome.found['percent'] if outcome.found else 0} %)",
+            ]
+            for outcome in [*self.ranked, *failed]
+        ]
+        decisions = [self._decisions] if self._trains else []
+        return ["trial", *names, f"{self.sweep.metric} [95 %]", *decisions, "state"], lines
+
+    @property
+    def _decisions(self) -> str:
+        """What the column of decisions is called: a member of a population is measured as it is now."""
+        return "decisions" if self._is_population else "best at decisions"
+
+    @property
+    def _is_population(self) -> bool:
+        return self.sweep.scheduler.kind == "pbt"
+
+    @property
+    def _trains(self) -> bool:
+        return self.sweep.base.kind == "agent"
+
+
+def _with_interval(found: Measurement | None) -> str:
+    if found is None:
+        return "-"
+    interval = "" if math.isnan(found["low"]) else f" [{found['low']:.6g}, {found['high']:.6g}]"
+    return f"{found['metric']:.6g}{interval}"
+
+
+def _best_at(found: Measurement | None) -> str:
+    """Return how many decisions had trained the agent that was measured."""
+    if found is None:
+        return "-"
+    return f"{found['decisions']:,}" if found["decisions"] else "0: untrained"
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _csv_text(rows: Rows) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        lists = {name: json.dumps(value) for name, value in row.items() if isinstance(value, list | dict)}
+        writer.writerow({**row, **lists})
+    return text.getvalue()

@@ -1,0 +1,287 @@
+"""Run a sweep on Ray Tune: many trials at a time, on this machine or on a cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import ssdgym
+from ssdgym.errors import SsdgymError
+from ssdgym.experiments.runs.evaluate import Progress
+from ssdgym.experiments.runs.ray_runner import cluster
+from ssdgym.experiments.sweeps.config import AshaConfig, OptunaConfig, PbtConfig, SpaceConfig, SweepConfig
+from ssdgym.experiments.sweeps.outcome import SweepOutcome, last_line, outcome_of
+from ssdgym.experiments.sweeps.trials import ALL, Measurement, check_sweep, in_words, plan_trial, run_trial
+from ssdgym.files import writable_folder, write_bytes
+
+# Ray reads these as it is imported: no usage reports, no printing (its newer output prints a summary whatever
+# its verbosity), no handler of SIGINT, and relative paths as in the process that begins the sweep.
+_SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_AIR_NEW_OUTPUT": "0",
+    "RAY_CHDIR_TO_TRIAL_DIR": "0",
+    "TUNE_DISABLE_SIGINT_HANDLER": "1",
+    "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S": "0",
+}
+for _name, _setting in _SETTINGS.items():
+    os.environ.setdefault(_name, _setting)
+
+try:
+    from ray import tune
+    from ray.tune.schedulers import ASHAScheduler, FIFOScheduler, PopulationBasedTraining
+    from ray.tune.search.basic_variant import BasicVariantGenerator
+    from ray.tune.search.optuna import OptunaSearch
+except ModuleNotFoundError as error:
+    raise SsdgymError(
+        f"a sweep needs the package {error.name}: install it with pip install 'ssdgym[tune]'"
+    ) from error
+
+_RECORD = "sweep.json"
+_RAY_FOLDER = "ray"
+_AGENTS = "agents"
+
+Say = Callable[[str], None]
+
+
+def run_sweep(
+    sweep: SweepConfig,
+    folder: Path,
+    *,
+    resume: bool = False,
+    address: str | None = None,
+    progress: Progress | None = None,
+    say: Say | None = None,
+) -> SweepOutcome:
+    """Run all trials of a sweep, or those that have not ended yet, and write the outcome.
+
+    Args:
+        sweep: what to run.
+        folder: for all its files, made where missing; on a cluster, one that all nodes share.
+        resume: go on with the sweep in `folder`; failed trials are tried again from their last checkpoint.
+        address: of a Ray cluster; by default, a local one for the duration of the sweep.
+        progress: called with (trials ended, trials in all).
+        say: called with a line when a trial ends.
+
+    Returns:
+        The outcome, whose files have been written. Trials that failed are in it and end nothing else.
+
+    Raises:
+        SsdgymError: the sweep is wrongly configured; `folder` cannot be written, holds a sweep that is not
+            to be resumed, or not the one that is; there is no such cluster; Optuna is missing.
+    """
+    check_sweep(sweep)
+    search = _search(sweep)
+    folder = folder.resolve()
+    _begin(sweep, folder, resume=resume)
+    trainable = tune.with_resources(
+        tune.with_parameters(_run_trial, sweep=sweep.model_dump(mode="json"), folder=str(folder)),
+        {"cpu": sweep.cpus_per_trial},
+    )
+    state = str(folder / _RAY_FOLDER)
+    _Lines.listener = _Listener(sweep, progress, say)
+    try:
+        cores = min(sweep.concurrent * sweep.cpus_per_trial, len(os.sched_getaffinity(0)))
+        with cluster(address, max(cores, sweep.cpus_per_trial)):
+            if resume and tune.Tuner.can_restore(state):
+                tuner = tune.Tuner.restore(state, trainable, resume_errored=True)
+            else:
+                tuner = _tuner(sweep, folder, trainable, search)
+            grid = tuner.fit()
+    finally:
+        _Lines.listener = None
+    outcome = SweepOutcome(
+        sweep, folder, [outcome_of(sweep, number, grid[number]) for number in range(len(grid))]
+    )
+    outcome.write()
+    return outcome
+
+
+def _begin(sweep: SweepConfig, folder: Path, *, resume: bool) -> None:
+    """Write the record of a sweep into a new folder, or compare it with that of the sweep that goes on."""
+    from ssdgym.engine.compiler.cache import engine_hash
+
+    path = folder / _RECORD
+    record = {
+        **sweep.model_dump(mode="json", exclude={"sizes", "description"}),
+        "version": ssdgym.__version__,
+        "engine_hash": engine_hash(),
+    }
+    if not resume:
+        writable_folder(folder)
+        if path.exists():
+            raise SsdgymError(
+                f"{folder}: already holds a sweep; go on with it by --resume {folder}, or choose another "
+                "folder"
+            )
+        if any(folder.iterdir()):
+            raise SsdgymError(f"{folder}: holds other files; choose a new or an empty folder with --out")
+        write_bytes(path, json.dumps(record, indent=2).encode())
+        return
+    try:
+        saved = dict(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError as error:
+        raise SsdgymError(
+            f"{folder}: holds no sweep to go on with; correct --resume or leave it out"
+        ) from error
+    except (OSError, ValueError, TypeError) as error:
+        raise SsdgymError(
+            f"{path}: not the record of a sweep, or a damaged one; begin a new sweep"
+        ) from error
+    for name, value in record.items():
+        if saved.get(name) != value:
+            raise SsdgymError(
+                f"{folder}: holds a sweep with another {name}; resume it as it was begun, or choose another "
+                "folder with --out"
+            )
+    writable_folder(folder)
+
+
+def _tuner(sweep: SweepConfig, folder: Path, trainable: Any, search: Any) -> tune.Tuner:
+    return tune.Tuner(
+        trainable,
+        param_space={name: _domain(field) for name, field in sweep.space.items()},
+        tune_config=tune.TuneConfig(
+            metric="metric",
+            mode=sweep.mode,
+            search_alg=search,
+            num_samples=sweep.trials,
+            scheduler=_scheduler(sweep),
+            # members that wait for others count as concurrent, too
+            max_concurrent_trials=None if sweep.scheduler.kind == "pbt" else sweep.concurrent,
+            reuse_actors=True,
+        ),
+        run_config=tune.RunConfig(
+            name=_RAY_FOLDER,
+            storage_path=str(folder),
+            stop={"percent": ALL},
+            callbacks=[_Lines()],
+            verbose=0,
+        ),
+    )
+
+
+def _domain(field: SpaceConfig) -> Any:
+    """Return what Ray draws a field from."""
+    if field.grid:
+        return tune.grid_search(list(field.grid))
+    return tune.choice(list(field.choice)) if field.choice else getattr(tune, field.kind)(*field.values)
+
+
+def _search(sweep: SweepConfig) -> Any:
+    """Return what chooses the parameters of trials."""
+    if not isinstance(sweep.search, OptunaConfig):
+        return BasicVariantGenerator(random_state=sweep.seed)
+    try:
+        import optuna
+    except ModuleNotFoundError as error:
+        raise SsdgymError(
+            f"search optuna needs the package {error.name}: install it with pip install 'ssdgym[tune]'"
+        ) from error
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return OptunaSearch(
+        sampler=optuna.samplers.TPESampler(
+            n_startup_trials=sweep.search.startup_trials, seed=sweep.seed % 2**32
+        )
+    )
+
+
+def _scheduler(sweep: SweepConfig) -> Any:
+    """Return what stops trials, or makes them copy each other."""
+    scheduler = sweep.scheduler
+    if isinstance(scheduler, AshaConfig):
+        return ASHAScheduler(
+            time_attr="percent",
+            max_t=ALL,
+            grace_period=scheduler.grace_percent,
+            reduction_factor=scheduler.reduction_factor,
+        )
+    if isinstance(scheduler, PbtConfig):
+        random.seed(sweep.seed)  # Ray draws changes of parameters from the global generator
+        return PopulationBasedTraining(
+            time_attr="training_iteration",
+            perturbation_interval=1,
+            hyperparam_mutations={
+                name: list(field.choice) if field.choice else _domain(field)
+                for name, field in sweep.space.items()
+            },
+            quantile_fraction=scheduler.quantile,
+            resample_probability=scheduler.resample_probability,
+            perturbation_factors=scheduler.factors,
+            custom_explore_fn=partial(_within_limits, space=sweep.space),
+        )
+    return FIFOScheduler()
+
+
+def _within_limits(parameters: dict[str, Any], space: dict[str, SpaceConfig]) -> dict[str, Any]:
+    """Put numbers that have been multiplied back into their ranges."""
+    for name, field in space.items():
+        if not field.choice:
+            low, high = field.ends
+            parameters[name] = min(max(parameters[name], low), high)
+    return parameters
+
+
+def _run_trial(parameters: dict[str, Any], sweep: dict[str, Any], folder: str) -> None:
+    """Run one trial in a worker of Ray."""
+    model = SweepConfig.model_validate(sweep)
+    trial_id = tune.get_context().get_trial_id()
+    # Ray numbers the trials of a population
+    member = int(trial_id.rpartition("_")[2]) if model.scheduler.kind == "pbt" else 0
+    trial = plan_trial(model, parameters, member)
+    with tempfile.TemporaryDirectory() as own:
+        if checkpoint := tune.get_checkpoint():
+            checkpoint.to_directory(own)
+
+        def report(found: Measurement) -> None:
+            tune.report(found, checkpoint=tune.Checkpoint.from_directory(own))
+
+        run_trial(trial, model.metric, Path(own), Path(folder, _AGENTS, f"{trial_id}.zip"), report)
+
+
+@dataclass(frozen=True)
+class _Listener:
+    sweep: SweepConfig
+    progress: Progress | None
+    say: Say | None
+
+
+class _Lines(tune.Callback):
+    """Report in lines how trials end.
+
+    Ray pickles callbacks; the class keeps what cannot be pickled.
+    """
+
+    listener: ClassVar[_Listener | None] = None
+
+    def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **_: Any) -> None:
+        """Report how a trial has ended."""
+        percent, metric = trial.last_result.get("percent", 0), trial.last_result.get("metric", float("nan"))
+        how = "finished" if percent >= ALL else f"stopped early at {percent} %"
+        self._ended(trials, trial, f"{how}, at {metric:.6g}")
+
+    def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **_: Any) -> None:
+        """Report why a trial has failed."""
+        try:
+            reason = last_line(Path(trial.error_file).read_text(encoding="utf-8"))
+        except (OSError, TypeError):
+            reason = "Ray has kept no error"
+        self._ended(trials, trial, f"failed: {reason}")
+
+    def _ended(self, trials: list[Any], trial: Any, text: str) -> None:
+        if self.listener is None:
+            return
+        done = sum(one is trial or one.is_finished() for one in trials)
+        total = self.listener.sweep.number_of_trials
+        if self.listener.say:
+            self.listener.say(
+                f"{done} of {total} trials: trial {trials.index(trial)} ({in_words(trial.config)}) {text}"
+            )
+        if self.listener.progress:
+            self.listener.progress(done, total)
