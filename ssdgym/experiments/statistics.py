@@ -14,6 +14,8 @@ Scores = NDArray[np.float64]
 
 #: Bootstrap replicates; the error of a 95 % limit is then about 0.4 % of probability mass.
 REPLICATES = 2_000
+#: Percent outside a 95 % interval at either end; not 2.5 to the last bit, as published intervals are.
+_TAIL = 50.0 * (1.0 - 0.95)
 #: Scores held at a time while resampling; bounds the memory, changes no number.
 _SCORES_AT_A_TIME = 1 << 21
 
@@ -25,7 +27,7 @@ class Estimate:
     Attributes:
         value: the statistic of the scores.
         low: the lower limit; NaN where a single run per task leaves nothing to resample.
-        high: the upper limit, likewise.
+        high: the upper limit, NaN there, too.
     """
 
     value: float
@@ -45,7 +47,7 @@ class Profile:
         thresholds: shape `(thresholds,)`, in the unit of the scores.
         share: shape `(thresholds,)`, in [0, 1].
         low: lower limits of the pointwise intervals, of the same shape; NaN as for an `Estimate`.
-        high: upper limits, likewise.
+        high: upper limits, of the same shape.
     """
 
     thresholds: Scores
@@ -152,7 +154,10 @@ def stratified_bootstrap(
     )
     rng = np.random.default_rng(seed)
     low, high = _limits(
-        lambda count: every(_resample(matrix, rng, count)), replicates, matrix.size, confidence
+        lambda count: every(_resample(matrix, rng, count)),
+        replicates,
+        _SCORES_AT_A_TIME // matrix.size,
+        50.0 * (1.0 - confidence),
     )
     return Estimate(value, float(low), float(high))
 
@@ -175,7 +180,7 @@ def performance_profile(
         thresholds: shape `(thresholds,)`.
         lower_is_better: true for costs such as write amplification, false for scores.
         seed: as in `stratified_bootstrap`.
-        replicates: likewise.
+        replicates: how many resampled matrices.
 
     Raises:
         SsdgymError: the matrix is malformed.
@@ -188,7 +193,7 @@ def performance_profile(
     low, high = _limits(
         lambda count: _shares(_resample(matrix, rng, count), levels, lower_is_better),
         replicates,
-        matrix.size,
+        _SCORES_AT_A_TIME // matrix.size,
     )
     return Profile(levels, share, low, high)
 
@@ -210,7 +215,7 @@ def probability_of_improvement(
         theirs: shape `(runs of theirs, tasks)`, the same tasks in the same order.
         lower_is_better: true for costs such as write amplification, false for scores.
         seed: as in `stratified_bootstrap`; both sides are resampled.
-        replicates: likewise.
+        replicates: how many resampled matrices.
 
     Raises:
         SsdgymError: a matrix is malformed, or the two have different numbers of tasks.
@@ -230,7 +235,7 @@ def probability_of_improvement(
     low, high = _limits(
         lambda count: mean_win_rate(_resample(left, left_rng, count), _resample(right, right_rng, count)),
         replicates,
-        left.size * right.shape[0],
+        _SCORES_AT_A_TIME // (left.size * right.shape[0]),
     )
     return Estimate(value, float(low), float(high))
 
@@ -276,12 +281,18 @@ def _resample(matrix: Scores, rng: np.random.Generator, count: int) -> Scores:
 
 
 def _limits(
-    draw: Callable[[int], Scores], replicates: int, scores: int, confidence: float = 0.95
+    draw: Callable[[int], Scores], replicates: int, portion: int, tail: float = _TAIL
 ) -> tuple[Scores, Scores]:
-    """Return the limits of the percentile interval of replicates, of which `draw` makes so many at a time."""
-    portion = max(1, _SCORES_AT_A_TIME // scores)
+    """Return the limits of the percentile interval of replicates.
+
+    Args:
+        draw: makes so many replicates.
+        replicates: how many there are.
+        portion: how many are made at a time.
+        tail: percent of them outside the interval at either end.
+    """
+    portion = max(1, portion)
     samples = [draw(min(portion, replicates - first)) for first in range(0, replicates, portion)]
-    tail = 50.0 * (1.0 - confidence)
     low, high = np.percentile(np.concatenate(samples), [tail, 100.0 - tail], axis=0)
     return low, high
 
@@ -306,8 +317,8 @@ def mean_win_rate(left: Scores, right: Scores) -> Scores:
     return ((pairs > 0) + 0.5 * (pairs == 0)).mean(axis=(-3, -2, -1))
 
 
+#: Replicates of members that are drawn at a time; another number draws others.
 _PORTION = 200
-_PERCENTILES = (2.5, 97.5)
 
 
 def pooled_bootstrap(
@@ -335,11 +346,13 @@ def pooled_bootstrap(
     if any(cube.shape[0] * cube.shape[1] < 2 for cube in cubes):
         return Estimate(value, np.nan, np.nan)
     generators = np.random.default_rng(seed).spawn(len(cubes))
-    found = [
-        of_many(*(_pooled(_drawn(cube, rng, count)) for cube, rng in zip(cubes, generators, strict=True)))
-        for count in _portions(replicates)
-    ]
-    return _estimate(value, np.concatenate(found))
+
+    def draw(count: int) -> Scores:
+        drawn = (_drawn(cube, rng, count) for cube, rng in zip(cubes, generators, strict=True))
+        return of_many(*map(_pooled, drawn))
+
+    low, high = _limits(draw, replicates, _PORTION, 2.5)
+    return Estimate(value, float(low), float(high))
 
 
 def geometric_mean_ratio(
@@ -368,12 +381,14 @@ def geometric_mean_ratio(
     if cube.shape[0] * cube.shape[1] < 2 and groups < 2:
         return Estimate(value, np.nan, np.nan)
     rng = np.random.default_rng(seed)
-    samples = []
-    for count in _portions(replicates):
+
+    def draw(count: int) -> Scores:
         of_tasks = _drawn(logarithms, rng, count).mean(axis=(1, 2))
         weights = rng.multinomial(groups, np.full(groups, 1 / groups), size=count)[:, group]
-        samples.append(np.exp((of_tasks * weights).sum(axis=1) / weights.sum(axis=1)))
-    return _estimate(value, np.concatenate(samples))
+        return np.exp((of_tasks * weights).sum(axis=1) / weights.sum(axis=1))
+
+    low, high = _limits(draw, replicates, _PORTION, 2.5)
+    return Estimate(value, float(low), float(high))
 
 
 def _finite_cube(scores: ArrayLike) -> Scores:
@@ -397,13 +412,3 @@ def _drawn(cube: Scores, rng: np.random.Generator, count: int) -> NDArray[np.flo
 
 def _pooled(cubes: Scores) -> Scores:
     return cubes.reshape(*cubes.shape[:-3], -1, cubes.shape[-1])
-
-
-def _portions(replicates: int) -> list[int]:
-    """Return how many replicates are held at a time."""
-    return [min(_PORTION, replicates - first) for first in range(0, replicates, _PORTION)]
-
-
-def _estimate(value: float, samples: Scores) -> Estimate:
-    low, high = np.percentile(samples, _PERCENTILES)
-    return Estimate(value, float(low), float(high))
