@@ -21,7 +21,7 @@ from ssdgym.cli.bench import bench
 from ssdgym.cli.demo import demo
 from ssdgym.cli.doctor import doctor, warmup
 from ssdgym.cli.evaluate import evaluate
-from ssdgym.cli.leaderboard import leaderboard, suite
+from ssdgym.cli.leaderboard import leaderboard
 from ssdgym.cli.learning import evolve, export, train, zoo
 from ssdgym.cli.replay import replay, report
 from ssdgym.cli.reproduce import reproduce
@@ -44,7 +44,6 @@ app = typer.Typer(
 for _command in (
     run,
     evaluate,
-    suite,
     leaderboard,
     replay,
     report,

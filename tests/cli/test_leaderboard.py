@@ -81,10 +81,29 @@ def test_leaderboard__other_seeds_on_another_split_without_speed(
     assert all(row["speed"] is None for row in found["rows"])
 
 
+def test_leaderboard__named_policy_and_agent__ranked_alone_from_the_baseline_on(
+    suite: Path, tmp_path: Path, printed: Callable[..., Any]
+) -> None:
+    options = ["--policy", "greedy+dac", "--agent", "random_action", "--seeds", "1", "--workers", "1"]
+    (found,) = printed("leaderboard", suite, *options, "--out", tmp_path / "out")["suites"]
+    rows = {row["name"]: row for row in found["rows"]}
+    assert {name: row["kind"] for name, row in rows.items()} == {
+        "cost_benefit+sep_gc": "classic",
+        "greedy+dac": "paper",
+        "random_action": "classic",
+        "future_benefit+oracle_k": "bound",
+    }
+    score = rows[found["fixed"]]["score"]
+    assert found["fixed"] == "cost_benefit+sep_gc" and score["value"] == pytest.approx(0, abs=1e-9)
+    assert score["low"] is None  # a single seed has no interval
+    assert rows["greedy+dac"]["speed"] is not None and rows["random_action"]["speed"] is None
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
         (["nowhere"], "there is no suite named 'nowhere' in configs/suites"),
+        (["wa", "--split", "exam"], "--split exam is none of the suite's; choose training or validation"),
         (["--read", "nowhere.json"], "nowhere.json: cannot be read"),
     ],
 )

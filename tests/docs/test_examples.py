@@ -22,7 +22,7 @@ from tests.docs.pages import PAGES, ROOT, blocks_of_all_pages
 
 #: Commands that take longer than a test may; of these only the options are checked.
 LONG = {
-    *("train", "demo", "bench", "evaluate", "replay", "report", "reproduce", "suite", "tune"),
+    *("train", "demo", "bench", "evaluate", "replay", "report", "reproduce", "tune"),
     *("evolve", "leaderboard"),
     "export",  # of an agent that a test has not trained
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -248,37 +249,54 @@ CLASSICS = frozenset(
 
 @dataclass(frozen=True)
 class Entry:
-    """What gets a row.
+    """One row before it is measured.
 
     Attributes:
         name: of the row.
         kind: what it is.
         source: the papers or books of its rules; classic ones are named only where there are no others.
         policies: one, or one for each seed of the training.
+        size: what a decision of agents among its rules costs.
     """
 
     name: str
     kind: Kind
     source: str
     policies: tuple[str, ...]
+    size: Size | None = None
 
 
-def entries_of(suite: SuiteConfig) -> list[Entry]:
+def entries_of(suite: SuiteConfig, named: Sequence[Entry] = ()) -> list[Entry]:
     """Return the entries of a suite: its baseline, its policies, its bounds and what has learned.
+
+    Args:
+        suite: which.
+        named: others; of entries with the same name the suite's is returned.
 
     Raises:
         SsdgymError: there is no such policy.
     """
-    fixed = dict.fromkeys((suite.baseline, *suite.policies))
-    return [
-        *(_entry(policy, "classic" if is_classic(policy) else "paper") for policy in fixed),
-        *(Entry(one.name, "learned", source_of(one.policies[0]), one.policies) for one in suite.agents),
-        *(_entry(policy, "bound") for policy in suite.ceilings),
+    entries = [
+        *map(named_policy, dict.fromkeys((suite.baseline, *suite.policies))),
+        *(
+            Entry(one.name, "learned", source_of(one.policies[0]), one.policies, size_of(one.policies[0]))
+            for one in suite.agents
+        ),
+        *(Entry(policy, "bound", source_of(policy), (policy,)) for policy in suite.ceilings),
     ]
+    names = {entry.name for entry in entries}
+    return entries + [entry for entry in named if entry.name not in names]
 
 
-def _entry(policy: str, kind: Kind) -> Entry:
-    return Entry(policy, kind, source_of(policy), (policy,))
+def named_policy(policy: str) -> Entry:
+    """Return the entry of a policy: learned where an agent is among its rules.
+
+    Raises:
+        SsdgymError: there is no such policy.
+    """
+    size = size_of(policy)
+    kind: Kind = "learned" if size else "classic" if is_classic(policy) else "paper"
+    return Entry(policy, kind, source_of(policy), (policy,), size)
 
 
 def is_classic(policy: str) -> bool:

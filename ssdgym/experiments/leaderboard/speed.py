@@ -48,7 +48,9 @@ class Speeds:
         self._known = _read(path)
 
     def measure(self, board: SuiteBoard, runs: Sequence[RunSpec], baseline: str) -> SuiteBoard:
-        """Return a leaderboard with the speed of all but bounds; of the policies of a row, the first's.
+        """Return a leaderboard with the speed of every row but bounds and played agents.
+
+        Of the policies of a row the first is timed.
 
         Args:
             board: of the suite.
@@ -65,7 +67,8 @@ class Speeds:
             if (run.device_name, run.ftl, run.workload_name, run.seed)
             == (first.device_name, first.ftl, first.workload_name, first.seed)
         }
-        timed = [row.policies[0] for row in board.rows if row.kind != "bound"]
+        firsts = [row.policies[0] for row in board.rows if row.kind != "bound"]
+        timed = [policy for policy in firsts if here[policy].agent is None]
         found = {policy: self._of(here[policy], here[baseline]) for policy in timed}
         unit = found[board.fixed].relative
         return board.model_copy(update={"rows": tuple(_with_speed(row, found, unit) for row in board.rows)})

@@ -18,7 +18,6 @@ from ssdgym.experiments.leaderboard.board import (
     TaskBoard,
     TaskRatio,
     entries_of,
-    size_of,
 )
 from ssdgym.experiments.leaderboard.suites import Split, SuiteConfig
 from ssdgym.experiments.report.comparison import WRITE_AMPLIFICATION, Task, score_matrix, tasks_of
@@ -38,8 +37,9 @@ def suite_board(
     splits: Sequence[Split],
     results: Sequence[Result],
     run_pages: tuple[int, int],
+    named: Sequence[Entry] = (),
 ) -> SuiteBoard:
-    """Rank the entries of a suite.
+    """Rank the entries of a suite, and others.
 
     Args:
         name: of the suite.
@@ -47,11 +47,12 @@ def suite_board(
         splits: whose workloads were run.
         results: of every policy on every task and seed.
         run_pages: host pages that were measured in a run, and those before them.
+        named: further entries; none of them is taken for the best fixed pair.
 
     Raises:
         SsdgymError: a run is missing, or the metric of one is not positive.
     """
-    entries = entries_of(suite)
+    entries = entries_of(suite, named)
     measured = _Measured.of(results, entries, suite.metric)
     standing = _Standings(suite, entries, measured, _amplification(results, entries, suite.metric))
     return SuiteBoard(
@@ -122,8 +123,8 @@ class _Standings:
 
     @cached_property
     def fixed(self) -> str:
-        """The policy with the least geometric mean over the tasks among those neither learned nor bounds."""
-        fixed = [entry.name for entry in self.entries if entry.kind in ("classic", "paper")]
+        """The policy with the least geometric mean over the tasks; neither a learned one nor a bound."""
+        fixed = dict.fromkeys((self.suite.baseline, *self.suite.policies))
         return min(fixed, key=lambda policy: float(np.log(self.measured.values[policy]).mean()))
 
     @cached_property
@@ -174,7 +175,7 @@ class _Standings:
                 pooled_bootstrap([cube, pair[np.newaxis]], lambda own, other: mean_win_rate(-own, -other))
             ),
             won=self._won(entry),
-            size=size_of(entry.policies[0]),
+            size=entry.size,
         )
 
     def _score(self, cube: Scores) -> Interval | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from ssdgym.experiments.leaderboard.board import Interval, Loss, Row, SuiteBoard, TaskBoard, TaskRatio
-from ssdgym.experiments.leaderboard.scores import without_common
 from ssdgym.experiments.report.summary import ABSENT
 from ssdgym.experiments.report.tables import Entry, Table
 
@@ -51,8 +50,15 @@ def _loss(loss: Loss, board: SuiteBoard) -> tuple[Entry, ...]:
 def _place(task: TaskRatio | TaskBoard, board: SuiteBoard) -> tuple[Entry, Entry]:
     """Return the workload and the device; of variations of one device what is varied, of FTLs if several."""
     several = len({other.ftl for other in board.tasks}) > 1
-    where = without_common(task.device, [other.device for other in board.tasks])
+    where = _without_common(task.device, [other.device for other in board.tasks])
     return Entry(task.workload), Entry(f"{where} ({task.ftl})" if several else where)
+
+
+def _without_common(device: str, devices: Sequence[str]) -> str:
+    """Return how a device differs from others: of variations of one device, the fields that are varied."""
+    names = {name.partition("(")[0] for name in devices}
+    _, bracket, fields = device.partition("(")
+    return fields.removesuffix(")") if bracket and len(names) == 1 else device
 
 
 def _metric_words(board: SuiteBoard) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ssdgym.experiments.leaderboard.board import Entry, named_policy
 from ssdgym.experiments.leaderboard.standings import suite_board
 from ssdgym.experiments.leaderboard.suites import load_suite
 from tests.experiments.leaderboard.made import AMPLIFICATION, FIELDS, SUITE, made_board, results, row
@@ -18,6 +19,22 @@ def test_best_fixed_pair__is_the_least_over_these_tasks__whatever_the_suite_call
     found = row(BOARD, "midas")
     assert found.score is not None and found.score.value == pytest.approx(0.0)
     assert (found.ratio.value, found.improvement.value) == (1.0, 0.5)
+
+
+def test_named_entries__are_ranked_and_never_the_pair_that_scores_0() -> None:
+    alone = SUITE.model_copy(update={"policies": (), "agents": (), "rivals": ()})
+    named = [
+        named_policy("midas"),
+        named_policy(SUITE.baseline),
+        Entry("dac", "learned", "agent", ("cost_benefit+dac",)),
+    ]
+    board = suite_board("made", alone, ["test"], results(), (100, 0), named)
+    assert board.fixed == SUITE.baseline
+    assert [one.name for one in board.rows if one.kind != "bound"] == ["dac", "midas", SUITE.baseline]
+    assert len(board.rows) == 5
+    # of 3.0, 3.0 and the bounds 1.1 and 1.0: 0.6 / 1.9 and 1.4 / 2.0, two runs each
+    score = row(board, "midas").score
+    assert score is not None and score.value == pytest.approx((0.6 / 1.9 + 1.4 / 2.0) / 2)
 
 
 def test_score__is_1_at_the_best_bound_of_each_task() -> None:
