@@ -54,7 +54,7 @@ class Runs:
             What came of the runs, and the names of those that learned.
 
         Raises:
-            SsdgymError: a run is wrongly configured, or a cluster is told how many workers it has.
+            SsdgymError: a run is wrongly configured, or a cluster is given a number of workers.
         """
         from ssdgym.experiments.runs.config import agent_labels, expand
         from ssdgym.experiments.runs.grid import Grid
@@ -286,13 +286,11 @@ def evaluate(
     ] = None,
     environment: Annotated[
         str | None,
-        typer.Option(
-            help="Environment of agents that do not know their own. Default: ssdgym/EraseVictim-v0."
-        ),
+        typer.Option(help="Environment of agents that come without one. Default: ssdgym/EraseVictim-v0."),
     ] = None,
     env_arg: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Argument of it such as candidates=8; repeat for more."),
+        typer.Option(metavar="KEY=VALUE", help="Its argument, such as candidates=8; repeat for more."),
     ] = None,
     trust: Trust = False,
     seeds: Annotated[

@@ -71,7 +71,7 @@ class SuiteRuns:
 
 #: Suites that are ranked where none is named.
 SUITES = ("wa", "latency")
-#: What the standings need to keep names of policies on one line, where there is no terminal to ask.
+#: What the standings need to keep names of policies on one line, where there is no terminal.
 _WIDTH = 150
 
 
@@ -86,14 +86,14 @@ def leaderboard(
     ] = None,
     agent: Annotated[
         list[str] | None,
-        typer.Option("--agent", "-a", help="Agent, likewise, as ssdgym evaluate takes it; repeat for more."),
+        typer.Option("--agent", "-a", help="Agent to rank, as ssdgym evaluate takes it; repeat for more."),
     ] = None,
     environment: Annotated[
-        str | None, typer.Option(help="Environment of agents that come without their own.")
+        str | None, typer.Option(help="Environment of agents that come without one.")
     ] = None,
     env_arg: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Argument of it such as candidates=8; repeat for more."),
+        typer.Option(metavar="KEY=VALUE", help="Its argument, such as candidates=8; repeat for more."),
     ] = None,
     trust: Trust = False,
     split: Annotated[

@@ -32,7 +32,7 @@ class Result:
 
     Attributes:
         device: name or path of the device configuration.
-        ftl: what was asked of the FTL, e.g. `placement=sep_gc`; empty for the device's own choice.
+        ftl: options of the FTL, e.g. `placement=sep_gc`; empty for the device's own choice.
         workload: name or path of the workload.
         policy: the victim policy, or the label of a learned agent.
         seed: of the workload and of all random choices.

@@ -308,7 +308,7 @@ def mean_win_rate(left: Scores, right: Scores) -> Scores:
 
     Args:
         left: shape `(..., runs, tasks)`.
-        right: shape `(..., runs of it, tasks)`.
+        right: shape `(..., runs on the right, tasks)`.
 
     Returns:
         Shape `(...)`; ties count one half.

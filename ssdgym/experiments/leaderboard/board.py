@@ -137,7 +137,7 @@ class TaskBoard(Config):
         ftl: options of the FTL.
         scored: whether the bound is far enough below the best fixed pair for a score.
         fixed: mean of the metric of the best fixed pair over the seeds.
-        bound: likewise of the best bound.
+        bound: mean of the metric of the best bound.
         best: the row with the least mean, bounds left out.
         best_value: that mean.
         values: the metric by policy, in order of the seeds.
@@ -159,7 +159,7 @@ class SuiteBoard(Config):
 
     Attributes:
         suite: its name or path.
-        description: of it.
+        description: of the suite.
         metric: what is scored; less is better.
         splits: whose workloads are the tasks.
         seeds: of every task.
@@ -194,7 +194,7 @@ class Leaderboard(Config):
     Attributes:
         version: of ssdgym.
         engine_hash: of the engine that made the runs.
-        suites: in the order in which they were asked for.
+        suites: in the order in which they were named.
     """
 
     version: str

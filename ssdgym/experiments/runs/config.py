@@ -116,7 +116,7 @@ class ExperimentConfig(Config):
     )
     environment: EnvironmentConfig | None = Field(
         None,
-        description="What agents that do not know their own environment play; null: ssdgym/EraseVictim-v0.",
+        description="What agents that come without an environment play; null: ssdgym/EraseVictim-v0.",
     )
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1), BeforeValidator(as_seeds), EachOnce] = Field(
         description="A list, or text such as 5, 1,2,9 or 100-104."
@@ -284,7 +284,7 @@ def agent_labels(agents: Sequence[str | Path], *, trusted: Collection[str] = ())
     labels: dict[str, AgentSource] = {}
     for agent in agents:
         source = source_of(agent, trust=str(agent) in trusted)
-        source.digest()  # tells what is missing
+        source.digest()  # raises where it is missing
         if source.label in labels:
             other = labels[source.label].text
             raise SsdgymError(f"{agent}: {other} goes by the name {source.label}, too; rename one of them")

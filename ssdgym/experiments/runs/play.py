@@ -86,7 +86,7 @@ def environment_of(source: Source, given: EnvironmentConfig | None) -> Environme
 
     Args:
         source: where the agent comes from.
-        given: for agents that do not know their own.
+        given: for agents that come without one.
 
     Raises:
         SsdgymError: there is no such environment, it does not take the arguments, or they are the run's.

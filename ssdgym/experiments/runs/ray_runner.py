@@ -105,7 +105,7 @@ def _check_reachable(address: str) -> None:
         socket.create_connection((host.rpartition("/")[2], int(port)), timeout=_REACH_S).close()
     except (OSError, OverflowError) as error:
         raise SsdgymError(
-            f"--address {address}: nobody answers there ({error}); start Ray with ray start --head, or "
+            f"--address {address}: there is no answer ({error}); start Ray with ray start --head, or "
             "correct the address"
         ) from None
 

@@ -191,7 +191,7 @@ def _over_days(simulator: Simulator, stream: RequestStream, run: RunSpec, reques
 
 
 def _chunks(stream: RequestStream, limit: int | None) -> Iterator[Requests]:
-    """Yield the stream in portions, up to `limit` requests of it."""
+    """Yield the stream in portions, up to `limit` requests."""
     left = CHUNK_REQUESTS if limit is None else limit
     while left > 0:
         chunk = stream.next(min(left, CHUNK_REQUESTS))

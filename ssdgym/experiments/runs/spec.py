@@ -58,15 +58,15 @@ class RunSpec:
             no time, under the policy itself and by the seed of the run, until every plane has collected.
             `until_gc_greedy`: the same pages under greedy in one stream, whatever the policy; then its own
             placement begins. `repeat`: the whole workload is played until something has been collected; the
-            next time is measured. `reads_repeat`: likewise, after `reads`.
+            next time is measured. `reads_repeat`: as `repeat`, after `reads`.
         agent: what takes the decisions in place of a policy: file of a trained agent, `module:callable`, or
             the name of a baseline (`ssdgym.agents.playing.files`). It needs a number of `host_pages` and
             a preconditioning that its environment takes: `none`, `fill`, `uniform` or `workload`.
-        environment: that the agent plays, where it does not know its own; `None`: `ssdgym/EraseVictim-v0`.
+        environment: that the agent plays, where it comes without one; `None`: `ssdgym/EraseVictim-v0`.
         trust: whether code that comes with the agent, or with rules of a policy, may be executed.
         objective: what that agent was trained for.
         label: name of the workload in results; by default its name or path.
-        device_label: name of the device in results, likewise.
+        device_label: name of the device in results; by default its name or path.
     """
 
     device: Any

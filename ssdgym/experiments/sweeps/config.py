@@ -75,7 +75,7 @@ class AgentBaseConfig(Config):
     kind: Literal["agent"]
     agent: str | dict[str, Any] = Field(description="name, path or mapping of a training configuration")
     changes: dict[str, Any] = Field(
-        default_factory=dict, description="fields of it, dotted, that all trials change"
+        default_factory=dict, description="its dotted fields that all trials change"
     )
 
 

@@ -49,7 +49,7 @@ def outcome_of(sweep: SweepConfig, number: int, result: Any) -> TrialOutcome:
     Args:
         sweep: which.
         number: of the trial.
-        result: Ray's result of it.
+        result: Ray's result of that trial.
 
     Raises:
         SsdgymError: what the trial has kept cannot be read.
@@ -66,7 +66,7 @@ def outcome_of(sweep: SweepConfig, number: int, result: Any) -> TrialOutcome:
 
 
 def last_line(error: object) -> str:
-    """Return the last line of an error; Ray puts the traceback of the worker in front of it."""
+    """Return the last line of an error; Ray puts the worker's traceback first."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1].removeprefix(f"{SsdgymError.__module__}.SsdgymError: ") if lines else repr(error)
 

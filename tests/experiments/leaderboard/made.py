@@ -1,4 +1,4 @@
-"""A suite of real policies with results that nobody ran."""
+"""A suite of real policies with made-up results."""
 
 from __future__ import annotations
 

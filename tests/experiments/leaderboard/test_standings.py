@@ -1,4 +1,4 @@
-"""Where entries stand: the best fixed pair scores 0, losses are told, training seeds are judged together."""
+"""Where entries stand: the best fixed pair scores 0, losses are listed, training seeds count together."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def test_fields__what_has_learned__a_policy_or_several_of_one_name() -> None:
         ({"policies": ["other_bound"]}, "has 'other_bound' in ceilings and in policies; keep it in one"),
         ({"agents": ["a", {"name": "b", "policies": ["a"]}]}, "has 'a' twice in agents"),
         ({"agents": ["a", {"name": "a", "policies": ["c"]}]}, "gives two entries of agents the same name"),
-        ({"rivals": ["nobody"]}, "has 'nobody' in rivals and not in policies; add it there"),
+        ({"rivals": ["absent"]}, "has 'absent' in rivals and not in policies; add it there"),
     ],
 )
 def test_fields__a_policy_in_two_places__refused(fields: dict[str, object], expected: str) -> None:

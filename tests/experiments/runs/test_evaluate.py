@@ -1,4 +1,4 @@
-"""Grids: results in the order of the runs, the same whoever runs them."""
+"""Grids: results in the order of the runs, the same in any process."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_run_all__spawned_workers_find_the_same_as_this_process() -> None:
 
 @pytest.mark.slow
 def test_run_all__an_error_in_a_worker_is_its_sentence_and_stops_the_others() -> None:
-    # The other run would run for hours; this test ends because nobody waits for it.
+    # The other run would run for hours; this test ends because nothing waits for it.
     endless = spec("greedy", 1, host_pages=10**12)
     others = set(multiprocessing.active_children())
     with pytest.raises(SsdgymError, match="no-such-trace.csv"):
@@ -54,8 +54,8 @@ def test_run_all__an_error_in_a_worker_is_its_sentence_and_stops_the_others() ->
 
 def test_run_all__a_wrong_policy_is_refused_before_anything_runs() -> None:
     progress: list[int] = []
-    with pytest.raises(SsdgymError, match="policy nobody does not exist"):
-        run_all([spec("greedy", 1), spec("nobody", 1)], progress=lambda done, total: progress.append(done))
+    with pytest.raises(SsdgymError, match="policy absent does not exist"):
+        run_all([spec("greedy", 1), spec("absent", 1)], progress=lambda done, total: progress.append(done))
     assert not progress
 
 

@@ -26,7 +26,7 @@ RUNS = [spec(policy, seed) for policy in ("greedy", "fifo") for seed in (1, 2)]
 
 
 class Counting:
-    """Runs jobs in this process, remembers which, and gives up before a job when told to."""
+    """Runs jobs in this process, remembers which, and gives up before a given job."""
 
     def __init__(self, stop_before: int | None = None) -> None:
         self.ran: list[tuple[str, int]] = []

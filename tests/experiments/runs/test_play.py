@@ -60,7 +60,7 @@ def runs(agent: Path | None, seeds: Sequence[int] = (7, 8), workload: Any = "zip
 
 @pytest.fixture
 def agent(tmp_path: Path) -> Path:
-    """A file whose hash the results keep; nobody reads it."""
+    """A file whose hash the results keep; nothing reads it."""
     path = tmp_path / "agent.zip"
     path.write_bytes(b"")
     return path

@@ -70,7 +70,7 @@ def test_ray__a_node_killed_half_way_changes_nothing(cluster: Any, tmp_path: Pat
 
 
 def test_ray__an_address_where_nobody_answers_is_refused_at_once() -> None:
-    with pytest.raises(SsdgymError, match="--address 127.0.0.1:1: nobody answers there"):
+    with pytest.raises(SsdgymError, match="--address 127.0.0.1:1: there is no answer"):
         next(run_on_ray([[RUNS[0]]], "127.0.0.1:1", 1))
 
 
