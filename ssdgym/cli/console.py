@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-#: What a table needs to keep its numbers on one line; used where there is no terminal to ask.
+#: What a table needs to keep its numbers on one line; used where there is no terminal.
 PLAIN_WIDTH = 120
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def reproduce(
     paper: Annotated[str, typer.Argument(help="Name of the paper, for example speedupgc.")],
     figure: Annotated[
-        str | None, typer.Option(help="Only the figure of this number, or one panel of it.")
+        str | None, typer.Option(help="Only the figure of this number, or one of its panels.")
     ] = None,
     scale: Annotated[
         Literal["smoke", "small", "paper"], typer.Option(help="How much of the experiment is run.")

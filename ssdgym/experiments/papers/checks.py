@@ -119,7 +119,7 @@ def check_claims(
 ) -> list[CheckedClaim]:
     """Check every claim of a panel.
 
-    A workload on which a claim's metric was not measured, or is 0 where it is divided by, is left out of it;
+    A workload on which a claim's metric was not measured, or is 0 where it is divided by, is left out;
     so is, where ratios are averaged, one with next to nothing to divide by, and one whose runs say nothing
     about the claim (`measured_by` of the figure), as long as others are left. A claim that names no variants
     is judged without those of `also_at` of the figure, and measured at each of them.

@@ -24,7 +24,7 @@ class MeasuredBy(Config):
     """
 
     part: str = Field(description="Metric of what says nothing, such as relocated_warm_pages.")
-    whole: str = Field(description="Metric of all of it, such as relocated_pages.")
+    whole: str = Field(description="Metric of the whole, such as relocated_pages.")
     most: float = Field(
         gt=0,
         lt=1,
@@ -32,7 +32,7 @@ class MeasuredBy(Config):
     )
 
     def share(self, samples: Sequence[Sample]) -> float | None:
-        """Return the share of the part in the whole over some runs; `None` where there is nothing of it.
+        """Return the share of the part in the whole over some runs; `None` where the whole is 0.
 
         Args:
             samples: the runs.

@@ -28,7 +28,7 @@ from ssdgym.workloads.traces.transforms import HeadConfig
 
 
 class RealTrace(NamedTuple):
-    """A trace that is played from its file, and what it asks of the FTL."""
+    """A trace that is played from its file, and the FTL options that it needs."""
 
     config: TraceConfig
     ftl: dict[str, Any]
@@ -71,7 +71,7 @@ def workload_of(
 
     Args:
         figure: which.
-        scale: how much of it.
+        scale: how much is run.
         name: of the workload.
         file: the real trace; None: a synthetic one, or a generated workload.
         synthetic: name of the synthetic trace.
@@ -109,7 +109,7 @@ def draws(figure: FigureConfig, workload: WorkloadConfig) -> bool:
 
     Args:
         figure: which.
-        workload: of it.
+        workload: one of its.
     """
     is_drawn = not isinstance(workload, PlayedConfig) or workload.is_drawn
     return is_drawn or figure.preconditioning in DRAWN_BY_THE_RUN
@@ -139,11 +139,11 @@ def papers() -> list[str]:
 
 
 def figures(paper: str, number: str | None = None, workloads: Sequence[str] = ()) -> list[FigureConfig]:
-    """Return the figures of a paper that can be regenerated, in its order, or what was asked for.
+    """Return the figures of a paper that can be regenerated, in its order, or the chosen ones.
 
     Args:
         paper: name of its folder.
-        number: of a figure (`12`) or of one panel of it (`12a`).
+        number: of a figure (`12`) or of one of its panels (`12a`).
         workloads: only figures that play one of these; empty: all.
 
     Raises:
@@ -239,7 +239,7 @@ def points_of(
 
     Args:
         figure: which.
-        scale: how much of it.
+        scale: how much is run.
         traces: folder in which traces are looked for by name; a synthetic trace is played where it has none,
             and if it is `None`.
         volumes: how the volumes of these traces lie in one address space.

@@ -231,7 +231,7 @@ def paths_of(figure: FigureConfig, out: Path) -> tuple[Path, Path]:
         figure: which.
         out: its folder.
     """
-    # One panel that was asked for does not take the place of the whole figure.
+    # One chosen panel does not take the place of the whole figure.
     stem = f"figure{figure.number_of(figure.panels[0]) if len(figure.panels) == 1 else figure.figure}"
     return out / f"{stem}.md", out / f"{stem}.png"
 

@@ -49,7 +49,7 @@ def write_report(results: Sequence[Result], folder: Path, learned: Sequence[str]
         learned: the policies that learned, which figures and verdicts single out.
 
     Returns:
-        The paths, in the order in which a reader wants them.
+        The paths, the most useful first.
 
     Raises:
         SsdgymError: the folder cannot be written.

@@ -56,7 +56,7 @@ def write_html_report(
     """Write tables, figures, configuration and the commands to repeat them into one HTML file.
 
     Args:
-        results: of a whole grid, or of what there is of it.
+        results: of a whole grid, or of a part of one.
         path: of the file, which is written whole or not at all.
         folder: where the results lie, for the commands that repeat them.
         learned: the policies that learned; by default those of `learned_of`.
@@ -142,7 +142,7 @@ def _listed(values: Iterable[str]) -> str:
 
 
 def _remarks(results: Sequence[Result]) -> Iterator[str]:
-    """Yield what a reader has to know before trusting a number, and why a figure is not there."""
+    """Yield what limits the numbers, and why a figure is not there."""
     results, _ = side_by_side(results)
     group = whole(results)
     if len({(result.version, result.engine_hash) for result in results}) > 1:

@@ -23,7 +23,7 @@ from ssdgym.files import write_atomically
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
 MARKERS = "osD^vPX*"
-#: Colours come round again after eight lines; the dashes tell the rounds apart.
+#: Colours come round again after eight lines; the dashes differ between rounds.
 DASHES = ("-", "--", ":", "-.")
 
 _STYLE = {
@@ -42,7 +42,7 @@ _STYLE = {
     "savefig.dpi": 150.0,
 }
 
-#: Of every format, what would tell the time of writing or the version of matplotlib.
+#: Of every format, what would give the time of writing or the version of matplotlib.
 _METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": None},

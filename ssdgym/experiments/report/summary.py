@@ -124,7 +124,7 @@ def _shared(results: Iterable[Result]) -> dict[Place, dict[str, str]]:
 
 
 def _own(results: Iterable[Result]) -> dict[str, str]:
-    """Return what the FTLs of all devices have in common, by dotted names, where results tell."""
+    """Return what the FTLs of all devices have in common, by dotted names, where results have specs."""
     specs = {result.device: result.spec for result in results}.values()
     fields = [dotted(json.loads(spec)["device"]["ftl"]) if spec else () for spec in specs]
     return dict(set.intersection(*({(name, str(value)) for name, value in pairs} for pairs in fields)))
@@ -181,7 +181,7 @@ class Column:
         heading: what is measured, with the unit.
         metrics: names of metrics, one number for each.
         text: turns a number into text.
-        parts: what tells the metrics apart; a single empty one for a single metric.
+        parts: what the metrics differ in; a single empty one for a single metric.
         interval: whether the text has the interval, too.
         needs_some: whether a column of zeros says nothing and is left out.
     """

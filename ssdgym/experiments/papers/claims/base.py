@@ -74,7 +74,7 @@ class HoldsBy(Config):
 class NotComparable(Config):
     """Why what is measured here cannot be held against a claim, whatever it is."""
 
-    why: str = Field(min_length=1, description="The reason: what it hangs on and nobody has published.")
+    why: str = Field(min_length=1, description="The reason: what it hangs on and no source publishes.")
     scales: Names = Field((), description="The scales at which that is so; empty: all.")
     played: Literal["any", "synthetic"] = Field(
         "any", description="synthetic: only where a synthetic trace stands in for one of the claim's."
