@@ -31,7 +31,7 @@ from ssdgym.engine.core.observed import (
     device_feature_at,
 )
 from ssdgym.engine.decisions import ERASE, constants_at
-from ssdgym.engine.erase.tallies import count_candidate
+from ssdgym.engine.erase.features import count_candidate
 from ssdgym.policy import blocks_of, choose_block, eligible
 
 _scratch_candidate, _scratch_decision = scratch_of(CANDIDATE, 1), scratch_of(DECISION, 1)

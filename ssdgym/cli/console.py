@@ -122,10 +122,10 @@ def progress_bar(unit: str, *, quiet: bool) -> Iterator[Advance]:
 
 def compile_note(*, quiet: bool) -> None:
     """Let the engine say that it compiles, if it has to, unless the output is for a machine."""
-    from ssdgym.engine.compiler import progress
+    from ssdgym.engine.compiler import cache
 
     if quiet:
-        progress.say = None
+        cache.say = None
 
 
 def progress_note(text: str, *, quiet: bool) -> None:

@@ -22,8 +22,8 @@ owns it. Tests hold both.
   `plane.round_*` and `die.idle*`.
 * `rounds`: how GC rounds of all families begin. Owns `round_pairs` and `plane.round_*`.
 * `binding`: the die and the plane of a page of the host. Owns `die.plane_cursor`.
-* `entries`: the entry points for one device: make, advance, apply, audit.
-* `verbs`: what families do in their own ways; the entry points are written with these.
+* `entries`: the entry points for one device: make, advance, apply, audit; and what a family does for
+  them.
 * `erase`: the ERASE decision: which sets are legal, candidates, features, helpers of victim rules.
 * `blocks`: the books of the blocks: index, pool, open blocks. Owns `block`, `plane`, `bucket`,
   `open_sub_block`, `stream`.

@@ -6,8 +6,8 @@ import numpy as np
 
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.flash.times import write_phases
-from ssdgym.engine.time.commands import charge, wake
+from ssdgym.engine.flash import write_phases
+from ssdgym.engine.time.events import charge, wake
 from ssdgym.engine.time.transactions import mark_queued, pop_write, push_write
 
 

@@ -17,9 +17,8 @@ from numba import typeof, types
 from ssdgym.engine.core.family import Arrays
 from ssdgym.engine.core.handle import PARAMETERS, pointer_to, record_behind
 from ssdgym.engine.core.kernel import function_at, inlined, kernel
-from ssdgym.engine.core.merges import CASE, PLAN
 from ssdgym.engine.core.pointer import pointer_type
-from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
+from ssdgym.engine.core.records import CASE, ERASE_PAIR, MAX_PAIRS, PLAN
 from ssdgym.engine.core.status import FIRST_DECISION, ILLEGAL_ANSWER, OK
 
 #: Kinds of decisions: an erase set of a plane; the stream of a host page; that of a relocated page; the

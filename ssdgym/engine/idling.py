@@ -16,7 +16,7 @@ from ssdgym.engine.core.kernel import compiled_address, inlined
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.decisions import IDLE, IDLE_STEPS, TO_THE_END, idle_by_rule
 from ssdgym.engine.erase.features import describe_decision, describing_verbs
-from ssdgym.engine.flash.sub_blocks import invalid_in
+from ssdgym.engine.flash import invalid_in
 from ssdgym.engine.page.collecting import background_plane, move_ns, moves_left
 from ssdgym.engine.page.state import ARRAYS
 from ssdgym.engine.questions import describer_type

@@ -16,7 +16,7 @@ from ssdgym.engine.core.kernel import compiled_address, inlined
 from ssdgym.engine.core.records import MAX_STREAMS
 from ssdgym.engine.decisions import RELOCATE, WATCHERS, stream_by
 from ssdgym.engine.erase.features import describe_decision, describing_verbs
-from ssdgym.engine.page.host.placement import rule_of_host, rule_of_relocated
+from ssdgym.engine.page.placement import rule_of_host, rule_of_relocated
 from ssdgym.engine.page.state import ARRAYS
 from ssdgym.engine.questions import describer_type
 

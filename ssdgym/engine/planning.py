@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ssdgym.engine.block.bundles import block_at
-from ssdgym.engine.block.merging.plans import AT_DEPTH, MERGE_BLOCKS
+from ssdgym.engine.block.plans import AT_DEPTH, MERGE_BLOCKS
 from ssdgym.engine.block.state import ARRAYS
 from ssdgym.engine.core.kernel import compiled_address, inlined, kernel
 from ssdgym.engine.decisions import MERGE, merge_by

@@ -15,13 +15,12 @@ from ssdgym.engine.binding import bind_die, plane_from_cursor
 from ssdgym.engine.core.kernel import compiled_address, inlined, kernel
 from ssdgym.engine.decisions import REGION
 from ssdgym.engine.erase.features import describe_decision, describing_verbs
-from ssdgym.engine.flash.times import duration_of, read_phases, write_phases
+from ssdgym.engine.flash import duration_of, read_phases, write_phases
 from ssdgym.engine.questions import describer_type
 from ssdgym.engine.subpage.buffer import group_of
 from ssdgym.engine.subpage.pages import age_h, count_sectors, in_region, lowest_of, mapped_of, page_of
 from ssdgym.engine.subpage.queues import move_phases, subpage_phases
-from ssdgym.engine.subpage.region.collection import most_kept
-from ssdgym.engine.subpage.region.passes import open_page
+from ssdgym.engine.subpage.region import most_kept, open_page
 from ssdgym.engine.subpage.state import ARRAYS
 from ssdgym.engine.subpage.writes import together
 

@@ -10,9 +10,9 @@ from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.core.status import NO_VICTIM, OK
 from ssdgym.engine.decisions import ERASE, ask_outside, decision_code, erase_set_by, is_external
 from ssdgym.engine.erase.legality import check_erase_set
-from ssdgym.engine.flash.sub_blocks import valid_in
+from ssdgym.engine.flash import valid_in
 from ssdgym.engine.speedupgc.groups import refresh_groups
-from ssdgym.engine.speedupgc.trees import refresh
+from ssdgym.engine.speedupgc.heaps import refresh
 
 
 @inlined

@@ -14,17 +14,32 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from ssdgym.engine.core.atomic import add_to, exchange, pause, read
 from ssdgym.engine.core.family import State, family_of
 from ssdgym.engine.core.kernel import address_of, entry, entry_for, function_at, inlined
 from ssdgym.engine.core.observed import OUTSIDE
-from ssdgym.engine.core.pointer import STORED_BYTES, number_at, pointer_type, store_at
+from ssdgym.engine.core.pointer import (
+    STORED_BYTES,
+    add_to,
+    exchange,
+    number_at,
+    pause,
+    pointer_type,
+    read,
+    store_at,
+)
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, OK, PERIOD_DUE
 from ssdgym.engine.decisions import device_type
-from ssdgym.engine.entries import TUPLES, bind_device, loop_addresses, settled
+from ssdgym.engine.entries import (
+    TUPLES,
+    bind_device,
+    describe,
+    loop_addresses,
+    run_loop,
+    settle_choice,
+    settled,
+)
 from ssdgym.engine.questions import Question, Shared, Tally, View
-from ssdgym.engine.verbs import describe, run_loop, settle_choice
 
 #: What is to be done with a device: carry out its action and go on; describe it, after going on only at a
 #: decision or the horizon; reward it, and tell its counters, after going on only at a decision.

@@ -28,7 +28,7 @@ from ssdgym.engine.core.records import (
     STREAM,
     SUB_BLOCK,
 )
-from ssdgym.engine.speedupgc.records import BEST, HEAP
+from ssdgym.engine.speedupgc.best_sets import BEST, HEAP
 
 #: Arrays that a family does not have: empty ones of the same items, which lie in memory as those of others.
 _NO_PAIRS, _NO_STREAMS, _NO_BUCKETS = np.zeros(0, ERASE_PAIR), np.zeros(0, STREAM), np.zeros(0, BUCKET)

@@ -85,6 +85,7 @@ module.
 """
 
 from ssdgym.engine.blocks.index import most_invalid_block, next_by_invalid
+from ssdgym.engine.core.bits import DRAWS_PER_CHOICE, HOST_PLACEMENT_STREAM, POLICY_STREAM, draw
 from ssdgym.engine.core.handle import Memory
 from ssdgym.engine.core.kernel import helper as kernel
 from ssdgym.engine.core.records import (
@@ -97,14 +98,13 @@ from ssdgym.engine.core.records import (
     SUB_BLOCK_SET,
     WHOLE_BLOCK,
 )
-from ssdgym.engine.core.rng import DRAWS_PER_CHOICE, HOST_PLACEMENT_STREAM, POLICY_STREAM, draw
 from ssdgym.engine.decisions import MAX_PARAMETERS, TO_THE_END
-from ssdgym.engine.erase.legality import legal_set
-from ssdgym.engine.erase.victims import (
+from ssdgym.engine.erase.legality import (
     blocks_of,
     choose_best_set,
     choose_block,
     eligible,
+    legal_set,
     random_eligible,
     siblings_of,
     whole_mask,

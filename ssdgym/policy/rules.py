@@ -331,7 +331,7 @@ class MergeRule(Rule):
 
     `function(plans, case, parameters)` returns the number of a candidate: 0 is a Merge, `1 + l` an M-Merge
     with partial blocks of level `l`, and the last one the M-Merge by Algorithm 1. `plans[k]` has the figures
-    of candidate `k`, and `case[0]` what is merged (PLAN and CASE of `ssdgym.engine.core.merges`). It sees
+    of candidate `k`, and `case[0]` what is merged (PLAN and CASE of `ssdgym.engine.core.records`). It sees
     nothing else of the device, and keeps no records.
     """
 

@@ -17,7 +17,7 @@ from ssdgym.config.fields import is_whole
 from ssdgym.engine.core.family import Sizes, State
 from ssdgym.engine.core.records import PARAMS
 from ssdgym.engine.entries import format_device
-from ssdgym.engine.time.latency import BINS
+from ssdgym.engine.time.transactions import BINS
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.simulator.families import FamilyBuilder, family_of, family_of_state, register_family
 from ssdgym.simulator.families.block import BlockFamily

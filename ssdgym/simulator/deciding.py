@@ -13,8 +13,7 @@ from ssdgym.config.ftl import FtlConfig
 from ssdgym.config.loading import Source
 from ssdgym.engine.core import status as codes
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.merges import MAX_PLANS
-from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
+from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS, MAX_PLANS
 from ssdgym.engine.core.status import ILLEGAL_BLOCK, ILLEGAL_MASK, ILLEGAL_PAIRS, OK
 from ssdgym.engine.decisions import MERGE
 from ssdgym.engine.entries import advance, apply

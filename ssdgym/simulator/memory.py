@@ -5,9 +5,8 @@ from __future__ import annotations
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.ftl import MAX_DEGREE, SUB_BLOCK_PLACEMENTS, MemoryBytes, page_ftl
 from ssdgym.engine.core.family import State
+from ssdgym.engine.speedupgc.best_sets import PER_WORD, WRITABLE_BEST
 from ssdgym.engine.speedupgc.groups import words_of
-from ssdgym.engine.speedupgc.hotness import PER_WORD
-from ssdgym.engine.speedupgc.records import WRITABLE_BEST
 from ssdgym.errors import SsdgymError
 
 #: The engine's array of each part of a rule's memory.

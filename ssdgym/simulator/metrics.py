@@ -10,7 +10,7 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import COUNTERS, SUMMED_COUNTERS
 from ssdgym.engine.entries import count_lost
-from ssdgym.engine.time.latency import bin_middles
+from ssdgym.engine.time.transactions import bin_middles
 from ssdgym.requests import FLUSH, READ, WRITE
 from ssdgym.simulator.families import family_of_state
 

@@ -14,7 +14,7 @@ from ssdgym.config.fields import is_whole
 from ssdgym.config.ftl import page_ftl
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.records import BY_RULE, IN_STREAMS
-from ssdgym.engine.page.adoption import adopt_placement
+from ssdgym.engine.page.family import adopt_placement
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy
 from ssdgym.requests import FLUSH, READ, REQUEST, Requests

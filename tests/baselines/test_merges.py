@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.engine.core.merges import CASE, PLAN
+from ssdgym.engine.core.records import CASE, PLAN
 from ssdgym.policy import available_merge_rules, get_policy
 
 LEVELS = 3

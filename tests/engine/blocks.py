@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.block.state import UNPLANNED
-from ssdgym.engine.core.faults import FAULTS
-from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, INPUT_ENDED
+from ssdgym.engine.core.status import FAULTS, FIRST_DECISION, HORIZON, INPUT_ENDED
 from ssdgym.engine.decisions import MERGE
 from ssdgym.engine.entries import first_fault
 from ssdgym.simulator import Simulator

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, assume, settings
 from hypothesis import strategies as st
 
-from ssdgym.engine.core.faults import FAULTS
+from ssdgym.engine.core.status import FAULTS
 from ssdgym.engine.entries import first_fault
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.preconditioning import precondition

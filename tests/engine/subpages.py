@@ -10,9 +10,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.core.faults import FAULTS
 from ssdgym.engine.core.records import MAX_STREAMS
-from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, INPUT_ENDED, OK
+from ssdgym.engine.core.status import FAULTS, FIRST_DECISION, HORIZON, INPUT_ENDED, OK
 from ssdgym.engine.decisions import ASK_COLLECTED, ASK_FLUSHES, REGION
 from ssdgym.engine.entries import advance, apply, first_fault
 from ssdgym.policy import new_choice

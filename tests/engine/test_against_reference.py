@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssdgym.engine.core.faults import FAULTS
 from ssdgym.engine.core.kernel import helper
-from ssdgym.engine.core.status import ERASE_DECISION, OK
+from ssdgym.engine.core.status import ERASE_DECISION, FAULTS, OK
 from ssdgym.engine.entries import first_fault
 from ssdgym.engine.erase.legality import check_erase_set
 from ssdgym.engine.page.state import PageDevice as Device

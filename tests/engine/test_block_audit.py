@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ssdgym.config.device import load_device
-from ssdgym.engine.core import faults
+from ssdgym.engine.core import status as faults
 from ssdgym.engine.core.family import State
 from ssdgym.engine.entries import first_fault
 from ssdgym.requests import REQUEST, WRITE

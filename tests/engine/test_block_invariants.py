@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssdgym.config.device import DeviceConfig, load_device
-from ssdgym.engine.core.faults import FAULTS
+from ssdgym.engine.core.status import FAULTS
 from ssdgym.engine.entries import first_fault
 from ssdgym.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, REQUEST, TRIM, WRITE
 from ssdgym.simulator import Simulator

@@ -16,7 +16,7 @@ from numba.core.registry import cpu_target
 
 from ssdgym.engine import entries
 from ssdgym.engine.compiler import cache as door
-from ssdgym.engine.compiler import progress
+from ssdgym.engine.compiler import cache as progress
 from ssdgym.engine.core.kernel import entry
 from ssdgym.errors import SsdgymError
 

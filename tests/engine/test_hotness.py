@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.kernel import entry
 from ssdgym.engine.entries import call_on
-from ssdgym.engine.speedupgc.hotness import _degree, count_update, hotness_group
+from ssdgym.engine.speedupgc.best_sets import _degree, count_update, hotness_group
 from ssdgym.simulator.build import Recording, make_state
 from tests.engine.devices import device
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssdgym.engine.core.faults import FAULTS
-from ssdgym.engine.core.status import IDLE_DECISION, ILLEGAL_ANSWER, INPUT_ENDED, OK
+from ssdgym.engine.core.status import FAULTS, IDLE_DECISION, ILLEGAL_ANSWER, INPUT_ENDED, OK
 from ssdgym.engine.decisions import IDLE, IDLE_STEPS
 from ssdgym.engine.entries import advance, apply, first_fault
 from ssdgym.policy import new_choice

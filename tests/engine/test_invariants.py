@@ -10,9 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ssdgym.engine.core.family import State
-from ssdgym.engine.core.faults import FAULTS
 from ssdgym.engine.core.records import INDEXED, POOLED
-from ssdgym.engine.core.status import ERASE_DECISION
+from ssdgym.engine.core.status import ERASE_DECISION, FAULTS
 from ssdgym.engine.entries import count_lost, first_fault
 from ssdgym.simulator import Recording, Simulator
 from tests.engine.devices import POLICIES, full_device, mixed_requests, random_writes

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.core.faults import FAULTS
-from ssdgym.engine.core.status import ERASE_DECISION
+from ssdgym.engine.core.status import ERASE_DECISION, FAULTS
 from ssdgym.engine.entries import first_fault
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Simulator

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ssdgym.engine.core.kernel import helper
 from ssdgym.engine.page.state import PageDevice as Device
-from ssdgym.engine.time.latency import BINS, bin_middles, bin_of, record_latency
+from ssdgym.engine.time.transactions import BINS, bin_middles, bin_of, record_latency
 from ssdgym.requests import READ, WRITE
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.metrics import latency_summary

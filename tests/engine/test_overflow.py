@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssdgym.engine.core.faults import FAULTS
 from ssdgym.engine.core.records import ERASE_PAIR, INDEXED, MAX_PAIRS, MAX_STREAMS
-from ssdgym.engine.core.status import ERASE_DECISION, INPUT_ENDED, OK
+from ssdgym.engine.core.status import ERASE_DECISION, FAULTS, INPUT_ENDED, OK
 from ssdgym.engine.entries import advance, apply, first_fault
 from ssdgym.policy import device_for, placement_policy
 from ssdgym.policy.lookup import rules_for

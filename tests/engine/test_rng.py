@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ssdgym.engine.core.bits import GOLDEN, below, draw, mix
 from ssdgym.engine.core.kernel import helper
-from ssdgym.engine.core.rng import GOLDEN, below, draw, mix
 from tests.reference import policies as reference
 
 WORDS = st.integers(0, 2**64 - 1)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ssdgym.engine.core import faults
+from ssdgym.engine.core import status as faults
 from ssdgym.engine.core.family import State
 from ssdgym.engine.entries import first_fault
 from ssdgym.errors import SsdgymError

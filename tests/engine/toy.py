@@ -13,14 +13,15 @@ from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.records import CONTROL, COUNTERS, LATENCY, LOGICAL, PARAMS, SLOT, SUB_BLOCK
 from ssdgym.engine.core.status import HORIZON, ILLEGAL_ANSWER, INPUT_ENDED, OK
 from ssdgym.engine.decisions import KINDS, WAIT, Decider, ask_outside, decision_code, is_external
-from ssdgym.engine.entries import LOOPS, loop_caller
-from ssdgym.engine.verbs import (
+from ssdgym.engine.entries import (
+    LOOPS,
     advance_untimed,
     bind,
     count_lost_pages,
     describe,
     find_fault,
     format_arrays,
+    loop_caller,
     run_loop,
     settle_choice,
 )

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.engine.core.faults import FAULTS
+from ssdgym.engine.core.status import FAULTS
 from ssdgym.engine.entries import first_fault
 from ssdgym.envs import EraseVictimVectorEnv
 from ssdgym.errors import SsdgymError

@@ -13,7 +13,7 @@ from ssdgym.config.block import BlockFtl
 from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.engine.core.handle import pointer_to
 from ssdgym.engine.core.kernel import entry, function_at
-from ssdgym.engine.core.merges import CASE, MAX_PLANS, PLAN
+from ssdgym.engine.core.records import CASE, MAX_PLANS, PLAN
 from ssdgym.engine.core.status import MERGE_DECISION
 from ssdgym.engine.decisions import MERGE, MERGE_SHAPE
 from ssdgym.errors import SsdgymError

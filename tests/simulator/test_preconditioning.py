@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssdgym.engine.core.faults import FAULTS
+from ssdgym.engine.core.status import FAULTS
 from ssdgym.engine.entries import first_fault
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdgym.engine.core.faults import FAULTS
-from ssdgym.engine.core.status import ERASE_DECISION
+from ssdgym.engine.core.status import ERASE_DECISION, FAULTS
 from ssdgym.engine.entries import first_fault
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy, victim_policy

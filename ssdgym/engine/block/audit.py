@@ -6,7 +6,9 @@ import numpy as np
 
 from ssdgym.engine.block.bundles import block_at, is_erased, is_valid, locate, may_be_merged, plane_of_bundle
 from ssdgym.engine.block.state import DATA, NFTL
-from ssdgym.engine.core.faults import (
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.records import POOLED
+from ssdgym.engine.core.status import (
     BLOCK_COUNTS,
     BLOCK_STATUS,
     BUNDLE_BLOCKS,
@@ -18,8 +20,6 @@ from ssdgym.engine.core.faults import (
     SUB_BLOCK_COUNTS,
     VALID_PAGES,
 )
-from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.records import POOLED
 
 
 @inlined

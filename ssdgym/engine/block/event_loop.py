@@ -8,7 +8,8 @@ from ssdgym.engine.block.scheduler import dispatch, queue_read, queue_write, rea
 from ssdgym.engine.block.writes import trim
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.status import OK
-from ssdgym.engine.time.clock import (
+from ssdgym.engine.time.events import READ_PAGE, WRITE_PAGE, take_ready
+from ssdgym.engine.time.transactions import (
     EVENT,
     arrived,
     carry_out_event,
@@ -16,12 +17,13 @@ from ssdgym.engine.time.clock import (
     is_partial,
     may_admit,
     next_request,
+    note_parts,
+    page_done,
     pass_time,
     start_request,
+    take_transaction,
+    transaction_done,
 )
-from ssdgym.engine.time.commands import READ_PAGE, WRITE_PAGE
-from ssdgym.engine.time.events import take_ready
-from ssdgym.engine.time.transactions import note_parts, page_done, take_transaction, transaction_done
 from ssdgym.requests import READ, WRITE
 
 

@@ -7,20 +7,17 @@ import numpy as np
 from ssdgym.engine.block.audit import count_lost_in, first_fault_of
 from ssdgym.engine.block.event_loop import run_timed
 from ssdgym.engine.block.jobs import is_allowed
-from ssdgym.engine.block.merging.plans import candidates_of
+from ssdgym.engine.block.plans import candidates_of
 from ssdgym.engine.block.state import ARRAYS, BlockDevice, BlockState, bind_device
 from ssdgym.engine.block.untimed_loop import run_untimed
-from ssdgym.engine.blocks.format import add_block
+from ssdgym.engine.blocks.index import add_block
 from ssdgym.engine.core.family import Family
-from ssdgym.engine.core.faults import FAULTS
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.pointer import STORED_BYTES, store_at
-from ssdgym.engine.core.status import ILLEGAL_ANSWER
+from ssdgym.engine.core.status import FAULTS, ILLEGAL_ANSWER
 from ssdgym.engine.decisions import Decider, keep_answer
-from ssdgym.engine.entries import LOOPS, loop_caller
-from ssdgym.engine.questions import describer_by_kind
-from ssdgym.engine.time.format import format_control, format_queues
-from ssdgym.engine.verbs import (
+from ssdgym.engine.entries import (
+    LOOPS,
     advance_timed,
     advance_untimed,
     bind,
@@ -28,9 +25,12 @@ from ssdgym.engine.verbs import (
     describe,
     find_fault,
     format_arrays,
+    loop_caller,
     run_loop,
     settle_choice,
 )
+from ssdgym.engine.questions import describer_by_kind
+from ssdgym.engine.time.events import format_control, format_queues
 from ssdgym.engine.view import view_of_blocks
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.block.bundles import block_at, review, victim_of
-from ssdgym.engine.block.merging.emptying import COPIED, SCANNED
-from ssdgym.engine.block.merging.figures import (
+from ssdgym.engine.block.figures import (
     compacted_slots,
     fill_figures,
     held_slots,
@@ -14,14 +13,14 @@ from ssdgym.engine.block.merging.figures import (
     merged_slots,
     needs_first_erase,
 )
-from ssdgym.engine.block.merging.plans import MERGE_BLOCKS, candidates_of, look_at, make_draft
-from ssdgym.engine.block.merging.steps import next_step
+from ssdgym.engine.block.plans import COPIED, MERGE_BLOCKS, SCANNED, candidates_of, look_at, make_draft
 from ssdgym.engine.block.state import DATA, NFTL, SCAN, UNPLANNED, UPDATE
+from ssdgym.engine.block.steps import next_step
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.merges import FULL, POOL
+from ssdgym.engine.core.records import FULL, POOL
 from ssdgym.engine.core.status import ILLEGAL_ANSWER, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import MERGE, WAIT, ask_outside, is_external, merge_by, status_of
-from ssdgym.engine.flash.times import NO_PHASE, Phases, duration_of, move_phases
+from ssdgym.engine.flash import NO_PHASE, Phases, duration_of, move_phases
 
 
 @inlined

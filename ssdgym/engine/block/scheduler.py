@@ -6,13 +6,13 @@ import numpy as np
 
 from ssdgym.engine.block.bundles import locate, plane_of_page
 from ssdgym.engine.block.jobs import goes_on, job_command
-from ssdgym.engine.block.merging.emptying import ERASED
+from ssdgym.engine.block.plans import ERASED
 from ssdgym.engine.block.writes import HAS_TO_WAIT, count_host_page, find_place, host_program, read_page
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OK
-from ssdgym.engine.flash.times import write_phases
-from ssdgym.engine.time.commands import (
+from ssdgym.engine.flash import write_phases
+from ssdgym.engine.time.events import (
     ERASE_SET,
     MOVE_PAGE,
     READ_PAGE,

@@ -5,18 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.core.family import Array, Arrays
-from ssdgym.engine.core.merges import CASE, MAX_LEVELS, MAX_PLANS, PLAN
 from ssdgym.engine.core.records import (
     BLOCK,
     BUCKET,
+    CASE,
     CHANNEL,
     CONTROL,
     COUNTERS,
     DIE,
     LATENCY,
     LOGICAL,
+    MAX_LEVELS,
+    MAX_PLANS,
     PARAMS,
     PHYSICAL,
+    PLAN,
     PLANE,
     SLOT,
     SUB_BLOCK,

@@ -9,7 +9,7 @@ from ssdgym.engine.block.jobs import goes_on, job_command
 from ssdgym.engine.block.writes import HAS_TO_WAIT, find_place, host_program, read_page, trim
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK
-from ssdgym.engine.time.clock import is_partial
+from ssdgym.engine.time.transactions import is_partial
 from ssdgym.requests import FLUSH, READ, WRITE
 
 

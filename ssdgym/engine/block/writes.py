@@ -22,10 +22,9 @@ from ssdgym.engine.block.bundles import (
 from ssdgym.engine.block.jobs import demand_job, host_pays
 from ssdgym.engine.block.state import DATA, NFTL, UPDATE
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.merges import FULL, POOL
+from ssdgym.engine.core.records import FULL, POOL
 from ssdgym.engine.core.status import OK
-from ssdgym.engine.flash.cells import check_page
-from ssdgym.engine.flash.times import Phases
+from ssdgym.engine.flash import Phases, check_page
 
 #: There is no page for a page of the host before a job has ended; it goes on now.
 HAS_TO_WAIT = -100

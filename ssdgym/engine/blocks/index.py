@@ -1,11 +1,72 @@
-"""The index of a plane: its blocks by age and by number of invalid pages, and its pool of writable blocks."""
+"""The index of blocks by valid pages, the tables kept beside it, and their audit."""
 
 from __future__ import annotations
 
-from ssdgym.engine.blocks.books import block_listed
-from ssdgym.engine.core.kernel import helper, inlined
-from ssdgym.engine.core.lists import list_verbs
-from ssdgym.engine.core.records import INDEXED, POOLED
+import numpy as np
+
+from ssdgym.engine.core.bits import list_verbs
+from ssdgym.engine.core.kernel import helper, inlined, kernel, prefetch
+from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, POOLED, SUB_BLOCK
+from ssdgym.engine.core.status import AGE_LIST, BUCKETS, NO_FAULT, POOL
+from ssdgym.engine.flash import block_of, sub_block_of
+from ssdgym.engine.speedupgc.groups import ANYTHING, INVALIDATED, PROGRAMMED, reclassify, withdraw
+from ssdgym.engine.speedupgc.heaps import mark_dirty
+
+__all__ = [
+    "ANYTHING",
+    "INVALIDATED",
+    "PROGRAMMED",
+    "block_changed",
+    "block_listed",
+    "block_withdrawn",
+    "prefetch_block",
+    "prefetch_holder",
+]
+
+#: Sub-blocks in a line of memory.
+_PER_LINE = 64 // SUB_BLOCK.itemsize
+
+
+@inlined
+def block_changed(dev, block, change, s):
+    """Bring the tables up to date after a change of a block: of a page in its sub-block `s`, or ANYTHING."""
+    reclassify(dev, block, change, s)
+
+
+@inlined
+def block_listed(dev, block):
+    """Bring the tables up to date after a block's place in the index, or its invalid pages, have changed."""
+    mark_dirty(dev, block)
+
+
+@inlined
+def block_withdrawn(dev, block):
+    """Bring the tables up to date after a block has become a victim."""
+    withdraw(dev, block)
+
+
+@inlined
+def prefetch_block(dev, block):
+    """Ask for the memory of what is kept about a block."""
+    params = dev.params[0]
+    prefetch(dev.block, block)
+    if params.tree_leaves > 0 or params.groups > 0:
+        prefetch(dev.best, block)
+    sub = block * params.sub_blocks
+    end = sub + params.sub_blocks
+    while sub < end:
+        prefetch(dev.sub_block, sub)
+        sub += _PER_LINE
+
+
+@inlined
+def prefetch_holder(dev, lpn):
+    """Ask for the memory of what is kept about the block that holds a logical page."""
+    params = dev.params[0]
+    ppn = np.int64(dev.logical[lpn].ppn)
+    if ppn >= 0:
+        prefetch_block(dev, block_of(params, sub_block_of(params, ppn)))
+
 
 _append_to_ages, _remove_from_ages = list_verbs("age_head", "age_tail", "next_age", "previous_age")
 _append_to_pool, _remove_from_pool = list_verbs("pool_head", "pool_tail", "next_pool", "previous_pool")
@@ -133,3 +194,79 @@ def leave_pool(dev, block):
     _remove_from_pool(dev.block, plane, block)
     plane.pool_count -= 1
     plane.pool_pages -= unwritten_pages_of(dev, block)
+
+
+@kernel
+def format_plane(dev, number):
+    """Make a plane whose pool and index are empty, and that has no open block."""
+    params = dev.params[0]
+    plane = dev.plane[number]
+    plane.pool_head = -1
+    plane.pool_tail = -1
+    plane.dirty_head = -1
+    plane.age_head = -1
+    plane.age_tail = -1
+    plane.round_leader = -1
+    for block in range(number * params.blocks, (number + 1) * params.blocks):
+        dev.block[block].plane = number
+    for bucket in range(number * (params.pages_per_block + 1), (number + 1) * (params.pages_per_block + 1)):
+        dev.bucket[bucket].head = -1
+        dev.bucket[bucket].tail = -1
+    for slot in range(number * MAX_STREAMS, (number + 1) * MAX_STREAMS):
+        dev.open_sub_block[slot] = -1
+
+
+@inlined
+def add_block(dev, number, block):
+    """Give an erased block to the pool of a plane."""
+    dev.plane[number].free_pages += dev.params[0].pages_per_block
+    join_pool(dev, block)
+
+
+@kernel
+def check_lists(dev, number):
+    """Check that the age list and the buckets hold the indexed blocks, and the pool the pooled ones."""
+    params = dev.params[0]
+    plane = dev.plane[number]
+    length = 0
+    before = -1
+    block = np.int64(plane.age_head)
+    while block >= 0 and length <= params.blocks:
+        if not dev.block[block].status & INDEXED or dev.block[block].previous_age != before:
+            return AGE_LIST
+        before = block
+        block = np.int64(dev.block[block].next_age)
+        length += 1
+    if length != plane.indexed_blocks or before != plane.age_tail:
+        return AGE_LIST
+    for invalid in range(params.pages_per_block + 1):
+        bucket = dev.bucket[number * (params.pages_per_block + 1) + invalid]
+        before = -1
+        block = np.int64(bucket.head)
+        while block >= 0:
+            record = dev.block[block]
+            if record.invalid != invalid or record.previous_bucket != before or invalid > plane.max_invalid:
+                return BUCKETS
+            before = block
+            block = np.int64(record.next_bucket)
+            length -= 1
+        if bucket.head >= 0 and bucket.tail != before:
+            return BUCKETS
+    if length != 0:
+        return BUCKETS
+    return _check_pool(dev, plane)
+
+
+@inlined
+def _check_pool(dev, plane):
+    params = dev.params[0]
+    before = -1
+    length = 0
+    block = np.int64(plane.pool_head)
+    while block >= 0 and length <= params.blocks:
+        if not dev.block[block].status & POOLED or dev.block[block].previous_pool != before:
+            return POOL
+        before = block
+        block = np.int64(dev.block[block].next_pool)
+        length += 1
+    return NO_FAULT if length == plane.pool_count and before == plane.pool_tail else POOL

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.books import (
+from ssdgym.engine.blocks.index import (
     ANYTHING,
     INVALIDATED,
     block_changed,
     block_listed,
     block_withdrawn,
-)
-from ssdgym.engine.blocks.index import (
     enter_index,
     join_pool,
     leave_index,
@@ -23,8 +21,14 @@ from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, OPEN, POOLED
 from ssdgym.engine.decisions import CLOSED, COLLECTED, ERASED, OPENED, block_event
-from ssdgym.engine.flash.addresses import block_of, sub_block_of
-from ssdgym.engine.flash.cells import count_written, erase_cells, invalidate_pages, program_page
+from ssdgym.engine.flash import (
+    block_of,
+    count_written,
+    erase_cells,
+    invalidate_pages,
+    program_page,
+    sub_block_of,
+)
 
 
 @inlined

@@ -13,8 +13,11 @@ import functools
 import hashlib
 import inspect
 import pickle
+import sys
 import tempfile
+import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +25,36 @@ import numba
 from numba.core import config, sigutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator, dumps
 
-from ssdgym.engine.compiler import progress
 from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, write_bytes
+
+#: Seconds from which on a compile is worth a line.
+_LONG = 2.0
+
+
+def _print_note(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+#: Called with each sentence; `None` for silence.
+say: Callable[[str], None] | None = _print_note
+
+_started: dict[str, float] = {}
+
+
+def begin(function: str) -> None:
+    """Note that the compile of an entry begins, and say so before the first one of the process."""
+    if say is not None and not _started:
+        say("ssdgym compiles its engine, once per machine and version: about half a minute")
+    _started[function] = time.perf_counter()
+
+
+def end(function: str) -> None:
+    """Say how long the compile of an entry took, if that was long."""
+    seconds = time.perf_counter() - _started[function]
+    if say is not None and seconds >= _LONG:
+        say(f"compiled {function.lstrip('_')} in {seconds:.0f} s")
+
 
 ENGINE_FOLDER = Path(__file__).parents[1]
 REQUEST_FORMAT = ENGINE_FOLDER.parent / "requests.py"
@@ -107,12 +137,12 @@ class _Cache(FunctionCache):
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         kept = super().load_overload(signature, target_context)
         if kept is None and self._is_of_engine:
-            progress.begin(self._py_func.__name__)
+            begin(self._py_func.__name__)
         return kept
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         if self._is_of_engine:
-            progress.end(self._py_func.__name__)
+            end(self._py_func.__name__)
         if not _is_own(signature):
             return
         try:

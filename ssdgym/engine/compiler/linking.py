@@ -10,16 +10,61 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from llvmlite.binding import Linkage
+from numba import types
+from numba.core import ir
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, DefaultPassBuilder
+from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.itanium_mangler import mangle
 from numba.core.typed_passes import NopythonTypeInference
 
-from ssdgym.engine.compiler.indices import PlainIndices
+
+def is_own(function: Callable) -> bool:
+    """Return whether a function is of ssdgym, and not of a user or another package."""
+    return str(function.__module__).partition(".")[0] == __name__.partition(".")[0]
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class PlainIndices(FunctionPass):
+    """Take the indices of arrays in a function of ssdgym for numbers without a sign."""
+
+    _name = "plain_indices"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        """Change the signatures of what reads and writes items; return whether any may have changed."""
+        if not is_own(state.func_id.func):
+            return False
+        for step in filter(_is_access, list(state.calltypes)):
+            signature = state.calltypes.pop(step)  # what is there already is not written to again
+            if signature is not None and isinstance(signature.args[0], types.Buffer):
+                array, index, *value = signature.args
+                signature = signature.replace(args=(array, _plain(index), *value))
+            state.calltypes[step] = signature
+        return True
+
+
+def _is_access(step: Any) -> bool:
+    """Return whether a step of a function reads or writes an item of something."""
+    if isinstance(step, ir.Expr):
+        return step.op in ("getitem", "static_getitem")
+    return isinstance(step, (ir.SetItem, ir.StaticSetItem))
+
+
+def _plain(index: Any) -> Any:
+    """Return the type of an index, or of a tuple of indices, without signs."""
+    if isinstance(index, types.Integer):
+        return types.uintp
+    if isinstance(index, types.BaseTuple):
+        return types.Tuple([_plain(part) for part in index.types])
+    return index
+
 
 #: Address of code that raises a TypeError: what Python finds where it calls a function that is only a part.
 _REFUSE = int(ctypes.cast(ctypes.pythonapi.PyErr_BadArgument, ctypes.c_void_p).value or 0)

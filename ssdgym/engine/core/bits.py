@@ -1,9 +1,8 @@
-"""Bit masks of the sub-blocks of a block (bit s is sub-block s), and division of numbers never negative.
-
-The divisions are spared the checks that Python's signed division needs.
-"""
+"""Bits of masks, random numbers, and lists that are linked through records."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -42,3 +41,107 @@ def quotient(a, b):
 def remainder(a, b):
     """Return `a % b` for a >= 0 and b > 0."""
     return np.int64(np.uint64(a) % np.uint64(b))
+
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_C1, _C2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_S27, _S30, _S31, _S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+_ONE = np.uint64(1)
+
+#: Who draws: every consumer has a stream of its own.
+POLICY_STREAM, PROPOSAL_STREAM, HOST_PLACEMENT_STREAM, RELOCATION_STREAM, IDLE_STREAM = 1, 2, 4, 5, 7
+#: Draws set apart for one uniform choice: tries that may fail, and the start of a scan if all do.
+DRAWS_PER_CHOICE = 65
+
+
+@inlined
+def mix(z):
+    """Turn 64 bits into 64 well-mixed bits, as the finaliser of splitmix64 does."""
+    z = (z ^ (z >> _S30)) * _C1
+    z = (z ^ (z >> _S27)) * _C2
+    return z ^ (z >> _S31)
+
+
+@inlined
+def draw(seed, stream, decision, k):
+    """Return 64 random bits: draw `k` of `decision` in `stream` of a device seeded with `seed`."""
+    z = mix(np.uint64(seed) + (np.uint64(stream) + _ONE) * GOLDEN)
+    z = mix(z + (np.uint64(decision) + _ONE) * GOLDEN)
+    return mix(z + (np.uint64(k) + _ONE) * GOLDEN)
+
+
+@inlined
+def below(bits, n):
+    """Map 64 random bits to 0 .. n-1 (n < 2**32) by multiplication, not by remainder."""
+    return np.int64(((bits >> _S32) * np.uint64(n)) >> _S32)
+
+
+def list_verbs(head: str, tail: str, following: str, previous: str) -> tuple[Any, Any]:
+    """Make the kernels of a doubly linked list; every operation is O(1).
+
+    Args:
+        head: field of the record that holds the list: its first item, -1 for none.
+        tail: its last item.
+        following: field of an item: the one behind it.
+        previous: the one before it.
+
+    Returns:
+        (append, remove), both called with the items, the record that holds the list, and a number of an item.
+    """
+
+    @inlined
+    def append(items, holder, number):
+        last = holder[tail]
+        items[number][previous] = last
+        items[number][following] = -1
+        if last >= 0:
+            items[last][following] = number
+        else:
+            holder[head] = number
+        holder[tail] = number
+
+    @inlined
+    def remove(items, holder, number):
+        before = items[number][previous]
+        after = items[number][following]
+        if before >= 0:
+            items[before][following] = after
+        else:
+            holder[head] = after
+        if after >= 0:
+            items[after][previous] = before
+        else:
+            holder[tail] = before
+
+    return append, remove
+
+
+def queue_verbs(head: str, tail: str, following: str) -> tuple[Any, Any]:
+    """Make the kernels of a queue.
+
+    Args:
+        head: field of the record that holds the queue: its first item, -1 for none.
+        tail: its last item.
+        following: field of an item: the one behind it.
+
+    Returns:
+        (push, pop): push is called with the items, the record that holds the queue, and a number of an item;
+        pop with the items and that record of a queue that is not empty, and returns the number of its head.
+    """
+
+    @inlined
+    def push(items, holder, number):
+        items[number][following] = -1
+        if holder[head] < 0:
+            holder[head] = number
+        else:
+            items[holder[tail]][following] = number
+        holder[tail] = number
+
+    @inlined
+    def pop(items, holder):
+        number = holder[head]
+        holder[head] = items[number][following]
+        return number
+
+    return push, pop

@@ -86,7 +86,7 @@ class Arrays:
 class Family:
     """An FTL family: its arrays, and the parts of the engine that are compiled for it alone.
 
-    Its versions of the verbs ([`verbs`][ssdgym.engine.verbs]) are added beside them.
+    Its versions of the verbs ([`verbs`][ssdgym.engine.entries]) are added beside them.
 
     Attributes:
         name: the value of `ftl.mapping` in a device.

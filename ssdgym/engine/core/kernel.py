@@ -37,10 +37,8 @@ from numba.core.types.misc import unliteral
 from numba.extending import intrinsic, overload, register_jitable
 
 from ssdgym.engine.compiler.cache import enable_cache
-from ssdgym.engine.compiler.checking import RuleCompiler, checking
-from ssdgym.engine.compiler.indices import is_own
-from ssdgym.engine.compiler.linking import PartCompiler
-from ssdgym.engine.compiler.reasons import reason_of
+from ssdgym.engine.compiler.checking import RuleCompiler, checking, reason_of
+from ssdgym.engine.compiler.linking import PartCompiler, is_own
 
 
 def _compiler_options() -> dict[str, Any]:

@@ -149,7 +149,7 @@ BUNDLE_SEEN = np.dtype(
     [
         ("plane", "i8"),
         ("number", "i8"),
-        ("cause", "i8"),  # FULL or POOL of `ssdgym.engine.core.merges`
+        ("cause", "i8"),  # FULL or POOL of `ssdgym.engine.core.records`
         ("candidates", "i8"),  # of the decision, those that are not allowed included
         ("levels", "i8"),  # at which parts of a block can be erased, below the block
         ("block_pages", "i8"),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.audit import check_lists
-from ssdgym.engine.core.faults import (
+from ssdgym.engine.blocks.index import check_lists
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.records import HOT_TO_VICTIMS, HOTNESS_GROUPS, INDEXED, MAX_STREAMS, OPEN, POOLED
+from ssdgym.engine.core.status import (
     BLOCK_COUNTS,
     BLOCK_STATUS,
     FREE_PAGES,
@@ -18,9 +20,7 @@ from ssdgym.engine.core.faults import (
     SUB_BLOCK_COUNTS,
     VALID_PAGES,
 )
-from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.records import HOT_TO_VICTIMS, HOTNESS_GROUPS, INDEXED, MAX_STREAMS, OPEN, POOLED
-from ssdgym.engine.page.host.buffer import check_buffer
+from ssdgym.engine.page.buffer import check_buffer
 from ssdgym.engine.rounds import is_victim
 from ssdgym.engine.speedupgc.audit import check_groups, check_trees
 

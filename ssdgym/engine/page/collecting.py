@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.blocks.index import most_invalid_block
+from ssdgym.engine.core.bits import IDLE_STREAM, draw
 from ssdgym.engine.core.kernel import helper, inlined, kernel
 from ssdgym.engine.core.records import MAX_PAIRS
-from ssdgym.engine.core.rng import IDLE_STREAM, draw
 from ssdgym.engine.decisions import (
     ANSWERED,
     IDLE,
@@ -24,10 +24,8 @@ from ssdgym.engine.decisions import (
     is_external,
     knows_future,
 )
-from ssdgym.engine.flash.sub_blocks import neighbours_of, valid_in
-from ssdgym.engine.flash.times import duration_of, move_phases
-from ssdgym.engine.time.commands import ERASE_SET, start_timer, stop_timer
-from ssdgym.engine.time.events import NEVER
+from ssdgym.engine.flash import duration_of, move_phases, neighbours_of, valid_in
+from ssdgym.engine.time.events import ERASE_SET, NEVER, start_timer, stop_timer
 
 #: The mean of a die's idle times gives the last one the weight 2**-_WEIGHT_BITS.
 _WEIGHT_BITS = 3

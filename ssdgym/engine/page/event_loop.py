@@ -7,8 +7,8 @@ import numpy as np
 from ssdgym.engine.core.kernel import inlined, kernel, prefetch
 from ssdgym.engine.core.status import OK, PERIOD_DUE
 from ssdgym.engine.decisions import has_periods, knows_future
-from ssdgym.engine.flash.addresses import die_of
-from ssdgym.engine.page.host.buffer import (
+from ssdgym.engine.flash import die_of
+from ssdgym.engine.page.buffer import (
     drop_page,
     hold_page,
     is_held_in_part,
@@ -16,9 +16,10 @@ from ssdgym.engine.page.host.buffer import (
     page_to_evict,
     serve_read,
 )
-from ssdgym.engine.page.host.mapping import host_trim, prefetch_requests
 from ssdgym.engine.page.scheduler import dispatch, offer_write, queue_read, queue_write, read_ended
-from ssdgym.engine.time.clock import (
+from ssdgym.engine.page.writes import host_trim, prefetch_requests
+from ssdgym.engine.time.events import NEVER, READ_PAGE, WRITE_PAGE, take_ready
+from ssdgym.engine.time.transactions import (
     EVENT,
     arrived,
     carry_out_event,
@@ -26,14 +27,10 @@ from ssdgym.engine.time.clock import (
     is_partial,
     may_admit,
     next_request,
-    pass_time,
-    start_request,
-)
-from ssdgym.engine.time.commands import READ_PAGE, WRITE_PAGE
-from ssdgym.engine.time.events import NEVER, take_ready
-from ssdgym.engine.time.transactions import (
     note_parts,
     page_done,
+    pass_time,
+    start_request,
     take_flush_slot,
     take_transaction,
     transaction_done,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from ssdgym.engine.core.family import Family
-from ssdgym.engine.core.faults import FAULTS
-from ssdgym.engine.core.kernel import function_at, inlined
+from ssdgym.engine.blocks.index import add_block, format_plane
+from ssdgym.engine.blocks.manager import return_open_block
+from ssdgym.engine.core.family import Family, State
+from ssdgym.engine.core.kernel import entry, function_at, inlined
 from ssdgym.engine.core.pointer import STORED_BYTES, store_at
 from ssdgym.engine.core.records import BY_RULE
-from ssdgym.engine.core.status import HORIZON
+from ssdgym.engine.core.status import FAULTS, HORIZON
 from ssdgym.engine.decisions import (
     CLAIRVOYANT,
     ERASE,
@@ -22,30 +23,75 @@ from ssdgym.engine.decisions import (
     hooked_by,
     keep_answer,
 )
-from ssdgym.engine.entries import LOOPS, loop_caller
-from ssdgym.engine.erase.candidate_table import pairs_of
-from ssdgym.engine.erase.features import observe_plane
-from ssdgym.engine.page.audit import count_lost_in, first_fault_of
-from ssdgym.engine.page.event_loop import run_timed
-from ssdgym.engine.page.format import format_page_device
-from ssdgym.engine.page.state import ARRAYS, PageDevice, PageState, bind_device
-from ssdgym.engine.page.untimed_loop import run_untimed
-from ssdgym.engine.questions import clear_view, describer_type
-from ssdgym.engine.rounds import start_round
-from ssdgym.engine.speedupgc.groups import refresh_groups
-from ssdgym.engine.speedupgc.trees import refresh
-from ssdgym.engine.verbs import (
+from ssdgym.engine.entries import (
+    LOOPS,
     advance_timed,
     advance_untimed,
     bind,
+    call_on,
     count_lost_pages,
     describe,
     find_fault,
     format_arrays,
+    loop_caller,
     run_loop,
     settle_choice,
 )
+from ssdgym.engine.erase.candidates import pairs_of
+from ssdgym.engine.erase.features import observe_plane
+from ssdgym.engine.page.audit import count_lost_in, first_fault_of
+from ssdgym.engine.page.buffer import format_buffer
+from ssdgym.engine.page.event_loop import run_timed
+from ssdgym.engine.page.state import ARRAYS, PageDevice, PageState, bind_device
+from ssdgym.engine.page.untimed_loop import run_untimed
+from ssdgym.engine.questions import clear_view, describer_type
+from ssdgym.engine.rounds import start_round
+from ssdgym.engine.speedupgc.groups import deal_to_groups, form_groups, refresh_groups
+from ssdgym.engine.speedupgc.heaps import refresh
+from ssdgym.engine.time.events import format_control, format_queues
 from ssdgym.engine.view import whole_view
+
+
+@inlined
+def format_page_device(dev):
+    """Turn zeroed arrays, but for the parameters, into an empty device."""
+    params = dev.params[0]
+    for lpn in range(params.logical_pages):
+        dev.logical[lpn].ppn = -1
+    pages = np.int64(params.planes) * params.blocks * params.pages_per_block
+    for ppn in range(pages):
+        dev.physical[ppn].lpn = -1
+    if params.tree_leaves > 0:
+        dev.tree[:] = -1
+    for plane in range(params.planes):
+        format_plane(dev, plane)
+        for block in range(plane * params.blocks, (plane + 1) * params.blocks):
+            add_block(dev, plane, block)
+        if params.groups > 0:
+            form_groups(dev, plane)
+    format_buffer(dev)
+    format_queues(dev)
+    format_control(dev)
+
+
+@entry
+def _adopt(dev):
+    params = dev.params[0]
+    if params.groups > 0:
+        for plane in range(np.int64(params.planes)):
+            return_open_block(dev, plane, np.int64(0))
+        deal_to_groups(dev)
+
+
+def adopt_placement(state: State, i: int) -> None:
+    """Let the placement of a device start, which was written in stream 0 alone and without block groups.
+
+    Args:
+        state: the batch.
+        i: number of the device in it.
+    """
+    call_on(_adopt, state, i)
+
 
 _describer_at = function_at(types.FunctionType(describer_type(ARRAYS)))
 

@@ -31,10 +31,8 @@ from ssdgym.engine.decisions import (
     status_of,
 )
 from ssdgym.engine.erase.legality import gc_unfinished
-from ssdgym.engine.flash.addresses import block_of, plane_of, sub_block_of
-from ssdgym.engine.flash.cells import check_page, program_page
-from ssdgym.engine.flash.sub_blocks import neighbours_of
-from ssdgym.engine.page.host.placement import (
+from ssdgym.engine.flash import block_of, check_page, neighbours_of, plane_of, program_page, sub_block_of
+from ssdgym.engine.page.placement import (
     place_relocated,
     relocated_stream,
     rule_of_relocated,

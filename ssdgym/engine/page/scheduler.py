@@ -5,33 +5,30 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.binding import bind_die, bind_plane, pass_die, pass_plane, redirect_write
-from ssdgym.engine.blocks.books import prefetch_holder
+from ssdgym.engine.blocks.index import prefetch_holder
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import DYNAMIC, LATE, STATIC
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import IDLES, status_of
-from ssdgym.engine.flash.addresses import die_of, plane_of
-from ssdgym.engine.flash.times import Phases, erase_phases, move_phases, read_phases, write_phases
+from ssdgym.engine.flash import Phases, die_of, erase_phases, move_phases, plane_of, read_phases, write_phases
 from ssdgym.engine.page.collecting import background_plane, idle_plane, take_step, takes_host_pages, wake_up
 from ssdgym.engine.page.gc_round import finish_round, move_command
-from ssdgym.engine.page.host.aligning import plane_for_host
-from ssdgym.engine.page.host.mapping import host_read
-from ssdgym.engine.page.host.placement import by_request, host_stream, note_written
-from ssdgym.engine.page.host.writes import join_writes, next_write, program, take_write
+from ssdgym.engine.page.placement import by_request, host_stream, note_written, plane_for_host
+from ssdgym.engine.page.writes import host_read, join_writes, next_write, program, take_write
 from ssdgym.engine.rounds import collecting_plane, ensure_round
-from ssdgym.engine.time.commands import (
+from ssdgym.engine.time.events import (
     ERASE_SET,
     IDLE,
     MOVE_PAGE,
     READ_PAGE,
     WRITE_PAGE,
     charge,
+    make_ready,
     start_command,
     start_gc_command,
     wake,
 )
-from ssdgym.engine.time.events import make_ready
 from ssdgym.engine.time.transactions import (
     link_pages,
     mark_queued,

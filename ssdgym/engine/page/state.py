@@ -23,7 +23,7 @@ from ssdgym.engine.core.records import (
     SUB_BLOCK,
     TRANSACTION,
 )
-from ssdgym.engine.speedupgc.records import BEST, HEAP
+from ssdgym.engine.speedupgc.best_sets import BEST, HEAP
 
 #: The write buffer: its pages from the one written longest ago, and what it has done since the last reset.
 BUFFER = np.dtype(

@@ -11,9 +11,7 @@ from ssdgym.engine.core.records import BY_RULE, STATIC
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, OUT_OF_SPACE, PERIOD_DUE
 from ssdgym.engine.decisions import PLACE, WRITTEN, has_periods, is_external, status_of
 from ssdgym.engine.erase.legality import gc_unfinished
-from ssdgym.engine.page.gc_round import run_round
-from ssdgym.engine.page.host.aligning import plane_for_host
-from ssdgym.engine.page.host.buffer import (
+from ssdgym.engine.page.buffer import (
     drop_page,
     hold_page,
     is_held_in_part,
@@ -21,10 +19,11 @@ from ssdgym.engine.page.host.buffer import (
     page_to_evict,
     serve_read,
 )
-from ssdgym.engine.page.host.mapping import host_program, host_read, host_trim, prefetch_requests
-from ssdgym.engine.page.host.placement import by_request, host_stream, note_page, note_request
+from ssdgym.engine.page.gc_round import run_round
+from ssdgym.engine.page.placement import by_request, host_stream, note_page, note_request, plane_for_host
+from ssdgym.engine.page.writes import host_program, host_read, host_trim, prefetch_requests
 from ssdgym.engine.rounds import ensure_round, gc_needed
-from ssdgym.engine.time.clock import is_partial
+from ssdgym.engine.time.transactions import is_partial
 from ssdgym.requests import FLUSH, READ, WRITE
 
 

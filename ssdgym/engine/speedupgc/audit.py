@@ -5,15 +5,25 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.core.bits import NONE, full_mask
-from ssdgym.engine.core.faults import BEST_SETS, GROUPS, HEAPS, NO_FAULT, TREES, WRITABLE_BLOCKS
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import HOT_TO_VICTIMS, INDEXED, OPEN, POOLED, SUB_BLOCK_RUN
-from ssdgym.engine.flash.sub_blocks import invalid_in
-from ssdgym.engine.speedupgc.best_sets import cost_of, moves_of
+from ssdgym.engine.core.status import BEST_SETS, GROUPS, HEAPS, NO_FAULT, TREES, WRITABLE_BLOCKS
+from ssdgym.engine.flash import invalid_in
+from ssdgym.engine.speedupgc.best_sets import WRITABLE, WRITABLE_BEST, cost_of, moves_of
 from ssdgym.engine.speedupgc.groups import writable_bit
-from ssdgym.engine.speedupgc.heaps import HIGH, LOW, entry_at, exceeds, heap_base, is_before, rank_of
-from ssdgym.engine.speedupgc.records import WRITABLE, WRITABLE_BEST
-from ssdgym.engine.speedupgc.trees import TARGETS, VICTIMS, beats, root_of
+from ssdgym.engine.speedupgc.heaps import (
+    HIGH,
+    LOW,
+    TARGETS,
+    VICTIMS,
+    beats,
+    entry_at,
+    exceeds,
+    heap_base,
+    is_before,
+    rank_of,
+    root_of,
+)
 
 
 @inlined

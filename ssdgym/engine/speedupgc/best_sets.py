@@ -8,11 +8,120 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.core.bits import NONE, ONE, full_mask, has
+from ssdgym.engine.core.bits import GOLDEN, NONE, ONE, below, full_mask, has, mix
 from ssdgym.engine.core.kernel import count_bits, inlined, kernel, lowest_bit
 from ssdgym.engine.core.records import HARDWARE, INDEXED, POOLED, SOFTWARE, SUB_BLOCK_RUN
-from ssdgym.engine.flash.sub_blocks import invalid_in, neighbours_of, valid_in
-from ssdgym.engine.speedupgc.records import WRITABLE, WRITABLE_BEST
+from ssdgym.engine.flash import invalid_in, neighbours_of, valid_in
+
+#: The best erase set of a block, and the block's place among the groups.
+BEST = np.dtype(
+    [
+        ("mask", "u8"),  # 0 = none
+        ("gain", "i4"),  # invalid pages of the set
+        ("moves", "i4"),  # valid pages to move before it is erased
+        ("rank_gain", "i4"),  # the block's rank, as in HEAP
+        ("rank_moves", "i4"),
+        ("rank_tie", "i4"),
+        ("next_dirty", "i4"),
+        ("low", "i4"),  # place in its group's heap of smallest ranks
+        ("high", "i4"),  # place in its group's heap of largest ranks
+        ("group", "u1"),  # counted from 0
+        ("first", "u1"),  # with groups: lowest sub-block with unwritten pages
+        ("dirty", "u1"),  # the plane's trees do not know it as it is
+        ("writable", "u1"),  # 0 no, WRITABLE, or WRITABLE_BEST: its best set has unwritten pages
+    ],
+    align=True,
+)
+#: An entry of a group's heap: a block with the rank gain / (moves * copy cost + erase cost) it is sorted by.
+HEAP = np.dtype(
+    [
+        ("gain", "i4"),
+        ("moves", "i4"),
+        ("tie", "i4"),  # of equal ranks the one with the smaller tie is larger, then the lower block
+        ("block", "i4"),
+    ]
+)
+#: Values of `writable`.
+WRITABLE, WRITABLE_BEST = 1, 2
+
+
+#: Counters of 4 bits in a word, and the largest value.
+PER_WORD, SATURATED = 16, np.uint64(15)
+_LOWER_BITS = np.uint64(0x7777777777777777)
+_ONE = np.uint64(1)
+
+
+@inlined
+def _counter(params, row, hashed):
+    """Return the number of the counter of a page in a row of the table, from the hash of its number."""
+    return row * params.counters + below(mix(hashed + GOLDEN * np.uint64(row + 1)), params.counters)
+
+
+@inlined
+def _value(hotness, counter):
+    return (hotness[counter // PER_WORD] >> np.uint64(4 * (counter % PER_WORD))) & SATURATED
+
+
+@kernel
+def _degree(hotness, params, lpn):
+    """Return the smallest counter of a page."""
+    hashed = mix(GOLDEN * np.uint64(lpn + 1))
+    degree = SATURATED
+    for row in range(params.hashes):
+        degree = min(degree, _value(hotness, _counter(params, row, hashed)))
+    return degree
+
+
+@kernel
+def _raise_counters(hotness, params, lpn):
+    """Count one more update of a page; return its degree with it."""
+    hashed = mix(GOLDEN * np.uint64(lpn + 1))
+    degree = SATURATED
+    for row in range(params.hashes):
+        counter = _counter(params, row, hashed)
+        value = _value(hotness, counter)
+        if value < SATURATED:
+            value += _ONE
+            hotness[counter // PER_WORD] += _ONE << np.uint64(4 * (counter % PER_WORD))
+        degree = min(degree, value)
+    return degree
+
+
+@kernel
+def _decay(hotness):
+    for word in range(hotness.shape[0]):
+        hotness[word] = (hotness[word] >> _ONE) & _LOWER_BITS
+
+
+@inlined
+def _group_of(params, degree):
+    return np.int64((params.group_of_degree >> (np.uint64(4) * degree)) & SATURATED)
+
+
+@inlined
+def count_update(dev, lpn):
+    """Raise the counters of a page that the host writes, and halve all when the period is over.
+
+    Returns:
+        The hotness group of the page, counted from 1; 0 for a cold page.
+    """
+    params = dev.params[0]
+    control = dev.control[0]
+    degree = _raise_counters(dev.hotness, params, lpn)
+    control.hotness_updates += 1
+    if control.hotness_updates == params.decay_period:
+        control.hotness_updates = 0
+        _decay(dev.hotness)
+        degree = _degree(dev.hotness, params, lpn)
+    return _group_of(params, degree)
+
+
+@inlined
+def hotness_group(dev, lpn):
+    """Return the hotness group of a page, counted from 1; 0 for a cold one. Nothing is counted."""
+    params = dev.params[0]
+    return _group_of(params, _degree(dev.hotness, params, lpn))
+
 
 _SIX = np.uint64(6)
 

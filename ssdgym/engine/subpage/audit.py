@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.audit import check_lists
-from ssdgym.engine.core.faults import (
+from ssdgym.engine.blocks.index import check_lists
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.records import INDEXED, OPEN, POOLED
+from ssdgym.engine.core.status import (
     BLOCK_COUNTS,
     BLOCK_STATUS,
     BUFFER_LIST,
@@ -18,8 +20,6 @@ from ssdgym.engine.core.faults import (
     SPLIT_GROUPS,
     VALID_PAGES,
 )
-from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.records import INDEXED, OPEN, POOLED
 from ssdgym.engine.rounds import is_victim
 from ssdgym.engine.subpage.pages import holds, in_region, page_of
 from ssdgym.engine.subpage.state import FGM, SUBFTL

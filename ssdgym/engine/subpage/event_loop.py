@@ -18,7 +18,6 @@ from ssdgym.engine.subpage.buffer import (
     way_out,
 )
 from ssdgym.engine.subpage.pages import count_sectors, full_mask
-from ssdgym.engine.subpage.parts import AGAIN, count_reads, needs_place, note_rmw, part_of, trim_part
 from ssdgym.engine.subpage.queues import (
     new_transaction,
     queue_after_reads,
@@ -29,20 +28,29 @@ from ssdgym.engine.subpage.queues import (
 )
 from ssdgym.engine.subpage.scheduler import dispatch, is_answered, read_ended
 from ssdgym.engine.subpage.state import FGM, HOST_READ, LIST_WRITE, SUBPAGE_WRITE
-from ssdgym.engine.subpage.writes import begin_write, others_of
-from ssdgym.engine.time.clock import (
+from ssdgym.engine.subpage.writes import (
+    AGAIN,
+    begin_write,
+    count_reads,
+    needs_place,
+    note_rmw,
+    others_of,
+    part_of,
+    trim_part,
+)
+from ssdgym.engine.time.events import READ_PAGE, WRITE_PAGE, take_ready
+from ssdgym.engine.time.transactions import (
     EVENT,
     arrived,
     carry_out_event,
     ending,
     may_admit,
     next_request,
+    note_parts,
+    pages_done,
     pass_time,
     start_request,
 )
-from ssdgym.engine.time.commands import READ_PAGE, WRITE_PAGE
-from ssdgym.engine.time.events import take_ready
-from ssdgym.engine.time.transactions import note_parts, pages_done
 from ssdgym.requests import FLUSH, READ, SYNC, WRITE
 
 

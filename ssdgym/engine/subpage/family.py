@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.format import add_block, format_plane
+from ssdgym.engine.blocks.index import add_block, format_plane
 from ssdgym.engine.core.family import Family
-from ssdgym.engine.core.faults import FAULTS
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.pointer import STORED_BYTES, store_at
+from ssdgym.engine.core.status import FAULTS
 from ssdgym.engine.decisions import ERASE, Decider, hooked_by, keep_answer
-from ssdgym.engine.entries import LOOPS, loop_caller
-from ssdgym.engine.erase.candidate_table import pairs_of
-from ssdgym.engine.questions import describer_by_kind
-from ssdgym.engine.rounds import start_round
-from ssdgym.engine.subpage.audit import count_lost_in, first_fault_of
-from ssdgym.engine.subpage.event_loop import run_timed
-from ssdgym.engine.subpage.state import ARRAYS, SUBFTL, SubpageDevice, SubpageState, bind_device
-from ssdgym.engine.subpage.untimed_loop import run_untimed
-from ssdgym.engine.time.format import format_control, format_queues
-from ssdgym.engine.verbs import (
+from ssdgym.engine.entries import (
+    LOOPS,
     advance_timed,
     advance_untimed,
     bind,
@@ -27,9 +19,18 @@ from ssdgym.engine.verbs import (
     describe,
     find_fault,
     format_arrays,
+    loop_caller,
     run_loop,
     settle_choice,
 )
+from ssdgym.engine.erase.candidates import pairs_of
+from ssdgym.engine.questions import describer_by_kind
+from ssdgym.engine.rounds import start_round
+from ssdgym.engine.subpage.audit import count_lost_in, first_fault_of
+from ssdgym.engine.subpage.event_loop import run_timed
+from ssdgym.engine.subpage.state import ARRAYS, SUBFTL, SubpageDevice, SubpageState, bind_device
+from ssdgym.engine.subpage.untimed_loop import run_untimed
+from ssdgym.engine.time.events import format_control, format_queues
 from ssdgym.engine.view import whole_view
 
 

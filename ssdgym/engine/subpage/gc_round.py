@@ -13,7 +13,7 @@ from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
 from ssdgym.engine.erase.legality import gc_unfinished
-from ssdgym.engine.flash.times import Phases
+from ssdgym.engine.flash import Phases
 from ssdgym.engine.subpage.pages import check_slot, holds, put, take_page, waste, wipe_pages
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.books import ANYTHING
+from ssdgym.engine.blocks.index import ANYTHING
 from ssdgym.engine.blocks.manager import (
     count_in_stream,
     count_invalid,
@@ -17,9 +17,9 @@ from ssdgym.engine.blocks.manager import (
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import MAX_STREAMS
-from ssdgym.engine.flash.cells import program_page
+from ssdgym.engine.flash import program_page
 from ssdgym.engine.subpage.state import SUBFTL
-from ssdgym.engine.time.commands import wake
+from ssdgym.engine.time.events import wake
 
 
 @inlined

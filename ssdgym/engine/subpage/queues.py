@@ -7,11 +7,11 @@ import numpy as np
 from ssdgym.engine.binding import bind_die, pass_die, pass_plane, plane_from_cursor
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.flash.times import NO_PHASE, Phases, read_phases, write_phases
+from ssdgym.engine.flash import NO_PHASE, Phases, read_phases, write_phases
 from ssdgym.engine.subpage.pages import count_sectors, die_of_page, lowest_of, page_of, wake_collection
 from ssdgym.engine.subpage.state import CHILD_READ, SUBPAGE_WRITE
 from ssdgym.engine.subpage.writes import begin_eviction, together
-from ssdgym.engine.time.commands import charge, wake
+from ssdgym.engine.time.events import charge, wake
 from ssdgym.engine.time.transactions import (
     free_transaction,
     mark_queued,

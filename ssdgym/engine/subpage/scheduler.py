@@ -9,23 +9,26 @@ from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import WAIT, status_of
-from ssdgym.engine.flash.times import erase_phases, read_phases, write_phases
+from ssdgym.engine.flash import erase_phases, read_phases, write_phases
 from ssdgym.engine.rounds import collecting_plane, ensure_round, gc_needed
 from ssdgym.engine.subpage.gc_round import finish_round, gather_phases, move_command
 from ssdgym.engine.subpage.pages import count_sectors, die_of_page, lowest_of, mapped_of, page_of
 from ssdgym.engine.subpage.queues import move_phases, queue_read, read_done, subpage_phases, write_done
-from ssdgym.engine.subpage.region.collection import ERASED, MOVED, WAITS, collect_step
-from ssdgym.engine.subpage.region.passes import (
+from ssdgym.engine.subpage.region import (
     ADVANCE,
     COLLECT,
+    ERASED,
+    MOVED,
+    WAITS,
     advance,
+    collect_step,
     prepare,
     program_log_page,
     program_subpage,
 )
 from ssdgym.engine.subpage.state import CHILD_READ, LIST_WRITE
 from ssdgym.engine.subpage.writes import is_overtaken, is_void, program_write, read_page, together
-from ssdgym.engine.time.commands import (
+from ssdgym.engine.time.events import (
     ERASE_SET,
     MOVE_PAGE,
     READ_PAGE,

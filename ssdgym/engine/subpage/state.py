@@ -23,7 +23,7 @@ from ssdgym.engine.core.records import (
     SUB_BLOCK,
     TRANSACTION,
 )
-from ssdgym.engine.speedupgc.records import BEST, HEAP
+from ssdgym.engine.speedupgc.best_sets import BEST, HEAP
 
 #: The FTLs of the family.
 CGM, FGM, SECTOR_LOG, SUBFTL = range(4)

@@ -22,18 +22,30 @@ from ssdgym.engine.subpage.buffer import (
 )
 from ssdgym.engine.subpage.gc_round import run_round
 from ssdgym.engine.subpage.pages import count_sectors, full_mask, lowest_of
-from ssdgym.engine.subpage.parts import AGAIN, count_reads, needs_place, note_rmw, part_of, trim_part
-from ssdgym.engine.subpage.region.collection import WAITS, collect_step, sweep_step
-from ssdgym.engine.subpage.region.passes import (
+from ssdgym.engine.subpage.region import (
     ADVANCE,
     COLLECT,
+    WAITS,
     advance,
+    collect_step,
     prepare,
     program_log_page,
     program_subpage,
+    sweep_step,
 )
 from ssdgym.engine.subpage.state import FGM, LIST_WRITE, SUBPAGE_WRITE
-from ssdgym.engine.subpage.writes import begin_write, read_page, together, write_now
+from ssdgym.engine.subpage.writes import (
+    AGAIN,
+    begin_write,
+    count_reads,
+    needs_place,
+    note_rmw,
+    part_of,
+    read_page,
+    together,
+    trim_part,
+    write_now,
+)
 from ssdgym.requests import FLUSH, READ, SYNC, WRITE
 
 #: The transaction of the write that is carried out.

@@ -1,14 +1,116 @@
-"""Requests under way: request slots, page transactions, and the read and write queue of every die."""
+"""Requests under way: their transactions, latencies, and the clock."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.core.kernel import inlined
-from ssdgym.engine.core.lists import queue_verbs
-from ssdgym.engine.time.commands import ERASE_SET, MOVE_PAGE
-from ssdgym.engine.time.latency import record_latency, record_parts
-from ssdgym.requests import FLUSH, READ, WRITE
+from ssdgym.engine.core.bits import queue_verbs
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, OUT_OF_TIME, STUCK
+from ssdgym.engine.time.events import (
+    ERASE_SET,
+    IDLE,
+    MOVE_PAGE,
+    NEVER,
+    channel_event,
+    command_ended,
+    latest_ns,
+    next_event_ns,
+    take_event,
+)
+from ssdgym.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, WRITE
+
+#: Bins per factor of two: the middle of a bin is within 1 / (2 * 64) = 0.8 % of every value in it.
+BINS_PER_OCTAVE = 64
+_BITS = 6
+#: Enough for any int64.
+BINS = (63 - _BITS + 1) * BINS_PER_OCTAVE
+
+
+@inlined
+def bin_of(value):
+    """Return the number of the log-spaced bin of a latency; values below 64 ns have a bin each."""
+    shift = 0
+    scaled = value
+    for step in (32, 16, 8, 4, 2, 1):
+        if scaled >> (_BITS + step):
+            scaled >>= step
+            shift += step
+    return shift * BINS_PER_OCTAVE + scaled
+
+
+def bin_middles() -> np.ndarray:
+    """Return the middle of each bin in ns, shape (BINS,)."""
+    number = np.arange(BINS)
+    shift = np.maximum(number // BINS_PER_OCTAVE - 1, 0)
+    low = (number - shift * BINS_PER_OCTAVE).astype(np.float64) * 2.0**shift
+    return low + (2.0**shift - 1) / 2
+
+
+@kernel
+def _sift_up(heap, value):
+    """Insert into a min-heap that starts at index 1 and whose size is in index 0."""
+    heap[0] += 1
+    child = heap[0]
+    while child > 1 and heap[child >> 1] > value:
+        heap[child] = heap[child >> 1]
+        child >>= 1
+    heap[child] = value
+
+
+@kernel
+def _replace_least(heap, value):
+    """Put `value` in the place of the smallest one."""
+    size = heap[0]
+    parent = 1
+    while True:
+        child = 2 * parent
+        if child > size:
+            break
+        if child < size and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= value:
+            break
+        heap[parent] = heap[child]
+        parent = child
+    heap[parent] = value
+
+
+@inlined
+def record_latency(dev, op, serial, latency_ns):
+    """Keep the latency of a finished read (op 0) or write (op 1)."""
+    if op == READ:
+        dev.counters[0].read_latency_sum_ns += latency_ns
+    else:
+        dev.counters[0].write_latency_sum_ns += latency_ns
+    if latency_ns > dev.params[0].slow_ns:
+        dev.counters[0].slow_requests += 1
+    if serial < dev.latency.shape[0]:
+        record = dev.latency[serial]
+        record.ns = latency_ns
+        record.op = op + 1
+    dev.histogram[op, bin_of(latency_ns)] += 1
+    heap = dev.tail[op]
+    if heap[0] < heap.shape[0] - 1:
+        _sift_up(heap, latency_ns)
+    elif heap[0] > 0 and latency_ns > heap[1]:
+        _replace_least(heap, latency_ns)
+
+
+@inlined
+def record_parts(dev, op, service_ns, gc_wait_ns):
+    """Count what the latency of a finished read (op 0) or write (op 1) is made of."""
+    counters = dev.counters[0]
+    if op == READ:
+        counters.read_service_sum_ns += service_ns
+        counters.read_gc_wait_sum_ns += gc_wait_ns
+    else:
+        counters.write_service_sum_ns += service_ns
+        counters.write_gc_wait_sum_ns += gc_wait_ns
+    if gc_wait_ns > 0:
+        counters.met_gc_requests += 1
+        dev.gc_histogram[op, bin_of(gc_wait_ns)] += 1
+
 
 _push_read, _pop_read = queue_verbs("read_head", "read_tail", "next")
 _push_write, _pop_write = queue_verbs("write_head", "write_tail", "next")
@@ -159,3 +261,117 @@ def transaction_done(dev, number):
     """Free a transaction and mark one page of its request as done."""
     free_transaction(dev, number)
     page_done(dev, np.int64(dev.transaction[number].slot))
+
+
+#: What comes next is an event, and not an arrival.
+EVENT = 200
+
+
+@inlined
+def ending(params, control, requests, last):
+    """Return INPUT_ENDED or HORIZON where the run ends now, else OK."""
+    ended = control.cursor >= requests.shape[0]
+    at_horizon = control.admitted_pages >= control.horizon
+    if ended and not last and not at_horizon:
+        return INPUT_ENDED
+    if (ended or at_horizon) and control.free_transactions == params.window_pages:
+        return HORIZON if at_horizon else INPUT_ENDED
+    return OK
+
+
+@inlined
+def arrived(params, control, request):
+    """Return whether a request that has not been started may be started now."""
+    if request.op == FLUSH and control.outstanding_writes > 0:
+        return False
+    if params.queue_depth > 0:
+        return request.op == FLUSH or control.outstanding < params.queue_depth
+    return request.arrival_ns <= control.now
+
+
+@inlined
+def may_admit(control, requests, least):
+    """Return whether there is a page to admit, and `least` places for transactions are free."""
+    if control.free_transactions < least or control.cursor >= requests.shape[0]:
+        return False
+    return control.admitted_pages < control.horizon
+
+
+@inlined
+def is_partial(request, offset):
+    """Return whether the request covers only a part of its page number `offset`."""
+    head = request.flags & PARTIAL_HEAD and offset == 0
+    return head or (request.flags & PARTIAL_TAIL and offset == request.pages - 1)
+
+
+@inlined
+def next_request(control):
+    """Go on behind the request in admission."""
+    control.cursor += 1
+    control.offset = 0
+    control.slot = -1
+
+
+@inlined
+def start_request(dev, request):
+    """Give the request a slot; a flush that may start is over at once."""
+    params = dev.params[0]
+    control = dev.control[0]
+    if request.op == FLUSH:
+        control.serial += 1
+        next_request(control)
+        return
+    arrival_ns = control.now if params.queue_depth > 0 else request.arrival_ns
+    control.slot = take_slot(dev, request, arrival_ns)
+
+
+@inlined
+def _next_arrival(params, control, requests, least):
+    """Return when the next request arrives, if time alone is what it waits for; else NEVER."""
+    blocked = control.slot >= 0 or control.free_transactions < least or params.queue_depth > 0
+    if blocked or control.cursor >= requests.shape[0] or control.admitted_pages >= control.horizon:
+        return NEVER
+    arrival_ns = requests[control.cursor].arrival_ns
+    return arrival_ns if arrival_ns > control.now else NEVER
+
+
+@inlined
+def pass_time(dev, requests, least):
+    """Go on to the next arrival, unless an event comes before it.
+
+    Args:
+        dev: the device.
+        requests: the present chunk of input.
+        least: free transactions that an admission needs.
+
+    Returns:
+        EVENT where the first event is due, OK at an arrival, STUCK if there is neither, OUT_OF_TIME if it is
+        too late.
+    """
+    params = dev.params[0]
+    control = dev.control[0]
+    arrival_ns = _next_arrival(params, control, requests, least)
+    event_ns = next_event_ns(dev)
+    if min(event_ns, arrival_ns) >= latest_ns(params):
+        return STUCK if event_ns == NEVER and arrival_ns == NEVER else OUT_OF_TIME
+    if event_ns <= arrival_ns:
+        return EVENT
+    control.now = arrival_ns
+    return OK
+
+
+@inlined
+def carry_out_event(dev):
+    """Carry out the first event.
+
+    Returns:
+        The command that has ended with it, IDLE for none, and the number of the die.
+    """
+    params = dev.params[0]
+    dev.control[0].now = next_event_ns(dev)
+    resource = np.int64(take_event(dev))
+    if resource < params.channels:
+        channel_event(dev, resource)
+        return np.int64(IDLE), np.int64(-1)
+    die_number = np.int64(resource - params.channels)
+    return np.int64(command_ended(dev, die_number)), die_number

@@ -7,7 +7,7 @@ from math import log2, sqrt
 from ssdgym.config.block import block_ftl
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.kernel import inlined
-from ssdgym.engine.core.merges import POOL
+from ssdgym.engine.core.records import POOL
 from ssdgym.enums import BlockKind, MergePace
 from ssdgym.envs.features.registry import Setting, always, bundle_feature, plan_feature
 

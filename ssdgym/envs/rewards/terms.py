@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.time.latency import bin_middles
+from ssdgym.engine.time.transactions import bin_middles
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator.families import family_of
 

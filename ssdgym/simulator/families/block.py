@@ -11,7 +11,7 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.block.family import BLOCK_FAMILY
 from ssdgym.engine.block.state import TALLY
 from ssdgym.engine.core.family import Sizes, State
-from ssdgym.engine.core.merges import MAX_LEVELS
+from ssdgym.engine.core.records import MAX_LEVELS
 from ssdgym.engine.decisions import MERGE
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator.families.base import FREE, INVALID, VALID, FamilyBuilder, PageMap

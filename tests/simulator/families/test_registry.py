@@ -19,7 +19,7 @@ from ssdgym.engine.core.family import Array, Arrays, Family
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.records import CONTROL, COUNTERS, PARAMS
 from ssdgym.engine.decisions import Decider
-from ssdgym.engine.verbs import bind, format_arrays
+from ssdgym.engine.entries import bind, format_arrays
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.families import FamilyBuilder, family_of, register_family

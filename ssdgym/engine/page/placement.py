@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.blocks.books import ANYTHING, PROGRAMMED, block_changed, prefetch_block
-from ssdgym.engine.blocks.manager import count_overflow, open_block, program, scatter
-from ssdgym.engine.core.bits import full_mask
+from ssdgym.engine.binding import bind_plane, has_room, plane_from_cursor
+from ssdgym.engine.blocks.index import ANYTHING, PROGRAMMED, block_changed, prefetch_block
+from ssdgym.engine.blocks.manager import count_overflow, open_block, program, row_of, scatter
+from ssdgym.engine.core.bits import HOST_PLACEMENT_STREAM, RELOCATION_STREAM, below, draw, full_mask
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import BY_RULE, HOT_COLD, HOTNESS_GROUPS, IN_STREAMS, MAX_STREAMS, OPEN
-from ssdgym.engine.core.rng import HOST_PLACEMENT_STREAM, RELOCATION_STREAM, below, draw
 from ssdgym.engine.decisions import (
     PLACE,
     RELOCATE,
@@ -22,11 +22,10 @@ from ssdgym.engine.decisions import (
     is_external,
     stream_by,
 )
-from ssdgym.engine.flash.addresses import block_of, sub_block_of
-from ssdgym.engine.speedupgc.best_sets import first_writable
+from ssdgym.engine.flash import block_of, sub_block_of
+from ssdgym.engine.speedupgc.best_sets import count_update, first_writable, hotness_group
 from ssdgym.engine.speedupgc.groups import first_of
-from ssdgym.engine.speedupgc.hotness import count_update, hotness_group
-from ssdgym.engine.speedupgc.trees import best_target, refresh
+from ssdgym.engine.speedupgc.heaps import best_target, refresh
 
 HOST_STREAM, HOT_STREAM = 0, 1
 _TRIES = 64
@@ -317,3 +316,38 @@ def place_relocated(dev, plane, stream, source, lpn, version):
     if taken != stream:
         count_overflow(dev, plane, stream)
     return program(dev, plane, taken, lpn, version, True)
+
+
+@inlined
+def _lag(params, row, other):
+    """Return by how many rows `row` lags behind another one, at most half a block either way."""
+    half = np.int64(params.pages_per_block) // 2
+    return (other - row + half) % np.int64(params.pages_per_block) - half
+
+
+@kernel
+def _lagging_plane(dev, die_number):
+    """Return the plane of a die with room whose row lags most; -1 where none has a row."""
+    params = dev.params[0]
+    best, largest, first_row = np.int64(-1), np.int64(0), np.int64(-1)
+    for k in range(params.planes_per_die):
+        plane = np.int64(plane_from_cursor(dev, die_number, k))
+        row = np.int64(row_of(dev, plane, HOST_STREAM)) if has_room(dev, plane) else np.int64(-1)
+        if row < 0:
+            continue
+        if best < 0:
+            best, first_row = plane, row
+        lag = _lag(params, row, first_row)
+        if lag > largest:
+            best, largest = plane, lag
+    return best
+
+
+@inlined
+def plane_for_host(dev, die_number):
+    """Return the plane of a die for the next page of the host, -1 for none (dynamic and late allocation)."""
+    plane = bind_plane(dev, die_number)
+    if dev.params[0].aligned_rows and plane >= 0:
+        lagging = np.int64(_lagging_plane(dev, die_number))
+        return lagging if lagging >= 0 else plane
+    return plane

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ssdgym.engine.block.bundles import block_at, erased_pages, valid_pages
-from ssdgym.engine.block.merging.plans import (
+from ssdgym.engine.block.plans import (
     AT_DEPTH,
     MERGE_BLOCKS,
     candidates_of,
@@ -15,8 +15,8 @@ from ssdgym.engine.block.merging.plans import (
 )
 from ssdgym.engine.block.state import DATA, MAX_SLOTS, NFTL, UPDATE
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.merges import FULL
-from ssdgym.engine.flash.parts import leaves_of, level_of
+from ssdgym.engine.core.records import FULL
+from ssdgym.engine.flash import leaves_of, level_of
 
 #: An odd number whose bits are mixed (the golden ratio), to make marks of bits with.
 _MIXING = np.uint64(0x9E3779B97F4A7C15)

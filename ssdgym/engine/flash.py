@@ -1,0 +1,282 @@
+"""What pages hold, wear, physical addresses and durations: the only writer of pages."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ssdgym.engine.core.bits import NONE, ONE, full_mask, has, quotient, remainder
+from ssdgym.engine.core.kernel import inlined, kernel
+from ssdgym.engine.core.records import HARDWARE, SOFTWARE
+
+
+@inlined
+def sub_block_of(params, ppn):
+    """Return the sub-block of a physical page, numbered through the whole device."""
+    return quotient(ppn, params.pages_per_sub_block)
+
+
+@inlined
+def block_of(params, sub):
+    """Return the block of a sub-block."""
+    if params.sub_blocks == 1:
+        return sub
+    return quotient(sub, params.sub_blocks)
+
+
+@inlined
+def plane_of(params, ppn):
+    """Return the plane of a physical page."""
+    return quotient(ppn, np.int64(params.blocks) * params.pages_per_block)
+
+
+@inlined
+def die_of(params, ppn):
+    """Return the die of a physical page."""
+    return remainder(plane_of(params, ppn), params.dies)
+
+
+@inlined
+def beside(params, mask):
+    """Return the sub-blocks next to those of a mask and not in it."""
+    return ((mask << ONE) | (mask >> ONE)) & ~mask & full_mask(params.sub_blocks)
+
+
+@inlined
+def neighbours_of(params, mask):
+    """Return the sub-blocks that have to be emptied although they are not erased.
+
+    Under software isolation they are those beside.
+    """
+    if params.isolation == SOFTWARE:
+        return beside(params, mask)
+    return NONE
+
+
+@inlined
+def invalid_in(dev, block, mask):
+    """Count the invalid pages in the sub-blocks of `mask`."""
+    params = dev.params[0]
+    base = np.int64(block) * params.sub_blocks
+    invalid = 0
+    for s in range(params.sub_blocks):
+        if has(mask, s):
+            invalid += dev.sub_block[base + s].invalid
+    return invalid
+
+
+@inlined
+def valid_in(dev, block, mask):
+    """Count the valid pages in the sub-blocks of `mask`."""
+    params = dev.params[0]
+    base = np.int64(block) * params.sub_blocks
+    valid = 0
+    for s in range(params.sub_blocks):
+        if has(mask, s):
+            sub_block = dev.sub_block[base + s]
+            valid += sub_block.written - sub_block.invalid
+    return valid
+
+
+@inlined
+def check_page(dev, lpn, ppn):
+    """Read a page: does it hold the newest version of the logical page, or is that lost."""
+    dev.counters[0].flash_reads += 1
+    page = dev.physical[ppn]
+    if page.lpn != lpn or page.version != dev.logical[lpn].version:
+        dev.counters[0].lost_pages += 1
+
+
+@inlined
+def program_page(dev, ppn, lpn, version):
+    """Program a page with a version of a logical page."""
+    page = dev.physical[ppn]
+    page.lpn = lpn
+    page.version = version
+
+
+@inlined
+def count_written(dev, sub, pages):
+    """Count pages that have been programmed in a sub-block; returns how many are written now."""
+    record = dev.sub_block[sub]
+    record.written += pages
+    return record.written
+
+
+@inlined
+def invalidate_pages(dev, sub, pages):
+    """Count pages of a sub-block that no logical page is mapped to any more."""
+    dev.sub_block[sub].invalid += pages
+
+
+@inlined
+def _spoil(dev, block, mask):
+    """Lose what every written page of the sub-blocks of `mask` holds."""
+    params = dev.params[0]
+    for s in range(params.sub_blocks):
+        if has(mask, s):
+            sub = block * params.sub_blocks + s
+            first = sub * params.pages_per_sub_block
+            for ppn in range(first, first + dev.sub_block[sub].written):
+                dev.physical[ppn].version = -1
+
+
+@inlined
+def erase_cells(dev, block, mask):
+    """Erase the sub-blocks of `mask`; returns how many of their pages were written, and how many invalid."""
+    params = dev.params[0]
+    if params.disturbs and params.isolation != HARDWARE:
+        _spoil(dev, block, beside(params, mask))
+    written, invalid = 0, 0
+    for s in range(params.sub_blocks):
+        if has(mask, s):
+            sub_block = dev.sub_block[block * params.sub_blocks + s]
+            written += sub_block.written
+            invalid += sub_block.invalid
+            sub_block.written = 0
+            sub_block.invalid = 0
+            dev.counters[0].erase_square_rise += 2 * np.int64(sub_block.erases) + 1
+            sub_block.erases += 1
+            dev.counters[0].erased_sub_blocks += 1
+    return written, invalid
+
+
+#: More disturbances than any tolerance.
+_MOST_DISTURBED = 255
+
+
+@inlined
+def level_of(node):
+    """Return the level of a partial block: how often a block is halved to get it."""
+    level = np.int64(0)
+    while node >> (level + 1):
+        level += 1
+    return level
+
+
+@inlined
+def leaves_of(levels, node):
+    """Return the first sub-block, within the block, of a partial block, and their number."""
+    level = level_of(node)
+    count = np.int64(1) << (levels - level)
+    return (node - (np.int64(1) << level)) * count, count
+
+
+@inlined
+def program_anywhere(dev, ppn, lpn, version):
+    """Program an erased page with a version of a logical page."""
+    program_page(dev, ppn, lpn, version)
+    dev.sub_block[ppn // np.int64(dev.params[0].pages_per_sub_block)].written += 1
+
+
+@inlined
+def lose(dev, ppn):
+    """Count a programmed page that no logical page is mapped to any more."""
+    dev.sub_block[ppn // np.int64(dev.params[0].pages_per_sub_block)].invalid += 1
+
+
+@kernel
+def _disturb(dev, sub, tolerance):
+    """Count an erase next to a sub-block; return its valid pages if that destroys what it holds."""
+    params = dev.params[0]
+    if dev.disturbed[sub] < _MOST_DISTURBED:
+        dev.disturbed[sub] += 1
+    if tolerance < 0 or dev.disturbed[sub] <= tolerance:
+        return np.int64(0)
+    first = sub * np.int64(params.pages_per_sub_block)
+    for ppn in range(first, first + params.pages_per_sub_block):
+        if dev.physical[ppn].lpn >= 0:
+            dev.physical[ppn].version = -1
+    return np.int64(dev.sub_block[sub].written - dev.sub_block[sub].invalid)
+
+
+@inlined
+def _wipe(dev, sub):
+    """Erase the pages of a sub-block."""
+    params = dev.params[0]
+    first = sub * np.int64(params.pages_per_sub_block)
+    for ppn in range(first, first + params.pages_per_sub_block):
+        dev.physical[ppn].lpn = -1
+    record = dev.sub_block[sub]
+    record.written = 0
+    record.invalid = 0
+    dev.counters[0].erase_square_rise += 2 * np.int64(record.erases) + 1
+    record.erases += 1
+    dev.disturbed[sub] = 0
+
+
+@kernel
+def erase_part(dev, block, first, count, tolerance):
+    """Erase sub-blocks of a block, one beside the other, and disturb those next to them.
+
+    Args:
+        dev: the device.
+        block: that is erased in part, or as a whole.
+        first: the first of the sub-blocks, within the block.
+        count: of them.
+        tolerance: disturbances that data survives; -1 for any number.
+
+    Returns:
+        The pages that were programmed, those of them that were invalid, and valid pages destroyed beside.
+    """
+    params = dev.params[0]
+    base = block * np.int64(params.sub_blocks)
+    written, invalid, spoiled = np.int64(0), np.int64(0), np.int64(0)
+    for s in range(first, first + count):
+        written += dev.sub_block[base + s].written
+        invalid += dev.sub_block[base + s].invalid
+        _wipe(dev, base + s)
+    dev.counters[0].erases += 1
+    dev.counters[0].erased_sub_blocks += count
+    if first > 0:
+        spoiled += _disturb(dev, base + first - 1, tolerance)
+    if first + count < params.sub_blocks:
+        spoiled += _disturb(dev, base + first + count, tolerance)
+    return written, invalid, spoiled
+
+
+#: A phase that a command does not have (one of no duration is still an event).
+NO_PHASE = -1
+
+
+class Phases(NamedTuple):
+    """Durations of the phases of a command, ns."""
+
+    array_ns: Any  # before the transfer
+    transfer_ns: Any  # on the channel; without it the command ends after its first phase
+    after_ns: Any  # after the transfer
+
+
+@inlined
+def read_phases(params):
+    """Return the phases of a page read."""
+    return Phases(np.int64(params.read_ns), np.int64(params.transfer_ns), np.int64(0))
+
+
+@inlined
+def write_phases(params, pages):
+    """Return the phases of a write of pages of as many planes."""
+    return Phases(np.int64(NO_PHASE), np.int64(params.transfer_ns * pages), np.int64(params.program_ns))
+
+
+@inlined
+def move_phases(params, pages):
+    """Return the phases of a relocation of pages of as many planes."""
+    if params.copyback:
+        return Phases(np.int64(params.read_ns + params.program_ns), np.int64(NO_PHASE), np.int64(0))
+    return Phases(
+        np.int64(params.read_ns), np.int64(2 * pages * params.transfer_ns), np.int64(params.program_ns)
+    )
+
+
+@inlined
+def erase_phases(params):
+    """Return the phases of an erase."""
+    return Phases(np.int64(params.erase_ns), np.int64(NO_PHASE), np.int64(0))
+
+
+@inlined
+def duration_of(phases):
+    """Return the nominal time of a command, without waiting for its channel, ns."""
+    return max(phases.array_ns, 0) + max(phases.transfer_ns, 0) + phases.after_ns

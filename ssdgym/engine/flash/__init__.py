@@ -1,1 +1,0 @@
-"""What flash holds and does: the only writer of pages and of wear."""

@@ -1,1 +1,0 @@
-"""What becomes of a page of the host: held, placed, programmed, together with others."""

@@ -1,1 +1,0 @@
-"""The regions: passes over their blocks, and the collection of blocks."""
