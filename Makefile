@@ -45,6 +45,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
+	$(BIN)/python -m tests.prose
 	$(BIN)/mypy
 
 # NO_MKDOCS_2_WARNING silences an announcement that mkdocs-material prints at every build.

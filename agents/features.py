@@ -1,4 +1,4 @@
-"""The names of what an agent sees, by which an agent and an environment know that they fit."""
+"""The names of what an agent sees, by which the fit of an agent and an environment is checked."""
 
 from __future__ import annotations
 

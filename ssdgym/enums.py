@@ -47,7 +47,7 @@ class Isolation(Choice):
 
 
 class MultiPlane(Choice):
-    """Which planes of a die may take part in one command: moves, erases and, if the FTL asks, host writes."""
+    """Planes of a die that one command may take: moves, erases and, if the FTL allows, host writes."""
 
     # Hu et al., ICS 2011: commands of several planes share block and page address; newer chips ask less.
     NONE = "none", 0, "no others"

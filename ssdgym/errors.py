@@ -41,7 +41,7 @@ def shown(value: Any, most: int = 60) -> str:
 
     Args:
         value: anything, also what has no text: a number of more digits than Python prints.
-        most: characters that are shown of it.
+        most: characters that are shown.
     """
     try:
         return f"{value!r:.{most}}"

@@ -1,4 +1,4 @@
-"""Tell Gymnasium which environments there are, without importing them.
+"""Register the environments with Gymnasium, without importing them.
 
 `import ssdgym` does it, in every process: a worker that unpickles anything of ssdgym has the environments
 registered.

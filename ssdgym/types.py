@@ -22,7 +22,7 @@ class Feature:
     """One number of an observation.
 
     Attributes:
-        name: by which an agent and an environment know that they mean the same.
+        name: which is the same in an agent and an environment for the same number.
         meaning: what it says, as a phrase.
         unit: of its values.
         low: smallest value.

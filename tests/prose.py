@@ -13,7 +13,7 @@ SOURCES = ("ssdgym", "agents", "baselines")
 PAGES = ("README.md", "CONTRIBUTING.md", "docs/**/*.md")
 
 #: Code is no person.
-PERSONS = re.compile(r"\b(?:told|tells?|asks?|knows?|wants?|nobody|whoever)\b", re.IGNORECASE)
+PERSONS = re.compile(r"\b(?:told|tells?|asks?|knows?|wants?|nobody|whoever)\b(?!:)", re.IGNORECASE)
 #: An argument is described by itself, not by the line above.
 LEANING = re.compile(r"\bof it\b|\blikewise\b", re.IGNORECASE)
 CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)

@@ -98,7 +98,7 @@ def pass_hidden(network, at, units, others):
 
 @inlined
 def look_at_decision(kind, plane, decision):
-    """Write what a rule knows of a decision as a whole."""
+    """Write what a rule reads of a decision as a whole."""
     decision.kind = kind
     decision.plane = plane
     decision.candidates = 0

@@ -81,7 +81,7 @@ def _initialiser(numbers: np.ndarray) -> str:
 
 
 def _number(number: np.float32) -> str:
-    """Return a constant that is read as the same number: nine digits tell all of single precision apart."""
+    """Return a constant that is read as the same number: nine digits are enough for single precision."""
     text = f"{float(number):.9g}"
     return f"{text}f" if set(text) & set(".en") else f"{text}.0f"
 

@@ -1,7 +1,7 @@
 """One network that scores every candidate of a decision, whatever their number.
 
 The structure is that of Deep Sets (Zaheer et al., 2017): the same multilayer perceptron scores every
-candidate, and what it knows of the others comes through a permutation-invariant pooling.
+candidate, and the others reach it only through a permutation-invariant pooling.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class ScaleNetwork(nn.Module):
         config: shape.
 
     Raises:
-        SsdgymError: there are two heads, and no feature that tells them apart.
+        SsdgymError: there are two heads, and no feature that separates them.
     """
 
     centre: Tensor

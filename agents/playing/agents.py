@@ -90,7 +90,7 @@ class Source(ABC):
         return ""
 
     def own_environment(self) -> EnvironmentConfig | None:
-        """Return the environment that the agent was trained in, where it knows.
+        """Return the environment that the agent was trained in, where its file has it.
 
         Raises:
             SsdgymError: the agent cannot be read.
@@ -121,7 +121,7 @@ _CALL = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_][\w.]*)\s*(?:
 
 
 def names_callable(text: str) -> bool:
-    """Tell whether a text is `module:callable`, with parameters in brackets or without."""
+    """Return whether a text is `module:callable`, with parameters in brackets or without."""
     return _CALL.fullmatch(text) is not None
 
 

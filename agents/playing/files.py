@@ -107,7 +107,7 @@ class SB3Source(FileSource):
 
 
 def is_sb3_zip(path: Path) -> bool:
-    """Tell whether an algorithm of Stable-Baselines3 saved a file."""
+    """Return whether an algorithm of Stable-Baselines3 saved a file."""
     try:
         with zipfile.ZipFile(path) as archive:
             return {"data", "policy.pth"} <= set(archive.namelist())

@@ -177,7 +177,7 @@ class StableBaselinesLearner:
 
 
 class _Callback(BaseCallback):
-    """Tells the segments of a run how far it is.
+    """Updates the segments of a run with its progress.
 
     Args:
         segments: of the run.
@@ -316,7 +316,7 @@ class Learner(Protocol):
         Every segment begins new episodes and seeds every generator again (`segment_seed`).
 
         Args:
-            segments: told where it starts, asked between updates whether a segment ends, and told every step.
+            segments: updated at the start and with every step; they end the run between updates.
             first_reward: mean reward of a decision of the untrained agent.
 
         Raises:

@@ -32,7 +32,7 @@ def pack_weights(weights: Mapping[str, torch.Tensor]) -> bytes:
 
 
 def unpack_weights(data: bytes, where: str) -> dict[str, torch.Tensor]:
-    """Read what `pack_weights` returned. Nothing in it is executed, whoever made it.
+    """Read what `pack_weights` returned. Nothing in it is executed.
 
     Args:
         data: the bytes.

@@ -128,7 +128,7 @@ class PpoConfig(Config):
 
 
 class PriorConfig(Config):
-    """What an agent knows before it learns from rewards, and how tightly it is held to that."""
+    """What an agent starts from before it learns from rewards, and how tightly it is held to that."""
 
     policy: str | None = Field(
         None, description="cloned before PPO, one of the environment's proposers; None: the scorer's start"

@@ -173,5 +173,5 @@ def how_trained(stages: Sequence[Stage], start: str) -> str:
 
 
 def _counted(method: Method) -> str:
-    """Return what a stage counts: a run inside the engine tells pages, and not decisions."""
+    """Return what a stage counts: a run inside the engine counts pages, not decisions."""
     return "pages of runs" if method == "evolution" else "decisions"

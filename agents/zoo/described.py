@@ -40,7 +40,7 @@ class ZooAgent:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """What it is told: of candidates, where it scores them, and of the context."""
+        """What it observes: of candidates, where it scores them, and of the context."""
         return (*(self.card.candidate_features if self.card.scorer else ()), *self.card.context_features)
 
     @property

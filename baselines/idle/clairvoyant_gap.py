@@ -1,4 +1,4 @@
-"""Collection by a rule that knows when the next request arrives."""
+"""Collection by a rule with the time of the next arrival."""
 
 from ssdgym.policy import idle_policy, move_ns, pages_to_move, plane_to_collect
 

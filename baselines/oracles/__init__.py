@@ -1,4 +1,4 @@
-"""Bounds: placements that know the future of a run, and victim rules that go with them."""
+"""Bounds: placements with the future of a run, and victim rules that go with them."""
 
 import importlib
 import pkgutil

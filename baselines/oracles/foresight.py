@@ -1,6 +1,6 @@
-"""What placements that know the future have in common: they put pages together that die together.
+"""What placements with the future of a run have in common: they put pages together that die together.
 
-A run that is foreseen tells them, window by window, when the data of the next host pages dies, which the
+The run gives them, window by window, the time when the data of the next host pages dies, which the
 memory of each page keeps. Without a run that is foreseen, as while a device is preconditioned, all data lives
 on.
 """

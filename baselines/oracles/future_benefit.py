@@ -1,4 +1,4 @@
-"""Cost-benefit cleaning that knows how long a block's valid pages will live on."""
+"""Cost-benefit cleaning with the remaining lifetimes of a block's valid pages."""
 
 from ssdgym.policy import blocks_of, choose_block, eligible, victim_policy
 

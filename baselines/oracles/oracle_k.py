@@ -1,4 +1,4 @@
-"""Data that dies together lies together: a bound for placements, which knows when each page dies."""
+"""Data that dies together lies together: a bound for placements, by the time when each page dies."""
 
 from ssdgym.baselines.oracles.foresight import (
     MEMORY_FIELDS,

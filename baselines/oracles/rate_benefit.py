@@ -1,4 +1,4 @@
-"""Cost-benefit cleaning that knows how often the valid pages of a block are written."""
+"""Cost-benefit cleaning with the write rates of a block's valid pages."""
 
 import math
 

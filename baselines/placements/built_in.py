@@ -12,7 +12,7 @@ built_in_placement("single", source="The log of Rosenblum and Ousterhout, ACM TO
 
 
 def sep_gc(view, plane, lpn, source, parameters):
-    """Tell pages of the host from relocated ones."""
+    """Separate pages of the host from relocated ones."""
     return 0 if source < 0 else 1
 
 

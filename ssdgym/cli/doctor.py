@@ -83,7 +83,7 @@ Status = Literal["ok", "note", "failed"]
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The outcome of one check; a *note* is something to know that stops nothing."""
+    """The outcome of one check; a *note* is a remark that stops nothing."""
 
     check: str
     status: Status

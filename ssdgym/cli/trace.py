@@ -302,7 +302,7 @@ def convert(
 
 
 def _print_left_out(config: PlayedConfig) -> None:
-    """Print what the trace tells of its requests that records do not hold, and its number of bad lines."""
+    """Print what the trace has of its requests that records do not hold, and its number of bad lines."""
     from ssdgym.workloads.traces.loading import TraceConfig, load_trace
     from ssdgym.workloads.traces.registry import formats
 

@@ -270,7 +270,7 @@ class DeviceConfig(DeviceFields):
 
         Args:
             logical_pages: pages that the host can address; rounded up to what fills what is mapped.
-            more_blocks: blocks per plane beyond that; the name of the device tells.
+            more_blocks: blocks per plane beyond that; they are part of the device's name.
 
         Raises:
             SsdgymError: the device would be too large, or so small that its other fields do not fit it.

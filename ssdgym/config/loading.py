@@ -166,7 +166,7 @@ def load_config(
     """Return `source` as a checked `model`.
 
     Args:
-        model: a pydantic model, or a `TypeAdapter` of a union of models told apart by `kind`.
+        model: a pydantic model, or a `TypeAdapter` of a union of models with a field `kind`.
         source: a name in `configs/<folder>`, the path of a YAML file, a mapping or a ready model.
         folder: `"devices"`, `"workloads"` and so on.
         where: what to call a mapping or a ready model in errors.
@@ -193,7 +193,7 @@ def available(folder: str) -> list[str]:
 
 
 def is_yaml_path(source: str | Path) -> bool:
-    """Tell whether `source` is the path of a YAML file rather than a name."""
+    """Return whether `source` is the path of a YAML file rather than a name."""
     return str(source).endswith(_YAML_SUFFIXES)
 
 

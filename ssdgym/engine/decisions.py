@@ -186,7 +186,7 @@ def stream_by(dev, number, plane, lpn, source):
 
 @inlined
 def idle_by_rule(dev, die_number, gap_ns):
-    """Return how many commands of background GC the rule gives an idle die, or -ns to ask it again after."""
+    """Return how many commands of background GC the rule gives an idle die, or -ns to call it again after."""
     rule = dev.decider.rules[IDLE]
     view, parameters = dev.decider.idle_view, pointer_to(rule.parameters, 0)
     return _idle_rule_at(rule.choose)(view, die_number, gap_ns, parameters)
@@ -293,7 +293,7 @@ def block_event(dev, event, plane, block):
 
 @inlined
 def knows_future(dev):
-    """Return whether the rule for idle dies is told when the next request arrives."""
+    """Return whether the rule for idle dies takes the time of the next arrival."""
     return dev.decider.hooks & CLAIRVOYANT != 0
 
 

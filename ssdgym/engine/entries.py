@@ -95,7 +95,7 @@ def bind_device(state, i, rules, external, pairs, address):
 
 
 def call_on(function: Any, state: State, i: int, *others: Any) -> Any:
-    """Call an entry, whose first argument is a device, for one of a batch; nobody takes its decisions."""
+    """Call an entry, whose first argument is a device, for one of a batch, without rules that decide."""
     memory, pairs = _room(), np.zeros(MAX_PAIRS, ERASE_PAIR)
     bind_device(state, i, no_rules(), 0, pairs, memory.ctypes.data)
     return entry_for(function, _device_of(state), *map(typeof, others))(memory.ctypes.data, *others)

@@ -43,7 +43,7 @@ def look_at_die(dev, die, seen):
     """Write what an idle die would go on with.
 
     Args:
-        dev: the device, or what a rule sees of it.
+        dev: the device, or the view that rules have.
         die: number of the die.
         seen: DIE_SEEN to write to.
     """

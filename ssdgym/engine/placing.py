@@ -28,7 +28,7 @@ def look_at_page(dev, plane, lpn, source, page):
     """Write which page is placed, and where its data is up to now.
 
     Args:
-        dev: the device, or what a rule sees of it.
+        dev: the device, or the view that rules have.
         plane: that the page goes to.
         lpn: the logical page.
         source: the page that it is relocated from, or -1 for a page of the host.

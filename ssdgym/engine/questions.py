@@ -150,7 +150,7 @@ class Shared(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What rewards of n devices are made of, and what is told of them after every step."""
+    """What rewards of n devices are made of, and what is shown after every step."""
 
     ends: Any  # (terms,) int64: where the counters of each term end
     counters: Any  # (counters, n) int64: addresses, those of the first term first
@@ -179,7 +179,7 @@ def clear_view(dev, view):
 
 
 def describer_by_kind(arrays: Arrays) -> Any:
-    """Make the version of the verb `describe` for a family that has a describer for every kind that it asks.
+    """Make the `describe` of a family with a describer for each of its kinds of decisions.
 
     Args:
         arrays: of the family.
@@ -200,7 +200,7 @@ def describer_type(arrays: Arrays) -> Any:
     """Return numba's signature of what describes a decision: (device, question, view, plane).
 
     Args:
-        arrays: of the family whose devices ask.
+        arrays: of the family of the devices.
     """
     question = Question(no_rules(), 0, no_rules(), False, 1, np.zeros(MAX_PAIRS, ERASE_PAIR))
     view = View(*(array[0] for array in View.allocate(1, 1, 1, 1, 1)))

@@ -233,10 +233,10 @@ class Stepper:
     Args:
         state: the devices.
         numbers: of them in the arrays of `views`, `shared` and `tally`, int64.
-        questions: what they are asked, one with scratch of its own for each thread.
+        questions: the request for observations, one with scratch of its own for each thread.
         views: where observations go, a `View` whose arrays have the device as a first axis.
         shared: what others share, too; `devices` and `views` are filled in.
-        tally: likewise.
+        tally: what rewards are made of; shared with others, too.
 
     Attributes:
         outside: (threads,) OUTSIDE, what threads have noted of values out of bounds.

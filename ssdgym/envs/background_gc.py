@@ -59,7 +59,7 @@ class IdleDecision(DescribedDecision):
         """Return a device with an idle rule, which proposes, and with the policy that chooses victims.
 
         Raises:
-            SsdgymError: no time passes there, or its idle rule knows the future.
+            SsdgymError: no time passes there, or its idle rule needs the next arrival.
         """
         if IDLE not in family_of(device).agent_decisions or device.ftl.timing == "none":
             raise SsdgymError(
@@ -83,7 +83,7 @@ class IdleDecision(DescribedDecision):
         return len(IDLE_STEPS)
 
     def question(self, candidates: int) -> Question:
-        """Return what the engine is to ask, with addresses of this process, but for the features.
+        """Return the request for observations, with addresses of this process, without the features.
 
         Args:
             candidates: K.
@@ -91,7 +91,7 @@ class IdleDecision(DescribedDecision):
         return question_without_sets(1 << IDLE, idle_describer())
 
     def ask(self, candidates: int, device: DeviceConfig) -> Question:
-        """Return what the engine is to ask a batch of devices, and who takes the other decisions.
+        """Return the request for observations of a batch, and the rules for the other decisions.
 
         Args:
             candidates: K.
@@ -116,7 +116,7 @@ class BackgroundGCOptions(Options):
     default_objective: ClassVar[Mapping[str, float]] = {"latency": 1.0, "relocations": 64.0}
 
     def decision(self) -> IdleDecision:
-        """Return the decision that the environment asks for."""
+        """Return the decision that the agent takes."""
         return IdleDecision(self.victims)
 
 
@@ -125,7 +125,7 @@ class BackgroundGCEnv(DecisionEnv):
 
     ## Description
     A device full of data serves a workload that comes in bursts. Between them its dies have time to collect:
-    whoever collects early has free blocks when the next burst comes, and moves pages that would have become
+    early collection has free blocks when the next burst comes, and moves pages that would have become
     invalid by themselves had it waited. The agent is asked whenever a die finds nothing to do and has
     something to collect, and again when it has done what it was given.
     What is not said here is as in every environment (`ssdgym.envs.DecisionEnv`).
@@ -141,7 +141,7 @@ class BackgroundGCEnv(DecisionEnv):
 
     `info["proposed"][0]` is what the idle rule of the device (`ftl.gc.idle`) would answer, rounded down to an
     answer; one that would wait for some time proposes 0. To play it leaves the device that the rule leaves,
-    bit for bit, where the rule knows these answers only, as `blocking` and `threshold` do.
+    bit for bit, where the rule has these answers only, as `blocking` and `threshold` do.
 
     ## Observation Space
     Of each answer: its share of the round's commands, whether it ends the round, its nominal time, and that

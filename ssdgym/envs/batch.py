@@ -44,7 +44,7 @@ def threads_for(devices: int) -> int:
 class Crew:
     """Threads that help the one that steps devices; each sleeps where there has been no step for a while.
 
-    Nobody waits for a thread that sleeps or has not begun: the others take its devices.
+    A step does not wait for a thread that sleeps or has not begun: the others take its devices.
 
     Args:
         helpers: of a `Stepper`.
@@ -236,7 +236,7 @@ class Batch:
         self._run(which, DESCRIBE)
 
     def tell(self, which: np.ndarray, rewarded: bool) -> None:
-        """Write what devices that do not wait for a decision tell, and their rewards.
+        """Write what is shown of devices that do not wait for a decision, and their rewards.
 
         Args:
             which: int64 (m,), devices.

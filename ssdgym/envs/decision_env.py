@@ -175,7 +175,7 @@ class DeviceEnv(gym.Env[Observation, np.int64]):
         """Return the info of the decision that is due.
 
         Args:
-            stepped: whether a step has led to it, whose terms are told, too.
+            stepped: whether a step has led to it, whose terms are shown, too.
         """
         i, episodes = self._number, self.episodes
         _, _, _, proposed, counted = episodes.rows[i]
@@ -190,7 +190,7 @@ class DecisionEnv(DeviceEnv):
     """One device whose decisions of a kind the agent takes.
 
     ## Description
-    A device serves a workload. Wherever a decision is due it stands still and asks the agent, which chooses
+    A device serves a workload. Wherever a decision is due it stands still until the agent chooses
     among candidates described in numbers. Which decision that is, and what the candidates are, is for the
     environment to say; the rest of this page holds for all of them.
 
@@ -209,7 +209,7 @@ class DecisionEnv(DeviceEnv):
 
     `metadata["features"]` names the columns: `candidates` F of them, `context` G; `metadata["proposers"]`
     the policies whose picks are in `info["proposed"]`. The argument `features`
-    chooses them: `"default"` has those that tell something on the devices at hand, `"all"` every registered
+    chooses them: `"default"` has those that vary on the devices at hand, `"all"` every registered
     one, and a list has those it names (`["default", "gain"]`). One of your own is a compiled function
     (`ssdgym.envs.features`). `info["host_pages"]` has the host pages written since the last decision, for a
     discount that counts pages and not decisions: most decisions take no host time at all.
@@ -217,7 +217,7 @@ class DecisionEnv(DeviceEnv):
     ## Rewards
     The cost of a decision is the weighted sum of the terms of `objective` (`ssdgym.envs.rewards.TERMS`; one
     of your own is a function with a decorator of `ssdgym.envs.rewards`). `info["terms"]` has minus each term;
-    with a weight of 0 a term is only told, so it holds a reward of several objectives. The argument `reward`
+    with a weight of 0 a term is only shown, so it holds a reward of several objectives. The argument `reward`
     says how the cost becomes a reward:
 
     | `reward` | reward |

@@ -56,7 +56,7 @@ def with_victims(device: DeviceConfig, policy: Policy | None) -> DeviceConfig:
 
 
 def question_without_sets(external: int, describer: int) -> Question:
-    """Return what the engine is to ask, but for the features.
+    """Return the request for observations without the features.
 
     Args:
         external: bit set of what is decided outside, as of `ssdgym.engine.questions.Question`.
@@ -78,13 +78,13 @@ _MOST_CANDIDATES = 4096
 
 
 class Decision(ABC):
-    """What an environment asks the agent.
+    """A decision that an environment leaves to the agent.
 
     Attributes:
         kind: number of the kind, of `ssdgym.engine.decisions`.
         features: the columns by which candidates and context are described.
         proposers: policies whose rules run inside the engine while a decision is described.
-        names: of the proposers whose picks `info["proposed"]` tells, in its order; none where that differs
+        names: of the proposers whose picks `info["proposed"]` has, in its order; none where that differs
             from decision to decision.
         policy: takes the decisions about victims inside the engine, where the agent does not.
     """
@@ -130,14 +130,14 @@ class Decision(ABC):
 
     @abstractmethod
     def question(self, candidates: int) -> Question:
-        """Return what the engine is to ask, with addresses of this process.
+        """Return the request for observations, with addresses of this process.
 
         Args:
             candidates: K.
         """
 
     def ask(self, candidates: int, device: DeviceConfig) -> Question:
-        """Return what the engine is to ask a batch of devices, and who takes the other decisions.
+        """Return the request for observations of a batch, and the rules for the other decisions.
 
         Args:
             candidates: K.
@@ -267,7 +267,7 @@ class EraseDecision(DescribedDecision):
         return _count_sets(devices) if self.candidates == "all" else int(self.candidates)
 
     def question(self, candidates: int) -> Question:
-        """Return what the engine is to ask, with addresses of this process.
+        """Return the request for observations, with addresses of this process.
 
         Args:
             candidates: K.

@@ -184,7 +184,7 @@ class Episodes:
     def step(self, which: np.ndarray) -> None:
         """Carry out the `actions` of some devices, and write the rewards and terms of `reward`.
 
-        `over` tells which episodes have ended; the view then shows the state at their end.
+        `over` marks the episodes that have ended; the view then shows the state at their end.
 
         Args:
             which: int64 (m,), the devices that take part. The others stand still and are rewarded with 0.

@@ -32,7 +32,7 @@ class EraseVictimOptions(Options):
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": "greedy"}
 
     def decision(self) -> EraseDecision:
-        """Return the decision that the environment asks for."""
+        """Return the decision that the agent takes."""
         return EraseDecision(self.candidates, self.proposers)
 
 
@@ -42,7 +42,7 @@ class EraseVictimEnv(DecisionEnv):
     ## Description
     A device full of data serves a workload. Whenever a plane runs short of free pages it must erase
     something, and relocate the valid pages of it first: every relocation is a page program the host did not
-    ask for. The agent is asked for each erase. What is not said here is as in every environment
+    need. The agent takes each decision about an erase. What is not said here is as in every environment
     (`ssdgym.envs.DecisionEnv`).
 
     ## Action Space
@@ -86,7 +86,7 @@ class EraseVictimEnv(DecisionEnv):
 
     ## Scores
     Write amplification on the default device (interquartile mean over eight seeds, 95 % intervals below 1 %;
-    `ssdgym demo` measures them). Nobody knows the best possible value.
+    `ssdgym demo` measures them). The best possible value is unknown.
 
     | workload | a random action | random | greedy | cost_benefit | cost_benefit(exponent=0.5) |
     |---|---|---|---|---|---|
@@ -140,7 +140,7 @@ class ParallelEraseOptions(Options):
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": "cost_benefit"}
 
     def decision(self) -> EraseDecision:
-        """Return the decision that the environment asks for.
+        """Return the decision that the agent takes.
 
         Raises:
             SsdgymError: there would be only single blocks, or too many sets.
@@ -216,7 +216,7 @@ class ParallelEraseEnv(DecisionEnv):
 
     ## Scores
     On the default device, episodes of 150,000 host pages after a warm-up of 30,000 (interquartile means over
-    the seeds 50000 to 50007, 95 % intervals within 0.6 % of them). Nobody knows the best possible values.
+    the seeds 50000 to 50007, 95 % intervals within 0.6 % of them). The best possible values are unknown.
 
     | | write amplification | | mean write latency, ms | |
     |---|---|---|---|---|

@@ -80,7 +80,7 @@ class JointDecision(DescribedDecision):
         return max(part.candidates_on(devices) for part in parts)
 
     def question(self, candidates: int) -> Question:
-        """Return what the engine is to ask, with addresses of this process, but for the features.
+        """Return the request for observations, with addresses of this process, without the features.
 
         Args:
             candidates: K.
@@ -95,7 +95,7 @@ class JointDecision(DescribedDecision):
         return erase._replace(external=external, describers=describers)
 
     def ask(self, candidates: int, device: DeviceConfig) -> Question:
-        """Return what the engine is to ask a batch of devices, and who takes the other decisions.
+        """Return the request for observations of a batch, and the rules for the other decisions.
 
         Args:
             candidates: K.
@@ -119,7 +119,7 @@ class JointGCOptions(Options):
         pages: `host`, `relocated` or `both`.
         per: `page` or `request`.
         streams: that the agent chooses among; None: as many as the placements have.
-        placements: whose choices are told, beside that of the device's own placement.
+        placements: whose choices are shown, beside that of the device's own placement.
         idle: whether the agent also chooses how far idle dies collect.
     """
 
@@ -135,7 +135,7 @@ class JointGCOptions(Options):
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": DEFAULT_VICTIMS}
 
     def decision(self) -> JointDecision:
-        """Return the decision that the environment asks for.
+        """Return the decision that the agent takes.
 
         Raises:
             SsdgymError: an argument is not of its kind.
@@ -172,7 +172,7 @@ class JointGCEnv(DecisionEnv):
     `info["proposed"]` has the places of the picks of the `proposers`, then the stream that the device's
     placement would choose, then those of the `placements`; -1 where the decision is of another kind. Where a
     die is idle (`asks_idle`), `info["proposed"][0]` is instead the answer of the device's idle rule
-    (`ftl.gc.idle`), and the others are -1. A victim policy, the placement and an idle rule that knows these
+    (`ftl.gc.idle`), and the others are -1. A victim policy, the placement and an idle rule that takes these
     answers only are so played through the environment exactly.
 
     ## Observation Space
@@ -202,7 +202,7 @@ class JointGCEnv(DecisionEnv):
     | `pages` | str | `"both"` | `host`, `relocated` or `both`; the others go by the device's placement |
     | `per` | str | `"page"` | a decision for each `page` of the host, or for each `request` |
     | `streams` | int or `None` | `4` | streams; `None`: as many as the placements have |
-    | `placements` | list of str | `()` | placements whose choices are told besides |
+    | `placements` | list of str | `()` | placements whose choices are shown besides |
     | `idle` | bool | `False` | also choose how far idle dies collect; else the device's idle rule does |
 
     ## Vectorized environment

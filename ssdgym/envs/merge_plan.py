@@ -29,7 +29,7 @@ class MergeDecision(DescribedDecision):
     """How the blocks of a bundle are merged; action k takes candidate k.
 
     Args:
-        proposers: merge rules whose picks are told.
+        proposers: merge rules whose picks are shown.
 
     Raises:
         SsdgymError: an argument is not of that kind.
@@ -80,7 +80,7 @@ class MergeDecision(DescribedDecision):
         return max(len(device.geometry.partial_sizes) for device in devices) + _OTHERS
 
     def question(self, candidates: int) -> Question:
-        """Return what the engine is to ask, with addresses of this process, but for the features.
+        """Return the request for observations, with addresses of this process, without the features.
 
         Args:
             candidates: K.
@@ -91,7 +91,7 @@ class MergeDecision(DescribedDecision):
         return question._replace(proposers=np.stack([policy.main.record for policy in self.proposers]))
 
     def ask(self, candidates: int, device: DeviceConfig) -> Question:
-        """Return what the engine is to ask a batch of devices, and who takes the other decisions.
+        """Return the request for observations of a batch, and the rules for the other decisions.
 
         Args:
             candidates: K.
@@ -113,7 +113,7 @@ class MergePlanOptions(Options):
     """The arguments of `MergePlanEnv`.
 
     Attributes:
-        proposers: merge rules whose picks are told.
+        proposers: merge rules whose picks are shown.
     """
 
     device: Any = "pen-demo"
@@ -124,7 +124,7 @@ class MergePlanOptions(Options):
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": "mmerge"}
 
     def decision(self) -> MergeDecision:
-        """Return the decision that the environment asks for."""
+        """Return the decision that the agent takes."""
         return MergeDecision(self.proposers)
 
 
@@ -190,7 +190,7 @@ class MergePlanEnv(DecisionEnv):
     |---|---|---|---|
     | `device` | as everywhere | `"pen-demo"` | one of mapping block |
     | `workload` | as everywhere | `"block_mixed"` | |
-    | `proposers` | list of str | `("mmerge",)` | merge rules whose picks are told and marked |
+    | `proposers` | list of str | `("mmerge",)` | merge rules whose picks are shown and marked |
 
     ## Vectorized environment
     `MergePlanVectorEnv`, which `gym.make_vec` makes: many devices in one compiled call per step.

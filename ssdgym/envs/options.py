@@ -93,7 +93,7 @@ class Options(ABC):
 
     @abstractmethod
     def decision(self) -> Decision:
-        """Return the decision that the environment asks for."""
+        """Return the decision that the agent takes."""
 
     @classmethod
     def decision_arguments(cls) -> tuple[str, ...]:

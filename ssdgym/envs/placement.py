@@ -39,7 +39,7 @@ class StreamDecision(DescribedDecision):
         per: a decision for each `page` of the host, or one for all pages of a `request`.
         streams: how many there are; None: as many as the placement of the device, and the proposers, have.
         victims: policy that chooses what is erased, without a placement; None: somebody else does.
-        proposers: placements whose choices are told beside that of the device's own placement.
+        proposers: placements whose choices are shown beside that of the device's own placement.
 
     Raises:
         SsdgymError: an argument is not of that kind.
@@ -138,7 +138,7 @@ class StreamDecision(DescribedDecision):
         return max(page_ftl(device.ftl).streams for device in devices)
 
     def question(self, candidates: int) -> Question:
-        """Return what the engine is to ask, with addresses of this process, but for the features.
+        """Return the request for observations, with addresses of this process, without the features.
 
         Args:
             candidates: K.
@@ -147,7 +147,7 @@ class StreamDecision(DescribedDecision):
         return question_without_sets(self.external, stream_describer())
 
     def ask(self, candidates: int, device: DeviceConfig) -> Question:
-        """Return what the engine is to ask a batch of devices, and who takes the other decisions.
+        """Return the request for observations of a batch, and the rules for the other decisions.
 
         Args:
             candidates: K.
@@ -178,7 +178,7 @@ class PlacementOptions(Options):
         per: `page` or `request`.
         streams: that the agent chooses among; None: as many as the placement and the proposers have.
         victims: policy that chooses what is erased.
-        proposers: placements whose choices are told, beside that of the device's own placement.
+        proposers: placements whose choices are shown, beside that of the device's own placement.
     """
 
     device: Any = "demo-placement"
@@ -191,7 +191,7 @@ class PlacementOptions(Options):
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": DEFAULT_VICTIMS}
 
     def decision(self) -> StreamDecision:
-        """Return the decision that the environment asks for."""
+        """Return the decision that the agent takes."""
         return StreamDecision(self.pages, self.per, self.streams, self.victims, self.proposers)
 
 
@@ -202,17 +202,17 @@ class PlacementEnv(DecisionEnv):
     A device full of data serves a workload. Every page that is written, by the host or by garbage collection
     as it empties a block, goes to the open block of a *write stream*. Pages that are overwritten at about the
     same time belong together: the block that holds them becomes empty by itself. When a page will be
-    overwritten nobody knows; what is known is when it was written before. The agent is asked for each page.
+    overwritten is unknown; what is known is when it was written before. The agent decides for each page.
     What is not said here is as in every environment (`ssdgym.envs.DecisionEnv`).
 
     ## Action Space
     `Discrete(S)`: the stream; action `k` is always stream `k`, and all are valid. A plane keeps a block open
-    for each stream, and a free one for each that relocated pages may go to: streams cost spare space.
+    for each stream: streams cost spare space.
 
     `info["proposed"][0]` is the stream that the device's own placement (`ftl.placement`) would choose, and
-    `info["proposed"][1 + j]` what proposer `j` would. Each of them follows all that happens and keeps its
-    notes whoever decides, so that playing `info["proposed"][0]` leaves the device that the placement leaves,
-    bit for bit. What the others propose is their choice on this device, which other choices have shaped.
+    `info["proposed"][1 + j]` what proposer `j` would. Each of them follows all that happens under every
+    decider, so that playing `info["proposed"][0]` leaves the device that the placement leaves, bit for bit.
+    What the others propose is their choice on this device, which other choices have shaped.
 
     `pages` says which pages the agent is asked for; the others go where the device's placement says. With
     `per="request"` the answer for the first page of a request is for all of its pages; relocated pages belong
@@ -249,7 +249,7 @@ class PlacementEnv(DecisionEnv):
     | `per` | str | `"page"` | a decision for each `page` of the host, or for each `request` |
     | `streams` | int or `None` | `4` | S; `None`: as many as the placement and the proposers have |
     | `victims` | str | `"cost_benefit(since_close=1)"` | policy that chooses what is erased |
-    | `proposers` | list of str | `()` | placements whose choices are told besides |
+    | `proposers` | list of str | `()` | placements whose choices are shown besides |
 
     A proposer is any placement that is a compiled rule, such as `sepbit` or `dac`, or `single` or `sep_gc`.
 

@@ -70,7 +70,7 @@ class Layout:
 
 
 def layout_of(planes: int, blocks: int, pages: int) -> Layout:
-    """Return the layout in which most can be told apart: single blocks first, then pages, then large dots.
+    """Return the layout in which most can be seen: single blocks first, then pages, then large dots.
 
     Args:
         planes: of the device.
@@ -378,7 +378,7 @@ def check_render_mode(render_mode: str | None, viewers: Mapping[str, Viewer]) ->
     """Check that there is a viewer for a render mode.
 
     Args:
-        render_mode: None asks for none.
+        render_mode: None for no drawing.
         viewers: by render mode.
 
     Raises:

@@ -84,7 +84,7 @@ class RegionDecision(DescribedDecision):
         return 2
 
     def question(self, candidates: int) -> Question:
-        """Return what the engine is to ask, with addresses of this process, but for the features.
+        """Return the request for observations, with addresses of this process, without the features.
 
         Args:
             candidates: K.
@@ -93,7 +93,7 @@ class RegionDecision(DescribedDecision):
         return question_without_sets(external, region_describer())
 
     def ask(self, candidates: int, device: DeviceConfig) -> Question:
-        """Return what the engine is to ask a batch of devices, and who takes the other decisions.
+        """Return the request for observations of a batch, and the rules for the other decisions.
 
         Args:
             candidates: K.
@@ -136,7 +136,7 @@ class SubpageRegionOptions(Options):
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": "greedy"}
 
     def decision(self) -> RegionDecision:
-        """Return the decision that the environment asks for."""
+        """Return the decision that the agent takes."""
         return RegionDecision(self.asks, self.victims)
 
 
@@ -160,7 +160,7 @@ class SubpageRegionEnv(DecisionEnv):
     | `flushes`: less than a whole group leaves the write buffer | main area: read-modify-write | region |
     | `collected`: a subpage of a region block that is collected is valid | evict its group | keep it there |
 
-    A collection keeps at most 3/4 of a block; beyond that nobody is asked.
+    A collection keeps at most 3/4 of a block; beyond that there is no decision.
 
     `info["proposed"][0]` is what the FTL by itself would do: to the region with all that leaves the buffer,
     and keep what was written again while it was in a region. To play it leaves the device that the FTL

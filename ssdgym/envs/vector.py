@@ -77,7 +77,7 @@ def batched(values: Mapping[str, Any], present: np.ndarray) -> dict[str, Any]:
 
     Args:
         values: arrays (n, ...) by name, or mappings of such; they become the caller's.
-        present: bool (n,), which environments have them; likewise, one mask for all.
+        present: bool (n,), which environments have them.
 
     Returns:
         The same as `VectorEnv` makes of the infos of single environments; nothing if none has them.
@@ -122,7 +122,7 @@ class DecisionVectorEnv(VectorEnv):
         threads: that a step is shared out to; None stands for the cores that the process may use, with eight
             devices for each at least. What a step returns does not depend on their number.
         copy: whether observations are the caller's own arrays. If false, they are the environment's buffers,
-            which the next step writes again: whoever keeps one has to copy it.
+            which the next step writes again: copy what is to be kept.
         autoreset_mode: `gymnasium.vector.AutoresetMode`, or its value (`"SameStep"`, `"NextStep"` or
             `"Disabled"`).
         render_mode: as of the single environment; `render` returns a tuple of frames.

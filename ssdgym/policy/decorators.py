@@ -197,7 +197,7 @@ def idle_policy(
     Args:
         name: by which it is looked up.
         source: names the paper or book it is from.
-        clairvoyant: tell it how long it is to the next arrival; in a closed loop nobody knows.
+        clairvoyant: pass it the time to the next arrival, which a closed loop does not have.
         parameters: names and defaults, in the order in which the function finds them in `parameters`.
         minimum: the smallest values allowed.
         maximum: the largest values allowed.
@@ -274,9 +274,9 @@ def built_in_placement(name: str, *, source: str, equivalent: Callable[..., int]
     """Register a placement that is a part of the engine.
 
     Args:
-        name: by which the engine's configuration knows it.
+        name: that it has in the engine's configuration.
         source: names the paper or book it is from.
-        equivalent: a function that chooses the same, to tell its choices where another one places.
+        equivalent: a function that chooses the same, to show its choices where another one places.
 
     Raises:
         SsdgymError: the name is taken.

@@ -57,7 +57,7 @@ def available_idle_rules() -> dict[str, IdleRule]:
 def get_policy(spec: str | Policy, *, checked: bool = False) -> Policy:
     """Return a policy by what it is written as: `greedy`, `d_choices(d=5)`, `greedy+sep_gc`, `speedupgc`.
 
-    The parts may stand in any order: the kinds under which they are registered tell them apart.
+    The parts may stand in any order: each has the kind under which it is registered.
 
     Args:
         spec: the text, or a ready policy.

@@ -1,6 +1,6 @@
 """What has happened to each page, and what goes to each stream: for those who observe, it decides nothing.
 
-A host page, and a page that is relocated, are told apart by how often and when the host has written them, and
+A host page, and a page that is relocated, are classed by how often and when the host has written them, and
 by what lies next to them. It is noted while it happens, so nothing here is from the future.
 """
 

@@ -1,4 +1,4 @@
-"""Policies: one rule for each kind of decision, and what they ask of the device they run on."""
+"""Policies: one rule for each kind of decision, and what they need of the device they run on."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ class Policy:
         suit the victim rule. The device's isolation is kept where its erase unit is.
 
         Raises:
-            SsdgymError: the device does not ask for such decisions, cannot be erased so, or has too few
+            SsdgymError: the device has no such decisions, cannot be erased so, or has too few
                 blocks for the placement.
         """
         self._check_decision(device)
@@ -195,7 +195,7 @@ class Policy:
         return with_rules(device, self.placement, victim, where, self.idle, **changes)
 
     def _check_decision(self, device: DeviceConfig) -> None:
-        """Raise if a device asks for other decisions than the policy takes."""
+        """Raise if a device has other decisions than the policy takes."""
         ftl = device.ftl
         usual = registered(ftl.usual_policy)
         if isinstance(usual, Rule) and usual.decision != self.main.decision:

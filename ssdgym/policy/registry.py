@@ -42,9 +42,9 @@ class Alias:
         name: by which the composition is looked up.
         composition: a victim rule and, after a `+`, a placement, each with its parameters; or a merge rule.
         source: the paper or book it is from.
-        erase_unit: what one erase takes, in place of what the victim rule asks for; `None`: as the rule.
+        erase_unit: what one erase takes, in place of what the victim rule needs; `None`: as the rule.
         isolation: for devices of another erase unit than that.
-        multi_plane: which planes of a die take part in one erase, in place of what the victim rule asks for.
+        multi_plane: which planes of a die take part in one erase, in place of what the victim rule needs.
     """
 
     name: str
@@ -76,9 +76,9 @@ def policy_alias(
         name: by which it is looked up.
         composition: a victim rule and, after a `+`, a placement, each with its parameters; or a merge rule.
         source: names the paper or book it is from.
-        erase_unit: what one erase takes, in place of what the rule asks for.
+        erase_unit: what one erase takes, in place of what the rule needs.
         isolation: for devices of another erase unit than that.
-        multi_plane: which planes of a die take part in one erase, in place of what the rule asks for.
+        multi_plane: which planes of a die take part in one erase, in place of what the rule needs.
 
     Raises:
         SsdgymError: the name is taken, or the composition is not of that form.

@@ -259,7 +259,7 @@ class PlacementRule(Rule):
     Attributes:
         streams: write streams of a plane, each with an open block of its own.
         relocation_streams: how many of them relocated pages can go to.
-        foresight: whether its function for periods is told the future of the run.
+        foresight: whether its function for periods gets the future of the run.
         equivalent: of a placement that the engine has code for, a function that chooses the same.
     """
 
@@ -287,10 +287,10 @@ class IdleRule(Rule):
 
     `function(view, die, gap_ns, parameters)` returns the number of commands, moves and at last the erase, of
     the round that goes on or starts; the erase ends them in any case, and a negative number lets the die wait
-    for so many ns and then asks again. It changes nothing and learns in hooks.
+    for so many ns until the next call. It changes nothing and learns in hooks.
 
     Attributes:
-        clairvoyant: whether it is told how long it is to the next arrival, which is -1 for other rules.
+        clairvoyant: whether it gets the time to the next arrival, which is -1 for other rules.
     """
 
     clairvoyant: bool = False
@@ -308,7 +308,7 @@ class IdleRule(Rule):
 
 @dataclass(frozen=True)
 class Watcher(Rule):
-    """A rule that decides nothing: it follows what happens on a device, for whoever reads its records."""
+    """A rule that decides nothing: it follows what happens on a device and keeps records of it."""
 
 
 @cache

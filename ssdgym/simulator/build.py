@@ -263,7 +263,7 @@ def restore_device(state: State, i: int, saved: State) -> None:
 
     Args:
         state: the batch.
-        i: the device of it.
+        i: the number of the device.
         saved: a batch of one.
     """
     for array, source in zip(state, saved, strict=True):

@@ -99,7 +99,7 @@ def failure(status: int, device: DeviceConfig, policy: str, more: str = "") -> S
         status: the code.
         device: the configuration of the device that failed.
         policy: label of who takes the decisions.
-        more: what else is known of it.
+        more: what else is known.
     """
     merges = status == codes.ILLEGAL_ANSWER and family_of(device).policy_decision == MERGE
     reason = _NO_CANDIDATE if merges else _REASONS[status]
@@ -122,7 +122,7 @@ def begin_period(state: State, i: int, rule: PlacementRule, future: Future | Non
 
     Args:
         state: the batch.
-        i: the device of it.
+        i: the number of the device.
         rule: the placement.
         future: of the run, for a placement with foresight; `None` where none is known.
 
@@ -278,7 +278,7 @@ class DecidedDevice(OneThread):
             raise rule_error(error, self._parts(), copy_device(self.arrays, 0)) from error
 
     def _foreseen(self, chunks: Iterator[np.ndarray], host_pages: int | None) -> Iterator[np.ndarray]:
-        """Return the chunks, of which `host_pages` pages are told to a placement with foresight."""
+        """Return the chunks, of which a placement with foresight gets `host_pages` pages."""
         placement = placement_of(self._device)
         self._future = None
         if placement is None or not placement.foresight:

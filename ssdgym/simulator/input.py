@@ -95,7 +95,7 @@ def pages_not_admitted(state: State, i: int, requests: np.ndarray) -> int:
 
     Args:
         state: the batch.
-        i: the device of it.
+        i: the number of the device.
         requests: its present input, shape (m,), dtype REQUEST.
     """
     control = state.control[i, 0]
@@ -115,7 +115,7 @@ def start_input(state: State, i: int, not_admitted: int = 0) -> None:
 
     Args:
         state: the batch.
-        i: the device of it.
+        i: the number of the device.
         not_admitted: pages of the request in admission that the device has not taken yet.
     """
     control = state.control[i, 0]

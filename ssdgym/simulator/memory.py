@@ -69,7 +69,7 @@ _LARGEST_PRODUCT = 2**61
 def _leaves(device: DeviceConfig) -> int:
     """Return the leaves of a plane's trees of best sets, a power of two.
 
-    None are needed where only whole blocks are erased, and where block groups ranked by benefit know the best
+    None are needed where only whole blocks are erased, and where block groups ranked by benefit keep the best
     set.
     """
     if device.erase_unit == "block" or (_groups(device) and device.isolation != "hardware"):
@@ -170,7 +170,7 @@ def controller_table_bytes(device: DeviceConfig) -> int:
 
     For every block: its best set, the invalid pages of the set, the valid pages to move, its group, and
     whether it can be written to. For every group: its size; a heap of the numbers of its blocks with the
-    smallest rank on top, in which every block knows its place; and two bits for every block of the plane,
+    smallest rank on top, with the place of every block; and two bits for every block of the plane,
     with one over each 64 of them. The largest rank of a group is found by a scan. Without groups: the winners
     of the plane's trees. And the counters of hotness. Records take whole bytes; ranks are worked out where
     they are compared.

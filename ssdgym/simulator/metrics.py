@@ -35,7 +35,7 @@ def metrics_of(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
 
     Args:
         state: the batch.
-        i: the device of it.
+        i: the number of the device.
         device: its configuration.
     """
     family = family_of_state(state)
@@ -170,7 +170,7 @@ def kept_latencies(state: State, i: int, *ops: int) -> np.ndarray:
 
     Args:
         state: the batch.
-        i: the device of it.
+        i: the number of the device.
         ops: of the requests.
     """
     return state.latency["ns"][i][np.isin(state.latency["op"][i], [op + 1 for op in ops])]
@@ -184,7 +184,7 @@ def latency_summary(state: State, i: int, *ops: int) -> dict[str, float | int | 
 
     Args:
         state: the batch.
-        i: the device of it.
+        i: the number of the device.
         ops: READ, WRITE or both.
     """
     histogram = state.histogram[i, list(ops)].sum(axis=0)

@@ -54,7 +54,7 @@ class Preconditioning:
 
 
 def precondition(sim: Runnable, kind: Source, workload: Source | WorkloadConfig, seed: int) -> None:
-    """Precondition a new device in one of the ways that experiments know.
+    """Precondition a new device in one of the ways that experiments name.
 
     Args:
         sim: the new simulator.

@@ -264,7 +264,7 @@ class Simulator(DecidedDevice):
             block: the block to erase; or what to erase together, a list of pairs (block, bit mask of its
                 sub-blocks). Where blocks are merged, the number of a candidate: `state.figure` has the
                 figures of all.
-            mask: of a single block, the sub-blocks of it to erase (default all).
+            mask: of a single block, its sub-blocks to erase (default all).
 
         Raises:
             SsdgymError: the choice is not legal, or a list comes with a mask; the device is as it was.
@@ -332,7 +332,7 @@ class Sampler:
     many planes collect.
 
     Args:
-        simulator: that is looked at; nothing of it is changed.
+        simulator: that is looked at and left as it is.
     """
 
     def __init__(self, simulator: Simulator) -> None:

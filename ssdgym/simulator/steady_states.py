@@ -76,7 +76,7 @@ def cache_key(device: DeviceConfig, workload: WorkloadConfig, seed: int, setting
     """Name a steady state by all that it depends on, the sources of ssdgym included.
 
     Args:
-        device: every field of it counts, but those named above.
+        device: every field counts, but those named above.
         workload: whose writes overwrite the device.
         seed: of its draws.
         settings: of the preconditioning; `policy` is the label of the policy that decides.
@@ -128,7 +128,7 @@ def load_preconditioned(state: State, i: int, key: str) -> PreconditioningReport
 
     Args:
         state: the batch.
-        i: the device of it.
+        i: the number of the device.
         key: name of the state on disk.
 
     Returns:
@@ -165,7 +165,7 @@ def save_preconditioned(state: State, i: int, key: str, report: PreconditioningR
 
     Args:
         state: the batch.
-        i: the device of it.
+        i: the number of the device.
         key: name of the state on disk.
         report: what made it.
     """

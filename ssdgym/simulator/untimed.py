@@ -120,7 +120,7 @@ def pass_days(sim: Runnable, days: int) -> None:
         days: 1 to 36,500.
 
     Raises:
-        SsdgymError: data does not age in the device's family, something is under way, or nobody takes
+        SsdgymError: data does not age in the device's family, something is under way, or there is no rule for
             decisions.
     """
     if not is_whole(days) or not 1 <= days <= _MOST_DAYS:

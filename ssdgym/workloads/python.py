@@ -46,7 +46,7 @@ class PythonWorkload(WorkloadConfig):
 
 
 class FrozenRequests:
-    """A copy of an array of requests that nobody writes to.
+    """A copy of an array of requests that is not written to.
 
     Attributes:
         array: shape (m,), m > 0, dtype REQUEST.

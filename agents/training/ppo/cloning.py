@@ -42,7 +42,7 @@ def clone(
 
     Args:
         network: that learns.
-        env: whose `info["proposed"]` tells the picks of the policy.
+        env: whose `info["proposed"]` has the picks of the policy.
         prior: the policy, how many decisions to look at, and the learning rate, which falls to 0.
         seed: of episodes and draws.
         report: called with the decisions so far.

@@ -207,6 +207,6 @@ def gumbel(shape: torch.Size, generator: torch.Generator) -> Tensor:
 
     Args:
         shape: of the noise.
-        generator: of it.
+        generator: of random numbers.
     """
     return torch.empty(shape).exponential_(generator=generator).log_().neg_()

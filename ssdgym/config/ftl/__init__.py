@@ -1,6 +1,6 @@
 """The flash translation layer: what every family has, and the page-mapping family.
 
-A family is told apart by its `mapping`. Those of installed code are added by `register_ftl`.
+A family is identified by its `mapping`. Those of installed code are added by `register_ftl`.
 """
 
 from ssdgym.config.ftl.base import AnyFtl, FtlConfig, MemoryBytes, RuleNeeds, ftl_model, register_ftl

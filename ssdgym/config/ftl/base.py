@@ -1,4 +1,4 @@
-"""What the FTLs of every family have, and their models by `mapping`, by which families are told apart."""
+"""What the FTLs of every family have, and their models by `mapping`, which identifies a family."""
 
 from __future__ import annotations
 

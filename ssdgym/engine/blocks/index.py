@@ -47,7 +47,7 @@ def block_withdrawn(dev, block):
 
 @inlined
 def prefetch_block(dev, block):
-    """Ask for the memory of what is kept about a block."""
+    """Prefetch the memory of what is kept about a block."""
     params = dev.params[0]
     prefetch(dev.block, block)
     if params.tree_leaves > 0 or params.groups > 0:
@@ -61,7 +61,7 @@ def prefetch_block(dev, block):
 
 @inlined
 def prefetch_holder(dev, lpn):
-    """Ask for the memory of what is kept about the block that holds a logical page."""
+    """Prefetch the memory of what is kept about the block that holds a logical page."""
     params = dev.params[0]
     ppn = np.int64(dev.logical[lpn].ppn)
     if ppn >= 0:

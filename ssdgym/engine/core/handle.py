@@ -237,7 +237,7 @@ def rule_address(
     names: tuple[str, ...] = (),
     checked: bool = False,
 ) -> tuple[int, Any]:
-    """Compile a rule or one of its hooks for what it asks for.
+    """Compile a rule or one of its hooks for the arguments that it takes.
 
     Args:
         function: to compile.

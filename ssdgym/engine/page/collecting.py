@@ -93,7 +93,7 @@ def _gap_ns(dev):
 
 @inlined
 def _ask(dev, die_number, plane):
-    """Return the commands an idle die is given, or -ns to ask again after so long; _NO_ANSWER has to wait."""
+    """Return the commands an idle die is given, or -ns to call again after; _NO_ANSWER has to wait."""
     if not is_external(dev, IDLE):
         return np.int64(idle_by_rule(dev, die_number, _gap_ns(dev)))
     action = ask_outside(dev, IDLE, plane, die_number)

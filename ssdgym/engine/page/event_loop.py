@@ -144,7 +144,7 @@ def _take_event(dev):
 
 @inlined
 def _known_arrival(params, control, requests):
-    """Return when the next request arrives, for rules that know it.
+    """Return when the next request arrives, for rules that need it.
 
     It is -1 in a closed loop, and NEVER if no more arrive.
     """

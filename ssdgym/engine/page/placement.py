@@ -95,7 +95,7 @@ def _random_sub_block(view, plane, stream, decision, first_draw):
 
 @kernel
 def _prefetch_random(dev, plane, stream, decision, first_draw):
-    """Ask for the memory of the blocks that are tried first for a page that is placed at random."""
+    """Prefetch the memory of the blocks that are tried first for a page that is placed at random."""
     params = dev.params[0]
     for k in range(_LIKELY_TRIES):
         drawn = below(draw(params.seed, stream, decision, first_draw + k), params.blocks)
@@ -104,7 +104,7 @@ def _prefetch_random(dev, plane, stream, decision, first_draw):
 
 @inlined
 def prefetch_host(dev, plane):
-    """Ask for the memory of the block that a host page will probably be placed in."""
+    """Prefetch the memory of the block that a host page will probably be placed in."""
     params = dev.params[0]
     control = dev.control[0]
     if params.placement == HOTNESS_GROUPS:

@@ -144,7 +144,7 @@ def _start_read(dev, die_number):
 def _plane_of_write(dev, die_number, number):
     """Return the plane that a write of the die goes to.
 
-    It is -1 if the die has none with room, which static allocation does not ask for.
+    It is -1 if the die has none with room, which static allocation does not need.
     """
     params = dev.params[0]
     if params.allocation == STATIC:

@@ -46,7 +46,7 @@ _NOTHING_TO_DO = 101
 
 @inlined
 def _next_page(dev, number):
-    """Return the page of the lowest sector that a read still wants, without those trimmed; -1 for none."""
+    """Return the page of the lowest sector that a read still needs, without those trimmed; -1 for none."""
     read = dev.transaction[number]
     group = np.int64(read.group)
     wanted = np.int64(read.mask) & mapped_of(dev, group)
@@ -61,7 +61,7 @@ def _next_page(dev, number):
 
 @inlined
 def read_ended(dev, number):
-    """Finish a read, or queue it again for what it still wants."""
+    """Finish a read, or queue it again for what it still needs."""
     page = _next_page(dev, number)
     if page < 0:
         read_done(dev, number)

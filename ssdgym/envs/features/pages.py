@@ -25,13 +25,13 @@ def _always(setting: Setting) -> bool:
 
 
 def _host_and_relocated(setting: Setting) -> bool:
-    """Return whether nothing else tells who asks."""
+    """Return whether no other column separates the two kinds of decisions."""
     return set(setting.kinds) == {"PLACE", "RELOCATE"}
 
 
 @inlined
 def _log_pages(view, pages):
-    """Return the logarithm of a number of host pages; one too small to be told from none is 1."""
+    """Return the logarithm of a number of host pages; one too small to differ from none is 1."""
     return _clip(log_pages(view, pages), -16.0, 16.0)
 
 
@@ -41,7 +41,7 @@ def _log_pages(view, pages):
     default=_host_and_relocated,
 )
 def page_relocated(view, page):
-    """Return who asks."""
+    """Return 1 for a relocated page, 0 for one of the host."""
     return float(page.relocated)
 
 

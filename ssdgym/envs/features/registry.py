@@ -37,7 +37,7 @@ class Setting:
 
     @property
     def described(self) -> tuple[str, ...]:
-        """The kinds of features that tell something about such decisions."""
+        """The kinds of features that describe such decisions."""
         idles, regions, merges = ("IDLE" in self.kinds, "REGION" in self.kinds, "MERGE" in self.kinds)
         erases, places = "ERASE" in self.kinds, bool({"PLACE", "RELOCATE"} & set(self.kinds))
         return (

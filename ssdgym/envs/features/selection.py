@@ -236,7 +236,7 @@ def select(
     """Choose features.
 
     Args:
-        asked: `"default"`, which takes those that tell something in the setting; `"all"`; or a list of names,
+        asked: `"default"`, which takes those that vary in the setting; `"all"`; or a list of names,
             `"default"` among them for all of these.
         setting: devices, candidates and kinds of decisions.
         proposers: what the proposers of erase sets, or of ways to merge blocks, are called.
@@ -245,7 +245,7 @@ def select(
         way_proposers: what those of where data of a region goes are called.
 
     Raises:
-        SsdgymError: it is none of these, or names what is not registered or tells nothing here.
+        SsdgymError: it is none of these, or names what is not registered or does not apply here.
     """
     labels_of_all = (*proposers, *stream_proposers, *answer_proposers, *way_proposers)
     names = _expand(asked, setting, [PROPOSED_BY + label for label in labels_of_all])

@@ -66,10 +66,10 @@ class Baseline:
 
         Args:
             device: that carries it out.
-            workload: the model of it.
+            workload: its model.
             preconditioning: of the device.
             seed: of the draws of both.
-            cost_on: returns what tells the cost of devices.
+            cost_on: returns a function that computes the cost of devices.
 
         Returns:
             The scale; that of plain rewards where the policy has nothing to collect.
@@ -142,7 +142,7 @@ class Reward:
         compiled: whether the compiled step writes them; else `take` does.
 
     Raises:
-        SsdgymError: an unknown term, a weight that is not a finite number, or a term the devices cannot tell.
+        SsdgymError: an unknown term, a weight that is not a finite number, or one the devices do not count.
     """
 
     def __init__(self, devices: Sequence[DeviceConfig], objective: Mapping[str, float]) -> None:
@@ -185,7 +185,7 @@ class Reward:
         return self._timed_terms
 
     def cost_on(self, devices: Sequence[DeviceConfig]) -> Measure:
-        """Return what tells the cost of devices since their metrics were reset, by the objective."""
+        """Return a function that computes the cost of devices since their metrics were reset."""
         return partial(_weighted, self.objective, self._measures_on(devices))
 
     def tally(
@@ -274,7 +274,7 @@ def _rows(rows: Sequence[np.ndarray], count: int, items: type) -> np.ndarray:
 
 
 def _weighted(objective: Mapping[str, float], measures: Mapping[str, Measure], totals: Totals) -> np.ndarray:
-    """Return the sum of what measures tell, each by its weight, float64 (n,)."""
+    """Return the sum of what measures return, each by its weight, float64 (n,)."""
     return sum(
         (weight * measures[name](totals) for name, weight in objective.items()), np.zeros(len(totals.devices))
     )

@@ -127,7 +127,7 @@ class Term:
 
     Attributes:
         name: by which objectives have it.
-        meaning: what it counts and the unit of it.
+        meaning: what it counts, and the unit.
         on: function of devices; returns the measure of what they have cost.
         needs_time: whether it is always 0 on devices without time.
         module: that has registered it.
@@ -153,7 +153,7 @@ def reward_term(name: str, meaning: str, *, needs_time: bool = False) -> Callabl
 
     Args:
         name: by which objectives have it.
-        meaning: what it counts and the unit of it.
+        meaning: what it counts, and the unit.
         needs_time: whether it is always 0 on devices without time, whose environments then refuse it.
 
     Returns:
@@ -178,7 +178,7 @@ def reward_measure(name: str, meaning: str, *, needs_time: bool = False) -> Call
 
     Args:
         name: by which objectives have it.
-        meaning: what it measures and the unit of it.
+        meaning: what it measures, and the unit.
         needs_time: whether it is always 0 on devices without time, whose environments then refuse it.
 
     Returns:

@@ -38,7 +38,7 @@ class Twin:
         policy: that runs the twin.
         how: both are preconditioned.
         seed: of that.
-        cost_on: returns what tells the cost of devices.
+        cost_on: returns a function that computes the cost of devices.
         steady: steady states of such devices by the number of the workload; grows.
 
     Raises:
@@ -152,7 +152,7 @@ class Twins:
         policy: that runs them.
         how: devices are preconditioned.
         seed: of that.
-        cost_on: returns what tells the cost of devices.
+        cost_on: returns a function that computes the cost of devices.
     """
 
     def __init__(
@@ -226,7 +226,7 @@ class Yardstick:
         devices: n of them.
         kinds: device `i` is made as device `i % kinds` is.
         workloads: that episodes play.
-        cost_on: returns what tells the cost of devices.
+        cost_on: returns a function that computes the cost of devices.
 
     Raises:
         SsdgymError: the argument `reward` means nothing, or its policy does not run on a device.

@@ -87,7 +87,7 @@ class Evolution:
     """One evolution.
 
     Args:
-        config: of it.
+        config: its configuration.
         out: existing folder for the results.
         command: what makes the agent again.
         bar: to show where it is.

@@ -152,7 +152,7 @@ def _dimensions(specs: Sequence[Spec]) -> dict[str, list[str]]:
 
 
 def _is_product(specs: Sequence[Spec]) -> bool:
-    """Tell whether the runs are all combinations of their devices, workloads, policies, agents and seeds."""
+    """Return whether the runs are all combinations of devices, workloads, policies, agents and seeds."""
     found = _dimensions(specs)
     policies = len(found["--policy"]) + len(found["--agent"])
     seeds = len({spec["seed"] for spec in specs})

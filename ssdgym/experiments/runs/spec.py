@@ -357,7 +357,7 @@ def _agent(run: RunSpec, seeds: Sequence[int]) -> dict[str, Any]:
 
 
 def _is_file(agent: dict[str, Any]) -> bool:
-    """Tell whether the agent of a spec is a file, which may be moved, and not a name or a call."""
+    """Return whether the agent of a spec is a file, which may be moved, and not a name or a call."""
     from ssdgym.agents.playing.files import FileSource, untrusted_source_of
 
     return isinstance(untrusted_source_of(agent["path"]), FileSource)

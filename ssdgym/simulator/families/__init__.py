@@ -1,4 +1,4 @@
-"""What the simulator knows of an FTL family: how its devices are built, checked and measured.
+"""What the simulator has for an FTL family: how its devices are built, checked and measured.
 
 A family has a model of its configuration (`ssdgym.config.ftl.register_ftl`), arrays, loops and verbs in the
 engine, and a builder between the two, which is registered here; all three go by one `mapping`.

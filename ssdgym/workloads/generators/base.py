@@ -199,7 +199,7 @@ class SizeDraw:
 
 
 class RatedConfig(AccessConfig):
-    """Fields of patterns that know how often each page is accessed."""
+    """Fields of patterns with the access rate of each page."""
 
     hints: int = Field(
         0,

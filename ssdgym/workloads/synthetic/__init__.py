@@ -19,7 +19,7 @@ as little as it can, and every configuration names what of it is assumed:
   solved, goes once through the volume from its start, one after the other.
 - **Arrivals.** A Poisson process with the mean of the table. Requests do not depend on each other.
 
-What of memory a configuration asks for takes the place of this independence; the columns of the table still
+What of memory a configuration has takes the place of this independence; the columns of the table still
 come out:
 
 - **Bursts.** Arrivals of a cascade, whose bias is **solved** for the index of dispersion at 1 s (`cascade`).

@@ -54,7 +54,7 @@ def kept(trace: SyntheticTraceConfig) -> KeptTraceConfig:
 
 
 class _Drawn:
-    """Records in a file without a name, which is gone as soon as nobody holds it."""
+    """Records in a file without a name, which is gone with its last reference."""
 
     def __init__(self, source: RecordSource) -> None:
         self.volumes = source.volumes

@@ -107,7 +107,7 @@ class DelimitedFormat:
 
     @property
     def tick_ns(self) -> int:
-        """Nanoseconds between two times that the format can tell apart."""
+        """Nanoseconds between two times that differ in the format."""
         return self.time_unit_ns // 10**self.time_decimals
 
     def matches(self, start: bytes) -> int:

@@ -278,7 +278,7 @@ def deviations(config: PlayedConfig, summary: RecordSummary) -> list[Deviation]:
     """Return the published columns of a synthetic trace beside what it generated; nothing for a trace.
 
     Args:
-        config: the workload; of a part of it, or after transforms, there is nothing to compare.
+        config: the workload; for a part, or after transforms, there is nothing to compare.
         summary: of its records.
     """
     columns = config.published() if config.is_whole else {}

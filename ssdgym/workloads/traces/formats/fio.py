@@ -77,7 +77,7 @@ class FioFormat:
 
     @property
     def tick_ns(self) -> int:
-        """Nanoseconds between two times that can be written; version 2 knows no shorter wait."""
+        """Nanoseconds between two times that can be written; version 2 has no shorter wait."""
         return 1000 if self.version == 3 else _LEAST_WAIT_US * 1000
 
     def write(self, file: IO[bytes], blocks: Iterable[Records], volumes: Volumes) -> None:
@@ -167,7 +167,7 @@ def _lines(rows: Rows) -> Lines:
 
 
 def _written(block: Values, names: np.ndarray) -> np.ndarray:
-    """Return `file action offset length` of each request; fio wants the numbers of a flush, too."""
+    """Return `file action offset length` of each request; fio needs the numbers of a flush, too."""
     ranges = " " + block.offset.astype(str).astype(object) + " " + block.size.astype(str).astype(object)
     return names[block.volume] + " " + texts_of(block.op, _TEXTS) + ranges
 
