@@ -155,6 +155,11 @@ def _body(hidden: Sequence[int]) -> nn.Sequential:
     return nn.Sequential(*layers)
 
 
+# One number along which decisions are sorted, cut into as many pieces as there are actions.
+#
+# Write streams and how far an idle die collects are answers in an order: colder, or further. A page that is
+# a little colder belongs to the next stream, so one number and rising cuts say all, with few weights.
+
 NEVER_SCORE = -1e9
 """Score of an action that is not of the head's range, or masked; finite."""
 

@@ -29,6 +29,10 @@ def take(stream: RequestStream, count: int) -> Requests:
     return np.concatenate(parts)
 
 
+# A kernel that does nothing but the memory touches of a host write.
+#
+# It reads a request, reads and writes the record of its logical page, and writes that of a physical page.
+
 LOGICAL_PAGES = 59_813
 
 

@@ -185,6 +185,12 @@ def spread_of(values: Sequence[float]) -> Spread:
     return Spread(statistics.median(values), min(values), max(values))
 
 
+# How fast the FTL families are simulated, as a share of the rate of the page-mapping one on the same flash.
+#
+# FTLs differ in what they do for a request, so the rate is that of flash operations: programs of pages and
+# of subpages, reads of pages, erases. Two devices carry out the same requests in turns, so that both meet
+# the machine in one state; an FTL that merges blocks gets fewer of them.
+
 DEVICES = ("subftl-tlc-small", "pen-vnand-small")
 PAGE_FAMILY = "page"
 #: What is measured on a device, by the mapping of its FTL: kinds, and policies where not the usual one.

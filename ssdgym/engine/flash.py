@@ -79,6 +79,13 @@ def valid_in(dev, block, mask):
     return valid
 
 
+# What flash holds: the only writer of pages, of the pages counted in a sub-block, and of wear.
+#
+# Pages are programmed in order within a sub-block: the pages below its `written` hold data or are invalid.
+# This is the program order of the page family; `erase_cells`, the audit and the moves of a GC round rely on
+# it.
+
+
 @inlined
 def check_page(dev, lpn, ppn):
     """Read a page: does it hold the newest version of the logical page, or is that lost."""
@@ -141,6 +148,11 @@ def erase_cells(dev, block, mask):
             dev.counters[0].erased_sub_blocks += 1
     return written, invalid
 
+
+# Blocks whose pages are programmed in any order, and of which partial blocks are erased.
+#
+# The smallest partial blocks are the sub-blocks. Partial blocks are numbered as a heap: 1 is the block, `k`
+# has the halves `2 k` and `2 k + 1`. A page is erased iff it holds no logical page (-1).
 
 #: More disturbances than any tolerance.
 _MOST_DISTURBED = 255

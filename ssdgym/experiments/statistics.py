@@ -1,4 +1,17 @@
-"""Paired means with intervals: Student's, by bootstrap, and over tasks of several kinds."""
+"""Interval statistics over runs and tasks, paired and by bootstrap.
+
+A *score matrix* has the shape `(runs, tasks)`: one row per seed, one column per task (a device with a
+workload). The definitions are those of Agarwal et al., "Deep Reinforcement Learning at the Edge of the
+Statistical Precipice", NeurIPS 2021, section 4 and appendix A.2, which its authors' package rliable computes:
+the interquartile mean as aggregate, percentile intervals of a bootstrap stratified by task, performance
+profiles, and the probability of improvement.
+
+What one method has learned from several seeds are its *members*. Their scores have the shape
+`(members, runs, tasks)`; a policy that is not learned has one member. A replicate of the bootstrap draws the
+members, the same for all tasks, and for every task by itself the runs. Where the interval is to hold for
+other workloads, too, it draws these as well, each with all of its tasks: the tasks of one workload on several
+devices are alike.
+"""
 
 from __future__ import annotations
 

@@ -236,6 +236,11 @@ def idle_rule(text: str, where: str) -> IdleRule:
     return rule_of_kind(IdleRule, text, where)
 
 
+# Rules that run beside each other on a device: its placement, and those that watch.
+#
+# The records that they keep lie side by side: what one rule notes of a page stands beside what the others
+# note.
+
 #: The records of each rule begin at multiples of so many bytes in the common ones.
 _ALIGNED = 8
 

@@ -58,6 +58,11 @@ def memory_bytes(device: DeviceConfig) -> int:
     return sum(sum(_bytes_of(device, rule).values()) for rule in (needs.victim, needs.place, needs.idle))
 
 
+# Sizes of the tables of best sets, block groups and hotness: in the engine's arrays, and in bytes.
+#
+# The engine's arrays are made for speed: a block's rank is kept three times over, and its best set as a
+# mask of 64 bits. What a controller would need is counted by itself, from the widths of the fields.
+
 #: Bits of a counter of the hotness table.
 _COUNTER_BITS = MAX_DEGREE.bit_length()
 #: Blocks that a bit stands for which says that one of them can be written to.

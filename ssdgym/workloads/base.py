@@ -135,6 +135,11 @@ def drawn_start(requests: int, seed: int) -> int:
     return int(np.random.default_rng(seeds_of(seed)).integers(requests))
 
 
+# Chunks of requests: the unit in which workloads are made, and the stream that hands them out.
+#
+# Sources hold all their state in plain attributes, so that a stream can be copied and pickled at any point
+# and both copies go on alike.
+
 #: Requests drawn at a time. Large enough to hide numpy's cost per call, small enough that the first
 #: request after a reset does not wait for many that may never be taken.
 CHUNK = 4096

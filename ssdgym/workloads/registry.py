@@ -96,6 +96,17 @@ class Registry(Generic[ThingT]):
         return {name: thing for name, (thing, _) in sorted(self._things.items())}
 
 
+# Registry of the kinds of workload, and fields that hold one of any kind.
+#
+# A kind is a model that derives from `WorkloadConfig`, with a field `kind` whose only value is its name:
+#
+#     @workload_kind
+#     class EveryOtherConfig(AccessConfig):
+#         kind: Literal["every_other"] = "every_other"
+#
+# Those of installed packages are found by entry points of the group `ssdgym.patterns`, which name the
+# module or the model.
+
 KindT = TypeVar("KindT", bound=WorkloadConfig)
 
 _KINDS: Registry[type[WorkloadConfig]] = Registry("workload kind", "ssdgym.patterns")

@@ -1,4 +1,8 @@
-"""Actor and critic over decisions of several candidates, with their gradients."""
+"""Actor and critic over decisions of several candidates, with their gradients.
+
+Layers write into arrays that are there already, and the gradients are written by hand, since those of PyTorch
+move several times as much memory. Both are the same as those of the modules up to rounding.
+"""
 
 from __future__ import annotations
 

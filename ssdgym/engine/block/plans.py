@@ -28,6 +28,12 @@ from ssdgym.engine.flash import check_page, leaves_of, level_of
 MERGE_BLOCKS, AT_DEPTH = 0, 1
 
 
+# Plans: which partial blocks of a block to erase in place, and what that costs.
+#
+# A plan frees all invalid pages of a block. The pages that are still valid in a partial block leave it
+# before the erase, and come back after it.
+
+
 @inlined
 def candidates_of(dev):
     """Return the number of candidates of a decision."""

@@ -44,6 +44,10 @@ from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OUT_OF_SPACE
 from ssdgym.engine.flash import leaves_of
 
+# M-Merge: partial blocks are erased in place, around copies of what is valid in them (PEN, section 5).
+#
+# All pages leave before the first erase, since a partial erase disturbs what is beside it.
+
 
 @inlined
 def erase_first(dev, plane, bundle):

@@ -22,6 +22,13 @@ from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.itanium_mangler import mangle
 from numba.core.typed_passes import NopythonTypeInference
 
+# Indices that are never negative: in ssdgym's own functions -1 is no index, and not the last item's.
+#
+# numba compares every index that has a sign with 0 and adds the length to one below it: a test and an
+# addition per access. Here indices of arrays are taken for numbers without a sign, of which numba corrects
+# none. A build with bounds checks refuses those that are negative. Functions of other packages keep numba's
+# meaning.
+
 
 def is_own(function: Callable) -> bool:
     """Return whether a function is of ssdgym, and not of a user or another package."""

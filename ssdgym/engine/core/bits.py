@@ -43,6 +43,10 @@ def remainder(a, b):
     return np.int64(np.uint64(a) % np.uint64(b))
 
 
+# Random numbers by counter: a draw is a pure function, so nothing has to be advanced or saved.
+#
+# `mix` is the finaliser of splitmix64 (Steele, Lea, Flood 2014).
+
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _C1, _C2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _S27, _S30, _S31, _S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)

@@ -16,6 +16,10 @@ from ssdgym.engine.decisions import erase_set_by
 from ssdgym.engine.erase.legality import check_erase_set, random_eligible
 from ssdgym.engine.speedupgc.best_sets import best_set
 
+# The table of candidates of an ERASE decision.
+#
+# It has the shape (K, MAX_PAIRS): the pairs of a set come first, the rest have empty masks.
+
 
 @inlined
 def pairs_of(erase_set):

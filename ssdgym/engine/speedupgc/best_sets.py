@@ -47,6 +47,10 @@ WRITABLE, WRITABLE_BEST = 1, 2
 
 #: Counters of 4 bits in a word, and the largest value.
 PER_WORD, SATURATED = 16, np.uint64(15)
+# Hotness of pages: several hashes of a page number into a table of small counters that decay.
+#
+# After Hsieh, Kuo and Chang (ACM Transactions on Storage 2006), as SpeedupGC (section III-B) uses it.
+
 _LOWER_BITS = np.uint64(0x7777777777777777)
 _ONE = np.uint64(1)
 

@@ -183,6 +183,15 @@ def first_from(dev, number, place, heap):
 VICTIMS, TARGETS = 0, 1
 
 
+# Tournament trees: the block with the best erase set of a plane.
+#
+# Updates are lazy: a changed block joins the plane's dirty list, and the next query computes its best set
+# again and repairs the plane's trees along its path. A tree has a leaf per block; an inner node holds the
+# better block of its two children, -1 for none. Each plane has two: over all blocks (the next victim), and
+# over those that can be written to (for placements that write to the next victim). Where block groups are
+# kept and ranked by benefit, they hold the next victim and there are no trees.
+
+
 @inlined
 def mark_dirty(dev, block):
     """Put a changed block on the dirty list, so that the next query updates its place in the trees."""

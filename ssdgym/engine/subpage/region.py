@@ -38,6 +38,13 @@ from ssdgym.engine.subpage.writes import (
 READY, ADVANCE, COLLECT = range(3)
 
 
+# The region of a plane: blocks whose pages are programmed several times between two erases, or a log.
+#
+# In `subftl` a page takes one subpage after the other, each while no other of it is valid (erase-free
+# subpage programming; Kim et al., DAC 2017, section 3). In `sector_log` its pages are programmed as a
+# whole.
+
+
 @inlined
 def _before(first, second, third, other_first, other_second, other_third):
     """Return whether three numbers come before three others, the first one counting most."""

@@ -1,4 +1,7 @@
-"""Diagrams of papers' figures: bars, lines, stacked bars and heat maps."""
+"""Diagrams of papers' figures: bars, lines, stacked bars and heat maps.
+
+A new kind is a subclass of `Diagram`; a panel of a figure names it in its field `diagram`.
+"""
 
 from __future__ import annotations
 

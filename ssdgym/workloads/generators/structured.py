@@ -17,6 +17,10 @@ from ssdgym.workloads.generators.base import RegionConfig
 from ssdgym.workloads.generators.skewed import scrambled_pages, zipf_distribution
 from ssdgym.workloads.registry import workload_kind
 
+# What patterns of programs that lay their data out themselves have in common: parts, and hints.
+#
+# The host knows which part it writes to and says so: the hint of a request is the number of its part.
+
 
 class Writer(Protocol):
     """Writes, and trims, of a program; pages count from the start of the footprint."""

@@ -17,6 +17,13 @@ from ssdgym.workloads.synthetic.fitting import UNIT_BYTES, Fit, Origins, Stretch
 from ssdgym.workloads.synthetic.marginals import Layout, Order, bisect
 from ssdgym.workloads.traces.record import NO_RECORDS, RECORD, Records, Volumes
 
+# Arrivals in bursts within bursts: a binomial cascade, also called b-model.
+#
+# The span is halved again and again, and of the requests in each half, one half of it, at random, gets a
+# share b in the mean, the other the rest (Wang et al., "Data Mining Meets Performance Evaluation: Fast
+# Algorithms for Modeling Bursty Traffic", ICDE 2002). With s = b^2 + (1 - b)^2, n requests have in windows
+# of 1 / 2^k of the span the index of dispersion 1 - s^k + n (s^k - 2^-k), from which b is solved.
+
 SECOND_NS = 1e9
 #: Within spans up to this, requests are spread evenly: 1 ms, about the time of one access to a disk.
 _FINEST_NS = 1_000_000

@@ -19,6 +19,17 @@ WordArray = npt.NDArray[np.uint64]
 #: Fewest and most requests whose origin is found at once: as many as have been before. The cost of a hop
 #: hardly depends on their number.
 _FEWEST, _MOST = 1 << 15, 1 << 18
+# Requests that repeat stretches of earlier ones, without keeping any.
+#
+# Requests of one operation come in stretches of geometric length. The first few of a stretch are fresh
+# draws; the others repeat earlier requests that follow each other, from a distance that is drawn once for
+# the stretch and whose logarithm is uniform between the mean length and all requests so far. So what is
+# requested together is requested together again, as in traces and unlike in independent draws.
+#
+# Whether request i begins a stretch, how far back that copies, and what a fresh draw is are functions of a
+# key and of i alone. A request is found by going from copy to copy until a fresh draw is met, and nothing
+# but the number of the next request has to be remembered.
+
 _WORD_BITS = 64
 
 

@@ -29,6 +29,10 @@ from ssdgym.workloads.traces.record import RECORD, Records, RecordSource, Volume
 from ssdgym.workloads.traces.statistics import RecordSummary, summarize
 from ssdgym.workloads.traces.transforms import OnlyConfig
 
+# Synthetic traces whose records are drawn once and kept, for runs that play them whole several times.
+#
+# To draw the records of a trace with memory takes about as long as to play them.
+
 #: Traces that are kept at once: those of the few seeds that runs of one experiment take in turn.
 _MOST_KEPT = 4
 #: What says how records are played, and not which they are.

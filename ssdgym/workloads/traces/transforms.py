@@ -226,6 +226,14 @@ class _Aligned:
         return records[(size > 0) | (records["op"] == FLUSH)]
 
 
+# The transform that shrinks the address space, for a device that is smaller by the same factor.
+#
+# The space is cut into regions, and of every `factor` regions that follow each other one is kept, drawn by
+# a seed; the others are left out. A region of whole logical blocks takes its blocks along as they are, with
+# all their requests in order. So the small device sees one in `factor` of the blocks that are touched, each
+# written as often and in the same runs as on the large one.
+
+
 class ScaleSpaceConfig(TransformBase):
     """Shrink the address space and what is in it: keep one of every so many regions, and close the gaps."""
 

@@ -20,6 +20,11 @@ from ssdgym.workloads.traces.lines import (
 from ssdgym.workloads.traces.registry import register_format
 from ssdgym.workloads.traces.writing import WritableDelimitedFormat
 
+# MSR Cambridge block traces (Narayanan, Donnelly, Rowstron: Write Off-Loading, FAST 2008; SNIA IOTTA).
+#
+# One request a line: Windows FILETIME (100 ns), host, disk number, Read or Write, offset and size in bytes,
+# response time (100 ns).
+
 MSR = WritableDelimitedFormat(
     name="msr",
     columns=("time", "host", "disk", "op", "offset", "size", "response"),
@@ -50,6 +55,12 @@ register_format(MSR)
 register_format(MSR_NO_SIZE)
 
 
+# Traces of two clouds' block storage.
+#
+# Tencent (Zhang et al., OSCA, USENIX ATC 2020), one request a line: time in s, first block and number of
+# blocks of 512 bytes, 0 for a read and 1 for a write, volume. Alibaba (Li et al., IISWC 2020): device, R or
+# W, offset and length in bytes, time in us.
+
 TENCENT = WritableDelimitedFormat(
     name="tencent",
     columns=("time", "offset", "size", "op", "volume"),
@@ -78,6 +89,11 @@ register_format(TENCENT)
 register_format(ALIBABA)
 
 
+# Traces in the format of the Storage Performance Council, revision 1.0.1, such as UMass Financial1.
+#
+# One request a line: application-specific unit (ASU), first block of 512 bytes, size in bytes, r or w, time
+# in s; optional fields may follow.
+
 SPC = WritableDelimitedFormat(
     name="spc",
     columns=("asu", "offset", "size", "op", "time"),
@@ -94,6 +110,11 @@ SPC = WritableDelimitedFormat(
 register_format(SPC)
 
 
+# CloudPhysics virtual-disk traces as CSV (Waldspurger et al.: SHARDS, FAST 2015).
+#
+# A header, then one request a line: version, time in s, SCSI operation code in hexadecimal, size in bytes,
+# first block of 512 bytes.
+
 CLOUDPHYSICS = WritableDelimitedFormat(
     name="cloudphysics",
     columns=("version", "time", "op", "size", "offset"),
@@ -109,6 +130,10 @@ CLOUDPHYSICS = WritableDelimitedFormat(
 
 register_format(CLOUDPHYSICS)
 
+
+# SYSTOR '17 traces of virtual desktops (Lee et al., SYSTOR 2017; SNIA IOTTA).
+#
+# A header, then one request a line: time and response time in s, R or W, LUN, offset and size in bytes.
 
 SYSTOR17 = WritableDelimitedFormat(
     name="systor17",
@@ -129,6 +154,13 @@ register_format(SYSTOR17)
 
 _TEXTS = {READ: "1", WRITE: "0"}
 _COLUMNS = ("time", "device", "offset", "size", "op")
+
+
+# ASCII traces of SSDsim (Hu et al., ICS 2011), of MQSim (Tavakkol et al., FAST 2018), and of DiskSim.
+#
+# One request a line, columns between blanks: time, device, first block of 512 bytes, number of blocks,
+# operation. SSDsim and MQSim have the same columns: whole nanoseconds, 1 for a read and 0 for a write.
+# DiskSim has milliseconds with decimals, and flags whose lowest bit is set for reads.
 
 
 def _has_decimal_time(start: bytes) -> bool:

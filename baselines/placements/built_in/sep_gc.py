@@ -1,0 +1,13 @@
+"""Pages of the host go to stream 0, relocated pages to stream 1."""
+
+from ssdgym.policy import built_in_placement
+
+
+def sep_gc(view, plane, lpn, source, parameters):
+    """Tell pages of the host from relocated ones."""
+    return 0 if source < 0 else 1
+
+
+built_in_placement(
+    "sep_gc", source="As compared with in SepBIT, Wang et al., FAST 2022 (SepGC)", equivalent=sep_gc
+)

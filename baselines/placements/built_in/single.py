@@ -1,0 +1,11 @@
+"""One write stream: every page goes to the open block of its plane."""
+
+from ssdgym.policy import built_in_placement
+
+
+def single(view, plane, lpn, source, parameters):
+    """Name the one stream."""
+    return 0
+
+
+built_in_placement("single", source="The log of Rosenblum and Ousterhout, ACM TOCS 1992", equivalent=single)
