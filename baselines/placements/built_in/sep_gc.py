@@ -4,7 +4,7 @@ from ssdgym.policy import built_in_placement
 
 
 def sep_gc(view, plane, lpn, source, parameters):
-    """Tell pages of the host from relocated ones."""
+    """Separate pages of the host from relocated ones."""
     return 0 if source < 0 else 1
 
 
