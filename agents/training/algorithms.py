@@ -1,4 +1,4 @@
-"""Deep Q-learning (Mnih et al., Nature 2015) that never explores an invalid action."""
+"""The algorithms of Stable-Baselines3 as learners, masked DQN among them, saved as plain tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights of networks as bytes that hold numbers only, and files of other kinds, which need to be trusted."""
+"""Checkpoints of a training, and weights of networks as bytes that hold numbers only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The registered environments that agents are trained and evaluated in."""
+"""Configuration of a training, and of the environment that it happens in."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class PriorConfig(Config):
 
 
 class FastPpoConfig(PpoConfig):
-    """The same method in plain PyTorch (`ssdgym.agents.ppo`), faster, and with a prior."""
+    """The same method in plain PyTorch (`ssdgym.agents.training.ppo`), faster, and with a prior."""
 
     normalise: Literal["rewards", "returns"] = Field(
         "rewards",

@@ -1,4 +1,4 @@
-"""Cut learning by gradients into segments, between which nothing is under way."""
+"""Stages of what an agent has learned from, and segments between which nothing is under way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays that are allocated once: writing to fresh memory takes longer than most of what is computed."""
+"""Decisions of a rollout as flat arrays, allocated once: writing to fresh memory takes longer than the sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The losses of PPO and their derivatives by scores and values."""
+"""PPO: its losses and their derivatives, the update of a rollout, and the learner."""
 
 from __future__ import annotations
 

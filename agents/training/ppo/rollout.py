@@ -1,4 +1,4 @@
-"""Generalised advantage estimation (Schulman et al., 2016), and rewards of the size that it needs."""
+"""Rollouts, and generalised advantage estimation over them (Schulman et al., 2016)."""
 
 from __future__ import annotations
 

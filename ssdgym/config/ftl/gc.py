@@ -1,4 +1,4 @@
-"""When garbage is collected."""
+"""When garbage is collected, and the hotness that SpeedupGC's placements keep."""
 
 from __future__ import annotations
 

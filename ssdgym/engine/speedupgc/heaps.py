@@ -1,4 +1,4 @@
-"""The heaps of a block group: binary heaps of its blocks, sorted by rank.
+"""Orders of blocks by their best sets: the heaps of block groups, and tournament trees.
 
 Each group has two, one with the smallest rank at its root and one with the largest. Each block has its places
 in the heaps.

@@ -1,4 +1,4 @@
-"""Solve for the skew and the sizes with which a synthetic trace comes out as published."""
+"""Solve for the skew and the sizes of a synthetic trace, and the replay of its earlier requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The header that a text format starts with."""
+"""Text formats of delimited columns, with a header or without one, parsed in blocks by pyarrow."""
 
 from __future__ import annotations
 
