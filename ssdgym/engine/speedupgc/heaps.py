@@ -1,4 +1,4 @@
-"""Orders of blocks by their best sets: the heaps of block groups, and tournament trees.
+"""Orders of blocks by their best sets: tournament trees, and the binary heaps of block groups.
 
 Each group has two, one with the smallest rank at its root and one with the largest. Each block has its places
 in the heaps.
