@@ -1,4 +1,4 @@
-"""Decisions of a rollout as flat arrays that are allocated once, since fresh memory takes longer than the sums."""
+"""Decisions of a rollout as flat arrays, allocated once: fresh memory takes longer than the sums."""
 
 from __future__ import annotations
 
