@@ -49,7 +49,7 @@ def test_another_kind_of_diagram_is_one_class(
     diagrams = diagrams_of(figure, measured(figure, SMALL, traces))
     assert [type(diagram) for diagram in diagrams] == [Bars, Dots]
     text = markdown(figure, ("smoke", SMALL), [(diagram, []) for diagram in diagrams], [])
-    assert "\n| seed | erases |\n|---|---:|\n| 1 | 3.000 [2.000, 4.000] |\n" in text
+    assert "\n| seed | erases |\n| --- | ---: |\n| 1 | 3.000 [2.000, 4.000] |\n" in text
     assert draw(figure, diagrams, tmp_path / "figure.png").stat().st_size > 5000
 
 
