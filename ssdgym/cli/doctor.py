@@ -105,7 +105,9 @@ def doctor(as_json: AsJson = False) -> None:
     if as_json:
         print_json([vars(result) for result in results])
     else:
-        rows = ([result.check, _SIGNS[result.status], result.message] for result in results)
+        from rich.markup import escape
+
+        rows = ([result.check, _SIGNS[result.status], escape(result.message)] for result in results)
         print_table(["check", "", "what was found"], [], rows)
     if any(result.status == "failed" for result in results):
         raise typer.Exit(1)
@@ -113,7 +115,13 @@ def doctor(as_json: AsJson = False) -> None:
 
 def check_all() -> list[CheckResult]:
     """Run every check, in the order in which problems are best looked at."""
-    return [result for check in _CHECKS for result in check()]
+    results: list[CheckResult] = []
+    for check in _CHECKS:
+        try:
+            results.extend(check())
+        except SsdgymError as error:
+            results.append(CheckResult(check.__name__.strip("_"), "failed", str(error)))
+    return results
 
 
 def _python() -> Iterator[CheckResult]:

@@ -177,6 +177,17 @@ def test_doctor__reports_every_check_as_json(capsys: pytest.CaptureFixture[str])
     assert findings["environments"]["status"] == "ok"
 
 
+def test_doctor__a_check_that_refuses_is_a_finding__and_brackets_stay(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse() -> None:
+        raise SsdgymError("numba is too old: pip install 'ssdgym[agents]'")
+
+    monkeypatch.setattr(import_module("ssdgym.cli.doctor"), "_CHECKS", (refuse,))
+    assert main(["doctor"]) == 1
+    assert "failed" in (text := capsys.readouterr().out) and "'ssdgym[agents]'" in text
+
+
 def test_doctor__exits_with_1_when_a_check_fails(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,6 +25,7 @@ import numba
 from numba.core import config, sigutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator, dumps
 
+from ssdgym.engine.compiler.linking import PLAIN_NUMBA
 from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, write_bytes
 
@@ -74,9 +75,10 @@ def engine_hash() -> str:
 
 
 def compile_cache_folder() -> Path:
-    """Return the folder of this engine's machine code; a bounds-checked build has its own."""
+    """Return the folder of this engine's machine code; other ways to compile have folders of their own."""
     checked = "-boundscheck" if config.BOUNDSCHECK else ""
-    return cache_folder() / "numba" / (engine_hash() + checked)
+    plain = "-plain" if PLAIN_NUMBA else ""
+    return cache_folder() / "numba" / (engine_hash() + plain + checked)
 
 
 def enable_cache(dispatcher: Any) -> None:

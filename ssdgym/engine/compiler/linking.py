@@ -4,15 +4,20 @@ numba optimises and translates every function it compiles, together with all tha
 each of its callers. Functions of the engine call each other ten deep, and Python calls the topmost alone, so
 that most of that work is thrown away. Here a function keeps its own unoptimised code until a pointer to it is
 asked for, which happens to entries; then the code of all that it calls is linked to it, once.
+
+This overrides parts of numba that may change with any release. `SSDGYM_PLAIN_NUMBA=1` compiles everything as
+numba does by itself: the same results, after a compile that takes several times as long.
 """
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numba
 from llvmlite.binding import Linkage
 from numba import types
 from numba.core import ir
@@ -21,6 +26,21 @@ from numba.core.compiler import Compiler, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.itanium_mangler import mangle
 from numba.core.typed_passes import NopythonTypeInference
+
+from ssdgym.errors import SsdgymError
+
+#: Whether everything is compiled as numba does by itself.
+PLAIN_NUMBA = bool(os.environ.get("SSDGYM_PLAIN_NUMBA"))
+
+#: First and last version of numba that the overridden parts below were tried with.
+TRIED = ((0, 63), (0, 68))
+
+if not PLAIN_NUMBA and not TRIED[0] <= numba.version_info.short <= TRIED[1]:
+    first, last = (".".join(map(str, version)) for version in TRIED)
+    raise SsdgymError(
+        f"ssdgym compiles with numba {first} to {last}, and numba {numba.__version__} is installed: "
+        f"pip install numba=={last}.*, or set SSDGYM_PLAIN_NUMBA=1, which compiles more slowly"
+    )
 
 # Indices that are never negative: in ssdgym's own functions -1 is no index, and not the last item's.
 #
@@ -81,6 +101,9 @@ class PartCompiler(Compiler):
     """Compile a function into a part: a library that is finished only where its machine code is needed."""
 
     def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any) -> None:
+        if PLAIN_NUMBA:
+            super().__init__(typing_context, target_context, library, *rest)
+            return
         if library is None:
             library = _Part(target_context.codegen(), "ssdgym")
             library.enable_object_caching()
@@ -89,7 +112,8 @@ class PartCompiler(Compiler):
     def define_pipelines(self) -> list[Any]:
         """Return the one pipeline."""
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        manager.add_pass_after(PlainIndices, NopythonTypeInference)
+        if not PLAIN_NUMBA:
+            manager.add_pass_after(PlainIndices, NopythonTypeInference)
         manager.finalize()
         return [manager]
 
