@@ -2,7 +2,7 @@
 
 An array is reached as `dev.NAME` or `view.NAME`, by a local name for it or for one of its records, by a
 kernel that returns one, or by a parameter of a kernel that is called with one. An assignment counts for the
-room it is written in; one in `core` (the verbs of lists) counts for the room that calls it.
+room it is written in; one in `core` (the kernels of lists) counts for the room that calls it.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class _Engine:
                 yield from ((alias.asname or alias.name, (file, alias.name)) for alias in node.names)
 
     def _make_lists(self, file: str, tree: ast.Module) -> None:
-        """Add the kernels that a call at module level makes: `push, pop = queue_verbs("head", ...)`."""
+        """Add the kernels that a call at module level makes: `push, pop = queue_kernels("head", ...)`."""
         for node in tree.body:
             if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)):
                 continue
@@ -150,7 +150,7 @@ class _Engine:
 
     def _effects(self, kernel: _Kernel) -> Iterator[tuple[str, Place]]:
         file = "" if _room_of(kernel.file) == SHARED_ROOM else kernel.file
-        for node in ast.walk(kernel.node):
+        for node in (inner for statement in kernel.node.body for inner in ast.walk(statement)):
             targets = node.targets if isinstance(node, ast.Assign) else []
             targets = [node.target] if isinstance(node, (ast.AugAssign, ast.AnnAssign)) else targets
             for target in targets:

@@ -227,9 +227,9 @@ def test_exceptions__are_still_needed() -> None:
 
 
 FOREIGN = """
-from ssdgym.engine.core.bits import queue_verbs
+from ssdgym.engine.core.bits import queue_kernels
 
-_push, _pop = queue_verbs("head", "tail", "next_age")
+_push, _pop = queue_kernels("head", "tail", "next_age")
 
 def _by_parameter(n, x):
     x.op = n

@@ -14,15 +14,16 @@ import numpy as np
 from numba import typeof, types
 
 from ssdgym.engine.core.family import Arrays, Family, State, family_of
-from ssdgym.engine.core.kernel import address_of, entry, entry_for, function_at, inlined, verb
+from ssdgym.engine.core.kernel import address_of, entry, entry_for, function_at, inlined, operation
 from ssdgym.engine.core.pointer import STORED_BYTES
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
-from ssdgym.engine.core.status import NO_DECISION, OK
+from ssdgym.engine.core.status import HORIZON, NO_DECISION, OK
 from ssdgym.engine.decisions import decision_code, device_type, no_rules
+from ssdgym.engine.loop import refresh_tables, run_timed, run_untimed
 from ssdgym.requests import REQUEST
 
 
-@verb
+@operation
 def bind(state, i, rules, external, pairs, address):
     """Store device `i` of a batch with who takes its decisions, and behind it what its rules see.
 
@@ -30,45 +31,32 @@ def bind(state, i, rules, external, pairs, address):
     """
 
 
-@verb
+@operation
 def format_arrays(dev):
     """Turn zeroed arrays, but for the parameters, into an empty device."""
 
 
-@verb
+@operation
 def count_lost_pages(dev):
     """Count mapped logical pages whose physical page does not hold their newest version."""
 
 
-@verb
+@operation
 def find_fault(dev):
     """Return the number of the first invariant that the device breaks, 0 for none."""
 
 
-@verb
+@operation
 def settle_choice(dev, chosen, action):
     """Carry out a decision: candidate `action`, an erase set in `chosen` where it is of that kind."""
 
 
-@verb
+@operation
 def describe(dev, question, view):
     """Write the candidates, the mask and the context of the decision that is due, or as if one were."""
 
 
-@verb
-def advance_untimed(dev, requests):
-    """Run without time until input or horizon ends, or until a decision is due outside; return the status."""
-
-
-@verb
-def advance_timed(dev, requests, last):
-    """Run in time until input or horizon ends, or until a decision is due outside; return the status.
-
-    With `last` false, the end of `requests` stops the device at once: more input is to come.
-    """
-
-
-@verb
+@operation
 def run_loop(dev, address, requests, last):
     """Call a loop of the family, of [`loop_addresses`][ssdgym.engine.entries.loop_addresses]."""
 
@@ -150,7 +138,7 @@ def loop_signature(arrays: Arrays) -> Any:
 
 
 def loop_caller(arrays: Arrays) -> Any:
-    """Make the version of the verb `run_loop` for a family with these arrays."""
+    """Make the version of the operation `run_loop` for a family with these arrays."""
     loop_at = function_at(types.FunctionType(loop_signature(arrays)))
 
     @inlined
@@ -164,17 +152,24 @@ def loop_caller(arrays: Arrays) -> Any:
 def _untimed_loop(dev, requests, last):
     if dev.control[0].decision_plane >= 0:
         return decision_code(dev)
-    return np.int64(advance_untimed(dev, requests))
+    return _refreshed(dev, run_untimed(dev, requests))
 
 
 @entry
 def _timed_loop(dev, requests, last):
     if dev.control[0].decision_plane >= 0:
         return decision_code(dev)
-    return np.int64(advance_timed(dev, requests, last))
+    return _refreshed(dev, run_timed(dev, requests, last))
 
 
-#: The loops of a family that has the verbs `advance_untimed` and `advance_timed`.
+@inlined
+def _refreshed(dev, status):
+    if status == HORIZON:
+        refresh_tables(dev)
+    return np.int64(status)
+
+
+#: The loops of a family, without time and in time; one may have others.
 LOOPS = (_untimed_loop, _timed_loop)
 
 

@@ -15,7 +15,7 @@ from ssdgym.engine.blocks.index import most_invalid_block
 from ssdgym.engine.core.kernel import compiled_address, inlined
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.decisions import IDLE, IDLE_STEPS, TO_THE_END, idle_by_rule
-from ssdgym.engine.erase.features import describe_decision, describing_verbs
+from ssdgym.engine.erase.features import describe_decision, describing_kernels
 from ssdgym.engine.flash import invalid_in
 from ssdgym.engine.page.collecting import background_plane, move_ns, moves_left
 from ssdgym.engine.page.state import ARRAYS
@@ -23,7 +23,7 @@ from ssdgym.engine.questions import describer_type
 from ssdgym.engine.time.events import NEVER
 
 _ANSWERS = len(IDLE_STEPS)
-_describe_answers, _describe_die = describing_verbs("answer", "die")
+_describe_answers, _describe_die = describing_kernels("answer", "die")
 
 
 @inlined

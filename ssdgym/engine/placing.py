@@ -15,12 +15,12 @@ from ssdgym.engine.core.bits import quotient
 from ssdgym.engine.core.kernel import compiled_address, inlined
 from ssdgym.engine.core.records import MAX_STREAMS
 from ssdgym.engine.decisions import RELOCATE, WATCHERS, stream_by
-from ssdgym.engine.erase.features import describe_decision, describing_verbs
+from ssdgym.engine.erase.features import describe_decision, describing_kernels
 from ssdgym.engine.page.placement import rule_of_host, rule_of_relocated
 from ssdgym.engine.page.state import ARRAYS
 from ssdgym.engine.questions import describer_type
 
-_describe_streams, _describe_page = describing_verbs("stream", "page")
+_describe_streams, _describe_page = describing_kernels("stream", "page")
 
 
 @inlined

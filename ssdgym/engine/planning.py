@@ -17,10 +17,10 @@ from ssdgym.engine.block.plans import AT_DEPTH, MERGE_BLOCKS
 from ssdgym.engine.block.state import ARRAYS
 from ssdgym.engine.core.kernel import compiled_address, inlined, kernel
 from ssdgym.engine.decisions import MERGE, merge_by
-from ssdgym.engine.erase.features import describe_decision, describing_verbs
+from ssdgym.engine.erase.features import describe_decision, describing_kernels
 from ssdgym.engine.questions import describer_type
 
-_describe_plans, _describe_bundle = describing_verbs("plan", "bundle")
+_describe_plans, _describe_bundle = describing_kernels("plan", "bundle")
 
 
 @kernel

@@ -14,7 +14,7 @@ import numpy as np
 from ssdgym.engine.binding import bind_die, plane_from_cursor
 from ssdgym.engine.core.kernel import compiled_address, inlined, kernel
 from ssdgym.engine.decisions import REGION
-from ssdgym.engine.erase.features import describe_decision, describing_verbs
+from ssdgym.engine.erase.features import describe_decision, describing_kernels
 from ssdgym.engine.flash import duration_of, read_phases, write_phases
 from ssdgym.engine.questions import describer_type
 from ssdgym.engine.subpage.buffer import group_of
@@ -27,7 +27,7 @@ from ssdgym.engine.subpage.writes import together
 #: The answers: the main area, where the group is programmed as a whole; and the region.
 _MAIN, _REGION = range(2)
 _WAYS = 2
-_describe_ways, _describe_sector = describing_verbs("way", "sector")
+_describe_ways, _describe_sector = describing_kernels("way", "sector")
 
 
 @inlined

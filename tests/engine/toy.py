@@ -11,11 +11,10 @@ import numpy as np
 from ssdgym.engine.core.family import Array, Arrays, Family
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.records import CONTROL, COUNTERS, LATENCY, LOGICAL, PARAMS, SLOT, SUB_BLOCK
-from ssdgym.engine.core.status import HORIZON, ILLEGAL_ANSWER, INPUT_ENDED, OK
+from ssdgym.engine.core.status import ILLEGAL_ANSWER, OK
 from ssdgym.engine.decisions import KINDS, WAIT, Decider, ask_outside, decision_code, is_external
 from ssdgym.engine.entries import (
     LOOPS,
-    advance_untimed,
     bind,
     count_lost_pages,
     describe,
@@ -25,6 +24,7 @@ from ssdgym.engine.entries import (
     run_loop,
     settle_choice,
 )
+from ssdgym.engine.loop import do_next
 from ssdgym.requests import WRITE
 
 #: The kind of its decisions.
@@ -77,23 +77,20 @@ def _write(dev, lpn, drawer):
 
 
 @inlined
-def _advance(dev, requests):
+def _do_next(dev, requests):
     control = dev.control[0]
-    while control.admitted_pages < control.horizon:
-        if control.cursor >= requests.shape[0]:
-            return np.int64(INPUT_ENDED)
-        request = requests[control.cursor]
-        if request.op == WRITE:
-            lpn = np.int64(request.lpn) + control.offset
-            drawer = _choose(dev, lpn)
-            if drawer == WAIT:
-                return decision_code(dev)
-            _write(dev, lpn, drawer)
-            control.offset += 1
-        if request.op != WRITE or control.offset == request.pages:
-            control.cursor += 1
-            control.offset = 0
-    return np.int64(HORIZON)
+    request = requests[control.cursor]
+    if request.op == WRITE:
+        lpn = np.int64(request.lpn) + control.offset
+        drawer = _choose(dev, lpn)
+        if drawer == WAIT:
+            return decision_code(dev)
+        _write(dev, lpn, drawer)
+        control.offset += 1
+    if request.op != WRITE or control.offset == request.pages:
+        control.cursor += 1
+        control.offset = 0
+    return np.int64(OK)
 
 
 @inlined
@@ -139,7 +136,7 @@ def _describe(dev, question, view):
 
 TOY = Family("toy", ARRAYS, LOOPS, faults=("none", "a drawer holds more than fits"))
 bind.of(ToyState)(_bind)
-advance_untimed.of(ToyDevice)(_advance)
+do_next.of(ToyDevice)(_do_next)
 run_loop.of(ToyDevice)(loop_caller(ARRAYS))
 format_arrays.of(ToyDevice)(_format)
 count_lost_pages.of(ToyDevice)(_count_lost)

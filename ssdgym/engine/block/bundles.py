@@ -6,11 +6,11 @@ import numpy as np
 
 from ssdgym.engine.block.state import SUPERBLOCK, UPDATE
 from ssdgym.engine.blocks.index import join_pool, leave_pool
-from ssdgym.engine.core.bits import list_verbs, quotient, remainder
+from ssdgym.engine.core.bits import list_kernels, quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.flash import erase_part, leaves_of, lose, program_anywhere
 
-_append_to_bucket, _remove_from_bucket = list_verbs("head", "tail", "next", "previous")
+_append_to_bucket, _remove_from_bucket = list_kernels("head", "tail", "next", "previous")
 
 
 # -- where logical pages belong

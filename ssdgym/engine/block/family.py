@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ssdgym.engine import loop
 from ssdgym.engine.block.audit import count_lost_in, first_fault_of
-from ssdgym.engine.block.event_loop import run_timed
 from ssdgym.engine.block.jobs import is_allowed
 from ssdgym.engine.block.plans import candidates_of
+from ssdgym.engine.block.scheduler import dispatch_die
 from ssdgym.engine.block.state import ARRAYS, BlockDevice, BlockState, bind_device
-from ssdgym.engine.block.untimed_loop import run_untimed
+from ssdgym.engine.block.timed import admit_page, page_ended, start_next
+from ssdgym.engine.block.untimed import do_next, do_work
 from ssdgym.engine.blocks.index import add_block
 from ssdgym.engine.core.family import Family
 from ssdgym.engine.core.kernel import inlined, kernel
@@ -18,8 +20,6 @@ from ssdgym.engine.core.status import FAULTS, ILLEGAL_ANSWER
 from ssdgym.engine.decisions import Decider, keep_answer
 from ssdgym.engine.entries import (
     LOOPS,
-    advance_timed,
-    advance_untimed,
     bind,
     count_lost_pages,
     describe,
@@ -81,9 +81,13 @@ def _settle_choice(dev, chosen, action):
 
 BLOCK_FAMILY = Family("block", ARRAYS, LOOPS, FAULTS)
 bind.of(BlockState)(_bind)
-advance_untimed.of(BlockDevice)(run_untimed)
-advance_timed.of(BlockDevice)(run_timed)
 run_loop.of(BlockDevice)(loop_caller(ARRAYS))
+loop.do_next.of(BlockDevice)(do_next)
+loop.do_work.of(BlockDevice)(do_work)
+loop.admit_page.of(BlockDevice)(admit_page)
+loop.page_ended.of(BlockDevice)(page_ended)
+loop.start_next.of(BlockDevice)(start_next)
+loop.dispatch_once.of(BlockDevice)(dispatch_die)
 format_arrays.of(BlockDevice)(_format)
 count_lost_pages.of(BlockDevice)(count_lost_in)
 find_fault.of(BlockDevice)(first_fault_of)

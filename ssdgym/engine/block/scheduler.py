@@ -10,7 +10,7 @@ from ssdgym.engine.block.plans import ERASED
 from ssdgym.engine.block.writes import HAS_TO_WAIT, count_host_page, find_place, host_program, read_page
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.status import OK
+from ssdgym.engine.core.status import AGAIN, OK
 from ssdgym.engine.flash import write_phases
 from ssdgym.engine.time.events import (
     ERASE_SET,
@@ -29,9 +29,6 @@ from ssdgym.engine.time.transactions import (
     push_write,
     transaction_done,
 )
-
-#: Nothing was started, but the die's queues have changed: look again.
-_LOOK_AGAIN = 100
 
 
 @inlined
@@ -74,7 +71,7 @@ def _start_read(dev, die_number):
     if dev.logical[lpn].ppn < 0:  # trimmed while the read was waiting
         dev.counters[0].unmapped_reads += 1 - rmw
         read_ended(dev, number)
-        return np.int64(_LOOK_AGAIN)
+        return np.int64(AGAIN)
     dev.counters[0].rmw_reads += rmw
     start_command(dev, die_number, READ_PAGE, number, 1, read_page(dev, lpn))
     return np.int64(OK)
@@ -86,7 +83,7 @@ def _go_on_with_job(dev, die_number, plane):
     if status != OK:
         return status
     if done < 0:
-        return np.int64(_LOOK_AGAIN)
+        return np.int64(AGAIN)
     start_gc_command(dev, die_number, ERASE_SET if done == ERASED else MOVE_PAGE, 0, phases)
     return np.int64(OK)
 
@@ -102,10 +99,10 @@ def _start_write(dev, die_number):
         pop_write(dev, dev.die[die_number])
         count_host_page(dev, plane)
         transaction_done(dev, number)
-        return np.int64(_LOOK_AGAIN)
+        return np.int64(AGAIN)
     ppn = np.int64(find_place(dev, plane, bundle, place, lpn))
     if ppn < 0:
-        return np.int64(_LOOK_AGAIN if ppn == HAS_TO_WAIT else ppn)
+        return np.int64(AGAIN if ppn == HAS_TO_WAIT else ppn)
     pop_write(dev, dev.die[die_number])
     dev.promised[lpn] -= behind
     host_program(dev, plane, bundle, ppn, lpn, version)
@@ -124,7 +121,8 @@ def _working_plane(dev, die_number):
 
 
 @inlined
-def _dispatch_once(dev, die_number):
+def dispatch_die(dev, die_number):
+    """Start what an idle die does next, if anything."""
     reads = dev.die[die_number].read_head >= 0
     if reads and dev.params[0].reads_first:
         return _start_read(dev, die_number)
@@ -136,12 +134,3 @@ def _dispatch_once(dev, die_number):
     if dev.die[die_number].write_head >= 0:
         return _start_write(dev, die_number)
     return np.int64(OK)
-
-
-@inlined
-def dispatch(dev, die_number):
-    """Start what an idle die should do next, if anything; return OK, a decision that is due, or an error."""
-    while True:
-        status = _dispatch_once(dev, die_number)
-        if status != _LOOK_AGAIN:
-            return status

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.core.bits import list_verbs
+from ssdgym.engine.core.bits import list_kernels
 from ssdgym.engine.core.kernel import helper, inlined, kernel, prefetch
 from ssdgym.engine.core.records import INDEXED, MAX_STREAMS, POOLED, SUB_BLOCK
 from ssdgym.engine.core.status import AGE_LIST, BUCKETS, NO_FAULT, POOL
@@ -68,9 +68,9 @@ def prefetch_holder(dev, lpn):
         prefetch_block(dev, block_of(params, sub_block_of(params, ppn)))
 
 
-_append_to_ages, _remove_from_ages = list_verbs("age_head", "age_tail", "next_age", "previous_age")
-_append_to_pool, _remove_from_pool = list_verbs("pool_head", "pool_tail", "next_pool", "previous_pool")
-_append_to_bucket, _remove_from_bucket = list_verbs("head", "tail", "next_bucket", "previous_bucket")
+_append_to_ages, _remove_from_ages = list_kernels("age_head", "age_tail", "next_age", "previous_age")
+_append_to_pool, _remove_from_pool = list_kernels("pool_head", "pool_tail", "next_pool", "previous_pool")
+_append_to_bucket, _remove_from_bucket = list_kernels("head", "tail", "next_bucket", "previous_bucket")
 
 
 @inlined

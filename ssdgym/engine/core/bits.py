@@ -80,7 +80,7 @@ def below(bits, n):
     return np.int64(((bits >> _S32) * np.uint64(n)) >> _S32)
 
 
-def list_verbs(head: str, tail: str, following: str, previous: str) -> tuple[Any, Any]:
+def list_kernels(head: str, tail: str, following: str, previous: str) -> tuple[Any, Any]:
     """Make the kernels of a doubly linked list; every operation is O(1).
 
     Args:
@@ -120,7 +120,7 @@ def list_verbs(head: str, tail: str, following: str, previous: str) -> tuple[Any
     return append, remove
 
 
-def queue_verbs(head: str, tail: str, following: str) -> tuple[Any, Any]:
+def queue_kernels(head: str, tail: str, following: str) -> tuple[Any, Any]:
     """Make the kernels of a queue.
 
     Args:

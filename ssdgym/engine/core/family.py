@@ -86,7 +86,8 @@ class Arrays:
 class Family:
     """An FTL family: its arrays, and the parts of the engine that are compiled for it alone.
 
-    Its versions of the verbs ([`verbs`][ssdgym.engine.entries]) are added beside them.
+    Its versions of the operations that [`entries`][ssdgym.engine.entries] and [`loop`][ssdgym.engine.loop]
+    declare are added in its `family.py`.
 
     Attributes:
         name: the value of `ftl.mapping` in a device.

@@ -7,7 +7,7 @@
 | `helper`  | as `kernel`; Python can call it, too        | what victim rules are written with               |
 | `shared`  | as `kernel`, and leaves it plain            | what host code in Python needs as well           |
 | `entry`   | for Python, cached on disk                  | what Python calls: a loop, a batch               |
-| `verb`    | a version of it for each FTL family         | what families do in their own ways               |
+| `operation` | a version of it for each FTL family     | what families do in their own ways               |
 
 Where in doubt between the first two, take `kernel`, and `inlined` where the time per page shows. Three rules,
 all measured:
@@ -107,26 +107,30 @@ def shared(function: Callable) -> Any:
     return register_jitable(**_compiler_options(), pipeline_class=PartCompiler)(function)
 
 
-def verb(stub: Callable) -> Any:
-    """Make a kernel of which every FTL family has a version of its own.
+def operation(stub: Callable | None = None, *, optional: bool = False) -> Any:
+    """Make a kernel of which FTL families have versions of their own.
 
     The class of the first argument (a NamedTuple) says at compile time which version is meant, so that the
     code of one family never reaches another. Versions are added by `@stub.of(CLASS)`.
 
     Args:
-        stub: names the verb, its arguments and what it does.
+        stub: names the operation, its arguments and what it does.
+        optional: a family without a version runs the body of the stub; else that is an error at compile time.
 
     Returns:
-        The verb, to be called from kernels.
+        The operation, to be called from kernels.
     """
+    if stub is None:
+        return functools.partial(operation, optional=optional)
     versions: dict[type, Callable] = {}
+    default = stub if optional else None
 
     options = {**_compiler_options(), "pipeline_class": PartCompiler, "forceinline": True}
     options.update(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
     @overload(stub, strict=False, jit_options=options)
     def choose(first, *rest):
-        return versions.get(getattr(first, "instance_class", None))
+        return versions.get(getattr(first, "instance_class", None), default)
 
     def of(cls: type) -> Callable[[Callable], Callable]:
         def add(version: Callable) -> Callable:

@@ -21,6 +21,8 @@ ILLEGAL_ANSWER = -11
 #: A subpage would have been programmed over a valid one, or out of order: a fault of the engine.
 OUT_OF_ORDER = -12
 
+#: For the loops alone: look again, for something has changed; and, there is nothing to be done.
+AGAIN, NO_WORK = 201, 202
 
 NO_FAULT = 0
 SUB_BLOCK_COUNTS, BLOCK_COUNTS, FREE_PAGES, POOL_PAGES, VALID_PAGES = 1, 2, 3, 4, 5

@@ -196,7 +196,7 @@ def describe_decision(dev, question, context):
         context[place] = checked(question, behind + place, feature, value)
 
 
-def describing_verbs(row: str, about: str) -> tuple[Any, Any]:
+def describing_kernels(row: str, about: str) -> tuple[Any, Any]:
     """Make the kernels that fill in the columns of a kind of decision that chooses among fixed answers.
 
     Args:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.core.bits import list_verbs
+from ssdgym.engine.core.bits import list_kernels
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import HELD_PAGES, NO_FAULT
 
-_append, _remove = list_verbs("head", "tail", "next", "previous")
+_append, _remove = list_kernels("head", "tail", "next", "previous")
 
 
 @inlined

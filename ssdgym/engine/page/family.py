@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
+from ssdgym.engine import loop
 from ssdgym.engine.blocks.index import add_block, format_plane
 from ssdgym.engine.blocks.manager import return_open_block
 from ssdgym.engine.core.family import Family, State
 from ssdgym.engine.core.kernel import entry, function_at, inlined
 from ssdgym.engine.core.pointer import STORED_BYTES, store_at
 from ssdgym.engine.core.records import BY_RULE
-from ssdgym.engine.core.status import FAULTS, HORIZON
+from ssdgym.engine.core.status import FAULTS
 from ssdgym.engine.decisions import (
     CLAIRVOYANT,
     ERASE,
@@ -25,8 +26,6 @@ from ssdgym.engine.decisions import (
 )
 from ssdgym.engine.entries import (
     LOOPS,
-    advance_timed,
-    advance_untimed,
     bind,
     call_on,
     count_lost_pages,
@@ -41,9 +40,10 @@ from ssdgym.engine.erase.candidates import pairs_of
 from ssdgym.engine.erase.features import observe_plane
 from ssdgym.engine.page.audit import count_lost_in, first_fault_of
 from ssdgym.engine.page.buffer import format_buffer
-from ssdgym.engine.page.event_loop import run_timed
+from ssdgym.engine.page.scheduler import dispatch_die
 from ssdgym.engine.page.state import ARRAYS, PageDevice, PageState, bind_device
-from ssdgym.engine.page.untimed_loop import run_untimed
+from ssdgym.engine.page.timed import admit_page, page_ended, start_next
+from ssdgym.engine.page.untimed import do_next, do_work
 from ssdgym.engine.questions import clear_view, describer_type
 from ssdgym.engine.rounds import start_round
 from ssdgym.engine.speedupgc.groups import deal_to_groups, form_groups, refresh_groups
@@ -123,23 +123,10 @@ def _bind(state, i, rules, external, pairs, address):
 
 
 @inlined
-def _prepare_view(dev, status):
-    """Bring the tables up to date at the horizon, where the device is described as if a decision were due."""
-    if status == HORIZON:
-        plane = np.int64(dev.control[0].host_plane)
-        refresh(dev, plane)
-        refresh_groups(dev, plane)
-    return np.int64(status)
-
-
-@inlined
-def _advance_untimed(dev, requests):
-    return _prepare_view(dev, run_untimed(dev, requests))
-
-
-@inlined
-def _advance_timed(dev, requests, last):
-    return _prepare_view(dev, run_timed(dev, requests, last))
+def _refresh_tables(dev):
+    plane = np.int64(dev.control[0].host_plane)
+    refresh(dev, plane)
+    refresh_groups(dev, plane)
 
 
 @inlined
@@ -163,9 +150,14 @@ def _describe(dev, question, view):
 
 PAGE = Family("page", ARRAYS, LOOPS, FAULTS)
 bind.of(PageState)(_bind)
-advance_untimed.of(PageDevice)(_advance_untimed)
-advance_timed.of(PageDevice)(_advance_timed)
+loop.refresh_tables.of(PageDevice)(_refresh_tables)
 run_loop.of(PageDevice)(loop_caller(ARRAYS))
+loop.do_next.of(PageDevice)(do_next)
+loop.do_work.of(PageDevice)(do_work)
+loop.admit_page.of(PageDevice)(admit_page)
+loop.page_ended.of(PageDevice)(page_ended)
+loop.start_next.of(PageDevice)(start_next)
+loop.dispatch_once.of(PageDevice)(dispatch_die)
 format_arrays.of(PageDevice)(format_page_device)
 count_lost_pages.of(PageDevice)(count_lost_in)
 find_fault.of(PageDevice)(first_fault_of)

@@ -9,7 +9,7 @@ from ssdgym.engine.blocks.index import prefetch_holder
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import DYNAMIC, LATE, STATIC
-from ssdgym.engine.core.status import OK, OUT_OF_SPACE
+from ssdgym.engine.core.status import AGAIN, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import IDLES, status_of
 from ssdgym.engine.flash import Phases, die_of, erase_phases, move_phases, plane_of, read_phases, write_phases
 from ssdgym.engine.page.collecting import background_plane, idle_plane, take_step, takes_host_pages, wake_up
@@ -19,12 +19,10 @@ from ssdgym.engine.page.writes import host_read, join_writes, next_write, progra
 from ssdgym.engine.rounds import collecting_plane, ensure_round
 from ssdgym.engine.time.events import (
     ERASE_SET,
-    IDLE,
     MOVE_PAGE,
     READ_PAGE,
     WRITE_PAGE,
     charge,
-    make_ready,
     start_command,
     start_gc_command,
     wake,
@@ -38,9 +36,6 @@ from ssdgym.engine.time.transactions import (
     push_write,
     transaction_done,
 )
-
-#: Nothing was started, but the die's queues have changed: look again.
-_LOOK_AGAIN = 100
 
 
 @inlined
@@ -125,11 +120,11 @@ def _start_read(dev, die_number):
     if ppn < 0:  # trimmed while the read was waiting
         dev.counters[0].unmapped_reads += 1 - rmw
         read_ended(dev, number)
-        return _LOOK_AGAIN
+        return AGAIN
     holder = die_of(params, ppn)
     if holder != die_number:
         queue_read(dev, holder, number)
-        return _LOOK_AGAIN
+        return AGAIN
     _read_now(dev, number, lpn)
     pages = np.int64(1)
     if params.multi_plane_reads:
@@ -179,7 +174,7 @@ def _start_write(dev, die_number):
     plane = _plane_of_write(dev, die_number, next_write(dev, die_number))
     if plane < 0:
         redirect_write(dev, die_number)
-        return np.int64(_LOOK_AGAIN)
+        return np.int64(AGAIN)
     transaction = dev.transaction[next_write(dev, die_number)]
     lpn = np.int64(transaction.lpn)
     slot = dev.slot[transaction.slot]
@@ -286,7 +281,8 @@ def _plane_to_collect(dev, die_number):
 
 
 @inlined
-def _dispatch_once(dev, die_number):
+def dispatch_die(dev, die_number):
+    """Start what an idle die does next, if anything."""
     if dev.die[die_number].idle:
         wake_up(dev, die_number, dev.die[die_number].read_head >= 0 or _has_write(dev, die_number))
     plane = np.int64(_plane_to_collect(dev, die_number))
@@ -302,28 +298,3 @@ def _dispatch_once(dev, die_number):
     if _has_write(dev, die_number):
         return _start_write(dev, die_number)
     return OK
-
-
-@inlined
-def offer_write(dev):
-    """Wake an idle die that can take the head of the common queue (late allocation); say if one can."""
-    params = dev.params[0]
-    control = dev.control[0]
-    if params.allocation != LATE or control.write_head < 0:
-        return False
-    for k in range(params.dies):
-        die_number = remainder(control.die_cursor + k, params.dies)
-        if dev.die[die_number].command == IDLE and bind_plane(dev, die_number) >= 0:
-            control.die_cursor = remainder(die_number + 1, params.dies)
-            make_ready(dev, die_number)
-            return True
-    return False
-
-
-@inlined
-def dispatch(dev, die_number):
-    """Start what an idle die should do next, if anything; return OK, a decision that is due, or an error."""
-    while True:
-        status = _dispatch_once(dev, die_number)
-        if status != _LOOK_AGAIN:
-            return status

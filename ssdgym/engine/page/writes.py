@@ -1,6 +1,6 @@
 """The page-mapping flash translation layer: what a host page does to the maps.
 
-Everything here happens at one instant; time is the business of [`event_loop`][ssdgym.engine.page.event_loop].
+Everything here happens at one instant; time is the business of [`timed`][ssdgym.engine.page.timed].
 """
 
 from __future__ import annotations

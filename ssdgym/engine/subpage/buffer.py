@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.core.bits import list_verbs, quotient
+from ssdgym.engine.core.bits import list_kernels, quotient
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.decisions import ASK_FLUSHES, REGION, WAIT, ask_outside
 from ssdgym.engine.subpage.pages import count_sectors, forget, full_mask, lowest_of
 from ssdgym.engine.subpage.state import CGM, FGM, GROUP_WRITE, LIST_WRITE, SECTOR_LOG, SUBPAGE_WRITE
 
-_append, _remove = list_verbs("head", "tail", "next", "previous")
+_append, _remove = list_kernels("head", "tail", "next", "previous")
 
 
 @inlined

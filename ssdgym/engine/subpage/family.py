@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ssdgym.engine import loop
 from ssdgym.engine.blocks.index import add_block, format_plane
 from ssdgym.engine.core.family import Family
 from ssdgym.engine.core.kernel import inlined, kernel
@@ -12,8 +13,6 @@ from ssdgym.engine.core.status import FAULTS
 from ssdgym.engine.decisions import ERASE, Decider, hooked_by, keep_answer
 from ssdgym.engine.entries import (
     LOOPS,
-    advance_timed,
-    advance_untimed,
     bind,
     count_lost_pages,
     describe,
@@ -27,9 +26,10 @@ from ssdgym.engine.erase.candidates import pairs_of
 from ssdgym.engine.questions import describer_by_kind
 from ssdgym.engine.rounds import start_round
 from ssdgym.engine.subpage.audit import count_lost_in, first_fault_of
-from ssdgym.engine.subpage.event_loop import run_timed
+from ssdgym.engine.subpage.scheduler import dispatch_die
 from ssdgym.engine.subpage.state import ARRAYS, SUBFTL, SubpageDevice, SubpageState, bind_device
-from ssdgym.engine.subpage.untimed_loop import run_untimed
+from ssdgym.engine.subpage.timed import admit_part, has_window, page_ended, start_next
+from ssdgym.engine.subpage.untimed import do_next, do_work, is_at_horizon
 from ssdgym.engine.time.events import format_control, format_queues
 from ssdgym.engine.view import whole_view
 
@@ -110,9 +110,15 @@ def _settle_choice(dev, chosen, action):
 
 SUBPAGE_FAMILY = Family("subpage", ARRAYS, LOOPS, FAULTS)
 bind.of(SubpageState)(_bind)
-advance_untimed.of(SubpageDevice)(run_untimed)
-advance_timed.of(SubpageDevice)(run_timed)
 run_loop.of(SubpageDevice)(loop_caller(ARRAYS))
+loop.do_next.of(SubpageDevice)(do_next)
+loop.do_work.of(SubpageDevice)(do_work)
+loop.is_at_horizon.of(SubpageDevice)(is_at_horizon)
+loop.admit_page.of(SubpageDevice)(admit_part)
+loop.page_ended.of(SubpageDevice)(page_ended)
+loop.start_next.of(SubpageDevice)(start_next)
+loop.has_window.of(SubpageDevice)(has_window)
+loop.dispatch_once.of(SubpageDevice)(dispatch_die)
 format_arrays.of(SubpageDevice)(_format)
 count_lost_pages.of(SubpageDevice)(count_lost_in)
 find_fault.of(SubpageDevice)(first_fault_of)

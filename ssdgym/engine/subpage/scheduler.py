@@ -7,7 +7,7 @@ import numpy as np
 from ssdgym.engine.binding import bind_plane, pass_plane, redirect_write
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.status import OK, OUT_OF_SPACE
+from ssdgym.engine.core.status import AGAIN, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import WAIT, status_of
 from ssdgym.engine.flash import erase_phases, read_phases, write_phases
 from ssdgym.engine.rounds import collecting_plane, ensure_round, gc_needed
@@ -38,8 +38,6 @@ from ssdgym.engine.time.events import (
 )
 from ssdgym.engine.time.transactions import pop_read, pop_write
 
-#: Nothing was started, but the die's queues have changed: look again.
-_LOOK_AGAIN = 100
 #: There is nothing of that kind to be done.
 _NOTHING_TO_DO = 101
 
@@ -76,10 +74,10 @@ def _start_read(dev, die_number):
     page = _next_page(dev, number)
     if page < 0:  # trimmed while the read was waiting
         read_done(dev, number)
-        return np.int64(_LOOK_AGAIN)
+        return np.int64(AGAIN)
     if die_of_page(dev, page) != die_number:
         queue_read(dev, die_of_page(dev, page), number)
-        return np.int64(_LOOK_AGAIN)
+        return np.int64(AGAIN)
     read = dev.transaction[number]
     group = np.int64(read.group)
     wanted = together(dev, group, np.int64(read.mask))
@@ -118,7 +116,7 @@ def _collect_region(dev, die_number, plane):
     """Start the next command of the collection of a region.
 
     Returns:
-        OK, _NOTHING_TO_DO where it waits, _LOOK_AGAIN where it has queued something first, a decision that is
+        OK, _NOTHING_TO_DO where it waits, AGAIN where it has queued something first, a decision that is
         due, or an error.
     """
     waits = np.int64(_NOTHING_TO_DO)
@@ -130,7 +128,7 @@ def _collect_region(dev, die_number, plane):
             return done
         if done == WAITS:
             return waits
-        waits = np.int64(_LOOK_AGAIN)
+        waits = np.int64(AGAIN)
         if done == MOVED:
             start_gc_command(dev, die_number, MOVE_PAGE, np.int64(0), move_phases(dev))
             return np.int64(OK)
@@ -160,11 +158,11 @@ def _start_main_write(dev, die_number):
         if dev.transaction[number].evicts:
             dev.evicting[dev.transaction[number].group] = 0
         write_done(dev, number)
-        return np.int64(_LOOK_AGAIN)
+        return np.int64(AGAIN)
     plane = bind_plane(dev, die_number)
     if plane < 0:
         redirect_write(dev, die_number)
-        return np.int64(_LOOK_AGAIN)
+        return np.int64(AGAIN)
     if program_write(dev, plane, number) < 0:
         return np.int64(OUT_OF_SPACE)
     pop_write(dev, dev.die[die_number])
@@ -199,10 +197,10 @@ def _start_region_write(dev, die_number, plane):
     if is_overtaken(dev, number):
         pop_write(dev, dev.region[plane])
         write_done(dev, number)
-        return np.int64(_LOOK_AGAIN)
+        return np.int64(AGAIN)
     outcome = np.int64(prepare(dev, plane))
     if outcome == COLLECT:
-        return np.int64(_LOOK_AGAIN)
+        return np.int64(AGAIN)
     if outcome == ADVANCE:
         status = np.int64(advance(dev, plane))
         start_gc_command(dev, die_number, MOVE_PAGE, np.int64(0), move_phases(dev))
@@ -243,10 +241,11 @@ def is_answered(dev):
 
 
 @inlined
-def _dispatch_once(dev, die_number):
+def dispatch_die(dev, die_number):
+    """Start what an idle die does next, if anything."""
     if is_answered(dev):  # go on there, whatever the evictions before it have queued to the die
         status = _collect_region(dev, die_number, np.int64(dev.buffer[0].collected_plane))
-        return status if status != _NOTHING_TO_DO else np.int64(_LOOK_AGAIN)
+        return status if status != _NOTHING_TO_DO else np.int64(AGAIN)
     reads = dev.die[die_number].read_head >= 0
     if reads and dev.params[0].reads_first:
         return _start_read(dev, die_number)
@@ -259,12 +258,3 @@ def _dispatch_once(dev, die_number):
     if status != _NOTHING_TO_DO:
         return status
     return _start_write(dev, die_number)
-
-
-@inlined
-def dispatch(dev, die_number):
-    """Start what an idle die should do next, if anything; return OK, a decision that is due, or an error."""
-    while True:
-        status = _dispatch_once(dev, die_number)
-        if status != _LOOK_AGAIN:
-            return status

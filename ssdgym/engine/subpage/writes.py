@@ -235,10 +235,6 @@ def write_now(dev, number):
     return np.int64(OK)
 
 
-#: The step has made room for the part of a request, which comes in the next one.
-AGAIN = 201
-
-
 @inlined
 def part_of(dev, request):
     """Return the group of the next part of a request, its sectors as a mask, and their number."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.core.bits import queue_verbs, remainder
+from ssdgym.engine.core.bits import queue_kernels, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import DYNAMIC
 from ssdgym.engine.flash import NO_PHASE, duration_of
@@ -14,7 +14,7 @@ NO_EVENT = np.int64(2**63 - 1)
 #: Later than any time.
 NEVER = np.int64(2**62)
 
-_push_waiter, _pop_waiter = queue_verbs("waiter_head", "waiter_tail", "next_waiter")
+_push_waiter, _pop_waiter = queue_kernels("waiter_head", "waiter_tail", "next_waiter")
 
 
 @inlined

@@ -1,6 +1,6 @@
 """What the simulator has for an FTL family: how its devices are built, checked and measured.
 
-A family has a model of its configuration (`ssdgym.config.ftl.register_ftl`), arrays, loops and verbs in the
+A family has a model of its configuration (`ssdgym.config.ftl.register_ftl`), arrays and operations in the
 engine, and a builder between the two, which is registered here; all three go by one `mapping`.
 """
 

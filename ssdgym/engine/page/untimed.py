@@ -1,4 +1,4 @@
-"""The untimed loop: requests carried out page by page, counting only."""
+"""How the page family carries out pages of requests without time, counting only."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from ssdgym.engine.binding import bind_die, emptiest_plane, pass_die, pass_plane
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import BY_RULE, STATIC
-from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, OUT_OF_SPACE, PERIOD_DUE
-from ssdgym.engine.decisions import PLACE, WRITTEN, has_periods, is_external, status_of
+from ssdgym.engine.core.status import NO_WORK, OK, OUT_OF_SPACE
+from ssdgym.engine.decisions import PLACE, WRITTEN, is_external, status_of
 from ssdgym.engine.erase.legality import gc_unfinished
 from ssdgym.engine.page.buffer import (
     drop_page,
@@ -23,7 +23,7 @@ from ssdgym.engine.page.gc_round import run_round
 from ssdgym.engine.page.placement import by_request, host_stream, note_page, note_request, plane_for_host
 from ssdgym.engine.page.writes import host_program, host_read, host_trim, prefetch_requests
 from ssdgym.engine.rounds import ensure_round, gc_needed
-from ssdgym.engine.time.transactions import is_partial
+from ssdgym.engine.time.transactions import is_partial, pass_request
 from ssdgym.requests import FLUSH, READ, WRITE
 
 
@@ -135,10 +135,12 @@ def _do_page(dev, request):
 
 
 @inlined
-def _collect(dev):
-    """Carry out one round of foreground GC, or return the decision it needs."""
+def do_work(dev):
+    """Carry out one round of foreground GC, or return the decision it needs; NO_WORK where none is due."""
     control = dev.control[0]
     number = np.int64(control.gc_plane)
+    if number < 0:
+        return np.int64(NO_WORK)
     status = ensure_round(dev, number)
     if status == OK:
         status = run_round(dev, number)
@@ -148,32 +150,16 @@ def _collect(dev):
 
 
 @inlined
-def run_untimed(dev, requests):
-    """Run until input or horizon ends, or until a decision is due that is taken outside."""
+def do_next(dev, requests):
+    """Carry out the next page of a request, or a flush."""
     control = dev.control[0]
-    periodic = has_periods(dev)
-    while True:
-        if periodic and control.clock >= control.period_at:
-            return PERIOD_DUE
-        if control.admitted_pages >= control.horizon:
-            return HORIZON
-        if control.gc_plane >= 0:
-            status = _collect(dev)
-            if status != OK:
-                return status
-            continue
-        if control.cursor >= requests.shape[0]:
-            return INPUT_ENDED
-        request = requests[control.cursor]
-        prefetch_requests(dev, requests)
-        if request.op == FLUSH:
-            over, status = _flush(dev)
-        else:
-            status = _do_page(dev, request)
-            over = control.offset == request.pages
-        if over:
-            control.cursor += 1
-            control.serial += 1
-            control.offset = 0
-        if status != OK:
-            return status
+    request = requests[control.cursor]
+    prefetch_requests(dev, requests)
+    if request.op == FLUSH:
+        over, status = _flush(dev)
+    else:
+        status = _do_page(dev, request)
+        over = control.offset == request.pages
+    if over:
+        pass_request(control)
+    return status

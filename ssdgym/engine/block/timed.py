@@ -1,25 +1,20 @@
-"""The event-driven loop: dispatch, admit, or go on to the next event."""
+"""How the block family starts and admits requests in time, and what an ended command is for."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.block.scheduler import dispatch, queue_read, queue_write, read_ended
+from ssdgym.engine.block.scheduler import queue_read, queue_write, read_ended
 from ssdgym.engine.block.writes import trim
 from ssdgym.engine.core.kernel import inlined
-from ssdgym.engine.core.status import OK
-from ssdgym.engine.time.events import READ_PAGE, WRITE_PAGE, take_ready
+from ssdgym.engine.core.status import AGAIN, OK
+from ssdgym.engine.time.events import READ_PAGE
 from ssdgym.engine.time.transactions import (
-    EVENT,
     arrived,
-    carry_out_event,
-    ending,
     is_partial,
-    may_admit,
     next_request,
     note_parts,
     page_done,
-    pass_time,
     start_request,
     take_transaction,
     transaction_done,
@@ -56,7 +51,7 @@ def _admit_write(dev, lpn, partial):
 
 
 @inlined
-def _admit_page(dev, request):
+def admit_page(dev, request):
     """Admit the next page of the request in admission."""
     control = dev.control[0]
     lpn = np.int64(request.lpn) + control.offset
@@ -70,49 +65,24 @@ def _admit_page(dev, request):
     control.offset += 1
     if control.offset == request.pages:
         next_request(control)
+    return np.int64(OK)
 
 
 @inlined
-def _take_event(dev):
-    """Carry out the first event."""
-    command, die_number = carry_out_event(dev)
-    if command != READ_PAGE and command != WRITE_PAGE:
-        return
-    number = np.int64(dev.die[die_number].transaction)
+def start_next(dev, requests):
+    """Start the next request if it has arrived."""
+    control = dev.control[0]
+    if not arrived(dev.params[0], control, requests[control.cursor]):
+        return np.int64(AGAIN)
+    start_request(dev, requests[control.cursor])
+    return np.int64(OK)
+
+
+@inlined
+def page_ended(dev, die_number, number, command):
+    """Finish a read or a write whose command has ended."""
     note_parts(dev, die_number, number, np.int64(dev.transaction[number].slot))
     if command == READ_PAGE:
         read_ended(dev, number)
     else:
         transaction_done(dev, number)
-
-
-@inlined
-def run_timed(dev, requests, last):
-    """Run until input or horizon ends and nothing is outstanding, or until a decision is due outside.
-
-    With `last` false, the end of `requests` stops the device at once: more input is to come.
-    """
-    params = dev.params[0]
-    control = dev.control[0]
-    while True:
-        status = np.int64(OK if control.resumes else ending(params, control, requests, last))
-        control.resumes = 0
-        if status != OK:
-            return status
-        if control.slot >= 0 and may_admit(control, requests, 1):
-            _admit_page(dev, requests[control.cursor])
-            continue
-        if control.ready_count > 0:
-            status = dispatch(dev, np.int64(dev.ready[control.ready_head]))
-            if status != OK:
-                return status
-            take_ready(dev)
-            continue
-        if may_admit(control, requests, 1) and arrived(params, control, requests[control.cursor]):
-            start_request(dev, requests[control.cursor])
-            continue
-        status = np.int64(pass_time(dev, requests, 1))
-        if status == EVENT:
-            _take_event(dev)
-        elif status != OK:
-            return status

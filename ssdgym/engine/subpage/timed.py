@@ -1,11 +1,11 @@
-"""The event-driven loop: dispatch, admit, or go on to the next event."""
+"""How the sub-page family starts and admits requests in time, and what an ended command is for."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.status import OK
+from ssdgym.engine.core.status import AGAIN, OK
 from ssdgym.engine.decisions import status_of
 from ssdgym.engine.subpage.buffer import (
     carry_oldest,
@@ -26,10 +26,9 @@ from ssdgym.engine.subpage.queues import (
     queue_region_write,
     write_done,
 )
-from ssdgym.engine.subpage.scheduler import dispatch, is_answered, read_ended
+from ssdgym.engine.subpage.scheduler import is_answered, read_ended
 from ssdgym.engine.subpage.state import FGM, HOST_READ, LIST_WRITE, SUBPAGE_WRITE
 from ssdgym.engine.subpage.writes import (
-    AGAIN,
     begin_write,
     count_reads,
     needs_place,
@@ -38,17 +37,12 @@ from ssdgym.engine.subpage.writes import (
     part_of,
     trim_part,
 )
-from ssdgym.engine.time.events import READ_PAGE, WRITE_PAGE, take_ready
+from ssdgym.engine.time.events import READ_PAGE
 from ssdgym.engine.time.transactions import (
-    EVENT,
     arrived,
-    carry_out_event,
-    ending,
-    may_admit,
     next_request,
     note_parts,
     pages_done,
-    pass_time,
     start_request,
 )
 from ssdgym.requests import FLUSH, READ, SYNC, WRITE
@@ -147,7 +141,7 @@ def _admit_read(dev, group, mask, count):
 
 
 @inlined
-def _admit_part(dev, request):
+def admit_part(dev, request):
     """Admit the next part of the request in admission; return OK, AGAIN, or the decision it needs."""
     control = dev.control[0]
     group, mask, count = part_of(dev, request)
@@ -167,12 +161,8 @@ def _admit_part(dev, request):
 
 
 @inlined
-def _take_event(dev):
-    """Carry out the first event, and finish what its command has been for."""
-    command, die_number = carry_out_event(dev)
-    if command != READ_PAGE and command != WRITE_PAGE:
-        return
-    number = np.int64(dev.die[die_number].transaction)
+def page_ended(dev, die_number, number, command):
+    """Finish a read or a write whose command has ended."""
     if dev.transaction[number].request >= 0:
         note_parts(dev, die_number, number, np.int64(dev.transaction[number].request))
     if command == READ_PAGE:
@@ -188,7 +178,7 @@ def _is_over(dev):
 
 
 @inlined
-def _start(dev, request):
+def start_next(dev, requests):
     """Start a request that may have arrived, or, for one of a flush, do what it waits for.
 
     Returns:
@@ -196,6 +186,7 @@ def _start(dev, request):
     """
     params = dev.params[0]
     control = dev.control[0]
+    request = requests[control.cursor]
     if request.op == FLUSH and not _is_over(dev):
         here = params.queue_depth > 0 or request.arrival_ns <= control.now
         if not here or dev.buffer[0].count == 0:
@@ -208,38 +199,7 @@ def _start(dev, request):
 
 
 @inlined
-def run_timed(dev, requests, last):
-    """Run until input or horizon ends and nothing is outstanding, or until a decision is due outside.
-
-    With `last` false, the end of `requests` stops the device at once: more input is to come.
-    """
-    params = dev.params[0]
-    control = dev.control[0]
+def has_window(dev):
+    """Return whether transactions are free for the writes and reads of a part, and no decision goes first."""
     least = 2 * (np.int64(dev.subpage[0].slots) + 1)
-    while True:
-        status = np.int64(OK if control.resumes else ending(params, control, requests, last))
-        control.resumes = 0
-        if status != OK:
-            return status
-        if control.slot >= 0 and not is_answered(dev) and may_admit(control, requests, least):
-            status = _admit_part(dev, requests[control.cursor])
-            if status != OK and status != AGAIN:
-                return status
-            continue
-        if control.ready_count > 0:
-            status = dispatch(dev, np.int64(dev.ready[control.ready_head]))
-            if status != OK:
-                return status
-            take_ready(dev)
-            continue
-        if may_admit(control, requests, least):
-            status = _start(dev, requests[control.cursor])
-            if status == OK:
-                continue
-            if status != AGAIN:
-                return status
-        status = np.int64(pass_time(dev, requests, least))
-        if status == EVENT:
-            _take_event(dev)
-        elif status != OK:
-            return status
+    return dev.control[0].free_transactions >= least and not is_answered(dev)

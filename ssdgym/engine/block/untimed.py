@@ -1,4 +1,4 @@
-"""The untimed loop: requests carried out page by page, counting only."""
+"""How the block family carries out pages of requests without time, counting only."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from ssdgym.engine.block.bundles import locate, plane_of_bundle
 from ssdgym.engine.block.jobs import goes_on, job_command
 from ssdgym.engine.block.writes import HAS_TO_WAIT, find_place, host_program, read_page, trim
 from ssdgym.engine.core.kernel import inlined
-from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK
-from ssdgym.engine.time.transactions import is_partial
+from ssdgym.engine.core.status import NO_WORK, OK
+from ssdgym.engine.time.transactions import is_partial, pass_request
 from ssdgym.requests import FLUSH, READ, WRITE
 
 
@@ -62,10 +62,12 @@ def _do_page(dev, request):
 
 
 @inlined
-def _work(dev):
-    """Carry out the next command of a job; return OK, a decision that is due, or an error."""
+def do_work(dev):
+    """Carry out the next command of a job."""
     control = dev.control[0]
     plane = np.int64(control.gc_plane)
+    if plane < 0:
+        return np.int64(NO_WORK)
     status, _, _ = job_command(dev, plane)
     if status == OK and not goes_on(dev, plane):
         control.gc_plane = -1
@@ -73,26 +75,13 @@ def _work(dev):
 
 
 @inlined
-def run_untimed(dev, requests):
-    """Run until input or horizon ends, or until a decision is due that is taken outside."""
+def do_next(dev, requests):
+    """Carry out the next page of a request, or a flush."""
     control = dev.control[0]
-    while True:
-        if control.admitted_pages >= control.horizon:
-            return np.int64(HORIZON)
-        if control.gc_plane >= 0:
-            status = _work(dev)
-            if status != OK:
-                return status
-            continue
-        if control.cursor >= requests.shape[0]:
-            return np.int64(INPUT_ENDED)
-        request = requests[control.cursor]
-        status = np.int64(OK)
-        if request.op != FLUSH:
-            status = _do_page(dev, request)
-        if request.op == FLUSH or control.offset == request.pages:
-            control.cursor += 1
-            control.serial += 1
-            control.offset = 0
-        if status != OK:
-            return status
+    request = requests[control.cursor]
+    status = np.int64(OK)
+    if request.op != FLUSH:
+        status = np.int64(_do_page(dev, request))
+    if request.op == FLUSH or control.offset == request.pages:
+        pass_request(control)
+    return status

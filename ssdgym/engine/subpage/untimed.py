@@ -1,4 +1,4 @@
-"""The untimed loop: the parts of requests carried out one by one, counting only."""
+"""How the sub-page family carries out parts of requests without time, counting only."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from ssdgym.engine.binding import bind_die, pass_die, pass_plane, plane_from_cursor
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, OK, STUCK
+from ssdgym.engine.core.status import AGAIN, NO_WORK, OK, STUCK
 from ssdgym.engine.decisions import WAIT, status_of
 from ssdgym.engine.erase.legality import gc_unfinished
 from ssdgym.engine.rounds import ensure_round
@@ -35,7 +35,6 @@ from ssdgym.engine.subpage.region import (
 )
 from ssdgym.engine.subpage.state import FGM, LIST_WRITE, SUBPAGE_WRITE
 from ssdgym.engine.subpage.writes import (
-    AGAIN,
     begin_write,
     count_reads,
     needs_place,
@@ -46,6 +45,7 @@ from ssdgym.engine.subpage.writes import (
     trim_part,
     write_now,
 )
+from ssdgym.engine.time.transactions import pass_request
 from ssdgym.requests import FLUSH, READ, SYNC, WRITE
 
 #: The transaction of the write that is carried out.
@@ -124,9 +124,7 @@ def _do_part(dev, request):
         trim_part(dev, group, mask)
     control.offset += count
     if control.offset == request.pages:
-        control.cursor += 1
-        control.serial += 1
-        control.offset = 0
+        pass_request(control)
     return np.int64(OK)
 
 
@@ -199,41 +197,37 @@ def _go_on_writing(dev):
 
 
 @inlined
-def _under_way(dev):
-    """Carry out the next step of what is under way; return OK, or why it cannot go on."""
+def _has_work(dev):
+    buffer = dev.buffer[0]
+    return dev.control[0].gc_plane >= 0 or buffer.sweep_plane >= 0 or buffer.writing
+
+
+@inlined
+def is_at_horizon(dev):
+    """Return whether the run ends here: a write under way is finished first."""
+    return dev.control[0].admitted_pages >= dev.control[0].horizon and not _has_work(dev)
+
+
+@inlined
+def do_work(dev):
+    """Carry out the next step of what is under way."""
+    if not _has_work(dev):
+        return np.int64(NO_WORK)
     if dev.control[0].gc_plane >= 0:
-        return _collect(dev)
+        return np.int64(_collect(dev))
     if dev.buffer[0].sweep_plane >= 0:
         return np.int64(sweep_step(dev))
-    return _go_on_writing(dev)
+    return np.int64(_go_on_writing(dev))
 
 
 @inlined
-def _flush_buffer(dev):
-    """Begin to carry out a write of what came first to the buffer, or go on behind an empty one."""
+def do_next(dev, requests):
+    """Carry out the next page of a request, or a flush."""
     control = dev.control[0]
+    request = requests[control.cursor]
+    if request.op != FLUSH:
+        return np.int64(_do_part(dev, request))
     if dev.buffer[0].count > 0:
-        return _flush_oldest(dev)
-    control.cursor += 1
-    control.serial += 1
+        return np.int64(_flush_oldest(dev))
+    pass_request(control)
     return np.int64(OK)
-
-
-@inlined
-def run_untimed(dev, requests):
-    """Run until input or horizon ends, or until a decision is due that is taken outside."""
-    control = dev.control[0]
-    buffer = dev.buffer[0]
-    while True:
-        if control.gc_plane >= 0 or buffer.sweep_plane >= 0 or buffer.writing:
-            status = _under_way(dev)
-        elif control.admitted_pages >= control.horizon:
-            return np.int64(HORIZON)
-        elif control.cursor >= requests.shape[0]:
-            return np.int64(INPUT_ENDED)
-        elif requests[control.cursor].op == FLUSH:
-            status = _flush_buffer(dev)
-        else:
-            status = _do_part(dev, requests[control.cursor])
-        if status != OK and status != AGAIN:
-            return status
