@@ -124,8 +124,7 @@ class Agent:
             The action: an int for one observation, int64 (n,) for a batch.
 
         Raises:
-            SsdgymError: if the features do not fit, or a draw is asked of an agent without a distribution
-                (DQN).
+            SsdgymError: if the features do not fit, or the agent has no distribution to draw from.
         """
         scores = self.scores(observation)
         if not deterministic:

@@ -80,7 +80,7 @@ class AgentCard(Config):
 
     format: Literal[3] = 3
     ssdgym_version: str = ssdgym.__version__
-    algorithm: Literal["none", "search", "lifetimes", "evolution", "clone", "ppo", "fast_ppo", "dqn"] = Field(
+    algorithm: Literal["none", "search", "lifetimes", "evolution", "clone", "ppo", "fast_ppo"] = Field(
         description="what has trained these weights last; none: they are the untrained start"
     )
     environment: str

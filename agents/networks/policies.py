@@ -1,6 +1,6 @@
-"""The candidate scorer as a Stable-Baselines3 policy: actor-critic for MaskablePPO, Q network for MaskedDQN.
+"""The candidate scorer as an actor-critic policy of MaskablePPO.
 
-Both read the mask from the observation, in training as in use, so that no mask can go missing on the way.
+It reads the mask from the observation, in training as in use, so that no mask can go missing on the way.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ import torch
 from gymnasium import spaces
 from sb3_contrib.common.maskable.distributions import MaskableDistribution
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
-from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.type_aliases import Schedule
-from stable_baselines3.dqn.policies import DQNPolicy
 from torch import Tensor
 
 from ssdgym.agents.card import ScorerConfig
@@ -37,8 +35,8 @@ class NoExtractor(BaseFeaturesExtractor):
         return observation
 
 
-class _ScorerPolicy(BasePolicy):
-    """The constructor that the policies on a scorer share; it goes before Stable-Baselines3's policy class.
+class ScorerActorCriticPolicy(MaskableActorCriticPolicy):
+    """Softmax over the candidates' scores, and the scorer's value, for `sb3_contrib.MaskablePPO`.
 
     Args:
         observation_space: `Dict(candidates (K, F), context (G,), action_mask (K,))`.
@@ -62,7 +60,7 @@ class _ScorerPolicy(BasePolicy):
         optimizer_class: type[torch.optim.Optimizer] = torch.optim.Adam,
         optimizer_kwargs: dict[str, Any] | None = None,
     ) -> None:
-        self.scorer_arguments = {
+        self.scorer_arguments: dict[str, Any] = {
             "candidate_features": tuple(candidate_features),
             "context_features": tuple(context_features),
             "scorer": scorer,
@@ -87,12 +85,8 @@ class _ScorerPolicy(BasePolicy):
             **self.scorer_arguments,
         }
 
-
-class ScorerActorCriticPolicy(_ScorerPolicy, MaskableActorCriticPolicy):
-    """Softmax over the candidates' scores, and the scorer's value, for `sb3_contrib.MaskablePPO`."""
-
     def _build(self, lr_schedule: Schedule) -> None:
-        self.scorer = _make_scorer(self.scorer_arguments)
+        self.scorer = CandidateScorer(*self.scorer_arguments.values())
         self.optimizer = self.optimizer_class(
             self.scorer.parameters(),
             lr=lr_schedule(1),  # type: ignore[call-arg]
@@ -143,7 +137,7 @@ class ScorerActorCriticPolicy(_ScorerPolicy, MaskableActorCriticPolicy):
             obs: a batch of B decisions, with their masks.
             action_masks: (B, K), further candidates to leave out where zero.
         """
-        distribution = self.action_dist.proba_distribution(action_logits=_scores(self.scorer, obs))
+        distribution = self.action_dist.proba_distribution(action_logits=self.scorer(*_arguments(obs)))
         mask = obs["action_mask"].bool()
         if action_masks is not None:
             mask = mask & torch.as_tensor(action_masks, device=mask.device).bool().reshape(mask.shape)
@@ -155,46 +149,5 @@ class ScorerActorCriticPolicy(_ScorerPolicy, MaskableActorCriticPolicy):
         return self.scorer.value(*_arguments(obs))
 
 
-class ScorerQNetwork(BasePolicy):
-    """Q values of the candidates, value plus score (dueling: Wang et al., ICML 2016), -1e9 where masked."""
-
-    def __init__(
-        self, observation_space: spaces.Space, action_space: spaces.Space, **scorer_arguments: Any
-    ) -> None:
-        super().__init__(observation_space, action_space)
-        self.scorer_arguments = scorer_arguments
-        self.scorer = _make_scorer(scorer_arguments)
-
-    def forward(self, obs: Tensors) -> Tensor:
-        """Return the Q values, shape (B, K)."""
-        # -1e9 plus a value is still far below every reachable return
-        return _scores(self.scorer, obs) + self.scorer.value(*_arguments(obs))
-
-    def _predict(self, observation: Tensors, deterministic: bool = True) -> Tensor:  # type: ignore[override]
-        return self(observation).argmax(dim=1)
-
-    def _get_constructor_parameters(self) -> dict[str, Any]:
-        return {**super()._get_constructor_parameters(), **self.scorer_arguments}
-
-
-class ScorerDQNPolicy(_ScorerPolicy, DQNPolicy):
-    """Online and target `ScorerQNetwork` for `MaskedDQN`."""
-
-    def make_q_net(self) -> ScorerQNetwork:  # type: ignore[override]
-        """Make a Q network on the policy's device."""
-        network = ScorerQNetwork(self.observation_space, self.action_space, **self.scorer_arguments)
-        return network.to(self.device)
-
-
-def _make_scorer(arguments: dict[str, Any]) -> CandidateScorer:
-    return CandidateScorer(
-        arguments["candidate_features"], arguments["context_features"], arguments["scorer"]
-    )
-
-
 def _arguments(obs: Tensors) -> tuple[Tensor, Tensor, Tensor]:
     return obs["candidates"], obs["context"], obs["action_mask"]
-
-
-def _scores(scorer: CandidateScorer, obs: Tensors) -> Tensor:
-    return scorer(*_arguments(obs))

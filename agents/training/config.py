@@ -160,23 +160,6 @@ class FastPpoConfig(PpoConfig):
     prior: PriorConfig = PriorConfig()
 
 
-class DqnConfig(Config):
-    """Deep Q-learning (Mnih et al., 2015) with invalid actions masked."""
-
-    buffer_decisions: int = Field(50_000, ge=1, description="decisions the replay buffer holds")
-    warm_up_decisions: int = Field(2_000, ge=0, description="random decisions before learning starts")
-    batch_decisions: int = Field(256, ge=1, description="decisions per gradient step")
-    learning_rate: float = Field(5e-4, gt=0)
-    gamma: float = Field(0.99, ge=0, le=1, description="discount per decision")
-    train_every_steps: int = Field(1, ge=1, description="steps of the vector environment between updates")
-    gradient_steps: int = Field(2, ge=1, description="gradient steps at every update")
-    target_update_decisions: int = Field(5_000, ge=1, description="decisions between target updates")
-    exploration_fraction: float = Field(0.3, gt=0, le=1, description="share of the run it falls in")
-    exploration_initial: float = Field(0.2, ge=0, le=1, description="epsilon at the start")
-    exploration_final: float = Field(0.02, ge=0, le=1, description="epsilon from then on")
-    max_gradient_norm: float = Field(10.0, gt=0)
-
-
 class CrossEntropyConfig(Config):
     """Search for the linear part of the score before gradient learning begins."""
 
@@ -209,14 +192,13 @@ class EvaluationConfig(Config):
 _SHAPE = {
     "ppo": {"rollout_steps"},
     "fast_ppo": {"rollout_steps", "prior"},
-    "dqn": {"buffer_decisions", "warm_up_decisions", "train_every_steps"},
 }
 
 
 class TrainConfig(Config):
     """One training run."""
 
-    algorithm: Literal["ppo", "fast_ppo", "dqn"] = "ppo"
+    algorithm: Literal["ppo", "fast_ppo"] = "ppo"
     environment: EnvironmentConfig = EnvironmentConfig()
     n_envs: int = Field(32, ge=1, description="environments stepped together")
     total_decisions: int = Field(200_000, ge=1, description="of all environments; rounded up to an update")
@@ -228,14 +210,11 @@ class TrainConfig(Config):
     cross_entropy: CrossEntropyConfig = CrossEntropyConfig()
     ppo: PpoConfig = PpoConfig()
     fast_ppo: FastPpoConfig = FastPpoConfig()
-    dqn: DqnConfig = DqnConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
 
     @model_validator(mode="after")
     def _batch_fits_rollout(self) -> TrainConfig:
-        settings = getattr(self, self.algorithm)
-        if not isinstance(settings, PpoConfig):
-            return self
+        settings: PpoConfig = getattr(self, self.algorithm)
         rollout = settings.rollout_steps * self.n_envs
         if settings.batch_decisions > rollout:
             raise ValueError(

@@ -1,8 +1,8 @@
-"""MaskablePPO as it comes, and masked DQN, on the default rewards and features of an environment.
+"""MaskablePPO as it comes, on the default rewards and features of an environment.
 
-Train with `python sb3_stock.py --method ppo --seed 1 --out agent.zip`, two minutes of one core;
-`ssdgym evaluate --agent agent.zip --trust --agent random_action` measures the agent. Set here against the
-defaults of Stable-Baselines3 are the network, the discount and, of DQN, what suits many environments at once.
+Train with `python sb3_stock.py --seed 1 --out agent.zip`, two minutes of one core;
+`ssdgym evaluate --agent agent.zip --trust --agent random_action` measures the agent. Only the network and the
+discount differ from the defaults of Stable-Baselines3.
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ from typing import Any
 import gymnasium as gym
 import torch
 from sb3_contrib import MaskablePPO
-from stable_baselines3.common.base_class import BaseAlgorithm
 
 import ssdgym  # noqa: F401  registers the environments
 from ssdgym.agents.card import ScorerConfig
 from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.networks.policies import ScorerActorCriticPolicy, ScorerDQNPolicy
-from ssdgym.agents.training.algorithms import MaskedDQN
+from ssdgym.agents.networks.policies import ScorerActorCriticPolicy
 from ssdgym.envs.sb3 import SB3VecEnv
 
 
@@ -29,8 +27,7 @@ from ssdgym.envs.sb3 import SB3VecEnv
 class Args:
     """The settings of a run; each is an option of the command line."""
 
-    method: str = "ppo"  # or "dqn"
-    policy: str = "set"  # or "flat": Stable-Baselines3's own network, of PPO only
+    policy: str = "set"  # or "flat": Stable-Baselines3's own network
     env_id: str = "ssdgym/EraseVictim-v0"
     workload: str = "zipf99"
     horizon: int = 8192  # host pages of an episode
@@ -42,7 +39,7 @@ class Args:
     out: str = "agent.zip"
 
 
-def make_model(args: Args, envs: gym.vector.VectorEnv) -> BaseAlgorithm:
+def make_model(args: Args, envs: gym.vector.VectorEnv) -> MaskablePPO:
     """Return the untrained algorithm."""
     common: dict[str, Any] = {"gamma": args.gamma, "seed": args.seed, "device": "cpu"}
     env = SB3VecEnv(envs)
@@ -54,20 +51,7 @@ def make_model(args: Args, envs: gym.vector.VectorEnv) -> BaseAlgorithm:
         "context_features": names.context,
         "scorer": ScorerConfig(start="none", sharpness=1.0),  # from scratch, not from a heuristic
     }
-    if args.method == "ppo":
-        return MaskablePPO(ScorerActorCriticPolicy, env, **common)
-    return MaskedDQN(
-        ScorerDQNPolicy,
-        env,
-        learning_rate=1e-3,
-        buffer_size=100_000,
-        learning_starts=5_000,
-        batch_size=256,
-        train_freq=max(1, 32 // args.num_envs),  # steps of all environments: a gradient step for 32 decisions
-        target_update_interval=2_000,
-        exploration_fraction=0.3,
-        **common,
-    )
+    return MaskablePPO(ScorerActorCriticPolicy, env, **common)
 
 
 def train(args: Args) -> str:

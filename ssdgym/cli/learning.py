@@ -48,8 +48,8 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in --out.")] = False,
     algorithm: Annotated[
-        Literal["ppo", "fast_ppo", "dqn"] | None,
-        typer.Option(help="Masked PPO, by SB3 or in plain PyTorch, or masked DQN; default: as configured."),
+        Literal["ppo", "fast_ppo"] | None,
+        typer.Option(help="Masked PPO, by Stable-Baselines3 or in plain PyTorch; default: as configured."),
     ] = None,
     decisions: Annotated[
         int | None, typer.Option(min=1, help="Decisions to train for; default: as configured.")
@@ -67,7 +67,7 @@ def train(
 
         ssdgym train --out runs/zipf --resume --decisions 800000
 
-        ssdgym train --config ppo-smoke --algorithm dqn --seed 3 --json
+        ssdgym train --config ppo-smoke --algorithm fast_ppo --seed 3 --json
     """
     from ssdgym.files import writable_folder
 

@@ -30,14 +30,6 @@ def make_config() -> Any:
             "scorer": {"hidden": [16], "sharpness": 1.0},
             "ppo": {"rollout_steps": 32, "batch_decisions": 64, "learning_rate": 0.01},
             "fast_ppo": {"rollout_steps": 32, "batch_decisions": 64, "learning_rate": 0.01},
-            "dqn": {
-                "buffer_decisions": 600,
-                "warm_up_decisions": 128,
-                "batch_decisions": 32,
-                "target_update_decisions": 200,
-                "gamma": 0.0,
-                "learning_rate": 0.01,
-            },
             "evaluation": {"episodes": 4},
         }
         return TrainConfig.model_validate({**defaults, **fields})

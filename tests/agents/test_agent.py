@@ -86,9 +86,9 @@ def test_agent__sampled_actions__follow_the_softmax_and_the_seed(toy, tmp_path) 
     np.testing.assert_array_equal(Agent.load(path, seed=4).act(many, deterministic=False), actions)
 
 
-def test_agent__dqn__has_no_distribution(toy) -> None:
-    with pytest.raises(SsdgymError, match="dqn agent has no distribution"):
-        make_agent("dqn").act(toy.reset(seed=0)[0], deterministic=False)
+def test_agent__searched__has_no_distribution(toy) -> None:
+    with pytest.raises(SsdgymError, match="search agent has no distribution"):
+        make_agent("search").act(toy.reset(seed=0)[0], deterministic=False)
 
 
 def test_agent__observation_with_another_feature_count__refused(toy) -> None:

@@ -34,7 +34,7 @@ def test_search__same_seed__same_weights(toy, start: np.ndarray) -> None:
     assert not np.array_equal(first, other)
 
 
-@pytest.mark.parametrize("algorithm", ["ppo", "fast_ppo", "dqn"])
+@pytest.mark.parametrize("algorithm", ["ppo", "fast_ppo"])
 def test_train__with_search__begins_where_it_ended(make_config, tmp_path, algorithm: str) -> None:
     config = make_config(algorithm, n_envs=32, total_decisions=1, cross_entropy={"generations": 15})
     best = Agent.load(train(config, tmp_path / "run", progress=False))

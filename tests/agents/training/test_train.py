@@ -13,7 +13,7 @@ from ssdgym.agents.training.checkpoint import Checkpoint
 from ssdgym.agents.training.train import TrainingRun, train
 from ssdgym.errors import SsdgymError
 
-ALGORITHMS = pytest.mark.parametrize("algorithm", ["ppo", "fast_ppo", "dqn"])
+ALGORITHMS = pytest.mark.parametrize("algorithm", ["ppo", "fast_ppo"])
 
 
 def weights_of(path) -> dict[str, torch.Tensor]:

@@ -13,7 +13,7 @@ from ssdgym.agents.training.checkpoint import Checkpoint
 from ssdgym.agents.training.train import LAST_AGENT, train
 from ssdgym.errors import SsdgymError
 
-ALGORITHMS = pytest.mark.parametrize("algorithm", ["ppo", "fast_ppo", "dqn"])
+ALGORITHMS = pytest.mark.parametrize("algorithm", ["ppo", "fast_ppo"])
 
 
 def weights_in(folder: Path) -> dict[str, torch.Tensor]:
@@ -59,14 +59,14 @@ def test_branch__begins_with_the_weights_and_learns_with_its_own_settings(
 
 
 def test_branch__what_the_checkpoint_depends_on_cannot_change(make_config: Any, tmp_path: Path) -> None:
-    config = make_config("dqn")
+    config = make_config("ppo")
     train(config, tmp_path / "half", progress=False, checkpoints=1)
     with pytest.raises(SsdgymError, match="was made with another 'scorer'"):
-        wider = make_config("dqn", scorer={"hidden": [8]})
+        wider = make_config("ppo", scorer={"hidden": [8]})
         train(wider, tmp_path / "a", resume=tmp_path / "half", progress=False, branch=True)
-    smaller = make_config("dqn", dqn={**config.model_dump()["dqn"], "buffer_decisions": 300})
-    with pytest.raises(SsdgymError, match="was made with another 'dqn'"):
+    smaller = make_config("ppo", ppo={**config.model_dump()["ppo"], "rollout_steps": 16})
+    with pytest.raises(SsdgymError, match="was made with another 'ppo'"):
         train(smaller, tmp_path / "b", resume=tmp_path / "half", progress=False, branch=True)
-    with pytest.raises(SsdgymError, match="was made with another 'dqn'"):
+    with pytest.raises(SsdgymError, match="was made with another 'ppo'"):
         other = with_learning_rate(config, 0.5)
         train(other, tmp_path / "c", resume=tmp_path / "half", progress=False)

@@ -102,7 +102,13 @@ def test_agent__seeds_that_training_may_draw_are_refused() -> None:
 
 @pytest.mark.parametrize(
     "field",
-    ["ppo.rollout_steps", "dqn.batch_decisions", "scorer.sharpness", "environment.kwargs.horizon", "seed"],
+    [
+        "ppo.rollout_steps",
+        "fast_ppo.batch_decisions",
+        "scorer.sharpness",
+        "environment.kwargs.horizon",
+        "seed",
+    ],
 )
 def test_population__field_that_cannot_change_on_the_way__is_refused(field: str) -> None:
     space = {"ppo.gamma": {"choice": [0.9, 0.99]}, field: {"choice": [32, 64]}}

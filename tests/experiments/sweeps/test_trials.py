@@ -15,7 +15,7 @@ from ssdgym.experiments.sweeps.config import load_sweep
 from ssdgym.experiments.sweeps.trials import RESULTS, Measurement, Trial, plan_trial, run_trial
 
 METRIC = "write_amplification"
-ALGORITHMS = pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
+ALGORITHMS = pytest.mark.parametrize("algorithm", ["ppo", "fast_ppo"])
 
 
 class Stopped(Exception):
@@ -43,9 +43,8 @@ def agent_trial(algorithm: str = "ppo", rate: float = 0.01, member: int | None =
         "checkpoint_decisions": 64,
         "ppo.rollout_steps": 32,
         "ppo.batch_decisions": 32,
-        "dqn.warm_up_decisions": 32,
-        "dqn.buffer_decisions": 128,
-        "dqn.batch_decisions": 16,
+        "fast_ppo.rollout_steps": 32,
+        "fast_ppo.batch_decisions": 32,
         "evaluation.episodes": 1,
     }
     name = f"{algorithm}.learning_rate"

@@ -6,7 +6,7 @@ import torch
 from sb3_contrib import MaskablePPO
 
 from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.training.algorithms import make_algorithm
+from ssdgym.agents.training.algorithms import make_ppo
 from ssdgym.agents.training.ppo.decisions import Decisions
 from ssdgym.agents.training.ppo.learner import Lesson
 from ssdgym.agents.training.ppo.network import Actor
@@ -18,8 +18,7 @@ COUNT = 48
 @pytest.fixture
 def model(make_config, toy) -> MaskablePPO:
     """The algorithm of Stable-Baselines3, with a network whose layers are not zero."""
-    found = make_algorithm(make_config("ppo"), SB3VecEnv(toy), FeatureNames.of(toy))
-    assert isinstance(found, MaskablePPO)
+    found = make_ppo(make_config("ppo"), SB3VecEnv(toy), FeatureNames.of(toy))
     torch.manual_seed(0)
     with torch.no_grad():
         for parameter in found.policy.parameters():
