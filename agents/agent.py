@@ -14,7 +14,7 @@ from torch import nn
 
 from ssdgym.agents.card import CARD, WEIGHTS, AgentCard, read_parts
 from ssdgym.agents.features import Columns, FeatureNames
-from ssdgym.agents.networks.scorer import CandidateScorer, ScaleNetwork
+from ssdgym.agents.networks import network_of
 from ssdgym.agents.training.checkpoint import pack_weights, unpack_weights
 from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
@@ -22,14 +22,6 @@ from ssdgym.types import Observation
 
 #: What trains the softmax of the scores.
 _WITH_DISTRIBUTION = ("clone", "ppo", "fast_ppo")
-
-
-def network_of(card: AgentCard) -> nn.Module:
-    """Make the network that a card describes, with the weights of its start."""
-    if card.scale is not None:
-        return ScaleNetwork(card.context_features, card.scale)
-    assert card.scorer is not None, "a card has one of the two"
-    return CandidateScorer(card.candidate_features, card.context_features, card.scorer)
 
 
 class Agent:

@@ -88,7 +88,7 @@ def rule_named(name: str) -> Rule:
     return _loaded(name, path, digest)
 
 
-def let_train(card: AgentCard, weights: dict[str, np.ndarray]) -> tuple[str, CompiledNetwork]:
+def register_trainable(card: AgentCard, weights: dict[str, np.ndarray]) -> tuple[str, CompiledNetwork]:
     """Let an agent whose weights change be a rule by name, in this process.
 
     Args:
@@ -107,7 +107,7 @@ def let_train(card: AgentCard, weights: dict[str, np.ndarray]) -> tuple[str, Com
     return name, rule.network
 
 
-def let_record(card: AgentCard, weights: dict[str, np.ndarray]) -> tuple[str, RecordingNetwork]:
+def register_recorder(card: AgentCard, weights: dict[str, np.ndarray]) -> tuple[str, RecordingNetwork]:
     """Let an agent that notes what it sees of the pages it places be a rule by name, in this process.
 
     Args:

@@ -12,7 +12,7 @@ import torch
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.exporting.c_text import array, check, listed, of_comment, scale_header, strings
 from ssdgym.agents.exporting.cost import cost_of
-from ssdgym.agents.networks.scorer import CandidateScorer
+from ssdgym.agents.networks import CandidateScorer
 
 _HEADER = Template("""\
 /* $title

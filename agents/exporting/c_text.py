@@ -12,7 +12,7 @@ import torch
 
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.exporting.cost import cost_of
-from ssdgym.agents.networks.scorer import ScaleNetwork
+from ssdgym.agents.networks import ScaleNetwork
 from ssdgym.errors import SsdgymError
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ssdgym.agents.networks.scorer import MASKED_SCORE
+from ssdgym.agents.networks import MASKED_SCORE
 from ssdgym.agents.training.config import CrossEntropyConfig
 from ssdgym.envs.sb3 import SB3VecEnv
 from ssdgym.types import Observation

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import mse_loss
 
 from ssdgym.agents.compiled.victims import ROOM, RecordingNetwork
-from ssdgym.agents.networks.scorer import ScaleNetwork
+from ssdgym.agents.networks import ScaleNetwork
 from ssdgym.agents.training.algorithms import torch_threads
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Simulator

@@ -12,7 +12,7 @@ from stable_baselines3.common.logger import configure
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.card import AgentCard
 from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.networks.scorer import CandidateScorer
+from ssdgym.agents.networks import CandidateScorer
 from ssdgym.agents.training.algorithms import environments_of, make_learner, torch_threads
 from ssdgym.agents.training.checkpoint import FILE_NAME, Checkpoint
 from ssdgym.agents.training.config import TrainConfig

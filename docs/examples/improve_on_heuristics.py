@@ -54,7 +54,7 @@ HOST_PAGES, WARMUP = 40_000, 20_000
 
 def config_of(name: str, workload: str, start: str, seed: int, decisions: int | None) -> TrainConfig:
     """Return the training of an agent, whose configuration has a name."""
-    fields = load_config(TrainConfig, name, "agents").model_dump()
+    fields = load_config(TrainConfig, name, "training").model_dump()
     changes = STARTS[start]
     fields["seed"] = seed
     fields["total_decisions"] = decisions or fields["total_decisions"]

@@ -21,7 +21,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 import ssdgym  # noqa: F401  registers the environments
 from ssdgym.agents.card import ScorerConfig
 from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.networks.policies import ScorerActorCriticPolicy
+from ssdgym.agents.training.sb3 import ScorerActorCriticPolicy
 from ssdgym.envs.sb3 import SB3VecEnv
 
 #: What is observed: how often the pages of a candidate are written tells what it is worth to wait.

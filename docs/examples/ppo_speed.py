@@ -18,8 +18,9 @@ from stable_baselines3.common.logger import Logger
 
 import ssdgym.agents.training.ppo.learner as fast
 from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.training.algorithms import StableBaselinesLearner, make_learner
+from ssdgym.agents.training.algorithms import make_learner
 from ssdgym.agents.training.config import TrainConfig, make_environment
+from ssdgym.agents.training.sb3 import StableBaselinesLearner
 from ssdgym.agents.training.stages import Segments
 from ssdgym.config.loading import load_config
 
@@ -87,7 +88,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3, help="measurements of each")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    fields = load_config(TrainConfig, arguments.config, "agents").model_dump()
+    fields = load_config(TrainConfig, arguments.config, "training").model_dump()
     fields |= {"total_decisions": arguments.decisions, "fast_ppo": fields["ppo"]}
     rates: dict[str, list[float]] = {"ppo": [], "fast_ppo": []}
     profiles: dict[str, list[np.ndarray]] = {"ppo": [], "fast_ppo": []}

@@ -19,7 +19,7 @@ from sb3_contrib import MaskablePPO
 import ssdgym  # noqa: F401  registers the environments
 from ssdgym.agents.card import ScorerConfig
 from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.networks.policies import ScorerActorCriticPolicy
+from ssdgym.agents.training.sb3 import ScorerActorCriticPolicy
 from ssdgym.envs.sb3 import SB3VecEnv
 
 

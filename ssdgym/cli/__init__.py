@@ -1,4 +1,4 @@
-"""The command line: `ssdgym run | evaluate | replay | report | train | evolve | tune | export | trace | ...`.
+"""The command line: `ssdgym run | evaluate | replay | report | train | tune | export | trace | ...`.
 
 Exit codes: 0 done, 1 something failed and was reported (a check of `doctor`, a run of `evaluate`, a trial of
 `tune`, a result that does not reproduce), 2 wrong input (one sentence on stderr), 130 interrupted.
@@ -22,7 +22,7 @@ from ssdgym.cli.demo import demo
 from ssdgym.cli.doctor import doctor, warmup
 from ssdgym.cli.evaluate import evaluate
 from ssdgym.cli.leaderboard import leaderboard
-from ssdgym.cli.learning import evolve, export, train, zoo
+from ssdgym.cli.learning import export, train, zoo
 from ssdgym.cli.replay import replay, report
 from ssdgym.cli.reproduce import reproduce
 from ssdgym.cli.run import run
@@ -49,7 +49,6 @@ for _command in (
     report,
     reproduce,
     train,
-    evolve,
     tune,
     export,
     bench,

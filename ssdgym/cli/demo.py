@@ -30,7 +30,7 @@ class Demo:
     """A comparison that fits into minutes on two cores.
 
     Attributes:
-        training: name of the training configuration in configs/agents.
+        training: name of the training configuration in configs/training.
         device: a small device at 10 % over-provisioning.
         workloads: skewed ones; uniform writes leave nothing to learn.
         held_out: those of them that the agent was not trained on; zipf99_rw, whose writes are those of
@@ -111,7 +111,7 @@ def demo(
     train, TrainConfig, load_config = learning()
     first = Demo.seeds[0]
     plan = Demo(seeds=tuple(range(first, first + seeds)), host_pages=host_pages)
-    config = load_config(TrainConfig, plan.training, "agents")
+    config = load_config(TrainConfig, plan.training, "training")
     if decisions is not None:
         config = config.model_copy(update={"total_decisions": decisions})
     compile_note(quiet=as_json)

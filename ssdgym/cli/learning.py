@@ -40,12 +40,14 @@ def agents_extra() -> Iterator[None]:
 
 def train(
     config: Annotated[
-        str, typer.Option("--config", "-c", help="Name of a configuration in configs/agents, or a YAML file.")
+        str, typer.Argument(help="Name of a configuration in configs/training, or a YAML file.")
     ] = "ppo-demo",
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the run; made where missing.")] = Path(
         "runs/train"
     ),
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint in --out; not with evolution.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run in --out.")] = False,
     algorithm: Annotated[
         Literal["ppo", "fast_ppo"] | None,
@@ -54,43 +56,73 @@ def train(
     decisions: Annotated[
         int | None, typer.Option(min=1, help="Decisions to train for; default: as configured.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed; default: as configured.")] = None,
+    generations: Annotated[
+        int | None, typer.Option(min=1, help="Generations of an evolution; default: as configured.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**32 - 1, help="Seed; default: as configured.")
+    ] = None,
     device: Annotated[str | None, typer.Option("--device", "-d", help="Device to train on.")] = None,
     workload: Annotated[str | None, typer.Option("--workload", "-w", help="Workload to train on.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train an agent; write agent.zip, checkpoints, evaluations.csv and TensorBoard logs into the folder.
+    """Train an agent with the algorithm of its configuration: ppo, fast_ppo or evolution.
+
+    Writes agent.zip, the best on validation, agent-last.zip and evaluations.csv into the folder; ppo and
+    fast_ppo write checkpoints and TensorBoard logs, too. evolution searches weights by whole runs inside the
+    engine, each beside a baseline's, on the training and the validation split of a suite.
 
     Examples:
 
-        ssdgym train --config ppo-demo --out runs/zipf --workload zipf99
+        ssdgym train ppo-demo --out runs/zipf --workload zipf99
 
         ssdgym train --out runs/zipf --resume --decisions 800000
 
-        ssdgym train --config ppo-smoke --algorithm fast_ppo --seed 3 --json
+        ssdgym train ppo-smoke --algorithm fast_ppo --seed 3 --json
+
+        ssdgym train placement-v2 --seed 1 --out runs/placement
     """
+    from pydantic import TypeAdapter
+
+    from ssdgym.config.loading import load_config
     from ssdgym.files import writable_folder
 
     if resume and overwrite:
         raise SsdgymError("--resume goes on with the run that --overwrite would remove: give one of the two")
-    learn, _, load_config = learning()
+    learn, _, _ = learning()
+    with agents_extra():
+        from ssdgym.experiments.evolution import evolve
+        from ssdgym.experiments.evolution_tasks import EvolutionConfig
     from ssdgym.experiments.leaderboard.suites import SuiteTrainConfig, training_of
 
-    changes = {
-        "algorithm": algorithm,
-        "total_decisions": decisions,
-        "seed": seed,
-        "environment.kwargs.device": device,
-        "environment.kwargs.workload": workload,
+    is_evolution = load_config(TypeAdapter(dict), config, "training").get("algorithm") == "evolution"
+    options = {
+        "--algorithm": ("algorithm", algorithm, not is_evolution),
+        "--decisions": ("total_decisions", decisions, not is_evolution),
+        "--generations": ("generations", generations, is_evolution),
+        "--seed": ("seed", seed, True),
+        "--device": ("environment.kwargs.device", device, not is_evolution),
+        "--workload": ("environment.kwargs.workload", workload, not is_evolution),
+        "--resume": ("", resume or None, not is_evolution),
     }
-    given = {name: value for name, value in changes.items() if value is not None}
-    fields = load_config(SuiteTrainConfig, config, "agents").model_dump()
-    asked = load_config(SuiteTrainConfig, with_changes(fields, given), "agents")
+    given = {option: one for option, one in options.items() if one[1] is not None}
+    for option, (_, _, fits) in given.items():
+        if not fits:
+            raise SsdgymError(f"{option} does not fit the algorithm of {config}; leave it out.")
+    changes = {field: value for field, value, _ in given.values() if field}
+    model: type[Any] = EvolutionConfig if is_evolution else SuiteTrainConfig
+    asked = load_config(model, config, "training")
+    asked = load_config(model, with_changes(asked.model_dump(), changes), "training")
     writable_folder(out)
-    settings, about = training_of(asked)
-    agent = learn(
-        settings, out, out if resume else None, progress=not as_json, overwrite=overwrite, about=about
-    )
+    settings: Any = asked
+    if isinstance(asked, EvolutionConfig):
+        command = f"ssdgym train {config} --seed {asked.seed}"
+        command += "" if generations is None else f" --generations {generations}"
+        agent = evolve(asked, out, progress=not as_json, overwrite=overwrite, command=command)
+    else:
+        settings, about = training_of(asked)
+        resumed = out if resume else None
+        agent = learn(settings, out, resumed, progress=not as_json, overwrite=overwrite, about=about)
     if as_json:
         print_json({"agent": str(agent), "folder": str(out), "config": settings.model_dump(mode="json")})
     else:
@@ -105,51 +137,6 @@ def learning() -> tuple[Any, Any, Any]:
     from ssdgym.config.loading import load_config
 
     return learn, TrainConfig, load_config
-
-
-def evolve(
-    config: Annotated[
-        str,
-        typer.Option("--config", "-c", help="Name of a configuration in configs/evolutions, or a YAML file."),
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the agent; made where missing.")] = Path(
-        "runs/evolve"
-    ),
-    seed: Annotated[
-        int | None, typer.Option(min=0, max=2**32 - 1, help="Seed, in place of the configured.")
-    ] = None,
-    generations: Annotated[
-        int | None, typer.Option(min=1, help="Generations; default: as configured.")
-    ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the agent in --out.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Search the weights of an agent by whole runs inside the engine, each beside a baseline's.
-
-    Uses the training and the validation split of a suite, never the test split. Writes agent.zip, the best on
-    the validation tasks, agent-last.zip and evaluations.csv into the folder.
-
-    Examples:
-
-        ssdgym evolve --config placement-v2 --seed 1 --out runs/placement
-
-        ssdgym evolve --config placement-v2 --generations 2 --out runs/try --json
-    """
-    from ssdgym.config.loading import load_config
-
-    with agents_extra():
-        from ssdgym.experiments.evolution.config import EvolutionConfig
-        from ssdgym.experiments.evolution.train import evolve as search
-    given = {"seed": seed, "generations": generations}
-    settings = load_config(EvolutionConfig, config, "evolutions")
-    settings = settings.model_copy(update={key: value for key, value in given.items() if value is not None})
-    command = f"ssdgym evolve --config {config} --seed {settings.seed}"
-    command += "" if generations is None else f" --generations {generations}"
-    agent = search(settings, out, progress=not as_json, overwrite=overwrite, command=command)
-    if as_json:
-        print_json({"agent": str(agent), "folder": str(out), "config": settings.model_dump(mode="json")})
-    else:
-        print(agent)
 
 
 def export(

@@ -9,7 +9,7 @@ import torch
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.card import AgentCard, ScorerConfig
 from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.networks.scorer import CandidateScorer
+from ssdgym.agents.networks import CandidateScorer
 from ssdgym.agents.training.stages import Stage
 from ssdgym.envs.features import Setting, select
 from ssdgym.errors import SsdgymError

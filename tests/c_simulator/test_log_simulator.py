@@ -11,7 +11,7 @@ import torch
 
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.card import AgentCard, ScorerConfig
-from ssdgym.agents.networks.scorer import CandidateScorer
+from ssdgym.agents.networks import CandidateScorer
 from ssdgym.agents.training.config import TrainConfig
 from ssdgym.agents.training.train import train
 from ssdgym.experiments.runs.evaluate import run_all

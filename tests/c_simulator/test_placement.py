@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import torch
 
-from ssdgym.agents.agent import Agent, network_of
+from ssdgym.agents.agent import Agent
 from ssdgym.agents.card import AgentCard
+from ssdgym.agents.networks import network_of
 from ssdgym.agents.zoo import find_agent
 from ssdgym.simulator import Simulator
 from tests.c_simulator.building import (

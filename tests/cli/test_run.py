@@ -92,6 +92,8 @@ def test_version__is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:
         (["evaluate", "--seeds", "9-1"], "ranges from low to high"),
         (["evaluate", "--agent", "no-such-agent.zip"], "no-such-agent.zip: there is no such agent"),
         (["train", "--resume", "--overwrite"], "give one of the two"),
+        (["train", "placement-v2", "--decisions", "8"], "--decisions does not fit the algorithm"),
+        (["train", "ppo-smoke", "--generations", "8"], "--generations does not fit the algorithm"),
         (["no-such-command"], "No such command"),
         (["run", "--no-such-option"], "No such option"),
     ],

@@ -16,8 +16,8 @@ def test_train__options_replace_what_is_configured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: Callable[..., Any]
 ) -> None:
     monkeypatch.setattr("ssdgym.agents.training.train.train", lambda *_, **__: tmp_path / "agent.zip")
-    own = load_config(TrainConfig, "ppo-smoke", "agents").model_dump(mode="json")
-    command = ["train", "--config", "ppo-smoke", "--out", tmp_path]
+    own = load_config(TrainConfig, "ppo-smoke", "training").model_dump(mode="json")
+    command = ["train", "ppo-smoke", "--out", tmp_path]
     assert printed(*command)["config"] == own
     changed = printed(*command, "--seed", 7, "--decisions", 512, "--device", "tiny")["config"]
     environment = own["environment"]

@@ -30,7 +30,7 @@ FEW = ["evaluate", "--device", "tiny", "--workload", "uniform", "--host-pages", 
         ([*FEW, "--seeds", "1,5-3"], "ranges from low to high"),
         ([*FEW, "--seeds", "1-99999999999"], "ranges from low to high"),
         ([*FEW, "--policy", "greedy", "--policy", "greedy"], "give each once"),
-        (["train", "--config", "ppo-smoke", "--seed", "99999999999"], "seed"),
+        (["train", "ppo-smoke", "--seed", "99999999999"], "seed"),
     ],
 )
 def test_wrong_input__is_one_sentence(

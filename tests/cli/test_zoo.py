@@ -20,7 +20,7 @@ def one_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(zoo, "_FOLDER", tmp_path)
     agent = random_agent("victims")
     card = agent.card.model_copy(
-        update={"command": "ssdgym train --config v1", "suite": "wa", "results": {"ratio [test]": 1.01}}
+        update={"command": "ssdgym train v1", "suite": "wa", "results": {"ratio [test]": 1.01}}
     )
     return Agent(agent.scorer, card).save(tmp_path / "victim-v0.zip")
 
@@ -28,7 +28,7 @@ def one_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_list__a_line_for_each_agent(one_agent: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["zoo", "list"]) == 0
     printed = capsys.readouterr().out
-    for text in ("victim-v0", "ssdgym train --config v1", "suite wa", "ratio [test]: 1.01", "24 + 99 each"):
+    for text in ("victim-v0", "ssdgym train v1", "suite wa", "ratio [test]: 1.01", "24 + 99 each"):
         assert text in printed
 
 
@@ -52,7 +52,7 @@ def test_show__all_of_a_card(
     assert main(["zoo", "show", "victim-v0"]) == 0
     text = capsys.readouterr().out
     assert "features: log_benefit, log_age_closed" in text and "  ratio [test]: 1.01" in text
-    assert printed("zoo", "show", one_agent)["command"] == "ssdgym train --config v1"
+    assert printed("zoo", "show", one_agent)["command"] == "ssdgym train v1"
 
 
 def test_show__no_such_agent__one_sentence(one_agent: Path, refusal: Callable[..., str]) -> None:

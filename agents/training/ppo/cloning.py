@@ -11,7 +11,7 @@ import torch
 from gymnasium.vector import VectorEnv
 from torch import Tensor
 
-from ssdgym.agents.networks.scorer import CandidateScorer
+from ssdgym.agents.networks import CandidateScorer
 from ssdgym.agents.training.config import PriorConfig
 from ssdgym.agents.training.ppo.decisions import Part
 from ssdgym.agents.training.ppo.network import Network

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ssdgym.agents.networks.scorer import CandidateScorer, pool
+from ssdgym.agents.networks import CandidateScorer, pool
 from ssdgym.types import Observation
 
 #: The gradient of relu, written into an array that is there: (gradient, output, 0, grad_input=array).

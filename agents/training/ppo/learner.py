@@ -13,7 +13,7 @@ from stable_baselines3.common.logger import Logger
 from torch import Tensor
 
 from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.networks.scorer import CandidateScorer
+from ssdgym.agents.networks import CandidateScorer
 from ssdgym.agents.training.config import FastPpoConfig, TrainConfig
 from ssdgym.agents.training.ppo.decisions import Arrays, Decisions, Part
 from ssdgym.agents.training.ppo.network import Actor, Network

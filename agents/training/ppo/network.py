@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ssdgym.agents.networks.scorer import MASKED_SCORE, CandidateScorer
+from ssdgym.agents.networks import MASKED_SCORE, CandidateScorer
 from ssdgym.agents.training.ppo.decisions import Arrays, Decisions, Part, relu_gradient, views
 
 

@@ -70,7 +70,7 @@ Size = Literal["smoke", "full"]
 
 
 class AgentBaseConfig(Config):
-    """An agent is trained by every trial. Fields of the space are those of `configs/agents`."""
+    """An agent is trained by every trial. Fields of the space are those of `configs/training`."""
 
     kind: Literal["agent"]
     agent: str | dict[str, Any] = Field(description="name, path or mapping of a training configuration")

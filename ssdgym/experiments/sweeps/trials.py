@@ -113,15 +113,15 @@ def _naming(parameters: Parameters) -> Iterator[None]:
 def _agent_trial(sweep: SweepConfig, base: AgentBaseConfig, parameters: Parameters, member: int) -> Trial:
     from ssdgym.agents.training.config import TrainConfig
 
-    fields = load_config(TrainConfig, base.agent, "agents").model_dump()
+    fields = load_config(TrainConfig, base.agent, "training").model_dump()
     # one after the other, since a swept field may lie inside of one that all trials change
     fields = with_changes(with_changes(fields, base.changes), parameters)
-    training = load_config(TrainConfig, fields, "agents")
+    training = load_config(TrainConfig, fields, "training")
     population = sweep.scheduler.kind == "pbt"
     if population:
         _check_changeable(training, parameters)
         # members that copy each other would otherwise see the same episodes
-        training = load_config(TrainConfig, {**fields, "seed": training.seed + member}, "agents")
+        training = load_config(TrainConfig, {**fields, "seed": training.seed + member}, "training")
     kwargs = training.environment.kwargs
     evaluation = sweep.evaluation
     device = argument(training, kwargs, "device") if evaluation.device is None else evaluation.device

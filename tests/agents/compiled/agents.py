@@ -7,8 +7,9 @@ from typing import Any
 
 import torch
 
-from ssdgym.agents.agent import Agent, network_of
+from ssdgym.agents.agent import Agent
 from ssdgym.agents.card import AgentCard
+from ssdgym.agents.networks import network_of
 
 BLOCKS = ("log_benefit", "log_age_closed", "log_age", "valid_fraction", "log_update_rate")
 PLANE = ("utilisation", "pool", "open_room")

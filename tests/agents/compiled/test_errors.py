@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from ssdgym.agents.agent import Agent, network_of
+from ssdgym.agents.agent import Agent
 from ssdgym.agents.card import AgentCard
+from ssdgym.agents.networks import network_of
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
 from tests.agents.compiled.agents import CARDS

@@ -16,7 +16,7 @@ from ssdgym.agents.agent import Agent
 from ssdgym.agents.card import AgentCard, ScorerConfig
 from ssdgym.agents.exporting.c_header import c_header
 from ssdgym.agents.exporting.cost import cost_of
-from ssdgym.agents.networks.scorer import CandidateScorer
+from ssdgym.agents.networks import CandidateScorer
 from ssdgym.cli import main
 from ssdgym.errors import SsdgymError
 

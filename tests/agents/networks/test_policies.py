@@ -6,7 +6,7 @@ import torch
 from sb3_contrib import MaskablePPO
 
 from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.training.algorithms import make_ppo
+from ssdgym.agents.training.sb3 import make_ppo
 from ssdgym.envs.sb3 import SB3VecEnv
 
 

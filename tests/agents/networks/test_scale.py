@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from ssdgym.agents.card import ScaleConfig
-from ssdgym.agents.networks.scorer import NEVER_SCORE, ScaleNetwork
+from ssdgym.agents.networks import NEVER_SCORE, ScaleNetwork
 from ssdgym.errors import SsdgymError
 
 FEATURES = ("page_relocated", "page_age")

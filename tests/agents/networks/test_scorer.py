@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ssdgym.agents.card import ScorerConfig
-from ssdgym.agents.networks.scorer import MASKED_SCORE, CandidateScorer
+from ssdgym.agents.networks import MASKED_SCORE, CandidateScorer
 from ssdgym.errors import SsdgymError
 
 CANDIDATE_FEATURES = ("valid_share", "log_age", "log_benefit", "wear")

@@ -1,25 +1,28 @@
 """Every training configuration that comes with ssdgym is valid, and nonsense is refused."""
 
 import pytest
+from pydantic import TypeAdapter
 
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.training.config import TrainConfig
 from ssdgym.agents.training.train import train
 from ssdgym.config.loading import available, load_config
 from ssdgym.errors import SsdgymError
+from ssdgym.experiments.evolution_tasks import EvolutionConfig
 from ssdgym.experiments.leaderboard.suites import SuiteTrainConfig
 
 
-@pytest.mark.parametrize("name", available("agents"))
+@pytest.mark.parametrize("name", available("training"))
 def test_config__comes_with_ssdgym__is_valid(name: str) -> None:
-    config = load_config(SuiteTrainConfig, name, "agents")
-    assert name.startswith(config.algorithm)
+    algorithm = load_config(TypeAdapter(dict), name, "training")["algorithm"]
+    model = EvolutionConfig if algorithm == "evolution" else SuiteTrainConfig
+    assert load_config(model, name, "training").algorithm == algorithm
 
 
 def test_config__batch_larger_than_rollout__refused() -> None:
     data = {"n_envs": 2, "ppo": {"rollout_steps": 8, "batch_decisions": 17}}
     with pytest.raises(SsdgymError, match=r"rollout_steps \* n_envs = 16"):
-        load_config(TrainConfig, data, "agents")
+        load_config(TrainConfig, data, "training")
 
 
 def test_evaluation__workloads_said_twice__are_refused() -> None:
@@ -33,7 +36,7 @@ def test_config__json__round_trip() -> None:
 
 
 def test_config__smoke__trains_on_the_real_environment(tmp_path) -> None:
-    fields = load_config(TrainConfig, "ppo-smoke", "agents").model_dump()
+    fields = load_config(TrainConfig, "ppo-smoke", "training").model_dump()
     config = TrainConfig.model_validate({**fields, "total_decisions": 1024, "checkpoint_decisions": 1024})
     agent = Agent.load(train(config, tmp_path / "run", progress=False))
     assert agent.card.environment == "ssdgym/EraseVictim-v0"

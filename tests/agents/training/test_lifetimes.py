@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from ssdgym.agents.card import AgentCard, ScaleConfig
-from ssdgym.agents.compiled.loading import let_record, let_train
+from ssdgym.agents.compiled.loading import register_recorder, register_trainable
 from ssdgym.agents.compiled.victims import ROOM, RecordingNetwork
-from ssdgym.agents.networks.scorer import ScaleNetwork
+from ssdgym.agents.networks import ScaleNetwork
 from ssdgym.agents.training.lifetimes import Lifetimes, fit_lifetimes, record_lifetimes
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import REQUEST, WRITE
@@ -64,7 +64,7 @@ def requests_on(simulator: Simulator) -> np.ndarray:
 @pytest.fixture(scope="module")
 def recorded() -> tuple[Simulator, RecordingNetwork, np.ndarray, int, Lifetimes]:
     card, weights = card_and_weights()
-    name, network = let_record(card, weights)
+    name, network = register_recorder(card, weights)
     simulator = simulator_with(name)
     requests = requests_on(simulator)
     begin = int(simulator.arrays.control["clock"][0, 0])
@@ -73,7 +73,7 @@ def recorded() -> tuple[Simulator, RecordingNetwork, np.ndarray, int, Lifetimes]
 
 def test_placement_that_notes__places_as_the_one_that_does_not(recorded: Any) -> None:
     simulator, _, requests, _, _ = recorded
-    name, _ = let_train(*card_and_weights())
+    name, _ = register_trainable(*card_and_weights())
     other = simulator_with(name)
     other.proceed(iter([requests]), WARMUP)
     other.proceed(iter([requests[WARMUP:]]), RUN)
@@ -117,7 +117,7 @@ def test_record__of_victims__is_refused() -> None:
     network = ScaleNetwork(("idle_room",), ScaleConfig(actions=6, ranges=((0, 6),)))
     weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
     with pytest.raises(SsdgymError, match="lifetimes are for a placement with scale"):
-        let_record(card, weights)
+        register_recorder(card, weights)
 
 
 def made_up(count: int = 6_000) -> Lifetimes:
@@ -196,7 +196,7 @@ def test_fit__where_nothing_is_relocated__says_so() -> None:
 
 
 def test_record__with_time__is_refused() -> None:
-    name, network = let_record(*card_and_weights())
+    name, network = register_recorder(*card_and_weights())
     simulator = Simulator(
         "demo-placement", ftl={"timing": "event"}, policy=f"cost_benefit(since_close=1)+{name}"
     )

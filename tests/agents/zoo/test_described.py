@@ -33,7 +33,7 @@ def test_described__what_it_decides_by_what(
 def test_made__only_what_the_card_knows(tmp_path: Path) -> None:
     agent = random_agent("answers")
     known = {
-        "command": "ssdgym train --config idle-v1",
+        "command": "ssdgym train idle-v1",
         "suite": "latency",
         "split_digest": "abc",
         "training": {"seed": 3},
@@ -42,7 +42,7 @@ def test_made__only_what_the_card_knows(tmp_path: Path) -> None:
     path = Agent(agent.scorer, agent.card.model_copy(update=known)).save(tmp_path / "idle.zip")
     found = described_agent(str(path)).as_dict()
     assert {name: found[name] for name in ("command", "suite", "split_digest", "seed", "results")} == {
-        "command": "ssdgym train --config idle-v1",
+        "command": "ssdgym train idle-v1",
         "suite": "latency",
         "split_digest": "abc",
         "seed": 3,

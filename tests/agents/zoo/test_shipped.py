@@ -9,7 +9,7 @@ import pytest
 from ssdgym.agents.card import read_parts
 from ssdgym.agents.zoo import zoo_agents
 from ssdgym.config.loading import load_config
-from ssdgym.experiments.evolution.config import EvolutionConfig
+from ssdgym.experiments.evolution_tasks import EvolutionConfig
 from ssdgym.experiments.leaderboard.suites import load_suite, split_digest, training_workloads
 from ssdgym.workloads.stream import load_workload
 
@@ -40,8 +40,8 @@ def test_agent__saw_no_workload_of_the_test_split(name: str, path: Path) -> None
 def test_agent__is_made_by_the_configuration_of_its_command(name: str, path: Path) -> None:
     card, _ = read_parts(path)
     words = card.command.split()
-    assert words[:2] == ["ssdgym", "evolve"]
-    config = load_config(EvolutionConfig, words[words.index("--config") + 1], "evolutions")
+    assert words[:2] == ["ssdgym", "train"]
+    config = load_config(EvolutionConfig, words[2], "training")
     seed = int(words[words.index("--seed") + 1])
     assert EvolutionConfig.model_validate(card.training) == config.model_copy(update={"seed": seed})
 

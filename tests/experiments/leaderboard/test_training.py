@@ -167,13 +167,13 @@ def test_training__that_names_more_than_its_tasks__is_refused(
 
 
 def test_training__that_comes_with_ssdgym__draws_its_tasks() -> None:
-    config, about = training_of(load_config(SuiteTrainConfig, "fast_ppo-suite", "agents"))
+    config, about = training_of(load_config(SuiteTrainConfig, "fast_ppo-suite", "training"))
     assert about["suite"] == "wa"
     assert len(config.environment.kwargs["device"]) == 32
 
 
 def test_training__without_tasks__is_as_it_was() -> None:
-    config, about = training_of(load_config(SuiteTrainConfig, "ppo-smoke", "agents"))
+    config, about = training_of(load_config(SuiteTrainConfig, "ppo-smoke", "training"))
     assert about == {}
     assert config.environment.kwargs["device"] == "demo"
 

@@ -6,10 +6,10 @@ import torch
 from sb3_contrib import MaskablePPO
 
 from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.training.algorithms import make_ppo
 from ssdgym.agents.training.ppo.decisions import Decisions
 from ssdgym.agents.training.ppo.learner import Lesson
 from ssdgym.agents.training.ppo.network import Actor
+from ssdgym.agents.training.sb3 import make_ppo
 from ssdgym.envs.sb3 import SB3VecEnv
 
 COUNT = 48

@@ -7,7 +7,7 @@ import torch
 
 from ssdgym.agents.card import ScorerConfig
 from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.networks.scorer import CandidateScorer
+from ssdgym.agents.networks import CandidateScorer
 from ssdgym.agents.training.config import PriorConfig, TrainConfig
 from ssdgym.agents.training.ppo.cloning import clone
 from ssdgym.agents.training.ppo.network import Network
@@ -68,4 +68,4 @@ def test_clone__policy_that_is_not_proposed__says_who_is(env) -> None:
 
 def test_prior__clone_decisions_without_policy__refused() -> None:
     with pytest.raises(SsdgymError, match="needs both a policy and clone_decisions"):
-        load_config(TrainConfig, {"fast_ppo": {"prior": {"clone_decisions": 8}}}, "agents")
+        load_config(TrainConfig, {"fast_ppo": {"prior": {"clone_decisions": 8}}}, "training")

@@ -64,4 +64,4 @@ def test_train__from_a_clone__counts_its_decisions_and_says_so(tmp_path) -> None
 
 def test_config__other_device__refused() -> None:
     with pytest.raises(SsdgymError, match="fast_ppo learns on the cpu"):
-        load_config(TrainConfig, {"algorithm": "fast_ppo", "device": "cuda"}, "agents")
+        load_config(TrainConfig, {"algorithm": "fast_ppo", "device": "cuda"}, "training")

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from ssdgym.agents.card import ScorerConfig
-from ssdgym.agents.networks.scorer import CandidateScorer
+from ssdgym.agents.networks import CandidateScorer
 from ssdgym.agents.training.ppo.decisions import Decisions, Part
 from ssdgym.agents.training.ppo.network import Network
 from ssdgym.types import Observation

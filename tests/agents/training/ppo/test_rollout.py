@@ -7,7 +7,7 @@ import torch
 
 from ssdgym.agents.card import ScorerConfig
 from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.networks.scorer import CandidateScorer
+from ssdgym.agents.networks import CandidateScorer
 from ssdgym.agents.training.ppo.network import Network
 from ssdgym.agents.training.ppo.rollout import Collector, gumbel
 

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 
 from ssdgym.agents.agent import Agent
-from ssdgym.agents.compiled.loading import let_train
-from ssdgym.agents.networks.vectors import WeightVectors
+from ssdgym.agents.compiled.loading import register_trainable
+from ssdgym.agents.networks import WeightVectors
 from ssdgym.agents.playing.files import source_of
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.evolution.config import EvolutionConfig
-from ssdgym.experiments.evolution.plays import (
+from ssdgym.experiments.evolution import evolve
+from ssdgym.experiments.evolution_tasks import (
+    EvolutionConfig,
     begin_with_lifetimes,
     mean_fitness,
     training_tasks,
     validation_tasks,
 )
-from ssdgym.experiments.evolution.train import evolve
 from ssdgym.experiments.leaderboard.suites import load_suite, split_digest, training_workloads
 from ssdgym.simulator import Simulator
 
@@ -202,7 +202,7 @@ def test_task__plays_as_a_run_of_the_suite_does(make: Any) -> None:
 def test_task__played_again__finds_the_same__whatever_was_played_between(make: Any) -> None:
     config = make()
     members = WeightVectors(config.card(), {**config.candidates, **config.context}, (), config.seed)
-    name, network = let_train(members.card, members.weights(members.start))
+    name, network = register_trainable(members.card, members.weights(members.start))
     [[task, _]] = training_tasks(config, load_suite(config.suite), config.policy.replace("{agent}", name))
     first = task.run()["write_amplification"]
     network.replace_weights(members.weights(members.start + 0.5))

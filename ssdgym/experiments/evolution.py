@@ -12,13 +12,15 @@ from cmaes import CMA
 from rich.progress import Progress
 
 from ssdgym.agents.agent import Agent
-from ssdgym.agents.compiled.loading import let_train
-from ssdgym.agents.networks.vectors import WeightVectors
+from ssdgym.agents.compiled.loading import register_trainable
+from ssdgym.agents.networks import WeightVectors
 from ssdgym.agents.training.progress import training_bar, write_rows
 from ssdgym.agents.training.stages import Stage
+from ssdgym.agents.training.train import BEST_AGENT, EVALUATIONS, LAST_AGENT
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.evolution.config import AGENT, EvolutionConfig
-from ssdgym.experiments.evolution.plays import (
+from ssdgym.experiments.evolution_tasks import (
+    AGENT,
+    EvolutionConfig,
     Score,
     Task,
     begin_with_lifetimes,
@@ -28,8 +30,6 @@ from ssdgym.experiments.evolution.plays import (
 )
 from ssdgym.experiments.leaderboard.suites import load_suite, split_digest
 from ssdgym.files import writable_folder, write_atomically
-
-BEST_AGENT, LAST_AGENT, EVALUATIONS = "agent.zip", "agent-last.zip", "evaluations.csv"
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Evolution:
         self.fitted = config.lifetimes and begin_with_lifetimes(
             self.members, config, config.lifetimes, self.suite
         )
-        name, self.network = let_train(self.members.card, self.members.weights(self.members.start))
+        name, self.network = register_trainable(self.members.card, self.members.weights(self.members.start))
         policy = config.policy.replace(AGENT, name)
         self.tasks = training_tasks(config, self.suite, policy)
         self.validation = validation_tasks(config, self.suite, policy)

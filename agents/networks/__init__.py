@@ -1,1 +1,0 @@
-"""The networks of agents, modules of PyTorch."""

@@ -1,1 +1,0 @@
-"""Evolution of agents: a search for weights by whole runs inside the engine, each beside a baseline's."""
