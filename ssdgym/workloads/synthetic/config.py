@@ -82,7 +82,7 @@ _COLUMNS = {
     "reads.unique_bytes": "unique_bytes_read",
     "writes.unique_bytes": "unique_bytes_written",
 }
-#: Quantities that are none of a trace without memory, where nobody has to account for them.
+#: Quantities that are none of a trace without memory.
 _MEMORY = {
     "dispersion_1s",
     "op_persistence",

@@ -23,7 +23,7 @@ from ssdgym.workloads.traces.fields import (
     whole,
 )
 from ssdgym.workloads.traces.files import BYTE_ORDER_MARK, count_lines, line_blocks
-from ssdgym.workloads.traces.lines import UNKNOWN_OP, BadLine, Lines, RecordMaker, Row
+from ssdgym.workloads.traces.lines import UNKNOWN_OP, Lines, RecordMaker, Row, Texts, ops_of, parse_each
 from ssdgym.workloads.traces.record import Records
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class DelimitedFormat:
             row = self._row(line.removesuffix(b"\r"))
         except Malformed:
             return False
-        return self.op_of(row.op.lower()) != UNKNOWN_OP
+        return b"\0" not in line and self._op(row.op) != UNKNOWN_OP
 
     def _lines(self, first_line: int, block: bytes) -> Lines:
         # On decimals with an exponent far below zero pyarrow reads beyond its tables, and the process dies.
@@ -151,7 +151,7 @@ class DelimitedFormat:
                     return self._of_table(table, first_line)
             except (pa.ArrowInvalid, OverflowError):
                 pass  # blocks that pyarrow refuses are read line by line
-        return self._by_hand(first_line, block)
+        return parse_each(enumerate(block.split(b"\n")[:-1], first_line), self._row, self._op)
 
     def _table(self, block: bytes) -> pa.Table:
         import pyarrow as pa
@@ -188,21 +188,21 @@ class DelimitedFormat:
         offset = table["offset"].to_numpy()
         size = np.full(len(offset), self.fixed_size) if self.fixed_size else table["size"].to_numpy()
         texts, index = _dictionary(table["op"])
-        texts = [text.strip(" \t") for text in texts]
+        op_text = [text.strip(" \t") for text in texts], index
         time = _scaled(table["time"]) if self.time_decimals else table["time"].to_numpy()
         return Lines(
             number=first_line + np.arange(len(offset)),
             time=time,
             tick_ns=self.tick_ns,
-            op=self._ops(texts)[index],
-            op_text=(texts, index),
+            op=ops_of(op_text, self._op),
+            op_text=op_text,
             offset=offset,
             size=size,
             volume=self._volumes(table),
             malformed=[],
         )
 
-    def _volumes(self, table: pa.Table) -> tuple[list[str], IntArray]:
+    def _volumes(self, table: pa.Table) -> Texts:
         import pyarrow as pa
 
         if not self.volume_columns:
@@ -219,39 +219,10 @@ class DelimitedFormat:
             index = pairs.indices.to_numpy().astype(np.int64)
         return names, index
 
-    def _ops(self, texts: list[str]) -> np.ndarray:
-        return np.array([self.op_of(text.lower()) for text in texts], np.uint8)
-
-    def _by_hand(self, first_line: int, block: bytes) -> Lines:
-        rows: list[Row] = []
-        numbers: list[int] = []
-        malformed: list[BadLine] = []
-        for number, line in enumerate(block.split(b"\n")[:-1], first_line):
-            line = line.removesuffix(b"\r")
-            if not line.strip(b" \t"):
-                continue
-            try:
-                rows.append(self._row(line))
-                numbers.append(number)
-            except Malformed as reason:
-                malformed.append((number, str(reason)))
-        times, ops, offsets, sizes, volumes = zip(*rows, strict=True) if rows else ((),) * 5
-        op_texts, op_index = _numbered(ops)
-        return Lines(
-            number=np.array(numbers, np.int64),
-            time=np.array(times, object),
-            tick_ns=1,
-            op=self._ops(op_texts)[op_index],
-            op_text=(op_texts, op_index),
-            offset=np.array(offsets, np.int64),
-            size=np.array(sizes, np.int64),
-            volume=_numbered(volumes),
-            malformed=malformed,
-        )
+    def _op(self, text: str) -> int:
+        return self.op_of(text.lower())
 
     def _row(self, line: bytes) -> Row:
-        if b"\0" in line:
-            raise Malformed("holds a NUL")
         if self.separator == " ":
             fields = line.replace(b"\t", b" ").split(b" ")
             fields = [field for field in fields if field]
@@ -299,7 +270,7 @@ def _with_single_blanks(block: bytes) -> bytes:
     return re.sub(rb"(?m)^ | (?=\r?$)", b"", block)
 
 
-def _dictionary(column: pa.ChunkedArray) -> tuple[list[str], IntArray]:
+def _dictionary(column: pa.ChunkedArray) -> Texts:
     """Return the different texts of a column and the index of each row's."""
     import pyarrow as pa
 
@@ -307,12 +278,6 @@ def _dictionary(column: pa.ChunkedArray) -> tuple[list[str], IntArray]:
     if isinstance(column, pa.ChunkedArray):  # older versions of pyarrow; and a column of no rows
         column = column.chunk(0) if column.num_chunks else pa.array([], column.type)
     return column.dictionary.to_pylist(), column.indices.to_numpy().astype(np.int64)
-
-
-def _numbered(texts: tuple[str, ...]) -> tuple[list[str], IntArray]:
-    numbers: dict[str, int] = {}
-    index = [numbers.setdefault(text, len(numbers)) for text in texts]
-    return list(numbers), np.array(index, np.int64)
 
 
 def _scaled(column: pa.ChunkedArray) -> IntArray:

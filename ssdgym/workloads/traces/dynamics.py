@@ -13,8 +13,8 @@ from ssdgym.workloads.traces.distributions import expanded
 
 #: The shortest window in which arrivals are counted; all others are multiples of it.
 FINEST_NS = 100_000_000
-#: Windows, in units of the shortest, for which the index of dispersion is told.
-_TOLD = {"0.1s": 1, "1s": 10, "10s": 100}
+#: Windows, in units of the shortest, of the index of dispersion that is reported.
+_REPORTED = {"0.1s": 1, "1s": 10, "10s": 100}
 _OCTAVES = 40
 #: A figure over fewer whole windows is none.
 _FEWEST_WINDOWS = 10
@@ -33,7 +33,7 @@ class Bursts:
     Attributes:
         dispersion: index of dispersion, the variance of the counts over their mean, by width of the window;
             1 for independent arrivals. `None` of fewer than 10 windows.
-        peak_to_mean: largest count over the mean, likewise.
+        peak_to_mean: largest count over the mean, by width; `None` of fewer than 10 windows.
         hurst: estimate of the Hurst exponent by aggregated variance: half of one more than the slope of
             log(dispersion) over log(width), by least squares over all widths of 0.1 s times a power of two
             that have 32 windows or more. 0.5 for independent arrivals; `None` of fewer than four widths.
@@ -50,7 +50,7 @@ class ArrivalCounts:
     def __init__(self) -> None:
         """Start before the first arrival."""
         self._last = 0
-        self._told = {name: _Windows(units) for name, units in _TOLD.items()}
+        self._reported = {name: _Windows(units) for name, units in _REPORTED.items()}
         self._octaves = [_Windows(1 << octave) for octave in range(_OCTAVES)]
 
     def add(self, arrivals: IntArray) -> None:
@@ -59,14 +59,16 @@ class ArrivalCounts:
         starts = np.flatnonzero(np.diff(window, prepend=window[0] - 1))
         window, counts = window[starts], np.diff(starts, append=len(arrivals))
         self._last = int(window[-1])
-        for windows in (*self._told.values(), *self._octaves):
+        for windows in (*self._reported.values(), *self._octaves):
             windows.add(window, counts)
 
     def bursts(self) -> Bursts:
         """Return how bursty the arrivals so far are."""
         return Bursts(
-            dispersion={name: windows.dispersion(_FEWEST_WINDOWS) for name, windows in self._told.items()},
-            peak_to_mean={name: windows.peak_to_mean() for name, windows in self._told.items()},
+            dispersion={
+                name: windows.dispersion(_FEWEST_WINDOWS) for name, windows in self._reported.items()
+            },
+            peak_to_mean={name: windows.peak_to_mean() for name, windows in self._reported.items()},
             hurst=self._hurst(),
         )
 

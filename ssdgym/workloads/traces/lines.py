@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -30,6 +30,8 @@ TEN_YEARS_NS = 10 * 365 * 86_400 * 10**9
 WholeArray = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 #: A line number and why the line is bad.
 BadLine = tuple[int, str]
+#: The different texts of a column, and the index of each row's.
+Texts = tuple[list[str], IntArray]
 #: Which rows are wrong, shape (rows,), and why, with {} for the value; and the values.
 _Check = tuple[npt.NDArray[np.bool_], str, npt.NDArray[np.generic]]
 
@@ -64,10 +66,10 @@ class Lines:
     time: WholeArray
     tick_ns: int
     op: npt.NDArray[np.uint8]
-    op_text: tuple[list[str], IntArray]
+    op_text: Texts
     offset: IntArray
     size: IntArray
-    volume: tuple[list[str], IntArray]
+    volume: Texts
     malformed: list[BadLine]
 
 
@@ -170,57 +172,26 @@ BLANK = r"[ \t]+"
 DIGITS = r"[0-9]{1,18}"
 
 
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a block in order of lines, arrays of shape (rows,).
-
-    Attributes:
-        number: line numbers.
-        time, offset, size: as in `Row`.
-        action, volume: the different texts, and the index of each row's; the action is what becomes an op.
-        malformed: lines of no known shape.
-    """
-
-    number: IntArray
-    time: WholeArray
-    action: tuple[list[str], IntArray]
-    offset: IntArray
-    size: IntArray
-    volume: tuple[list[str], IntArray]
-    malformed: list[BadLine]
-
-    def lines(self, tick_ns: int, op: npt.NDArray[np.uint8]) -> Lines:
-        """Return the rows as request lines.
-
-        Args:
-            tick_ns: length of a tick of their times.
-            op: what the action of each means, shape (rows,).
-        """
-        return Lines(
-            self.number,
-            self.time,
-            tick_ns,
-            op,
-            self.action,
-            self.offset,
-            self.size,
-            self.volume,
-            self.malformed,
-        )
-
-
-def read_rows(
-    first_line: int, block: bytes, usual: str, passed: str, by_hand: Callable[[bytes], Row | None]
-) -> Rows:
-    """Return the rows of whole lines, the first of which has number `first_line`.
+def read_lines(
+    first_line: int,
+    block: bytes,
+    usual: str,
+    passed: str,
+    by_hand: Callable[[bytes], Row | None],
+    op_of: Callable[[str], int],
+    tick_ns: int,
+) -> Lines:
+    """Return the request lines of a block of whole lines.
 
     Args:
-        first_line: its number.
+        first_line: number of the first line.
         block: the lines.
-        usual: matches most lines that are rows, with the groups time, action, offset, size, volume; without a
-            group, it is 0 or empty. A group fraction holds nine more digits of the time.
+        usual: matches most request lines, with the groups time, op, offset, size, volume; without a group, it
+            is 0 or empty. A group fraction holds nine more digits of the time.
         passed: matches most lines that are none and may be passed over.
-        by_hand: reads any other line; returns None for one that may be passed over, raises Malformed.
+        by_hand: reads any other line; see `parse_each`.
+        op_of: as in `parse_each`.
+        tick_ns: length of a tick of the times.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -230,28 +201,68 @@ def read_rows(
     has_nul = _mask(pc.match_substring(lines, "\0")) if b"\0" in block else np.zeros(len(lines), bool)
     is_usual = _mask(pc.is_valid(groups)) & ~has_nul
     rest = np.flatnonzero(~is_usual & (has_nul | ~_mask(pc.match_substring_regex(lines, passed))))
-    rows, numbers, malformed = _rest(lines, rest, by_hand)
-    found = _usual(groups, is_usual)
-    order = np.argsort(np.concatenate([np.flatnonzero(is_usual), numbers]), kind="stable")
-    others = _columns(rows)
-    time = np.concatenate([found[0], others[0]])[order]
-    offset, size = (np.concatenate(pair)[order] for pair in ((found[1], others[1]), (found[2], others[2])))
-    action, volume = (_joined(*pair, order) for pair in zip(found[3:], others[3:], strict=True))
-    number = np.concatenate([np.flatnonzero(is_usual), numbers])[order] + first_line
-    return Rows(
-        number, time, action, offset, size, volume, [(first_line + row, text) for row, text in malformed]
+    found = _usual_lines(groups.filter(pa.array(is_usual)), op_of, tick_ns)
+    found = replace(found, number=first_line + np.flatnonzero(is_usual))
+    others = zip((first_line + rest).tolist(), lines.take(pa.array(rest)).to_pylist(), strict=True)
+    return _merged(found, parse_each(others, by_hand, op_of, tick_ns))
+
+
+def parse_each(
+    lines: Iterable[tuple[int, bytes]],
+    parse: Callable[[bytes], Row | None],
+    op_of: Callable[[str], int],
+    tick_ns: int = 1,
+) -> Lines:
+    """Return the request lines among lines that pyarrow cannot parse, or not correctly.
+
+    Args:
+        lines: numbers and lines.
+        parse: reads a line without its end; returns None for one that may be passed over, raises Malformed.
+        op_of: the operation that a text names: READ, WRITE, TRIM, FLUSH or UNKNOWN_OP.
+        tick_ns: length of a tick of the times.
+    """
+    rows: list[Row] = []
+    numbers: list[int] = []
+    malformed: list[BadLine] = []
+    for number, line in lines:
+        line = line.removesuffix(b"\r")
+        if not line.strip(b" \t"):
+            continue
+        try:
+            if b"\0" in line:
+                raise Malformed("holds a NUL")
+            row = parse(line)
+        except Malformed as reason:
+            malformed.append((number, str(reason)))
+            continue
+        if row is not None:
+            rows.append(row)
+            numbers.append(number)
+    times, ops, offsets, sizes, volumes = zip(*rows, strict=True) if rows else ((),) * 5
+    op_text = _indexed(ops)
+    return Lines(
+        number=np.array(numbers, np.int64),
+        time=np.array(times, object) if rows else np.zeros(0, np.int64),
+        tick_ns=tick_ns,
+        op=ops_of(op_text, op_of),
+        op_text=op_text,
+        offset=np.array(offsets, np.int64),
+        size=np.array(sizes, np.int64),
+        volume=_indexed(volumes),
+        malformed=malformed,
     )
 
 
-_Texts = tuple[list[str], IntArray]
-_Columns = tuple[WholeArray, IntArray, IntArray, _Texts, _Texts]
+def ops_of(op_text: Texts, op_of: Callable[[str], int]) -> npt.NDArray[np.uint8]:
+    """Return the operation of each row, shape (rows,)."""
+    texts, index = op_text
+    return np.array([op_of(text) for text in texts], np.uint8)[index]
 
 
-def _usual(groups: pa.StructArray, is_usual: np.ndarray) -> _Columns:
+def _usual_lines(groups: pa.StructArray, op_of: Callable[[str], int], tick_ns: int) -> Lines:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    groups = groups.filter(pa.array(is_usual))
     names = [field.name for field in groups.type]
 
     def whole(name: str) -> IntArray:
@@ -259,61 +270,50 @@ def _usual(groups: pa.StructArray, is_usual: np.ndarray) -> _Columns:
             return np.zeros(len(groups), np.int64)
         return pc.cast(pc.cast(groups.field(name), pa.string()), pa.int64()).to_numpy()
 
-    def texts(name: str) -> _Texts:
-        if name not in names:
-            return [""], np.zeros(len(groups), np.int64)
+    def texts(name: str) -> Texts:
         coded = groups.field(name).dictionary_encode()
         known = [text.decode() for text in coded.dictionary.to_pylist()]
         return known, coded.indices.to_numpy().astype(np.int64)
 
     time = whole("time") * 10**9 + whole("fraction") if "fraction" in names else whole("time")
-    return time, whole("offset"), whole("size"), texts("action"), texts("volume")
-
-
-def _rest(
-    lines: pa.Array, rest: IntArray, by_hand: Callable[[bytes], Row | None]
-) -> tuple[list[Row], IntArray, list[BadLine]]:
-    rows: list[Row] = []
-    numbers: list[int] = []
-    malformed: list[BadLine] = []
-    for number, line in zip(rest.tolist(), _bytes(lines, rest), strict=True):
-        line = line.removesuffix(b"\r")
-        if not line.strip(b" \t"):
-            continue
-        try:
-            if b"\0" in line:
-                raise Malformed("holds a NUL")
-            row = by_hand(line)
-        except Malformed as reason:
-            malformed.append((number, str(reason)))
-            continue
-        if row is not None:
-            rows.append(row)
-            numbers.append(number)
-    return rows, np.array(numbers, np.int64), malformed
-
-
-def _bytes(lines: pa.Array, rows: IntArray) -> Iterator[bytes]:
-    import pyarrow as pa
-
-    yield from lines.take(pa.array(rows)).to_pylist()
-
-
-def _columns(rows: list[Row]) -> _Columns:
-    times, actions, offsets, sizes, volumes = zip(*rows, strict=True) if rows else ((),) * 5
-    time = np.array(times, object) if rows else np.zeros(0, np.int64)
-    return (
-        time,
-        np.array(offsets, np.int64),
-        np.array(sizes, np.int64),
-        (list(actions), np.arange(len(rows))),
-        (list(volumes), np.arange(len(rows))),
+    op_text = texts("op")
+    return Lines(
+        number=np.arange(len(groups)),
+        time=time,
+        tick_ns=tick_ns,
+        op=ops_of(op_text, op_of),
+        op_text=op_text,
+        offset=whole("offset"),
+        size=whole("size"),
+        volume=texts("volume"),
+        malformed=[],
     )
 
 
-def _joined(left: _Texts, right: _Texts, order: IntArray) -> _Texts:
-    index = np.concatenate([left[1], right[1] + len(left[0])])
-    return [*left[0], *right[0]], index[order]
+def _merged(left: Lines, right: Lines) -> Lines:
+    """Return the lines of both in the order of their numbers."""
+    order = np.argsort(np.concatenate([left.number, right.number]), kind="stable")
+
+    def texts(left: Texts, right: Texts) -> Texts:
+        return [*left[0], *right[0]], np.concatenate([left[1], right[1] + len(left[0])])[order]
+
+    arrays = {
+        name: np.concatenate([getattr(left, name), getattr(right, name)])[order]
+        for name in ("number", "time", "op", "offset", "size")
+    }
+    return Lines(
+        **arrays,
+        tick_ns=left.tick_ns,
+        op_text=texts(left.op_text, right.op_text),
+        volume=texts(left.volume, right.volume),
+        malformed=left.malformed + right.malformed,
+    )
+
+
+def _indexed(texts: tuple[str, ...]) -> Texts:
+    numbers: dict[str, int] = {}
+    index = [numbers.setdefault(text, len(numbers)) for text in texts]
+    return list(numbers), np.array(index, np.int64)
 
 
 def _mask(values: pa.Array) -> np.ndarray:

@@ -11,8 +11,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-
 from ssdgym.requests import FLUSH, READ, TRIM, WRITE
 from ssdgym.workloads.traces.fields import BadLines, Malformed, VolumeNumbers, decimal_time_ns, whole
 from ssdgym.workloads.traces.files import line_blocks
@@ -21,11 +19,9 @@ from ssdgym.workloads.traces.lines import (
     DIGITS,
     SECTOR_BYTES,
     UNKNOWN_OP,
-    Lines,
     RecordMaker,
     Row,
-    Rows,
-    read_rows,
+    read_lines,
 )
 from ssdgym.workloads.traces.record import Records
 from ssdgym.workloads.traces.registry import register_format
@@ -33,7 +29,7 @@ from ssdgym.workloads.traces.registry import register_format
 _EVENT = rf"^[ \t]*(?P<volume>[0-9]+,[0-9]+){BLANK}[0-9]+{BLANK}[0-9]+{BLANK}"
 _USUAL = (
     rf"{_EVENT}(?P<time>[0-9]{{1,9}})\.(?P<fraction>[0-9]{{9}}){BLANK}[0-9]+{BLANK}D{BLANK}"
-    rf"(?P<action>[A-Z]*[RWD][A-Z]*){BLANK}(?P<offset>{DIGITS}) \+ (?P<size>[1-9][0-9]{{0,17}})(?:[ \t]|\r?$)"
+    rf"(?P<op>[A-Z]*[RWD][A-Z]*){BLANK}(?P<offset>{DIGITS}) \+ (?P<size>[1-9][0-9]{{0,17}})(?:[ \t]|\r?$)"
 )
 _OTHER_EVENT = (
     rf"^[ \t]*[0-9]+,[0-9]+{BLANK}[0-9]+{BLANK}[0-9]+{BLANK}[0-9]+\.[0-9]+{BLANK}[0-9]+{BLANK}"
@@ -67,13 +63,7 @@ class BlkparseFormat:
         """See `TraceFormat`."""
         maker = RecordMaker(self.name, SECTOR_BYTES, SECTOR_BYTES, bad, volumes)
         for first_line, block in line_blocks(path):
-            yield maker.records(_lines(read_rows(first_line, block, _USUAL, _PASSED, _by_hand)))
-
-
-def _lines(rows: Rows) -> Lines:
-    actions, index = rows.action
-    ops = np.array([_op(action) for action in actions], np.uint8)
-    return rows.lines(tick_ns=1, op=ops[index])
+            yield maker.records(read_lines(first_line, block, _USUAL, _PASSED, _by_hand, _op, tick_ns=1))
 
 
 def _op(rwbs: str) -> int:

@@ -8,7 +8,7 @@ fio takes no notice of less than 100 us. add, open and close are no requests; sy
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, ClassVar
 
@@ -19,7 +19,7 @@ from ssdgym.requests import FLUSH, READ, TRIM, WRITE
 from ssdgym.workloads.traces.delimited import behind_header
 from ssdgym.workloads.traces.fields import BadLines, Malformed, VolumeNumbers, content, text_of, whole
 from ssdgym.workloads.traces.files import line_blocks
-from ssdgym.workloads.traces.lines import BLANK, DIGITS, UNKNOWN_OP, Lines, RecordMaker, Row, Rows, read_rows
+from ssdgym.workloads.traces.lines import BLANK, DIGITS, Lines, RecordMaker, Row, named, read_lines
 from ssdgym.workloads.traces.record import Records, Volumes
 from ssdgym.workloads.traces.registry import register_format
 from ssdgym.workloads.traces.writing import Limits, Values, texts_of, values, volume_texts
@@ -63,17 +63,17 @@ class FioFormat:
         timed = rf"(?P<time>{DIGITS}){BLANK}" if self.version == 3 else ""
         # Only plain file names; others are looked at one by one.
         usual = (
-            rf"^[ \t]*{timed}(?P<volume>[!-~]+){BLANK}(?P<action>read|write|trim){BLANK}(?P<offset>{DIGITS})"
+            rf"^[ \t]*{timed}(?P<volume>[!-~]+){BLANK}(?P<op>read|write|trim){BLANK}(?P<offset>{DIGITS})"
             rf"{BLANK}(?P<size>{DIGITS})[ \t]*\r?$"
         )
         found, clock_us = False, 0
         for first_line, block in line_blocks(path):
             if not found:
                 first_line, block, found = behind_header(path, self.name, self.header, first_line, block)
-            rows = read_rows(first_line, block, usual, "^[ \t]*\r?$", self._by_hand)
+            lines = read_lines(first_line, block, usual, "^[ \t]*\r?$", self._by_hand, named(_OPS), 1000)
             if self.version == 2:
-                rows, clock_us = _with_times(rows, clock_us)
-            yield maker.records(_lines(rows))
+                lines, clock_us = _with_times(lines, clock_us)
+            yield maker.records(lines)
 
     @property
     def tick_ns(self) -> int:
@@ -137,33 +137,26 @@ class FioFormat:
         raise Malformed(f"has {action!r:.42} as its action, which does not fit the rest of the line")
 
 
-def _with_times(rows: Rows, clock_us: int) -> tuple[Rows, int]:
+def _with_times(lines: Lines, clock_us: int) -> tuple[Lines, int]:
     """Let time pass by the waits, and leave them out."""
-    actions, index = rows.action
-    is_wait = np.array([action == _WAIT for action in [*actions, ""]])[index]
-    waits = np.where(is_wait & (rows.offset >= _LEAST_WAIT_US), rows.offset, 0)
+    actions, index = lines.op_text
+    is_wait = np.array([action == _WAIT for action in actions], bool)[index]
+    waits = np.where(is_wait & (lines.offset >= _LEAST_WAIT_US), lines.offset, 0)
     times = clock_us + np.cumsum(waits.astype(object))
     if len(times):
         clock_us = int(times[-1])
     kept = ~is_wait
-    return (
-        Rows(
-            rows.number[kept],
-            times[kept],
-            (actions, index[kept]),
-            rows.offset[kept],
-            rows.size[kept],
-            (rows.volume[0], rows.volume[1][kept]),
-            rows.malformed,
-        ),
-        clock_us,
+    requests = replace(
+        lines,
+        number=lines.number[kept],
+        time=times[kept],
+        op=lines.op[kept],
+        op_text=(actions, index[kept]),
+        offset=lines.offset[kept],
+        size=lines.size[kept],
+        volume=(lines.volume[0], lines.volume[1][kept]),
     )
-
-
-def _lines(rows: Rows) -> Lines:
-    actions, index = rows.action
-    ops = np.array([_OPS.get(action, UNKNOWN_OP) for action in [*actions, ""]], np.uint8)
-    return rows.lines(tick_ns=1000, op=ops[index])
+    return requests, clock_us
 
 
 def _written(block: Values, names: np.ndarray) -> np.ndarray:
