@@ -55,6 +55,11 @@ class RegionConfig(PacedConfig):
         """See `WorkloadConfig`."""
         return self.read_fraction >= 1
 
+    def region(self, logical_pages: int) -> tuple[int, int]:
+        """Return the first page of the footprint and its number of pages."""
+        first = min(round(self.start * logical_pages), logical_pages - 1)
+        return first, min(max(round(self.footprint * logical_pages), 1), logical_pages - first)
+
 
 class AccessConfig(RegionConfig):
     """Fields of every workload with one pattern of access.
@@ -92,8 +97,7 @@ class AccessConfig(RegionConfig):
         Raises:
             SsdgymError: the largest request does not fit into it.
         """
-        first = min(round(self.start * logical_pages), logical_pages - 1)
-        pages = min(max(round(self.footprint * logical_pages), 1), logical_pages - first)
+        first, pages = self.region(logical_pages)
         largest = max(self.request_pages)
         if largest > pages:
             raise SsdgymError(

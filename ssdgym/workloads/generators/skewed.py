@@ -121,31 +121,12 @@ class HotColdConfig(TwoClassConfig, RatedConfig):
         rates[:hot] = self.hot_access / max(hot, 1)
         return rates
 
-    def picker(self, footprint: int, rng: np.random.Generator) -> HotColdPicker:
+    def picker(self, footprint: int, rng: np.random.Generator) -> TwoClassPicker:
         """See `AccessConfig`."""
-        return HotColdPicker(self, footprint, rng)
+        return TwoClassPicker(self, footprint, rng)
 
 
-class HotColdPicker:
-    """A share of the requests falls on the first pages of the footprint, the rest on the others."""
-
-    def __init__(self, config: HotColdConfig, footprint: int, rng: np.random.Generator) -> None:
-        """Prepare the draws.
-
-        Args:
-            config: the pattern.
-            footprint: number of pages to choose from.
-            rng: draws for this picker alone.
-        """
-        self._classes = TwoClasses(config, footprint, rng)
-        self._footprint = footprint
-
-    def __call__(self, sizes: IntegerArray) -> IntegerArray:
-        """See `ssdgym.workloads.addresses.Picker`."""
-        return align(self._classes.draw(len(sizes)), sizes, self._footprint)
-
-
-class TwoClasses:
+class TwoClassPicker:
     """Pages drawn from `0..hot_pages-1` (hot) and from the rest (cold), uniformly in each class."""
 
     def __init__(self, config: TwoClassConfig, footprint: int, rng: np.random.Generator) -> None:
@@ -168,6 +149,10 @@ class TwoClasses:
         self._hot_access = config.hot_access
         self._footprint = footprint
         self._rng = rng
+
+    def __call__(self, sizes: IntegerArray) -> IntegerArray:
+        """See `ssdgym.workloads.addresses.Picker`."""
+        return align(self.draw(len(sizes)), sizes, self._footprint)
 
     def draw(self, count: int) -> IntegerArray:
         """Return `count` page numbers, shape (count,)."""
@@ -194,7 +179,7 @@ class DriftingConfig(TwoClassConfig):
         return DriftingPicker(self, footprint, rng)
 
 
-class DriftingPicker:
+class DriftingPicker(TwoClassPicker):
     """Hot and cold pages as in `hot_cold`, counted from an origin that moves as pages are accessed."""
 
     def __init__(self, config: DriftingConfig, footprint: int, rng: np.random.Generator) -> None:
@@ -205,8 +190,7 @@ class DriftingPicker:
             footprint: number of pages to choose from.
             rng: draws for this picker alone.
         """
-        self._classes = TwoClasses(config, footprint, rng)
-        self._footprint = footprint
+        super().__init__(config, footprint, rng)
         self._shift_every_pages = config.shift_every_pages
         self._shift_pages = config.shift_pages
         self._pages_accessed = 0
@@ -216,5 +200,5 @@ class DriftingPicker:
         accessed = self._pages_accessed + np.cumsum(sizes, dtype=np.int64)
         self._pages_accessed = int(accessed[-1])
         origin = (accessed - sizes) // self._shift_every_pages * self._shift_pages
-        pages = (self._classes.draw(len(sizes)) + origin) % self._footprint
+        pages = (self.draw(len(sizes)) + origin) % self._footprint
         return align(pages, sizes, self._footprint)

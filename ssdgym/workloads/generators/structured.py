@@ -53,8 +53,7 @@ class StructuredConfig(RegionConfig):
         return self._range(logical_pages)[1]
 
     def _range(self, logical_pages: int) -> tuple[int, int]:
-        first = min(round(self.start * logical_pages), logical_pages - 1)
-        pages = min(max(round(self.footprint * logical_pages), 1), logical_pages - first)
+        first, pages = self.region(logical_pages)
         if pages < self.least_pages():
             raise SsdgymError(
                 f"workload {self.kind}: its footprint has {pages} of the {logical_pages} logical pages, and "
@@ -204,9 +203,6 @@ class BtreeWriter:
         return self._leaf_of_rank[ranks].astype(np.int64)
 
 
-METADATA, DATA = 0, 1
-
-
 @workload_kind
 class LogConfig(StructuredConfig):
     """Appends to a log that wraps, and its metadata; hints: 0 metadata, 1 the log."""
@@ -220,36 +216,39 @@ class LogConfig(StructuredConfig):
         """See `StructuredConfig`."""
         return self.metadata_pages + self.append_pages
 
-    def writer(self, pages: int, rng: np.random.Generator) -> LogWriter:
+    def writer(self, pages: int, rng: np.random.Generator) -> TwoAreasWriter:
         """See `StructuredConfig`."""
-        return LogWriter(self, pages, rng)
+        return TwoAreasWriter(pages, self.metadata_pages, self.metadata_access, self.append_pages, rng)
 
 
-class LogWriter:
-    """The metadata lie at the start of the footprint, the log behind them."""
+class TwoAreasWriter:
+    """Writes single pages at random at the start of the footprint, and runs round and round behind them."""
 
-    def __init__(self, config: LogConfig, pages: int, rng: np.random.Generator) -> None:
-        """Start at the start of the log.
+    def __init__(
+        self, pages: int, random_pages: int, random_access: float, run_pages: int, rng: np.random.Generator
+    ) -> None:
+        """Start at the first run.
 
         Args:
-            config: the pattern.
             pages: of the footprint.
+            random_pages: of these, those that are written at random; hint 0.
+            random_access: share of the writes that go to them.
+            run_pages: pages of each other write; hint 1.
             rng: draws for it alone.
         """
-        self._config, self._rng, self._pages = config, rng, pages
-        self._appends = (pages - config.metadata_pages) // config.append_pages
+        self._pages, self._random_pages, self._random_access = pages, random_pages, random_access
+        self._run_pages, self._rng = run_pages, rng
+        self._runs = (pages - random_pages) // run_pages
         self._next = 0
 
     def batch(self) -> Requests:
         """See `Writer`."""
-        config = self._config
-        is_metadata = self._rng.random(CHUNK) < config.metadata_access
-        number = (self._next + np.cumsum(~is_metadata) - 1) % self._appends
-        self._next = (self._next + int((~is_metadata).sum())) % self._appends
-        metadata = self._rng.integers(config.metadata_pages, size=CHUNK)
-        lpn = np.where(is_metadata, metadata, config.metadata_pages + number * config.append_pages)
-        pages = np.where(is_metadata, 1, config.append_pages)
-        return requests_of(WRITE, lpn, pages, np.where(is_metadata, METADATA, DATA))
+        is_random = self._rng.random(CHUNK) < self._random_access
+        run = (self._next + np.cumsum(~is_random) - 1) % self._runs
+        self._next = (self._next + int((~is_random).sum())) % self._runs
+        page = self._rng.integers(self._random_pages, size=CHUNK)
+        lpn = np.where(is_random, page, self._random_pages + run * self._run_pages)
+        return requests_of(WRITE, lpn, np.where(is_random, 1, self._run_pages), np.where(is_random, 0, 1))
 
     def pages_to_read(self, count: int, rng: np.random.Generator) -> IntegerArray:
         """See `Writer`: any page of the footprint."""
@@ -357,9 +356,6 @@ def _capacities(config: LsmConfig, tables: int) -> list[int]:
     return [*capacities[:-1], capacities[-1] + left]
 
 
-SMALL, LARGE = 0, 1
-
-
 @workload_kind
 class ObjectCacheConfig(StructuredConfig):
     """A cache as CacheLib lays it out; hints: 0 small objects, 1 large ones.
@@ -377,38 +373,7 @@ class ObjectCacheConfig(StructuredConfig):
         """See `StructuredConfig`."""
         return int(np.ceil(max(2 / self.small, (self.region_pages + 1) / (1 - self.small))))
 
-    def writer(self, pages: int, rng: np.random.Generator) -> ObjectCacheWriter:
+    def writer(self, pages: int, rng: np.random.Generator) -> TwoAreasWriter:
         """See `StructuredConfig`."""
-        return ObjectCacheWriter(self, pages, rng)
-
-
-class ObjectCacheWriter:
-    """The small objects lie at the start of the footprint, the regions behind them."""
-
-    def __init__(self, config: ObjectCacheConfig, pages: int, rng: np.random.Generator) -> None:
-        """Start with the first region.
-
-        Args:
-            config: the pattern.
-            pages: of the footprint.
-            rng: draws for it alone.
-        """
-        self._config, self._rng, self._pages = config, rng, pages
-        self._small = max(int(config.small * pages), 1)
-        self._regions = (pages - self._small) // config.region_pages
-        self._next = 0
-
-    def batch(self) -> Requests:
-        """See `Writer`."""
-        config = self._config
-        is_small = self._rng.random(CHUNK) < config.small_access
-        region = (self._next + np.cumsum(~is_small) - 1) % self._regions
-        self._next = (self._next + int((~is_small).sum())) % self._regions
-        hashed = self._rng.integers(self._small, size=CHUNK)
-        lpn = np.where(is_small, hashed, self._small + region * config.region_pages)
-        pages = np.where(is_small, 1, config.region_pages)
-        return requests_of(WRITE, lpn, pages, np.where(is_small, SMALL, LARGE))
-
-    def pages_to_read(self, count: int, rng: np.random.Generator) -> IntegerArray:
-        """See `Writer`: any page of the footprint."""
-        return rng.integers(self._pages, size=count)
+        small = max(int(self.small * pages), 1)
+        return TwoAreasWriter(pages, small, self.small_access, self.region_pages, rng)
