@@ -15,7 +15,7 @@ from ssdgym.agents.compiled.network import (
     MAX_WIDTH,
     NETWORK,
 )
-from ssdgym.agents.exporting.cost import cost_of
+from ssdgym.agents.cost import cost_of
 from ssdgym.engine.core.handle import Memory
 from ssdgym.envs.features.registry import RegisteredFeature, find_features
 from ssdgym.envs.features.selection import PROPOSED_BY, SAMPLED_PAGES

@@ -9,7 +9,7 @@ from typing import Any
 
 from ssdgym.agents.card import AgentCard, read_parts
 from ssdgym.agents.compiled.loading import PREFIX
-from ssdgym.agents.exporting.cost import DecisionCost, cost_of
+from ssdgym.agents.cost import DecisionCost, cost_of
 from ssdgym.agents.zoo import find_agent, zoo_agents
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import parse_policy

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from ssdgym.agents.agent import Agent
+from ssdgym.agents.c_header import c_header
 from ssdgym.agents.card import read_parts
-from ssdgym.agents.exporting.c_header import c_header
 from ssdgym.agents.zoo import zoo_agents
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.loading import Source

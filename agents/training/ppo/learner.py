@@ -22,7 +22,7 @@ from ssdgym.agents.training.stages import Segments, segment_seed
 from ssdgym.errors import SsdgymError
 
 
-class Batch(NamedTuple):
+class Minibatch(NamedTuple):
     """B decisions to take a gradient step on.
 
     Attributes:
@@ -44,7 +44,7 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class Losses:
-    """What a gradient step goes down, and what is watched, each the mean of a batch.
+    """What a gradient step goes down, and what is watched, each the mean of a minibatch.
 
     Attributes:
         total: the weighted sum.
@@ -63,7 +63,7 @@ class Losses:
     prior_kl: Tensor
 
 
-class Slopes(NamedTuple):
+class Gradients(NamedTuple):
     """Derivatives of the total loss.
 
     Attributes:
@@ -75,45 +75,47 @@ class Slopes(NamedTuple):
     values: Tensor
 
 
-def losses_of(scores: Tensor, values: Tensor, batch: Batch, config: FastPpoConfig) -> tuple[Losses, Slopes]:
-    """Return the losses of a batch, and their derivatives.
+def losses_of(
+    scores: Tensor, values: Tensor, minibatch: Minibatch, config: FastPpoConfig
+) -> tuple[Losses, Gradients]:
+    """Return the losses of a minibatch, and their derivatives.
 
     Args:
         scores: float32 (K, B), -1e9 where masked.
         values: float32 (B,).
-        batch: what to learn from.
+        minibatch: what to learn from.
         config: coefficients.
     """
-    count, actions = len(values), batch.actions.unsqueeze(0)
+    count, actions = len(values), minibatch.actions.unsqueeze(0)
     logs = scores.log_softmax(0)
     shares = logs.exp()
-    changes = logs.gather(0, actions).squeeze(0) - batch.log_probabilities
+    changes = logs.gather(0, actions).squeeze(0) - minibatch.log_probabilities
     ratios = changes.exp()
-    gains = ratios * batch.advantages
-    clipped = ratios.clamp(1 - config.clip_range, 1 + config.clip_range) * batch.advantages
+    gains = ratios * minibatch.advantages
+    clipped = ratios.clamp(1 - config.clip_range, 1 + config.clip_range) * minibatch.advantages
     # beyond the clip nothing is gained, so the slope is 0 there
     to_action = (gains * (gains <= clipped)) / -count
     to_scores = (shares * -to_action).scatter_add_(0, actions, to_action.unsqueeze(0))
 
-    errors = values - batch.targets
+    errors = values - minibatch.targets
     entropies = -(shares * logs).sum(0)
     if config.entropy_coefficient > 0:
         to_scores += shares * (logs + entropies) * (config.entropy_coefficient / count)
     policy, value = -torch.minimum(gains, clipped).mean(), errors.square().mean()
     entropy, prior_kl = entropies.mean(), torch.zeros(())
     total = policy + config.value_coefficient * value - config.entropy_coefficient * entropy
-    if len(batch.prior):
-        ratios_to_prior = logs - batch.prior
+    if len(minibatch.prior):
+        ratios_to_prior = logs - minibatch.prior
         divergences = (shares * ratios_to_prior).sum(0)
         prior_kl = divergences.mean()
         total = total + config.prior.kl * prior_kl
         to_scores += shares * (ratios_to_prior - divergences) * (config.prior.kl / count)
     approx_kl = (ratios - 1 - changes).mean()  # the third estimator of Schulman, 2020
     losses = Losses(total, policy, value, entropy, approx_kl, prior_kl)
-    return losses, Slopes(to_scores, errors * (2 * config.value_coefficient / count))
+    return losses, Gradients(to_scores, errors * (2 * config.value_coefficient / count))
 
 
-class Lesson(NamedTuple):
+class Batch(NamedTuple):
     """All decisions of a rollout, M of them, to learn from.
 
     Attributes:
@@ -132,7 +134,7 @@ class Lesson(NamedTuple):
     targets: Tensor
     prior: Tensor
 
-    def take(self, rows: Tensor, arrays: Arrays) -> Batch:
+    def take(self, rows: Tensor, arrays: Arrays) -> Minibatch:
         """Return some of the decisions, with advantages normalised.
 
         Args:
@@ -145,13 +147,13 @@ class Lesson(NamedTuple):
             deviation, mean = torch.std_mean(advantages)
             advantages = (advantages - mean) / (deviation + 1e-8)
         chosen = decisions.take(rows, arrays)
-        return Batch(chosen, actions, logs, advantages, targets, prior.index_select(1, rows))
+        return Minibatch(chosen, actions, logs, advantages, targets, prior.index_select(1, rows))
 
 
 def update(
     network: Network,
     optimizer: torch.optim.Optimizer,
-    lesson: Lesson,
+    batch: Batch,
     config: FastPpoConfig,
     generator: torch.Generator,
 ) -> Losses:
@@ -160,7 +162,7 @@ def update(
     Args:
         network: that learns.
         optimizer: of its parameters.
-        lesson: what to learn from.
+        batch: what to learn from.
         config: of the algorithm.
         generator: of the order of decisions.
 
@@ -168,9 +170,9 @@ def update(
         The losses of the last step.
     """
     for _ in range(config.epochs):
-        order = torch.randperm(len(lesson.actions), generator=generator)
+        order = torch.randperm(len(batch.actions), generator=generator)
         for rows in order.split(config.batch_decisions):
-            losses = gradient_of(network, lesson.take(rows, network.arrays), config)
+            losses = gradient_of(network, batch.take(rows, network.arrays), config)
             if config.target_kl is not None and losses.approx_kl > 1.5 * config.target_kl:
                 return losses
             network.clip(config.max_gradient_norm)
@@ -178,19 +180,19 @@ def update(
     return losses
 
 
-def gradient_of(network: Network, batch: Batch, config: FastPpoConfig) -> Losses:
+def gradient_of(network: Network, minibatch: Minibatch, config: FastPpoConfig) -> Losses:
     """Write the gradient of the total loss to a network, and return the losses.
 
     Args:
         network: that learns.
-        batch: what to learn from.
+        minibatch: what to learn from.
         config: coefficients.
     """
     network.refresh()
     with torch.no_grad():
-        scores, values = network.actor.scores(batch.decisions), network.critic.values(batch.decisions)
-        losses, slopes = losses_of(scores, values, batch, config)
-        network.backward(batch.decisions, *slopes)
+        scores, values = network.actor.scores(minibatch.decisions), network.critic.values(minibatch.decisions)
+        losses, gradients = losses_of(scores, values, minibatch, config)
+        network.backward(minibatch.decisions, *gradients)
         network.finish()
     return losses
 
@@ -285,11 +287,11 @@ class FastPpo:
         self.optimizer.param_groups[0]["lr"] = self.settings.learning_rate * share_left
         rollout = self._collector.collect(self._generator)
         self.rewards.update(rollout.rewards)
-        losses = update(self.network, self.optimizer, self._lesson(rollout), self.settings, self._generator)
+        losses = update(self.network, self.optimizer, self._batch(rollout), self.settings, self._generator)
         self.decisions += rollout.actions.numel()
         self._log(rollout, losses)
 
-    def _lesson(self, rollout: Rollout) -> Lesson:
+    def _batch(self, rollout: Rollout) -> Batch:
         advantages = advantages_of(
             self.rewards.apply(rollout.rewards),
             rollout.values,
@@ -300,7 +302,7 @@ class FastPpo:
         )
         actions = rollout.actions.flatten()
         logs = rollout.scores.log_softmax(1)
-        return Lesson(
+        return Batch(
             decisions=rollout.decisions,
             actions=actions,
             log_probabilities=logs.gather(1, actions.unsqueeze(1)).squeeze(1),

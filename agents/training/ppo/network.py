@@ -34,7 +34,7 @@ class Actor:
         # a bias is one more weight, that of the 1 in every candidate
         self._first = torch.empty(first.out_features, first.in_features + 1)
         self._linear = torch.empty(first.in_features + 1)
-        self._arrays, self._slopes = Arrays(), Arrays()
+        self._arrays, self._gradients = Arrays(), Arrays()
         self._widths = [first.out_features, *(layer.out_features for layer in self._deeper.values())]
         shapes = [self._linear.shape, self._first.shape, self._shared.shape, self._last.shape]
         shapes += [part.shape for layer in self._deeper.values() for part in (layer.weight, layer.bias)]
@@ -97,16 +97,16 @@ class Actor:
         """
         flat, slope = part.candidates.flatten(0, 1), to_scores.reshape(-1)
         outputs = self._arrays.of(len(flat), self._widths)
-        slopes = self._slopes.of(len(flat), self._widths[:-1])
+        gradients = self._gradients.of(len(flat), self._widths[:-1])
         self._to_linear.addmv_(flat.t(), slope)
         self._to_last.addmv_(outputs[-1].t(), slope)
         # without the factor `last`, which `gradients` puts to the sums over decisions
         up = relu_gradient(slope.unsqueeze(1).expand_as(outputs[-1]), outputs[-1], 0, grad_input=outputs[-1])
         factor = self._last.unsqueeze(1)
-        for i in range(len(slopes) - 1, -1, -1):
+        for i in range(len(gradients) - 1, -1, -1):
             self._to_deeper[i][0].addmm_(up.t(), outputs[i])
             self._to_deeper[i][1].add_(up.sum(0))
-            up = torch.mm(up, self._weights[i] * factor, out=slopes[i])
+            up = torch.mm(up, self._weights[i] * factor, out=gradients[i])
             relu_gradient(up, outputs[i], 0, grad_input=up)
             factor = torch.ones(())
         self._to_first.addmm_(up.t(), flat)
@@ -190,7 +190,7 @@ class Critic:
             part: the decisions of that call.
             to_values: derivatives of what is minimised by the values, float32 (B,).
         """
-        embedded, slopes = self._embeddings(part)
+        embedded, gradients = self._embeddings(part)
         pooled, hidden = self._pools(part)
         to_embedding, to_body, to_bias, to_last, to_end = self._to
         to_end.add_(to_values.sum())
@@ -200,11 +200,11 @@ class Critic:
         to_bias.add_(up.sum(0))
         to_mean, to_maximum = (up @ self._body[0][:, self._context :]).split(self._width, dim=1)
         # 1 where a candidate has the maximum, else 0; equal maxima share its slope
-        torch.ge(embedded, pooled[:, -self._width :], out=slopes)
-        to_maximum = to_maximum / slopes.sum(0)
-        torch.addcmul(to_mean / part.counts(), slopes, to_maximum, out=slopes)
-        relu_gradient(slopes, embedded, 0, grad_input=slopes)
-        to_embedding.addmm_(slopes.flatten(0, 1).t(), part.candidates.flatten(0, 1))
+        torch.ge(embedded, pooled[:, -self._width :], out=gradients)
+        to_maximum = to_maximum / gradients.sum(0)
+        torch.addcmul(to_mean / part.counts(), gradients, to_maximum, out=gradients)
+        relu_gradient(gradients, embedded, 0, grad_input=gradients)
+        to_embedding.addmm_(gradients.flatten(0, 1).t(), part.candidates.flatten(0, 1))
 
     def gradients(self) -> dict[str, Tensor]:
         """Return the gradient by the names of the parameters of the scorer."""
@@ -214,7 +214,7 @@ class Critic:
         return found | dict(zip(names, others, strict=True))
 
     def _embeddings(self, part: Part) -> list[Tensor]:
-        """Return the arrays of the embedded candidates and of their slopes, (K, B, width)."""
+        """Return the arrays of the embedded candidates and of their gradients, (K, B, width)."""
         choices, count, _ = part.candidates.shape
         arrays = self._arrays.of(choices * count, [self._width] * 2)
         return [array.view(choices, count, -1) for array in arrays]

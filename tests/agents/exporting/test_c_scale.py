@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from ssdgym.agents.agent import Agent
-from ssdgym.agents.exporting.c_header import c_header
+from ssdgym.agents.c_header import c_header
 from tests.agents.compiled.agents import random_agent
 from tests.agents.exporting.test_c_header import COMPILER, needs_compiler
 

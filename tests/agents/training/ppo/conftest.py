@@ -7,7 +7,7 @@ from sb3_contrib import MaskablePPO
 
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.training.ppo.decisions import Decisions
-from ssdgym.agents.training.ppo.learner import Lesson
+from ssdgym.agents.training.ppo.learner import Batch
 from ssdgym.agents.training.ppo.network import Actor
 from ssdgym.agents.training.sb3 import make_ppo
 from ssdgym.envs.sb3 import SB3VecEnv
@@ -27,7 +27,7 @@ def model(make_config, toy) -> MaskablePPO:
 
 
 @pytest.fixture
-def lesson(model, toy) -> Lesson:
+def batch(model, toy) -> Batch:
     """Decisions with valid actions, drawn a while ago by a policy a little different."""
     spaces, rng = toy.single_observation_space, np.random.default_rng(0)
     observation = {
@@ -41,4 +41,4 @@ def lesson(model, toy) -> Lesson:
     actions = (scores + torch.randn_like(scores)).argmax(-1)
     logs = scores.log_softmax(-1).gather(1, actions.unsqueeze(1)).squeeze(1)
     old = logs + 0.3 * torch.randn(COUNT)
-    return Lesson(decisions, actions, old, torch.randn(COUNT), torch.randn(COUNT), torch.empty(0, COUNT))
+    return Batch(decisions, actions, old, torch.randn(COUNT), torch.randn(COUNT), torch.empty(0, COUNT))

@@ -1,4 +1,4 @@
-"""Losses and slopes are those of the plain formulas, and of Stable-Baselines3."""
+"""Losses and gradients are those of the plain formulas, and of Stable-Baselines3."""
 
 import pytest
 import torch
@@ -7,48 +7,52 @@ from torch.nn.functional import mse_loss
 
 from ssdgym.agents.training.config import FastPpoConfig
 from ssdgym.agents.training.ppo.decisions import Arrays
-from ssdgym.agents.training.ppo.learner import Batch, Lesson, gradient_of, losses_of
+from ssdgym.agents.training.ppo.learner import Batch, Minibatch, gradient_of, losses_of
 from ssdgym.agents.training.ppo.network import Network
 
 CONFIG = FastPpoConfig(entropy_coefficient=0.02, value_coefficient=0.7, prior={"kl": 0.3})
 
 
-def plain_total(scores: torch.Tensor, values: torch.Tensor, batch: Batch) -> torch.Tensor:
+def plain_total(scores: torch.Tensor, values: torch.Tensor, minibatch: Minibatch) -> torch.Tensor:
     """Return the total loss, written as in the papers, of scores (K, B) and values (B,)."""
     logs = torch.log_softmax(scores, dim=0)
-    ratio = torch.exp(logs.gather(0, batch.actions.unsqueeze(0)).squeeze(0) - batch.log_probabilities)
+    ratio = torch.exp(logs.gather(0, minibatch.actions.unsqueeze(0)).squeeze(0) - minibatch.log_probabilities)
     clipped = torch.clamp(ratio, 1 - CONFIG.clip_range, 1 + CONFIG.clip_range)
-    policy = -torch.min(ratio * batch.advantages, clipped * batch.advantages).mean()
+    policy = -torch.min(ratio * minibatch.advantages, clipped * minibatch.advantages).mean()
     entropy = -(logs.exp() * logs).sum(0).mean()
     kl = torch.zeros(())
-    if len(batch.prior):
-        kl = (logs.exp() * (logs - batch.prior)).sum(0).mean()
-    return policy - 0.02 * entropy + 0.7 * mse_loss(values, batch.targets) + 0.3 * kl
+    if len(minibatch.prior):
+        kl = (logs.exp() * (logs - minibatch.prior)).sum(0).mean()
+    return policy - 0.02 * entropy + 0.7 * mse_loss(values, minibatch.targets) + 0.3 * kl
 
 
 @pytest.mark.parametrize("held", [False, True])
-def test_losses__slopes__are_the_derivatives_of_the_plain_formula(lesson: Lesson, held: bool) -> None:
-    batch = lesson.take(torch.arange(len(lesson.actions)), Arrays())
-    assert batch.decisions.mask is not None
-    scores = torch.randn(batch.decisions.mask.shape).masked_fill(~batch.decisions.mask, -1e9).requires_grad_()
-    values = torch.randn(len(batch.actions), requires_grad=True)
+def test_losses__slopes__are_the_derivatives_of_the_plain_formula(batch: Batch, held: bool) -> None:
+    minibatch = batch.take(torch.arange(len(batch.actions)), Arrays())
+    assert minibatch.decisions.mask is not None
+    scores = (
+        torch.randn(minibatch.decisions.mask.shape)
+        .masked_fill(~minibatch.decisions.mask, -1e9)
+        .requires_grad_()
+    )
+    values = torch.randn(len(minibatch.actions), requires_grad=True)
     if held:
-        prior = torch.randn(scores.shape).masked_fill(~batch.decisions.mask, -1e9).log_softmax(0)
-        batch = batch._replace(prior=prior)
-    total = plain_total(scores, values, batch)
+        prior = torch.randn(scores.shape).masked_fill(~minibatch.decisions.mask, -1e9).log_softmax(0)
+        minibatch = minibatch._replace(prior=prior)
+    total = plain_total(scores, values, minibatch)
 
-    losses, slopes = losses_of(scores.detach(), values.detach(), batch, CONFIG)
+    losses, gradients = losses_of(scores.detach(), values.detach(), minibatch, CONFIG)
 
     torch.testing.assert_close(losses.total, total, rtol=1e-5, atol=1e-5)
     expected = torch.autograd.grad(total, (scores, values))
-    torch.testing.assert_close(tuple(slopes), expected, rtol=1e-5, atol=1e-7)
+    torch.testing.assert_close(tuple(gradients), expected, rtol=1e-5, atol=1e-7)
     assert (losses.prior_kl > 0.01) == held
 
 
-def test_gradient__equals_that_of_stable_baselines3(model: MaskablePPO, lesson: Lesson) -> None:
+def test_gradient__equals_that_of_stable_baselines3(model: MaskablePPO, batch: Batch) -> None:
     config = CONFIG.model_copy(update={"prior": FastPpoConfig().prior})
     scorer = model.policy.scorer
-    decisions = lesson.decisions
+    decisions = batch.decisions
     assert decisions.mask is not None
     context = len(model.observation_space["context"].low)
     observation = {
@@ -57,17 +61,17 @@ def test_gradient__equals_that_of_stable_baselines3(model: MaskablePPO, lesson: 
         "action_mask": decisions.mask,
     }
     # as in MaskablePPO.train
-    values, logs, entropy = model.policy.evaluate_actions(observation, lesson.actions)
-    ratio = (logs - lesson.log_probabilities).exp()
-    advantages = (lesson.advantages - lesson.advantages.mean()) / (lesson.advantages.std() + 1e-8)
+    values, logs, entropy = model.policy.evaluate_actions(observation, batch.actions)
+    ratio = (logs - batch.log_probabilities).exp()
+    advantages = (batch.advantages - batch.advantages.mean()) / (batch.advantages.std() + 1e-8)
     clipped = torch.clamp(ratio, 1 - config.clip_range, 1 + config.clip_range)
     policy_loss = -torch.min(advantages * ratio, advantages * clipped).mean()
-    value_loss = mse_loss(lesson.targets, values.flatten())
+    value_loss = mse_loss(batch.targets, values.flatten())
     total = policy_loss - 0.02 * entropy.mean() + 0.7 * value_loss
     by_pytorch = torch.autograd.grad(total, list(scorer.parameters()))
 
     network = Network(scorer)
-    found = gradient_of(network, lesson.take(torch.arange(len(lesson.actions)), network.arrays), config)
+    found = gradient_of(network, batch.take(torch.arange(len(batch.actions)), network.arrays), config)
 
     expected = (total, policy_loss, value_loss, entropy.mean())
     torch.testing.assert_close((found.total, found.policy, found.value, found.entropy), expected)
@@ -75,14 +79,14 @@ def test_gradient__equals_that_of_stable_baselines3(model: MaskablePPO, lesson: 
     torch.testing.assert_close(network.parameters.grad, gradient, rtol=1e-5, atol=1e-5)
 
 
-def test_losses__away_from_the_frozen_start__cost(model: MaskablePPO, lesson: Lesson) -> None:
+def test_losses__away_from_the_frozen_start__cost(model: MaskablePPO, batch: Batch) -> None:
     network, config = Network(model.policy.scorer), FastPpoConfig(prior={"kl": 2.0})
-    batch = lesson.take(torch.arange(len(lesson.actions)), network.arrays)
-    start = network.actor.scores(batch.decisions).log_softmax(0)
-    at_start = gradient_of(network, batch._replace(prior=start), config)
+    minibatch = batch.take(torch.arange(len(batch.actions)), network.arrays)
+    start = network.actor.scores(minibatch.decisions).log_softmax(0)
+    at_start = gradient_of(network, minibatch._replace(prior=start), config)
     assert at_start.prior_kl.item() == pytest.approx(0.0, abs=1e-6)
     with torch.no_grad():
         network.scorer.linear.weights.add_(1.0)
-    free, held = (gradient_of(network, batch._replace(prior=p), config) for p in (batch.prior, start))
+    free, held = (gradient_of(network, minibatch._replace(prior=p), config) for p in (minibatch.prior, start))
     assert held.prior_kl > 0.01
     torch.testing.assert_close(held.total, free.total + 2.0 * held.prior_kl)

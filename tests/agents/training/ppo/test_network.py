@@ -39,12 +39,12 @@ def plain(scorer: CandidateScorer, observation: Observation) -> tuple[torch.Tens
     return scorer(*arguments), scorer.value(*arguments).squeeze(-1)
 
 
-def gradient_by_hand(network: Network, part: Part, *slopes: torch.Tensor) -> torch.Tensor:
+def gradient_by_hand(network: Network, part: Part, *gradients: torch.Tensor) -> torch.Tensor:
     network.refresh()
     with torch.no_grad():
         network.actor.scores(part)
         network.critic.values(part)
-        network.backward(part, *slopes)
+        network.backward(part, *gradients)
         network.finish()
     assert network.parameters.grad is not None
     return network.parameters.grad.clone()
@@ -60,7 +60,7 @@ def test_network__scores_values_and_gradients__equal_those_of_the_scorer(
     scores, values = plain(scorer, observation)
     shares = (scores.log_softmax(-1).clamp(min=-50) * torch.randn(COUNT, CHOICES)).sum(-1)
     loss = (shares + values * torch.randn(COUNT)).mean()
-    # the slopes of the loss by scores and values, from which the network goes on by hand
+    # the gradients of the loss by scores and values, from which the network goes on by hand
     to_scores, to_values = torch.autograd.grad(loss, (scores, values), retain_graph=True)
     by_pytorch = torch.autograd.grad(loss, list(scorer.parameters()))
 

@@ -4,37 +4,37 @@ import torch
 from sb3_contrib import MaskablePPO
 
 from ssdgym.agents.training.config import FastPpoConfig
-from ssdgym.agents.training.ppo.learner import Lesson, update
+from ssdgym.agents.training.ppo.learner import Batch, update
 from ssdgym.agents.training.ppo.network import Network
 
 
-def shares(network: Network, lesson: Lesson) -> torch.Tensor:
+def shares(network: Network, batch: Batch) -> torch.Tensor:
     """Return how likely the network of now chooses each candidate, (B, K)."""
     network.refresh()
-    return network.actor.scores_as_kept(lesson.decisions).softmax(-1)
+    return network.actor.scores_as_kept(batch.decisions).softmax(-1)
 
 
 def test_update__makes_good_actions_likelier_and_masked_ones_never_possible(
-    model: MaskablePPO, lesson: Lesson
+    model: MaskablePPO, batch: Batch
 ) -> None:
-    network, mask = Network(model.policy.scorer), lesson.decisions.mask
+    network, mask = Network(model.policy.scorer), batch.decisions.mask
     assert mask is not None
-    good = lesson.decisions.candidates[:, :, 0] > 0.5
-    chosen = good.gather(1, lesson.actions.unsqueeze(1)).squeeze(1)
-    lesson = lesson._replace(advantages=torch.where(chosen, 1.0, -1.0))
-    before = shares(network, lesson)
+    good = batch.decisions.candidates[:, :, 0] > 0.5
+    chosen = good.gather(1, batch.actions.unsqueeze(1)).squeeze(1)
+    batch = batch._replace(advantages=torch.where(chosen, 1.0, -1.0))
+    before = shares(network, batch)
     optimizer = torch.optim.Adam([network.parameters], lr=0.01)
     config = FastPpoConfig(epochs=4, batch_decisions=16)
-    update(network, optimizer, lesson, config, torch.Generator().manual_seed(0))
-    after = shares(network, lesson)
+    update(network, optimizer, batch, config, torch.Generator().manual_seed(0))
+    after = shares(network, batch)
     assert after[good].mean() > before[good].mean() + 0.01
     assert (after[~mask] == 0).all()
 
 
-def test_update__beyond_the_target_kl__ends(model: MaskablePPO, lesson: Lesson) -> None:
+def test_update__beyond_the_target_kl__ends(model: MaskablePPO, batch: Batch) -> None:
     network = Network(model.policy.scorer)
     before = network.parameters.detach().clone()
     optimizer = torch.optim.Adam([network.parameters], lr=0.01)
     config = FastPpoConfig(batch_decisions=16, target_kl=1e-6)
-    update(network, optimizer, lesson, config, torch.Generator().manual_seed(0))
+    update(network, optimizer, batch, config, torch.Generator().manual_seed(0))
     torch.testing.assert_close(network.parameters.detach(), before)

@@ -1,1 +1,0 @@
-"""Agents as code that runs without Python."""
