@@ -4,26 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.core.family import Array, Arrays
+from ssdgym.engine.core.family import COMMON, Array, Arrays
 from ssdgym.engine.core.records import (
-    BLOCK,
     BUCKET,
     CASE,
-    CHANNEL,
-    CONTROL,
-    COUNTERS,
-    DIE,
-    LATENCY,
-    LOGICAL,
     MAX_LEVELS,
     MAX_PLANS,
-    PARAMS,
-    PHYSICAL,
     PLAN,
-    PLANE,
-    SLOT,
-    SUB_BLOCK,
-    TRANSACTION,
 )
 
 #: The FTLs of the family.
@@ -132,44 +119,29 @@ TALLY = np.dtype(
     align=True,
 )
 
+#: `lpn` of a page of `physical` is -1 where it is erased.
 ARRAYS = Arrays(
     "Block",
     __name__,
-    params=Array(PARAMS, (1,)),
-    merging=Array(MERGING, (1,)),
-    control=Array(CONTROL, (1,)),
-    counters=Array(COUNTERS, (1,)),
-    tally=Array(TALLY, (1,)),
-    logical=Array(LOGICAL, ("logical_pages",)),
-    promised=Array(np.int32, ("logical_pages",)),
-    physical=Array(PHYSICAL, ("pages",)),  # lpn -1: erased
-    # A sub-block is a smallest partial block; `written` counts programmed pages, wherever they are.
-    sub_block=Array(SUB_BLOCK, ("sub_blocks",)),
-    disturbed=Array(np.uint8, ("sub_blocks",)),  # erases of neighbours since its own
-    block=Array(BLOCK, ("blocks",)),
-    frontier=Array(np.int32, ("blocks",)),  # no page of the block below it is erased
-    plane=Array(PLANE, ("planes",)),
-    bundle=Array(BUNDLE, ("bundles",)),
-    member=Array(np.int32, ("members",)),  # blocks of each bundle by slot, -1 = none
-    bundle_bucket=Array(BUCKET, ("bundle_buckets",)),  # bundles by invalid pages, of each plane
-    job=Array(JOB, ("planes",)),
-    # Partial blocks that a job erases in the block of each slot: bit k % 64 of word k // 64.
-    job_plan=Array(np.uint64, ("planes", MAX_SLOTS, 2)),
-    # Of the last decision: its candidates, what is merged, and what they are computed with.
-    figure=Array(PLAN, (MAX_PLANS,)),
-    case=Array(CASE, (1,)),
-    node=Array(NODE, (NODES,)),
-    draft=Array(DRAFT, (1,)),
-    die=Array(DIE, ("dies",)),
-    channel=Array(CHANNEL, ("channels",)),
-    transaction=Array(TRANSACTION, ("window",)),
-    slot=Array(SLOT, ("window",)),
-    event=Array(np.int64, ("events",)),
-    ready=Array(np.int32, ("dies",)),
-    latency=Array(LATENCY, ("latencies",)),
-    histogram=Array(np.int64, (2, "bins")),
-    gc_histogram=Array(np.int64, (2, "bins")),  # of what requests have waited for commands of GC
-    tail=Array(np.int64, (2, "tail")),
+    {
+        **COMMON,
+        "merging": Array(MERGING, (1,)),
+        "tally": Array(TALLY, (1,)),
+        # A sub-block is a smallest partial block; its `written` counts programmed pages, wherever they are.
+        "disturbed": Array(np.uint8, ("sub_blocks",)),  # erases of neighbours since its own
+        "frontier": Array(np.int32, ("blocks",)),  # no page of the block below it is erased
+        "bundle": Array(BUNDLE, ("bundles",)),
+        "member": Array(np.int32, ("members",)),  # blocks of each bundle by slot, -1 = none
+        "bundle_bucket": Array(BUCKET, ("bundle_buckets",)),  # bundles by invalid pages, of each plane
+        "job": Array(JOB, ("planes",)),
+        # Partial blocks that a job erases in the block of each slot: bit k % 64 of word k // 64.
+        "job_plan": Array(np.uint64, ("planes", MAX_SLOTS, 2)),
+        # Of the last decision: its candidates, what is merged, and what they are computed with.
+        "figure": Array(PLAN, (MAX_PLANS,)),
+        "case": Array(CASE, (1,)),
+        "node": Array(NODE, (NODES,)),
+        "draft": Array(DRAFT, (1,)),
+    },
 )
 BlockState = ARRAYS.state
 BlockDevice = ARRAYS.device

@@ -16,6 +16,24 @@ import numpy as np
 
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.pointer import store_at
+from ssdgym.engine.core.records import (
+    BLOCK,
+    BUCKET,
+    CHANNEL,
+    CONTROL,
+    COUNTERS,
+    DIE,
+    ERASE_PAIR,
+    LATENCY,
+    LOGICAL,
+    PARAMS,
+    PHYSICAL,
+    PLANE,
+    SLOT,
+    STREAM,
+    SUB_BLOCK,
+    TRANSACTION,
+)
 
 #: A batch of devices: a NamedTuple of arrays of shape (devices, ...), of the class of its family.
 State: TypeAlias = Any
@@ -36,6 +54,38 @@ class Array:
     shape: tuple[str | int, ...]
 
 
+#: Arrays of every family.
+COMMON = {
+    "params": Array(PARAMS, (1,)),
+    "control": Array(CONTROL, (1,)),
+    "counters": Array(COUNTERS, (1,)),
+    "logical": Array(LOGICAL, ("logical_pages",)),  # the map; ppn -1 = unmapped
+    "promised": Array(np.int32, ("logical_pages",)),  # versions promised to the host and not yet programmed
+    "physical": Array(PHYSICAL, ("pages",)),  # what each page was programmed with
+    "sub_block": Array(SUB_BLOCK, ("sub_blocks",)),
+    "block": Array(BLOCK, ("blocks",)),
+    "plane": Array(PLANE, ("planes",)),
+    "die": Array(DIE, ("dies",)),
+    "channel": Array(CHANNEL, ("channels",)),
+    "transaction": Array(TRANSACTION, ("window",)),
+    "slot": Array(SLOT, ("window",)),
+    "event": Array(np.int64, ("events",)),  # a tree of minima over the resources' events; see time/events.py
+    "ready": Array(np.int32, ("dies",)),  # ring of dies to dispatch
+    "latency": Array(LATENCY, ("latencies",)),  # by serial number
+    "histogram": Array(np.int64, (2, "bins")),  # latencies of reads and writes, log-binned
+    "gc_histogram": Array(np.int64, (2, "bins")),  # of what requests have waited for commands of GC
+    "tail": Array(np.int64, (2, "tail")),  # min-heaps of the slowest; [0] is the number held
+}
+#: Arrays of the families that choose erase sets as victims and have open blocks by stream.
+ERASE_SETS = {
+    "round_pairs": Array(ERASE_PAIR, ("round_pairs",)),  # MAX_PAIRS per plane: the round that it leads
+    # MAX_STREAMS per plane: open sub-block of (plane, stream), or -1; and what is counted of a stream.
+    "open_sub_block": Array(np.int32, ("open_sub_blocks",)),
+    "stream": Array(STREAM, ("open_sub_blocks",)),
+    "bucket": Array(BUCKET, ("buckets",)),  # pages per block + 1 per plane: blocks by invalid pages
+}
+
+
 class Arrays:
     """The arrays of a family, and the two NamedTuple classes made of them.
 
@@ -47,7 +97,7 @@ class Arrays:
             batch's arrays, with who takes its decisions.
     """
 
-    def __init__(self, name: str, module: str, **arrays: Array) -> None:
+    def __init__(self, name: str, module: str, arrays: Mapping[str, Array]) -> None:
         self._arrays = arrays
         self.state = namedtuple(f"{name}State", arrays, module=module)  # type: ignore[misc]
         self.device = namedtuple(f"{name}Device", (*arrays, "decider"), module=module)  # type: ignore[misc]

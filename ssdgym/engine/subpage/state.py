@@ -4,23 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.core.family import Array, Arrays
+from ssdgym.engine.core.family import COMMON, ERASE_SETS, Array, Arrays
 from ssdgym.engine.core.records import (
-    BLOCK,
-    BUCKET,
-    CHANNEL,
-    CONTROL,
-    COUNTERS,
-    DIE,
-    ERASE_PAIR,
-    LATENCY,
-    LOGICAL,
-    PARAMS,
-    PHYSICAL,
-    PLANE,
-    SLOT,
-    STREAM,
-    SUB_BLOCK,
     TRANSACTION,
 )
 from ssdgym.engine.speedupgc.best_sets import BEST, HEAP
@@ -148,59 +133,42 @@ TALLY = np.dtype(
     align=True,
 )
 
+#: Sub-blocks and blocks count units of account of the family, which are slots or flash pages; `logical` maps
+#: a sector to its slot.
 ARRAYS = Arrays(
     "Subpage",
     __name__,
-    params=Array(PARAMS, (1,)),
-    subpage=Array(SUBPAGE, (1,)),
-    control=Array(CONTROL, (1,)),
-    counters=Array(COUNTERS, (1,)),
-    tally=Array(TALLY, (1,)),
-    logical=Array(LOGICAL, ("logical_pages",)),  # by sector: its slot, -1 = unmapped
-    promised=Array(np.int32, ("logical_pages",)),  # versions promised to the host and not yet programmed
-    updated=Array(np.uint8, ("logical_pages",)),  # written again while it was in a region
-    physical=Array(PHYSICAL, ("pages",)),  # what each slot was programmed with
-    page_valid=Array(np.uint8, ("flash_pages",)),  # valid slots of each flash page
-    page_use=Array(np.uint8, ("flash_pages",)),  # slots programmed since its erase
-    stored_h=Array(np.int32, ("flash_pages",)),  # calendar hour of the last one
-    # The write buffer, and the regions.
-    buffer=Array(BUFFER, (1,)),
-    entry=Array(ENTRY, ("buffer_groups",)),
-    entry_of=Array(np.int32, ("groups",)),  # entry of a group, or -1
-    evicting=Array(np.uint8, ("groups",)),  # an eviction of the group has not been programmed yet
-    region=Array(REGION, ("planes",)),
-    member=Array(np.int32, ("members",)),  # region blocks of each plane, in no order
-    region_block=Array(REGION_BLOCK, ("blocks",)),
-    carried=Array(SECTOR, ("carried",)),  # by transaction and slot of its page
-    # As in the page family; in its units of account, which are slots or flash pages.
-    sub_block=Array(SUB_BLOCK, ("sub_blocks",)),
-    block=Array(BLOCK, ("blocks",)),
-    plane=Array(PLANE, ("planes",)),
-    round_pairs=Array(ERASE_PAIR, ("round_pairs",)),
-    open_sub_block=Array(np.int32, ("open_sub_blocks",)),
-    stream=Array(STREAM, ("open_sub_blocks",)),
-    bucket=Array(BUCKET, ("buckets",)),
-    # Of length 1: victim rules see them, and no table is kept here.
-    best=Array(BEST, (1,)),
-    tree=Array(np.int32, (1,)),
-    group_size=Array(np.int32, (1,)),
-    heap=Array(HEAP, (1,)),
-    group_bits=Array(np.uint64, (1,)),
-    hotness=Array(np.uint64, (1,)),
-    page_memory=Array(np.uint8, (1,)),
-    block_memory=Array(np.uint8, (1,)),
-    stream_memory=Array(np.uint8, (1,)),
-    memory=Array(np.uint8, (1,)),
-    die=Array(DIE, ("dies",)),
-    channel=Array(CHANNEL, ("channels",)),
-    transaction=Array(JOB, ("window",)),
-    slot=Array(SLOT, ("window",)),
-    event=Array(np.int64, ("events",)),
-    ready=Array(np.int32, ("dies",)),
-    latency=Array(LATENCY, ("latencies",)),
-    histogram=Array(np.int64, (2, "bins")),
-    gc_histogram=Array(np.int64, (2, "bins")),  # of what requests have waited for commands of GC
-    tail=Array(np.int64, (2, "tail")),
+    {
+        **COMMON,
+        **ERASE_SETS,
+        "subpage": Array(SUBPAGE, (1,)),
+        "tally": Array(TALLY, (1,)),
+        "updated": Array(np.uint8, ("logical_pages",)),  # written again while it was in a region
+        "page_valid": Array(np.uint8, ("flash_pages",)),  # valid slots of each flash page
+        "page_use": Array(np.uint8, ("flash_pages",)),  # slots programmed since its erase
+        "stored_h": Array(np.int32, ("flash_pages",)),  # calendar hour of the last one
+        # The write buffer, and the regions.
+        "buffer": Array(BUFFER, (1,)),
+        "entry": Array(ENTRY, ("buffer_groups",)),
+        "entry_of": Array(np.int32, ("groups",)),  # entry of a group, or -1
+        "evicting": Array(np.uint8, ("groups",)),  # an eviction of the group has not been programmed yet
+        "region": Array(REGION, ("planes",)),
+        "member": Array(np.int32, ("members",)),  # region blocks of each plane, in no order
+        "region_block": Array(REGION_BLOCK, ("blocks",)),
+        "carried": Array(SECTOR, ("carried",)),  # by transaction and slot of its page
+        # Of length 1: victim rules see them, and no table is kept here.
+        "best": Array(BEST, (1,)),
+        "tree": Array(np.int32, (1,)),
+        "group_size": Array(np.int32, (1,)),
+        "heap": Array(HEAP, (1,)),
+        "group_bits": Array(np.uint64, (1,)),
+        "hotness": Array(np.uint64, (1,)),
+        "page_memory": Array(np.uint8, (1,)),
+        "block_memory": Array(np.uint8, (1,)),
+        "stream_memory": Array(np.uint8, (1,)),
+        "memory": Array(np.uint8, (1,)),
+        "transaction": Array(JOB, ("window",)),
+    },
 )
 SubpageState = ARRAYS.state
 SubpageDevice = ARRAYS.device
