@@ -87,12 +87,14 @@ def test_agent__beside_random_actions_and_a_policy__is_measured_as_they_are(
 
 
 def test_feature__single_and_vector__the_same_values(own_registrations: None) -> None:
-    @candidate_feature("won", "invalid pages, in blocks", high=8)
+    @candidate_feature(high=8)
     def won(view, candidate, decision):
+        """Return the invalid pages, in blocks."""
         return candidate.invalid / view.params[0].pages_per_block
 
-    @decision_feature("rounds", "rounds of collection so far; clipped", high=1000)
+    @decision_feature(high=1000)
     def rounds(view, decision):
+        """Return the rounds of collection so far; clipped."""
         return min(view.counters[0].gc_invocations, 1000)
 
     features = ["default", "gain", "won", "rounds"]

@@ -261,15 +261,15 @@ def test_horizon__nothing_planned_yet__a_merge_and_no_numbers() -> None:
 
 @pytest.mark.usefixtures("own_registrations")
 def test_own_features__of_the_plans_and_of_the_bundle__see_the_device() -> None:
-    @plan_feature("erased_first", "erases", high=1e6)
+    @plan_feature(high=1e6)
     def erased_first(view, plan, bundle):
         return plan.erases
 
-    @bundle_feature("worn", "erases of the first sub-block of the plane", high=1e6)
+    @bundle_feature(high=1e6)
     def worn(view, bundle):
         return view.sub_block[bundle.plane * view.params[0].blocks * view.params[0].sub_blocks].erases
 
-    @bundle_feature("streams", "what this family has none of", high=1e6)
+    @bundle_feature(high=1e6)
     def streams(view, bundle):
         return view.stream[0].blocks
 

@@ -169,11 +169,11 @@ def test_own_features__read_the_records_of_an_own_watcher() -> None:
     def count(view, plane, lpn, old_page, page, parameters):
         view.page_memory[lpn].writes += 1
 
-    @page_feature("writes", "how often it was written", high=1e6, watcher="counted_for_test")
+    @page_feature(high=1e6, watcher="counted_for_test")
     def writes(view, page):
         return view.page_memory[page.lpn].writes
 
-    @stream_feature("valid_pages", "valid pages", high=1e6)
+    @stream_feature(high=1e6)
     def valid_pages(view, stream, page):
         return stream.valid
 

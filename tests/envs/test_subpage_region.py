@@ -202,11 +202,11 @@ def test_columns__are_what_the_arrays_of_the_device_say() -> None:
 
 @pytest.mark.usefixtures("own_registrations")
 def test_own_features__of_the_places_and_of_the_data() -> None:
-    @way_feature("left", "pages left in the open block", high=1e6)
+    @way_feature(high=1e6)
     def left(view, way, sector):
         return way.room
 
-    @sector_feature("kept", "subpages that have stayed", high=1e6)
+    @sector_feature(high=1e6)
     def kept(view, sector):
         return sector.kept
 

@@ -1,15 +1,8 @@
 """What environments observe: numbers by name, each computed by a registered function.
 
-A feature of one's own is a function with a decorator, in any module that is imported:
-
-    from ssdgym.envs.features import candidate_feature
-
-    @candidate_feature("blocks", "blocks of the set", unit="blocks", high=8)
-    def blocks(view, candidate, decision):
-        return candidate.pairs
-
-An environment observes it where its argument `features` names it: `features=["default", "blocks"]`. Packages
-of features are found by the entry point group `ssdgym.features`.
+A feature of one's own is a function with a decorator, in any module that is imported. An environment observes
+it where its argument `features` names the function. Packages of features are found by the entry point group
+`ssdgym.features`.
 """
 
 import ssdgym.envs.features.candidates

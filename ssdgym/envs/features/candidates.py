@@ -43,19 +43,15 @@ def _separated(device: DeviceConfig) -> bool:
     return getattr(device.ftl, "placement", "") == "sep_gc"
 
 
-@candidate_feature(
-    "valid_fraction", "valid share u of the set's written pages, as 2 u - 1", low=-1.0, default=_always
-)
+@candidate_feature(low=-1.0, default=_always)
 def valid_fraction(view, candidate, decision):
-    """Return 2 u - 1."""
+    """Return the valid share u of the set's written pages, as 2 u - 1."""
     return 2.0 * candidate.valid / max(candidate.written, 1) - 1.0
 
 
-@candidate_feature(
-    "log_benefit", "log4(invalid / (valid + 0.5)) + 1", unit=_LOG, low=-8.0, high=8.0, default=_always
-)
+@candidate_feature(unit=_LOG, low=-8.0, high=8.0, default=_always)
 def log_benefit(view, candidate, decision):
-    """Return the logarithm of what is won per page moved."""
+    """Return log4(invalid / (valid + 0.5)) + 1."""
     return _clip(log2(max(candidate.invalid, 0.5) / (candidate.valid + 0.5)) / 2.0 + 1.0, -8.0, 8.0)
 
 
@@ -66,37 +62,21 @@ def _log_age(view, since, part):
     return _clip(log2(part * age) / 2.0, -8.0, 8.0)
 
 
-@candidate_feature(
-    "log_age",
-    "log4 of the host pages since the last invalidation in its blocks, in hundredths of the logical pages",
-    unit=_LOG,
-    low=-8.0,
-    high=8.0,
-    default=_always,
-)
+@candidate_feature(unit=_LOG, low=-8.0, high=8.0, default=_always)
 def log_age(view, candidate, decision):
-    """Return the logarithm of the age."""
+    """Return log4 of the host pages since the last invalidation in it, in hundredths of the logical pages."""
     return _log_age(view, candidate.invalidated_at, 100.0)
 
 
-@candidate_feature(
-    "log_age_closed",
-    "log4 of the host pages since the last of its blocks closed, in tenths of the logical pages",
-    unit=_LOG,
-    low=-8.0,
-    high=8.0,
-    default=_always,
-)
+@candidate_feature(unit=_LOG, low=-8.0, high=8.0, default=_always)
 def log_age_closed(view, candidate, decision):
-    """Return the logarithm of the age."""
+    """Return log4 of the host pages since the last of its blocks closed, in tenths of the logical pages."""
     return _log_age(view, candidate.closed_at, 10.0)
 
 
-@candidate_feature(
-    "block_stream", "number k of the stream of its first block, of S streams, as 2 k / (S - 1) - 1", low=-1.0
-)
+@candidate_feature(low=-1.0)
 def block_stream(view, candidate, decision):
-    """Return the number."""
+    """Return the number k of the stream of its first block, of S streams, as 2 k / (S - 1) - 1."""
     return 2.0 * view.block[candidate.block[0]].stream / max(view.params[0].streams - 1, 1) - 1.0
 
 
@@ -107,116 +87,75 @@ def _log_rate(view, updates, pages):
     return _clip(log2((updates / max(pages, 1) + 0.5) / (mean + 0.5)) / 2.0, -4.0, 4.0)
 
 
-@candidate_feature(
-    "log_update_rate",
-    "log4 of how often the host has written its valid pages (a sample), in times of the mean page",
-    unit=_LOG,
-    low=-4.0,
-    high=4.0,
-    samples_pages=True,
-)
+@candidate_feature(unit=_LOG, low=-4.0, high=4.0, samples_pages=True)
 def log_update_rate(view, candidate, decision):
-    """Return the logarithm of the rate; 0 without valid pages."""
+    """Return log4 of how often the host has written its valid pages (a sample), in times of the mean page.
+
+    It is 0 without valid pages.
+    """
     return _log_rate(view, candidate.updates, candidate.sampled) if candidate.sampled > 0 else 0.0
 
 
-@candidate_feature(
-    "log_neighbour_rate",
-    "the same of the pages that share an aligned group of four logical pages with them",
-    unit=_LOG,
-    low=-4.0,
-    high=4.0,
-    samples_pages=True,
-)
+@candidate_feature(unit=_LOG, low=-4.0, high=4.0, samples_pages=True)
 def log_neighbour_rate(view, candidate, decision):
-    """Return the logarithm of the rate; 0 without such pages."""
+    """Return the same of the pages that share an aligned group of four logical pages with them.
+
+    It is 0 without such pages.
+    """
     pages = candidate.neighbours
     return _log_rate(view, candidate.neighbour_updates, pages) if pages > 0 else 0.0
 
 
-@candidate_feature(
-    "wear",
-    "erases e of a sub-block of the set against the mean m of the candidates: 2 (e - m) / (m + 1), clipped",
-    unit="ratio",
-    low=-2.0,
-    high=2.0,
-    default=_always,
-)
+@candidate_feature(unit="ratio", low=-2.0, high=2.0, default=_always)
 def wear(view, candidate, decision):
-    """Return how worn the candidate is beside the others."""
+    """Return 2 (e - m) / (m + 1) of the erases e of a sub-block of the set and m of the mean candidate."""
     erases = candidate.erases / candidate.sub_blocks
     return _clip(2.0 * (erases - decision.mean_erases) / (decision.mean_erases + 1.0), -2.0, 2.0)
 
 
-@candidate_feature(
-    "gc_stream",
-    "share of its blocks that hold relocated pages alone, as 2 s - 1",
-    low=-1.0,
-    default=lambda setting: setting.has(_separated),
-)
+@candidate_feature(low=-1.0, default=lambda setting: setting.has(_separated))
 def gc_stream(view, candidate, decision):
-    """Return the share of blocks of the stream for relocated pages."""
+    """Return the share of its blocks that hold relocated pages alone, as 2 s - 1."""
     return 2.0 * candidate.relocated / candidate.pairs - 1.0
 
 
-@candidate_feature(
-    "moves",
-    "pages of the set to relocate, in blocks",
-    unit="blocks",
-    high=MAX_PAIRS,
-    default=_of_several_sizes,
-)
+@candidate_feature(unit="blocks", high=MAX_PAIRS, default=_of_several_sizes)
 def moves(view, candidate, decision):
-    """Return the valid pages, in blocks."""
+    """Return the pages of the set to relocate, in blocks."""
     return candidate.valid / view.params[0].pages_per_block
 
 
-@candidate_feature("gain", "invalid pages of the set, in blocks", unit="blocks", high=MAX_PAIRS)
+@candidate_feature(unit="blocks", high=MAX_PAIRS)
 def gain(view, candidate, decision):
-    """Return the invalid pages, in blocks."""
+    """Return the invalid pages of the set, in blocks."""
     return candidate.invalid / view.params[0].pages_per_block
 
 
-@candidate_feature(
-    "share", "sub-blocks of the set, in blocks", unit="blocks", high=MAX_PAIRS, default=_of_several_sizes
-)
+@candidate_feature(unit="blocks", high=MAX_PAIRS, default=_of_several_sizes)
 def share(view, candidate, decision):
-    """Return the size of the set, in blocks."""
+    """Return the sub-blocks of the set, in blocks."""
     return candidate.sub_blocks / view.params[0].sub_blocks
 
 
 @candidate_feature(
-    "neighbour_moves",
-    "pages to relocate from neighbours that are not erased, in blocks",
     unit="blocks",
     high=MAX_PAIRS,
     default=lambda setting: setting.has(lambda device: device.isolation == "software"),
 )
 def neighbour_moves(view, candidate, decision):
-    """Return the valid pages beside the set, in blocks."""
+    """Return the pages to relocate from neighbours that are not erased, in blocks."""
     return candidate.beside / view.params[0].pages_per_block
 
 
-@candidate_feature(
-    "spent",
-    "share of the set's sub-blocks whose pages are all invalid",
-    default=lambda setting: setting.has(_sub_blocks),
-)
+@candidate_feature(default=lambda setting: setting.has(_sub_blocks))
 def spent(view, candidate, decision):
-    """Return the share."""
+    """Return the share of the set's sub-blocks whose pages are all invalid."""
     return candidate.spent / candidate.sub_blocks
 
 
-@candidate_feature(
-    "log_recycle_benefit",
-    "log4(invalid pages per time to win them, in those one move takes) + 1",
-    unit=_LOG,
-    low=-8.0,
-    high=8.0,
-    default=lambda setting: setting.has(_sub_blocks),
-)
+@candidate_feature(unit=_LOG, low=-8.0, high=8.0, default=lambda setting: setting.has(_sub_blocks))
 def log_recycle_benefit(view, candidate, decision):
-    """Return the logarithm of the benefit in time."""
+    """Return log4(invalid pages per time to win them, in those one move takes) + 1."""
     params = view.params[0]
     cost = (candidate.valid + candidate.beside) * params.copy_cost + params.erase_cost
     return _clip(log2(max(candidate.invalid, 0.5) * params.copy_cost / max(cost, 1)) / 2.0 + 1.0, -8.0, 8.0)

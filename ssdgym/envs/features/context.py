@@ -7,9 +7,8 @@ from math import log2
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.decisions import ERASE, IDLE, PLACE, RELOCATE
-from ssdgym.envs.features.registry import Setting, decision_feature, device_feature, register
+from ssdgym.envs.features.registry import Setting, decision_feature, device_feature
 from ssdgym.simulator.families import family_of
-from ssdgym.types import Feature
 
 
 @inlined
@@ -54,179 +53,131 @@ def _joint(setting: Setting) -> bool:
     return "ERASE" in setting.kinds and len(setting.kinds) > 1
 
 
-@decision_feature("asks_erase", "1 if the decision is what to erase", default=_joint)
+@decision_feature(default=_joint)
 def asks_erase(view, decision):
-    """Return whether it is of that kind."""
+    """Return 1 if the decision is what to erase."""
     return 1.0 if decision.kind == ERASE else 0.0
 
 
-@decision_feature("asks_place", "1 if it is where a page of the host goes", default=_joint)
+@decision_feature(default=_joint)
 def asks_place(view, decision):
-    """Return whether it is of that kind."""
+    """Return 1 if it is where a page of the host goes."""
     return 1.0 if decision.kind == PLACE else 0.0
 
 
-@decision_feature("asks_relocate", "1 if it is where a relocated page goes", default=_joint)
+@decision_feature(default=_joint)
 def asks_relocate(view, decision):
-    """Return whether it is of that kind."""
+    """Return 1 if it is where a relocated page goes."""
     return 1.0 if decision.kind == RELOCATE else 0.0
 
 
-@decision_feature(
-    "asks_idle",
-    "1 if it is how far an idle die collects",
-    default=lambda setting: _joint(setting) and "IDLE" in setting.kinds,
-)
+@decision_feature(default=lambda setting: _joint(setting) and "IDLE" in setting.kinds)
 def asks_idle(view, decision):
-    """Return whether it is of that kind."""
+    """Return 1 if it is how far an idle die collects."""
     return 1.0 if decision.kind == IDLE else 0.0
 
 
-@decision_feature(
-    "host_pages",
-    "host pages since the last decision: log2(pages + 1), of what one block holds, as 2 x - 1 and clipped",
-    low=-1.0,
-    default=_whole_blocks,
-)
+@decision_feature(low=-1.0, default=_whole_blocks)
 def host_pages(view, decision):
-    """Return how far the host has come."""
+    """Return log2(host pages since the last decision + 1), of what a block holds, as 2 x - 1 and clipped."""
     pages = log2(max(decision.host_pages, 0) + 1.0)
     return _clip(2.0 * pages / log2(view.params[0].pages_per_block + 1.0) - 1.0, -1.0, 1.0)
 
 
 @decision_feature(
-    "elapsed",
-    "time since the last decision: 2 log2 of it, in the time to move a block's pages",
     unit="factors of 1.4",
     low=-8.0,
     high=8.0,
     default=lambda setting: setting.has(_in_time) and "REGION" not in setting.kinds,
 )
 def elapsed(view, decision):
-    """Return the logarithm of the time."""
+    """Return the time since the last decision: 2 log2 of it, in the time to move a block's pages."""
     params = view.params[0]
     block = params.pages_per_block * max(params.copy_cost, 1)
     return _clip(2.0 * log2((decision.elapsed_ns + 1.0) / block), -8.0, 8.0)
 
 
-@register(
-    Feature("open_room", "free share f of the plane's open blocks, as 2 f - 1", "share", -1.0, 1.0),
-    "decision",
-    _always,
-    fits=_victims_are_blocks,
-)
+@decision_feature(low=-1.0, default=_always, fits=_victims_are_blocks)
 def open_room(view, decision):
-    """Return how much the open blocks still take."""
+    """Return the free share f of the plane's open blocks, as 2 f - 1."""
     params, plane = view.params[0], view.plane[decision.plane]
     pages = params.streams * params.pages_per_block
     return _clip(2.0 * (plane.free_pages - plane.pool_pages) / pages - 1.0, -1.0, 1.0)
 
 
-@decision_feature("pool", "share of the plane's pages that are free in its pool")
+@decision_feature()
 def pool(view, decision):
-    """Return the share of pages in the pool."""
+    """Return the share of the plane's pages that are free in its pool."""
     params = view.params[0]
     return view.plane[decision.plane].pool_pages / (params.blocks * params.pages_per_block)
 
 
-@decision_feature(
-    "queue",
-    "requests outstanding: log2(requests + 1) / 16",
-    default=lambda setting: setting.has(_open_loop),
-)
+@decision_feature(default=lambda setting: setting.has(_open_loop))
 def queue(view, decision):
-    """Return how many requests wait; 0 where the host is idle."""
+    """Return the requests outstanding: log2(requests + 1) / 16."""
     return _clip(log2(view.control[0].outstanding + 1.0) / 16.0, 0.0, 1.0)
 
 
-@decision_feature(
-    "queued_writes",
-    "share of the outstanding requests that are writes",
-    default=lambda setting: setting.has(_open_loop),
-)
+@decision_feature(default=lambda setting: setting.has(_open_loop))
 def queued_writes(view, decision):
-    """Return the share; 0 where the host is idle."""
+    """Return the share of the outstanding requests that are writes.
+
+    It is 0 where the host is idle.
+    """
     control = view.control[0]
     # A flush that writes back what a buffer holds is no request of its own.
     return min(control.outstanding_writes, control.outstanding) / max(control.outstanding, 1)
 
 
-@decision_feature("free", "free share of the plane's pages")
+@decision_feature()
 def free(view, decision):
-    """Return the share of free pages."""
+    """Return the free share of the plane's pages."""
     params = view.params[0]
     return view.plane[decision.plane].free_pages / (params.blocks * params.pages_per_block)
 
 
-@register(
-    Feature("invalid", "invalid share of the plane's pages", "share", 0.0, 1.0),
-    "decision",
-    lambda setting: False,
-    fits=_whole_pages,
-)
+@decision_feature(fits=_whole_pages)
 def invalid(view, decision):
-    """Return the share of invalid pages."""
+    """Return the invalid share of the plane's pages."""
     params, plane = view.params[0], view.plane[decision.plane]
     pages = params.blocks * params.pages_per_block
     return (pages - plane.free_pages - plane.valid) / pages
 
 
-@register(
-    Feature("indexed", "share of the plane's blocks that may be victims", "share", 0.0, 1.0),
-    "decision",
-    lambda setting: False,
-    fits=_victims_are_blocks,
-)
+@decision_feature(fits=_victims_are_blocks)
 def indexed(view, decision):
-    """Return the share of blocks."""
+    """Return the share of the plane's blocks that may be victims."""
     return view.plane[decision.plane].indexed_blocks / view.params[0].blocks
 
 
-@register(
-    Feature(
-        "utilisation",
-        "logical pages / pages that can be written (isolation pages left out)",
-        "share",
-        0.0,
-        1.0,
-    ),
-    "device",
-    _differ,
-    fits=_whole_pages,
-)
+@device_feature(default=_differ, fits=_whole_pages)
 def utilisation(view):
-    """Return how full the device can be."""
+    """Return logical pages / pages that can be written (isolation pages left out)."""
     params = view.params[0]
     return params.logical_pages / (params.planes * params.blocks * params.pages_per_block)
 
 
-@device_feature(
-    "log_spare",
-    "log2 of the spare pages per logical page, 4 more",
-    unit="factors of two",
-    low=-16.0,
-    high=16.0,
-)
+@device_feature(unit="factors of two", low=-16.0, high=16.0)
 def log_spare(view):
-    """Return the logarithm of the over-provisioning; 4 more, so that it is about 1 at 15 %."""
+    """Return log2 of the spare pages per logical page, 4 more."""
     params = view.params[0]
     pages = params.planes * params.blocks * params.pages_per_block
     return _clip(log2(max(pages / params.logical_pages - 1.0, 1e-5)) + 4.0, -16.0, 16.0)
 
 
-@device_feature("log_pages_per_block", "log2(pages per block) / 16", default=_differ)
+@device_feature(default=_differ)
 def log_pages_per_block(view):
-    """Return the logarithm of a block's size."""
+    """Return log2(pages per block) / 16."""
     return log2(view.params[0].pages_per_block) / 16.0
 
 
-@device_feature("log_blocks", "log2(blocks per plane) / 32", default=_differ)
+@device_feature(default=_differ)
 def log_blocks(view):
-    """Return the logarithm of a plane's size."""
+    """Return log2(blocks per plane) / 32."""
     return log2(view.params[0].blocks) / 32.0
 
 
-@device_feature("log_logical_pages", "log2(logical pages) / 32", default=_differ)
+@device_feature(default=_differ)
 def log_logical_pages(view):
-    """Return the logarithm of the device's size."""
+    """Return log2(logical pages) / 32."""
     return log2(view.params[0].logical_pages) / 32.0

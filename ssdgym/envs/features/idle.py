@@ -29,130 +29,96 @@ def _parts(setting: Setting) -> bool:
     return setting.has(lambda device: device.erase_unit != "block")
 
 
-@answer_feature("answer_number", "its number k of K answers, as 2 k / (K - 1) - 1", low=-1.0, default=_always)
+@answer_feature(low=-1.0, default=_always)
 def answer_number(view, answer, die):
-    """Return the number."""
+    """Return its number k of K answers, as 2 k / (K - 1) - 1."""
     return 2.0 * answer.number / 7.0 - 1.0
 
 
-@answer_feature("answer_commands", "share of the rest of the round that it allows", default=_always)
+@answer_feature(default=_always)
 def answer_commands(view, answer, die):
-    """Return the share of commands."""
+    """Return the share of the rest of the round that it allows."""
     return answer.commands / (die.moves + 1.0)
 
 
-@answer_feature("answer_erases", "1 if it allows the erase of the round", default=_always)
+@answer_feature(default=_always)
 def answer_erases(view, answer, die):
-    """Return whether the round would end."""
+    """Return 1 if it allows the erase of the round."""
     return 1.0 if answer.erases else 0.0
 
 
-@answer_feature("answer_time", "nominal time: log2(moves + 1) / 16, in moves", default=_always)
+@answer_feature(default=_always)
 def answer_time(view, answer, die):
-    """Return how long it would take."""
+    """Return the nominal time: log2(moves + 1) / 16, in moves."""
     return _in_moves(view, answer.nominal_ns)
 
 
-@answer_feature(
-    "answer_fits",
-    "log4 of its nominal time, of the mean idle time of the die",
-    unit="factors of four",
-    low=-8.0,
-    high=8.0,
-    default=_always,
-)
+@answer_feature(unit="factors of four", low=-8.0, high=8.0, default=_always)
 def answer_fits(view, answer, die):
-    """Return how it compares with an idle time."""
+    """Return log4 of its nominal time, of the mean idle time of the die."""
     mean = view.die[die.number].idle_mean_gap_ns
     return _clip(log2((answer.nominal_ns + 1.0) / (mean + 1.0)) / 2.0, -8.0, 8.0)
 
 
-@die_feature(
-    "idle_room",
-    "log2 of the free pages of the plane's pool, of those below which the host waits for collection",
-    unit="factors of two",
-    low=-8.0,
-    high=8.0,
-    default=_always,
-)
+@die_feature(unit="factors of two", low=-8.0, high=8.0, default=_always)
 def idle_room(view, die):
-    """Return how far off foreground collection is."""
+    """Return log2 of the free pages of the plane's pool, of those below which the host waits for GC."""
     pool = view.plane[die.plane].pool_pages
     return _clip(log2((pool + 1.0) / max(view.params[0].low_pool, 1)), -8.0, 8.0)
 
 
-@die_feature(
-    "idle_space",
-    "log2 of the plane's free pages, open blocks included, of those of the pool below which the host waits",
-    unit="factors of two",
-    low=-8.0,
-    high=8.0,
-)
+@die_feature(unit="factors of two", low=-8.0, high=8.0)
 def idle_space(view, die):
-    """Return how far off foreground collection is, counted as rules with a threshold count."""
+    """Return log2 of the plane's free pages, with open blocks, of the pool's below which the host waits."""
     free = view.plane[die.plane].free_pages
     return _clip(log2((free + 1.0) / max(view.params[0].low_pool, 1)), -8.0, 8.0)
 
 
-@die_feature("idle_free", "free share of the plane's pages")
+@die_feature()
 def idle_free(view, die):
-    """Return the share of free pages."""
+    """Return the free share of the plane's pages."""
     params = view.params[0]
     return view.plane[die.plane].free_pages / (params.blocks * params.pages_per_block)
 
 
-@die_feature("idle_running", "1 if a round is under way", default=_always)
+@die_feature(default=_always)
 def idle_running(view, die):
-    """Return whether the die would go on with a round."""
+    """Return 1 if a round is under way."""
     return 1.0 if die.running else 0.0
 
 
-@die_feature(
-    "idle_moves",
-    "pages that the round has to move, or one of the block with most invalid pages would, in blocks",
-    high=8.0,
-    default=_always,
-)
+@die_feature(high=8.0, default=_always)
 def idle_moves(view, die):
-    """Return what is left to move."""
+    """Return the pages that the round, or one of the block with most invalid pages, moves, in blocks."""
     return _clip(die.moves / view.params[0].pages_per_block, 0.0, 8.0)
 
 
-@die_feature(
-    "idle_gain",
-    "invalid pages that the round erases, or one of the block with most of them would, in blocks",
-    high=8.0,
-    default=_parts,
-)
+@die_feature(high=8.0, default=_parts)
 def idle_gain(view, die):
-    """Return what there is to win."""
+    """Return the invalid pages that the round, or one of the block with most of them, erases, in blocks."""
     return _clip(die.invalid / view.params[0].pages_per_block, 0.0, 8.0)
 
 
-@die_feature("idle_since", "time for which it has been idle: log2(moves + 1) / 16, in moves", default=_always)
+@die_feature(default=_always)
 def idle_since(view, die):
-    """Return how long the die has been idle."""
+    """Return the time for which it has been idle: log2(moves + 1) / 16, in moves."""
     record = view.die[die.number]
     return _in_moves(view, view.control[0].now - record.idle_since) if record.idle else 0.0
 
 
-@die_feature("idle_last", "its last idle time: log2(moves + 1) / 16, in moves", default=_always)
+@die_feature(default=_always)
 def idle_last(view, die):
-    """Return how long the die was idle before."""
+    """Return its last idle time: log2(moves + 1) / 16, in moves."""
     return _in_moves(view, view.die[die.number].idle_gap_ns)
 
 
-@die_feature(
-    "idle_mean",
-    "its mean idle time, the last one with the weight 1/8: log2(moves + 1) / 16, in moves",
-    default=_always,
-)
+@die_feature(default=_always)
 def idle_mean(view, die):
-    """Return how long the die is idle as a rule."""
+    """Return its mean idle time, the last one with the weight 1/8: log2(moves + 1) / 16, in moves."""
     return _in_moves(view, view.die[die.number].idle_mean_gap_ns)
 
 
-@die_feature("idle_answers", "decisions in this idle time: log2(decisions + 1) / 8", default=_always)
+@die_feature(default=_always)
 def idle_answers(view, die):
-    """Return how often the die has been asked."""
+    """Return decisions in this idle time: log2(decisions + 1) / 8."""
     return _clip(log2(view.die[die.number].idle_answers + 1.0) / 8.0, 0.0, 1.0)

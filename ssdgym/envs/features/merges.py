@@ -25,7 +25,7 @@ def _ratio(part, whole):
 
 @inlined
 def _erases_of_plane(view, plane):
-    """Return mean and standard deviation of the erases of the smallest parts of a plane's blocks."""
+    """Return the mean and standard deviation of the erases of the smallest parts of a plane's blocks."""
     leaves = view.params[0].blocks * view.params[0].sub_blocks
     total, squares = 0.0, 0.0
     for sub in range(plane * leaves, (plane + 1) * leaves):
@@ -62,225 +62,143 @@ def _levels_differ(setting: Setting) -> bool:
     return len({device.geometry.sub_blocks_per_block for device in setting.devices}) > 1
 
 
-@plan_feature(
-    "plan_cost",
-    "log2 of its nominal time, in page programs",
-    unit="factors of two",
-    low=-8.0,
-    high=24.0,
-    default=always,
-)
+@plan_feature(unit="factors of two", low=-8.0, high=24.0, default=always)
 def plan_cost(view, plan, bundle):
-    """Return the logarithm of what its copies and erases cost."""
+    """Return log2 of its nominal time, in page programs."""
     return _clip(log2((plan.cost_ns + 1.0) / max(view.params[0].program_ns, 1)), -8.0, 24.0)
 
 
-@plan_feature(
-    "plan_cost_ratio",
-    "log2 of its nominal time, in that of a Merge",
-    unit="factors of two",
-    low=-16.0,
-    high=16.0,
-    default=_has_superblocks,
-)
+@plan_feature(unit="factors of two", low=-16.0, high=16.0, default=_has_superblocks)
 def plan_cost_ratio(view, plan, bundle):
-    """Return the logarithm of its cost relative to candidate 0."""
+    """Return log2 of its nominal time, in that of a Merge."""
     return _ratio(plan.cost_ns, bundle.merge_ns)
 
 
-@plan_feature("plan_copies", "pages copied, in blocks", unit="blocks", high=64.0, default=always)
+@plan_feature(unit="blocks", high=64.0, default=always)
 def plan_copies(view, plan, bundle):
-    """Return how much is relocated."""
+    """Return the pages copied, in blocks."""
     return _clip(plan.copies / bundle.block_pages, 0.0, 64.0)
 
 
-@plan_feature(
-    "plan_out_copies",
-    "pages copied to make room for erases in place, in blocks",
-    unit="blocks",
-    high=64.0,
-    default=always,
-)
+@plan_feature(unit="blocks", high=64.0, default=always)
 def plan_out_copies(view, plan, bundle):
-    """Return how much leaves a block and comes back."""
+    """Return the pages copied to make room for erases in place, in blocks."""
     return _clip(plan.out_copies / bundle.block_pages, 0.0, 64.0)
 
 
-@plan_feature(
-    "plan_copy_ratio",
-    "log2 of the bytes it programs, in those of a Merge",
-    unit="factors of two",
-    low=-16.0,
-    high=16.0,
-)
+@plan_feature(unit="factors of two", low=-16.0, high=16.0)
 def plan_copy_ratio(view, plan, bundle):
-    """Return the logarithm of the pages it programs relative to candidate 0."""
+    """Return log2 of the bytes it programs, in those of a Merge."""
     return _ratio(plan.copies, bundle.merge_copies)
 
 
-@plan_feature(
-    "plan_erases", "log2 of its erases, one more counted", unit="factors of two", high=16.0, default=always
-)
+@plan_feature(unit="factors of two", high=16.0, default=always)
 def plan_erases(view, plan, bundle):
-    """Return the logarithm of how many erases there are, one more counted."""
+    """Return log2 of its erases, one more counted."""
     return _clip(log2(plan.erases + 1.0), 0.0, 16.0)
 
 
-@plan_feature(
-    "plan_erase_time",
-    "log2 of the time of its erases, in that of a block",
-    unit="factors of two",
-    low=-16.0,
-    high=16.0,
-    default=always,
-)
+@plan_feature(unit="factors of two", low=-16.0, high=16.0, default=always)
 def plan_erase_time(view, plan, bundle):
-    """Return the logarithm of what its erases cost."""
+    """Return log2 of the time of its erases, in that of a block."""
     return _ratio(plan.erase_ns, bundle.block_erase_ns)
 
 
-@plan_feature(
-    "plan_restored",
-    "log2 of the smallest parts that are erased only because of disturbance, one more counted",
-    unit="factors of two",
-    high=16.0,
-    default=_of_disturbance,
-)
+@plan_feature(unit="factors of two", high=16.0, default=_of_disturbance)
 def plan_restored(view, plan, bundle):
-    """Return how much is erased for the sake of its data."""
+    """Return log2 of the smallest parts that are erased only because of disturbance, one more counted."""
     return _clip(log2(plan.restored + 1.0), 0.0, 16.0)
 
 
-@plan_feature(
-    "plan_at_tolerance",
-    "log2 of those that will lose their data if a neighbour is erased once more, one more counted",
-    unit="factors of two",
-    high=16.0,
-    default=_of_disturbance,
-)
+@plan_feature(unit="factors of two", high=16.0, default=_of_disturbance)
 def plan_at_tolerance(view, plan, bundle):
-    """Return how much of the blocks cannot be disturbed any more."""
+    """Return log2 of those that will lose their data if a neighbour is erased once more, one more counted."""
     return _clip(log2(plan.at_tolerance + 1.0), 0.0, 16.0)
 
 
-@plan_feature("plan_is_merge", "1 for a Merge, 0 for an M-Merge", default=always)
+@plan_feature(default=always)
 def plan_is_merge(view, plan, bundle):
-    """Return whether whole blocks are emptied."""
+    """Return 1 for a Merge, 0 for an M-Merge."""
     return 1.0 if plan.number == 0 else 0.0
 
 
-@plan_feature("plan_is_cheapest", "1 for the M-Merge of least cost, of parts of any size", default=always)
+@plan_feature(default=always)
 def plan_is_cheapest(view, plan, bundle):
-    """Return whether Algorithm 1 has made the plan."""
+    """Return 1 for the M-Merge of least cost, of parts of any size."""
     return 1.0 if plan.number == bundle.levels + 2 else 0.0
 
 
-@plan_feature(
-    "plan_depth",
-    "how small the parts are that an M-Merge of one size erases: halvings of a block, of those there are",
-    default=always,
-)
+@plan_feature(default=always)
 def plan_depth(view, plan, bundle):
-    """Return the level as a share; 0 for other candidates."""
+    """Return the halvings of a block down to the parts that an M-Merge of one size erases, of all.
+
+    It is 0 for other candidates.
+    """
     return max(plan.depth, 0) / max(bundle.levels, 1)
 
 
-@bundle_feature("cause_pool", "1 if a free block is wanted, 0 if the bundle is full", default=always)
+@bundle_feature(default=always)
 def cause_pool(view, bundle):
-    """Return why blocks are merged."""
+    """Return 1 if a free block is wanted, 0 if the bundle is full."""
     return 1.0 if bundle.cause == POOL else 0.0
 
 
-@bundle_feature("bundle_levels", "how often a block can be halved, in 6", default=_levels_differ)
+@bundle_feature(default=_levels_differ)
 def bundle_levels(view, bundle):
-    """Return the depth of the partial blocks."""
+    """Return how often a block can be halved, in 6."""
     return bundle.levels / 6.0
 
 
-@bundle_feature("bundle_m_merges", "M-Merges since its last Merge, of those allowed", default=always)
+@bundle_feature(default=always)
 def bundle_m_merges(view, bundle):
-    """Return how many M-Merges there have been; after the last one allowed a Merge is due."""
+    """Return the M-Merges since its last Merge, of those allowed.
+
+    After the last one allowed a Merge is due.
+    """
     return _clip(bundle.since_merge / max(bundle.limit, 1), 0.0, 1.0)
 
 
-@bundle_feature(
-    "bundle_valid",
-    "share v of the pages of its blocks that are valid, as 2 v - 1",
-    low=-1.0,
-    default=_has_superblocks,
-)
+@bundle_feature(low=-1.0, default=_has_superblocks)
 def bundle_valid(view, bundle):
-    """Return how much a Merge may have to copy."""
+    """Return the share v of the pages of its blocks that are valid, as 2 v - 1."""
     pages = max(bundle.blocks, 1) * bundle.block_pages
     return _clip(2.0 * bundle.valid / pages - 1.0, -1.0, 1.0)
 
 
-@bundle_feature("bundle_invalid", "share of the pages of its blocks that are invalid", default=always)
+@bundle_feature(default=always)
 def bundle_invalid(view, bundle):
-    """Return how much there is to win."""
+    """Return the share of the pages of its blocks that are invalid."""
     return _clip(bundle.invalid / (max(bundle.blocks, 1) * bundle.block_pages), 0.0, 1.0)
 
 
-@bundle_feature(
-    "waiting_bundles",
-    "log2 of the bundles of the plane that could be merged, too, in 16",
-    default=_pools_vary,
-)
+@bundle_feature(default=_pools_vary)
 def waiting_bundles(view, bundle):
-    """Return the logarithm of how many others there are, one more counted."""
+    """Return log2 of the bundles of the plane that could be merged, too, in 16."""
     return _clip(log2(bundle.waiting + 1.0) / 16.0, 0.0, 1.0)
 
 
-@bundle_feature(
-    "free_blocks",
-    "log2 of the free blocks of the plane, in those that the host leaves",
-    unit="factors of two",
-    low=-16.0,
-    high=16.0,
-    default=_pools_vary,
-)
+@bundle_feature(unit="factors of two", low=-16.0, high=16.0, default=_pools_vary)
 def free_blocks(view, bundle):
-    """Return the logarithm of how much is left."""
+    """Return log2 of the free blocks of the plane, in those that the host leaves."""
     return _ratio(bundle.free_blocks, bundle.kept_blocks)
 
 
-@bundle_feature(
-    "bundle_wear",
-    "log2 of the mean erases of the smallest parts of its blocks, in those of the plane",
-    unit="factors of two",
-    low=-16.0,
-    high=16.0,
-    default=always,
-)
+@bundle_feature(unit="factors of two", low=-16.0, high=16.0, default=always)
 def bundle_wear(view, bundle):
-    """Return whether its blocks are worn more than others."""
+    """Return log2 of the mean erases of the smallest parts of its blocks, in those of the plane."""
     mean, _ = _erases_of_plane(view, bundle.plane)
     return _ratio(bundle.mean_erases, mean)
 
 
-@bundle_feature(
-    "bundle_wear_spread",
-    "log2 of the spread of the erases of the smallest parts of its blocks, in the mean of the plane",
-    unit="factors of two",
-    low=-16.0,
-    high=16.0,
-    default=always,
-)
+@bundle_feature(unit="factors of two", low=-16.0, high=16.0, default=always)
 def bundle_wear_spread(view, bundle):
-    """Return how unevenly its blocks are worn."""
+    """Return log2 of the spread of the erases of the smallest parts of its blocks, in the plane's mean."""
     mean, _ = _erases_of_plane(view, bundle.plane)
     return _ratio(bundle.spread, mean)
 
 
-@bundle_feature(
-    "plane_wear_spread",
-    "log2 of the spread of the erases of the smallest parts of the plane's blocks, in their mean",
-    unit="factors of two",
-    low=-16.0,
-    high=16.0,
-    default=always,
-)
+@bundle_feature(unit="factors of two", low=-16.0, high=16.0, default=always)
 def plane_wear_spread(view, bundle):
-    """Return how unevenly the plane is worn."""
+    """Return log2 of the spread of the erases of the smallest parts of the plane's blocks, in their mean."""
     mean, spread = _erases_of_plane(view, bundle.plane)
     return _ratio(spread, mean)

@@ -35,125 +35,74 @@ def _log_pages(view, pages):
     return _clip(log_pages(view, pages), -16.0, 16.0)
 
 
-@page_feature(
-    "page_relocated",
-    "1 if garbage collection moves the page, 0 if the host writes it",
-    default=_host_and_relocated,
-)
+@page_feature(default=_host_and_relocated)
 def page_relocated(view, page):
-    """Return 1 for a relocated page, 0 for one of the host."""
+    """Return 1 if garbage collection moves the page, 0 if the host writes it."""
     return float(page.relocated)
 
 
-@page_feature(
-    "page_age",
-    "log4 of the host pages since the host wrote it last",
-    unit=_LOG,
-    low=-16.0,
-    high=16.0,
-    default=_always,
-)
+@page_feature(unit=_LOG, low=-16.0, high=16.0, default=_always)
 def page_age(view, page):
-    """Return the logarithm of the age; of a new page, that of the device."""
+    """Return log4 of the host pages since the host wrote it last.
+
+    Of a new page, it is the age of the device.
+    """
     return _clip(log_age(view, view.page_memory[page.lpn].written), -16.0, 16.0)
 
 
-@page_feature(
-    "page_interval",
-    "log4 of the host pages between its last two host writes; 8 without",
-    unit=_LOG,
-    low=-16.0,
-    high=16.0,
-    default=_always,
-)
+@page_feature(unit=_LOG, low=-16.0, high=16.0, default=_always)
 def page_interval(view, page):
-    """Return the logarithm of the interval."""
+    """Return log4 of the host pages between its last two host writes; 8 without."""
     interval = view.page_memory[page.lpn].interval
     return _log_pages(view, interval) if interval > 0.0 else 8.0
 
 
-@page_feature(
-    "page_interval_before",
-    "the same of the interval before that",
-    unit=_LOG,
-    low=-16.0,
-    high=16.0,
-    default=_always,
-)
+@page_feature(unit=_LOG, low=-16.0, high=16.0, default=_always)
 def page_interval_before(view, page):
-    """Return the logarithm of the interval."""
+    """Return the same of the interval before that."""
     interval = view.page_memory[page.lpn].earlier
     return _log_pages(view, interval) if interval > 0.0 else 8.0
 
 
-@page_feature(
-    "page_updates",
-    "log2 of its host writes, 1 more; they count half once as many host pages as logical ones have passed",
-    unit="factors of two",
-    high=32.0,
-    default=_always,
-)
+@page_feature(unit="factors of two", high=32.0, default=_always)
 def page_updates(view, page):
-    """Return the logarithm of the count."""
+    """Return log2 of its host writes, 1 more; they count half after as many host pages as logical pages."""
     own = view.page_memory[page.lpn]
     return _clip(log2(1.0 + faded(view, own.updates, own.written)), 0.0, 32.0)
 
 
-@page_feature(
-    "page_group_updates",
-    "the same of the mean page of the aligned group of 16 logical pages that it is in",
-    unit="factors of two",
-    high=32.0,
-    default=_always,
-)
+@page_feature(unit="factors of two", high=32.0, default=_always)
 def page_group_updates(view, page):
-    """Return the logarithm of the count."""
+    """Return the same of the mean page of the aligned group of 16 logical pages that it is in."""
     group = view.page_memory[page.lpn - page.lpn % GROUP]
     return _clip(log2(1.0 + faded(view, group.group_updates, group.grouped) / GROUP), 0.0, 32.0)
 
 
-@page_feature(
-    "page_moves",
-    "log2 of how often it was relocated since the host wrote it last, 1 more",
-    unit="factors of two",
-    high=32.0,
-    default=_always,
-)
+@page_feature(unit="factors of two", high=32.0, default=_always)
 def page_moves(view, page):
-    """Return the logarithm of the number."""
+    """Return log2 of how often it was relocated since the host wrote it last, 1 more."""
     return log2(1.0 + view.page_memory[page.lpn].moves)
 
 
-@page_feature(
-    "page_block_age",
-    "log4 of the host pages since the block that holds it was closed",
-    unit=_LOG,
-    low=-16.0,
-    high=16.0,
-    default=_always,
-)
+@page_feature(unit=_LOG, low=-16.0, high=16.0, default=_always)
 def page_block_age(view, page):
-    """Return the logarithm of the age; that of the device without such a block."""
+    """Return log4 of the host pages since the block that holds it was closed.
+
+    It is the age of the device without such a block.
+    """
     closed = view.block[page.block].closed_at if page.block >= 0 else 0
     return _log_pages(view, view.control[0].clock - closed + 1.0)
 
 
-@page_feature(
-    "page_stream",
-    "number of the stream that holds it; -1 without",
-    unit="stream",
-    low=-1.0,
-    high=15.0,
-    default=_always,
-)
+@page_feature(unit="stream", low=-1.0, high=15.0, default=_always)
 def page_stream(view, page):
-    """Return where the page is."""
+    """Return the number of the stream that holds it; -1 without."""
     return float(page.stream)
 
 
-@page_feature("page_new", "1 if the host has not written the page since the device was made ready")
+@page_feature()
 def page_new(view, page):
-    """Return whether nothing is known of it."""
+    """Return 1 if the host has not written the page since the device was made ready."""
     return 1.0 if view.page_memory[page.lpn].written == 0 else 0.0
 
 
@@ -167,120 +116,75 @@ def _interval_or_age(view, own):
     )
 
 
-@page_feature(
-    "page_expected_interval",
-    "log4 of its last interval; without one, of its age or of twice the logical pages, whatever is more",
-    unit=_LOG,
-    low=-16.0,
-    high=16.0,
-)
+@page_feature(unit=_LOG, low=-16.0, high=16.0)
 def page_expected_interval(view, page):
-    """Return the logarithm of the interval."""
+    """Return log4 of its last interval; without one, of its age or twice the logical pages."""
     return _interval_or_age(view, view.page_memory[page.lpn])
 
 
-@page_feature(
-    "page_expected_before",
-    "the same of the interval before that, or of the last one where there is none",
-    unit=_LOG,
-    low=-16.0,
-    high=16.0,
-)
+@page_feature(unit=_LOG, low=-16.0, high=16.0)
 def page_expected_before(view, page):
-    """Return the logarithm of the interval."""
+    """Return the same of the interval before that, or of the last one where there is none."""
     own = view.page_memory[page.lpn]
     return _log_pages(view, own.earlier) if own.earlier > 0.0 else _interval_or_age(view, own)
 
 
-@page_feature(
-    "page_slow_updates",
-    "log2 of its host writes, 1 more; they count half once 8 times as many host pages have passed",
-    unit="factors of two",
-    high=32.0,
-)
+@page_feature(unit="factors of two", high=32.0)
 def page_slow_updates(view, page):
-    """Return the logarithm of the count."""
+    """Return log2 of its host writes, 1 more; they count half once 8 times as many host pages have passed."""
     own = view.page_memory[page.lpn]
     return _clip(log2(1.0 + slowly_faded(view, own.slow_updates, own.written)), 0.0, 32.0)
 
 
-@page_feature(
-    "page_net_updates",
-    "log2 of its host writes less its relocations, never below 0, 1 more",
-    unit="factors of two",
-    high=32.0,
-)
+@page_feature(unit="factors of two", high=32.0)
 def page_net_updates(view, page):
-    """Return the logarithm of a count like that of FADaC, which a trim leaves as it is."""
+    """Return log2 of its host writes less its relocations, never below 0, 1 more."""
     return log2(1.0 + view.page_memory[page.lpn].net_updates)
 
 
-@page_feature(
-    "page_group_age",
-    "log4 of the host pages since the host wrote to the aligned group of 16 logical pages that it is in",
-    unit=_LOG,
-    low=-16.0,
-    high=16.0,
-)
+@page_feature(unit=_LOG, low=-16.0, high=16.0)
 def page_group_age(view, page):
-    """Return the logarithm of the age; that of the device where nothing was written there."""
+    """Return log4 of the host pages since a host write to its aligned group of 16 logical pages.
+
+    It is the age of the device where nothing was written there.
+    """
     return _clip(log_age(view, view.page_memory[page.lpn - page.lpn % GROUP].grouped), -16.0, 16.0)
 
 
-@page_feature(
-    "intervals_mean",
-    "log4 of the intervals of all pages, mean of the last ones",
-    unit=_LOG,
-    low=-16.0,
-    high=16.0,
-)
+@page_feature(unit=_LOG, low=-16.0, high=16.0)
 def intervals_mean(view, page):
-    """Return the mean."""
+    """Return log4 of the intervals of all pages, mean of the last ones."""
     return _clip(view.memory[0].interval, -16.0, 16.0)
 
 
-@page_feature(
-    "intervals_differ",
-    "by how much log4 of an interval differs from that of the page's interval before, mean of the last ones",
-    unit=_LOG,
-    high=32.0,
-)
+@page_feature(unit=_LOG, high=32.0)
 def intervals_differ(view, page):
-    """Return the mean difference."""
+    """Return the mean difference of log4 of the last intervals from that of the interval before."""
     return _clip(view.memory[0].surprise, 0.0, 32.0)
 
 
-@page_feature(
-    "request_pages",
-    "log2 of the pages of its request, of a host page; else 0",
-    unit="factors of two",
-    high=32.0,
-)
+@page_feature(unit="factors of two", high=32.0)
 def request_pages(view, page):
-    """Return the logarithm of the size."""
+    """Return log2 of the pages of its request, of a host page; else 0."""
     return 0.0 if page.relocated else log2(max(view.control[0].request_pages, 1))
 
 
-@page_feature(
-    "request_offset", "place of the page in its request, 0 for the first and below 1; 0 of a relocated page"
-)
+@page_feature()
 def request_offset(view, page):
-    """Return the place."""
+    """Return the place of the page in its request, 0 for the first and below 1; 0 of a relocated page."""
     control = view.control[0]
     if page.relocated:
         return 0.0
     return _clip((page.lpn - control.request_lpn) / max(control.request_pages, 1), 0.0, 1.0)
 
 
-@page_feature(
-    "request_sequential", "1 if the page follows the one that the host wrote last; 0 of a relocated page"
-)
+@page_feature()
 def request_sequential(view, page):
-    """Return whether the host goes on."""
+    """Return 1 if the page follows the one that the host wrote last; 0 of a relocated page."""
     return 1.0 if page.relocated == 0 and page.lpn == view.memory[0].next else 0.0
 
 
-@page_feature("request_hint", "the hint of its request, of a host page; else 0", unit="hint", high=255.0)
+@page_feature(unit="hint", high=255.0)
 def request_hint(view, page):
-    """Return the hint."""
+    """Return the hint of its request, of a host page; else 0."""
     return 0.0 if page.relocated else float(view.control[0].request_hint)

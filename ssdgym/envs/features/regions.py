@@ -31,183 +31,136 @@ def _differ(setting: Setting) -> bool:
     return len({family_of(device).region_pages(device) for device in setting.devices}) > 1
 
 
-@way_feature("way_number", "1 for the region, -1 for the main area", low=-1.0, default=always)
+@way_feature(low=-1.0, default=always)
 def way_number(view, way, sector):
-    """Return which it is."""
+    """Return 1 for the region, -1 for the main area."""
     return 2.0 * way.number - 1.0
 
 
-@way_feature(
-    "way_time",
-    "nominal time of what it takes now, in page programs",
-    unit="programs",
-    high=16.0,
-    default=always,
-)
+@way_feature(unit="programs", high=16.0, default=always)
 def way_time(view, way, sector):
-    """Return how long it would take."""
+    """Return the nominal time of what it takes now, in page programs."""
     return _clip(way.nominal_ns / max(view.params[0].program_ns, 1), 0.0, 16.0)
 
 
-@way_feature("way_bytes", "bytes that are programmed now, in pages", default=always)
+@way_feature(default=always)
 def way_bytes(view, way, sector):
-    """Return how much would be programmed."""
+    """Return the bytes that are programmed now, in pages."""
     return _clip(way.programmed / sector.slots, 0.0, 1.0)
 
 
-@way_feature(
-    "way_reads", "pages that are read first, in those that a group can be spread over", default=always
-)
+@way_feature(default=always)
 def way_reads(view, way, sector):
-    """Return how many would be read."""
+    """Return the pages that are read first, in those that a group can be spread over."""
     return _clip(way.reads / sector.slots, 0.0, 1.0)
 
 
-@way_feature("way_wasted", "share of the page that would be left empty")
+@way_feature()
 def way_wasted(view, way, sector):
-    """Return the share of subpages without data."""
+    """Return the share of the page that would be left empty."""
     return _clip(way.wasted / sector.slots, 0.0, 1.0)
 
 
-@way_feature(
-    "way_room", "share f of the open block that is left to this pass, as 2 f - 1", low=-1.0, default=always
-)
+@way_feature(low=-1.0, default=always)
 def way_room(view, way, sector):
-    """Return how much the open block still takes."""
+    """Return the share f of the open block that is left to this pass, as 2 f - 1."""
     return _clip(2.0 * way.room / sector.block_pages - 1.0, -1.0, 1.0)
 
 
-@way_feature(
-    "way_in_the_way",
-    "share of these pages that hold a valid subpage, which has to be advanced",
-    default=always,
-)
+@way_feature(default=always)
 def way_in_the_way(view, way, sector):
-    """Return how much of the open block is in the way; 0 of the main area."""
+    """Return the share of these pages that hold a valid subpage, which has to be advanced.
+
+    It is 0 of the main area.
+    """
     return _clip(way.in_the_way / max(way.room, 1), 0.0, 1.0)
 
 
-@way_feature(
-    "way_valid",
-    "share u of the area's pages with valid data, of those that may, as 2 u - 1",
-    low=-1.0,
-    default=always,
-)
+@way_feature(low=-1.0, default=always)
 def way_valid(view, way, sector):
-    """Return how full the area is."""
+    """Return the share u of the area's pages with valid data, of those that may, as 2 u - 1."""
     return _clip(2.0 * way.valid / max(way.pages, 1) - 1.0, -1.0, 1.0)
 
 
-@sector_feature(
-    "asks_collected",
-    "1 if a subpage of a collected block is asked for, 0 if a group that leaves the buffer",
-    default=_both,
-)
+@sector_feature(default=_both)
 def asks_collected(view, sector):
-    """Return which question it is."""
+    """Return 1 if a subpage of a collected block is asked for, 0 if a group that leaves the buffer."""
     return 1.0 if sector.collected else 0.0
 
 
-@sector_feature(
-    "sector_leaving", "share of the group that leaves the buffer; 0 of a collected block", default=_flushes
-)
+@sector_feature(default=_flushes)
 def sector_leaving(view, sector):
-    """Return how much of a page comes together."""
+    """Return the share of the group that leaves the buffer; 0 of a collected block."""
     return 0.0 if sector.collected else sector.sectors / sector.slots
 
 
-@sector_feature("sector_others", "share of the group that is on flash besides")
+@sector_feature()
 def sector_others(view, sector):
-    """Return how much of the group is mapped besides."""
+    """Return the share of the group that is on flash besides."""
     return sector.others / sector.slots
 
 
-@sector_feature("sector_in_region", "share of the group that is in a region besides", default=always)
+@sector_feature(default=always)
 def sector_in_region(view, sector):
-    """Return how much of the group would leave a region with it."""
+    """Return the share of the group that is in a region besides."""
     return sector.in_region / sector.slots
 
 
-@sector_feature(
-    "sector_updated",
-    "share of the sectors whose data was in a region already when they were written",
-    default=always,
-)
+@sector_feature(default=always)
 def sector_updated(view, sector):
-    """Return whether they come to the region again and again."""
+    """Return the share of the sectors whose data was in a region already when they were written."""
     return _clip(sector.updated / max(sector.sectors, 1), 0.0, 1.0)
 
 
-@sector_feature(
-    "sector_writes",
-    "log4 of how often the host has written them, in times of the mean sector",
-    unit="factors of four",
-    low=-8.0,
-    high=8.0,
-    default=always,
-)
+@sector_feature(unit="factors of four", low=-8.0, high=8.0, default=always)
 def sector_writes(view, sector):
-    """Return the logarithm of the mean count of writes."""
+    """Return log4 of how often the host has written them, in times of the mean sector."""
     mean = view.control[0].clock / view.params[0].logical_pages + 1.0
     own = sector.writes / max(sector.sectors, 1) + 1.0
     return _clip(log2(own / mean) / 2.0, -8.0, 8.0)
 
 
-@sector_feature("sector_age", "days since the page that holds it was programmed: log2(days + 1) / 16")
+@sector_feature()
 def sector_age(view, sector):
-    """Return how long the data has been stored; 0 where no day passes."""
+    """Return the days since the page that holds it was programmed: log2(days + 1) / 16.
+
+    It is 0 where no day passes.
+    """
     return _clip(log2(sector.age_h / 24.0 + 1.0) / 16.0, 0.0, 1.0)
 
 
-@sector_feature(
-    "region_passes",
-    "share p of its passes that the region allows until all is collected, as 2 p - 1",
-    low=-1.0,
-    default=always,
-)
+@sector_feature(low=-1.0, default=always)
 def region_passes(view, sector):
-    """Return how much the region takes without an erase."""
+    """Return the share p of its passes that the region allows until all is collected, as 2 p - 1."""
     return _clip(2.0 * sector.passes / max(sector.most_passes, 1) - 1.0, -1.0, 1.0)
 
 
-@sector_feature(
-    "main_room",
-    "log2 of the free pages of the plane's pool, of those below which it collects",
-    unit="factors of two",
-    low=-8.0,
-    high=8.0,
-)
+@sector_feature(unit="factors of two", low=-8.0, high=8.0)
 def main_room(view, sector):
-    """Return how far off collection of the main area is."""
+    """Return log2 of the free pages of the plane's pool, of those below which it collects."""
     pool = view.plane[sector.plane].pool_pages
     return _clip(log2((pool + 1.0) / max(view.params[0].low_pool, 1)), -8.0, 8.0)
 
 
-@sector_feature("buffer_fill", "share of the write buffer's places that are taken")
+@sector_feature()
 def buffer_fill(view, sector):
-    """Return how full the buffer is."""
+    """Return the share of the write buffer's places that are taken."""
     return _clip(sector.waiting / max(sector.places, 1), 0.0, 1.0)
 
 
-@sector_feature(
-    "collection_kept", "share of those that this collection may keep that it has kept", default=_collected
-)
+@sector_feature(default=_collected)
 def collection_kept(view, sector):
-    """Return how many have stayed."""
+    """Return the share of those that this collection may keep that it has kept."""
     return _clip(sector.kept / max(sector.most_kept, 1), 0.0, 1.0)
 
 
-@sector_feature(
-    "collection_left",
-    "share of the collected block that is still valid",
-    default=_collected,
-)
+@sector_feature(default=_collected)
 def collection_left(view, sector):
-    """Return how much the collection still has to move."""
+    """Return the share of the collected block that is still valid."""
     return _clip(sector.left / sector.block_pages, 0.0, 1.0)
 
 
-@sector_feature("log_region_pages", "log2(pages of the plane's region) / 32", default=_differ)
+@sector_feature(default=_differ)
 def log_region_pages(view, sector):
-    """Return the logarithm of the region's size."""
+    """Return log2(pages of the plane's region) / 32."""
     return log2(sector.region_pages + 1.0) / 32.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -125,50 +126,6 @@ KINDS = {
 _FEATURES: dict[str, RegisteredFeature] = {}
 
 
-def register(
-    feature: Feature,
-    kind: str,
-    default: When,
-    samples_pages: bool = False,
-    watcher: str = "",
-    fits: When = always,
-) -> Callable[[Function], Function]:
-    """Register the decorated function as a feature.
-
-    Args:
-        feature: name, meaning and bounds.
-        kind: one of `KINDS`.
-        default: in which settings it is observed without being named.
-        samples_pages: whether it needs the updates of sampled pages to be counted.
-        watcher: the rule whose records it reads.
-        fits: in which settings it is what its meaning says.
-
-    Returns:
-        The decorator; the function stays as it is.
-
-    Raises:
-        SsdgymError: another module has registered a feature of this name, or the bounds are wrong.
-    """
-    if not feature.low < feature.high:
-        raise SsdgymError(
-            f"feature {feature.name} has the bounds {feature.low} and {feature.high}; give low below high."
-        )
-
-    def add(function: Function) -> Function:
-        known = _FEATURES.get(feature.name)
-        if known is not None and known.function.__module__ != function.__module__:
-            raise SsdgymError(
-                f"feature {feature.name} is registered already by {known.function.__module__}; choose "
-                "another name."
-            )
-        _FEATURES[feature.name] = RegisteredFeature(
-            feature, kind, function, default, samples_pages, watcher, fits
-        )
-        return function
-
-    return add
-
-
 def registered_features() -> tuple[RegisteredFeature, ...]:
     """Return all features, those of installed packages included, in the order of their registration."""
     for plugin in entry_points(group=ENTRY_POINT_GROUP):
@@ -204,43 +161,47 @@ def _compile(function: Function, kind: str, memory: Memory) -> tuple[int, Any]:
     return compiled_address(function, shape.return_type(*arguments), checked=checked)
 
 
-#: The watcher of ssdgym: what has happened to each page, and what went to each stream.
-PAGE_HISTORY = "page_history"
-
-
 def _never(setting: Setting) -> bool:
     return False
 
 
 class FeatureDecorator:
-    """Registers functions as features of one kind: `@decorator(name, meaning, low=-1)`.
+    """Registers functions as features of one kind.
+
+    The feature has the name of the function, and its meaning is the first paragraph of the docstring without
+    "Return".
 
     Args:
-        kind: one of `ssdgym.envs.features.registry.KINDS`, which has what functions are called with.
+        kind: one of `KINDS`, which has what functions are called with.
+        watcher: the rule whose records functions read unless another one is named.
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, watcher: str = "") -> None:
         self.kind = kind
+        self.watcher = watcher
 
     def __call__(
         self,
-        name: str,
-        meaning: str,
         *,
         unit: str = "share",
         low: float = 0.0,
         high: float = 1.0,
         default: When = _never,
+        fits: When = always,
+        samples_pages: bool = False,
+        watcher: str = "",
     ) -> Callable[[Function], Function]:
         """Register the decorated function as a feature.
 
         Args:
-            name: by which environments and agents have it.
-            meaning: what it says, as a phrase.
             unit: of its values.
             low: smallest value.
             high: largest value.
             default: in which settings it is observed without being named; never, unless said.
+            fits: in which settings it is what its meaning says.
+            samples_pages: of a candidate, whether it reads `sampled`, `updates`, `neighbours` or
+                `neighbour_updates`, for which updates of sampled pages are counted.
+            watcher: of a stream or a page, the rule whose records it reads; environments have it watch.
 
         Returns:
             The decorator; the function stays as it is.
@@ -248,64 +209,48 @@ class FeatureDecorator:
         Raises:
             SsdgymError: another module has registered a feature of this name, or the bounds are wrong.
         """
-        return register(Feature(name, meaning, unit, low, high), self.kind, default)
+
+        def add(function: Function) -> Function:
+            name = function.__name__
+            if not low < high:
+                raise SsdgymError(f"feature {name} has the bounds {low} and {high}; give low below high.")
+            known = _FEATURES.get(name)
+            if known is not None and known.function.__module__ != function.__module__:
+                raise SsdgymError(
+                    f"feature {name} is registered already by {known.function.__module__}; choose another "
+                    "name."
+                )
+            feature = Feature(name, _meaning(function), unit, low, high)
+            _FEATURES[name] = RegisteredFeature(
+                feature, self.kind, function, default, samples_pages, watcher or self.watcher, fits
+            )
+            return function
+
+        return add
 
 
-class SamplingDecorator(FeatureDecorator):
-    """Registers functions as features that may look at sampled pages."""
-
-    def __call__(
-        self,
-        name: str,
-        meaning: str,
-        *,
-        unit: str = "share",
-        low: float = 0.0,
-        high: float = 1.0,
-        default: When = _never,
-        samples_pages: bool = False,
-    ) -> Callable[[Function], Function]:
-        """Register the decorated function as a feature; see `FeatureDecorator`.
-
-        With `samples_pages` it may read `sampled`, `updates`, `neighbours` or `neighbour_updates`.
-        """
-        return register(Feature(name, meaning, unit, low, high), self.kind, default, samples_pages)
-
-
-class WatchingDecorator(FeatureDecorator):
-    """Registers functions as features that read the records of a rule that watches."""
-
-    def __call__(
-        self,
-        name: str,
-        meaning: str,
-        *,
-        unit: str = "share",
-        low: float = 0.0,
-        high: float = 1.0,
-        default: When = _never,
-        watcher: str = PAGE_HISTORY,
-    ) -> Callable[[Function], Function]:
-        """Register the decorated function as a feature; see `FeatureDecorator`.
-
-        `watcher` names the rule whose records it reads; environments have it watch.
-        """
-        return register(Feature(name, meaning, unit, low, high), self.kind, default, watcher=watcher)
+def _meaning(function: Function) -> str:
+    """Return what a feature says: the first paragraph of its docstring, or its name."""
+    first = (inspect.getdoc(function) or function.__name__).partition("\n\n")[0]
+    return " ".join(first.split()).removeprefix("Return ").rstrip(".")
 
 
 # In what functions are called with, `view` is what rules see, with the records of the watcher where there is
 # one; the others are records of `ssdgym.engine.core.observed`.
 
+#: The watcher of ssdgym: what has happened to each page, and what went to each stream.
+PAGE_HISTORY = "page_history"
+
 #: Of every candidate: `(view, candidate, decision)`, a CANDIDATE and a DECISION.
-candidate_feature = SamplingDecorator("candidate")
+candidate_feature = FeatureDecorator("candidate")
 #: Of the context, changing from decision to decision: `(view, decision)`.
 decision_feature = FeatureDecorator("decision")
 #: Of the context, telling devices apart: `(view)`.
 device_feature = FeatureDecorator("device")
 #: Of every write stream that a page can go to: `(view, stream, page)`, a STREAM_SEEN and a PAGE_SEEN.
-stream_feature = WatchingDecorator("stream")
+stream_feature = FeatureDecorator("stream", PAGE_HISTORY)
 #: Of the context, telling about the page that is placed: `(view, page)`.
-page_feature = WatchingDecorator("page")
+page_feature = FeatureDecorator("page", PAGE_HISTORY)
 #: Of how far an idle die may go: `(view, answer, die)`, an ANSWER_SEEN and a DIE_SEEN.
 answer_feature = FeatureDecorator("answer")
 #: Of the context, telling about the die that is idle: `(view, die)`.

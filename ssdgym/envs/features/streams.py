@@ -18,53 +18,43 @@ def _always(setting: Setting) -> bool:
     return True
 
 
-@stream_feature("stream_number", "its number k of S streams, as 2 k / (S - 1) - 1", low=-1.0, default=_always)
+@stream_feature(low=-1.0, default=_always)
 def stream_number(view, stream, page):
-    """Return the number."""
+    """Return its number k of S streams, as 2 k / (S - 1) - 1."""
     return 2.0 * stream.number / max(stream.streams - 1, 1) - 1.0
 
 
-@stream_feature(
-    "stream_fill",
-    "written share f of its open block, as 2 f - 1; -1 if none is open",
-    low=-1.0,
-    default=_always,
-)
+@stream_feature(low=-1.0, default=_always)
 def stream_fill(view, stream, page):
-    """Return how far its open block is written."""
+    """Return written share f of its open block, as 2 f - 1; -1 if none is open."""
     if stream.open == 0:
         return -1.0
     return _clip(1.0 - 2.0 * stream.room / view.params[0].pages_per_block, -1.0, 1.0)
 
 
-@stream_feature(
-    "stream_valid", "valid share u of the written pages of its blocks, as 2 u - 1", low=-1.0, default=_always
-)
+@stream_feature(low=-1.0, default=_always)
 def stream_valid(view, stream, page):
-    """Return the valid share; 1 without blocks."""
+    """Return the valid share u of the written pages of its blocks, as 2 u - 1.
+
+    It is 1 without blocks.
+    """
     if stream.written <= 0:
         return 1.0
     return _clip(2.0 * stream.valid / stream.written - 1.0, -1.0, 1.0)
 
 
-@stream_feature(
-    "stream_blocks", "share b of the plane's blocks that are its own, as 2 b - 1", low=-1.0, default=_always
-)
+@stream_feature(low=-1.0, default=_always)
 def stream_blocks(view, stream, page):
-    """Return its share of the plane."""
+    """Return the share b of the plane's blocks that are its own, as 2 b - 1."""
     return _clip(2.0 * stream.blocks / view.params[0].blocks - 1.0, -1.0, 1.0)
 
 
-@stream_feature(
-    "stream_age",
-    "log4 of the mean host pages since its full blocks were closed, in tenths of the logical pages",
-    unit="factors of four",
-    low=-8.0,
-    high=8.0,
-    default=_always,
-)
+@stream_feature(unit="factors of four", low=-8.0, high=8.0, default=_always)
 def stream_age(view, stream, page):
-    """Return the logarithm of the mean age; 0 without full blocks."""
+    """Return log4 of the mean host pages since its full blocks closed, in tenths of the logical pages.
+
+    It is 0 without full blocks.
+    """
     full = stream.blocks - stream.open
     if full <= 0:
         return 0.0
@@ -72,57 +62,33 @@ def stream_age(view, stream, page):
     return _clip(log2(max(10.0 * age / view.params[0].logical_pages, 1e-6)) / 2.0, -8.0, 8.0)
 
 
-@stream_feature(
-    "stream_intake",
-    "log4 of the age of the pages that went there lately, in tenths of the logical pages",
-    unit="factors of four",
-    low=-16.0,
-    high=16.0,
-    default=_always,
-)
+@stream_feature(unit="factors of four", low=-16.0, high=16.0, default=_always)
 def stream_intake(view, stream, page):
-    """Return the mean logarithm of the host pages since they were written before."""
+    """Return log4 of the age of the pages that went there lately, in tenths of the logical pages."""
     return _clip(view.stream_memory[stream.own].age, -16.0, 16.0)
 
 
-@stream_feature(
-    "stream_relocated",
-    "share r of the pages that went there lately that were relocated, as 2 r - 1",
-    low=-1.0,
-    default=_always,
-)
+@stream_feature(low=-1.0, default=_always)
 def stream_relocated(view, stream, page):
-    """Return the share."""
+    """Return the share r of the pages that went there lately that were relocated, as 2 r - 1."""
     return _clip(2.0 * view.stream_memory[stream.own].relocated - 1.0, -1.0, 1.0)
 
 
-@stream_feature(
-    "stream_distance",
-    "log4 of the age of the page, of that of the pages that went there lately",
-    unit="factors of four",
-    low=-16.0,
-    high=16.0,
-)
+@stream_feature(unit="factors of four", low=-16.0, high=16.0)
 def stream_distance(view, stream, page):
-    """Return how much older the page is than what goes there."""
+    """Return log4 of the age of the page, of that of the pages that went there lately."""
     age = log_age(view, view.page_memory[page.lpn].written)
     return _clip(age - view.stream_memory[stream.own].age, -16.0, 16.0)
 
 
-@stream_feature(
-    "stream_gap",
-    "the same without its sign: how unlike the page is to what goes there",
-    unit="factors of four",
-    high=16.0,
-    default=_always,
-)
+@stream_feature(unit="factors of four", high=16.0, default=_always)
 def stream_gap(view, stream, page):
-    """Return how far the age of the page is from that of what goes there."""
+    """Return the same without its sign: how unlike the page is to what goes there."""
     age = log_age(view, view.page_memory[page.lpn].written)
     return _clip(abs(age - view.stream_memory[stream.own].age), 0.0, 16.0)
 
 
-@stream_feature("stream_holds_page", "1 if the data of the page are in a block of it now", default=_always)
+@stream_feature(default=_always)
 def stream_holds_page(view, stream, page):
-    """Return whether the page is there."""
+    """Return 1 if the data of the page are in a block of it now."""
     return 1.0 if stream.number == page.stream else 0.0

@@ -11,6 +11,7 @@ import pytest
 from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv
 from ssdgym.envs.features import candidate_feature, decision_feature, device_feature, registry
 from ssdgym.errors import SsdgymError
+from ssdgym.types import Feature
 from tests.engine.devices import full_device
 
 #: What a test registers is gone after it.
@@ -30,15 +31,15 @@ def make(features: Any, **changes: Any) -> EraseVictimEnv:
 
 
 def test_own_features__single_and_vector__the_same_values() -> None:
-    @candidate_feature("block", "number of the first block", high=1000)
+    @candidate_feature(high=1000)
     def block(view, candidate, decision):
         return candidate.block[0]
 
-    @decision_feature("written", "host pages ever written", high=1e9)
+    @decision_feature(high=1e9)
     def written(view, decision):
         return view.control[0].clock
 
-    @device_feature("planes", "planes of the device", high=64)
+    @device_feature(high=64)
     def planes(view):
         return view.params[0].planes
 
@@ -124,8 +125,24 @@ def test_features__that_do_not_exist__refused(features: Any, message: str) -> No
     assert str(caught.value).startswith(message)
 
 
+def test_meaning__first_paragraph_of_the_docstring() -> None:
+    @candidate_feature(unit="blocks", high=8)
+    def blocks(view, candidate, decision):
+        """Return the blocks of the set,
+        open ones included.
+
+        There is one at least.
+        """
+        return candidate.pairs
+
+    (registered,) = registry.find_features(["blocks"])
+    assert registered.feature == Feature(
+        "blocks", "the blocks of the set, open ones included", "blocks", 0, 8
+    )
+
+
 def test_value_outside_its_bounds__named() -> None:
-    @candidate_feature("ten", "ten times the gain")
+    @candidate_feature()
     def ten(view, candidate, decision):
         return 10.0 + candidate.invalid
 
@@ -136,7 +153,7 @@ def test_value_outside_its_bounds__named() -> None:
 
 
 def test_value_that_is_no_number__named() -> None:
-    @decision_feature("nothing", "nothing at all")
+    @decision_feature()
     def nothing(view, decision):
         return np.nan
 
@@ -145,7 +162,7 @@ def test_value_that_is_no_number__named() -> None:
 
 
 def test_index_out_of_range__named() -> None:
-    @candidate_feature("far", "of a block that is not there")
+    @candidate_feature()
     def far(view, candidate, decision):
         return view.block[10**7].invalid
 
@@ -154,7 +171,7 @@ def test_index_out_of_range__named() -> None:
 
 
 def test_function_that_changes_the_device__refused() -> None:
-    @candidate_feature("sly", "changes the clock")
+    @candidate_feature()
     def sly(view, candidate, decision):
         view.control[0].clock = 0
         return 0.0
@@ -164,7 +181,7 @@ def test_function_that_changes_the_device__refused() -> None:
 
 
 def test_function_without_end__named() -> None:
-    @decision_feature("endless", "never known")
+    @decision_feature()
     def endless(view, decision):
         k = 0
         while k >= 0:
@@ -176,7 +193,7 @@ def test_function_without_end__named() -> None:
 
 
 def test_value_outside_its_bounds_in_a_step__the_environment_goes_on_after_a_reset_only() -> None:
-    @decision_feature("early", "2 now and then, though at most 1 is promised")
+    @decision_feature()
     def early(view, decision):
         return 2.0 if view.control[0].rounds % 8 == 7 else 0.0
 
@@ -191,7 +208,7 @@ def test_value_outside_its_bounds_in_a_step__the_environment_goes_on_after_a_res
 
 
 def test_function_that_does_not_compile__named() -> None:
-    @candidate_feature("wrong", "of a field that is not there")
+    @candidate_feature()
     def wrong(view, candidate, decision):
         return candidate.colour
 
@@ -204,18 +221,24 @@ def test_function_that_does_not_compile__named() -> None:
 
 def test_name_of_another_module__refused() -> None:
     with pytest.raises(SsdgymError, match="feature gain is registered already by ssdgym.envs.features.cand"):
-        candidate_feature("gain", "mine")(lambda view, candidate, decision: 0.0)
+
+        @candidate_feature()
+        def gain(view, candidate, decision):
+            return 0.0
 
 
 def test_bounds_the_wrong_way_round__refused() -> None:
     with pytest.raises(SsdgymError, match="feature flat has the bounds 1.0 and 1.0; give low below high"):
-        candidate_feature("flat", "flat", low=1.0, high=1.0)
+
+        @candidate_feature(low=1.0, high=1.0)
+        def flat(view, candidate, decision):
+            return 0.0
 
 
 def test_feature_of_an_installed_package__by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "lab_features.py").write_text(
         "from ssdgym.envs.features import candidate_feature\n"
-        "@candidate_feature('pairs', 'pairs of the set', high=8)\n"
+        "@candidate_feature(high=8)\n"
         "def pairs(view, candidate, decision):\n"
         "    return candidate.pairs\n"
     )
