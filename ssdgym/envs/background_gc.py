@@ -53,7 +53,7 @@ class IdleDecision(DescribedDecision):
             SsdgymError: it is none of these, or names what is not registered.
         """
         setting = Setting(tuple(devices), kinds=(KINDS[IDLE],))
-        self._selection = select(features, setting, answer_proposers=self.names)
+        self._selection = select(features, setting, {"answer": self.names})
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return a device with an idle rule, which proposes, and with the policy that chooses victims.

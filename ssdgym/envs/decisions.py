@@ -191,10 +191,10 @@ class DescribedDecision(Decision):
             candidates: K.
         """
         columns, entries = len(self.features.candidates), len(self.features.context)
-        selection = self._selection
+        count_of = {kind: len(labels) for kind, labels in self._selection.proposers.items()}
         # The idle rule's answer stands first, where otherwise the first victim policy's pick does.
-        others = len(selection.proposers) + len(selection.stream_proposers)
-        proposers = max(others, len(selection.answer_proposers), len(selection.way_proposers))
+        in_turn = count_of.pop("candidate", 0) + count_of.pop("stream", 0)
+        proposers = max(in_turn, *count_of.values(), 0)
         return View.allocate(count, candidates, columns, entries, proposers)
 
 
@@ -227,7 +227,7 @@ class EraseDecision(DescribedDecision):
         self.proposers = [get_policy(name) for name in proposers]
         self.most_blocks = most_blocks
         self.names = [name if isinstance(name, str) else name.label for name in proposers]
-        self._selection = select("default", Setting((), most_blocks), self.names)
+        self._selection = select("default", Setting((), most_blocks), {"candidate": self.names})
 
     def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
         """Choose the features to observe.
@@ -239,7 +239,9 @@ class EraseDecision(DescribedDecision):
         Raises:
             SsdgymError: it is none of these, or names what is not registered.
         """
-        self._selection = select(features, Setting(tuple(devices), self.most_blocks), self.names)
+        self._selection = select(
+            features, Setting(tuple(devices), self.most_blocks), {"candidate": self.names}
+        )
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return the device as it is.

@@ -55,7 +55,8 @@ class JointDecision(DescribedDecision):
         kinds = tuple(KINDS[kind] for kind in self.kinds)
         setting = Setting(tuple(devices), self.erase.most_blocks, kinds)
         idle = () if self.idle is None else self.idle.names
-        self._selection = select(features, setting, self.erase.names, self.streams.names, idle)
+        proposers = {"candidate": self.erase.names, "stream": self.streams.names, "answer": idle}
+        self._selection = select(features, setting, proposers)
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return a device with the streams of the agent, and with the rules that watch for it.

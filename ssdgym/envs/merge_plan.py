@@ -56,7 +56,9 @@ class MergeDecision(DescribedDecision):
         """
         for device in devices:
             self.adapt(device)
-        self._selection = select(features, Setting(tuple(devices), kinds=(KINDS[MERGE],)), self.names)
+        self._selection = select(
+            features, Setting(tuple(devices), kinds=(KINDS[MERGE],)), {"plan": self.names}
+        )
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return the device as it is.

@@ -84,7 +84,7 @@ class StreamDecision(DescribedDecision):
             SsdgymError: it is none of these, or names what is not registered.
         """
         setting = Setting(tuple(devices), kinds=tuple(KINDS[kind] for kind in self.kinds))
-        self._selection = select(features, setting, stream_proposers=self.names)
+        self._selection = select(features, setting, {"stream": self.names})
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return a device with the streams of the agent, and with the rules that watch for it.

@@ -64,7 +64,7 @@ class RegionDecision(DescribedDecision):
         for device in devices:
             _check(device)
         setting = Setting(tuple(devices), kinds=(KINDS[REGION], *self.asked))
-        self._selection = select(features, setting, way_proposers=self.names)
+        self._selection = select(features, setting, {"way": self.names})
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return a device as the policy that chooses victims runs it.

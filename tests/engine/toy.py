@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.core.family import Array, Arrays, Family
+from ssdgym.engine.core.family import COMMON, Array, Arrays, Family
 from ssdgym.engine.core.kernel import inlined
-from ssdgym.engine.core.records import CONTROL, COUNTERS, LATENCY, LOGICAL, PARAMS, SLOT, SUB_BLOCK
 from ssdgym.engine.core.status import ILLEGAL_ANSWER, OK
 from ssdgym.engine.decisions import KINDS, WAIT, Decider, ask_outside, decision_code, is_external
 from ssdgym.engine.entries import (
@@ -31,21 +30,15 @@ from ssdgym.requests import WRITE
 DRAWER = len(KINDS)
 DRAWERS, ROOM = 3, 8
 
+#: Those of the arrays of other families that metrics are read from.
+SHARED = (
+    *("params", "control", "counters", "logical", "sub_block", "slot", "latency"),
+    *("histogram", "gc_histogram", "tail"),
+)
 ARRAYS = Arrays(
     "Toy",
     __name__,
-    params=Array(PARAMS, (1,)),
-    control=Array(CONTROL, (1,)),
-    counters=Array(COUNTERS, (1,)),
-    logical=Array(LOGICAL, ("logical_pages",)),
-    drawer=Array(np.int64, (DRAWERS,)),  # pages in each
-    # What the metrics of all families are read from.
-    sub_block=Array(SUB_BLOCK, ("sub_blocks",)),
-    slot=Array(SLOT, ("window",)),
-    latency=Array(LATENCY, ("latencies",)),
-    histogram=Array(np.int64, (2, "bins")),
-    gc_histogram=Array(np.int64, (2, "bins")),
-    tail=Array(np.int64, (2, "tail")),
+    {name: COMMON[name] for name in SHARED} | {"drawer": Array(np.int64, (DRAWERS,))},  # pages in each
 )
 ToyState, ToyDevice, bind_device = ARRAYS.state, ARRAYS.device, ARRAYS.bind_device
 

@@ -69,83 +69,71 @@ def _box(features: tuple[Feature, ...], rows: tuple[int, ...]) -> spaces.Box:
 
 #: Begins the names of the columns that say which proposer has picked a candidate.
 PROPOSED_BY = "proposed_by_"
-#: The kinds of features that candidates have, each with one to name.
+#: The kinds of features that candidates have, in the order of their columns: each with one to name, where the
+#: engine marks what has been proposed, and where it describes candidates.
 _ROWS = {
-    "candidate": "log_benefit",
-    "stream": "stream_valid",
-    "answer": "answer_number",
-    "way": "way_number",
-    "plan": "plan_cost",
+    "candidate": ("log_benefit", "proposed_columns", "tallies", CANDIDATE),
+    "stream": ("stream_valid", "stream_columns", "streams", STREAM_SEEN),
+    "answer": ("answer_number", "answer_columns", "answers", ANSWER_SEEN),
+    "way": ("way_number", "way_columns", "ways", WAY_SEEN),
+    "plan": ("plan_cost", "proposed_columns", "plans", PLAN_SEEN),
 }
+#: Kinds of features of the context of every decision, and of those of one kind with what describes it.
+_SHARED = ("decision", "device")
+_CONTEXT = {"page": PAGE_SEEN, "die": DIE_SEEN, "sector": SECTOR_SEEN, "bundle": BUNDLE_SEEN}
+#: The kinds in the order in which the engine numbers features.
+_NUMBERED = (
+    *(("candidate",), _SHARED, ("stream",), ("page",), ("answer",), ("die",)),
+    *(("way",), ("sector",), ("plan",), ("bundle",)),
+)
 #: Pages of a block that are looked at where a feature asks for the updates of its valid ones.
 SAMPLED_PAGES = 4
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Features in the order of their columns.
+    """Features in the order in which they are named.
 
     Attributes:
-        candidates: features of an erase set.
-        streams: features of a write stream, whose columns stand behind those.
-        answers: features of how far an idle die goes, whose columns stand behind those.
-        context: features of the decision and of the device.
-        pages: features of the page that is placed, which stand behind those.
-        dies: features of an idle die, which stand behind those.
-        ways: features of where data of a region goes, whose columns stand behind those.
-        sectors: features of this data, which stand behind those of dies.
-        plans: features of a way to merge blocks, whose columns stand behind those.
-        bundles: features of the bundle whose blocks are merged, which stand behind those of sectors.
-        proposed: labels of the proposers with a column, which stand behind `plans`.
-        proposers: labels of all proposers of erase sets, or of ways to merge blocks.
-        stream_proposers: labels of all proposers of streams.
-        answer_proposers: labels of all proposers of how far an idle die goes.
-        way_proposers: labels of all proposers of where data of a region goes.
+        chosen: features of all kinds.
+        proposed: labels of the proposers with a column, which stand behind those of candidates.
+        proposers: labels of all proposers, by the kind of what they propose.
     """
 
-    candidates: tuple[RegisteredFeature, ...]
-    streams: tuple[RegisteredFeature, ...]
-    context: tuple[RegisteredFeature, ...]
-    pages: tuple[RegisteredFeature, ...]
-    answers: tuple[RegisteredFeature, ...] = ()
-    dies: tuple[RegisteredFeature, ...] = ()
-    ways: tuple[RegisteredFeature, ...] = ()
-    sectors: tuple[RegisteredFeature, ...] = ()
-    plans: tuple[RegisteredFeature, ...] = ()
-    bundles: tuple[RegisteredFeature, ...] = ()
-    proposed: tuple[str, ...] = ()
-    proposers: tuple[str, ...] = ()
-    stream_proposers: tuple[str, ...] = ()
-    answer_proposers: tuple[str, ...] = ()
-    way_proposers: tuple[str, ...] = ()
+    chosen: tuple[RegisteredFeature, ...]
+    proposed: tuple[str, ...]
+    proposers: Mapping[str, Sequence[str]]
+
+    def of(self, *kinds: str) -> tuple[RegisteredFeature, ...]:
+        """Return the features of some kinds."""
+        return tuple(one for one in self.chosen if one.kind in kinds)
 
     @property
     def features(self) -> Features:
         """The columns by name and bounds."""
         marks = (Feature(PROPOSED_BY + label, f"1 for the pick of {label}") for label in self.proposed)
-        context = (*self.context, *self.pages, *self.dies, *self.sectors, *self.bundles)
+        context = (*self.of(*_SHARED), *(one for kind in _CONTEXT for one in self.of(kind)))
         return Features((*(one.feature for one in self._rows), *marks), tuple(one.feature for one in context))
 
     @property
     def _rows(self) -> tuple[RegisteredFeature, ...]:
         """The features of candidates in the order of their columns."""
-        return (*self.candidates, *self.streams, *self.answers, *self.ways, *self.plans)
+        return tuple(one for kind in _ROWS for one in self.of(kind))
 
     @property
-    def _all(self) -> tuple[RegisteredFeature, ...]:
-        """All features, in the order in which the engine numbers them."""
-        shared = (*self.candidates, *self.context, *self.streams, *self.pages)
-        return (*shared, *self.answers, *self.dies, *self.ways, *self.sectors, *self.plans, *self.bundles)
+    def _numbered(self) -> list[RegisteredFeature]:
+        """The features as the engine numbers them."""
+        return [one for kinds in _NUMBERED for one in self.of(*kinds)]
 
     @property
     def watchers(self) -> tuple[str, ...]:
         """The rules whose records the features read, each once."""
-        return tuple(dict.fromkeys(one.watcher for one in self._all if one.watcher))
+        return tuple(dict.fromkeys(one.watcher for one in self.chosen if one.watcher))
 
     @property
     def samples_pages(self) -> bool:
         """Whether updates of sampled pages have to be counted."""
-        return any(one.samples_pages for one in self.candidates)
+        return any(one.samples_pages for one in self.chosen)
 
     def ask(
         self, question: Question, candidates: int, memories: Mapping[str, Memory] | None = None
@@ -158,32 +146,17 @@ class Selection:
             memories: records of the rules that watch, by name.
         """
         memories = memories or {}
+        fields: dict[str, Any] = {"context_features": _records(self.of(*_SHARED), memories)}
+        for kind, (_, columns, scratch, described) in _ROWS.items():
+            fields[f"{kind}_features"] = _records(self.of(kind), memories)
+            fields[scratch] = np.zeros(candidates, described)
+            if kind in self.proposers or columns not in fields:
+                fields[columns] = self._columns_of(self.proposers.get(kind, ()))
+        for kind, described in _CONTEXT.items():
+            fields[f"{kind}_features"] = _records(self.of(kind), memories)
+            fields[kind] = np.zeros(1, described)
         return question._replace(
-            candidate_features=_records(self.candidates, memories),
-            context_features=_records(self.context, memories),
-            stream_features=_records(self.streams, memories),
-            page_features=_records(self.pages, memories),
-            proposed_columns=self._columns_of(self.proposers),
-            stream_columns=self._columns_of(self.stream_proposers),
-            sampled_pages=SAMPLED_PAGES if self.samples_pages else 0,
-            tallies=np.zeros(candidates, CANDIDATE),
-            decision=np.zeros(1, DECISION),
-            streams=np.zeros(candidates, STREAM_SEEN),
-            page=np.zeros(1, PAGE_SEEN),
-            answer_features=_records(self.answers, memories),
-            die_features=_records(self.dies, memories),
-            answer_columns=self._columns_of(self.answer_proposers),
-            answers=np.zeros(candidates, ANSWER_SEEN),
-            die=np.zeros(1, DIE_SEEN),
-            way_features=_records(self.ways, memories),
-            sector_features=_records(self.sectors, memories),
-            way_columns=self._columns_of(self.way_proposers),
-            ways=np.zeros(candidates, WAY_SEEN),
-            sector=np.zeros(1, SECTOR_SEEN),
-            plan_features=_records(self.plans, memories),
-            bundle_features=_records(self.bundles, memories),
-            plans=np.zeros(candidates, PLAN_SEEN),
-            bundle=np.zeros(1, BUNDLE_SEEN),
+            sampled_pages=SAMPLED_PAGES if self.samples_pages else 0, decision=np.zeros(1, DECISION), **fields
         )
 
     def _columns_of(self, proposers: Sequence[str]) -> np.ndarray:
@@ -199,7 +172,7 @@ class Selection:
         Compiled code does not say where an index is out of range, so all features of other packages are
         named.
         """
-        foreign = [one for one in self._all if not is_own(one.function)]
+        foreign = [one for one in self.chosen if not is_own(one.function)]
         if isinstance(error, SsdgymError) or not foreign:
             return None
         names = " or ".join(one.feature.name for one in foreign)
@@ -218,43 +191,35 @@ class Selection:
         column = int(outside["column"][0]) - 1
         if column < 0:
             return
-        feature = self._all[column].feature
+        feature = self._numbered[column].feature
         raise SsdgymError(
             f"feature {feature.name} has the value {outside['value'][0]:g}, outside its bounds "
             f"{feature.low:g} and {feature.high:g}; give it wider ones, or clip it."
         )
 
 
-def select(
-    asked: Any,
-    setting: Setting,
-    proposers: Sequence[str] = (),
-    stream_proposers: Sequence[str] = (),
-    answer_proposers: Sequence[str] = (),
-    way_proposers: Sequence[str] = (),
-) -> Selection:
+def select(asked: Any, setting: Setting, proposers: Mapping[str, Sequence[str]] | None = None) -> Selection:
     """Choose features.
 
     Args:
         asked: `"default"`, which takes those that vary in the setting; `"all"`; or a list of names,
             `"default"` among them for all of these.
         setting: devices, candidates and kinds of decisions.
-        proposers: what the proposers of erase sets, or of ways to merge blocks, are called.
-        stream_proposers: what those of streams are called.
-        answer_proposers: what those of how far an idle die goes are called.
-        way_proposers: what those of where data of a region goes are called.
+        proposers: their labels by what they propose: a candidate, stream, answer, way or plan.
 
     Raises:
         SsdgymError: it is none of these, or names what is not registered or does not apply here.
     """
-    labels_of_all = (*proposers, *stream_proposers, *answer_proposers, *way_proposers)
-    names = _expand(asked, setting, [PROPOSED_BY + label for label in labels_of_all])
+    proposers = proposers or {}
+    known = [label for labels in proposers.values() for label in labels]
+    names = _expand(asked, setting, [PROPOSED_BY + label for label in known])
     marks = [name for name in names if name.startswith(PROPOSED_BY)]
     labels = [name.removeprefix(PROPOSED_BY) for name in marks]
     for label in labels:
-        if label not in labels_of_all:
-            known = ", ".join(labels_of_all)
-            raise SsdgymError(f"features name {PROPOSED_BY}{label}, which is no proposer; there are {known}.")
+        if label not in known:
+            raise SsdgymError(
+                f"features name {PROPOSED_BY}{label}, which is no proposer; there are {', '.join(known)}."
+            )
     found = find_features([name for name in names if name not in marks])
     for one in found:
         if one.kind not in setting.described:
@@ -266,29 +231,9 @@ def select(
                 f"features name {one.feature.name}, which means nothing on devices of this FTL; leave it out."
             )
     if not labels and not any(one.kind in _ROWS for one in found):
-        example = next(name for kind, name in _ROWS.items() if kind in setting.described)
+        example = next(row[0] for kind, row in _ROWS.items() if kind in setting.described)
         raise SsdgymError(f"features name none of candidates; give at least one, such as {example!r}.")
-    return Selection(
-        candidates=_of(found, "candidate"),
-        streams=_of(found, "stream"),
-        context=_of(found, "decision", "device"),
-        pages=_of(found, "page"),
-        proposed=tuple(labels),
-        proposers=tuple(proposers),
-        stream_proposers=tuple(stream_proposers),
-        answers=_of(found, "answer"),
-        dies=_of(found, "die"),
-        answer_proposers=tuple(answer_proposers),
-        ways=_of(found, "way"),
-        sectors=_of(found, "sector"),
-        way_proposers=tuple(way_proposers),
-        plans=_of(found, "plan"),
-        bundles=_of(found, "bundle"),
-    )
-
-
-def _of(features: Sequence[RegisteredFeature], *kinds: str) -> tuple[RegisteredFeature, ...]:
-    return tuple(one for one in features if one.kind in kinds)
+    return Selection(tuple(found), tuple(labels), proposers)
 
 
 def _expand(asked: Any, setting: Setting, marks: list[str]) -> list[str]:

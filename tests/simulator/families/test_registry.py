@@ -15,9 +15,8 @@ from ssdgym.config.ftl import FtlConfig, PageFtl, register_ftl
 from ssdgym.config.ftl import base as ftl_module
 from ssdgym.config.geometry import GeometryConfig
 from ssdgym.config.loading import Config
-from ssdgym.engine.core.family import Array, Arrays, Family
+from ssdgym.engine.core.family import COMMON, Array, Arrays, Family
 from ssdgym.engine.core.kernel import inlined
-from ssdgym.engine.core.records import CONTROL, COUNTERS, PARAMS
 from ssdgym.engine.decisions import Decider
 from ssdgym.engine.entries import bind, format_arrays
 from ssdgym.errors import SsdgymError
@@ -52,10 +51,8 @@ class LogFtl(FtlConfig):
 ARRAYS = Arrays(
     "Log",
     __name__,
-    params=Array(PARAMS, (1,)),
-    control=Array(CONTROL, (1,)),
-    counters=Array(COUNTERS, (1,)),
-    log=Array(np.int32, ("log_blocks",)),
+    {name: COMMON[name] for name in ("params", "control", "counters")}
+    | {"log": Array(np.int32, ("log_blocks",))},
 )
 bind_device = ARRAYS.bind_device
 LOG = Family("log", ARRAYS, loops=(None, None))
@@ -101,7 +98,7 @@ def log_family(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 class OtherPageFamily(LogFamily):
-    engine = replace(LOG, name="page", arrays=Arrays("Other", __name__))
+    engine = replace(LOG, name="page", arrays=Arrays("Other", __name__, {}))
 
 
 def logged(**ftl: Any) -> DeviceConfig:
