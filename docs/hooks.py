@@ -71,7 +71,7 @@ def _docstring(rule: Rule) -> str:
     """Return the definition of a rule; that of one that the engine has code for is its file's docstring."""
     if rule.function is not None:
         return inspect.getdoc(rule.function) or ""
-    return importlib.import_module(f"ssdgym.baselines.placements.built_in.{rule.name}").__doc__ or ""
+    return importlib.import_module(f"ssdgym.baselines.placements.{rule.name}").__doc__ or ""
 
 
 def _facts(rule: Rule) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The rules for idle dies of baselines/idle: how many commands of background collection a die is given."""
+"""The rules for idle dies of baselines/idle.py: how many commands of background collection a die is given."""
 
 from __future__ import annotations
 

@@ -1,0 +1,78 @@
+"""How far idle dies go with background garbage collection, by rules without memory."""
+
+from ssdgym.policy import TO_THE_END, idle_policy, move_ns, pages_to_move, plane_to_collect
+
+
+@idle_policy("blocking", source="folklore")
+def blocking(view, die, gap_ns, parameters):
+    """Collect nothing in idle times: the host waits for all garbage collection, as it comes."""
+    return 0
+
+
+@idle_policy(
+    "threshold",
+    source="folklore",
+    parameters={"blocks": 4, "share": 0.0},
+    minimum={"blocks": 0, "share": 0.0},
+    maximum={"share": 1.0},
+)
+def threshold(view, die, gap_ns, parameters):
+    """Collect as long as a plane of the die has few free pages.
+
+    That is fewer than `blocks` blocks have or, if `share` is above 0, fewer than this share of the plane;
+    then the rule does what `gc.background_fraction` does.
+    """
+    return TO_THE_END if plane_to_collect(view, die, parameters.blocks, parameters.share) >= 0 else 0
+
+
+@idle_policy(
+    "idle_predict",
+    source="idle-time prediction by an exponential mean and a timeout, as in Golding et al., USENIX 1995;"
+    " constants of ours",
+    parameters={"blocks": 4, "share": 0.0, "patience": 2.0},
+    minimum={"blocks": 0, "share": 0.0, "patience": 0.0},
+    maximum={"share": 1.0},
+)
+def idle_predict(view, die, gap_ns, parameters):
+    """Collect as much as fits the mean idle time of the die, and all once it is idle for longer.
+
+    The mean is exponential, the last idle time with the weight 1/8. At the start of an idle time so many
+    moves are made as fit the mean. If not one does, or they are done, the die waits until it has been idle
+    for `patience` times the mean; from then on it collects without an end. `blocks` and `share` are those of
+    `threshold`: other planes are left alone.
+    """
+    if plane_to_collect(view, die, parameters.blocks, parameters.share) < 0:
+        return 0
+    record = view.die[die]
+    idle_ns = view.control[0].now - record.idle_since
+    left_ns = int(parameters.patience * record.idle_mean_gap_ns) - idle_ns
+    if left_ns <= 0:
+        return TO_THE_END
+    fitting = record.idle_mean_gap_ns // max(move_ns(view), 1)
+    return fitting if record.idle_answers == 0 and fitting > 0 else -left_ns
+
+
+@idle_policy(
+    "clairvoyant_gap",
+    source="an oracle of ours",
+    clairvoyant=True,
+    parameters={"blocks": 4, "share": 0.0},
+    minimum={"blocks": 0, "share": 0.0},
+    maximum={"share": 1.0},
+)
+def clairvoyant_gap(view, die, gap_ns, parameters):
+    """Start a command only if it should end before the next request arrives.
+
+    A round starts only if an erase fits, too. Times are nominal, without waiting for channels, and the
+    request may be for another die; what no longer fits waits until it has arrived. `blocks` and `share` are
+    those of `threshold`. In a closed loop that time is unknown, and nothing is collected.
+    """
+    plane = plane_to_collect(view, die, parameters.blocks, parameters.share)
+    if plane < 0 or gap_ns < 0:
+        return 0
+    if view.plane[plane].round_leader >= 0:
+        moves = pages_to_move(view, plane)
+        needed_ns = move_ns(view) if moves > 0 else view.params[0].erase_ns
+    else:
+        needed_ns = max(move_ns(view), view.params[0].erase_ns)
+    return 1 if needed_ns <= gap_ns else -(gap_ns + 1)

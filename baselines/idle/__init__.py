@@ -1,7 +1,0 @@
-"""How far idle dies go with background garbage collection, one file per rule; importing it registers them."""
-
-import importlib
-import pkgutil
-
-for _module in pkgutil.iter_modules(__path__):
-    importlib.import_module(f"{__name__}.{_module.name}")
