@@ -246,7 +246,7 @@ FIRST_MU, LEAST_CHANGE = 0.006, 0.05
 #: The first samples are taken when the host has written so many times the pages of the device.
 UNTRAINED = 2
 #: Share of the logical pages that the host writes between the last sample and the training.
-WAIT = 0.3
+PENDING = 0.3
 #: With fewer samples whose pages were written again there is no training.
 LEAST_SAMPLES = 100
 #: A classifier that is right less often is not used; the chain then has so many groups.
@@ -336,7 +336,7 @@ def _move_mu(view: Any, parameters: Any, clock: int) -> None:
 def _begin_samples(view: Any, clock: int) -> None:
     """Begin to take samples: as many as there is room for are spread over the time."""
     memory = view.memory[0]
-    length = max(_pages(view, SHARES[TRAIN]) - _pages(view, WAIT), 1)
+    length = max(_pages(view, SHARES[TRAIN]) - _pages(view, PENDING), 1)
     memory.sampled_from, memory.sampled_until = clock, clock + length
     memory.spacing = -(-length // SAMPLES)
     memory.passed = 0

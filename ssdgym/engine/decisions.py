@@ -36,7 +36,7 @@ ASK_FLUSHES, ASK_COLLECTED = 1 << 17, 1 << 18
 #: Most parameters of a rule.
 MAX_PARAMETERS = 64
 #: Answer of `ask` where the decision has to be taken outside first.
-WAIT = -1000
+PENDING = -1000
 
 #: What a rule can hook: its bit, by the name of the event.
 EVENTS = {
@@ -146,8 +146,8 @@ def is_external(dev, kind):
 
 
 @inlined
-def ask_outside(dev, kind, plane, subject):
-    """Return the answer given from outside, or WAIT after noting what is asked."""
+def request_action(dev, kind, plane, subject):
+    """Return the answer given from outside, or PENDING after noting what is asked."""
     control = dev.control[0]
     answer = np.int64(control.answer)
     control.answer = -1
@@ -155,12 +155,12 @@ def ask_outside(dev, kind, plane, subject):
         control.decision_kind = kind
         control.decision_plane = plane
         control.decision_subject = subject
-        return np.int64(WAIT)
+        return np.int64(PENDING)
     return answer
 
 
 @inlined
-def keep_answer(dev, action, answers):
+def store_action(dev, action, answers):
     """Keep the answer to the decision that is due, from 0 to below `answers`, for what goes on with it."""
     if action < 0 or action >= answers:
         return np.int64(ILLEGAL_ANSWER)
@@ -207,7 +207,7 @@ def decision_code(dev):
 @inlined
 def status_of(dev, code):
     """Return the status for what was returned in place of an answer: a decision that is due, or an error."""
-    return decision_code(dev) if code == WAIT else np.int64(code)
+    return decision_code(dev) if code == PENDING else np.int64(code)
 
 
 @inlined

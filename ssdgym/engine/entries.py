@@ -47,12 +47,12 @@ def find_fault(dev):
 
 
 @operation
-def settle_choice(dev, chosen, action):
+def apply_action(dev, chosen, action):
     """Carry out a decision: candidate `action`, an erase set in `chosen` where it is of that kind."""
 
 
 @operation
-def describe(dev, question, view):
+def observe(dev, spec, view):
     """Write the candidates, the mask and the context of the decision that is due, or as if one were."""
 
 
@@ -208,7 +208,7 @@ def settled(dev, status):
 def _apply(dev, chosen, action):
     if dev.control[0].decision_plane < 0:
         return np.int64(NO_DECISION)
-    return settled(dev, settle_choice(dev, chosen, action))
+    return settled(dev, apply_action(dev, chosen, action))
 
 
 _CHOICE = typeof(np.zeros(MAX_PAIRS, ERASE_PAIR))

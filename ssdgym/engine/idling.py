@@ -17,9 +17,9 @@ from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.decisions import IDLE, IDLE_STEPS, TO_THE_END, idle_by_rule
 from ssdgym.engine.erase.features import describe_decision, describing_kernels
 from ssdgym.engine.flash import invalid_in
+from ssdgym.engine.observation import observer_type
 from ssdgym.engine.page.collecting import background_plane, move_ns, moves_left
 from ssdgym.engine.page.state import ARRAYS
-from ssdgym.engine.questions import describer_type
 from ssdgym.engine.time.events import NEVER
 
 _ANSWERS = len(IDLE_STEPS)
@@ -88,16 +88,14 @@ def _look_at_decision(dev, die, taken, decision):
 
 
 @inlined
-def _describe_features(dev, question, view):
-    handle, die = dev.decider.victim_view, question.die[0]
-    first = question.candidate_features.shape[0] + question.stream_features.shape[0]
-    context = question.context_features.shape[0] + question.page_features.shape[0]
-    features, number = question.answer_features, first + context
-    _describe_answers(
-        question, handle, features, first, number, question.answers, _ANSWERS, die, view.features
-    )
+def _describe_features(dev, spec, view):
+    handle, die = dev.decider.victim_view, spec.die[0]
+    first = spec.candidate_features.shape[0] + spec.stream_features.shape[0]
+    context = spec.context_features.shape[0] + spec.page_features.shape[0]
+    features, number = spec.answer_features, first + context
+    _describe_answers(spec, handle, features, first, number, spec.answers, _ANSWERS, die, view.features)
     number += features.shape[0]
-    _describe_die(question, handle, question.die_features, context, number, die, view.context)
+    _describe_die(spec, handle, spec.die_features, context, number, die, view.context)
 
 
 @inlined
@@ -111,36 +109,36 @@ def _answer_of(commands):
 
 
 @inlined
-def _propose(dev, question, view):
+def _propose(dev, spec, view):
     """Note what the idle rule of the device would answer, and mark it."""
-    if dev.decider.rules[IDLE].choose == 0 or not question.die[0].collects:
+    if dev.decider.rules[IDLE].choose == 0 or not spec.die[0].collects:
         return
-    number = _answer_of(np.int64(idle_by_rule(dev, question.die[0].number, np.int64(-1))))
+    number = _answer_of(np.int64(idle_by_rule(dev, spec.die[0].number, np.int64(-1))))
     view.proposed[0] = number
-    if question.answer_columns[0] >= 0:
-        view.features[number, question.answer_columns[0]] = np.float32(1.0)
+    if spec.answer_columns[0] >= 0:
+        view.features[number, spec.answer_columns[0]] = np.float32(1.0)
 
 
-def _describe(dev, question, view, plane):
+def _observe(dev, spec, view, plane):
     """Describe how far an idle die goes as a decision. Pure: the device stays as it is."""
     view.features[:] = np.float32(0.0)
     view.mask[:] = 0
-    die, control = question.die[0], dev.control[0]
+    die, control = spec.die[0], dev.control[0]
     # At the horizon it is the die that was asked for last.
     asked = control.decision_kind == IDLE and control.decision_subject < dev.params[0].dies
     look_at_die(dev, np.int64(control.decision_subject) if asked else np.int64(0), die)
     for number in range(_ANSWERS):
         view.mask[number] = die.collects or number == 0
-        _look_at_answer(dev, number, die, question.answers[number])
-    _look_at_decision(dev, die, view.taken, question.decision[0])
-    _propose(dev, question, view)
-    describe_decision(dev, question, view.context)
-    _describe_features(dev, question, view)
+        _look_at_answer(dev, number, die, spec.answers[number])
+    _look_at_decision(dev, die, view.taken, spec.decision[0])
+    _propose(dev, spec, view)
+    describe_decision(dev, spec, view.context)
+    _describe_features(dev, spec, view)
 
 
 @cache
 def _compiled() -> tuple[int, Any]:
-    return compiled_address(_describe, describer_type(ARRAYS))
+    return compiled_address(_observe, observer_type(ARRAYS))
 
 
 def idle_describer() -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.binding import bind_plane
+from ssdgym.engine.allocation import allocate_plane
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, operation
 from ssdgym.engine.core.records import LATE
@@ -149,7 +149,7 @@ def _offer_write(dev):
         return False
     for k in range(params.dies):
         die_number = remainder(control.die_cursor + k, params.dies)
-        if dev.die[die_number].command == IDLE and bind_plane(dev, die_number) >= 0:
+        if dev.die[die_number].command == IDLE and allocate_plane(dev, die_number) >= 0:
             control.die_cursor = remainder(die_number + 1, params.dies)
             make_ready(dev, die_number)
             return True

@@ -16,9 +16,9 @@ from ssdgym.engine.core.kernel import compiled_address, inlined
 from ssdgym.engine.core.records import MAX_STREAMS
 from ssdgym.engine.decisions import RELOCATE, WATCHERS, stream_by
 from ssdgym.engine.erase.features import describe_decision, describing_kernels
+from ssdgym.engine.observation import observer_type
 from ssdgym.engine.page.placement import rule_of_host, rule_of_relocated
 from ssdgym.engine.page.state import ARRAYS
-from ssdgym.engine.questions import describer_type
 
 _describe_streams, _describe_page = describing_kernels("stream", "page")
 
@@ -77,61 +77,59 @@ def _look_at_decision(dev, plane, taken, decision):
 
 
 @inlined
-def _describe_features(dev, question, view):
-    handle, page = dev.decider.place_view, question.page[0]
-    first, context = question.candidate_features.shape[0], question.context_features.shape[0]
+def _describe_features(dev, spec, view):
+    handle, page = dev.decider.place_view, spec.page[0]
+    first, context = spec.candidate_features.shape[0], spec.context_features.shape[0]
     streams, number = np.int64(dev.params[0].streams), first + context
-    features = question.stream_features
-    _describe_streams(
-        question, handle, features, first, number, question.streams, streams, page, view.features
-    )
+    features = spec.stream_features
+    _describe_streams(spec, handle, features, first, number, spec.streams, streams, page, view.features)
     number += features.shape[0]
-    _describe_page(question, handle, question.page_features, context, number, page, view.context)
+    _describe_page(spec, handle, spec.page_features, context, number, page, view.context)
 
 
 @inlined
-def _mark(question, view, j, stream):
+def _mark(spec, view, j, stream):
     """Note the choice of proposer `j` of streams, and mark it."""
-    view.proposed[question.proposers.shape[0] + j] = max(stream, -1)
-    column = question.stream_columns[j]
+    view.proposed[spec.proposers.shape[0] + j] = max(stream, -1)
+    column = spec.stream_columns[j]
     if stream >= 0 and column >= 0:
         view.features[stream, column] = np.float32(1.0)
 
 
 @inlined
-def _propose(dev, plane, question, view):
+def _propose(dev, plane, spec, view):
     """Mark what the device's placement would choose, and then the rules that watch and choose."""
-    page = question.page[0]
+    page = spec.page[0]
     lpn, source = np.int64(page.lpn), np.int64(page.held if page.relocated else -1)
     stream = rule_of_relocated(dev, plane, lpn, source) if page.relocated else rule_of_host(dev, plane, lpn)
-    _mark(question, view, 0, stream)
+    _mark(spec, view, 0, stream)
     j = 1
     for k in range(WATCHERS, dev.decider.rules.shape[0]):
         if dev.decider.rules[k].choose != 0:
-            _mark(question, view, j, stream_by(dev, k, plane, lpn, source))
+            _mark(spec, view, j, stream_by(dev, k, plane, lpn, source))
             j += 1
 
 
-def _describe(dev, question, view, plane):
+def _observe(dev, spec, view, plane):
     """Describe the stream of a page as a decision. Pure: the device stays as it is."""
     view.features[:] = np.float32(0.0)
     view.mask[:] = 0
     control = dev.control[0]
     subject, relocated = np.int64(control.decision_subject), control.decision_kind == RELOCATE
     lpn = np.int64(dev.physical[subject].lpn) if relocated else subject
-    look_at_page(dev, plane, lpn, subject if relocated else np.int64(-1), question.page[0])
+    look_at_page(dev, plane, lpn, subject if relocated else np.int64(-1), spec.page[0])
     for stream in range(dev.params[0].streams):
         view.mask[stream] = 1
-        _look_at_stream(dev, plane, stream, question.streams[stream])
-    _look_at_decision(dev, plane, view.taken, question.decision[0])
-    _propose(dev, plane, question, view)
-    describe_decision(dev, question, view.context)
-    _describe_features(dev, question, view)
+        _look_at_stream(dev, plane, stream, spec.streams[stream])
+    _look_at_decision(dev, plane, view.taken, spec.decision[0])
+    _propose(dev, plane, spec, view)
+    describe_decision(dev, spec, view.context)
+    _describe_features(dev, spec, view)
 
 
 @cache
 def _compiled() -> tuple[int, Any]:
-    return compiled_address(_describe, describer_type(ARRAYS))
+    return compiled_address(_observe, observer_type(ARRAYS))
 
 
 def stream_describer() -> int:

@@ -18,7 +18,7 @@ from ssdgym.engine.block.state import ARRAYS
 from ssdgym.engine.core.kernel import compiled_address, inlined, kernel
 from ssdgym.engine.decisions import MERGE, merge_by
 from ssdgym.engine.erase.features import describe_decision, describing_kernels
-from ssdgym.engine.questions import describer_type
+from ssdgym.engine.observation import observer_type
 
 _describe_plans, _describe_bundle = describing_kernels("plan", "bundle")
 
@@ -95,16 +95,16 @@ def _first_like(dev, number):
 
 
 @kernel
-def _propose(dev, question, view):
+def _propose(dev, spec, view):
     """Note the picks of the proposers, and mark them."""
     candidates = np.int64(dev.case[0].candidates)
-    for j in range(question.proposers.shape[0]):
-        pick = np.int64(merge_by(question.proposers[j], dev.figure[:candidates], dev.case))
+    for j in range(spec.proposers.shape[0]):
+        pick = np.int64(merge_by(spec.proposers[j], dev.figure[:candidates], dev.case))
         if 0 <= pick < candidates and dev.figure[pick].allowed:
             pick = np.int64(_first_like(dev, pick))
             view.proposed[j] = pick
-            if question.proposed_columns[j] >= 0:
-                view.features[pick, question.proposed_columns[j]] = np.float32(1.0)
+            if spec.proposed_columns[j] >= 0:
+                view.features[pick, spec.proposed_columns[j]] = np.float32(1.0)
 
 
 @inlined
@@ -119,19 +119,19 @@ def _look_at_decision(dev, taken, decision, count):
 
 
 @inlined
-def _describe_features(dev, question, view, count):
+def _describe_features(dev, spec, view, count):
     """Fill in the columns; other kinds of decisions have none where this one is asked."""
-    handle, seen = dev.decider.victim_view, question.bundle[0]
-    context, features = question.context_features.shape[0], question.plan_features
-    _describe_plans(question, handle, features, 0, context, question.plans, count, seen, view.features)
+    handle, seen = dev.decider.victim_view, spec.bundle[0]
+    context, features = spec.context_features.shape[0], spec.plan_features
+    _describe_plans(spec, handle, features, 0, context, spec.plans, count, seen, view.features)
     for k in range(count):
         if not view.mask[k]:
             view.features[k] = np.float32(0.0)
     number = context + features.shape[0]
-    _describe_bundle(question, handle, question.bundle_features, context, number, seen, view.context)
+    _describe_bundle(spec, handle, spec.bundle_features, context, number, seen, view.context)
 
 
-def _describe(dev, question, view, plane):
+def _observe(dev, spec, view, plane):
     """Describe how blocks are merged as a decision. Pure: the device stays as it is.
 
     At the horizon the decision before is described again; where none has been planned, there is nothing to
@@ -145,19 +145,19 @@ def _describe(dev, question, view, plane):
         return
     offered = np.int64(0)
     for k in range(count):
-        _look_at_plan(dev, np.int64(k), question.plans[k])
+        _look_at_plan(dev, np.int64(k), spec.plans[k])
         view.mask[k] = dev.figure[k].allowed and _first_like(dev, np.int64(k)) == k
         offered += view.mask[k]
-    _look_at_bundle(dev, question.bundle[0])
-    _look_at_decision(dev, view.taken, question.decision[0], offered)
-    describe_decision(dev, question, view.context)
-    _describe_features(dev, question, view, count)
-    _propose(dev, question, view)
+    _look_at_bundle(dev, spec.bundle[0])
+    _look_at_decision(dev, view.taken, spec.decision[0], offered)
+    describe_decision(dev, spec, view.context)
+    _describe_features(dev, spec, view, count)
+    _propose(dev, spec, view)
 
 
 @cache
 def _compiled() -> tuple[int, Any]:
-    return compiled_address(_describe, describer_type(ARRAYS))
+    return compiled_address(_observe, observer_type(ARRAYS))
 
 
 def merge_describer() -> int:

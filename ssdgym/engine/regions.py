@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.engine.binding import bind_die, plane_from_cursor
+from ssdgym.engine.allocation import allocate_die, plane_from_cursor
 from ssdgym.engine.core.kernel import compiled_address, inlined, kernel
 from ssdgym.engine.decisions import REGION
 from ssdgym.engine.erase.features import describe_decision, describing_kernels
 from ssdgym.engine.flash import duration_of, read_phases, write_phases
-from ssdgym.engine.questions import describer_type
+from ssdgym.engine.observation import observer_type
 from ssdgym.engine.subpage.buffer import group_of
 from ssdgym.engine.subpage.pages import age_h, count_sectors, in_region, lowest_of, mapped_of, page_of
 from ssdgym.engine.subpage.queues import move_phases, subpage_phases
@@ -72,7 +72,7 @@ def _writes_of(dev, group, mask):
     writes = np.int64(0)
     while mask != 0:
         lpn = group * dev.subpage[0].slots + lowest_of(mask)
-        writes += dev.logical[lpn].version + dev.promised[lpn]
+        writes += dev.logical[lpn].version + dev.in_flight[lpn]
         mask &= mask - 1
     return writes
 
@@ -181,47 +181,47 @@ def _look_at_decision(dev, plane, taken, decision):
 
 
 @inlined
-def _propose(question, view):
+def _propose(spec, view):
     """Note what the FTL by itself would do, and mark it."""
-    seen = question.sector[0]
+    seen = spec.sector[0]
     number = seen.updated if seen.collected else np.int64(_REGION)
     view.proposed[0] = number
-    if question.way_columns[0] >= 0:
-        view.features[number, question.way_columns[0]] = np.float32(1.0)
+    if spec.way_columns[0] >= 0:
+        view.features[number, spec.way_columns[0]] = np.float32(1.0)
 
 
 @inlined
-def _describe_features(dev, question, view):
+def _describe_features(dev, spec, view):
     """Fill in the columns; other kinds of decisions have none where this one is asked."""
-    handle, seen = dev.decider.victim_view, question.sector[0]
-    context, features = question.context_features.shape[0], question.way_features
-    _describe_ways(question, handle, features, 0, context, question.ways, _WAYS, seen, view.features)
+    handle, seen = dev.decider.victim_view, spec.sector[0]
+    context, features = spec.context_features.shape[0], spec.way_features
+    _describe_ways(spec, handle, features, 0, context, spec.ways, _WAYS, seen, view.features)
     number = context + features.shape[0]
-    _describe_sector(question, handle, question.sector_features, context, number, seen, view.context)
+    _describe_sector(spec, handle, spec.sector_features, context, number, seen, view.context)
 
 
-def _describe(dev, question, view, plane):
+def _observe(dev, spec, view, plane):
     """Describe where data of a region goes as a decision. Pure: the device stays as it is."""
     view.features[:] = np.float32(0.0)
     view.mask[:] = 1
-    seen = question.sector[0]
+    seen = spec.sector[0]
     here = np.int64(dev.buffer[0].collected_plane)
     collected = here >= 0
     if not collected:  # data that leaves the buffer is of no plane yet: look at the one that is next
-        here = np.int64(plane_from_cursor(dev, np.int64(bind_die(dev)), 0))
+        here = np.int64(plane_from_cursor(dev, np.int64(allocate_die(dev)), 0))
     _look_at_group(dev, _subject(dev), np.int64(collected), seen)
     _look_at_region(dev, here, seen)
-    _look_at_main(dev, seen, question.ways[_MAIN])
-    _look_at_way_in(dev, seen, question.ways[_REGION])
-    _look_at_decision(dev, here, view.taken, question.decision[0])
-    _propose(question, view)
-    describe_decision(dev, question, view.context)
-    _describe_features(dev, question, view)
+    _look_at_main(dev, seen, spec.ways[_MAIN])
+    _look_at_way_in(dev, seen, spec.ways[_REGION])
+    _look_at_decision(dev, here, view.taken, spec.decision[0])
+    _propose(spec, view)
+    describe_decision(dev, spec, view.context)
+    _describe_features(dev, spec, view)
 
 
 @cache
 def _compiled() -> tuple[int, Any]:
-    return compiled_address(_describe, describer_type(ARRAYS))
+    return compiled_address(_observe, observer_type(ARRAYS))
 
 
 def region_describer() -> int:

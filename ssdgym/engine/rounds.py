@@ -8,7 +8,7 @@ from ssdgym.engine.blocks.manager import withdraw_block
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.core.status import NO_VICTIM, OK
-from ssdgym.engine.decisions import ERASE, ask_outside, decision_code, erase_set_by, is_external
+from ssdgym.engine.decisions import ERASE, decision_code, erase_set_by, is_external, request_action
 from ssdgym.engine.erase.legality import check_erase_set
 from ssdgym.engine.flash import valid_in
 from ssdgym.engine.speedupgc.groups import refresh_groups
@@ -74,7 +74,7 @@ def choose_victim(dev, plane_number):
     refresh(dev, plane_number)
     refresh_groups(dev, plane_number)
     if is_external(dev, ERASE):
-        ask_outside(dev, ERASE, plane_number, 0)
+        request_action(dev, ERASE, plane_number, 0)
         return decision_code(dev)
     decider = dev.decider
     pairs = erase_set_by(decider.rules[ERASE], decider.victim_view, plane_number, decider.pairs)

@@ -32,14 +32,14 @@ from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, OK, PERIOD_DUE
 from ssdgym.engine.decisions import device_type
 from ssdgym.engine.entries import (
     TUPLES,
+    apply_action,
     bind_device,
-    describe,
     loop_addresses,
+    observe,
     run_loop,
-    settle_choice,
     settled,
 )
-from ssdgym.engine.questions import Question, Shared, Tally, View
+from ssdgym.engine.observation import ObservationBuffers, ObservationSpec, Shared, Tally
 
 #: What is to be done with a device: carry out its action and go on; describe it, after going on only at a
 #: decision or the horizon; reward it, and tell its counters, after going on only at a decision.
@@ -71,7 +71,7 @@ def _go_on(dev, view, shared, i):
     if action >= 0 and control.decision_plane >= 0:
         view.taken.clock = control.clock
         view.taken.now = control.now
-        status = settled(dev, settle_choice(dev, view.sets[action], action))
+        status = settled(dev, apply_action(dev, view.sets[action], action))
     if status == OK:
         requests = shared.requests[i, : shared.counts[i]]
         status = run_loop(dev, shared.loops[np.int64(dev.params[0].timed)], requests, False)
@@ -100,14 +100,14 @@ def _reward(tally, i):
 
 
 @entry
-def _visit(dev, view, question, shared, tally, i, tasks):
+def _visit(dev, view, spec, shared, tally, i, tasks):
     """Do with a device what is to be done."""
     if tasks & ADVANCE:
         status = _go_on(dev, view, shared, i)
         if not _is_decision(status):
             tasks = DESCRIBE if status == HORIZON else 0
     if tasks & DESCRIBE:
-        describe(dev, question, view)
+        observe(dev, spec, view)
     if tasks & REWARD:
         _reward(tally, i)
     if tasks & TELL:
@@ -116,13 +116,13 @@ def _visit(dev, view, question, shared, tally, i, tasks):
             tally.shown[k + 1, i] = number_at(tally.shown_counters[k, i])
 
 
-#: (device, view, question, shared, tally, number of the device, tasks), the first five as addresses.
+#: (device, view, spec, shared, tally, number of the device, tasks), the first five as addresses.
 _VISIT = types.void(*[types.int64] * 7)
 _visit_at = function_at(types.FunctionType(_VISIT))
 
 
 @inlined
-def _work(at, shared, question, thread):
+def _work(at, shared, spec, thread):
     """Visit devices until all are claimed."""
     words, portion = shared.words, shared.portion
     left = add_to(words, _LEFT, -portion)
@@ -132,7 +132,7 @@ def _work(at, shared, question, thread):
         tasks = words[_TASKS]
         for k in range(left - claimed, left):
             i = shared.which[k]
-            _visit_at(shared.visit)(shared.devices[i], shared.views[i], question, at, shared.tally, i, tasks)
+            _visit_at(shared.visit)(shared.devices[i], shared.views[i], spec, at, shared.tally, i, tasks)
         words[_CLAIMED + thread * _WORDS_APART] = 0
         add_to(words, _DONE, claimed)
         left = add_to(words, _LEFT, -portion)
@@ -155,25 +155,25 @@ def _finish(shared, count):
 
 
 @entry
-def _run(shared, at, question, which, tasks):
+def _run(shared, at, spec, which, tasks):
     count, words = which.shape[0], shared.words
     for k in range(count):
         shared.which[k] = which[k]
     words[_TASKS] = tasks
     words[_DONE] = 0
     exchange(words, _LEFT, count)  # from here on, threads claim devices
-    _work(at, shared, question, 0)
+    _work(at, shared, spec, 0)
     return _finish(shared, count)
 
 
 @entry
-def _help(shared, at, question, thread):
+def _help(shared, at, spec, thread):
     """Work on steps until there has been none for a while."""
     idle = 0
     while idle < _ROUNDS:
         idle += 1
         if read(shared.words, _LEFT) > 0:
-            _work(at, shared, question, thread)
+            _work(at, shared, spec, thread)
             idle = 0
         pause()
 
@@ -207,7 +207,9 @@ def _store(value, address):
 @entry
 def _store_view(views, i, address):
     sets, features, mask = views.sets[i], views.features[i], views.mask[i]
-    store_at(View(sets, features, mask, views.context[i], views.proposed[i], views.taken[i]), address)
+    store_at(
+        ObservationBuffers(sets, features, mask, views.context[i], views.proposed[i], views.taken[i]), address
+    )
 
 
 class _Memory:
@@ -234,7 +236,7 @@ class Stepper:
         state: the devices.
         numbers: of them in the arrays of `views`, `shared` and `tally`, int64.
         questions: the request for observations, one with scratch of its own for each thread.
-        views: where observations go, a `View` whose arrays have the device as a first axis.
+        views: where observations go, a `ObservationBuffers` whose arrays have the device as a first axis.
         shared: what others share, too; `devices` and `views` are filled in.
         tally: what rewards are made of; shared with others, too.
 
@@ -252,8 +254,8 @@ class Stepper:
         self,
         state: State,
         numbers: np.ndarray,
-        questions: Sequence[Question],
-        views: View,
+        questions: Sequence[ObservationSpec],
+        views: ObservationBuffers,
         shared: Shared,
         tally: Tally,
     ) -> None:
@@ -264,7 +266,7 @@ class Stepper:
         self._pairs = np.zeros((count, MAX_PAIRS), ERASE_PAIR)
         self._devices, self._views = _Memory(count * TUPLES), _Memory(count)
         self._stored = _Memory(threads + 2)
-        one_view = View(*(array[0] for array in views))
+        one_view = ObservationBuffers(*(array[0] for array in views))
         kinds = [pointer_type(one) for one in (one_view, asked[0], shared, tally)]
         at_tally, at_shared, *at_questions = self._stored.addresses
         shared.devices[numbers] = self._devices.addresses[::TUPLES]
@@ -293,8 +295,8 @@ class Stepper:
         self.wait = partial(entry_for(_wait, shared, one), at)
         self.give_up = partial(entry_for(_give_up, shared, one), at)
         self.helpers = [
-            partial(entry_for(_help, shared, *two, one), at, at, question, thread)
-            for thread, question in enumerate(questions[1:], 1)
+            partial(entry_for(_help, shared, *two, one), at, at, spec, thread)
+            for thread, spec in enumerate(questions[1:], 1)
         ]
 
     def bind(self, k: int) -> None:

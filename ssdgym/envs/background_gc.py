@@ -10,9 +10,9 @@ from ssdgym.config.device import DeviceConfig, with_ftl
 from ssdgym.config.ftl import page_ftl
 from ssdgym.engine.decisions import IDLE, IDLE_STEPS, KINDS
 from ssdgym.engine.idling import idle_describer
-from ssdgym.engine.questions import Question
+from ssdgym.engine.observation import ObservationSpec
 from ssdgym.envs.decision_env import DecisionEnv
-from ssdgym.envs.decisions import DescribedDecision, question_without_sets, victims_of, with_victims
+from ssdgym.envs.decisions import DescribedDecision, spec_without_sets, victims_of, with_victims
 from ssdgym.envs.features import Setting, select
 from ssdgym.envs.options import Options
 from ssdgym.envs.vector import DecisionVectorEnv
@@ -82,23 +82,23 @@ class IdleDecision(DescribedDecision):
         """
         return len(IDLE_STEPS)
 
-    def question(self, candidates: int) -> Question:
+    def spec(self, candidates: int) -> ObservationSpec:
         """Return the request for observations, with addresses of this process, without the features.
 
         Args:
             candidates: K.
         """
-        return question_without_sets(1 << IDLE, idle_describer())
+        return spec_without_sets(1 << IDLE, idle_describer())
 
-    def ask(self, candidates: int, device: DeviceConfig) -> Question:
+    def ask(self, candidates: int, device: DeviceConfig) -> ObservationSpec:
         """Return the request for observations of a batch, and the rules for the other decisions.
 
         Args:
             candidates: K.
             device: the first of the batch; its rules are those of all.
         """
-        question = self._selection.ask(self.question(candidates), candidates)
-        return question._replace(rules=rules_for(device, self.policy))
+        spec = self._selection.ask(self.spec(candidates), candidates)
+        return spec._replace(rules=rules_for(device, self.policy))
 
 
 @dataclass(frozen=True, kw_only=True)

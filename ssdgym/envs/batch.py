@@ -18,7 +18,7 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.family import State
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED, PERIOD_DUE
 from ssdgym.engine.decisions import PLACE
-from ssdgym.engine.questions import Shared, Tally, View
+from ssdgym.engine.observation import ObservationBuffers, Shared, Tally
 from ssdgym.engine.stepping import ADVANCE, DESCRIBE, NOT_DONE, OUT_OF_BOUNDS, REWARD, TELL, Stepper
 from ssdgym.envs.decisions import Decision
 from ssdgym.errors import SsdgymError
@@ -126,7 +126,7 @@ class Batch:
         self.state: State = make_state(devices, [0] * len(devices), recording)
         self._broken: set[int] = set()
 
-    def connect(self, views: View, shared: Shared, tally: Tally, threads: int) -> None:
+    def connect(self, views: ObservationBuffers, shared: Shared, tally: Tally, threads: int) -> None:
         """Store the devices for compiled code, which is elsewhere in every process.
 
         Args:

@@ -16,7 +16,7 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.config.fields import is_whole
 from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.engine.decisions import ERASE, KINDS, RULE, no_rules
-from ssdgym.engine.questions import Question, View
+from ssdgym.engine.observation import ObservationBuffers, ObservationSpec
 from ssdgym.envs.features import Features, Selection, Setting, select
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy, new_choice, rules_for
@@ -55,14 +55,14 @@ def with_victims(device: DeviceConfig, policy: Policy | None) -> DeviceConfig:
     return with_rules(policy.adapt(device), None, policy.victim)
 
 
-def question_without_sets(external: int, describer: int) -> Question:
+def spec_without_sets(external: int, observer: int) -> ObservationSpec:
     """Return the request for observations without the features.
 
     Args:
-        external: bit set of what is decided outside, as of `ssdgym.engine.questions.Question`.
-        describer: address of the code that describes these decisions.
+        external: bit set of what is decided outside, as of `ssdgym.engine.observation.ObservationSpec`.
+        observer: address of the code that describes these decisions.
     """
-    question = Question(
+    spec = ObservationSpec(
         rules=no_rules(),
         external=external,
         proposers=np.zeros(0, RULE),
@@ -70,7 +70,7 @@ def question_without_sets(external: int, describer: int) -> Question:
         most_blocks=1,
         pairs=new_choice(),
     )
-    return question._replace(describers=np.full(len(KINDS), describer))
+    return spec._replace(observers=np.full(len(KINDS), observer))
 
 
 #: Most candidates when all erase sets of a plane are listed.
@@ -119,31 +119,33 @@ class Decision(ABC):
         if features != "default":
             raise SsdgymError(f"features cannot be chosen here; leave them out, not {features!r:.60}.")
 
-    def buffers(self, count: int, candidates: int) -> View:
+    def buffers(self, count: int, candidates: int) -> ObservationBuffers:
         """Return arrays for the observations of some devices.
 
         Args:
             count: number of devices; the first axis of every array.
             candidates: K.
         """
-        return View.allocate(count, candidates, len(self.features.candidates), len(self.features.context))
+        return ObservationBuffers.allocate(
+            count, candidates, len(self.features.candidates), len(self.features.context)
+        )
 
     @abstractmethod
-    def question(self, candidates: int) -> Question:
+    def spec(self, candidates: int) -> ObservationSpec:
         """Return the request for observations, with addresses of this process.
 
         Args:
             candidates: K.
         """
 
-    def ask(self, candidates: int, device: DeviceConfig) -> Question:
+    def ask(self, candidates: int, device: DeviceConfig) -> ObservationSpec:
         """Return the request for observations of a batch, and the rules for the other decisions.
 
         Args:
             candidates: K.
             device: the first of the batch; its rules are those of all.
         """
-        return self.question(candidates)._replace(rules=rules_for(device, self.policy))
+        return self.spec(candidates)._replace(rules=rules_for(device, self.policy))
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return a device as this decision needs it; by default as it is.
@@ -183,7 +185,7 @@ class DescribedDecision(Decision):
         """Raise if the value of a feature was outside its bounds."""
         self._selection.check(outside)
 
-    def buffers(self, count: int, candidates: int) -> View:
+    def buffers(self, count: int, candidates: int) -> ObservationBuffers:
         """Return arrays for the observations of some devices.
 
         Args:
@@ -195,7 +197,7 @@ class DescribedDecision(Decision):
         # The idle rule's answer stands first, where otherwise the first victim policy's pick does.
         in_turn = count_of.pop("candidate", 0) + count_of.pop("stream", 0)
         proposers = max(in_turn, *count_of.values(), 0)
-        return View.allocate(count, candidates, columns, entries, proposers)
+        return ObservationBuffers.allocate(count, candidates, columns, entries, proposers)
 
 
 class EraseDecision(DescribedDecision):
@@ -268,7 +270,7 @@ class EraseDecision(DescribedDecision):
         _check_proposers(self.proposers, devices)
         return _count_sets(devices) if self.candidates == "all" else int(self.candidates)
 
-    def question(self, candidates: int) -> Question:
+    def spec(self, candidates: int) -> ObservationSpec:
         """Return the request for observations, with addresses of this process.
 
         Args:
@@ -276,9 +278,9 @@ class EraseDecision(DescribedDecision):
         """
         return self._selection.ask(self.undescribed(), candidates)
 
-    def undescribed(self) -> Question:
-        """Return the question without features."""
-        return Question(
+    def undescribed(self) -> ObservationSpec:
+        """Return the spec without features."""
+        return ObservationSpec(
             rules=no_rules(),
             external=1 << self.kind,
             proposers=np.stack([policy.victim.record for policy in self.proposers]),

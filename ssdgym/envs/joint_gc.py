@@ -10,7 +10,7 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.decisions import ERASE, IDLE, KINDS
-from ssdgym.engine.questions import Question
+from ssdgym.engine.observation import ObservationSpec
 from ssdgym.envs.background_gc import IdleDecision
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import DescribedDecision, EraseDecision
@@ -80,22 +80,22 @@ class JointDecision(DescribedDecision):
         parts = (self.erase, self.streams) if self.idle is None else (self.erase, self.streams, self.idle)
         return max(part.candidates_on(devices) for part in parts)
 
-    def question(self, candidates: int) -> Question:
+    def spec(self, candidates: int) -> ObservationSpec:
         """Return the request for observations, with addresses of this process, without the features.
 
         Args:
             candidates: K.
         """
-        erase, streams = self.erase.undescribed(), self.streams.question(candidates)
-        describers = np.where(np.arange(len(KINDS)) == ERASE, 0, streams.describers)
+        erase, streams = self.erase.undescribed(), self.streams.spec(candidates)
+        observers = np.where(np.arange(len(KINDS)) == ERASE, 0, streams.observers)
         external = erase.external | streams.external
         if self.idle is not None:
-            idle = self.idle.question(candidates)
-            describers[IDLE] = idle.describers[IDLE]
+            idle = self.idle.spec(candidates)
+            observers[IDLE] = idle.observers[IDLE]
             external |= idle.external
-        return erase._replace(external=external, describers=describers)
+        return erase._replace(external=external, observers=observers)
 
-    def ask(self, candidates: int, device: DeviceConfig) -> Question:
+    def ask(self, candidates: int, device: DeviceConfig) -> ObservationSpec:
         """Return the request for observations of a batch, and the rules for the other decisions.
 
         Args:
@@ -103,8 +103,8 @@ class JointDecision(DescribedDecision):
             device: the first of the batch; its rules are those of all.
         """
         memories = {rule.name: rule.memory for rule in rules_on(device)[1:]}
-        question = self._selection.ask(self.question(candidates), candidates, memories)
-        return question._replace(rules=rules_for(device, None))
+        spec = self._selection.ask(self.spec(candidates), candidates, memories)
+        return spec._replace(rules=rules_for(device, None))
 
 
 JOINT_PROPOSERS = ("greedy", "cost_benefit", DEFAULT_VICTIMS, "fifo")

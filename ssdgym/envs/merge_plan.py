@@ -10,10 +10,10 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.decisions import KINDS, MERGE
+from ssdgym.engine.observation import ObservationSpec
 from ssdgym.engine.planning import merge_describer
-from ssdgym.engine.questions import Question
 from ssdgym.envs.decision_env import DecisionEnv
-from ssdgym.envs.decisions import DescribedDecision, question_without_sets
+from ssdgym.envs.decisions import DescribedDecision, spec_without_sets
 from ssdgym.envs.features import Setting, select
 from ssdgym.envs.options import Options
 from ssdgym.envs.vector import DecisionVectorEnv
@@ -81,26 +81,26 @@ class MergeDecision(DescribedDecision):
         """
         return max(len(device.geometry.partial_sizes) for device in devices) + _OTHERS
 
-    def question(self, candidates: int) -> Question:
+    def spec(self, candidates: int) -> ObservationSpec:
         """Return the request for observations, with addresses of this process, without the features.
 
         Args:
             candidates: K.
         """
-        question = question_without_sets(1 << MERGE, merge_describer())
+        spec = spec_without_sets(1 << MERGE, merge_describer())
         if not self.proposers:
-            return question
-        return question._replace(proposers=np.stack([policy.main.record for policy in self.proposers]))
+            return spec
+        return spec._replace(proposers=np.stack([policy.main.record for policy in self.proposers]))
 
-    def ask(self, candidates: int, device: DeviceConfig) -> Question:
+    def ask(self, candidates: int, device: DeviceConfig) -> ObservationSpec:
         """Return the request for observations of a batch, and the rules for the other decisions.
 
         Args:
             candidates: K.
             device: the first of the batch; its rules are those of all.
         """
-        question = self._selection.ask(self.question(candidates), candidates)
-        return question._replace(rules=rules_for(device, None))
+        spec = self._selection.ask(self.spec(candidates), candidates)
+        return spec._replace(rules=rules_for(device, None))
 
 
 def _proposer(name: str) -> Policy:

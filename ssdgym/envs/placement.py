@@ -10,10 +10,10 @@ from ssdgym.config.device import DeviceConfig, with_ftl
 from ssdgym.config.fields import is_whole
 from ssdgym.config.ftl import MOST_STREAMS, SUB_BLOCK_PLACEMENTS, page_ftl
 from ssdgym.engine.decisions import KINDS, PLACE, RELOCATE, WHOLE_REQUESTS
+from ssdgym.engine.observation import ObservationSpec
 from ssdgym.engine.placing import stream_describer
-from ssdgym.engine.questions import Question
 from ssdgym.envs.decision_env import DecisionEnv
-from ssdgym.envs.decisions import DescribedDecision, question_without_sets, victims_of, with_victims
+from ssdgym.envs.decisions import DescribedDecision, spec_without_sets, victims_of, with_victims
 from ssdgym.envs.features import Setting, select
 from ssdgym.envs.options import Options
 from ssdgym.envs.vector import DecisionVectorEnv
@@ -137,16 +137,16 @@ class StreamDecision(DescribedDecision):
         """
         return max(page_ftl(device.ftl).streams for device in devices)
 
-    def question(self, candidates: int) -> Question:
+    def spec(self, candidates: int) -> ObservationSpec:
         """Return the request for observations, with addresses of this process, without the features.
 
         Args:
             candidates: K.
         """
         # At the horizon a device that has never asked is described as if it asked where a host page goes.
-        return question_without_sets(self.external, stream_describer())
+        return spec_without_sets(self.external, stream_describer())
 
-    def ask(self, candidates: int, device: DeviceConfig) -> Question:
+    def ask(self, candidates: int, device: DeviceConfig) -> ObservationSpec:
         """Return the request for observations of a batch, and the rules for the other decisions.
 
         Args:
@@ -154,8 +154,8 @@ class StreamDecision(DescribedDecision):
             device: the first of the batch; its rules are those of all.
         """
         memories = {rule.name: rule.memory for rule in rules_on(device)[1:]}
-        question = self._selection.ask(self.question(candidates), candidates, memories)
-        return question._replace(rules=rules_for(device, self.policy))
+        spec = self._selection.ask(self.spec(candidates), candidates, memories)
+        return spec._replace(rules=rules_for(device, self.policy))
 
 
 def _placement(name: str) -> PlacementRule:

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.subpage import subpage_ftl
 from ssdgym.engine.decisions import ASK_COLLECTED, ASK_FLUSHES, KINDS, REGION
-from ssdgym.engine.questions import Question
+from ssdgym.engine.observation import ObservationSpec
 from ssdgym.engine.regions import region_describer
 from ssdgym.enums import SubpageKind
 from ssdgym.envs.decision_env import DecisionEnv
-from ssdgym.envs.decisions import DescribedDecision, question_without_sets, victims_of, with_victims
+from ssdgym.envs.decisions import DescribedDecision, spec_without_sets, victims_of, with_victims
 from ssdgym.envs.features import Setting, select
 from ssdgym.envs.options import Options
 from ssdgym.envs.vector import DecisionVectorEnv
@@ -83,24 +83,24 @@ class RegionDecision(DescribedDecision):
         """
         return 2
 
-    def question(self, candidates: int) -> Question:
+    def spec(self, candidates: int) -> ObservationSpec:
         """Return the request for observations, with addresses of this process, without the features.
 
         Args:
             candidates: K.
         """
         external = (1 << REGION) | sum(_QUESTIONS[name] for name in self.asked)
-        return question_without_sets(external, region_describer())
+        return spec_without_sets(external, region_describer())
 
-    def ask(self, candidates: int, device: DeviceConfig) -> Question:
+    def ask(self, candidates: int, device: DeviceConfig) -> ObservationSpec:
         """Return the request for observations of a batch, and the rules for the other decisions.
 
         Args:
             candidates: K.
             device: the first of the batch; its rules are those of all.
         """
-        question = self._selection.ask(self.question(candidates), candidates)
-        return question._replace(rules=rules_for(device, self.policy))
+        spec = self._selection.ask(self.spec(candidates), candidates)
+        return spec._replace(rules=rules_for(device, self.policy))
 
 
 def _check(device: DeviceConfig) -> None:

@@ -205,7 +205,7 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
     return {
         "logical_ppn": logical["ppn"].tolist(),
         "logical_version": logical["version"].tolist(),
-        "accepted": (logical["version"] + state.promised[0]).tolist(),
+        "accepted": (logical["version"] + state.in_flight[0]).tolist(),
         "physical": {
             int(page): tuple(physical[page].tolist()) for page in np.flatnonzero(physical["lpn"] >= 0)
         },

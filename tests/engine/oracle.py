@@ -176,7 +176,7 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
     return {
         "logical_ppn": logical["ppn"].tolist(),
         "logical_version": logical["version"].tolist(),
-        "accepted": (logical["version"] + state.promised[0]).tolist(),
+        "accepted": (logical["version"] + state.in_flight[0]).tolist(),
         "physical": [(int(p["lpn"]), int(p["version"])) for p in state.physical[0]],
         "written": sub["written"].tolist(),
         "valid": (sub["written"] - sub["invalid"]).tolist(),

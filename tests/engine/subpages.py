@@ -252,7 +252,7 @@ def engine_export(sim: Simulator) -> dict[str, Any]:
     return {
         "logical_ppn": slots,
         "logical_version": logical["version"].tolist(),
-        "accepted": (logical["version"] + state.promised[0]).tolist(),
+        "accepted": (logical["version"] + state.in_flight[0]).tolist(),
         "physical": {lpn: tuple(state.physical[0, slots[lpn]].tolist()) for lpn in mapped},
         "page_use": state.page_use[0].tolist(),
         "page_valid": state.page_valid[0].tolist(),

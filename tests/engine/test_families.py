@@ -12,7 +12,7 @@ from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.core.status import FIRST_DECISION, HORIZON, ILLEGAL_ANSWER, INPUT_ENDED, OK
 from ssdgym.engine.decisions import RULE, no_rules
 from ssdgym.engine.entries import _format, advance, apply, count_lost, first_fault, format_device
-from ssdgym.engine.questions import Question, Shared, Tally, View
+from ssdgym.engine.observation import ObservationBuffers, ObservationSpec, Shared, Tally
 from ssdgym.engine.stepping import ADVANCE, DESCRIBE, Stepper
 from ssdgym.simulator.build import copy_device, restore_device, same_device
 from tests.engine.devices import random_writes
@@ -75,12 +75,12 @@ def test_step_of_a_batch__observes_and_decides() -> None:
     count = 4
     state = chests(count)
     state.control["horizon"] = 30
-    view = View.allocate(count, DRAWERS, columns=1, entries=1)
+    view = ObservationBuffers.allocate(count, DRAWERS, columns=1, entries=1)
     shared, which = Shared.allocate(view, requests=50), np.arange(count)
     shared.requests[:] = random_writes(50, PAGES)
     shared.counts[:] = 50
-    question = Question(no_rules(), OUTSIDE, np.zeros(0, RULE), False, 1, PAIRS)
-    stepper = Stepper(state, which, [question], view, shared, no_rewards(count))
+    spec = ObservationSpec(no_rules(), OUTSIDE, np.zeros(0, RULE), False, 1, PAIRS)
+    stepper = Stepper(state, which, [spec], view, shared, no_rewards(count))
     assert stepper.run(which, ADVANCE | DESCRIBE) == 0
     for step in range(30):
         assert view.mask.all()

@@ -60,7 +60,7 @@ def unlink_buffer(state: State) -> None:
 
 
 def unpromise(state: State) -> None:
-    state.promised[0, 80] = 0
+    state.in_flight[0, 80] = 0
 
 
 @pytest.mark.parametrize(

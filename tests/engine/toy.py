@@ -11,17 +11,17 @@ import numpy as np
 from ssdgym.engine.core.family import COMMON, Array, Arrays, Family
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.status import ILLEGAL_ANSWER, OK
-from ssdgym.engine.decisions import KINDS, WAIT, Decider, ask_outside, decision_code, is_external
+from ssdgym.engine.decisions import KINDS, PENDING, Decider, decision_code, is_external, request_action
 from ssdgym.engine.entries import (
     LOOPS,
+    apply_action,
     bind,
     count_lost_pages,
-    describe,
     find_fault,
     format_arrays,
     loop_caller,
+    observe,
     run_loop,
-    settle_choice,
 )
 from ssdgym.engine.loop import do_next
 from ssdgym.requests import WRITE
@@ -52,7 +52,7 @@ def _bind(state, i, rules, external, pairs, address):
 def _choose(dev, lpn):
     """Ask for the drawer of a page; without anybody outside it is the emptiest one."""
     if is_external(dev, DRAWER):
-        return ask_outside(dev, DRAWER, 0, lpn)
+        return request_action(dev, DRAWER, 0, lpn)
     return np.int64(np.argmin(dev.drawer))
 
 
@@ -76,7 +76,7 @@ def _do_next(dev, requests):
     if request.op == WRITE:
         lpn = np.int64(request.lpn) + control.offset
         drawer = _choose(dev, lpn)
-        if drawer == WAIT:
+        if drawer == PENDING:
             return decision_code(dev)
         _write(dev, lpn, drawer)
         control.offset += 1
@@ -119,7 +119,7 @@ def _settle(dev, chosen, action):
 
 
 @inlined
-def _describe(dev, question, view):
+def _observe(dev, spec, view):
     view.mask[:] = 0
     for k in range(DRAWERS):
         view.mask[k] = 1
@@ -134,5 +134,5 @@ run_loop.of(ToyDevice)(loop_caller(ARRAYS))
 format_arrays.of(ToyDevice)(_format)
 count_lost_pages.of(ToyDevice)(_count_lost)
 find_fault.of(ToyDevice)(_find_fault)
-settle_choice.of(ToyDevice)(_settle)
-describe.of(ToyDevice)(_describe)
+apply_action.of(ToyDevice)(_settle)
+observe.of(ToyDevice)(_observe)

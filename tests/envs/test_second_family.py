@@ -15,7 +15,7 @@ from ssdgym.config.ftl import FtlConfig, register_ftl
 from ssdgym.config.ftl import base as ftl_module
 from ssdgym.engine.core.status import FIRST_DECISION
 from ssdgym.engine.decisions import RULE, no_rules
-from ssdgym.engine.questions import Question
+from ssdgym.engine.observation import ObservationSpec
 from ssdgym.envs import DecisionEnv, DecisionVectorEnv, EraseVictimEnv
 from ssdgym.envs.decisions import Decision
 from ssdgym.envs.features import Features
@@ -60,8 +60,8 @@ class DrawerDecision(Decision):
     def candidates_on(self, devices: object) -> int:
         return DRAWERS
 
-    def question(self, candidates: int) -> Question:
-        return Question(no_rules(), 1 << DRAWER, np.zeros(0, RULE), False, 1, new_choice())
+    def spec(self, candidates: int) -> ObservationSpec:
+        return ObservationSpec(no_rules(), 1 << DRAWER, np.zeros(0, RULE), False, 1, new_choice())
 
 
 @dataclass(frozen=True, kw_only=True)

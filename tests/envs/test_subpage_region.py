@@ -159,7 +159,7 @@ class Looked:
         self.others_in_region = sum(int(in_region[page // 16]) for page in self.others)
         self.in_region = [slots[lpn] >= 0 and bool(in_region[slots[lpn] // 64]) for lpn in self.asked]
         self.updated = float(state.updated[0, self.lpn]) if self.collected else float(np.mean(self.in_region))
-        self.writes = np.mean([state.logical["version"][0, k] + state.promised[0, k] for k in self.asked])
+        self.writes = np.mean([state.logical["version"][0, k] + state.in_flight[0, k] for k in self.asked])
         self.mean_writes = state.control["clock"][0, 0] / state.params["logical_pages"][0, 0]
         self.small_bytes = int(state.tally["small_write_bytes"][0, 0])
         passes = state.region_block["passes"][0][in_region > 0].reshape(2, -1)  # by plane

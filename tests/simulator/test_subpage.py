@@ -330,7 +330,7 @@ def test_precondition__taken_from_disk__is_the_same_device_in_time_and_without(k
 def test_precondition__a_part_of_the_device_filled(name: str, kind: str) -> None:
     sim = Simulator(load_device({"base": name, "ftl.kind": kind}), recording=Recording(16, 16))
     precondition(sim, "fill(share=0.847)", "uniform", 0)
-    mapped = (sim.state.logical[0]["ppn"] >= 0).sum() + sim.state.promised[0].sum()
+    mapped = (sim.state.logical[0]["ppn"] >= 0).sum() + sim.state.in_flight[0].sum()
     assert mapped == round(0.847 * sim.logical_pages) and sound(sim)
 
 

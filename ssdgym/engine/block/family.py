@@ -17,19 +17,19 @@ from ssdgym.engine.core.family import Family
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.pointer import STORED_BYTES, store_at
 from ssdgym.engine.core.status import FAULTS, ILLEGAL_ANSWER
-from ssdgym.engine.decisions import Decider, keep_answer
+from ssdgym.engine.decisions import Decider, store_action
 from ssdgym.engine.entries import (
     LOOPS,
+    apply_action,
     bind,
     count_lost_pages,
-    describe,
     find_fault,
     format_arrays,
     loop_caller,
+    observe,
     run_loop,
-    settle_choice,
 )
-from ssdgym.engine.questions import describer_by_kind
+from ssdgym.engine.observation import observer_by_kind
 from ssdgym.engine.time.events import format_control, format_queues
 from ssdgym.engine.view import view_of_blocks
 
@@ -73,10 +73,10 @@ def _bind(state, i, rules, external, pairs, address):
 
 
 @inlined
-def _settle_choice(dev, chosen, action):
+def _apply_action(dev, chosen, action):
     if not is_allowed(dev, action):
         return np.int64(ILLEGAL_ANSWER)
-    return keep_answer(dev, action, candidates_of(dev))
+    return store_action(dev, action, candidates_of(dev))
 
 
 BLOCK_FAMILY = Family("block", ARRAYS, LOOPS, FAULTS)
@@ -91,5 +91,5 @@ loop.dispatch_once.of(BlockDevice)(dispatch_die)
 format_arrays.of(BlockDevice)(_format)
 count_lost_pages.of(BlockDevice)(count_lost_in)
 find_fault.of(BlockDevice)(first_fault_of)
-settle_choice.of(BlockDevice)(_settle_choice)
-describe.of(BlockDevice)(describer_by_kind(ARRAYS))
+apply_action.of(BlockDevice)(_apply_action)
+observe.of(BlockDevice)(observer_by_kind(ARRAYS))

@@ -19,7 +19,7 @@ from ssdgym.engine.block.steps import next_step
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import FULL, POOL
 from ssdgym.engine.core.status import ILLEGAL_ANSWER, OK, OUT_OF_SPACE
-from ssdgym.engine.decisions import MERGE, WAIT, ask_outside, is_external, merge_by, status_of
+from ssdgym.engine.decisions import MERGE, PENDING, is_external, merge_by, request_action, status_of
 from ssdgym.engine.flash import NO_PHASE, Phases, duration_of, move_phases
 
 
@@ -163,8 +163,8 @@ def _plan(dev, plane):
     """Take the decision how a job is done; return OK, the decision that is due, or ILLEGAL_ANSWER."""
     fill_figures(dev, plane)
     if is_external(dev, MERGE):
-        answer = np.int64(ask_outside(dev, MERGE, plane, np.int64(dev.job[plane].bundle)))
-        if answer == WAIT:
+        answer = np.int64(request_action(dev, MERGE, plane, np.int64(dev.job[plane].bundle)))
+        if answer == PENDING:
             return status_of(dev, answer)
     else:
         answer = np.int64(merge_by(dev.decider.rules[MERGE], dev.figure[: candidates_of(dev)], dev.case))

@@ -104,7 +104,7 @@ def _start_write(dev, die_number):
     if ppn < 0:
         return np.int64(AGAIN if ppn == HAS_TO_WAIT else ppn)
     pop_write(dev, dev.die[die_number])
-    dev.promised[lpn] -= behind
+    dev.in_flight[lpn] -= behind
     host_program(dev, plane, bundle, ppn, lpn, version)
     start_command(dev, die_number, WRITE_PAGE, number, 1, write_phases(dev.params[0], 1))
     return np.int64(OK)

@@ -26,7 +26,7 @@ from ssdgym.requests import READ, WRITE
 def _admit_read(dev, lpn):
     control = dev.control[0]
     dev.counters[0].host_reads += 1
-    if dev.promised[lpn] > 0:
+    if dev.in_flight[lpn] > 0:
         dev.counters[0].queue_hits += 1
         page_done(dev, np.int64(control.slot))
     elif dev.logical[lpn].ppn < 0:
@@ -40,9 +40,9 @@ def _admit_read(dev, lpn):
 def _admit_write(dev, lpn, partial):
     control = dev.control[0]
     control.admitted_pages += 1
-    read_first = partial and dev.logical[lpn].ppn >= 0 and dev.promised[lpn] == 0
-    dev.promised[lpn] += 1
-    version = dev.logical[lpn].version + dev.promised[lpn]
+    read_first = partial and dev.logical[lpn].ppn >= 0 and dev.in_flight[lpn] == 0
+    dev.in_flight[lpn] += 1
+    version = dev.logical[lpn].version + dev.in_flight[lpn]
     number = take_transaction(dev, lpn, version, control.slot, read_first)
     if read_first:
         queue_read(dev, number)

@@ -125,8 +125,8 @@ def trim(dev, lpn):
         forget(dev, bundle, np.int64(logical.ppn))
         dev.plane[plane_of_bundle(dev, bundle)].valid -= 1
         logical.ppn = -1
-    logical.version += dev.promised[lpn] + 1
-    dev.promised[lpn] = 0
+    logical.version += dev.in_flight[lpn] + 1
+    dev.in_flight[lpn] = 0
     dev.counters[0].host_pages_trimmed += 1
 
 

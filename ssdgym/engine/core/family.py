@@ -60,7 +60,7 @@ COMMON = {
     "control": Array(CONTROL, (1,)),
     "counters": Array(COUNTERS, (1,)),
     "logical": Array(LOGICAL, ("logical_pages",)),  # the map; ppn -1 = unmapped
-    "promised": Array(np.int32, ("logical_pages",)),  # versions promised to the host and not yet programmed
+    "in_flight": Array(np.int32, ("logical_pages",)),  # versions promised to the host and not yet programmed
     "physical": Array(PHYSICAL, ("pages",)),  # what each page was programmed with
     "sub_block": Array(SUB_BLOCK, ("sub_blocks",)),
     "block": Array(BLOCK, ("blocks",)),

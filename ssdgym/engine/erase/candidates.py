@@ -167,16 +167,16 @@ def _add_block(dev, sets, count, block, scratch):
 
 
 @inlined
-def propose(dev, plane, question, sets, proposed):
+def propose(dev, plane, spec, sets, proposed):
     """Begin the table with the legal picks of the policies, equal ones once; return their number.
 
     `proposed[k]` is the place of the pick of policy `k` (-1: none). Pure: the device stays as it is.
     """
     count = 0
-    choice = question.pairs
-    for k in range(question.proposers.shape[0]):
+    choice = spec.pairs
+    for k in range(spec.proposers.shape[0]):
         proposed[k] = -1
-        pairs = erase_set_by(question.proposers[k], dev.decider.victim_view, plane, choice)
+        pairs = erase_set_by(spec.proposers[k], dev.decider.victim_view, plane, choice)
         if check_erase_set(dev, plane, choice, pairs) == OK:
             after = add_set(sets, count, choice, pairs)
             proposed[k] = count if after > count else position_of(sets, count, choice, pairs)
@@ -213,15 +213,15 @@ def _fill_at_random(dev, plane, sets, count, scratch):
 
 
 @inlined
-def fill_up(dev, plane, sets, count, question):
+def fill_up(dev, plane, sets, count, spec):
     """Fill the table up behind its first `count` sets; return how many there are now.
 
     Half of the places go by rank, the rest at random, without repeats.
     """
     wanted = count + (sets.shape[0] - count + 1) // 2
-    scratch = question.pairs
-    if question.most_blocks > 1:
-        return fill_up_together(dev, plane, sets, count, wanted, scratch, question.most_blocks)
+    scratch = spec.pairs
+    if spec.most_blocks > 1:
+        return fill_up_together(dev, plane, sets, count, wanted, scratch, spec.most_blocks)
     count = _fill_by_rank(dev, plane, sets, count, wanted, scratch)
     return _fill_at_random(dev, plane, sets, count, scratch)
 

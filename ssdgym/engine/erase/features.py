@@ -150,10 +150,10 @@ def sum_up(dev, plane, mask, tallies, taken, decision):
 
 
 @inlined
-def checked(question, column, feature, value):
+def checked(spec, column, feature, value):
     """Return the value of a feature; note the first of a call that is outside its bounds, or not a number."""
     if not feature.low <= value <= feature.high:
-        outside = question.outside[0]
+        outside = spec.outside[0]
         if outside.column == 0:
             outside.column = column + 1
             outside.value = value
@@ -162,38 +162,38 @@ def checked(question, column, feature, value):
 
 
 @inlined
-def _describe_candidates(dev, question, count, view):
+def _describe_candidates(dev, spec, count, view):
     """Fill in the columns of the candidates that may be chosen, a column at a time."""
     handle = dev.decider.victim_view
-    for column in range(question.candidate_features.shape[0]):
-        feature = question.candidate_features[column]
+    for column in range(spec.candidate_features.shape[0]):
+        feature = spec.candidate_features[column]
         call = candidate_feature_at(feature.address)
         for k in range(count):
             if view.mask[k]:
-                value = call(handle, question.tallies[k], question.decision[0])
-                view.features[k, column] = checked(question, column, feature, value)
+                value = call(handle, spec.tallies[k], spec.decision[0])
+                view.features[k, column] = checked(spec, column, feature, value)
 
 
 @inlined
-def _mark_proposed(question, view):
+def _mark_proposed(spec, view):
     """Fill in the columns that say which proposer has picked a candidate."""
-    for j in range(question.proposers.shape[0]):
-        if view.proposed[j] >= 0 and question.proposed_columns[j] >= 0:
-            view.features[view.proposed[j], question.proposed_columns[j]] = np.float32(1.0)
+    for j in range(spec.proposers.shape[0]):
+        if view.proposed[j] >= 0 and spec.proposed_columns[j] >= 0:
+            view.features[view.proposed[j], spec.proposed_columns[j]] = np.float32(1.0)
 
 
 @inlined
-def describe_decision(dev, question, context):
+def describe_decision(dev, spec, context):
     """Fill in the features of the decision and of the device, the first entries of the context."""
     handle = dev.decider.victim_view
-    behind = question.candidate_features.shape[0]
-    for place in range(question.context_features.shape[0]):
-        feature = question.context_features[place]
+    behind = spec.candidate_features.shape[0]
+    for place in range(spec.context_features.shape[0]):
+        feature = spec.context_features[place]
         if feature.of_device:
             value = device_feature_at(feature.address)(handle)
         else:
-            value = decision_feature_at(feature.address)(handle, question.decision[0])
-        context[place] = checked(question, behind + place, feature, value)
+            value = decision_feature_at(feature.address)(handle, spec.decision[0])
+        context[place] = checked(spec, behind + place, feature, value)
 
 
 def describing_kernels(row: str, about: str) -> tuple[Any, Any]:
@@ -204,51 +204,51 @@ def describing_kernels(row: str, about: str) -> tuple[Any, Any]:
         about: kind of the features of what the decision is about.
 
     Returns:
-        One for the answers, called with (question, view of the rules, features, place of the first column in
+        One for the answers, called with (spec, view of the rules, features, place of the first column in
         the table, number of the first among all columns, answers, how many, what it is about, table to write
-        to); one for the rest, called with (question, view of the rules, features, place of the first entry,
+        to); one for the rest, called with (spec, view of the rules, features, place of the first entry,
         number of it, what it is about, context to write to).
     """
     row_feature_at = function_at(types.FunctionType(FEATURE_SHAPES[row]))
     about_feature_at = function_at(types.FunctionType(FEATURE_SHAPES[about]))
 
     @inlined
-    def describe_rows(question, handle, features, first, number, rows, count, about, table):
+    def describe_rows(spec, handle, features, first, number, rows, count, about, table):
         for k in range(features.shape[0]):
             feature = features[k]
             call = row_feature_at(feature.address)
             for answer in range(count):
                 value = call(handle, rows[answer], about)
-                table[answer, first + k] = checked(question, number + k, feature, value)
+                table[answer, first + k] = checked(spec, number + k, feature, value)
 
     @inlined
-    def describe_about(question, handle, features, first, number, about, context):
+    def describe_about(spec, handle, features, first, number, about, context):
         for k in range(features.shape[0]):
             feature = features[k]
             value = about_feature_at(feature.address)(handle, about)
-            context[first + k] = checked(question, number + k, feature, value)
+            context[first + k] = checked(spec, number + k, feature, value)
 
     return describe_rows, describe_about
 
 
 @inlined
-def observe_plane(dev, plane, question, view):
+def observe_plane(dev, plane, spec, view):
     """Describe the ERASE decision of a plane. Pure: the device stays as it is.
 
-    With `every` set in the question the candidates are all erase sets at fixed places, else proposals. Where
+    With `every` set in the spec the candidates are all erase sets at fixed places, else proposals. Where
     nothing may be erased (which only an observation after the horizon can meet), candidate 0 stands in, so
     that the mask is never empty.
     """
-    count = propose(dev, plane, question, view.sets, view.proposed)
-    if question.every:
-        _locate_proposed(dev, plane, question, view)
+    count = propose(dev, plane, spec, view.sets, view.proposed)
+    if spec.every:
+        _locate_proposed(dev, plane, spec, view)
         _clear_pairs(view.sets, count)
         count = list_all(dev, plane, view.sets)
     else:
-        count = fill_up(dev, plane, view.sets, count, question)
+        count = fill_up(dev, plane, view.sets, count, spec)
     stride = 0
-    if question.sampled_pages > 0:
-        stride = max(quotient(dev.params[0].pages_per_block, question.sampled_pages), 1)
+    if spec.sampled_pages > 0:
+        stride = max(quotient(dev.params[0].pages_per_block, spec.sampled_pages), 1)
     view.features[:] = np.float32(0.0)
     view.mask[:] = 0
     for k in range(count):
@@ -259,16 +259,16 @@ def observe_plane(dev, plane, question, view):
                 fetch_sampled(dev, view.sets[k], pairs, stride)
     for k in range(count):
         if view.mask[k]:
-            count_candidate(dev, view.sets[k], pairs_of(view.sets[k]), stride, question.tallies[k])
-    for j in range(question.proposers.shape[0]):
+            count_candidate(dev, view.sets[k], pairs_of(view.sets[k]), stride, spec.tallies[k])
+    for j in range(spec.proposers.shape[0]):
         if view.proposed[j] >= 0:
-            question.tallies[view.proposed[j]].proposers |= np.uint64(1) << np.uint64(j)
-    sum_up(dev, plane, view.mask, question.tallies, view.taken, question.decision[0])
-    _describe_candidates(dev, question, count, view)
-    _mark_proposed(question, view)
+            spec.tallies[view.proposed[j]].proposers |= np.uint64(1) << np.uint64(j)
+    sum_up(dev, plane, view.mask, spec.tallies, view.taken, spec.decision[0])
+    _describe_candidates(dev, spec, count, view)
+    _mark_proposed(spec, view)
     if not view.mask.any():
         view.mask[0] = 1
-    describe_decision(dev, question, view.context)
+    describe_decision(dev, spec, view.context)
 
 
 @inlined
@@ -280,10 +280,10 @@ def _clear_pairs(sets, count):
 
 
 @kernel
-def _locate_proposed(dev, plane, question, view):
+def _locate_proposed(dev, plane, spec, view):
     """Translate the proposers' picks to the places of `list_all`; sets of several pairs have none."""
     params = dev.params[0]
-    for p in range(question.proposers.shape[0]):
+    for p in range(spec.proposers.shape[0]):
         if view.proposed[p] < 0:
             continue
         wanted = view.sets[view.proposed[p]]

@@ -15,14 +15,14 @@ from ssdgym.engine.decisions import (
     ANSWERED,
     IDLE,
     IDLE_STEPS,
+    PENDING,
     RESUMED,
     TO_THE_END,
-    WAIT,
-    ask_outside,
     die_event,
     idle_by_rule,
     is_external,
     knows_future,
+    request_action,
 )
 from ssdgym.engine.flash import duration_of, move_phases, neighbours_of, valid_in
 from ssdgym.engine.time.events import ERASE_SET, NEVER, start_timer, stop_timer
@@ -96,8 +96,8 @@ def _ask(dev, die_number, plane):
     """Return the commands an idle die is given, or -ns to call again after; _NO_ANSWER has to wait."""
     if not is_external(dev, IDLE):
         return np.int64(idle_by_rule(dev, die_number, _gap_ns(dev)))
-    action = ask_outside(dev, IDLE, plane, die_number)
-    return _NO_ANSWER if action == WAIT else np.int64(IDLE_STEPS[action])
+    action = request_action(dev, IDLE, plane, die_number)
+    return _NO_ANSWER if action == PENDING else np.int64(IDLE_STEPS[action])
 
 
 @kernel
@@ -105,7 +105,7 @@ def idle_plane(dev, die_number):
     """Decide what a die does that has nothing to do.
 
     Returns:
-        The plane it goes on to collect, -1 to stay idle, or WAIT for a decision that is due.
+        The plane it goes on to collect, -1 to stay idle, or PENDING for a decision that is due.
     """
     die = dev.die[die_number]
     if not die.idle:
@@ -120,7 +120,7 @@ def idle_plane(dev, die_number):
         return plane
     answer = _ask(dev, die_number, plane)
     if answer == _NO_ANSWER:
-        return np.int64(WAIT)
+        return np.int64(PENDING)
     die.idle_answers += 1
     die_event(dev, ANSWERED, die_number, answer)
     if answer < 0:

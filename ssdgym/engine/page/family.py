@@ -22,29 +22,29 @@ from ssdgym.engine.decisions import (
     WATCHERS,
     Decider,
     hooked_by,
-    keep_answer,
+    store_action,
 )
 from ssdgym.engine.entries import (
     LOOPS,
+    apply_action,
     bind,
     call_on,
     count_lost_pages,
-    describe,
     find_fault,
     format_arrays,
     loop_caller,
+    observe,
     run_loop,
-    settle_choice,
 )
 from ssdgym.engine.erase.candidates import pairs_of
 from ssdgym.engine.erase.features import observe_plane
+from ssdgym.engine.observation import clear_view, observer_type
 from ssdgym.engine.page.audit import count_lost_in, first_fault_of
 from ssdgym.engine.page.buffer import format_buffer
 from ssdgym.engine.page.scheduler import dispatch_die
 from ssdgym.engine.page.state import ARRAYS, PageDevice, PageState, bind_device
 from ssdgym.engine.page.timed import admit_page, page_ended, start_next
 from ssdgym.engine.page.untimed import do_next, do_work
-from ssdgym.engine.questions import clear_view, describer_type
 from ssdgym.engine.rounds import start_round
 from ssdgym.engine.speedupgc.groups import deal_to_groups, form_groups, refresh_groups
 from ssdgym.engine.speedupgc.heaps import refresh
@@ -93,7 +93,7 @@ def adopt_placement(state: State, i: int) -> None:
     call_on(_adopt, state, i)
 
 
-_describer_at = function_at(types.FunctionType(describer_type(ARRAYS)))
+_observer_at = function_at(types.FunctionType(observer_type(ARRAYS)))
 
 
 @inlined
@@ -130,22 +130,22 @@ def _refresh_tables(dev):
 
 
 @inlined
-def _settle_choice(dev, chosen, action):
+def _apply_action(dev, chosen, action):
     control = dev.control[0]
     if control.decision_kind == ERASE:
         return np.int64(start_round(dev, np.int64(control.decision_plane), chosen, pairs_of(chosen)))
     answers = len(IDLE_STEPS) if control.decision_kind == IDLE else dev.params[0].streams
-    return keep_answer(dev, action, answers)
+    return store_action(dev, action, answers)
 
 
 @inlined
-def _describe(dev, question, view):
+def _observe(dev, spec, view):
     plane = clear_view(dev, view)
-    address = question.describers[dev.control[0].decision_kind]
+    address = spec.observers[dev.control[0].decision_kind]
     if address == 0:
-        observe_plane(dev, plane, question, view)
+        observe_plane(dev, plane, spec, view)
     else:
-        _describer_at(address)(dev, question, view, plane)
+        _observer_at(address)(dev, spec, view, plane)
 
 
 PAGE = Family("page", ARRAYS, LOOPS, FAULTS)
@@ -161,5 +161,5 @@ loop.dispatch_once.of(PageDevice)(dispatch_die)
 format_arrays.of(PageDevice)(format_page_device)
 count_lost_pages.of(PageDevice)(count_lost_in)
 find_fault.of(PageDevice)(first_fault_of)
-settle_choice.of(PageDevice)(_settle_choice)
-describe.of(PageDevice)(_describe)
+apply_action.of(PageDevice)(_apply_action)
+observe.of(PageDevice)(_observe)

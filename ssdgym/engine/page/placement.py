@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.binding import bind_plane, has_room, plane_from_cursor
+from ssdgym.engine.allocation import allocate_plane, has_room, plane_from_cursor
 from ssdgym.engine.blocks.index import ANYTHING, PROGRAMMED, block_changed, prefetch_block
 from ssdgym.engine.blocks.manager import count_overflow, open_block, program, row_of, scatter
 from ssdgym.engine.core.bits import HOST_PLACEMENT_STREAM, RELOCATION_STREAM, below, draw, full_mask
@@ -18,8 +18,8 @@ from ssdgym.engine.decisions import (
     PLACE,
     RELOCATE,
     WHOLE_REQUESTS,
-    ask_outside,
     is_external,
+    request_action,
     stream_by,
 )
 from ssdgym.engine.flash import block_of, sub_block_of
@@ -245,7 +245,7 @@ def host_stream(dev, plane, lpn, named):
     `named` is the stream named outside for the whole request that it is of, or -1.
     """
     if is_external(dev, PLACE):
-        return np.int64(named) if named >= 0 else ask_outside(dev, PLACE, plane, lpn)
+        return np.int64(named) if named >= 0 else request_action(dev, PLACE, plane, lpn)
     return rule_of_host(dev, plane, lpn)
 
 
@@ -253,7 +253,7 @@ def host_stream(dev, plane, lpn, named):
 def relocated_stream(dev, plane, lpn, source):
     """Decide the stream of a page that is relocated next; below 0, see `status_of`."""
     if is_external(dev, RELOCATE):
-        return ask_outside(dev, RELOCATE, plane, source)
+        return request_action(dev, RELOCATE, plane, source)
     return rule_of_relocated(dev, plane, lpn, source)
 
 
@@ -346,7 +346,7 @@ def _lagging_plane(dev, die_number):
 @inlined
 def plane_for_host(dev, die_number):
     """Return the plane of a die for the next page of the host, -1 for none (dynamic and late allocation)."""
-    plane = bind_plane(dev, die_number)
+    plane = allocate_plane(dev, die_number)
     if dev.params[0].aligned_rows and plane >= 0:
         lagging = np.int64(_lagging_plane(dev, die_number))
         return lagging if lagging >= 0 else plane

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.binding import bind_die, bind_plane, pass_die, pass_plane, redirect_write
+from ssdgym.engine.allocation import allocate_die, allocate_plane, pass_die, pass_plane, redirect_write
 from ssdgym.engine.blocks.index import prefetch_holder
 from ssdgym.engine.core.bits import quotient, remainder
 from ssdgym.engine.core.kernel import inlined, kernel
@@ -58,7 +58,7 @@ def queue_write(dev, transaction):
         push_write(dev, control, transaction)
         return
     if params.allocation == DYNAMIC:
-        die_number = bind_die(dev)
+        die_number = allocate_die(dev)
         pass_die(dev, die_number)
     else:
         die_number = remainder(dev.transaction[transaction].lpn, params.dies)
@@ -156,7 +156,7 @@ def _has_write(dev, die_number):
     params = dev.params[0]
     if next_write(dev, die_number) < 0:
         return False
-    return params.allocation != LATE or bind_plane(dev, die_number) >= 0
+    return params.allocation != LATE or allocate_plane(dev, die_number) >= 0
 
 
 @inlined

@@ -40,7 +40,7 @@ def _admit_read(dev, lpn):
     ppn = np.int64(dev.logical[lpn].ppn)
     if serve_read(dev, lpn):
         page_done(dev, np.int64(control.slot))
-    elif dev.promised[lpn] > 0:
+    elif dev.in_flight[lpn] > 0:
         dev.counters[0].queue_hits += 1
         page_done(dev, np.int64(control.slot))
     elif ppn < 0:
@@ -58,9 +58,9 @@ def _send_to_flash(dev, lpn, partial):
     params = dev.params[0]
     control = dev.control[0]
     ppn = np.int64(dev.logical[lpn].ppn)
-    read_first = partial and ppn >= 0 and dev.promised[lpn] == 0
-    dev.promised[lpn] += 1
-    version = dev.logical[lpn].version + dev.promised[lpn]
+    read_first = partial and ppn >= 0 and dev.in_flight[lpn] == 0
+    dev.in_flight[lpn] += 1
+    version = dev.logical[lpn].version + dev.in_flight[lpn]
     transaction = take_transaction(dev, lpn, version, control.slot, read_first)
     if read_first:
         queue_read(dev, die_of(params, ppn), transaction)

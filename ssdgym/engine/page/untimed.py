@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.binding import bind_die, emptiest_plane, pass_die, pass_plane
+from ssdgym.engine.allocation import allocate_die, emptiest_plane, pass_die, pass_plane
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.records import BY_RULE, STATIC
@@ -33,7 +33,7 @@ def _place_for(dev, lpn):
     params = dev.params[0]
     if params.allocation == STATIC:
         return remainder(lpn, params.planes), np.int64(-1)
-    die_number = np.int64(bind_die(dev))
+    die_number = np.int64(allocate_die(dev))
     plane = plane_for_host(dev, die_number)
     return (plane if plane >= 0 else np.int64(emptiest_plane(dev))), die_number
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.binding import has_room, plane_from_cursor
+from ssdgym.engine.allocation import has_room, plane_from_cursor
 from ssdgym.engine.blocks.index import ANYTHING, prefetch_holder
 from ssdgym.engine.blocks.manager import count_invalid, count_valid, invalidate, pad_page, row_of
 from ssdgym.engine.core.bits import quotient, remainder
@@ -35,7 +35,7 @@ def prefetch_requests(dev, requests):
     soon, later = requests[cursor + _AHEAD], requests[cursor + 2 * _AHEAD]
     prefetch(dev.logical, np.int64(later.lpn))
     if dev.params[0].timed:
-        prefetch(dev.promised, np.int64(later.lpn))
+        prefetch(dev.in_flight, np.int64(later.lpn))
     if soon.op == WRITE:
         prefetch_holder(dev, np.int64(soon.lpn))
 
@@ -89,8 +89,8 @@ def host_trim(dev, lpn):
         invalidate(dev, control.clock, old)
         logical.ppn = -1
         page_event(dev, TRIMMED, plane_of(dev.params[0], old), lpn, old, np.int64(-1))
-    logical.version += dev.promised[lpn] + 1
-    dev.promised[lpn] = 0
+    logical.version += dev.in_flight[lpn] + 1
+    dev.in_flight[lpn] = 0
     dev.counters[0].host_pages_trimmed += 1
 
 
@@ -100,7 +100,7 @@ def program(dev, plane_number, stream, lpn, version):
     params = dev.params[0]
     behind = version - dev.logical[lpn].version
     if behind > 0:
-        dev.promised[lpn] -= behind
+        dev.in_flight[lpn] -= behind
     ppn = host_program(dev, plane_number, stream, lpn, version)
     plane = dev.plane[plane_number]
     if ppn >= 0 and gc_needed(params, plane):

@@ -177,7 +177,7 @@ def _check_buffer(dev):
         if dev.entry_of[entry.group] != number or entry.previous != before or entry.dirty == 0:
             return BUFFER_LIST
         for s in range(slots):
-            if entry.dirty >> s & 1 and dev.promised[entry.group * slots + s] < 1:
+            if entry.dirty >> s & 1 and dev.in_flight[entry.group * slots + s] < 1:
                 return BUFFER_LIST
         before = number
         number = np.int64(entry.next)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ssdgym.engine.core.bits import list_kernels, quotient
 from ssdgym.engine.core.kernel import inlined, kernel
-from ssdgym.engine.decisions import ASK_FLUSHES, REGION, WAIT, ask_outside
+from ssdgym.engine.decisions import ASK_FLUSHES, PENDING, REGION, request_action
 from ssdgym.engine.subpage.pages import count_sectors, forget, full_mask, lowest_of
 from ssdgym.engine.subpage.state import CGM, FGM, GROUP_WRITE, LIST_WRITE, SECTOR_LOG, SUBPAGE_WRITE
 
@@ -66,7 +66,7 @@ def promise(dev, group, mask):
     sectors = count_sectors(mask)
     dev.tally[0].buffer_merges += count_sectors(mask & waiting_of(dev, group))
     while mask != 0:
-        dev.promised[first + lowest_of(mask)] += 1
+        dev.in_flight[first + lowest_of(mask)] += 1
         mask &= mask - 1
     control.clock += sectors
     control.admitted_pages += sectors
@@ -81,8 +81,8 @@ def trim_sector(dev, group, s):
     if waiting >> s & 1:
         set_waiting(dev, group, waiting & ~(np.int64(1) << s))
     forget(dev, lpn)
-    dev.logical[lpn].version += dev.promised[lpn] + 1
-    dev.promised[lpn] = 0
+    dev.logical[lpn].version += dev.in_flight[lpn] + 1
+    dev.in_flight[lpn] = 0
     dev.counters[0].host_pages_trimmed += 1
 
 
@@ -91,7 +91,7 @@ def way_out(dev, group, mask):
     """Decide how these sectors of a group leave the buffer.
 
     Returns:
-        GROUP_WRITE, LIST_WRITE or SUBPAGE_WRITE; WAIT where that has to be decided outside.
+        GROUP_WRITE, LIST_WRITE or SUBPAGE_WRITE; PENDING where that has to be decided outside.
     """
     kind = dev.subpage[0].kind
     if kind == FGM:
@@ -105,9 +105,9 @@ def way_out(dev, group, mask):
     dev.buffer[0].collected_plane = -1
     dev.buffer[0].leaving = mask
     lpn = group * dev.subpage[0].slots + lowest_of(mask)
-    answer = ask_outside(dev, REGION, np.int64(dev.control[0].host_plane), lpn)
-    if answer == WAIT:
-        return np.int64(WAIT)
+    answer = request_action(dev, REGION, np.int64(dev.control[0].host_plane), lpn)
+    if answer == PENDING:
+        return np.int64(PENDING)
     return np.int64(SUBPAGE_WRITE if answer == 1 else GROUP_WRITE)
 
 
@@ -122,7 +122,7 @@ def _carry(dev, place, lpn):
     """Put the newest version of a sector that the host was promised at a place of a write."""
     sector = dev.carried[place]
     sector.lpn = lpn
-    sector.version = dev.logical[lpn].version + dev.promised[lpn]
+    sector.version = dev.logical[lpn].version + dev.in_flight[lpn]
 
 
 @inlined

@@ -10,20 +10,20 @@ from ssdgym.engine.core.family import Family
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.pointer import STORED_BYTES, store_at
 from ssdgym.engine.core.status import FAULTS
-from ssdgym.engine.decisions import ERASE, Decider, hooked_by, keep_answer
+from ssdgym.engine.decisions import ERASE, Decider, hooked_by, store_action
 from ssdgym.engine.entries import (
     LOOPS,
+    apply_action,
     bind,
     count_lost_pages,
-    describe,
     find_fault,
     format_arrays,
     loop_caller,
+    observe,
     run_loop,
-    settle_choice,
 )
 from ssdgym.engine.erase.candidates import pairs_of
-from ssdgym.engine.questions import describer_by_kind
+from ssdgym.engine.observation import observer_by_kind
 from ssdgym.engine.rounds import start_round
 from ssdgym.engine.subpage.audit import count_lost_in, first_fault_of
 from ssdgym.engine.subpage.scheduler import dispatch_die
@@ -101,11 +101,11 @@ def _bind(state, i, rules, external, pairs, address):
 
 
 @inlined
-def _settle_choice(dev, chosen, action):
+def _apply_action(dev, chosen, action):
     control = dev.control[0]
     if control.decision_kind == ERASE:
         return np.int64(start_round(dev, np.int64(control.decision_plane), chosen, pairs_of(chosen)))
-    return keep_answer(dev, action, 2)
+    return store_action(dev, action, 2)
 
 
 SUBPAGE_FAMILY = Family("subpage", ARRAYS, LOOPS, FAULTS)
@@ -122,5 +122,5 @@ loop.dispatch_once.of(SubpageDevice)(dispatch_die)
 format_arrays.of(SubpageDevice)(_format)
 count_lost_pages.of(SubpageDevice)(count_lost_in)
 find_fault.of(SubpageDevice)(first_fault_of)
-settle_choice.of(SubpageDevice)(_settle_choice)
-describe.of(SubpageDevice)(describer_by_kind(ARRAYS))
+apply_action.of(SubpageDevice)(_apply_action)
+observe.of(SubpageDevice)(observer_by_kind(ARRAYS))

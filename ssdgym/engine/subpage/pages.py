@@ -206,7 +206,7 @@ def accept(dev, lpn, version):
     behind = version - dev.logical[lpn].version
     if behind <= 0:
         return False
-    dev.promised[lpn] -= behind
+    dev.in_flight[lpn] -= behind
     dev.logical[lpn].version = version
     return True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.binding import bind_die, pass_die, pass_plane, plane_from_cursor
+from ssdgym.engine.allocation import allocate_die, pass_die, pass_plane, plane_from_cursor
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.flash import NO_PHASE, Phases, read_phases, write_phases
@@ -58,7 +58,7 @@ def queue_read(dev, die_number, number):
 @inlined
 def queue_main_write(dev, number):
     """Queue a write to the main area to the die that should be idle first."""
-    die_number = np.int64(bind_die(dev))
+    die_number = np.int64(allocate_die(dev))
     pass_die(dev, die_number)
     mark_queued(dev, die_number, number)
     push_write(dev, dev.die[die_number], number)
@@ -69,7 +69,7 @@ def queue_main_write(dev, number):
 @inlined
 def queue_region_write(dev, number):
     """Queue a write to the region of the next plane of the die that should be idle first."""
-    die_number = np.int64(bind_die(dev))
+    die_number = np.int64(allocate_die(dev))
     plane = plane_from_cursor(dev, die_number, 0)
     pass_die(dev, die_number)
     pass_plane(dev, plane)

@@ -8,7 +8,7 @@ from ssdgym.engine.blocks.index import join_pool, leave_pool
 from ssdgym.engine.core.bits import full_mask
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OK, OUT_OF_ORDER
-from ssdgym.engine.decisions import ASK_COLLECTED, REGION, WAIT, ask_outside
+from ssdgym.engine.decisions import ASK_COLLECTED, PENDING, REGION, request_action
 from ssdgym.engine.flash import erase_cells
 from ssdgym.engine.subpage.buffer import group_of
 from ssdgym.engine.subpage.pages import (
@@ -291,14 +291,14 @@ def _starve(dev, plane):
 
 @inlined
 def _stays(dev, plane, lpn):
-    """Decide whether a subpage of a victim stays in the region; WAIT where that is asked for outside."""
+    """Decide whether a subpage of a victim stays in the region; PENDING where that is asked for outside."""
     region = dev.region[plane]
     if dev.subpage[0].kind != SUBFTL or region.kept >= most_kept(dev) or region.evicts == region.slot:
         return np.int64(0)
     if dev.decider.external & ASK_COLLECTED == 0:
         return np.int64(dev.updated[lpn])
     dev.buffer[0].collected_plane = plane
-    return ask_outside(dev, REGION, plane, lpn)
+    return request_action(dev, REGION, plane, lpn)
 
 
 @inlined
@@ -381,7 +381,7 @@ def collect_step(dev, plane):
     """Carry out the next step of the collection of a region.
 
     Returns:
-        MOVED, ERASED, EVICTED or WAITS; WAIT where a decision is due outside; an error.
+        MOVED, ERASED, EVICTED or WAITS; PENDING where a decision is due outside; an error.
     """
     region = dev.region[plane]
     slot = _next_valid(dev, plane)
@@ -392,7 +392,7 @@ def collect_step(dev, plane):
         return np.int64(ERASED)
     lpn = np.int64(dev.physical[slot].lpn)
     stays = _stays(dev, plane, lpn)
-    if stays == WAIT:
+    if stays == PENDING:
         return stays
     if stays:
         status = move_subpage(dev, plane, slot)

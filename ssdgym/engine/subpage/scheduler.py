@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.binding import bind_plane, pass_plane, redirect_write
+from ssdgym.engine.allocation import allocate_plane, pass_plane, redirect_write
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import AGAIN, OK, OUT_OF_SPACE
-from ssdgym.engine.decisions import WAIT, status_of
+from ssdgym.engine.decisions import PENDING, status_of
 from ssdgym.engine.flash import erase_phases, read_phases, write_phases
 from ssdgym.engine.rounds import collecting_plane, ensure_round, gc_needed
 from ssdgym.engine.subpage.gc_round import finish_round, gather_phases, move_command
@@ -122,7 +122,7 @@ def _collect_region(dev, die_number, plane):
     waits = np.int64(_NOTHING_TO_DO)
     while True:
         done = np.int64(collect_step(dev, plane))
-        if done == WAIT:
+        if done == PENDING:
             return status_of(dev, done)
         if done < 0:
             return done
@@ -159,7 +159,7 @@ def _start_main_write(dev, die_number):
             dev.evicting[dev.transaction[number].group] = 0
         write_done(dev, number)
         return np.int64(AGAIN)
-    plane = bind_plane(dev, die_number)
+    plane = allocate_plane(dev, die_number)
     if plane < 0:
         redirect_write(dev, die_number)
         return np.int64(AGAIN)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.binding import bind_die, pass_die, pass_plane, plane_from_cursor
+from ssdgym.engine.allocation import allocate_die, pass_die, pass_plane, plane_from_cursor
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import AGAIN, NO_WORK, OK, STUCK
-from ssdgym.engine.decisions import WAIT, status_of
+from ssdgym.engine.decisions import PENDING, status_of
 from ssdgym.engine.erase.legality import gc_unfinished
 from ssdgym.engine.rounds import ensure_round
 from ssdgym.engine.subpage.buffer import (
@@ -144,7 +144,7 @@ def _collect(dev):
 @inlined
 def _bind_region(dev):
     """Return the plane to whose region the next part of a write goes."""
-    die_number = np.int64(bind_die(dev))
+    die_number = np.int64(allocate_die(dev))
     plane = plane_from_cursor(dev, die_number, 0)
     pass_die(dev, die_number)
     pass_plane(dev, plane)
@@ -180,7 +180,7 @@ def _write_to_region(dev):
         return np.int64(advance(dev, plane))
     if outcome == COLLECT:
         status = np.int64(collect_step(dev, plane))
-        if status == WAIT:
+        if status == PENDING:
             return status_of(dev, status)
         return np.int64(STUCK if status == WAITS else OK) if status >= 0 else status
     return _program_region(dev, plane)

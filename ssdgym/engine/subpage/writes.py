@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ssdgym.engine.binding import bind_die, bind_plane, emptiest_plane, pass_die, pass_plane
+from ssdgym.engine.allocation import allocate_die, allocate_plane, emptiest_plane, pass_die, pass_plane
 from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
@@ -219,8 +219,8 @@ def write_now(dev, number):
             read_page(dev, group, read)
             dev.counters[0].rmw_reads += 1
             mask &= ~read
-    die_number = np.int64(bind_die(dev))
-    plane = bind_plane(dev, die_number)
+    die_number = np.int64(allocate_die(dev))
+    plane = allocate_plane(dev, die_number)
     if plane < 0:
         plane = np.int64(emptiest_plane(dev))
     pass_die(dev, die_number)
@@ -266,7 +266,7 @@ def count_reads(dev, group, mask):
         if not mask >> s & 1:
             continue
         counters.host_reads += 1
-        if dev.promised[first + s] > 0:
+        if dev.in_flight[first + s] > 0:
             if waiting >> s & 1:
                 dev.tally[0].buffer_hits += 1
             else:

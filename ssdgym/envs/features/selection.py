@@ -24,7 +24,7 @@ from ssdgym.engine.core.observed import (
     STREAM_SEEN,
     WAY_SEEN,
 )
-from ssdgym.engine.questions import Question
+from ssdgym.engine.observation import ObservationSpec
 from ssdgym.envs.features.registry import RegisteredFeature, Setting, find_features, registered_features
 from ssdgym.errors import SsdgymError
 from ssdgym.types import Feature
@@ -136,12 +136,12 @@ class Selection:
         return any(one.samples_pages for one in self.chosen)
 
     def ask(
-        self, question: Question, candidates: int, memories: Mapping[str, Memory] | None = None
-    ) -> Question:
-        """Return a question with these features, compiled at first use, and room to count candidates in.
+        self, spec: ObservationSpec, candidates: int, memories: Mapping[str, Memory] | None = None
+    ) -> ObservationSpec:
+        """Return a spec with these features, compiled at first use, and room to count candidates in.
 
         Args:
-            question: without them.
+            spec: without them.
             candidates: K.
             memories: records of the rules that watch, by name.
         """
@@ -155,7 +155,7 @@ class Selection:
         for kind, described in _CONTEXT.items():
             fields[f"{kind}_features"] = _records(self.of(kind), memories)
             fields[kind] = np.zeros(1, described)
-        return question._replace(
+        return spec._replace(
             sampled_pages=SAMPLED_PAGES if self.samples_pages else 0, decision=np.zeros(1, DECISION), **fields
         )
 

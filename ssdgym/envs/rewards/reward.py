@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ssdgym.config.device import DeviceConfig, PreconditioningConfig
-from ssdgym.engine.questions import Tally
+from ssdgym.engine.observation import Tally
 from ssdgym.envs.rewards.terms import CountedTotals, CounterSum, Measure, Totals, find_term, known_terms
 from ssdgym.envs.sources import EpisodeRequests, open_episode
 from ssdgym.errors import SsdgymError

@@ -1,4 +1,4 @@
-"""What devices are asked, and the arrays of their steps: requests, actions, observations, rewards."""
+"""What of devices is observed, and the arrays of their steps: requests, actions, observations, rewards."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from ssdgym.engine.decisions import KINDS, device_type, no_rules
 from ssdgym.requests import REQUEST
 
 
-class Question(NamedTuple):
-    """What the devices of a batch are asked, and by whom else decisions are taken."""
+class ObservationSpec(NamedTuple):
+    """Observation request of a batch: features, proposers, and the rules for internal decisions."""
 
     rules: Any  # (kinds,) RULE of the decisions that are not taken outside
     external: Any  # int64: set of the kinds taken outside
@@ -48,7 +48,7 @@ class Question(NamedTuple):
     decision: Any = np.zeros(1, DECISION)  # scratch
     outside: Any = np.zeros(1, OUTSIDE)  # to write to: the first value outside its bounds
     # ... and those of other kinds: by code that is compiled where one is asked for.
-    describers: Any = np.zeros(len(KINDS), np.int64)  # addresses by kind; 0: as an ERASE decision
+    observers: Any = np.zeros(len(KINDS), np.int64)  # addresses by kind; 0: as an ERASE decision
     stream_features: Any = np.zeros(0, FEATURE)  # their columns stand behind those of erase sets
     page_features: Any = np.zeros(0, FEATURE)  # they stand behind those of the decision
     stream_columns: Any = np.zeros(0, np.int64)  # as `proposed_columns`, of the device's placement first
@@ -72,8 +72,8 @@ class Question(NamedTuple):
     bundle: Any = np.zeros(1, BUNDLE_SEEN)  # scratch
 
 
-class View(NamedTuple):
-    """Where the observation of one device goes; the caller provides the arrays."""
+class ObservationBuffers(NamedTuple):
+    """Arrays for the observation of one device; the caller provides them."""
 
     sets: Any  # (K, MAX_PAIRS) ERASE_PAIR: pairs of a set, then empty masks
     features: Any  # (K, columns) float32
@@ -83,7 +83,9 @@ class View(NamedTuple):
     taken: Any  # () TAKEN: where the device was when its last decision was taken
 
     @classmethod
-    def allocate(cls, count: int, candidates: int, columns: int, entries: int, proposers: int = 0) -> View:
+    def allocate(
+        cls, count: int, candidates: int, columns: int, entries: int, proposers: int = 0
+    ) -> ObservationBuffers:
         """Allocate arrays for several devices, the device as first axis.
 
         Args:
@@ -104,10 +106,10 @@ class View(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """What a step of n devices reads and writes, but for the devices and what they are asked."""
+    """What a step of n devices reads and writes, but for the devices and the specs of their observations."""
 
     devices: Any  # (n,) int64: addresses that devices are bound to
-    views: Any  # (n,) int64: addresses of their `View`s
+    views: Any  # (n,) int64: addresses of their `ObservationBuffers`s
     visit: Any  # int64: address of what is called for each device
     tally: Any  # int64: address of the `Tally`
     loops: Any  # (2,) int64, of `loop_addresses`
@@ -122,7 +124,7 @@ class Shared(NamedTuple):
     portion: Any  # int64: how many devices are claimed at once
 
     @classmethod
-    def allocate(cls, views: View, requests: int) -> Shared:
+    def allocate(cls, views: ObservationBuffers, requests: int) -> Shared:
         """Allocate the arrays.
 
         Args:
@@ -178,30 +180,30 @@ def clear_view(dev, view):
     return np.int64(control.decision_plane if control.decision_plane >= 0 else control.host_plane)
 
 
-def describer_by_kind(arrays: Arrays) -> Any:
-    """Make the `describe` of a family with a describer for each of its kinds of decisions.
+def observer_by_kind(arrays: Arrays) -> Any:
+    """Make the `observe` of a family with an observer for each of its kinds of decisions.
 
     Args:
         arrays: of the family.
     """
-    describer_at = function_at(types.FunctionType(describer_type(arrays)))
+    observer_at = function_at(types.FunctionType(observer_type(arrays)))
 
     @inlined
-    def describe_kind(dev, question, view):
+    def observe_kind(dev, spec, view):
         plane = clear_view(dev, view)
-        address = question.describers[dev.control[0].decision_kind]
+        address = spec.observers[dev.control[0].decision_kind]
         if address != 0:
-            describer_at(address)(dev, question, view, plane)
+            observer_at(address)(dev, spec, view, plane)
 
-    return describe_kind
+    return observe_kind
 
 
-def describer_type(arrays: Arrays) -> Any:
-    """Return numba's signature of what describes a decision: (device, question, view, plane).
+def observer_type(arrays: Arrays) -> Any:
+    """Return numba's signature of what describes a decision: (device, spec, view, plane).
 
     Args:
         arrays: of the family of the devices.
     """
-    question = Question(no_rules(), 0, no_rules(), False, 1, np.zeros(MAX_PAIRS, ERASE_PAIR))
-    view = View(*(array[0] for array in View.allocate(1, 1, 1, 1, 1)))
-    return types.void(device_type(arrays), pointer_type(question), pointer_type(view), types.int64)
+    spec = ObservationSpec(no_rules(), 0, no_rules(), False, 1, np.zeros(MAX_PAIRS, ERASE_PAIR))
+    view = ObservationBuffers(*(array[0] for array in ObservationBuffers.allocate(1, 1, 1, 1, 1)))
+    return types.void(device_type(arrays), pointer_type(spec), pointer_type(view), types.int64)

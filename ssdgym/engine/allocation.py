@@ -1,4 +1,4 @@
-"""Binding: the die and the plane that a page of the host goes to, where the FTL is free to choose them."""
+"""Page allocation: the die and the plane of a page of the host, where the FTL is free to choose them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def plane_from_cursor(dev, die_number, k):
 
 
 @inlined
-def bind_plane(dev, die_number):
+def allocate_plane(dev, die_number):
     """Return the die's next plane with room for a valid page, or -1 (dynamic and late allocation)."""
     params = dev.params[0]
     for k in range(params.planes_per_die):
@@ -46,7 +46,7 @@ def pass_plane(dev, plane):
 
 
 @kernel
-def bind_die(dev):
+def allocate_die(dev):
     """Return the die that should be idle first: dynamic allocation (and late, where no time passes)."""
     params = dev.params[0]
     control = dev.control[0]
