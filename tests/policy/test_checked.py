@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -337,6 +339,8 @@ def reads_backwards(view, plane, parameters, choice):
 
 
 def test_own_rule__index_of_minus_one__found_on_demand(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A rule of ssdgym is cached, and what is cached is read with its module.
+    monkeypatch.setitem(sys.modules, "ssdgym.a_test", ModuleType("ssdgym.a_test"))
     monkeypatch.setattr(reads_backwards, "__module__", "ssdgym.a_test")
     victim_policy("reads_backwards", source="a test")(reads_backwards)
     monkeypatch.setenv("SSDGYM_CHECKED", "1")

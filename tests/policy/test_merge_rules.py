@@ -76,7 +76,7 @@ def test_get__a_merge_rule__is_a_policy_of_its_own() -> None:
     )
     for copied in (get_policy(policy.label), pickle.loads(pickle.dumps(policy))):
         assert copied == policy
-    assert policy.source_digest() != get_policy("mmerge").source_digest()
+    assert policy.source_digest() != get_policy("greedy").source_digest()
     assert "mmerge" in available_merge_rules()
     assert "mmerge" not in available_policies(), "those choose victims"
 
