@@ -3,21 +3,23 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LOWEST := build/lowest
 INSTALLED := $(VENV)/.installed
 DOCS_INSTALLED := $(VENV)/.docs-installed
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
-.PHONY: help demo test test-all lint docs check format clean
+.PHONY: help demo test test-all test-lowest lint docs check format clean
 
 help:
-	@echo "make demo      train a small agent and compare it with six heuristics (minutes, CPU only)"
-	@echo "make test      the fast tests"
-	@echo "make test-all  every test, the slow ones included"
-	@echo "make lint      ruff, codespell and mypy"
-	@echo "make docs      build the documentation in build/site; a warning is an error"
-	@echo "make check     lint, docs and test: what a change has to pass"
-	@echo "make format    let ruff rewrite what it can"
-	@echo "make clean     remove .venv and build outputs"
+	@echo "make demo         train a small agent and compare it with six heuristics (minutes, CPU only)"
+	@echo "make test         the fast tests"
+	@echo "make test-all     every test, the slow ones included"
+	@echo "make test-lowest  the fast tests with the lowest declared versions of all dependencies"
+	@echo "make lint         ruff, codespell and mypy"
+	@echo "make docs         build the documentation in build/site; a warning is an error"
+	@echo "make check        lint, docs and test: what a change has to pass"
+	@echo "make format       let ruff rewrite what it can"
+	@echo "make clean        remove .venv and build outputs"
 
 # constraints.txt pins the tested versions (of torch above all, whose newest builds are gigabytes).
 $(INSTALLED): setup.cfg pyproject.toml constraints.txt
@@ -40,6 +42,15 @@ test: $(INSTALLED)
 test-all: $(INSTALLED)
 	$(BIN)/ssdgym warmup
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# Torch is the pinned one: other builds are gigabytes.
+test-lowest:
+	$(PYTHON) -m venv --clear $(LOWEST)
+	sed -nE 's/^    ([A-Za-z0-9._-]+)(\[[a-z]+\])?>=([0-9.]+).*/\1==\3/p' setup.cfg | grep -v '^torch==' > $(LOWEST)/constraints.txt
+	grep '^torch==' constraints.txt >> $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt --editable '.[agents,tune,dev]'
+	$(LOWEST)/bin/ssdgym warmup
+	$(LOWEST)/bin/python -m pytest -n 2 --dist worksteal -m 'not slow'
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

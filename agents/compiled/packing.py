@@ -112,7 +112,7 @@ class CompiledNetwork:
         for k, one in enumerate(candidates):
             record["feature"][k] = one.address_on(Memory())
         for k, one in enumerate(context):
-            record["entry"][k] = one.address_on(memory if one.watcher else Memory())
+            record["entry"][k] = one.address_on(memory if one.tracker else Memory())
             record["entry_kind"][k] = CONTEXT_KINDS.index(one.kind)
 
 
@@ -128,7 +128,7 @@ def _features_of(card: AgentCard, who: str) -> tuple[list[RegisteredFeature], li
         *((one, ("candidate",)) for one in candidates),
         *((one, about) for one in context),
     ]:
-        if one.kind not in kinds or one.watcher not in _NOTES:
+        if one.kind not in kinds or one.tracker not in _NOTES:
             raise _unknown(one.feature.name, who)
     return candidates, context
 

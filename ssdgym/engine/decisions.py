@@ -25,9 +25,8 @@ from ssdgym.engine.core.status import FIRST_DECISION, ILLEGAL_ANSWER, OK
 #: region a flushed or collected page goes to; a merge plan; how many steps of background GC to take.
 ERASE, PLACE, RELOCATE, REGION, MERGE, IDLE = range(6)
 KINDS = ("ERASE", "PLACE", "RELOCATE", "REGION", "MERGE", "IDLE")
-#: Number of the first rule that only watches: such rules stand behind those of the kinds. Their hooks are
-#: called, and what they would choose can be asked.
-WATCHERS = len(KINDS)
+#: Number of the first tracker: trackers stand behind the rules of the kinds.
+TRACKERS = len(KINDS)
 #: The bit beside the kinds taken outside: a stream named for the first page of a request is for all of it.
 WHOLE_REQUESTS = 1 << 16
 #: And those that say which REGION decisions are taken outside: where groups that leave the write buffer in
@@ -116,7 +115,7 @@ class Decider(NamedTuple):
     pairs: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch that victim rules write erase sets to
     hooks: Any  # int64: events that some rule hooks, and what else the bits beside those say
     victim_view: Any  # int64: handle of what the victim rule sees
-    place_view: Any  # int64: handle of what the placement rule sees, and the rules that only watch
+    place_view: Any  # int64: handle of what the placement rule sees, and the trackers
     idle_view: Any  # int64: handle of what the rule for idle dies sees
 
 
@@ -218,7 +217,7 @@ def has_periods(dev):
 
 @inlined
 def _view_of(decider, kind):
-    """Return what the rule of a kind, or a rule that only watches, sees."""
+    """Return what the rule of a kind, or a tracker, sees."""
     if kind == IDLE:
         return decider.idle_view
     return decider.victim_view if kind == ERASE else decider.place_view
@@ -226,8 +225,8 @@ def _view_of(decider, kind):
 
 @inlined
 def listeners(rules):
-    """Return how many rules may hook events: for victims, places and idle dies, and those that only watch."""
-    return np.int64(3 + rules.shape[0] - WATCHERS)
+    """Return how many rules may hook events: for victims, places and idle dies, and the trackers."""
+    return np.int64(3 + rules.shape[0] - TRACKERS)
 
 
 @inlined

@@ -14,7 +14,7 @@ import numpy as np
 from ssdgym.engine.core.bits import quotient
 from ssdgym.engine.core.kernel import compiled_address, inlined
 from ssdgym.engine.core.records import MAX_STREAMS
-from ssdgym.engine.decisions import RELOCATE, WATCHERS, stream_by
+from ssdgym.engine.decisions import RELOCATE, TRACKERS, stream_by
 from ssdgym.engine.erase.features import describe_decision, describing_kernels
 from ssdgym.engine.observation import observer_type
 from ssdgym.engine.page.placement import rule_of_host, rule_of_relocated
@@ -98,13 +98,13 @@ def _mark(spec, view, j, stream):
 
 @inlined
 def _propose(dev, plane, spec, view):
-    """Mark what the device's placement would choose, and then the rules that watch and choose."""
+    """Mark what the device's placement would choose, and then the trackers that choose."""
     page = spec.page[0]
     lpn, source = np.int64(page.lpn), np.int64(page.held if page.relocated else -1)
     stream = rule_of_relocated(dev, plane, lpn, source) if page.relocated else rule_of_host(dev, plane, lpn)
     _mark(spec, view, 0, stream)
     j = 1
-    for k in range(WATCHERS, dev.decider.rules.shape[0]):
+    for k in range(TRACKERS, dev.decider.rules.shape[0]):
         if dev.decider.rules[k].choose != 0:
             _mark(spec, view, j, stream_by(dev, k, plane, lpn, source))
             j += 1

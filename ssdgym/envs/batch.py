@@ -245,7 +245,7 @@ class Batch:
         self._run(which, TELL | REWARD if rewarded else TELL)
 
     def _rules(self) -> list[Rule]:
-        """Return the rules that run inside: what proposes, decides, places, idles or watches."""
+        """Return the rules that run inside: what proposes, decides, places, idles or tracks."""
         inside = [] if self.decision.policy is None else [self.decision.policy.victim]
         idle = idle_of(self.devices[0])
         proposers = [policy.main for policy in self.decision.proposers]

@@ -59,14 +59,14 @@ class JointDecision(DescribedDecision):
         self._selection = select(features, setting, proposers)
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return a device with the streams of the agent, and with the rules that watch for it.
+        """Return a device with the streams of the agent, and with its trackers.
 
         Raises:
             SsdgymError: pages are not placed in streams there, there are too few of them, or idle dies cannot
                 be asked for.
         """
         adapted = device if self.idle is None else self.idle.adapt(device)
-        return self.streams.watched(adapted, self._selection.watchers)
+        return self.streams.tracked(adapted, self._selection.trackers)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
         """Return the number of candidates: of the kind that has most.

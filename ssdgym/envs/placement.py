@@ -19,7 +19,7 @@ from ssdgym.envs.options import Options
 from ssdgym.envs.vector import DecisionVectorEnv
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy, rules_for
-from ssdgym.policy.registry import placement_of, rules_on, watching
+from ssdgym.policy.registry import placement_of, rules_on, tracking
 from ssdgym.policy.rules import PlacementRule
 from ssdgym.simulator.families import family_of
 
@@ -87,19 +87,19 @@ class StreamDecision(DescribedDecision):
         self._selection = select(features, setting, {"stream": self.names})
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return a device with the streams of the agent, and with the rules that watch for it.
+        """Return a device with the streams of the agent, and with its trackers.
 
         Raises:
             SsdgymError: pages are not placed in streams there, or there are too few of them.
         """
-        return self.watched(device, self._selection.watchers)
+        return self.tracked(device, self._selection.trackers)
 
-    def watched(self, device: DeviceConfig, watchers: Sequence[str]) -> DeviceConfig:
-        """Return a device with the streams of the agent, and with rules that watch.
+    def tracked(self, device: DeviceConfig, trackers: Sequence[str]) -> DeviceConfig:
+        """Return a device with the streams of the agent, and with trackers.
 
         Args:
             device: to adapt.
-            watchers: the rules whose records features read.
+            trackers: the rules whose records features read.
 
         Raises:
             SsdgymError: pages are not placed in streams there, or there are too few of them.
@@ -126,7 +126,7 @@ class StreamDecision(DescribedDecision):
                 )
         # Where relocated pages go by the rule alone, its own streams have all the free blocks they need.
         kept = streams if RELOCATE in self.kinds or streams > own.streams else 1
-        changes = {"min_streams": kept, "watchers": [*watchers, *(rule.label for rule in self.placements)]}
+        changes = {"min_streams": kept, "trackers": [*trackers, *(rule.label for rule in self.placements)]}
         return with_victims(with_ftl(device, changes), self.policy)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
@@ -159,7 +159,7 @@ class StreamDecision(DescribedDecision):
 
 
 def _placement(name: str) -> PlacementRule:
-    rule = watching(name, "proposers:")
+    rule = tracking(name, "proposers:")
     if not isinstance(rule, PlacementRule):
         raise SsdgymError(f"proposers name {name}, which places nothing; leave it out.")
     return rule

@@ -115,8 +115,8 @@ from ssdgym.policy.decorators import (
     idle_policy,
     merge_policy,
     placement_policy,
+    tracker,
     victim_policy,
-    watcher,
 )
 from ssdgym.policy.lookup import (
     available_idle_rules,
@@ -131,7 +131,7 @@ from ssdgym.policy.lookup import (
 )
 from ssdgym.policy.policy import Policy
 from ssdgym.policy.registry import ENTRY_POINT_GROUP, policy_alias
-from ssdgym.policy.rules import IdleRule, MergeRule, PlacementRule, VictimRule, Watcher, new_choice
+from ssdgym.policy.rules import IdleRule, MergeRule, PlacementRule, Tracker, VictimRule, new_choice
 
 __all__ = [
     "DRAWS_PER_CHOICE",
@@ -153,8 +153,8 @@ __all__ = [
     "MergeRule",
     "PlacementRule",
     "Policy",
+    "Tracker",
     "VictimRule",
-    "Watcher",
     "available_idle_rules",
     "available_merge_rules",
     "available_placements",
@@ -184,8 +184,8 @@ __all__ = [
     "random_eligible",
     "rules_for",
     "siblings_of",
+    "tracker",
     "usual_policy",
     "victim_policy",
-    "watcher",
     "whole_mask",
 ]

@@ -19,8 +19,8 @@ from ssdgym.policy.rules import (
     MergeRule,
     PlacementRule,
     Rule,
+    Tracker,
     VictimRule,
-    Watcher,
     choice_of,
 )
 
@@ -284,7 +284,7 @@ def built_in_placement(name: str, *, source: str, equivalent: Callable[..., int]
     register(PlacementRule(name, None, source, streams=STREAMS.get(name, 1), equivalent=equivalent))
 
 
-def watcher(
+def tracker(
     name: str,
     *,
     source: str,
@@ -293,7 +293,7 @@ def watcher(
     stream: Fields = (),
     memory: Fields = (),
     trusted: bool = False,
-) -> Watcher:
+) -> Tracker:
     """Register a rule that decides nothing, and follows what happens on a device in its hooks.
 
     Args:
@@ -312,7 +312,7 @@ def watcher(
     Raises:
         SsdgymError: the name is taken.
     """
-    rule = Watcher(name, None, source, memory=_memory(page, block, stream, memory), trusted=trusted)
+    rule = Tracker(name, None, source, memory=_memory(page, block, stream, memory), trusted=trusted)
     register(rule)
     return rule
 

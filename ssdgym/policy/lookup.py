@@ -199,7 +199,7 @@ def rules_for(device: DeviceConfig, policy: Policy | None) -> np.ndarray:
         policy: `None`, or one in plain Python, leaves the choice of victims, or of merges, outside.
 
     Returns:
-        Shape (kinds + watchers,) RULE.
+        Shape (kinds + trackers,) RULE.
     """
     rules, beside, idle = no_rules(), rules_on(device), idle_of(device)
     if policy is not None and policy.main.always_checked:
@@ -211,8 +211,8 @@ def rules_for(device: DeviceConfig, policy: Policy | None) -> np.ndarray:
         rules[IDLE] = idle.record
     if policy is not None and policy.main.compiled:
         rules[policy.main.kind] = _with_memory(policy.main, beside).record
-    watchers = [rule.record for rule in beside[1:]]
-    return np.concatenate([rules, np.array(watchers, rules.dtype)]) if watchers else rules
+    trackers = [rule.record for rule in beside[1:]]
+    return np.concatenate([rules, np.array(trackers, rules.dtype)]) if trackers else rules
 
 
 def _with_memory(main: Rule, beside: Sequence[Rule]) -> Rule:

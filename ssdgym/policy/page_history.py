@@ -7,7 +7,7 @@ by what lies next to them. It is noted while it happens, so nothing here is from
 from math import log2
 
 from ssdgym.engine.core.kernel import helper as kernel
-from ssdgym.policy.decorators import watcher
+from ssdgym.policy.decorators import tracker
 
 #: Logical pages of an aligned group, whose writes are counted together.
 GROUP = 16
@@ -16,7 +16,7 @@ _LATELY = 64.0
 #: Slow counts of updates are half after so many times as many host pages as the device has.
 SLOW = 8.0
 
-page_history = watcher(
+page_history = tracker(
     "page_history",
     source="The intervals and counts that PHFTL, ML-DT and DOGI (FAST 2026) choose their features among",
     page=[

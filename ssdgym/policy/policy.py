@@ -20,7 +20,7 @@ from ssdgym.policy.registry import (
     placement_rule,
     registered,
     side_by_side,
-    watchers_of,
+    trackers_of,
 )
 from ssdgym.policy.rules import IdleRule, MergeRule, PlacementRule, Rule, VictimRule
 
@@ -301,7 +301,7 @@ def _needs_of(
     needs = RuleNeeds(
         streams=max(placement.streams, ftl.min_streams),
         relocation_streams=max(placement.relocation_streams, ftl.min_streams),
-        place=_bytes_of([placement.memory, *(rule.memory for rule in watchers_of(device))]),
+        place=_bytes_of([placement.memory, *(rule.memory for rule in trackers_of(device))]),
         victim=ftl.needs.victim,
         shared=ftl.needs.shared and placement.label == ftl.placement,
         idle=MemoryBytes() if idle is None else _bytes_of([idle.memory]),

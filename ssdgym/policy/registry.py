@@ -26,8 +26,8 @@ from ssdgym.policy.rules import (
     PlacementRule,
     Rule,
     RuleT,
+    Tracker,
     VictimRule,
-    Watcher,
     choice_of,
 )
 
@@ -236,7 +236,7 @@ def idle_rule(text: str, where: str) -> IdleRule:
     return rule_of_kind(IdleRule, text, where)
 
 
-# Rules that run beside each other on a device: its placement, and those that watch.
+# Rules that run beside each other on a device: its placement, and trackers.
 #
 # The records that they keep lie side by side: what one rule notes of a page stands beside what the others
 # note.
@@ -256,46 +256,46 @@ def placement_of(device: DeviceConfig) -> PlacementRule | None:
     return placement_rule(device.ftl.placement, f"device {device.name}: ftl.placement")
 
 
-def watchers_of(device: DeviceConfig) -> list[Rule]:
-    """Return the rules that only watch on a device.
+def trackers_of(device: DeviceConfig) -> list[Rule]:
+    """Return the trackers of a device.
 
     Raises:
-        SsdgymError: there is no such rule, or it cannot watch.
+        SsdgymError: there is no such rule, or it cannot track.
     """
     if not isinstance(device.ftl, PageFtl):
         return []
-    return [watching(text, f"device {device.name}: ftl.watchers") for text in device.ftl.watchers]
+    return [tracking(text, f"device {device.name}: ftl.trackers") for text in device.ftl.trackers]
 
 
 def rules_on(device: DeviceConfig) -> list[Rule]:
-    """Return the placement of a device and the rules that watch, as they keep their records side by side."""
+    """Return the placement of a device and its trackers, as they keep their records side by side."""
     placement = placement_of(device)
-    rules = [] if placement is None else [placement, *watchers_of(device)]
+    rules = [] if placement is None else [placement, *trackers_of(device)]
     memories = side_by_side([rule.memory for rule in rules])
     return [replace(rule, memory=memory) for rule, memory in zip(rules, memories, strict=True)]
 
 
-def watching(text: str, where: str) -> Rule:
-    """Return a rule that can watch by what it is written as: a placement, or one that decides nothing.
+def tracking(text: str, where: str) -> Rule:
+    """Return a rule that can track by what it is written as: a placement, or one that decides nothing.
 
     Args:
         text: name and parameters.
         where: what errors start with.
 
     Raises:
-        SsdgymError: there is no such rule or parameter, or it cannot watch.
+        SsdgymError: there is no such rule or parameter, or it cannot track.
     """
     written = parse_policy(text)
     rule = registered(written[0].name) if len(written) == 1 else None
-    if not isinstance(rule, (PlacementRule, Watcher)):
-        known = [*registered_rules(PlacementRule), *registered_rules(Watcher)]
+    if not isinstance(rule, (PlacementRule, Tracker)):
+        known = [*registered_rules(PlacementRule), *registered_rules(Tracker)]
         raise SsdgymError(f"{where} {text} does not exist; {hint(text, known)}")
     if rule.periods:
         raise SsdgymError(f"{where} {text} has a function for periods, which only the placement can have.")
     if isinstance(rule, PlacementRule) and rule.function is None:
         if rule.equivalent is None:
             raise SsdgymError(
-                f"{where} {text} is a part of the engine and cannot watch; make it the placement of the "
+                f"{where} {text} is a part of the engine and cannot track; make it the placement of the "
                 "device, or name another one, such as sep_gc."
             )
         rule = replace(rule, function=rule.equivalent)

@@ -307,7 +307,7 @@ class IdleRule(Rule):
 
 
 @dataclass(frozen=True)
-class Watcher(Rule):
+class Tracker(Rule):
     """A rule that decides nothing: it follows what happens on a device and keeps records of it."""
 
 

@@ -105,7 +105,7 @@ def cache_key(device: DeviceConfig, workload: WorkloadConfig, seed: int, setting
 def _sources_hash(policy: str, device: DeviceConfig) -> str:
     """Hash the code that makes the steady state: engine, configurations, workloads, simulator, and its rules.
 
-    These are the policy, and what places pages or watches on the device: a file of an agent can change.
+    These are the policy, and what places pages or tracks them on the device: a file of an agent can change.
     """
     package = Path(__file__).parents[1]
     folders = ("config", "workloads", "simulator")

@@ -14,7 +14,7 @@ from ssdgym.envs import PlacementEnv, PlacementVectorEnv
 from ssdgym.envs.features import page_feature, stream_feature
 from ssdgym.envs.sb3 import SB3VecEnv
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import watcher
+from ssdgym.policy import tracker
 from ssdgym.requests import REQUEST, WRITE
 from tests.engine.devices import device, differences
 from tests.envs.checking import assert_gymnasium_is_content, assert_sb3_only_warns_of_the_shape
@@ -91,7 +91,7 @@ def test_step__no_such_stream__refused_with_everything_as_it_was() -> None:
         ({"proposers": "dac"}, "proposers must be a list of placements"),
         ({"proposers": ["greedy"]}, "proposers: greedy does not exist"),
         ({"proposers": ["page_history"]}, "proposers name page_history, which places nothing"),
-        ({"proposers": ["hot_cold"]}, "hot_cold is a part of the engine and cannot watch"),
+        ({"proposers": ["hot_cold"]}, "hot_cold is a part of the engine and cannot track"),
         ({"proposers": ["sepbit"]}, "streams = 4 are too few for the placement sepbit, which has 6"),
         ({"victims": "greedy+single"}, "give a compiled victim rule alone"),
         ({"features": ["log_benefit"]}, "features name log_benefit, a feature of a candidate"),
@@ -162,14 +162,14 @@ def test_page_features__of_a_page_written_and_moved() -> None:
 
 
 @pytest.mark.usefixtures("own_registrations")
-def test_own_features__read_the_records_of_an_own_watcher() -> None:
-    counts = watcher("counted_for_test", source="this test", page=[("writes", "i4")])
+def test_own_features__read_the_records_of_an_own_tracker() -> None:
+    counts = tracker("counted_for_test", source="this test", page=[("writes", "i4")])
 
     @counts.on("written")
     def count(view, plane, lpn, old_page, page, parameters):
         view.page_memory[lpn].writes += 1
 
-    @page_feature(high=1e6, watcher="counted_for_test")
+    @page_feature(high=1e6, tracker="counted_for_test")
     def writes(view, page):
         return view.page_memory[page.lpn].writes
 

@@ -146,7 +146,7 @@ def proposals(steps: int, **options: Any) -> np.ndarray:
 def test_proposers__keep_their_records_side_by_side__as_each_would_alone() -> None:
     options = arguments("none", "sepbit", streams=6)
     together = proposals(800, **options, proposers=["dac", "sepbit", "mida"])
-    assert np.array_equal(together[:, 0], together[:, 2]), "the placement, and the same rule that watches"
+    assert np.array_equal(together[:, 0], together[:, 2]), "the placement, and the same rule as a tracker"
     for column, name in ((1, "dac"), (3, "mida")):
         alone = proposals(800, **options, proposers=[name])
         assert np.array_equal(together[:, column], alone[:, 1])

@@ -46,10 +46,10 @@ class PageFtl(FtlConfig):
         description="write streams of a plane at least, for agents that choose among more than the placement "
         "has; relocated pages may go to each of these",
     )
-    watchers: tuple[str, ...] = Field(
+    trackers: tuple[str, ...] = Field(
         (),
-        description="rules that follow what happens on the device and decide nothing, by name: what "
-        "environments observe, and placements whose choices they tell",
+        description="trackers by name: rules that decide nothing and keep records for observations, and "
+        "placements whose choices are observed",
     )
     rules: RuleNeeds | None = Field(
         None, description="what the rules need; filled in, whatever stands here is replaced"

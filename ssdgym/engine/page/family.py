@@ -19,7 +19,7 @@ from ssdgym.engine.decisions import (
     IDLE,
     IDLE_STEPS,
     IDLES,
-    WATCHERS,
+    TRACKERS,
     Decider,
     hooked_by,
     store_action,
@@ -104,7 +104,7 @@ def _bind(state, i, rules, external, pairs, address):
     )
     view = store_at(victim, address + STORED_BYTES)
     place_view = view
-    if params.placement == BY_RULE or rules.shape[0] > WATCHERS:
+    if params.placement == BY_RULE or rules.shape[0] > TRACKERS:
         place = whole_view(
             state, i, params.place_page, params.place_block, params.place_stream, params.place_device
         )

@@ -75,7 +75,7 @@ class RegisteredFeature:
         function: to be compiled.
         default: in which settings it is observed without being named.
         samples_pages: whether it needs the updates of sampled pages to be counted.
-        watcher: the rule whose records the function reads, if it reads any.
+        tracker: the rule whose records the function reads, if it reads any.
         fits: in which settings it is what its meaning says.
     """
 
@@ -84,7 +84,7 @@ class RegisteredFeature:
     function: Function = field(compare=False)
     default: When = field(compare=False)
     samples_pages: bool = False
-    watcher: str = ""
+    tracker: str = ""
     fits: When = field(default=always, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -95,7 +95,7 @@ class RegisteredFeature:
         """Return the address of the compiled function; compiles at first use.
 
         Args:
-            memory: the records of its watcher, as they lie on the devices.
+            memory: the records of its tracker, as they lie on the devices.
 
         Raises:
             SsdgymError: it cannot be compiled.
@@ -173,12 +173,12 @@ class FeatureDecorator:
 
     Args:
         kind: one of `KINDS`, which has what functions are called with.
-        watcher: the rule whose records functions read unless another one is named.
+        tracker: the rule whose records functions read unless another one is named.
     """
 
-    def __init__(self, kind: str, watcher: str = "") -> None:
+    def __init__(self, kind: str, tracker: str = "") -> None:
         self.kind = kind
-        self.watcher = watcher
+        self.tracker = tracker
 
     def __call__(
         self,
@@ -189,7 +189,7 @@ class FeatureDecorator:
         default: When = _never,
         fits: When = always,
         samples_pages: bool = False,
-        watcher: str = "",
+        tracker: str = "",
     ) -> Callable[[Function], Function]:
         """Register the decorated function as a feature.
 
@@ -201,7 +201,7 @@ class FeatureDecorator:
             fits: in which settings it is what its meaning says.
             samples_pages: of a candidate, whether it reads `sampled`, `updates`, `neighbours` or
                 `neighbour_updates`, for which updates of sampled pages are counted.
-            watcher: of a stream or a page, the rule whose records it reads; environments have it watch.
+            tracker: of a stream or a page, the rule whose records it reads; environments attach it.
 
         Returns:
             The decorator; the function stays as it is.
@@ -222,7 +222,7 @@ class FeatureDecorator:
                 )
             feature = Feature(name, _meaning(function), unit, low, high)
             _FEATURES[name] = RegisteredFeature(
-                feature, self.kind, function, default, samples_pages, watcher or self.watcher, fits
+                feature, self.kind, function, default, samples_pages, tracker or self.tracker, fits
             )
             return function
 
@@ -235,10 +235,10 @@ def _meaning(function: Function) -> str:
     return " ".join(first.split()).removeprefix("Return ").rstrip(".")
 
 
-# In what functions are called with, `view` is what rules see, with the records of the watcher where there is
+# In what functions are called with, `view` is what rules see, with the records of the tracker where there is
 # one; the others are records of `ssdgym.engine.core.observed`.
 
-#: The watcher of ssdgym: what has happened to each page, and what went to each stream.
+#: The tracker of ssdgym: what has happened to each page, and what went to each stream.
 PAGE_HISTORY = "page_history"
 
 #: Of every candidate: `(view, candidate, decision)`, a CANDIDATE and a DECISION.

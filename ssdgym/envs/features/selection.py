@@ -126,9 +126,9 @@ class Selection:
         return [one for kinds in _NUMBERED for one in self.of(*kinds)]
 
     @property
-    def watchers(self) -> tuple[str, ...]:
+    def trackers(self) -> tuple[str, ...]:
         """The rules whose records the features read, each once."""
-        return tuple(dict.fromkeys(one.watcher for one in self.chosen if one.watcher))
+        return tuple(dict.fromkeys(one.tracker for one in self.chosen if one.tracker))
 
     @property
     def samples_pages(self) -> bool:
@@ -143,7 +143,7 @@ class Selection:
         Args:
             spec: without them.
             candidates: K.
-            memories: records of the rules that watch, by name.
+            memories: records of the trackers, by name.
         """
         memories = memories or {}
         fields: dict[str, Any] = {"context_features": _records(self.of(*_SHARED), memories)}
@@ -265,7 +265,7 @@ def _records(chosen: Sequence[RegisteredFeature], memories: Mapping[str, Memory]
     """Return features for the engine, shape (F,) FEATURE; compiles at first use."""
     records = np.zeros(len(chosen), FEATURE)
     for record, one in zip(records, chosen, strict=True):
-        record["address"] = one.address_on(memories.get(one.watcher, Memory()))
+        record["address"] = one.address_on(memories.get(one.tracker, Memory()))
         record["of_device"] = one.kind == "device"
         record["low"], record["high"] = one.feature.low, one.feature.high
     return records

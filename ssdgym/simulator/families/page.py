@@ -26,7 +26,7 @@ from ssdgym.engine.page.family import PAGE
 from ssdgym.enums import PlaneRows
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
-from ssdgym.policy.registry import watchers_of
+from ssdgym.policy.registry import trackers_of
 from ssdgym.simulator.families.base import FREE, INVALID, VALID, FamilyBuilder, PageMap
 from ssdgym.simulator.memory import (
     controller_table_bytes,
@@ -254,7 +254,7 @@ class PageFamily(FamilyBuilder):
         """
         placement = page_ftl(device.ftl).placement
         source = get_policy(f"greedy+{placement}").source_digest()
-        source += "".join(sorted(rule.source_digest() for rule in watchers_of(device)))
+        source += "".join(sorted(rule.source_digest() for rule in trackers_of(device)))
         if placement not in _PLACEMENTS:
             return {**super().weighed(device), "placement": source}
         tables = [table_fields(device), table_sizes(device)] if device.erase_unit != "block" else []
