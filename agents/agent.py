@@ -28,7 +28,7 @@ class Agent:
     """A network that chooses among the candidates of an observation.
 
     Args:
-        scorer: the network, a `CandidateScorer` or a `ScaleNetwork`.
+        scorer: the network, a `CandidateScorer` or a `OrdinalNetwork`.
         card: its description.
         seed: of the draws of `act(..., deterministic=False)`.
         columns: where its features are in the observations; None if they are those it was trained on.

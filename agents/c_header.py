@@ -15,7 +15,7 @@ import torch
 
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.cost import cost_of
-from ssdgym.agents.networks import CandidateScorer, ScaleNetwork
+from ssdgym.agents.networks import CandidateScorer, OrdinalNetwork
 from ssdgym.errors import SsdgymError
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -142,8 +142,8 @@ _LAYER = Template("""\
 def c_header(agent: Agent, name: str = "agent") -> str:
     """Return an agent as the text of a C header (C99).
 
-    One that scores candidates has functions `NAME_scores` and `NAME_choose`, one that cuts a scale into
-    actions `NAME_number` and `NAME_act`. Scores and numbers differ from those of PyTorch by rounding only:
+    One that scores candidates has functions `NAME_scores` and `NAME_choose`, one with an ordinal network
+    `NAME_number` and `NAME_act`. Scores and numbers differ from those of PyTorch by rounding only:
     sums are in another order.
 
     Args:
@@ -154,12 +154,12 @@ def c_header(agent: Agent, name: str = "agent") -> str:
         SsdgymError: the name is none in C, or the agent cannot be written in C.
     """
     check(agent, name)
-    return scale_header(agent, name) if agent.card.scale else _scorer_header(agent, name)
+    return _ordinal_header(agent, name) if agent.card.ordinal else _scorer_header(agent, name)
 
 
 def _scorer_header(agent: Agent, name: str) -> str:
     card, scorer, cost = agent.card, agent.scorer, cost_of(agent.card)
-    assert card.scorer is not None and isinstance(scorer, CandidateScorer), "others cut a scale"
+    assert card.scorer is not None and isinstance(scorer, CandidateScorer), "others are ordinal"
     features, entries = len(card.candidate_features), len(card.context_features)
     widths = card.scorer.hidden
     pools = card.scorer.pooling == "mean_max"
@@ -276,8 +276,8 @@ def _number(number: np.float32) -> str:
     return f"{text}f" if set(text) & set(".en") else f"{text}.0f"
 
 
-_SCALE_HEADER = Template("""\
-/* The agent $name: one number of a decision, and how many cuts lie below it.
+_ORDINAL_HEADER = Template("""\
+/* The agent $name: one number of a decision, and how many thresholds lie below it.
  *
  * Made by ssdgym $version from an agent for $environment.
  * Trained by: $trained.
@@ -318,21 +318,21 @@ static inline float ${name}_number(const float *context)
 $body    return number;
 }
 
-/* Returns the action: the first one of the head, and one more for every cut below the number. */
+/* Returns the action: the first one of the head, and one more for every threshold below the number. */
 static inline int ${name}_act(const float *context)
 {
     int head = ${name}_head(context), action = ${name}_first[head], k;
     float number = ${name}_number(context);
 
     for (k = 0; k + 1 < ${name}_count[head]; k++)
-        action += number > ${name}_cuts[head][k];
+        action += number > ${name}_thresholds[head][k];
     return action;
 }
 
 #endif
 """)
 
-_SCALE_LAYER = Template("""\
+_ORDINAL_LAYER = Template("""\
     for (j = 0; j < $outputs; j++) {
         float sum = ${name}_body${number}_bias[j];
         for (i = 0; i < $inputs; i++)
@@ -348,19 +348,19 @@ _LAST = Template("""\
 """)
 
 
-def scale_header(agent: Agent, name: str) -> str:
-    """Return an agent with a `ScaleNetwork` as the text of a C header.
+def _ordinal_header(agent: Agent, name: str) -> str:
+    """Return an agent with a `OrdinalNetwork` as the text of a C header.
 
     Args:
         agent: a trained agent.
         name: what its functions and arrays begin with.
     """
     card, network, cost = agent.card, agent.scorer, cost_of(agent.card)
-    assert card.scale is not None and isinstance(network, ScaleNetwork), "others score candidates"
+    assert card.ordinal is not None and isinstance(network, OrdinalNetwork), "others score candidates"
     switch = (
         f"return context[{network.switch}] > 0.5f;" if network.switch >= 0 else "return (void)context, 0;"
     )
-    return _SCALE_HEADER.substitute(
+    return _ORDINAL_HEADER.substitute(
         version=card.ssdgym_version,
         environment=card.environment,
         trained=of_comment(card.how_trained),
@@ -372,14 +372,14 @@ def scale_header(agent: Agent, name: str) -> str:
         upper=name.upper(),
         name=name,
         entries=len(card.context_features),
-        actions=card.scale.actions,
-        heads=card.scale.heads,
-        weights="\n".join(_scale_arrays(name, network)),
-        first=", ".join(str(first) for first, _ in card.scale.ranges),
-        count=", ".join(str(count) for _, count in card.scale.ranges),
+        actions=card.ordinal.actions,
+        heads=card.ordinal.heads,
+        weights="\n".join(_ordinal_arrays(name, network)),
+        first=", ".join(str(first) for first, _ in card.ordinal.ranges),
+        count=", ".join(str(count) for _, count in card.ordinal.ranges),
         head=switch,
-        loops=", j" if card.scale.hidden else "",
-        body=_body(name, len(card.context_features), card.scale.hidden),
+        loops=", j" if card.ordinal.hidden else "",
+        body=_body(name, len(card.context_features), card.ordinal.hidden),
     )
 
 
@@ -389,16 +389,16 @@ def _body(name: str, entries: int, widths: tuple[int, ...]) -> str:
         return ""
     text, before = "".join(f"    float hidden{k}[{width}];\n" for k, width in enumerate(widths)), "inputs"
     for number, (inputs, outputs) in enumerate(itertools.pairwise((entries, *widths))):
-        text += _SCALE_LAYER.substitute(
+        text += _ORDINAL_LAYER.substitute(
             name=name, number=number, inputs=inputs, outputs=outputs, before=before
         )
         before = f"hidden{number}"
     return text + _LAST.substitute(name=name, inputs=widths[-1], before=before)
 
 
-def _scale_arrays(name: str, network: ScaleNetwork) -> list[str]:
+def _ordinal_arrays(name: str, network: OrdinalNetwork) -> list[str]:
     """Return the definitions of the weights."""
-    found = {part: getattr(network, part) for part in ("centre", "scale", "weights", "bias", "cuts")}
+    found = {part: getattr(network, part) for part in ("centre", "scale", "weights", "bias", "thresholds")}
     layers = [layer for layer in network.body if isinstance(layer, torch.nn.Linear)]
     names = [*(f"body{number}" for number in range(len(layers) - 1)), "last"]
     for part, layer in zip(names, layers, strict=False):  # without layers there is no last one

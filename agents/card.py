@@ -35,8 +35,8 @@ class ScorerConfig(Config):
     )
 
 
-class ScaleConfig(Config):
-    """Shape of a `ScaleNetwork`."""
+class OrdinalConfig(Config):
+    """Shape of a `OrdinalNetwork`."""
 
     hidden: tuple[int, ...] = Field((), description="units of each hidden layer; none: a linear rule")
     actions: int = Field(6, ge=2, le=16, description="answers of the decision, such as write streams")
@@ -48,10 +48,12 @@ class ScaleConfig(Config):
         "pages of the host and one for relocated pages",
     )
 
-    gap: PositiveFloat = Field(1.0, description="distance of cuts at the start; small: the first or the last")
+    gap: PositiveFloat = Field(
+        1.0, description="distance of thresholds at the start; small: the first or the last"
+    )
 
     @model_validator(mode="after")
-    def _ranges_are_of_actions(self) -> ScaleConfig:
+    def _ranges_are_of_actions(self) -> OrdinalConfig:
         for first, count in self.ranges:
             if first < 0 or count < 1 or first + count > self.actions:
                 raise ValueError(f"ranges has ({first}, {count}), which is not within {self.actions} actions")
@@ -64,7 +66,7 @@ class ScaleConfig(Config):
 
 
 class InputConfig(Config):
-    """What a feature is to a network: of a scale network it is centred and divided first."""
+    """What a feature is to a network: of an ordinal network it is centred and divided first."""
 
     centre: float = 0.0
     spread: PositiveFloat = 1.0
@@ -89,7 +91,7 @@ class AgentCard(Config):
     candidate_features: tuple[str, ...]
     context_features: tuple[str, ...]
     scorer: ScorerConfig | None = Field(None, description="shape of a network that scores candidates")
-    scale: ScaleConfig | None = Field(None, description="shape of a network that cuts a scale into actions")
+    ordinal: OrdinalConfig | None = Field(None, description="shape of an ordinal network")
     training: dict[str, Any] = {}
     command: str = Field("", description="what makes these weights again")
     suite: str = Field("", description="the suite whose training and validation tasks were used")
@@ -98,8 +100,8 @@ class AgentCard(Config):
 
     @model_validator(mode="after")
     def _has_one_network(self) -> AgentCard:
-        if (self.scorer is None) == (self.scale is None):
-            raise ValueError("has to have either a scorer or a scale")
+        if (self.scorer is None) == (self.ordinal is None):
+            raise ValueError("has to have either scorer or ordinal")
         return self
 
     @property

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ssdgym.agents.card import AgentCard, ScaleConfig
+from ssdgym.agents.card import AgentCard, OrdinalConfig
 
 _BYTES = 4
 
@@ -36,8 +36,8 @@ def cost_of(card: AgentCard) -> DecisionCost:
     Args:
         card: of the agent.
     """
-    if card.scale is not None:
-        return _cost_of_scale(card.scale, len(card.context_features))
+    if card.ordinal is not None:
+        return _cost_of_ordinal(card.ordinal, len(card.context_features))
     assert card.scorer is not None, "a card has one of the two"
     features, widths = len(card.candidate_features), card.scorer.hidden
     pooled = 2 * features if card.scorer.pooling == "mean_max" else 0
@@ -47,15 +47,13 @@ def cost_of(card: AgentCard) -> DecisionCost:
     return DecisionCost(shared, own, _BYTES * (shared + own + biases))
 
 
-def _cost_of_scale(config: ScaleConfig, entries: int) -> DecisionCost:
+def _cost_of_ordinal(config: OrdinalConfig, entries: int) -> DecisionCost:
     """Return the cost of one number: what is centred and scaled, the linear part, and the network."""
     widths, heads = config.hidden, config.heads
     body = entries * widths[0] + _between(widths) if widths else 0
     last = widths[-1] if widths else 0
-    cuts = max(count for _, count in config.ranges) - 1
-    weights = (
-        2 * entries + heads * (entries + 1 + cuts) + body + sum(widths) + heads * (last + 1) * bool(widths)
-    )
+    linear = entries + max(count for _, count in config.ranges)  # weights, bias, thresholds
+    weights = 2 * entries + heads * linear + body + sum(widths) + heads * (last + 1) * bool(widths)
     return DecisionCost(2 * entries + body + last, 0, _BYTES * weights)
 
 

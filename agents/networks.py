@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ssdgym.agents.card import SWITCH, AgentCard, InputConfig, ScaleConfig, ScorerConfig, Start
+from ssdgym.agents.card import SWITCH, AgentCard, InputConfig, OrdinalConfig, ScorerConfig, Start
 from ssdgym.errors import SsdgymError
 
 MASKED_SCORE = -1e9
@@ -156,22 +156,21 @@ def _body(hidden: Sequence[int]) -> nn.Sequential:
     return nn.Sequential(*layers)
 
 
-# One number along which decisions are sorted, cut into as many pieces as there are actions.
-#
-# Write streams and how far an idle die collects are answers in an order: colder, or further. A page that is
-# a little colder belongs to the next stream, so one number and rising cuts say all, with few weights.
-
 NEVER_SCORE = -1e9
 """Score of an action that is not of the head's range, or masked; finite."""
 
 
-class ScaleNetwork(nn.Module):
-    """Scores of actions in an order, from what is known of a decision.
+class OrdinalNetwork(nn.Module):
+    """Scores of ordered actions: a linear number of the context, a correction, and rising thresholds.
+
+    Write streams and how far an idle die collects are answers in an order: colder, or further. A page that
+    is a little colder belongs to the next stream, so one number and rising thresholds need few weights
+    (ordinal regression: McCullagh, "Regression models for ordinal data", 1980).
 
     With `x` the features, centred and scaled, a head `h` has `z = w_h x + b_h + f_h(x)`, where `f` is a
-    multilayer perceptron whose last layer starts at zero, and cuts that rise. Its action is the first one of
-    its range and as many more as cuts lie below `z`; the score of an action is the sum of `z - cut` over the
-    cuts before it, so that the highest score is that action.
+    multilayer perceptron whose last layer starts at zero. Its action is the first one of its range and as
+    many more as thresholds lie below `z`; the score of an action is the sum of `z - threshold` over the
+    thresholds before it, so that the highest score is that action.
 
     Args:
         context_features: names of the G entries of `context`.
@@ -184,10 +183,10 @@ class ScaleNetwork(nn.Module):
     centre: Tensor
     scale: Tensor
 
-    def __init__(self, context_features: Sequence[str], config: ScaleConfig) -> None:
+    def __init__(self, context_features: Sequence[str], config: OrdinalConfig) -> None:
         super().__init__()
         if config.heads > 1 and SWITCH not in context_features:
-            raise SsdgymError(f"scale.ranges: two heads need the feature {SWITCH}; add it to the features.")
+            raise SsdgymError(f"ordinal.ranges: two heads need the feature {SWITCH}; add it to the features.")
         self.config = config
         self.switch = list(context_features).index(SWITCH) if config.heads > 1 else -1
         features, heads = len(context_features), config.heads
@@ -196,8 +195,8 @@ class ScaleNetwork(nn.Module):
         self.weights = nn.Parameter(torch.zeros(heads, features))
         self.bias = nn.Parameter(torch.zeros(heads))
         most = max(count for _, count in config.ranges)
-        self.first_cut = nn.Parameter(torch.full((heads,), -0.5 * config.gap * (most - 2)))
-        #: ln of the distance of a cut from the one before.
+        self.first_threshold = nn.Parameter(torch.full((heads,), -0.5 * config.gap * (most - 2)))
+        #: ln of the distance of a threshold from the one before.
         self.log_gaps = nn.Parameter(torch.full((heads, max(most - 2, 0)), math.log(config.gap)))
         layers: list[nn.Module] = []
         for inputs, outputs in itertools.pairwise((features, *config.hidden)):
@@ -210,10 +209,10 @@ class ScaleNetwork(nn.Module):
         self.body = nn.Sequential(*layers)
 
     @property
-    def cuts(self) -> Tensor:
-        """The rising cuts of each head, (H, most actions - 1); a head of fewer actions uses the first."""
-        gaps = self.log_gaps.exp()
-        return torch.cat([self.first_cut[:, None], self.first_cut[:, None] + gaps.cumsum(-1)], dim=-1)
+    def thresholds(self) -> Tensor:
+        """The thresholds of each head, (H, most actions - 1); a head of fewer actions uses the first."""
+        first, gaps = self.first_threshold[:, None], self.log_gaps.exp()
+        return torch.cat([first, first + gaps.cumsum(-1)], dim=-1)
 
     def place(self, context: Tensor) -> Tensor:
         """Return `z` of each head, (B, H).
@@ -233,7 +232,7 @@ class ScaleNetwork(nn.Module):
         return numbers + self.body(scaled) if self.config.hidden else numbers
 
     def number_weights(self) -> list[nn.Parameter]:
-        """Return the weights that `z` is made of; the others are cuts."""
+        """Return the weights that `z` is made of; the others are thresholds."""
         return [self.weights, self.bias, *self.body.parameters()]
 
     def forward(self, candidates: Tensor, context: Tensor, mask: Tensor) -> Tensor:
@@ -244,10 +243,10 @@ class ScaleNetwork(nn.Module):
             context: float, (B, G).
             mask: (B, K), nonzero where an action can be chosen.
         """
-        numbers, cuts = self.place(context), self.cuts
+        numbers, thresholds = self.place(context), self.thresholds
         scores = torch.full(mask.shape, NEVER_SCORE, dtype=context.dtype, device=context.device)
         for head, (first, count) in enumerate(self.config.ranges):
-            above = numbers[:, head, None] - cuts[head, : count - 1]
+            above = numbers[:, head, None] - thresholds[head, : count - 1]
             own = torch.cat([torch.zeros_like(numbers[:, :1]), above.cumsum(-1)], dim=-1)
             if self.switch < 0:
                 scores[:, first : first + count] = own
@@ -259,8 +258,8 @@ class ScaleNetwork(nn.Module):
 
 def network_of(card: AgentCard) -> nn.Module:
     """Make the network that a card describes, with the weights of its start."""
-    if card.scale is not None:
-        return ScaleNetwork(card.context_features, card.scale)
+    if card.ordinal is not None:
+        return OrdinalNetwork(card.context_features, card.ordinal)
     assert card.scorer is not None, "a card has one of the two"
     return CandidateScorer(card.candidate_features, card.context_features, card.scorer)
 
@@ -334,7 +333,7 @@ class WeightVectors:
 
 def _begin(network: nn.Module, card: AgentCard, inputs: Mapping[str, InputConfig]) -> None:
     """Set the weights that the configuration says."""
-    if isinstance(network, ScaleNetwork):
+    if isinstance(network, OrdinalNetwork):
         context = [inputs[name] for name in card.context_features]
         network.centre.copy_(torch.tensor([one.centre for one in context]))
         network.scale.copy_(torch.tensor([1.0 / one.spread for one in context]))

@@ -58,12 +58,12 @@ class AgentVictims(_OfAgent, VictimRule):
 
 @dataclass(frozen=True)
 class AgentPlacement(_OfAgent, PlacementRule):
-    """A scale network that chooses write streams; it notes what `page_history` does."""
+    """A ordinal network that chooses write streams; it notes what `page_history` does."""
 
 
 @dataclass(frozen=True)
 class AgentIdle(_OfAgent, IdleRule):
-    """A scale network that chooses how far an idle die collects."""
+    """A ordinal network that chooses how far an idle die collects."""
 
 
 def rule_named(name: str) -> Rule:
@@ -122,9 +122,9 @@ def register_recorder(card: AgentCard, weights: dict[str, np.ndarray]) -> tuple[
     """
     name = f"{PREFIX}recording-{len(_IN_TRAINING)}"
     network = RecordingNetwork(card, weights, f"policy {name}")
-    if decision_of(card) != "Placement" or not card.scale:
+    if decision_of(card) != "Placement" or not card.ordinal:
         raise SsdgymError(
-            f"lifetimes are for a placement with scale, not for {card.environment}; leave them out."
+            f"lifetimes are for a placement with ordinal, not for {card.environment}; leave them out."
         )
     _IN_TRAINING[name] = _placement(place_and_note, network, name, card, name)
     return name, network
@@ -153,12 +153,12 @@ def rule_of(name: str, card: AgentCard, weights: dict[str, np.ndarray], digest: 
     decision = decision_of(card)
     if decision == "EraseVictim" and card.scorer:
         return AgentVictims(function=score_blocks, network=network, **common)
-    if decision == "Placement" and card.scale:
+    if decision == "Placement" and card.ordinal:
         return _placement(place_page, network, name, card, digest)
-    if decision == "BackgroundGC" and card.scale:
-        if card.scale.actions > len(IDLE_STEPS):
+    if decision == "BackgroundGC" and card.ordinal:
+        if card.ordinal.actions > len(IDLE_STEPS):
             raise SsdgymError(
-                f"policy {name}: has {card.scale.actions} actions, and an idle die has {len(IDLE_STEPS)} "
+                f"policy {name}: has {card.ordinal.actions} actions, and an idle die has {len(IDLE_STEPS)} "
                 "answers; train one with as many."
             )
         return AgentIdle(function=collect_idle, network=network, **common)
@@ -170,15 +170,15 @@ def rule_of(name: str, card: AgentCard, weights: dict[str, np.ndarray], digest: 
 def _placement(
     function: Callable[..., int], network: CompiledNetwork, name: str, card: AgentCard, digest: str
 ) -> AgentPlacement:
-    assert card.scale is not None, "placements are scale networks"
+    assert card.ordinal is not None, "placements are ordinal networks"
     return AgentPlacement(
         name=name,
         source=f"learned: {card.how_trained}",
         digest=digest,
         function=function,
         network=network,
-        streams=card.scale.actions,
-        relocation_streams=card.scale.ranges[-1][1],
+        streams=card.ordinal.actions,
+        relocation_streams=card.ordinal.ranges[-1][1],
         memory=page_history.memory,
         hooks=page_history.hooks,
     )

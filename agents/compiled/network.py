@@ -34,7 +34,7 @@ NETWORK = np.dtype(
         ("switch", "i8"),  # entry of the context that says which of two heads; -1: there is one
         ("first", "i8", (2,)),  # action of each head
         ("actions", "i8", (2,)),  # of each head
-        ("cuts", "i8"),  # of a head
+        ("thresholds", "i8"),  # of a head
         ("sampled", "i8"),  # pages of a block whose updates are counted
         ("feature", "i8", (MAX_FEATURES,)),  # addresses
         ("entry", "i8", (MAX_FEATURES,)),
@@ -133,15 +133,15 @@ def _read_features(network, handle, decision, page, die, features):
 
 @inlined
 def action_of(network, features, head, units, others):
-    """Return the first action of the head, and one more for every cut below its number."""
+    """Return the first action of the head, and one more for every threshold below its number."""
     weights, entries, heads = network.weights, network.entries, network.heads
     at = 2 * entries
     number = weights[at + entries * heads + head]
     for k in range(entries):
         number += features[k] * weights[at + head * entries + k]
     at += (entries + 1) * heads
-    cuts = at + head * network.cuts
-    at += network.cuts * heads
+    thresholds = at + head * network.thresholds
+    at += network.thresholds * heads
     if network.layers > 0:
         width = network.widths[0]
         at = put_bias(weights, at, units, width)
@@ -154,7 +154,7 @@ def action_of(network, features, head, units, others):
             number += units[j] * weights[at + head * (last + 1) + 1 + j]
     action = network.first[head]
     for k in range(network.actions[head] - 1):
-        if number > weights[cuts + k]:
+        if number > weights[thresholds + k]:
             action += 1
     return action
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from ssdgym.agents.card import SWITCH, AgentCard, ScaleConfig, ScorerConfig
+from ssdgym.agents.card import SWITCH, AgentCard, OrdinalConfig, ScorerConfig
 from ssdgym.agents.compiled.network import (
     CONTEXT_KINDS,
     MAX_FEATURES,
@@ -167,7 +167,7 @@ def _checked_pack(card: AgentCard, weights: Weights, who: str) -> tuple[np.ndarr
 
 
 def _check_size(card: AgentCard, who: str) -> None:
-    network = card.scorer or card.scale
+    network = card.scorer or card.ordinal
     assert network is not None, "a card has one of the two"
     if card.scorer and card.scorer.pooling != "none":
         raise SsdgymError(
@@ -189,25 +189,25 @@ def _check_size(card: AgentCard, who: str) -> None:
 def _write_shape(record: np.void, card: AgentCard) -> None:
     record["entries"] = len(card.context_features)
     record["switch"] = -1
-    network = card.scorer or card.scale
+    network = card.scorer or card.ordinal
     assert network is not None, "a card has one of the two"
     record["layers"] = len(network.hidden)
     record["widths"][: len(network.hidden)] = network.hidden
     if card.scorer:
         record["features"] = len(card.candidate_features)
-    if card.scale:
-        record["heads"] = card.scale.heads
-        record["first"][: card.scale.heads] = [first for first, _ in card.scale.ranges]
-        record["actions"][: card.scale.heads] = [count for _, count in card.scale.ranges]
-        record["cuts"] = max(*(count for _, count in card.scale.ranges), 2) - 1
-        if card.scale.heads > 1:
+    if card.ordinal:
+        record["heads"] = card.ordinal.heads
+        record["first"][: card.ordinal.heads] = [first for first, _ in card.ordinal.ranges]
+        record["actions"][: card.ordinal.heads] = [count for _, count in card.ordinal.ranges]
+        record["thresholds"] = max(*(count for _, count in card.ordinal.ranges), 2) - 1
+        if card.ordinal.heads > 1:
             record["switch"] = card.context_features.index(SWITCH)
 
 
 def _packed(card: AgentCard, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
     """Return the weights in the order in which rules read them, and those that stand at the end."""
-    if card.scale:
-        return _packed_scale(card.scale, weights), np.zeros(0, np.float32)
+    if card.ordinal:
+        return _packed_ordinal(card.ordinal, weights), np.zeros(0, np.float32)
     assert card.scorer is not None, "a card has one of the two"
     return _packed_scorer(card.scorer, weights)
 
@@ -226,10 +226,10 @@ def _packed_scorer(config: ScorerConfig, weights: Weights) -> tuple[np.ndarray, 
     return _joined(parts), linear.astype(np.float32)
 
 
-def _packed_scale(config: ScaleConfig, weights: Weights) -> np.ndarray:
-    first = weights["first_cut"][:, None]
-    cuts = np.concatenate([first, first + np.exp(weights["log_gaps"]).cumsum(-1)], axis=-1)
-    parts = [weights["centre"], weights["scale"], weights["weights"], weights["bias"], cuts]
+def _packed_ordinal(config: OrdinalConfig, weights: Weights) -> np.ndarray:
+    first = weights["first_threshold"][:, None]
+    thresholds = np.concatenate([first, first + np.exp(weights["log_gaps"]).cumsum(-1)], axis=-1)
+    parts = [weights["centre"], weights["scale"], weights["weights"], weights["bias"], thresholds]
     for layer in range(len(config.hidden)):
         parts += [weights[f"body.{2 * layer}.bias"], weights[f"body.{2 * layer}.weight"].T]
     if config.hidden:

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import mse_loss
 
 from ssdgym.agents.compiled.victims import ROOM, RecordingNetwork
-from ssdgym.agents.networks import ScaleNetwork
+from ssdgym.agents.networks import OrdinalNetwork
 from ssdgym.agents.training.algorithms import torch_threads
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Simulator
@@ -97,9 +97,9 @@ _CLOSEST = 0.05
 
 
 def fit_lifetimes(
-    network: ScaleNetwork, pages: Lifetimes, epochs: int, learning_rate: float, seed: int
+    network: OrdinalNetwork, pages: Lifetimes, epochs: int, learning_rate: float, seed: int
 ) -> float:
-    """Fit the numbers of a network to lifetimes, by least squares, and cut them into equal shares.
+    """Fit a network to lifetimes by least squares, and its thresholds to equal shares of the pages.
 
     Args:
         network: changed in place.
@@ -121,7 +121,7 @@ def fit_lifetimes(
         return _fit(network, pages, epochs, learning_rate, seed)
 
 
-def _fit(network: ScaleNetwork, pages: Lifetimes, epochs: int, learning_rate: float, seed: int) -> float:
+def _fit(network: OrdinalNetwork, pages: Lifetimes, epochs: int, learning_rate: float, seed: int) -> float:
     generator = torch.Generator().manual_seed(seed)
     features, heads = torch.from_numpy(pages.features), torch.from_numpy(pages.heads)
     lives = torch.from_numpy(pages.lives)
@@ -137,21 +137,21 @@ def _fit(network: ScaleNetwork, pages: Lifetimes, epochs: int, learning_rate: fl
             schedule.step()
     with torch.no_grad():
         numbers = _numbers(network, features, heads)
-        _cut(network, numbers.numpy(), pages.heads)
+        _set_thresholds(network, numbers.numpy(), pages.heads)
         return 1.0 - float(mse_loss(numbers, lives) / lives.var())
 
 
-def _numbers(network: ScaleNetwork, features: Tensor, heads: Tensor) -> Tensor:
+def _numbers(network: OrdinalNetwork, features: Tensor, heads: Tensor) -> Tensor:
     """Return the number of each page in the head that places it, (P,)."""
     return network.number(features).gather(1, heads[:, None])[:, 0]
 
 
-def _cut(network: ScaleNetwork, numbers: np.ndarray, heads: np.ndarray) -> None:
-    """Put the cuts where they share the pages of each head out evenly."""
+def _set_thresholds(network: OrdinalNetwork, numbers: np.ndarray, heads: np.ndarray) -> None:
+    """Set the thresholds so that they share the pages of each head out evenly."""
     for head, (_, count) in enumerate(network.config.ranges):
         if count < 2:
             continue
-        cuts = np.quantile(numbers[heads == head], np.arange(1, count) / count)
-        gaps = np.maximum(np.diff(cuts), _CLOSEST)
-        network.first_cut[head] = float(cuts[0])
+        thresholds = np.quantile(numbers[heads == head], np.arange(1, count) / count)
+        gaps = np.maximum(np.diff(thresholds), _CLOSEST)
+        network.first_threshold[head] = float(thresholds[0])
         network.log_gaps[head, : len(gaps)] = torch.from_numpy(np.log(gaps)).float()

@@ -46,14 +46,14 @@ class ZooAgent:
     @property
     def network(self) -> str:
         """The shape of its network, as a phrase."""
-        network = self.card.scorer or self.card.scale
+        network = self.card.scorer or self.card.ordinal
         assert network is not None, "a card has one of the two"
         layers = " x ".join(map(str, network.hidden))
         body = f"linear and {layers} units" if layers else "linear"
-        if self.card.scale is None:
+        if self.card.ordinal is None:
             return f"scores of candidates, {body}"
-        actions = " and ".join(str(count) for _, count in self.card.scale.ranges)
-        return f"scale with {actions} actions, {body}"
+        actions = " and ".join(str(count) for _, count in self.card.ordinal.ranges)
+        return f"ordinal with {actions} actions, {body}"
 
     @property
     def cost(self) -> DecisionCost:

@@ -151,7 +151,7 @@ def export(
     """Write an agent as one C header without dependencies, for other simulators and for firmware.
 
     Its functions take features in the order in which the header lists them: NAME_scores and NAME_choose of
-    an agent that scores candidates, NAME_act of one that cuts a scale into actions.
+    an agent that scores candidates, NAME_act of one with an ordinal network.
 
     Examples:
 

@@ -12,9 +12,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
-from ssdgym.agents.card import AgentCard, InputConfig, ScaleConfig, ScorerConfig
+from ssdgym.agents.card import AgentCard, InputConfig, OrdinalConfig, ScorerConfig
 from ssdgym.agents.compiled.loading import register_recorder
-from ssdgym.agents.networks import ScaleNetwork, WeightVectors
+from ssdgym.agents.networks import OrdinalNetwork, WeightVectors
 from ssdgym.agents.training.lifetimes import Lifetimes, fit_lifetimes, record_lifetimes
 from ssdgym.agents.training.progress import metric_of
 from ssdgym.agents.training.stages import Stage
@@ -88,7 +88,7 @@ class EvolutionConfig(Config):
     candidates: dict[str, InputConfig] = Field({}, description="features of candidates")
     context: dict[str, InputConfig] = Field(min_length=1, description="features of the decision")
     scorer: ScorerConfig | None = None
-    scale: ScaleConfig | None = None
+    ordinal: OrdinalConfig | None = None
     lifetimes: LifetimesConfig | None = Field(
         None, description="begin with a placement fitted to lifetimes; {}: as usual; null: with `start`"
     )
@@ -106,15 +106,15 @@ class EvolutionConfig(Config):
 
     @model_validator(mode="after")
     def _is_whole(self) -> EvolutionConfig:
-        if (self.scorer is None) == (self.scale is None):
-            raise ValueError("give either scorer or scale, the shape of the network")
+        if (self.scorer is None) == (self.ordinal is None):
+            raise ValueError("give either scorer or ordinal, the shape of the network")
         if self.policy.count(AGENT) != 1:
             raise ValueError(f"policy: has to name {AGENT} once, as in cost_benefit+{AGENT}")
-        heads = 1 if self.scale is None else self.scale.heads
+        heads = 1 if self.ordinal is None else self.ordinal.heads
         for name, one in {**self.candidates, **self.context}.items():
             if len(one.start) not in (0, heads):
                 raise ValueError(f"{name}: start has {len(one.start)} weights for {heads} heads")
-        for name, one in (self.candidates if self.scale else self.context).items():
+        for name, one in (self.candidates if self.ordinal else self.context).items():
             if one != InputConfig():
                 raise ValueError(f"{name}: centre, spread and start have no effect here; leave them out")
         return self
@@ -128,7 +128,7 @@ class EvolutionConfig(Config):
             candidate_features=tuple(self.candidates),
             context_features=tuple(self.context),
             scorer=self.scorer,
-            scale=self.scale,
+            ordinal=self.ordinal,
         )
 
 
@@ -303,7 +303,7 @@ def begin_with_lifetimes(
         requests = play.requests(play.warmup + play.host_pages + beyond)
         pages = record_lifetimes(simulator, recorder, requests, play.host_pages, play.warmup)
         parts.append(pages.sample(given.pages, rng))
-    assert isinstance(members.network, ScaleNetwork), "what places pages is one"
+    assert isinstance(members.network, OrdinalNetwork), "what places pages is one"
     joined = Lifetimes.joined(parts)
     explained = fit_lifetimes(members.network, joined, given.epochs, given.learning_rate, config.seed)
     seconds = round(time.process_time() - begun, 1)

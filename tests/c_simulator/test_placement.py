@@ -91,7 +91,7 @@ def random_placement(seed: int, hidden: tuple[int, ...]) -> Agent:
             "environment": "ssdgym/Placement-v0",
             "candidate_features": ["stream_number"],
             "context_features": OF_PAGES,
-            "scale": {"hidden": hidden, "actions": 6, "ranges": [[0, 6], [3, 3]]},
+            "ordinal": {"hidden": hidden, "actions": 6, "ranges": [[0, 6], [3, 3]]},
         }
     )
     torch.manual_seed(seed)

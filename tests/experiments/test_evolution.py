@@ -49,7 +49,7 @@ PLACEMENT: dict[str, Any] = {
         "page_age": {"centre": 0.7, "spread": 1.5, "start": [0.5, 0.8]},
         "page_updates": {"centre": 1.5, "spread": 1.5, "start": [-0.6, -0.5]},
     },
-    "scale": {"actions": 6, "ranges": [[0, 6], [3, 3]]},
+    "ordinal": {"actions": 6, "ranges": [[0, 6], [3, 3]]},
 }
 VICTIMS: dict[str, Any] = {
     "policy": "{agent}+sep_gc",
@@ -126,7 +126,7 @@ def test_evolution__finds_weights_that_are_better_than_a_bad_start(make: Any, tm
 LIFETIMES: dict[str, Any] = {
     **PLACEMENT,
     "context": {name: {**one, "start": []} for name, one in PLACEMENT["context"].items()},
-    "scale": {"hidden": [4], "actions": 6, "ranges": [[0, 6], [3, 3]]},
+    "ordinal": {"hidden": [4], "actions": 6, "ranges": [[0, 6], [3, 3]]},
     "fixed": ["weights", "bias", "body.0.weight", "body.0.bias", "body.2.weight", "body.2.bias"],
     "lifetimes": {"pages": 4096, "epochs": 20, "learning_rate": 0.01},
 }
@@ -142,7 +142,7 @@ def test_evolution__that_begins_with_lifetimes__is_better_at_once(make: Any, tmp
     assert changes["with"] < changes["without"] - 0.05
 
 
-def test_evolution__of_fixed_weights__searches_cuts_alone(make: Any, tmp_path: Path) -> None:
+def test_evolution__of_fixed_weights__searches_thresholds_alone(make: Any, tmp_path: Path) -> None:
     config = make(LIFETIMES, validation={"every": 1})
     file = evolve(config, tmp_path / "out", progress=False)
     last = Agent.load(file.with_name("agent-last.zip")).scorer.state_dict()
@@ -151,14 +151,14 @@ def test_evolution__of_fixed_weights__searches_cuts_alone(make: Any, tmp_path: P
     begin_with_lifetimes(members, config, config.lifetimes, load_suite(config.suite))
     begin = members.network.state_dict()
     assert {name for name in begin if not np.array_equal(begin[name], last[name])} == {
-        "first_cut",
+        "first_threshold",
         "log_gaps",
     }
 
 
 def test_lifetimes__for_victims__are_refused(make: Any, tmp_path: Path) -> None:
     with pytest.raises(
-        SsdgymError, match="lifetimes are for a placement with scale, not for ssdgym/EraseVictim"
+        SsdgymError, match="lifetimes are for a placement with ordinal, not for ssdgym/EraseVictim"
     ):
         evolve(make(VICTIMS, lifetimes={}), tmp_path / "out", progress=False)
 
@@ -247,7 +247,7 @@ def test_folder__that_holds_an_agent__is_kept(make: Any, tmp_path: Path) -> None
     ("fields", "reason"),
     [
         ({"policy": "greedy"}, "has to name {agent} once"),
-        ({"scale": None}, "give either scorer or scale"),
+        ({"ordinal": None}, "give either scorer or ordinal"),
         ({"context": {"page_relocated": {"start": [1.0]}}}, "start has 1 weights for 2 heads"),
     ],
 )

@@ -45,19 +45,19 @@ CARDS: dict[str, dict[str, Any]] = {
         "environment": "ssdgym/Placement-v0",
         "candidate_features": ["stream_number"],
         "context_features": PAGE,
-        "scale": {"hidden": [8, 4], "actions": 6, "ranges": [[0, 4], [1, 5]]},
+        "ordinal": {"hidden": [8, 4], "actions": 6, "ranges": [[0, 4], [1, 5]]},
     },
     "linear streams": {
         "environment": "ssdgym/Placement-v0",
         "candidate_features": ["stream_number"],
         "context_features": PAGE,
-        "scale": {"actions": 6, "ranges": [[0, 6], [0, 6]]},
+        "ordinal": {"actions": 6, "ranges": [[0, 6], [0, 6]]},
     },
     "answers": {
         "environment": "ssdgym/BackgroundGC-v0",
         "candidate_features": ["answer_number"],
         "context_features": DIE,
-        "scale": {"hidden": [8], "actions": 8, "ranges": [[0, 8]]},
+        "ordinal": {"hidden": [8], "actions": 8, "ranges": [[0, 8]]},
     },
 }
 
@@ -70,7 +70,7 @@ def random_agent(kind: str, seed: int = 0, spread: float = 0.4) -> Agent:
     for name, parameter in network.named_parameters():
         if kind != "linear victims" or name.startswith("linear"):
             parameter.data += spread * torch.randn_like(parameter)
-    if card.scale:
+    if card.ordinal:
         network.centre += 0.3
         network.scale *= 0.7
     return Agent(network, card)

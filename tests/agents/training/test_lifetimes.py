@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from ssdgym.agents.card import AgentCard, ScaleConfig
+from ssdgym.agents.card import AgentCard, OrdinalConfig
 from ssdgym.agents.compiled.loading import register_recorder, register_trainable
 from ssdgym.agents.compiled.victims import ROOM, RecordingNetwork
-from ssdgym.agents.networks import ScaleNetwork
+from ssdgym.agents.networks import OrdinalNetwork
 from ssdgym.agents.training.lifetimes import Lifetimes, fit_lifetimes, record_lifetimes
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import REQUEST, WRITE
@@ -26,7 +26,7 @@ CARD: dict[str, Any] = {
     "environment": "ssdgym/Placement-v0",
     "candidate_features": ("stream_number",),
     "context_features": FEATURES,
-    "scale": {"hidden": [4], "actions": 6, "ranges": [[0, 6], [2, 4]]},
+    "ordinal": {"hidden": [4], "actions": 6, "ranges": [[0, 6], [2, 4]]},
 }
 RUN, WARMUP = 6_000, 2_000
 
@@ -34,9 +34,9 @@ RUN, WARMUP = 6_000, 2_000
 def card_and_weights() -> tuple[AgentCard, dict[str, np.ndarray]]:
     """A placement that draws its weights."""
     card = AgentCard.model_validate(CARD)
-    assert card.scale is not None
+    assert card.ordinal is not None
     torch.manual_seed(3)
-    network = ScaleNetwork(card.context_features, card.scale)
+    network = OrdinalNetwork(card.context_features, card.ordinal)
     for parameter in (network.weights, network.body[-1].weight):
         torch.nn.init.normal_(parameter.data, std=0.3)
     return card, {name: tensor.numpy() for name, tensor in network.state_dict().items()}
@@ -111,12 +111,12 @@ def test_record__of_victims__is_refused() -> None:
             **CARD,
             "environment": "ssdgym/BackgroundGC-v0",
             "context_features": ("idle_room",),
-            "scale": {"actions": 6, "ranges": [[0, 6]]},
+            "ordinal": {"actions": 6, "ranges": [[0, 6]]},
         }
     )
-    network = ScaleNetwork(("idle_room",), ScaleConfig(actions=6, ranges=((0, 6),)))
+    network = OrdinalNetwork(("idle_room",), OrdinalConfig(actions=6, ranges=((0, 6),)))
     weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
-    with pytest.raises(SsdgymError, match="lifetimes are for a placement with scale"):
+    with pytest.raises(SsdgymError, match="lifetimes are for a placement with ordinal"):
         register_recorder(card, weights)
 
 
@@ -134,14 +134,14 @@ def test_fit__explains_what_can_be_explained__and_the_hidden_layer_what_is_not_l
     shares = {}
     for hidden in ((), (16,)):
         torch.manual_seed(0)
-        network = ScaleNetwork(FEATURES, ScaleConfig(hidden=hidden, actions=6, ranges=((0, 6), (2, 4))))
+        network = OrdinalNetwork(FEATURES, OrdinalConfig(hidden=hidden, actions=6, ranges=((0, 6), (2, 4))))
         shares[hidden] = fit_lifetimes(network, made_up(), epochs=60, learning_rate=0.02, seed=1)
     assert 0.8 < shares[()] < shares[(16,)] - 0.03
     assert shares[(16,)] == pytest.approx(0.97, abs=0.015)
 
 
-def test_cuts__share_the_pages_of_each_head_out() -> None:
-    network = ScaleNetwork(FEATURES, ScaleConfig(actions=6, ranges=((0, 6), (2, 4))))
+def test_thresholds__share_the_pages_of_each_head_out() -> None:
+    network = OrdinalNetwork(FEATURES, OrdinalConfig(actions=6, ranges=((0, 6), (2, 4))))
     pages = made_up()
     fit_lifetimes(network, pages, epochs=20, learning_rate=0.02, seed=1)
     with torch.no_grad():
@@ -159,7 +159,7 @@ def test_cuts__share_the_pages_of_each_head_out() -> None:
 def test_fit__of_the_same_seed__has_the_same_bits() -> None:
     weights = []
     for _ in range(2):
-        network = ScaleNetwork(FEATURES, ScaleConfig(actions=6, ranges=((0, 6), (2, 4))))
+        network = OrdinalNetwork(FEATURES, OrdinalConfig(actions=6, ranges=((0, 6), (2, 4))))
         fit_lifetimes(network, made_up(500), epochs=2, learning_rate=0.02, seed=1)
         weights.append({name: tensor.numpy().copy() for name, tensor in network.state_dict().items()})
     assert all(np.array_equal(weights[0][name], weights[1][name]) for name in weights[0])
@@ -172,7 +172,9 @@ def test_fit__of_any_number_of_threads__has_the_same_bits() -> None:
         for threads in (1, 2):
             torch.set_num_threads(threads)
             torch.manual_seed(0)
-            network = ScaleNetwork(FEATURES, ScaleConfig(hidden=(16, 16), actions=6, ranges=((0, 6), (2, 4))))
+            network = OrdinalNetwork(
+                FEATURES, OrdinalConfig(hidden=(16, 16), actions=6, ranges=((0, 6), (2, 4)))
+            )
             fit_lifetimes(network, made_up(), epochs=1, learning_rate=0.02, seed=1)
             weights.append(network.weights.detach().numpy().copy())
     finally:
@@ -180,17 +182,17 @@ def test_fit__of_any_number_of_threads__has_the_same_bits() -> None:
     assert np.array_equal(weights[0], weights[1])
 
 
-def test_head_of_one_action__has_no_cut() -> None:
-    network = ScaleNetwork(FEATURES, ScaleConfig(actions=6, ranges=((0, 6), (5, 1))))
-    before = network.first_cut[1].item()
+def test_head_of_one_action__has_no_threshold() -> None:
+    network = OrdinalNetwork(FEATURES, OrdinalConfig(actions=6, ranges=((0, 6), (5, 1))))
+    before = network.first_threshold[1].item()
     fit_lifetimes(network, made_up(500), epochs=1, learning_rate=0.02, seed=1)
-    assert network.first_cut[1].item() == before
+    assert network.first_threshold[1].item() == before
 
 
 def test_fit__where_nothing_is_relocated__says_so() -> None:
     pages = made_up(500)
     written = Lifetimes(pages.features, np.zeros_like(pages.heads), pages.lives)
-    network = ScaleNetwork(FEATURES, ScaleConfig(actions=6, ranges=((0, 6), (2, 4))))
+    network = OrdinalNetwork(FEATURES, OrdinalConfig(actions=6, ranges=((0, 6), (2, 4))))
     with pytest.raises(SsdgymError, match="no page is relocated in the training tasks"):
         fit_lifetimes(network, written, epochs=1, learning_rate=0.02, seed=1)
 

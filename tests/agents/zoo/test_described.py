@@ -18,8 +18,8 @@ from tests.agents.compiled.agents import random_agent, saved_agent
     ("kind", "decides", "network", "features"),
     [
         ("victims", "victim", "scores of candidates, linear and 8 x 6 units", 8),
-        ("linear streams", "placement", "scale with 6 and 6 actions, linear", 11),
-        ("answers", "idle", "scale with 8 actions, linear and 8 units", 7),
+        ("linear streams", "placement", "ordinal with 6 and 6 actions, linear", 11),
+        ("answers", "idle", "ordinal with 8 actions, linear and 8 units", 7),
     ],
 )
 def test_described__what_it_decides_by_what(

@@ -1,4 +1,4 @@
-"""An agent that cuts a scale into actions does in C what it does in PyTorch."""
+"""An agent that has an ordinal network does in C what it does in PyTorch."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def contexts(agent: Agent, count: int) -> np.ndarray:
 
 @needs_compiler
 @pytest.mark.parametrize("kind", ["streams", "linear streams", "answers"])
-def test_scale_header__compiled__the_numbers_and_actions_of_the_agent(kind: str, tmp_path: Path) -> None:
+def test_ordinal_header__compiled__the_numbers_and_actions_of_the_agent(kind: str, tmp_path: Path) -> None:
     agent = random_agent(kind, seed=3)
     library = compiled(agent, tmp_path)
     inputs = contexts(agent, 200)
@@ -53,7 +53,7 @@ def test_scale_header__compiled__the_numbers_and_actions_of_the_agent(kind: str,
     expected = numbers[np.arange(200), heads.astype(int)]
     pointers = [row.ctypes.data_as(ctypes.c_void_p) for row in inputs]
     np.testing.assert_allclose([library.number(p) for p in pointers], expected, rtol=1e-5, atol=1e-5)
-    mask = np.ones((200, agent.card.scale.actions), np.int8)
+    mask = np.ones((200, agent.card.ordinal.actions), np.int8)
     candidates = np.zeros((*mask.shape, 1), np.float32)
     actions = agent.act({"candidates": candidates, "context": inputs, "action_mask": mask})
     assert [library.act(p) for p in pointers] == list(actions)
