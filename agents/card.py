@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,7 +11,7 @@ from pydantic import Field, PositiveFloat, ValidationError, model_validator
 
 import ssdgym
 from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.training.stages import Stage, how_trained
+from ssdgym.agents.training.stages import Method, Stage, how_trained
 from ssdgym.config.loading import Config
 from ssdgym.errors import SsdgymError
 
@@ -82,11 +83,11 @@ class AgentCard(Config):
 
     format: Literal[3] = 3
     ssdgym_version: str = ssdgym.__version__
-    algorithm: Literal["none", "search", "lifetimes", "evolution", "clone", "ppo", "fast_ppo"] = Field(
-        description="what has trained these weights last; none: they are the untrained start"
+    algorithm: Method | Literal["none"] = Field(
+        "none", description="what has trained these weights last; none: they are the untrained start"
     )
     environment: str
-    decisions: int = Field(description="all that trained these weights, episodes of a search included")
+    decisions: int = Field(0, description="all that trained these weights, episodes of a search included")
     trained_by: tuple[Stage, ...] = Field((), description="what trained these weights, in order")
     candidate_features: tuple[str, ...]
     context_features: tuple[str, ...]
@@ -103,6 +104,20 @@ class AgentCard(Config):
         if (self.scorer is None) == (self.ordinal is None):
             raise ValueError("has to have either scorer or ordinal")
         return self
+
+    def trained(self, stages: Sequence[Stage], **fields: Any) -> AgentCard:
+        """Return the card of the agent after some training.
+
+        Args:
+            stages: all that have trained it, in order.
+            **fields: others of the card.
+        """
+        made = {
+            "algorithm": stages[-1].method if stages else "none",
+            "decisions": sum(stage.decisions for stage in stages),
+            "trained_by": tuple(stages),
+        }
+        return self.model_copy(update={**made, **fields})
 
     @property
     def features(self) -> FeatureNames:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from typing import Any, Protocol
 
-import numpy as np
 import torch
 from stable_baselines3.common.logger import Logger
 
@@ -32,9 +31,6 @@ class Learner(Protocol):
 
     def set_logger(self, logger: Logger) -> None:
         """Write what is learned to a logger."""
-
-    def set_linear_weights(self, weights: np.ndarray) -> None:
-        """Set the weights (F,) of the linear part of the score."""
 
     def state(self) -> dict[str, Any]:
         """Return all that a resumed run needs, as tensors and numbers."""

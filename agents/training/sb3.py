@@ -194,11 +194,6 @@ class StableBaselinesLearner:
         """Write what is learned to a logger."""
         self.model.set_logger(logger)
 
-    def set_linear_weights(self, weights: np.ndarray) -> None:
-        """Set the weights (F,) of the linear part of the score."""
-        with torch.no_grad():
-            self.scorer.linear.weights.copy_(torch.as_tensor(weights))
-
     def state(self) -> dict[str, Any]:
         """Return weights, optimiser and counters of the algorithm, as tensors and numbers."""
         model = self.model

@@ -87,8 +87,8 @@ class Stage(Config):
     """One stage of a training run, as far as it has gone."""
 
     method: Method
-    decisions: int = Field(ge=0, description="of all environments, episodes of a search included")
-    cpu_seconds: float = Field(ge=0, description="of the process, validation included")
+    decisions: int = Field(0, ge=0, description="of all environments, episodes of a search included")
+    cpu_seconds: float = Field(0.0, ge=0, description="of the process, validation included")
 
 
 class Stages:
@@ -114,6 +114,12 @@ class Stages:
         """The decisions of all stages."""
         return sum(stage.decisions for stage in self._done.values())
 
+    @property
+    def cpu_seconds(self) -> float:
+        """The CPU time of all stages so far."""
+        self._take_time()
+        return sum(stage.cpu_seconds for stage in self._done.values())
+
     @contextmanager
     def running(self, method: Method) -> Iterator[None]:
         """Count CPU time for a stage.
@@ -122,7 +128,7 @@ class Stages:
             method: of the stage.
         """
         self._running, self._begun = method, time.process_time()
-        self._done.setdefault(method, Stage(method=method, decisions=0, cpu_seconds=0.0))
+        self._done.setdefault(method, Stage(method=method))
         try:
             yield
         finally:
@@ -136,7 +142,7 @@ class Stages:
             method: of the stage.
             decisions: in all.
         """
-        known = self._done.get(method, Stage(method=method, decisions=0, cpu_seconds=0.0))
+        known = self._done.get(method, Stage(method=method))
         self._done[method] = known.model_copy(update={"decisions": decisions})
 
     def _take_time(self) -> None:

@@ -12,22 +12,18 @@ from stable_baselines3.common.logger import configure
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.card import AgentCard
 from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.networks import CandidateScorer
+from ssdgym.agents.networks import network_of
 from ssdgym.agents.training.algorithms import environments_of, make_learner, torch_threads
 from ssdgym.agents.training.checkpoint import FILE_NAME, Checkpoint
 from ssdgym.agents.training.config import TrainConfig
 from ssdgym.agents.training.cross_entropy import search_weights
 from ssdgym.agents.training.ppo.cloning import clone
 from ssdgym.agents.training.ppo.learner import FastPpo
-from ssdgym.agents.training.progress import Row, evaluation_line, score_of, training_bar, validate, write_rows
 from ssdgym.agents.training.stages import Enough, Segments, Stage, Stages
+from ssdgym.agents.training.validation import BEST_AGENT, Validations, evaluation_line, training_bar, validate
 from ssdgym.envs.sb3 import SB3VecEnv
 from ssdgym.errors import SsdgymError
-from ssdgym.files import writable_folder, write_atomically
-
-BEST_AGENT = "agent.zip"
-LAST_AGENT = "agent-last.zip"
-EVALUATIONS = "evaluations.csv"
+from ssdgym.files import writable_folder
 
 
 def train(
@@ -81,10 +77,10 @@ def train(
         checkpoint.require_config(config, resume, branch)
     with (
         torch_threads(config.threads),
-        environments_of(config) as (env, validation),
+        environments_of(config) as (env, batches),
         training_bar(progress) as bar,
     ):
-        run = TrainingRun(config, out, env, validation, checkpoint, report, checkpoints, about or {})
+        run = TrainingRun(config, out, env, batches, checkpoint, report, checkpoints, about or {})
         run.learn(bar)
     return out / BEST_AGENT
 
@@ -96,7 +92,7 @@ class TrainingRun:
         config: the run.
         out: existing folder for the results.
         env: environments to learn in.
-        validation: batches of environments to evaluate in.
+        batches: environments to evaluate in.
         checkpoint: where to continue; None begins from scratch.
         report: called after every checkpoint.
         checkpoints: end after so many of them.
@@ -108,29 +104,34 @@ class TrainingRun:
         config: TrainConfig,
         out: Path,
         env: SB3VecEnv,
-        validation: Sequence[SB3VecEnv],
+        batches: Sequence[SB3VecEnv],
         checkpoint: Checkpoint | None,
         report: Callable[[TrainingRun], None] | None,
         checkpoints: int | None,
         about: Mapping[str, str],
     ) -> None:
-        self.config = config
-        self.checkpoints = checkpoints
-        self.written = 0
-        self.out = out
-        self.env = env
-        self.validation, self.about = validation, about
-        self.report = report
-        self.features = FeatureNames.of(env.vector_env)
-        self.learner = make_learner(config, env, self.features)
-        self.stages = Stages([Stage(**stage) for stage in checkpoint.stages] if checkpoint else ())
-        self.evaluations: list[Row] = []
-        self.best: dict[str, torch.Tensor] = {}
-        self.best_stages: tuple[Stage, ...] = ()
+        self.config, self.out, self.env, self.batches = config, out, env, batches
+        self.report, self.checkpoints, self.written = report, checkpoints, 0
+        features = FeatureNames.of(env.vector_env)
+        self.learner = make_learner(config, env, features)
+        self.card = AgentCard(
+            environment=config.environment.id,
+            candidate_features=features.candidates,
+            context_features=features.context,
+            scorer=config.scorer,
+            training=config.model_dump(mode="json"),
+            **about,
+        )
         if checkpoint:
             self.learner.restore(checkpoint.algorithm)
-            self.evaluations, self.best = checkpoint.evaluations, checkpoint.best
-            self.best_stages = tuple(Stage(**stage) for stage in checkpoint.best_stages)
+            self.stages = Stages([Stage(**stage) for stage in checkpoint.stages])
+            best = Agent(
+                network_of(self.card), self.card.trained([Stage(**stage) for stage in checkpoint.best_stages])
+            )
+            best.scorer.load_state_dict(checkpoint.best)
+            self.validations = Validations(out, rows=checkpoint.evaluations, best=best)
+        else:
+            self.stages, self.validations = Stages(), Validations(out)
         self.logger = configure(str(out / "tensorboard"), ["tensorboard"])
         self.learner.set_logger(self.logger)
 
@@ -147,12 +148,18 @@ class TrainingRun:
     @property
     def best_decisions(self) -> int:
         """Number of decisions that the best agent so far had taken; 0 where it is the untrained start."""
-        return int(self._best_row()["decisions"])
+        return int(self.validations.best_row["decisions"])
+
+    @property
+    def agent(self) -> Agent:
+        """The agent as it is now, with the network that goes on learning."""
+        return Agent(self.learner.scorer, self.card.trained(self.stages.taken))
 
     def learn(self, bar: Progress) -> None:
         """Run until `config.total_decisions` have been taken, and save."""
         self._print = bar.console.print if not bar.disable else lambda text: None
-        if not self.evaluations:
+        rows = self.validations.rows
+        if not rows:
             self.evaluate("untrained")
             with self.stages.running("search"):
                 self._search(bar)
@@ -163,15 +170,14 @@ class TrainingRun:
         self.logger.close()
         best = Agent.load(self.out / BEST_AGENT).card
         self._print(
-            f"{self.out / BEST_AGENT}: best of {len(self.evaluations)} validations; "
-            f"trained by {best.how_trained}"
+            f"{self.out / BEST_AGENT}: best of {len(rows)} validations; trained by {best.how_trained}"
         )
 
     def _learn(self, bar: Progress) -> None:
         """Learn by gradients."""
         self.save()
         name = f"{self.config.algorithm.upper()} (decisions)"
-        total = self.config.total_decisions
+        total, rows = self.config.total_decisions, self.validations.rows
         task = bar.add_task(name, total=total, completed=self.learner.decisions)
         segments = Segments(
             self.config.checkpoint_decisions,
@@ -180,11 +186,11 @@ class TrainingRun:
         )
         try:
             # the untrained agent's mean, so that it is the same for a resumed run
-            self.learner.learn(segments, self.evaluations[0]["reward_mean"])
+            self.learner.learn(segments, rows[0]["reward_mean"])
         except Enough:
             return
         self.count()
-        if self.evaluations[-1]["decisions"] < self.decisions:
+        if rows[-1]["decisions"] < self.decisions:
             self.evaluate(self.config.algorithm)
             self.save()
 
@@ -214,7 +220,8 @@ class TrainingRun:
             self.config.seed,
             report=lambda done: bar.update(task, completed=done),
         )
-        self.learner.set_linear_weights(found)
+        with torch.no_grad():
+            weights.copy_(torch.as_tensor(found))
         self.stages.count("search", decisions)
         self.evaluate("search")
 
@@ -242,59 +249,30 @@ class TrainingRun:
         Args:
             stage: what the agent was trained by last, for the table.
         """
-        agent = self.agent(self.learner.scorer, self.stages.taken)
         evaluation = self.config.evaluation
-        row = validate(agent, self.validation, evaluation.first_seed, evaluation.metric)
-        self.evaluations.append({"stage": stage, "decisions": self.decisions, **row})
-        is_best = self._best_row() is self.evaluations[-1]
-        if is_best:
-            weights = self.learner.scorer.state_dict()
-            self.best = {name: weight.detach().cpu().clone() for name, weight in weights.items()}
-            self.best_stages = self.stages.taken
-        self._log(row)
-        self._print(evaluation_line(self.evaluations[-1], is_best))
+        measured = validate(self.agent, self.batches, evaluation.first_seed, evaluation.metric)
+        row = {"stage": stage, "decisions": self.decisions, **measured}
+        is_best = self.validations.add(row, self.agent)
+        for name, value in measured.items():
+            self.logger.record(f"validation/{name}", value)
+        self.logger.dump(self.decisions)
+        self._print(evaluation_line(row, is_best))
 
     def save(self) -> None:
-        """Write the best agent, the last one, the table of evaluations, then the checkpoint, and report."""
-        best = CandidateScorer(self.features.candidates, self.features.context, self.config.scorer)
-        best.load_state_dict(self.best)
-        self.agent(best, self.best_stages).save(self.out / BEST_AGENT)
-        self.agent(self.learner.scorer, self.stages.taken).save(self.out / LAST_AGENT)
-        write_atomically(self.out / EVALUATIONS, lambda file: write_rows(file, self.evaluations))
-        state = self.learner.state()
+        """Write the best agent, the last one, the table of validations, then the checkpoint, and report."""
+        self.validations.save(self.agent)
+        best = self.validations.best
+        assert best is not None, "it has been saved"
         stages, best_stages = (
-            [s.model_dump() for s in some] for some in (self.stages.taken, self.best_stages)
+            [stage.model_dump() for stage in some] for some in (self.stages.taken, best.card.trained_by)
         )
         Checkpoint(
-            self.config.model_dump_json(), state, self.evaluations, self.best, stages, best_stages
+            self.config.model_dump_json(),
+            self.learner.state(),
+            self.validations.rows,
+            best.scorer.state_dict(),
+            stages,
+            best_stages,
         ).save(self.out)
         if self.report:
             self.report(self)
-
-    def agent(self, scorer: CandidateScorer, stages: tuple[Stage, ...]) -> Agent:
-        """Make an agent of a network.
-
-        Args:
-            scorer: the network.
-            stages: what has trained it.
-        """
-        card = AgentCard(
-            algorithm=stages[-1].method if stages else "none",
-            environment=self.config.environment.id,
-            decisions=sum(stage.decisions for stage in stages),
-            trained_by=stages,
-            candidate_features=self.features.candidates,
-            context_features=self.features.context,
-            scorer=self.config.scorer,
-            training=self.config.model_dump(mode="json"),
-            **self.about,
-        )
-        return Agent(scorer, card)
-
-    def _best_row(self) -> Row:
-        return max(self.evaluations, key=score_of)  # the earliest of equals
-
-    def _log(self, row: Row) -> None:
-        for name, value in row.items():
-            self.logger.record(f"validation/{name}", value)
-        self.logger.dump(self.decisions)

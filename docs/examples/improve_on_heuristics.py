@@ -22,7 +22,8 @@ from scipy import stats
 
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.training.config import TrainConfig, make_environment
-from ssdgym.agents.training.train import EVALUATIONS, LAST_AGENT, train
+from ssdgym.agents.training.train import train
+from ssdgym.agents.training.validation import EVALUATIONS, LAST_AGENT
 from ssdgym.config.loading import load_config
 from ssdgym.experiments.report.style import PALETTE, save_figure, styled
 from ssdgym.experiments.runs.evaluate import run_all

@@ -82,8 +82,6 @@ def train(
 
         ssdgym train placement-v2 --seed 1 --out runs/placement
     """
-    from pydantic import TypeAdapter
-
     from ssdgym.config.loading import load_config
     from ssdgym.files import writable_folder
 
@@ -91,11 +89,10 @@ def train(
         raise SsdgymError("--resume goes on with the run that --overwrite would remove: give one of the two")
     learn, _, _ = learning()
     with agents_extra():
-        from ssdgym.experiments.evolution import evolve
-        from ssdgym.experiments.evolution_tasks import EvolutionConfig
-    from ssdgym.experiments.leaderboard.suites import SuiteTrainConfig, training_of
+        from ssdgym.experiments.leaderboard import training
 
-    is_evolution = load_config(TypeAdapter(dict), config, "training").get("algorithm") == "evolution"
+    loaded = training.load_training(config)
+    is_evolution = isinstance(loaded, training.SuiteEvolutionConfig)
     options = {
         "--algorithm": ("algorithm", algorithm, not is_evolution),
         "--decisions": ("total_decisions", decisions, not is_evolution),
@@ -110,17 +107,14 @@ def train(
         if not fits:
             raise SsdgymError(f"{option} does not fit the algorithm of {config}; leave it out.")
     changes = {field: value for field, value, _ in given.values() if field}
-    model: type[Any] = EvolutionConfig if is_evolution else SuiteTrainConfig
-    asked = load_config(model, config, "training")
-    asked = load_config(model, with_changes(asked.model_dump(), changes), "training")
+    settings: Any = load_config(type(loaded), with_changes(loaded.model_dump(), changes), "training")
     writable_folder(out)
-    settings: Any = asked
-    if isinstance(asked, EvolutionConfig):
-        command = f"ssdgym train {config} --seed {asked.seed}"
+    if is_evolution:
+        command = f"ssdgym train {config} --seed {settings.seed}"
         command += "" if generations is None else f" --generations {generations}"
-        agent = evolve(asked, out, progress=not as_json, overwrite=overwrite, command=command)
+        agent = training.evolve(settings, out, progress=not as_json, overwrite=overwrite, command=command)
     else:
-        settings, about = training_of(asked)
+        settings, about = training.training_of(settings)
         resumed = out if resume else None
         agent = learn(settings, out, resumed, progress=not as_json, overwrite=overwrite, about=about)
     if as_json:

@@ -228,11 +228,6 @@ class FastPpo:
         """Write what is learned to a logger."""
         self.logger = logger
 
-    def set_linear_weights(self, weights: np.ndarray) -> None:
-        """Set the weights (F,) of the linear part of the score."""
-        with torch.no_grad():
-            self.scorer.linear.weights.copy_(torch.as_tensor(weights))
-
     def state(self) -> dict[str, Any]:
         """Return weights, optimiser, counters and the frozen start, as tensors and numbers."""
         return {

@@ -359,7 +359,8 @@ def _train_agent(
     The training's own validation chooses the best, so that the held-out runs judge it and do not choose it.
     """
     from ssdgym.agents.training.checkpoint import FILE_NAME
-    from ssdgym.agents.training.train import BEST_AGENT, LAST_AGENT, train
+    from ssdgym.agents.training.train import train
+    from ssdgym.agents.training.validation import BEST_AGENT, LAST_AGENT
 
     writable_folder(agent.parent)
     runs = [replace(run, agent=agent) for run in trial.runs]

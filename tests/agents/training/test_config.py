@@ -1,22 +1,19 @@
 """Every training configuration that comes with ssdgym is valid, and nonsense is refused."""
 
 import pytest
-from pydantic import TypeAdapter
 
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.training.config import TrainConfig
 from ssdgym.agents.training.train import train
 from ssdgym.config.loading import available, load_config
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.evolution_tasks import EvolutionConfig
-from ssdgym.experiments.leaderboard.suites import SuiteTrainConfig
+from ssdgym.experiments.leaderboard.training import SuiteEvolutionConfig, load_training
 
 
 @pytest.mark.parametrize("name", available("training"))
 def test_config__comes_with_ssdgym__is_valid(name: str) -> None:
-    algorithm = load_config(TypeAdapter(dict), name, "training")["algorithm"]
-    model = EvolutionConfig if algorithm == "evolution" else SuiteTrainConfig
-    assert load_config(model, name, "training").algorithm == algorithm
+    config = load_training(name)
+    assert isinstance(config, SuiteEvolutionConfig) == (config.algorithm == "evolution")
 
 
 def test_config__batch_larger_than_rollout__refused() -> None:

@@ -10,7 +10,8 @@ import torch
 
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.training.checkpoint import Checkpoint
-from ssdgym.agents.training.train import LAST_AGENT, train
+from ssdgym.agents.training.train import train
+from ssdgym.agents.training.validation import LAST_AGENT
 from ssdgym.errors import SsdgymError
 
 ALGORITHMS = pytest.mark.parametrize("algorithm", ["ppo", "fast_ppo"])

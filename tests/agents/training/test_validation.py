@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pytest
 
-from ssdgym.agents.training.progress import mean_metrics, validate, write_rows
+from ssdgym.agents.training.validation import mean_metrics, validate, write_rows
 from ssdgym.envs.sb3 import SB3VecEnv
 
 

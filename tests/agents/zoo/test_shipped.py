@@ -9,8 +9,8 @@ import pytest
 from ssdgym.agents.card import read_parts
 from ssdgym.agents.zoo import zoo_agents
 from ssdgym.config.loading import load_config
-from ssdgym.experiments.evolution_tasks import EvolutionConfig
-from ssdgym.experiments.leaderboard.suites import load_suite, split_digest, training_workloads
+from ssdgym.experiments.leaderboard.suites import load_suite, split_digest
+from ssdgym.experiments.leaderboard.training import SuiteEvolutionConfig, training_workloads
 from ssdgym.workloads.stream import load_workload
 
 ZOO = sorted(zoo_agents().items())
@@ -30,7 +30,7 @@ def test_agent__was_trained_on_the_splits_that_its_suite_has_today(name: str, pa
 @pytest.mark.parametrize(("name", "path"), ZOO)
 def test_agent__saw_no_workload_of_the_test_split(name: str, path: Path) -> None:
     card, _ = read_parts(path)
-    config, suite = EvolutionConfig.model_validate(card.training), load_suite(card.suite)
+    config, suite = SuiteEvolutionConfig.model_validate(card.training), load_suite(card.suite)
     seen = training_workloads(suite, config.tasks.workloads, name) + list(suite.splits["validation"])
     test = {repr(load_workload(one)) for one in suite.splits["test"]}
     assert not test & {repr(load_workload(one)) for one in seen}
@@ -41,9 +41,9 @@ def test_agent__is_made_by_the_configuration_of_its_command(name: str, path: Pat
     card, _ = read_parts(path)
     words = card.command.split()
     assert words[:2] == ["ssdgym", "train"]
-    config = load_config(EvolutionConfig, words[2], "training")
+    config = load_config(SuiteEvolutionConfig, words[2], "training")
     seed = int(words[words.index("--seed") + 1])
-    assert EvolutionConfig.model_validate(card.training) == config.model_copy(update={"seed": seed})
+    assert SuiteEvolutionConfig.model_validate(card.training) == config.model_copy(update={"seed": seed})
 
 
 @pytest.mark.parametrize(("name", "path"), ZOO)

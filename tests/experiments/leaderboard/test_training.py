@@ -16,7 +16,8 @@ from ssdgym.agents.training.algorithms import environments_of
 from ssdgym.agents.training.train import train
 from ssdgym.config.loading import load_config
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.leaderboard.suites import SuiteTrainConfig, load_suite, split_digest, training_of
+from ssdgym.experiments.leaderboard.suites import load_suite, split_digest
+from ssdgym.experiments.leaderboard.training import SuiteTrainConfig, training_of
 
 TRAINING, VALIDATION, TEST = ({"kind": "zipf", "theta": theta} for theta in (0.8, 0.9, 0.99))
 SUITE: dict[str, Any] = {

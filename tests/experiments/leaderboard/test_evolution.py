@@ -11,18 +11,17 @@ import pytest
 
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.compiled.loading import register_trainable
-from ssdgym.agents.networks import WeightVectors
 from ssdgym.agents.playing.files import source_of
+from ssdgym.agents.training.evolution import WeightVectors, begin_with_lifetimes, mean_fitness
+from ssdgym.agents.training.tasks import Play, Task
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.evolution import evolve
-from ssdgym.experiments.evolution_tasks import (
-    EvolutionConfig,
-    begin_with_lifetimes,
-    mean_fitness,
-    training_tasks,
-    validation_tasks,
+from ssdgym.experiments.leaderboard.suites import load_suite, split_digest
+from ssdgym.experiments.leaderboard.training import (
+    SuiteEvolutionConfig,
+    evolution_tasks,
+    evolve,
+    training_workloads,
 )
-from ssdgym.experiments.leaderboard.suites import load_suite, split_digest, training_workloads
 from ssdgym.simulator import Simulator
 
 SUITE: dict[str, Any] = {
@@ -67,7 +66,7 @@ def make(tmp_path: Path) -> Any:
 
     (tmp_path / "suite.yaml").write_text(yaml.safe_dump(SUITE))
 
-    def make_config(kind: dict[str, Any] = PLACEMENT, **fields: Any) -> EvolutionConfig:
+    def make_config(kind: dict[str, Any] = PLACEMENT, **fields: Any) -> SuiteEvolutionConfig:
         small = {
             "suite": str(tmp_path / "suite.yaml"),
             "generations": 3,
@@ -75,9 +74,15 @@ def make(tmp_path: Path) -> Any:
             "tasks": {"count": 2, "per_generation": 1, "overwrites": 1.0, "warmup_overwrites": 1.0},
             "validation": {"every": 2},
         }
-        return EvolutionConfig.model_validate({**small, **kind, **fields})
+        return SuiteEvolutionConfig.model_validate({**small, **kind, **fields})
 
     return make_config
+
+
+def plays_of(config: SuiteEvolutionConfig) -> list[Play]:
+    """Return the training tasks of the one training workload."""
+    (plays,) = evolution_tasks(config, load_suite(config.suite)).training
+    return list(plays)
 
 
 @pytest.mark.parametrize("kind", [PLACEMENT, VICTIMS])
@@ -146,9 +151,9 @@ def test_evolution__of_fixed_weights__searches_thresholds_alone(make: Any, tmp_p
     config = make(LIFETIMES, validation={"every": 1})
     file = evolve(config, tmp_path / "out", progress=False)
     last = Agent.load(file.with_name("agent-last.zip")).scorer.state_dict()
-    members = WeightVectors(config.card(), {**config.candidates, **config.context}, config.fixed, config.seed)
+    members = WeightVectors(config.card(), config.inputs, config.fixed, config.seed)
     assert config.lifetimes is not None
-    begin_with_lifetimes(members, config, config.lifetimes, load_suite(config.suite))
+    begin_with_lifetimes(members, config, config.lifetimes, plays_of(config))
     begin = members.network.state_dict()
     assert {name for name in begin if not np.array_equal(begin[name], last[name])} == {
         "first_threshold",
@@ -173,12 +178,9 @@ def test_evolution__keeps_what_is_best_on_validation(make: Any, tmp_path: Path) 
 
 
 def test_task__of_the_baseline_itself__scores_0(make: Any) -> None:
-    config = make(VICTIMS)
-    config = config.model_copy(
-        update={"policy": "cost_benefit+sep_gc+{agent}", "baseline": "cost_benefit+sep_gc"}
-    )
-    [[task, _]] = training_tasks(config, load_suite(config.suite), "cost_benefit+sep_gc")
-    assert task.score().metric == 0.0
+    play, _ = plays_of(make(VICTIMS))
+    pair = "cost_benefit+sep_gc"
+    assert Task(play, pair, pair, "write_amplification", None).score().metric == 0.0
 
 
 def test_task__plays_as_a_run_of_the_suite_does(make: Any) -> None:
@@ -186,7 +188,8 @@ def test_task__plays_as_a_run_of_the_suite_does(make: Any) -> None:
     from ssdgym.experiments.runs.spec import RunSpec
 
     config = make(VICTIMS)
-    [task] = validation_tasks(config, load_suite(config.suite), "greedy+sepbit")
+    [play] = evolution_tasks(config, load_suite(config.suite)).validation
+    task = Task(play, "greedy+sepbit", SUITE["baseline"], "write_amplification", None)
     run = RunSpec(
         "demo-placement",
         {"kind": "zipf", "theta": 0.9},
@@ -201,9 +204,11 @@ def test_task__plays_as_a_run_of_the_suite_does(make: Any) -> None:
 
 def test_task__played_again__finds_the_same__whatever_was_played_between(make: Any) -> None:
     config = make()
-    members = WeightVectors(config.card(), {**config.candidates, **config.context}, (), config.seed)
+    members = WeightVectors(config.card(), config.inputs, (), config.seed)
     name, network = register_trainable(members.card, members.weights(members.start))
-    [[task, _]] = training_tasks(config, load_suite(config.suite), config.policy.replace("{agent}", name))
+    play, _ = plays_of(config)
+    policy = config.policy.replace("{agent}", name)
+    task = Task(play, policy, SUITE["baseline"], "write_amplification", None)
     first = task.run()["write_amplification"]
     network.replace_weights(members.weights(members.start + 0.5))
     assert task.run()["write_amplification"] != first
@@ -223,7 +228,7 @@ def test_workload__of_another_split__is_refused__alone_and_as_a_part(make: Any, 
     for workload in (kept, mixed):
         config = make(tasks={"workloads": [workload]})
         with pytest.raises(SsdgymError, match=f"of the split {split} of the suite"):
-            training_tasks(config, load_suite(config.suite), "greedy")
+            evolution_tasks(config, load_suite(config.suite))
 
 
 def test_training_split__with_the_same_workload_under_another_name__is_refused() -> None:

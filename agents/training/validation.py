@@ -1,10 +1,12 @@
-"""Progress of a training: what is measured, printed and validated."""
+"""Validations of a training: what is measured, kept and printed, and the progress bar."""
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -20,9 +22,16 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from ssdgym.agents.playing.agents import Agent, play
+from ssdgym.agents.agent import Agent
+from ssdgym.agents.playing.agents import Agent as AnyAgent
+from ssdgym.agents.playing.agents import play
 from ssdgym.envs.sb3 import SB3VecEnv
 from ssdgym.errors import SsdgymError
+from ssdgym.files import write_atomically
+
+BEST_AGENT = "agent.zip"
+LAST_AGENT = "agent-last.zip"
+EVALUATIONS = "evaluations.csv"
 
 
 def metric_of(metrics: Mapping[str, Any], name: str, where: str) -> float:
@@ -106,7 +115,7 @@ def write_rows(file: IO[bytes], rows: list[Row]) -> None:
 
 
 def validate(
-    agent: Agent, batches: Sequence[SB3VecEnv], first_seed: int, metric: str | None = None
+    agent: AnyAgent, batches: Sequence[SB3VecEnv], first_seed: int, metric: str | None = None
 ) -> dict[str, float]:
     """Play one whole episode in every environment, without exploration.
 
@@ -140,6 +149,61 @@ def validate(
 def score_of(row: Mapping[str, Any]) -> float:
     """Return what the best agent is chosen by: the score of a validation, or else the mean return."""
     return float(row.get("score", row["return_mean"]))
+
+
+class Validations:
+    """The validations of a run, the best agent by them, and the files that hold both.
+
+    Args:
+        out: existing folder of the run.
+        score: of a row; the agent with the highest one is kept, the earliest of equals.
+        rows: of a run that goes on.
+        best: agent of these.
+    """
+
+    def __init__(
+        self,
+        out: Path,
+        score: Callable[[Row], float] = score_of,
+        rows: Sequence[Row] = (),
+        best: Agent | None = None,
+    ) -> None:
+        self.out, self.score, self.rows, self.best = out, score, list(rows), best
+
+    @property
+    def best_row(self) -> Row:
+        """The row of the best agent."""
+        return max(self.rows, key=self.score)
+
+    def add(self, row: Row, agent: Agent) -> bool:
+        """Add a validation, and copy the agent if it is the best so far.
+
+        Args:
+            row: what was measured.
+            agent: of which.
+
+        Returns:
+            Whether it is the best.
+        """
+        self.rows.append(row)
+        if self.best_row is not row:
+            return False
+        self.best = Agent(copy.deepcopy(agent.scorer), agent.card)
+        return True
+
+    def save(self, last: Agent) -> None:
+        """Write the best agent, the last one and the table of validations.
+
+        Args:
+            last: the agent as it is now.
+
+        Raises:
+            SsdgymError: a file cannot be written.
+        """
+        assert self.best is not None, "the untrained start has been validated"
+        self.best.save(self.out / BEST_AGENT)
+        last.save(self.out / LAST_AGENT)
+        write_atomically(self.out / EVALUATIONS, lambda file: write_rows(file, self.rows))
 
 
 def mean_metrics(episodes: Sequence[Mapping[str, Any]]) -> dict[str, float]:

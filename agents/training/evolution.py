@@ -1,0 +1,340 @@
+"""Evolution: the weights of a compiled agent, searched by whole runs inside the engine (CMA-ES)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from cmaes import CMA
+from rich.progress import Progress
+from torch import nn
+
+from ssdgym.agents.agent import Agent
+from ssdgym.agents.card import AgentCard, InputConfig
+from ssdgym.agents.compiled.loading import register_recorder, register_trainable
+from ssdgym.agents.networks import CandidateScorer, OrdinalNetwork, network_of
+from ssdgym.agents.training.config import AGENT, EvolutionConfig, LifetimesConfig
+from ssdgym.agents.training.lifetimes import Lifetimes, fit_lifetimes, record_lifetimes
+from ssdgym.agents.training.stages import Stages
+from ssdgym.agents.training.tasks import WHERE, Play, Score, Task
+from ssdgym.agents.training.validation import BEST_AGENT, Row, Validations, training_bar
+from ssdgym.errors import SsdgymError
+from ssdgym.files import writable_folder
+from ssdgym.simulator.future import BEYOND
+
+#: Weights that only gradients need, or that change no choice.
+_WITHOUT_EFFECT = ("value_", "linear.log_sharpness")
+
+
+class WeightVectors:
+    """Vectors of searched weights, and the networks that they are.
+
+    Args:
+        card: of the agent.
+        inputs: what each of its features is to the network, by name.
+        fixed: weights that are not searched, by name.
+        seed: draws the hidden layers.
+
+    Raises:
+        SsdgymError: `fixed` names no weights, or leaves none to search.
+    """
+
+    def __init__(
+        self, card: AgentCard, inputs: Mapping[str, InputConfig], fixed: Sequence[str], seed: int
+    ) -> None:
+        self.card = card
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.network = network_of(card)
+        _begin(self.network, card, inputs)
+        named = dict(self.network.named_parameters())
+        for name in fixed:
+            if name not in named:
+                raise SsdgymError(f"{WHERE}: fixed: {name} is no weight; there are {', '.join(named)}.")
+        self._searched = [
+            name for name in named if not name.startswith(_WITHOUT_EFFECT) and name not in fixed
+        ]
+        if not self._searched:
+            raise SsdgymError(f"{WHERE}: fixed: names all weights; leave one to search.")
+
+    @property
+    def start(self) -> np.ndarray:
+        """The vector that the network has at the start, float64."""
+        named = dict(self.network.named_parameters())
+        return np.concatenate([named[name].detach().numpy().ravel() for name in self._searched]).astype(float)
+
+    def weights(self, vector: np.ndarray) -> dict[str, np.ndarray]:
+        """Return all weights by name, those that are searched from a vector.
+
+        Args:
+            vector: as long as `start`.
+        """
+        found = {name: tensor.detach().numpy() for name, tensor in self.network.state_dict().items()}
+        begin = 0
+        for name in self._searched:
+            shape, size = found[name].shape, found[name].size
+            found[name] = vector[begin : begin + size].reshape(shape).astype(np.float32)
+            begin += size
+        return found
+
+    def network_with(self, vector: np.ndarray) -> nn.Module:
+        """Return a network with the weights of a vector.
+
+        Args:
+            vector: as long as `start`.
+        """
+        network = network_of(self.card)
+        weights = self.weights(vector)
+        network.load_state_dict({name: torch.as_tensor(np.array(weight)) for name, weight in weights.items()})
+        return network
+
+
+def _begin(network: nn.Module, card: AgentCard, inputs: Mapping[str, InputConfig]) -> None:
+    """Set the weights that the configuration says."""
+    if isinstance(network, OrdinalNetwork):
+        context = [inputs[name] for name in card.context_features]
+        network.centre.copy_(torch.tensor([one.centre for one in context]))
+        network.scale.copy_(torch.tensor([1.0 / one.spread for one in context]))
+        network.weights.data.copy_(_starts(context, network.config.heads))
+    elif isinstance(network, CandidateScorer):
+        candidates = [inputs[name] for name in card.candidate_features]
+        if any(one.start for one in candidates):
+            network.linear.weights.data.copy_(_starts(candidates, 1)[0])
+            network.linear.log_sharpness.data.zero_()
+
+
+def _starts(inputs: Sequence[InputConfig], heads: int) -> torch.Tensor:
+    """Return the weights of the linear part at the start, (heads, features)."""
+    return torch.tensor([one.start or (0.0,) * heads for one in inputs]).T.contiguous()
+
+
+def begin_with_lifetimes(
+    members: WeightVectors, config: EvolutionConfig, given: LifetimesConfig, plays: Sequence[Play]
+) -> tuple[float, int]:
+    """Fit the network of an evolution to lifetimes on its training tasks; its first weights place the pages.
+
+    Args:
+        members: whose start is replaced.
+        config: of the evolution.
+        given: how to fit.
+        plays: the training tasks.
+
+    Returns:
+        The share of the variance of lifetimes that is explained there, and the number of pages.
+
+    Raises:
+        SsdgymError: the agent is no placement.
+    """
+    name, recorder = register_recorder(members.card, members.weights(members.start))
+    rng = np.random.default_rng([config.seed, 0x11FE])
+    parts: list[Lifetimes] = []
+    for play in plays:
+        simulator = play.simulator(config.policy.replace(AGENT, name), cache=False)
+        beyond = BEYOND * simulator.logical_pages
+        requests = play.requests(play.warmup + play.host_pages + beyond)
+        pages = record_lifetimes(simulator, recorder, requests, play.host_pages, play.warmup)
+        parts.append(pages.sample(given.pages, rng))
+    assert isinstance(members.network, OrdinalNetwork), "what places pages is one"
+    joined = Lifetimes.joined(parts)
+    explained = fit_lifetimes(members.network, joined, given.epochs, given.learning_rate, config.seed)
+    return explained, len(joined.lives)
+
+
+def mean_fitness(scores: Sequence[float] | np.ndarray, above: float, weight: float) -> float:
+    """Return the mean of `r + weight * max(r - above, 0)`.
+
+    Args:
+        scores: r of each task.
+        above: from where a loss counts again.
+        weight: how much.
+    """
+    found = np.asarray(scores, np.float64)
+    return float((found + weight * np.maximum(found - above, 0.0)).mean())
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """What an evolution is judged by.
+
+    Attributes:
+        training: the runs of each training workload.
+        validation: the runs by which the weights to keep are chosen.
+        baseline: policy that every run is compared with.
+        metric: less is better.
+    """
+
+    training: Sequence[Sequence[Play]]
+    validation: Sequence[Play]
+    baseline: str
+    metric: str
+
+
+def evolve(
+    config: EvolutionConfig,
+    tasks: Tasks,
+    out: Path,
+    progress: bool = True,
+    overwrite: bool = False,
+    about: Mapping[str, str] | None = None,
+) -> Path:
+    """Search the weights of an agent and return the file of the best one.
+
+    `out` receives `agent.zip`, the best on the validation tasks (the start takes part), `agent-last.zip` and
+    `evaluations.csv`. The same configuration, versions and machine type give the same bits.
+
+    Args:
+        config: of the evolution.
+        tasks: that it is judged by.
+        out: folder for the results, made where missing.
+        progress: whether to show a bar and a line for each validation.
+        overwrite: whether an agent that is already in `out` may be replaced.
+        about: further fields of the card, such as the command that makes the agent again.
+
+    Raises:
+        SsdgymError: `out` cannot be written or holds an agent, or the configuration does not fit the tasks.
+    """
+    writable_folder(out)
+    if not overwrite and (out / BEST_AGENT).exists():
+        raise SsdgymError(f"{out}: already holds an agent; choose another folder, or give --overwrite.")
+    with training_bar(progress) as bar:
+        Evolution(config, tasks, out, about or {}, bar).run()
+    return out / BEST_AGENT
+
+
+class Evolution:
+    """One evolution.
+
+    Its rows of validations have `generation`, `pages` that the runs of training have written, `cpu_seconds`
+    of the process, `fitness` (mean of the last generation), `validation` (fitness of the mean of the search),
+    and against the baseline the mean `change` of the metric, the `worst` one, and that of the `cap`.
+
+    Args:
+        config: its configuration.
+        tasks: that it is judged by.
+        out: existing folder for the results.
+        about: further fields of the card.
+        bar: to show where it is.
+    """
+
+    def __init__(
+        self, config: EvolutionConfig, tasks: Tasks, out: Path, about: Mapping[str, str], bar: Progress
+    ) -> None:
+        self.config, self.about, self.bar = config, about, bar
+        self.members = WeightVectors(config.card(), config.inputs, config.fixed, config.seed)
+        self.stages = Stages()
+        self.validations = Validations(out, lambda row: -float(row["validation"]))
+        self.explained: dict[str, float] = {}
+        with self.stages.running("lifetimes"):
+            if config.lifetimes:
+                plays = [play for some in tasks.training for play in some]
+                explained, pages = begin_with_lifetimes(self.members, config, config.lifetimes, plays)
+                self.explained = {"lifetimes_explained": round(explained, 5)}
+                self.stages.count("lifetimes", pages)
+        with self.stages.running("evolution"):
+            name, self.network = register_trainable(
+                self.members.card, self.members.weights(self.members.start)
+            )
+            policy = config.policy.replace(AGENT, name)
+
+            def task(play: Play) -> Task:
+                return Task(play, policy, tasks.baseline, tasks.metric, config.cap)
+
+            self.tasks = [[task(play) for play in some] for some in tasks.training]
+            self.validation = [task(play) for play in tasks.validation]
+        self.rng = np.random.default_rng([config.seed, 0xE5])
+        self.pages = 0
+
+    def run(self) -> None:
+        """Search for so many generations, and save."""
+        config = self.config
+        search = CMA(
+            mean=self.members.start,
+            sigma=config.spread,
+            seed=config.seed,
+            population_size=config.members,
+        )
+        shown = self.bar.add_task("evolution (generations)", total=config.generations)
+        for share in self.explained.values():
+            self._print(f"lifetimes: {share:.0%} of their variance is explained")
+        with self.stages.running("evolution"):
+            self.evaluate(0, search.mean, 0.0)
+            for generation in range(1, config.generations + 1):
+                chosen = self._draw()
+                vectors = [search.ask() for _ in range(config.members)]
+                fitness = [self._fitness(vector, chosen) for vector in vectors]
+                search.tell(list(zip(vectors, fitness, strict=True)))
+                self.stages.count("evolution", self.pages)
+                self.bar.update(shown, completed=generation)
+                if generation % config.validation.every == 0 or generation == config.generations:
+                    self.evaluate(generation, search.mean, float(np.mean(fitness)))
+
+    def _draw(self) -> list[Task]:
+        """Return the tasks of a generation, of as many workloads as there are tasks if there are so many."""
+        order = [int(i) for i in self.rng.permutation(len(self.tasks)) if self.tasks[i]]
+        turns = [order[k % len(order)] for k in range(self.config.tasks.per_generation)]
+        return [self.tasks[i][int(self.rng.integers(len(self.tasks[i])))] for i in turns]
+
+    def _fitness(self, vector: np.ndarray, tasks: Sequence[Task]) -> float:
+        scores = self._scores(vector, tasks)
+        self.pages += sum(score.pages for score in scores)
+        return self._judged(scores)
+
+    def _judged(self, scores: Sequence[Score]) -> float:
+        judged = [score.judged(self.config.cap_weight) for score in scores]
+        return mean_fitness(judged, self.config.loss_above, self.config.loss_weight)
+
+    def _scores(self, vector: np.ndarray, tasks: Sequence[Task]) -> list[Score]:
+        self.network.replace_weights(self.members.weights(vector))
+        return [task.score() for task in tasks]
+
+    def evaluate(self, generation: int, vector: np.ndarray, fitness: float) -> None:
+        """Play the validation tasks, keep the weights if they are the best so far, and write all files.
+
+        Args:
+            generation: after how many.
+            vector: the mean of the search.
+            fitness: mean of the last generation.
+        """
+        scores = self._scores(vector, self.validation)
+        changes = np.array([score.metric for score in scores])
+        row: Row = {
+            "generation": generation,
+            "pages": self.pages,
+            "cpu_seconds": round(self.stages.cpu_seconds, 1),
+            "fitness": round(fitness, 5),
+            "validation": round(self._judged(scores), 5),
+            "change": _share(changes.mean()),
+            "worst": _share(changes.max()),
+            "cap": _share(np.mean([score.cap for score in scores])),
+        }
+        last = Agent(self.members.network_with(vector), self._card(row))
+        is_best = self.validations.add(row, last)
+        self.validations.save(last)
+        self._print(
+            f"generation {generation}: training {fitness:+.4f}, validation {row['validation']:+.4f} "
+            f"({row['change']:+.1%} on average, {row['worst']:+.1%} at worst)"
+            + (" (best so far)" if is_best else "")
+        )
+
+    def _card(self, row: Row) -> AgentCard:
+        results = {
+            "validation_change": row["change"],
+            "validation_worst": row["worst"],
+            **({"validation_cap": row["cap"]} if self.config.cap else {}),
+            **self.explained,
+            "generation": float(row["generation"]),
+        }
+        return self.members.card.trained(self.stages.taken, results=results, **self.about)
+
+    def _print(self, text: str) -> None:
+        if not self.bar.disable:
+            self.bar.console.print(text)
+
+
+def _share(logarithm: Any) -> float:
+    """Return the change that a logarithm of a ratio is, as a share."""
+    return round(float(np.exp(logarithm) - 1), 5)
