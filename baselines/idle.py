@@ -53,14 +53,14 @@ def idle_predict(view, die, gap_ns, parameters):
 
 
 @idle_policy(
-    "clairvoyant_gap",
+    "oracle_gap",
     source="an oracle of ours",
-    clairvoyant=True,
+    oracle=True,
     parameters={"blocks": 4, "share": 0.0},
     minimum={"blocks": 0, "share": 0.0},
     maximum={"share": 1.0},
 )
-def clairvoyant_gap(view, die, gap_ns, parameters):
+def oracle_gap(view, die, gap_ns, parameters):
     """Start a command only if it should end before the next request arrives.
 
     A round starts only if an erase fits, too. Times are nominal, without waiting for channels, and the

@@ -1,6 +1,6 @@
 """A bound for relocation: relocated pages by when they die, those of the host as SepBIT places them."""
 
-from ssdgym.baselines.oracles.foresight import (
+from ssdgym.baselines.oracles.lives import (
     MEMORY_FIELDS,
     PAGE_FIELDS,
     WINDOW,
@@ -35,7 +35,7 @@ _HOST_STREAMS, _RELOCATION_STREAMS = 2, 6
     page=PAGE,
     block=SEPBIT_BLOCK,
     memory=MEMORY,
-    foresight=True,
+    oracle=True,
 )
 def oracle_gc(view, plane, lpn, source, parameters):
     """Put a relocated page into one of six streams by how long its data will live on.

@@ -1,6 +1,6 @@
 """A bound for host placement: pages of the host by when they die, relocated ones as SepBIT places them."""
 
-from ssdgym.baselines.oracles.foresight import death_of, stream_of_life
+from ssdgym.baselines.oracles.lives import death_of, stream_of_life
 from ssdgym.baselines.oracles.oracle_gc import MEMORY, PAGE, period, written
 from ssdgym.baselines.placements.sepbit import SEPBIT_BLOCK, collected, opened, relocated_stream
 from ssdgym.policy import placement_policy
@@ -19,7 +19,7 @@ _HOST_STREAMS = 4
     page=PAGE,
     block=SEPBIT_BLOCK,
     memory=MEMORY,
-    foresight=True,
+    oracle=True,
 )
 def oracle_host(view, plane, lpn, source, parameters):
     """Put a page of the host into one of four streams by how long its data will live on.

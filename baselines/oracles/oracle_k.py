@@ -1,6 +1,6 @@
 """Data that dies together lies together: a bound for placements, by the time when each page dies."""
 
-from ssdgym.baselines.oracles.foresight import (
+from ssdgym.baselines.oracles.lives import (
     MEMORY_FIELDS,
     PAGE_FIELDS,
     WINDOW,
@@ -24,7 +24,7 @@ from ssdgym.policy import placement_policy
     page=PAGE_FIELDS,
     block=[("deaths", "i8")],
     memory=MEMORY_FIELDS,
-    foresight=True,
+    oracle=True,
 )
 def oracle_k(view, plane, lpn, source, parameters):
     """Put a page, of the host or relocated, into one of `k` streams by how long its data will live on.

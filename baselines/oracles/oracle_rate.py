@@ -1,6 +1,6 @@
 """A bound for workloads without memory: pages that are written equally often lie together."""
 
-from ssdgym.baselines.oracles.foresight import NEVER, stream_of_life, sums_over_blocks
+from ssdgym.baselines.oracles.lives import NEVER, stream_of_life, sums_over_blocks
 from ssdgym.policy import placement_policy
 
 
@@ -15,7 +15,7 @@ from ssdgym.policy import placement_policy
     page=[("writes", "i4")],
     block=[("writes", "i8")],
     memory=[("written", "i8")],
-    foresight=True,
+    oracle=True,
 )
 def oracle_rate(view, plane, lpn, source, parameters):
     """Put a page into one of `k` streams by the mean interval between its writes in the whole run.

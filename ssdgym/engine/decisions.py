@@ -53,7 +53,7 @@ WRITTEN, RELOCATED, TRIMMED, OPENED, CLOSED, COLLECTED, ERASED, ANSWERED, RESUME
 #: The bit of a placement that has a function for periods: plain Python, called between two steps.
 PERIOD = 128
 #: The bits of devices where somebody decides about idle dies, and where that is a rule that knows the future.
-IDLES, CLAIRVOYANT = 1024, 2048
+IDLES, ORACLE = 1024, 2048
 
 #: Answers to an IDLE decision that is taken outside: most commands of background GC until it is taken again.
 #: A round's erase ends them, too; the last answer stands for all commands up to it.
@@ -291,9 +291,9 @@ def block_event(dev, event, plane, block):
 
 
 @inlined
-def knows_future(dev):
+def has_oracle(dev):
     """Return whether the rule for idle dies takes the time of the next arrival."""
-    return dev.decider.hooks & CLAIRVOYANT != 0
+    return dev.decider.hooks & ORACLE != 0
 
 
 @kernel

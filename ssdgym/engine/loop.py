@@ -13,7 +13,7 @@ from ssdgym.engine.core.bits import remainder
 from ssdgym.engine.core.kernel import inlined, operation
 from ssdgym.engine.core.records import LATE
 from ssdgym.engine.core.status import AGAIN, HORIZON, INPUT_ENDED, NO_WORK, OK, OUT_OF_TIME, PERIOD_DUE, STUCK
-from ssdgym.engine.decisions import has_periods, knows_future
+from ssdgym.engine.decisions import has_oracle, has_periods
 from ssdgym.engine.time.events import (
     IDLE,
     NEVER,
@@ -223,7 +223,7 @@ def run_timed(dev, requests, last):
     With `last` false, the end of `requests` stops the device at once: more input is to come.
     """
     control = dev.control[0]
-    periodic, clairvoyant = has_periods(dev), knows_future(dev)
+    periodic, oracle = has_periods(dev), has_oracle(dev)
     while True:
         if periodic and control.clock >= control.period_at:
             return np.int64(PERIOD_DUE)
@@ -238,7 +238,7 @@ def run_timed(dev, requests, last):
                 return status
             continue
         if control.ready_count > 0:
-            if clairvoyant:
+            if oracle:
                 control.next_arrival_ns = _known_arrival(dev, requests)
             status = _dispatch(dev, np.int64(dev.ready[control.ready_head]))
             if status != OK:

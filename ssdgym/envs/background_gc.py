@@ -66,7 +66,7 @@ class IdleDecision(DescribedDecision):
                 f"device {device.name} has no idle time; set ftl.mapping to page and ftl.timing to event."
             )
         rule, share = idle_of(device), page_ftl(device.ftl).gc.background_fraction
-        if rule is not None and rule.clairvoyant:
+        if rule is not None and rule.oracle:
             raise SsdgymError(
                 f"device {device.name}: idle rule {rule.name} knows the future, which environments do not "
                 "tell; choose another one."

@@ -115,7 +115,7 @@ class Batch:
     ) -> None:
         for device in devices:
             placement = placement_of(device)
-            if placement is not None and placement.foresight:
+            if placement is not None and placement.oracle:
                 raise SsdgymError(
                     f"device {device.name}: placement {placement.name} knows the future, which environments "
                     "do not tell; choose another one."

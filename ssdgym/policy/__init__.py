@@ -59,8 +59,8 @@ Functions are called with:
   host, else the physical page it is relocated from;
 * idle rule: `(view, die, gap_ns, parameters)`, returns the number of commands (moves and at last the erase)
   of the round that goes on or starts, which its erase ends in any case; a negative number lets the die wait
-  for so many ns until the next call. `gap_ns` is the time to the next arrival for rules that are
-  `clairvoyant`, else -1;
+  for so many ns until the next call. `gap_ns` is the time to the next arrival for rules with
+  `oracle=True`, else -1;
 * merge rule: `(plans, case, parameters)`, returns a candidate, the number of a record of `plans` that is
   `allowed`: 0 is a Merge, `1 + l` an M-Merge with partial blocks of level `l`, and the last of
   `case[0].candidates` the M-Merge by the plan of least cost;

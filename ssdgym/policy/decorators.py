@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypedDict, Unpack, cast
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.registry import register
 from ssdgym.policy.rules import (
+    ChoiceT,
     HookT,
     IdleRule,
     MergeRule,
@@ -28,6 +29,39 @@ from ssdgym.policy.rules import (
 Fields = Sequence[tuple[str, str] | tuple[str, str, tuple[int, ...]]]
 
 
+class MergeOptions(TypedDict, total=False):
+    """What all decorators of rules take beside their own arguments.
+
+    Attributes:
+        parameters: names and defaults, in the order in which the function finds them in `parameters`.
+        minimum: the smallest values allowed.
+        maximum: the largest values allowed.
+        trusted: compile the rule without checks: an index out of range then ends the process, or is not
+            noticed.
+    """
+
+    parameters: Mapping[str, float]
+    minimum: Mapping[str, float]
+    maximum: Mapping[str, float]
+    trusted: bool
+
+
+class RuleOptions(MergeOptions, total=False):
+    """What decorators of rules with records of their own take besides: fields, zero at the start.
+
+    Attributes:
+        page: fields of a record per logical page.
+        block: fields of a record per block.
+        stream: fields of a record per plane and stream.
+        memory: fields of one record.
+    """
+
+    page: Fields
+    block: Fields
+    stream: Fields
+    memory: Fields
+
+
 class RuleFunction(Protocol):
     """A function registered as a rule."""
 
@@ -38,43 +72,33 @@ class RuleFunction(Protocol):
         """Register the decorated function as the rule's hook of an event."""
 
 
+#: What registers the function below it.
+Decorator = Callable[[Callable[..., int]], RuleFunction]
+
+
 def victim_policy(
     name: str,
     *,
     source: str,
     compiled: bool = True,
-    parameters: Mapping[str, float] | None = None,
-    minimum: Mapping[str, float] | None = None,
-    maximum: Mapping[str, float] | None = None,
     erase_unit: str | None = None,
     isolation: str = "none",
     multi_plane: str | None = None,
-    page: Fields = (),
-    block: Fields = (),
-    stream: Fields = (),
-    memory: Fields = (),
     shares_memory_with: str = "",
-    trusted: bool = False,
-) -> Callable[[Callable[..., int]], RuleFunction]:
+    **options: Unpack[RuleOptions],
+) -> Decorator:
     """Register the decorated function as a victim rule.
 
     Args:
         name: by which it is looked up.
         source: names the paper or book it is from.
         compiled: compile it into the engine, or call it in Python at every decision.
-        parameters: names and defaults, in the order in which the function finds them in `parameters`.
-        minimum: the smallest values allowed.
-        maximum: the largest values allowed.
         erase_unit: what the rule has one erase take, if that is not whole blocks on any device: a device of
             another erase unit is run with this one, and with `isolation`.
         isolation: see `erase_unit`.
         multi_plane: which planes of a die take part in one erase, if that is not for the device to say.
-        page: fields of a record per logical page that the rule keeps, zero at the start.
-        block: fields of a record per block.
-        stream: fields of a record per plane and stream.
-        memory: fields of one record.
         shares_memory_with: a placement, whose memory the rule uses in place of its own.
-        trusted: compile it without checks: an index out of range then ends the process, or is not noticed.
+        options: see `RuleOptions`.
 
     Returns:
         The decorator, which returns the function itself.
@@ -82,32 +106,21 @@ def victim_policy(
     Raises:
         SsdgymError: the name is taken, there are too many parameters, or no such way to erase.
     """
-    where = f"policy {name}"
 
-    def decorate(function: Callable[..., int]) -> RuleFunction:
-        return _registered(
-            VictimRule(
-                name,
-                function,
-                source,
-                compiled,
-                dict(parameters or {}),
-                dict(minimum or {}),
-                dict(maximum or {}),
-                _memory(page, block, stream, memory),
-                trusted=trusted,
-                erase_unit=None
-                if erase_unit is None
-                else choice_of(EraseUnit, erase_unit, f"{where}: erase_unit"),
-                isolation=choice_of(Isolation, isolation, f"{where}: isolation"),
-                multi_plane=None
-                if multi_plane is None
-                else choice_of(MultiPlane, multi_plane, f"{where}: multi_plane"),
-                shares_memory_with=shares_memory_with,
-            )
-        )
+    def chosen(kind: type[ChoiceT], value: str | None, argument: str) -> ChoiceT | None:
+        return None if value is None else choice_of(kind, value, f"policy {name}: {argument}")
 
-    return decorate
+    return _decorator(
+        VictimRule,
+        name,
+        source,
+        options,
+        compiled=compiled,
+        erase_unit=chosen(EraseUnit, erase_unit, "erase_unit"),
+        isolation=chosen(Isolation, isolation, "isolation"),
+        multi_plane=chosen(MultiPlane, multi_plane, "multi_plane"),
+        shares_memory_with=shares_memory_with,
+    )
 
 
 def placement_policy(
@@ -116,16 +129,9 @@ def placement_policy(
     source: str,
     streams: int,
     relocation_streams: int,
-    parameters: Mapping[str, float] | None = None,
-    minimum: Mapping[str, float] | None = None,
-    maximum: Mapping[str, float] | None = None,
-    page: Fields = (),
-    block: Fields = (),
-    stream: Fields = (),
-    memory: Fields = (),
-    foresight: bool = False,
-    trusted: bool = False,
-) -> Callable[[Callable[..., int]], RuleFunction]:
+    oracle: bool = False,
+    **options: Unpack[RuleOptions],
+) -> Decorator:
     """Register the decorated function as a placement.
 
     Args:
@@ -134,16 +140,9 @@ def placement_policy(
         streams: write streams of a plane; each keeps a block open.
         relocation_streams: how many of them the relocated pages of a round can go to; with several, a plane
             keeps three free blocks in place of two.
-        parameters: names and defaults, in the order in which the function finds them in `parameters`.
-        minimum: the smallest values allowed.
-        maximum: the largest values allowed.
-        page: fields of a record per logical page that the rule keeps, zero at the start.
-        block: fields of a record per block.
-        stream: fields of a record per plane and stream.
-        memory: fields of one record.
-        foresight: give the function for periods the future of the run; such a placement is a bound, which
-            only `Simulator.run` carries out, untimed.
-        trusted: compile it without checks: an index out of range then ends the process, or is not noticed.
+        oracle: give the function for periods the future of the run; such a placement is a bound, which only
+            `Simulator.run` carries out, untimed.
+        options: see `RuleOptions`.
 
     Returns:
         The decorator, which returns the function itself.
@@ -156,56 +155,25 @@ def placement_policy(
             f"policy {name} declares {streams} streams, {relocation_streams} of them for relocated pages; at "
             f"least 1 of these and at most {MAX_STREAMS} in all are possible."
         )
-
-    def decorate(function: Callable[..., int]) -> RuleFunction:
-        return _registered(
-            PlacementRule(
-                name,
-                function,
-                source,
-                True,
-                dict(parameters or {}),
-                dict(minimum or {}),
-                dict(maximum or {}),
-                _memory(page, block, stream, memory),
-                trusted=trusted,
-                streams=streams,
-                relocation_streams=relocation_streams,
-                foresight=foresight,
-            )
-        )
-
-    return decorate
+    return _decorator(
+        PlacementRule,
+        name,
+        source,
+        options,
+        streams=streams,
+        relocation_streams=relocation_streams,
+        oracle=oracle,
+    )
 
 
-def idle_policy(
-    name: str,
-    *,
-    source: str,
-    clairvoyant: bool = False,
-    parameters: Mapping[str, float] | None = None,
-    minimum: Mapping[str, float] | None = None,
-    maximum: Mapping[str, float] | None = None,
-    page: Fields = (),
-    block: Fields = (),
-    stream: Fields = (),
-    memory: Fields = (),
-    trusted: bool = False,
-) -> Callable[[Callable[..., int]], RuleFunction]:
+def idle_policy(name: str, *, source: str, oracle: bool = False, **options: Unpack[RuleOptions]) -> Decorator:
     """Register the decorated function as a rule for idle dies.
 
     Args:
         name: by which it is looked up.
         source: names the paper or book it is from.
-        clairvoyant: pass it the time to the next arrival, which a closed loop does not have.
-        parameters: names and defaults, in the order in which the function finds them in `parameters`.
-        minimum: the smallest values allowed.
-        maximum: the largest values allowed.
-        page: fields of a record per logical page that the rule keeps, zero at the start.
-        block: fields of a record per block.
-        stream: fields of a record per plane and stream.
-        memory: fields of one record.
-        trusted: compile it without checks: an index out of range then ends the process, or is not noticed.
+        oracle: pass it the time to the next arrival, which a closed loop does not have.
+        options: see `RuleOptions`.
 
     Returns:
         The decorator, which returns the function itself.
@@ -213,46 +181,19 @@ def idle_policy(
     Raises:
         SsdgymError: the name is taken, or there are too many parameters.
     """
-
-    def decorate(function: Callable[..., int]) -> RuleFunction:
-        return _registered(
-            IdleRule(
-                name,
-                function,
-                source,
-                True,
-                dict(parameters or {}),
-                dict(minimum or {}),
-                dict(maximum or {}),
-                _memory(page, block, stream, memory),
-                trusted=trusted,
-                clairvoyant=clairvoyant,
-            )
-        )
-
-    return decorate
+    return _decorator(IdleRule, name, source, options, oracle=oracle)
 
 
 def merge_policy(
-    name: str,
-    *,
-    source: str,
-    compiled: bool = True,
-    parameters: Mapping[str, float] | None = None,
-    minimum: Mapping[str, float] | None = None,
-    maximum: Mapping[str, float] | None = None,
-    trusted: bool = False,
-) -> Callable[[Callable[..., int]], RuleFunction]:
+    name: str, *, source: str, compiled: bool = True, **options: Unpack[MergeOptions]
+) -> Decorator:
     """Register the decorated function as a rule that chooses how blocks are merged.
 
     Args:
         name: by which it is looked up.
         source: names the paper or book it is from.
         compiled: compile it into the engine, or call it in Python at every decision.
-        parameters: names and defaults, in the order in which the function finds them in `parameters`.
-        minimum: the smallest values allowed.
-        maximum: the largest values allowed.
-        trusted: compile it without checks: an index out of range then ends the process, or is not noticed.
+        options: see `MergeOptions`.
 
     Returns:
         The decorator, which returns the function itself.
@@ -260,14 +201,7 @@ def merge_policy(
     Raises:
         SsdgymError: the name is taken, or there are too many parameters.
     """
-
-    def decorate(function: Callable[..., int]) -> RuleFunction:
-        limits = dict(minimum or {}), dict(maximum or {})
-        return _registered(
-            MergeRule(name, function, source, compiled, dict(parameters or {}), *limits, trusted=trusted)
-        )
-
-    return decorate
+    return _decorator(MergeRule, name, source, options, compiled=compiled)
 
 
 def built_in_placement(name: str, *, source: str, equivalent: Callable[..., int] | None = None) -> None:
@@ -284,46 +218,49 @@ def built_in_placement(name: str, *, source: str, equivalent: Callable[..., int]
     register(PlacementRule(name, None, source, streams=STREAMS.get(name, 1), equivalent=equivalent))
 
 
-def tracker(
-    name: str,
-    *,
-    source: str,
-    page: Fields = (),
-    block: Fields = (),
-    stream: Fields = (),
-    memory: Fields = (),
-    trusted: bool = False,
-) -> Tracker:
+def tracker(name: str, *, source: str, **options: Unpack[RuleOptions]) -> Tracker:
     """Register a rule that decides nothing, and follows what happens on a device in its hooks.
 
     Args:
         name: by which it is looked up.
         source: says what it is for.
-        page: fields of a record per logical page that it keeps, zero at the start.
-        block: fields of a record per block.
-        stream: fields of a record per plane and stream.
-        memory: fields of one record.
-        trusted: compile its hooks without checks: an index out of range then ends the process, or is not
-            noticed.
+        options: see `RuleOptions`.
 
     Returns:
         The rule: `rule.on(event)` is the decorator of a hook.
 
     Raises:
-        SsdgymError: the name is taken.
+        SsdgymError: the name is taken, or there are too many parameters.
     """
-    rule = Tracker(name, None, source, memory=_memory(page, block, stream, memory), trusted=trusted)
+    rule = Tracker(name, None, source, **_fields_of(name, options, RuleOptions))
     register(rule)
     return rule
 
 
-def _memory(*parts: Fields) -> Memory:
-    return Memory(*(np.dtype(list(fields), align=True) if fields else None for fields in parts))
+def _decorator(kind: type[Rule], name: str, source: str, options: Mapping[str, Any], **own: Any) -> Decorator:
+    """Return the decorator that registers a function as a rule of a kind, with hooks by `function.on`."""
+    fields = _fields_of(name, options, MergeOptions if kind is MergeRule else RuleOptions)
+
+    def decorate(function: Callable[..., int]) -> RuleFunction:
+        rule = kind(name, function, source, **fields, **own)
+        register(rule)
+        registered = cast(Any, function)
+        registered.on = rule.on
+        return cast(RuleFunction, registered)
+
+    return decorate
 
 
-def _registered(rule: Rule) -> RuleFunction:
-    """Register a rule, and let its function register the hooks."""
-    register(rule)
-    function = cast(Any, rule.function)
-    function.on = rule.on
-    return cast(RuleFunction, function)
+def _fields_of(name: str, options: Mapping[str, Any], known: Any) -> dict[str, Any]:
+    """Return options as fields of a rule.
+
+    Raises:
+        TypeError: there is no such option.
+    """
+    unknown = set(options) - set(known.__annotations__)
+    if unknown:
+        raise TypeError(f"policy {name}: unexpected keyword argument {min(unknown)!r}")
+    records = [options.get(part, ()) for part in ("page", "block", "stream", "memory")]
+    fields: dict[str, Any] = {key: dict(options.get(key, {})) for key in ("parameters", "minimum", "maximum")}
+    memory = Memory(*(np.dtype(list(record), align=True) if record else None for record in records))
+    return fields | {"memory": memory, "trusted": options.get("trusted", False)}

@@ -16,7 +16,7 @@ from ssdgym.engine.core.family import State
 from ssdgym.engine.core.handle import Memory, rule_address
 from ssdgym.engine.core.kernel import is_own
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
-from ssdgym.engine.decisions import CLAIRVOYANT, EVENTS, KINDS, MAX_PARAMETERS, PERIOD, RULE, SHAPES
+from ssdgym.engine.decisions import EVENTS, KINDS, MAX_PARAMETERS, ORACLE, PERIOD, RULE, SHAPES
 from ssdgym.engine.view import VIEW_TYPE
 from ssdgym.enums import Choice, EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
@@ -259,13 +259,13 @@ class PlacementRule(Rule):
     Attributes:
         streams: write streams of a plane, each with an open block of its own.
         relocation_streams: how many of them relocated pages can go to.
-        foresight: whether its function for periods gets the future of the run.
+        oracle: whether its function for periods gets the future of the run.
         equivalent: of a placement that the engine has code for, a function that chooses the same.
     """
 
     streams: int = 1
     relocation_streams: int = 1
-    foresight: bool = False
+    oracle: bool = False
     equivalent: Callable[..., int] | None = None
 
     decision: ClassVar[str] = "place"
@@ -273,7 +273,7 @@ class PlacementRule(Rule):
 
     @property
     def periodic(self) -> Callable[..., int]:
-        """The function for periods, called with the view, the parameters and, with foresight, the future.
+        """The function for periods, called with the view, the parameters and, for an oracle, the future.
 
         The future is a `ssdgym.simulator.future.Future`, or `None` where none is known. It returns
         after how many host pages it is called again.
@@ -290,10 +290,10 @@ class IdleRule(Rule):
     for so many ns until the next call. It changes nothing and learns in hooks.
 
     Attributes:
-        clairvoyant: whether it gets the time to the next arrival, which is -1 for other rules.
+        oracle: whether it gets the time to the next arrival, which is -1 for other rules.
     """
 
-    clairvoyant: bool = False
+    oracle: bool = False
 
     decision: ClassVar[str] = "idle"
     arguments: ClassVar[tuple[str, ...]] = ("view", "die", "gap_ns", "parameters")
@@ -302,7 +302,7 @@ class IdleRule(Rule):
     def record(self) -> np.ndarray:
         """The rule and its hooks for the engine, shape () RULE; compiles at first use."""
         record = super().record.copy()
-        record["hooks"] |= CLAIRVOYANT if self.clairvoyant else 0
+        record["hooks"] |= ORACLE if self.oracle else 0
         return record
 
 

@@ -124,13 +124,13 @@ def begin_period(state: State, i: int, rule: PlacementRule, future: Future | Non
         state: the batch.
         i: the number of the device.
         rule: the placement.
-        future: of the run, for a placement with foresight; `None` where none is known.
+        future: of the run, for an oracle placement; `None` where none is known.
 
     Raises:
         SsdgymError: the function has failed, or does not say when it is due next.
     """
     control = state.control[i, 0]
-    known = (future,) if rule.foresight else ()
+    known = (future,) if rule.oracle else ()
     try:
         pages = rule.periodic(view_arrays(state, i, rule.memory, "place"), rule.values, *known)
     except Exception as error:  # whatever a rule of a user raises
@@ -278,10 +278,10 @@ class DecidedDevice(OneThread):
             raise rule_error(error, self._parts(), copy_device(self.arrays, 0)) from error
 
     def _foreseen(self, chunks: Iterator[np.ndarray], host_pages: int | None) -> Iterator[np.ndarray]:
-        """Return the chunks, of which a placement with foresight gets `host_pages` pages."""
+        """Return the chunks, of which an oracle placement gets `host_pages` pages."""
         placement = placement_of(self._device)
         self._future = None
-        if placement is None or not placement.foresight:
+        if placement is None or not placement.oracle:
             return chunks
         check_order(self._device, f"placement {placement.name}")
         drawn = look_ahead(chunks, host_pages, self._device.logical_pages)

@@ -64,7 +64,7 @@ RULE_PARAMETERS: dict[str, dict[str, int]] = {
     "warcip": {"period": 9},
 }
 #: Rules for idle dies.
-IDLE_RULES = ("blocking", "threshold", "idle_predict", "clairvoyant_gap", "rl_gc")
+IDLE_RULES = ("blocking", "threshold", "idle_predict", "oracle_gap", "rl_gc")
 #: Of every sub-block, under hardware isolation.
 ISOLATION_LAYERS = 2
 RECORDING = Recording(latencies=1 << 12, slowest=4)

@@ -85,9 +85,7 @@ def test_engine__placement_rules_for_thousands_of_writes__agrees_with_the_refere
 @pytest.mark.parametrize("placement", ["oracle_k", "oracle_host", "oracle_gc", "oracle_rate"])
 @given(data=st.data())
 @QUICK
-def test_engine__placements_with_foresight__agrees_with_the_reference(
-    placement: str, data: st.DataObject
-) -> None:
+def test_engine__oracle_placements__agrees_with_the_reference(placement: str, data: st.DataObject) -> None:
     parameters = {"nc": 2} if placement in ("oracle_host", "oracle_gc") else {}
     drawn = data.draw(configs(placement=placement, timing="none", write_buffer_pages=0))
     config = replace(drawn, parameters=parameters)

@@ -13,7 +13,7 @@ from ssdgym.policy import available_idle_rules, device_for, get_policy, idle_pol
 from ssdgym.simulator import Simulator
 from tests.engine.devices import device, mixed_requests
 
-BUNDLED = ["blocking", "clairvoyant_gap", "idle_predict", "rl_gc", "threshold"]
+BUNDLED = ["blocking", "idle_predict", "oracle_gap", "rl_gc", "threshold"]
 
 
 def refusal(action: Any, *arguments: Any, **named: Any) -> str:

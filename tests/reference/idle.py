@@ -75,7 +75,7 @@ class IdlePredict(IdleRule):
         return moves if idle.answers == 0 and moves else -left
 
 
-class ClairvoyantGap(IdleRule):
+class OracleGap(IdleRule):
     def choose(self, die: Die, idle: Idle) -> int:
         plane = self.plane(die)
         if plane is None or self.config.closed_loop:
@@ -176,7 +176,7 @@ RULES: dict[str, type[IdleRule]] = {
     "blocking": IdleRule,
     "threshold": Threshold,
     "idle_predict": IdlePredict,
-    "clairvoyant_gap": ClairvoyantGap,
+    "oracle_gap": OracleGap,
     "rl_gc": RlGc,
     "outside": Scripted,
 }

@@ -19,9 +19,9 @@ from ssdgym.engine.decisions import (
     RESUMED,
     TO_THE_END,
     die_event,
+    has_oracle,
     idle_by_rule,
     is_external,
-    knows_future,
     request_action,
 )
 from ssdgym.engine.flash import duration_of, move_phases, neighbours_of, valid_in
@@ -87,7 +87,7 @@ def background_plane(view, die_number, below_free):
 def _gap_ns(dev):
     """Return the time to the next arrival, -1 if it is not known."""
     control = dev.control[0]
-    known = knows_future(dev) and control.next_arrival_ns >= 0
+    known = has_oracle(dev) and control.next_arrival_ns >= 0
     return control.next_arrival_ns - control.now if known else np.int64(-1)
 
 

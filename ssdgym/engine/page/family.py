@@ -14,11 +14,11 @@ from ssdgym.engine.core.pointer import STORED_BYTES, store_at
 from ssdgym.engine.core.records import BY_RULE
 from ssdgym.engine.core.status import FAULTS
 from ssdgym.engine.decisions import (
-    CLAIRVOYANT,
     ERASE,
     IDLE,
     IDLE_STEPS,
     IDLES,
+    ORACLE,
     TRACKERS,
     Decider,
     hooked_by,
@@ -118,7 +118,7 @@ def _bind(state, i, rules, external, pairs, address):
         idle_view = store_at(idle, address + 3 * STORED_BYTES)
         hooks |= IDLES
     if external & (1 << IDLE):  # the future reaches no agent
-        hooks = (hooks | IDLES) & ~CLAIRVOYANT
+        hooks = (hooks | IDLES) & ~ORACLE
     bind_device(state, i, Decider(external, rules, pairs, hooks, view, place_view, idle_view), address)
 
 

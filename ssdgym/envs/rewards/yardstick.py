@@ -61,7 +61,7 @@ class Twin:
             raise SsdgymError(f"reward.paired: policy {policy} decides in Python; name a compiled one.")
         device, state = self._simulator.device, self._simulator.arrays
         placement = placement_of(device)
-        if placement is not None and placement.foresight:
+        if placement is not None and placement.oracle:
             raise SsdgymError(
                 f"reward.paired: policy {policy} knows the future, which environments do not tell; name "
                 "another one."

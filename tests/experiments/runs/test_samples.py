@@ -56,7 +56,7 @@ ADDED = {"free_pages", "collecting_planes"}
             },
         },
     ],
-    ids=["open", "closed", "untimed", "foresight", "requests", "blocks", "subpages"],
+    ids=["open", "closed", "untimed", "oracle", "requests", "blocks", "subpages"],
 )
 def test_samples_change_nothing_else(changes: dict[str, Any]) -> None:
     """Every metric of the run without them is there, bit for bit."""
