@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from ssdgym.agents.agent import Agent
-from ssdgym.agents.cost import cost_of
+from ssdgym.agents.card import cost_of
 from ssdgym.agents.networks import CandidateScorer, OrdinalNetwork
 from ssdgym.errors import SsdgymError
 

@@ -1,9 +1,11 @@
-"""The description that a saved agent carries, and its files; nothing here needs PyTorch."""
+"""The description that a saved agent carries, its file, and what a decision costs; without PyTorch."""
 
 from __future__ import annotations
 
+import itertools
 import zipfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -133,13 +135,7 @@ class AgentCard(Config):
 
 
 def read_parts(path: Path) -> tuple[AgentCard, bytes]:
-    """Read an agent's file. Nothing in it is executed.
-
-    Args:
-        path: the file.
-
-    Returns:
-        Its card, and its weights as they are stored.
+    """Return the card of an agent's file, and its weights as they are stored. Nothing in it is executed.
 
     Raises:
         SsdgymError: the file is missing, damaged, or not an agent.
@@ -162,3 +158,52 @@ def _parse_card(path: Path, card: bytes) -> AgentCard:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "contents"
         raise SsdgymError(f"{path}: {CARD}: {field}: {first['msg']}; train the agent again.") from error
+
+
+_BYTES = 4
+
+
+@dataclass(frozen=True)
+class DecisionCost:
+    """The cost of a decision; what pooling adds up and what is compared is left out.
+
+    Attributes:
+        shared_multiply_adds: once per decision.
+        candidate_multiply_adds: for every candidate.
+        weight_bytes: of the weights that scores need, in single precision.
+    """
+
+    shared_multiply_adds: int
+    candidate_multiply_adds: int
+    weight_bytes: int
+
+    def multiply_adds(self, candidates: int) -> int:
+        """Return the multiply-adds of a decision among so many candidates."""
+        return self.shared_multiply_adds + self.candidate_multiply_adds * candidates
+
+
+def cost_of(card: AgentCard) -> DecisionCost:
+    """Return what a decision of an agent costs."""
+    if card.ordinal is not None:
+        return _cost_of_ordinal(card.ordinal, len(card.context_features))
+    assert card.scorer is not None, "a card has one of the two"
+    features, widths = len(card.candidate_features), card.scorer.hidden
+    pooled = 2 * features if card.scorer.pooling == "mean_max" else 0
+    shared = (len(card.context_features) + pooled) * widths[0]
+    own = features * widths[0] + _between(widths) + widths[-1] + features
+    biases = 2 * widths[0] + sum(widths[1:]) + 1
+    return DecisionCost(shared, own, _BYTES * (shared + own + biases))
+
+
+def _cost_of_ordinal(config: OrdinalConfig, entries: int) -> DecisionCost:
+    """Return the cost of one number: what is centred and scaled, the linear part, and the network."""
+    widths, heads = config.hidden, config.heads
+    body = entries * widths[0] + _between(widths) if widths else 0
+    last = widths[-1] if widths else 0
+    linear = entries + max(count for _, count in config.ranges)  # weights, bias, thresholds
+    weights = 2 * entries + heads * linear + body + sum(widths) + heads * (last + 1) * bool(widths)
+    return DecisionCost(2 * entries + body + last, 0, _BYTES * weights)
+
+
+def _between(widths: Sequence[int]) -> int:
+    return sum(inputs * outputs for inputs, outputs in itertools.pairwise(widths))

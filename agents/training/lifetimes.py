@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import mse_loss
 
-from ssdgym.agents.compiled.victims import ROOM, RecordingNetwork
+from ssdgym.agents.compiled.loading import CompiledNetwork
+from ssdgym.agents.compiled.rules import ROOM
 from ssdgym.agents.networks import OrdinalNetwork
 from ssdgym.agents.training.algorithms import torch_threads
 from ssdgym.errors import SsdgymError
@@ -54,7 +55,7 @@ class Lifetimes:
 
 
 def record_lifetimes(
-    simulator: Simulator, network: RecordingNetwork, requests: np.ndarray, host_pages: int, warmup: int
+    simulator: Simulator, network: CompiledNetwork, requests: np.ndarray, host_pages: int, warmup: int
 ) -> Lifetimes:
     """Run a policy whose placement notes what it sees, and say of each page how long its data lives.
 

@@ -16,10 +16,9 @@ from ssdgym.agents.networks import network_of
 from ssdgym.agents.training.algorithms import environments_of, make_learner, torch_threads
 from ssdgym.agents.training.checkpoint import FILE_NAME, Checkpoint
 from ssdgym.agents.training.config import TrainConfig
-from ssdgym.agents.training.cross_entropy import search_weights
-from ssdgym.agents.training.ppo.cloning import clone
 from ssdgym.agents.training.ppo.learner import FastPpo
 from ssdgym.agents.training.stages import Enough, Segments, Stage, Stages
+from ssdgym.agents.training.starts import clone, search_weights
 from ssdgym.agents.training.validation import BEST_AGENT, Validations, evaluation_line, training_bar, validate
 from ssdgym.envs.sb3 import SB3VecEnv
 from ssdgym.errors import SsdgymError

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 _FOLDER = Path(__file__).parent
+#: Begins the names of rules that agents are.
+PREFIX = "agent:"
 
 
 def zoo_agents() -> dict[str, Path]:
@@ -13,9 +15,5 @@ def zoo_agents() -> dict[str, Path]:
 
 
 def find_agent(name: str) -> Path:
-    """Return the file of an agent.
-
-    Args:
-        name: of the zoo, or a path.
-    """
+    """Return the file of an agent of the zoo, or the path that the name is."""
     return zoo_agents().get(name, Path(name).expanduser())

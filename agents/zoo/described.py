@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ssdgym.agents.card import AgentCard, read_parts
-from ssdgym.agents.compiled.loading import PREFIX
-from ssdgym.agents.cost import DecisionCost, cost_of
-from ssdgym.agents.zoo import find_agent, zoo_agents
+from ssdgym.agents.card import AgentCard, DecisionCost, cost_of, read_parts
+from ssdgym.agents.zoo import PREFIX, find_agent, zoo_agents
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import parse_policy
 

@@ -158,7 +158,7 @@ def export(
     with agents_extra():
         from ssdgym.agents.agent import Agent
         from ssdgym.agents.c_header import c_header
-        from ssdgym.agents.cost import cost_of
+        from ssdgym.agents.card import cost_of
     if out.exists() and not overwrite:
         raise SsdgymError(f"{out}: is there already; give another name, or --overwrite to replace it.")
     loaded = Agent.load(agent)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -15,31 +15,49 @@ from torch import Tensor
 from ssdgym.agents.features import FeatureNames
 from ssdgym.agents.networks import CandidateScorer
 from ssdgym.agents.training.config import FastPpoConfig, TrainConfig
-from ssdgym.agents.training.ppo.decisions import Arrays, Decisions, Part
-from ssdgym.agents.training.ppo.network import Actor, Network
+from ssdgym.agents.training.ppo.network import Actor, Arrays, Decisions, Minibatch, Network
 from ssdgym.agents.training.ppo.rollout import Collector, RewardScale, Rollout, advantages_of
 from ssdgym.agents.training.stages import Segments, segment_seed
-from ssdgym.errors import SsdgymError
+
+D = TypeVar("D", Decisions, Minibatch)
 
 
-class Minibatch(NamedTuple):
-    """B decisions to take a gradient step on.
+class Batch(NamedTuple, Generic[D]):
+    """M decisions to learn from: a whole rollout, or those of one gradient step.
 
     Attributes:
-        decisions: B of them.
-        actions: int64 (B,).
-        log_probabilities: float32 (B,), of the actions when they were drawn.
-        advantages: float32 (B,), normalised.
-        targets: float32 (B,), of the values.
-        prior: float32 (K, B), log-probabilities of the frozen start; (0, B) where it is not held to.
+        decisions: M of them, as they are kept, or to compute with.
+        actions: int64 (M,).
+        log_probabilities: float32 (M,), of the actions when they were drawn.
+        advantages: float32 (M,); normalised in a gradient step.
+        targets: float32 (M,), of the values.
+        prior: float32 (K, M), log-probabilities of the frozen start; (0, M) where it is not held to.
     """
 
-    decisions: Part
+    decisions: D
     actions: Tensor
     log_probabilities: Tensor
     advantages: Tensor
     targets: Tensor
     prior: Tensor
+
+
+def take(batch: Batch[Decisions], rows: Tensor, arrays: Arrays) -> Batch[Minibatch]:
+    """Return some decisions of a rollout, with advantages normalised.
+
+    Args:
+        batch: the rollout.
+        rows: int64 (b,), which.
+        arrays: to write candidates to.
+    """
+    decisions, *numbers, prior = batch
+    actions, logs, advantages, targets = (part.index_select(0, rows) for part in numbers)
+    if len(rows) > 1:
+        deviation, mean = torch.std_mean(advantages)
+        advantages = (advantages - mean) / (deviation + 1e-8)
+    return Batch(
+        decisions.take(rows, arrays), actions, logs, advantages, targets, prior.index_select(1, rows)
+    )
 
 
 @dataclass(frozen=True)
@@ -63,22 +81,10 @@ class Losses:
     prior_kl: Tensor
 
 
-class Gradients(NamedTuple):
-    """Derivatives of the total loss.
-
-    Attributes:
-        scores: by the scores, float32 (K, B).
-        values: by the values, float32 (B,).
-    """
-
-    scores: Tensor
-    values: Tensor
-
-
 def losses_of(
-    scores: Tensor, values: Tensor, minibatch: Minibatch, config: FastPpoConfig
-) -> tuple[Losses, Gradients]:
-    """Return the losses of a minibatch, and their derivatives.
+    scores: Tensor, values: Tensor, minibatch: Batch[Minibatch], config: FastPpoConfig
+) -> tuple[Losses, Tensor, Tensor]:
+    """Return the losses of a minibatch, and the gradients of their total by scores and values.
 
     Args:
         scores: float32 (K, B), -1e9 where masked.
@@ -93,14 +99,14 @@ def losses_of(
     ratios = changes.exp()
     gains = ratios * minibatch.advantages
     clipped = ratios.clamp(1 - config.clip_range, 1 + config.clip_range) * minibatch.advantages
-    # beyond the clip nothing is gained, so the slope is 0 there
-    to_action = (gains * (gains <= clipped)) / -count
-    to_scores = (shares * -to_action).scatter_add_(0, actions, to_action.unsqueeze(0))
+    # beyond the clip nothing is gained, so the gradient is 0 there
+    of_action = (gains * (gains <= clipped)) / -count
+    of_scores = (shares * -of_action).scatter_add_(0, actions, of_action.unsqueeze(0))
 
     errors = values - minibatch.targets
     entropies = -(shares * logs).sum(0)
     if config.entropy_coefficient > 0:
-        to_scores += shares * (logs + entropies) * (config.entropy_coefficient / count)
+        of_scores += shares * (logs + entropies) * (config.entropy_coefficient / count)
     policy, value = -torch.minimum(gains, clipped).mean(), errors.square().mean()
     entropy, prior_kl = entropies.mean(), torch.zeros(())
     total = policy + config.value_coefficient * value - config.entropy_coefficient * entropy
@@ -109,51 +115,16 @@ def losses_of(
         divergences = (shares * ratios_to_prior).sum(0)
         prior_kl = divergences.mean()
         total = total + config.prior.kl * prior_kl
-        to_scores += shares * (ratios_to_prior - divergences) * (config.prior.kl / count)
+        of_scores += shares * (ratios_to_prior - divergences) * (config.prior.kl / count)
     approx_kl = (ratios - 1 - changes).mean()  # the third estimator of Schulman, 2020
     losses = Losses(total, policy, value, entropy, approx_kl, prior_kl)
-    return losses, Gradients(to_scores, errors * (2 * config.value_coefficient / count))
-
-
-class Batch(NamedTuple):
-    """All decisions of a rollout, M of them, to learn from.
-
-    Attributes:
-        decisions: M of them.
-        actions: int64 (M,).
-        log_probabilities: float32 (M,), of the actions when they were drawn.
-        advantages: float32 (M,).
-        targets: float32 (M,), of the values.
-        prior: float32 (K, M), log-probabilities of the frozen start; (0, M) where it is not held to.
-    """
-
-    decisions: Decisions
-    actions: Tensor
-    log_probabilities: Tensor
-    advantages: Tensor
-    targets: Tensor
-    prior: Tensor
-
-    def take(self, rows: Tensor, arrays: Arrays) -> Minibatch:
-        """Return some of the decisions, with advantages normalised.
-
-        Args:
-            rows: int64 (b,), which.
-            arrays: to write candidates to.
-        """
-        decisions, *numbers, prior = self
-        actions, logs, advantages, targets = (part.index_select(0, rows) for part in numbers)
-        if len(rows) > 1:
-            deviation, mean = torch.std_mean(advantages)
-            advantages = (advantages - mean) / (deviation + 1e-8)
-        chosen = decisions.take(rows, arrays)
-        return Minibatch(chosen, actions, logs, advantages, targets, prior.index_select(1, rows))
+    return losses, of_scores, errors * (2 * config.value_coefficient / count)
 
 
 def update(
     network: Network,
     optimizer: torch.optim.Optimizer,
-    batch: Batch,
+    batch: Batch[Decisions],
     config: FastPpoConfig,
     generator: torch.Generator,
 ) -> Losses:
@@ -172,7 +143,7 @@ def update(
     for _ in range(config.epochs):
         order = torch.randperm(len(batch.actions), generator=generator)
         for rows in order.split(config.batch_decisions):
-            losses = gradient_of(network, batch.take(rows, network.arrays), config)
+            losses = gradient_of(network, take(batch, rows, network.arrays), config)
             if config.target_kl is not None and losses.approx_kl > 1.5 * config.target_kl:
                 return losses
             network.clip(config.max_gradient_norm)
@@ -180,7 +151,7 @@ def update(
     return losses
 
 
-def gradient_of(network: Network, minibatch: Minibatch, config: FastPpoConfig) -> Losses:
+def gradient_of(network: Network, minibatch: Batch[Minibatch], config: FastPpoConfig) -> Losses:
     """Write the gradient of the total loss to a network, and return the losses.
 
     Args:
@@ -191,7 +162,7 @@ def gradient_of(network: Network, minibatch: Minibatch, config: FastPpoConfig) -
     network.refresh()
     with torch.no_grad():
         scores, values = network.actor.scores(minibatch.decisions), network.critic.values(minibatch.decisions)
-        losses, gradients = losses_of(scores, values, minibatch, config)
+        losses, *gradients = losses_of(scores, values, minibatch, config)
         network.backward(minibatch.decisions, *gradients)
         network.finish()
     return losses
@@ -238,13 +209,7 @@ class FastPpo:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from what `state` returned.
-
-        Raises:
-            SsdgymError: it is of a version that optimised layer by layer.
-        """
-        if len(state["optimizer"]["param_groups"][0]["params"]) != 1:
-            raise SsdgymError("the checkpoint is of an earlier fast_ppo; train anew in another folder.")
+        """Continue from what `state` returned."""
         self.scorer.load_state_dict(state["scorer"])
         if state["prior"] is not None:
             self.prior = copy.deepcopy(self.scorer)
@@ -286,7 +251,7 @@ class FastPpo:
         self.decisions += rollout.actions.numel()
         self._log(rollout, losses)
 
-    def _batch(self, rollout: Rollout) -> Batch:
+    def _batch(self, rollout: Rollout) -> Batch[Decisions]:
         advantages = advantages_of(
             self.rewards.apply(rollout.rewards),
             rollout.values,
@@ -309,10 +274,10 @@ class FastPpo:
     def _prior_logs(self, decisions: Decisions) -> Tensor:
         """Return the log-probabilities of the frozen start, (K, B), or (0, B) where there is none."""
         if self.prior is None:
-            return torch.empty(0, len(decisions.around))
+            return torch.empty(0, len(decisions.context))
         with torch.no_grad():
-            score, parts = Actor(self.prior).scores, decisions.split(self.network.arrays)
-            return torch.cat([score(part).log_softmax(0) for part in parts], dim=1)
+            score, minibatches = Actor(self.prior).scores, decisions.split(self.network.arrays)
+            return torch.cat([score(minibatch).log_softmax(0) for minibatch in minibatches], dim=1)
 
     def _log(self, rollout: Rollout, losses: Losses) -> None:
         if rollout.returns:

@@ -11,8 +11,7 @@ import torch
 from gymnasium.vector import VectorEnv
 from torch import Tensor
 
-from ssdgym.agents.training.ppo.decisions import Decisions
-from ssdgym.agents.training.ppo.network import Network
+from ssdgym.agents.training.ppo.network import Decisions, Network
 from ssdgym.types import Observation
 
 #: How far mean and deviation of the rewards follow those of the latest rollout.
@@ -186,7 +185,7 @@ class Collector:
             self._cut_off.append((t, int(i), _row(self._infos["final_obs"], int(i))))
 
     def _values(self, decisions: Decisions) -> Tensor:
-        return torch.cat([self.network.critic.values(part) for part in decisions.split(self.network.arrays)])
+        return torch.cat([self.network.critic.values(some) for some in decisions.split(self.network.arrays)])
 
     def _bootstrap(self, following: Tensor) -> Tensor:
         """Put the values of the last observations of episodes in place of the first ones of the next."""

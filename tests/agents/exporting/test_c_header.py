@@ -14,8 +14,7 @@ import torch
 
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.c_header import c_header
-from ssdgym.agents.card import AgentCard, ScorerConfig
-from ssdgym.agents.cost import cost_of
+from ssdgym.agents.card import AgentCard, ScorerConfig, cost_of
 from ssdgym.agents.networks import CandidateScorer
 from ssdgym.cli import main
 from ssdgym.errors import SsdgymError

@@ -5,7 +5,7 @@ import pytest
 
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.training.config import CrossEntropyConfig
-from ssdgym.agents.training.cross_entropy import search_weights
+from ssdgym.agents.training.starts import search_weights
 from ssdgym.agents.training.train import train
 from ssdgym.envs.features import Setting, select
 from ssdgym.envs.sb3 import SB3VecEnv

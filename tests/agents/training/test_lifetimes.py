@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from ssdgym.agents.card import AgentCard, OrdinalConfig
-from ssdgym.agents.compiled.loading import register_recorder, register_trainable
-from ssdgym.agents.compiled.victims import ROOM, RecordingNetwork
+from ssdgym.agents.compiled.loading import CompiledNetwork, register_recorder, register_trainable
+from ssdgym.agents.compiled.rules import ROOM
 from ssdgym.agents.networks import OrdinalNetwork
 from ssdgym.agents.training.lifetimes import Lifetimes, fit_lifetimes, record_lifetimes
 from ssdgym.errors import SsdgymError
@@ -62,7 +62,7 @@ def requests_on(simulator: Simulator) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def recorded() -> tuple[Simulator, RecordingNetwork, np.ndarray, int, Lifetimes]:
+def recorded() -> tuple[Simulator, CompiledNetwork, np.ndarray, int, Lifetimes]:
     card, weights = card_and_weights()
     name, network = register_recorder(card, weights)
     simulator = simulator_with(name)

@@ -6,9 +6,8 @@ import torch
 from sb3_contrib import MaskablePPO
 
 from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.training.ppo.decisions import Decisions
 from ssdgym.agents.training.ppo.learner import Batch
-from ssdgym.agents.training.ppo.network import Actor
+from ssdgym.agents.training.ppo.network import Actor, Decisions
 from ssdgym.agents.training.sb3 import make_ppo
 from ssdgym.envs.sb3 import SB3VecEnv
 
@@ -27,7 +26,7 @@ def model(make_config, toy) -> MaskablePPO:
 
 
 @pytest.fixture
-def batch(model, toy) -> Batch:
+def batch(model, toy) -> Batch[Decisions]:
     """Decisions with valid actions, drawn a while ago by a policy a little different."""
     spaces, rng = toy.single_observation_space, np.random.default_rng(0)
     observation = {

@@ -6,14 +6,13 @@ from sb3_contrib import MaskablePPO
 from torch.nn.functional import mse_loss
 
 from ssdgym.agents.training.config import FastPpoConfig
-from ssdgym.agents.training.ppo.decisions import Arrays
-from ssdgym.agents.training.ppo.learner import Batch, Minibatch, gradient_of, losses_of
-from ssdgym.agents.training.ppo.network import Network
+from ssdgym.agents.training.ppo.learner import Batch, gradient_of, losses_of, take
+from ssdgym.agents.training.ppo.network import Arrays, Decisions, Minibatch, Network
 
 CONFIG = FastPpoConfig(entropy_coefficient=0.02, value_coefficient=0.7, prior={"kl": 0.3})
 
 
-def plain_total(scores: torch.Tensor, values: torch.Tensor, minibatch: Minibatch) -> torch.Tensor:
+def plain_total(scores: torch.Tensor, values: torch.Tensor, minibatch: Batch[Minibatch]) -> torch.Tensor:
     """Return the total loss, written as in the papers, of scores (K, B) and values (B,)."""
     logs = torch.log_softmax(scores, dim=0)
     ratio = torch.exp(logs.gather(0, minibatch.actions.unsqueeze(0)).squeeze(0) - minibatch.log_probabilities)
@@ -27,8 +26,10 @@ def plain_total(scores: torch.Tensor, values: torch.Tensor, minibatch: Minibatch
 
 
 @pytest.mark.parametrize("held", [False, True])
-def test_losses__slopes__are_the_derivatives_of_the_plain_formula(batch: Batch, held: bool) -> None:
-    minibatch = batch.take(torch.arange(len(batch.actions)), Arrays())
+def test_losses__gradients__are_the_derivatives_of_the_plain_formula(
+    batch: Batch[Decisions], held: bool
+) -> None:
+    minibatch = take(batch, torch.arange(len(batch.actions)), Arrays())
     assert minibatch.decisions.mask is not None
     scores = (
         torch.randn(minibatch.decisions.mask.shape)
@@ -41,7 +42,7 @@ def test_losses__slopes__are_the_derivatives_of_the_plain_formula(batch: Batch, 
         minibatch = minibatch._replace(prior=prior)
     total = plain_total(scores, values, minibatch)
 
-    losses, gradients = losses_of(scores.detach(), values.detach(), minibatch, CONFIG)
+    losses, *gradients = losses_of(scores.detach(), values.detach(), minibatch, CONFIG)
 
     torch.testing.assert_close(losses.total, total, rtol=1e-5, atol=1e-5)
     expected = torch.autograd.grad(total, (scores, values))
@@ -49,7 +50,7 @@ def test_losses__slopes__are_the_derivatives_of_the_plain_formula(batch: Batch, 
     assert (losses.prior_kl > 0.01) == held
 
 
-def test_gradient__equals_that_of_stable_baselines3(model: MaskablePPO, batch: Batch) -> None:
+def test_gradient__equals_that_of_stable_baselines3(model: MaskablePPO, batch: Batch[Decisions]) -> None:
     config = CONFIG.model_copy(update={"prior": FastPpoConfig().prior})
     scorer = model.policy.scorer
     decisions = batch.decisions
@@ -57,7 +58,7 @@ def test_gradient__equals_that_of_stable_baselines3(model: MaskablePPO, batch: B
     context = len(model.observation_space["context"].low)
     observation = {
         "candidates": decisions.candidates[:, :, :-1],
-        "context": decisions.around[:, :context],
+        "context": decisions.context[:, :context],
         "action_mask": decisions.mask,
     }
     # as in MaskablePPO.train
@@ -71,7 +72,7 @@ def test_gradient__equals_that_of_stable_baselines3(model: MaskablePPO, batch: B
     by_pytorch = torch.autograd.grad(total, list(scorer.parameters()))
 
     network = Network(scorer)
-    found = gradient_of(network, batch.take(torch.arange(len(batch.actions)), network.arrays), config)
+    found = gradient_of(network, take(batch, torch.arange(len(batch.actions)), network.arrays), config)
 
     expected = (total, policy_loss, value_loss, entropy.mean())
     torch.testing.assert_close((found.total, found.policy, found.value, found.entropy), expected)
@@ -79,9 +80,9 @@ def test_gradient__equals_that_of_stable_baselines3(model: MaskablePPO, batch: B
     torch.testing.assert_close(network.parameters.grad, gradient, rtol=1e-5, atol=1e-5)
 
 
-def test_losses__away_from_the_frozen_start__cost(model: MaskablePPO, batch: Batch) -> None:
+def test_losses__away_from_the_frozen_start__cost(model: MaskablePPO, batch: Batch[Decisions]) -> None:
     network, config = Network(model.policy.scorer), FastPpoConfig(prior={"kl": 2.0})
-    minibatch = batch.take(torch.arange(len(batch.actions)), network.arrays)
+    minibatch = take(batch, torch.arange(len(batch.actions)), network.arrays)
     start = network.actor.scores(minibatch.decisions).log_softmax(0)
     at_start = gradient_of(network, minibatch._replace(prior=start), config)
     assert at_start.prior_kl.item() == pytest.approx(0.0, abs=1e-6)

@@ -6,8 +6,7 @@ import torch
 
 from ssdgym.agents.card import ScorerConfig
 from ssdgym.agents.networks import CandidateScorer
-from ssdgym.agents.training.ppo.decisions import Decisions, Part
-from ssdgym.agents.training.ppo.network import Network
+from ssdgym.agents.training.ppo.network import Decisions, Minibatch, Network
 from ssdgym.types import Observation
 
 FEATURES = ("log_benefit", "log_age", "a", "b", "c")
@@ -39,12 +38,12 @@ def plain(scorer: CandidateScorer, observation: Observation) -> tuple[torch.Tens
     return scorer(*arguments), scorer.value(*arguments).squeeze(-1)
 
 
-def gradient_by_hand(network: Network, part: Part, *gradients: torch.Tensor) -> torch.Tensor:
+def gradient_by_hand(network: Network, minibatch: Minibatch, *gradients: torch.Tensor) -> torch.Tensor:
     network.refresh()
     with torch.no_grad():
-        network.actor.scores(part)
-        network.critic.values(part)
-        network.backward(part, *gradients)
+        network.actor.scores(minibatch)
+        network.critic.values(minibatch)
+        network.backward(minibatch, *gradients)
         network.finish()
     assert network.parameters.grad is not None
     return network.parameters.grad.clone()
@@ -61,32 +60,32 @@ def test_network__scores_values_and_gradients__equal_those_of_the_scorer(
     shares = (scores.log_softmax(-1).clamp(min=-50) * torch.randn(COUNT, CHOICES)).sum(-1)
     loss = (shares + values * torch.randn(COUNT)).mean()
     # the gradients of the loss by scores and values, from which the network goes on by hand
-    to_scores, to_values = torch.autograd.grad(loss, (scores, values), retain_graph=True)
+    of_scores, of_values = torch.autograd.grad(loss, (scores, values), retain_graph=True)
     by_pytorch = torch.autograd.grad(loss, list(scorer.parameters()))
 
     network = Network(scorer)
     decisions = Decisions.of(scorer, observation)
-    part = decisions.whole(network.arrays)
-    torch.testing.assert_close(network.actor.scores(part).t(), scores, rtol=1e-5, atol=1e-5)
+    minibatch = decisions.whole(network.arrays)
+    torch.testing.assert_close(network.actor.scores(minibatch).t(), scores, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(network.actor.scores_as_kept(decisions), scores, rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(network.critic.values(part), values, rtol=1e-5, atol=1e-5)
-    found = gradient_by_hand(network, part, to_scores.t(), to_values)
+    torch.testing.assert_close(network.critic.values(minibatch), values, rtol=1e-5, atol=1e-5)
+    found = gradient_by_hand(network, minibatch, of_scores.t(), of_values)
     expected = torch.cat([gradient.flatten() for gradient in by_pytorch])
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
 
 
-def test_network__gradients_of_two_parts__add_up() -> None:
+def test_network__gradients_of_two_minibatches__add_up() -> None:
     scorer, observation = make_scorer(), make_observation(0.5)
     network, decisions = Network(scorer), Decisions.of(scorer, observation)
-    to_scores, to_values = torch.randn(CHOICES, COUNT) / COUNT, torch.randn(COUNT) / COUNT
-    whole = gradient_by_hand(network, decisions.whole(network.arrays), to_scores, to_values)
+    of_scores, of_values = torch.randn(CHOICES, COUNT) / COUNT, torch.randn(COUNT) / COUNT
+    whole = gradient_by_hand(network, decisions.whole(network.arrays), of_scores, of_values)
     network.refresh()
     with torch.no_grad():
         for rows in torch.randperm(COUNT).split(25):
-            part = decisions.take(rows, network.arrays)
-            network.actor.scores(part)
-            network.critic.values(part)
-            network.backward(part, to_scores[:, rows], to_values[rows])
+            minibatch = decisions.take(rows, network.arrays)
+            network.actor.scores(minibatch)
+            network.critic.values(minibatch)
+            network.backward(minibatch, of_scores[:, rows], of_values[rows])
         network.finish()
     torch.testing.assert_close(network.parameters.grad, whole, rtol=1e-5, atol=1e-5)
 
@@ -95,12 +94,12 @@ def test_network__step_on_its_vector__changes_the_scorer() -> None:
     scorer, observation = make_scorer(), make_observation(0.5)
     network = Network(scorer)
     optimizer = torch.optim.SGD([network.parameters], lr=0.1)
-    part = Decisions.of(scorer, observation).whole(network.arrays)
-    gradient_by_hand(network, part, torch.randn(CHOICES, COUNT), torch.randn(COUNT))
-    before = network.actor.scores(part)
+    minibatch = Decisions.of(scorer, observation).whole(network.arrays)
+    gradient_by_hand(network, minibatch, torch.randn(CHOICES, COUNT), torch.randn(COUNT))
+    before = network.actor.scores(minibatch)
     optimizer.step()
     network.refresh()
-    after = network.actor.scores(part).t()
+    after = network.actor.scores(minibatch).t()
     assert not torch.isclose(after, before.t()).all()
     torch.testing.assert_close(after, plain(scorer, observation)[0].detach(), rtol=1e-5, atol=1e-5)
 

@@ -5,17 +5,17 @@ from sb3_contrib import MaskablePPO
 
 from ssdgym.agents.training.config import FastPpoConfig
 from ssdgym.agents.training.ppo.learner import Batch, update
-from ssdgym.agents.training.ppo.network import Network
+from ssdgym.agents.training.ppo.network import Decisions, Network
 
 
-def shares(network: Network, batch: Batch) -> torch.Tensor:
+def shares(network: Network, batch: Batch[Decisions]) -> torch.Tensor:
     """Return how likely the network of now chooses each candidate, (B, K)."""
     network.refresh()
     return network.actor.scores_as_kept(batch.decisions).softmax(-1)
 
 
 def test_update__makes_good_actions_likelier_and_masked_ones_never_possible(
-    model: MaskablePPO, batch: Batch
+    model: MaskablePPO, batch: Batch[Decisions]
 ) -> None:
     network, mask = Network(model.policy.scorer), batch.decisions.mask
     assert mask is not None
@@ -31,7 +31,7 @@ def test_update__makes_good_actions_likelier_and_masked_ones_never_possible(
     assert (after[~mask] == 0).all()
 
 
-def test_update__beyond_the_target_kl__ends(model: MaskablePPO, batch: Batch) -> None:
+def test_update__beyond_the_target_kl__ends(model: MaskablePPO, batch: Batch[Decisions]) -> None:
     network = Network(model.policy.scorer)
     before = network.parameters.detach().clone()
     optimizer = torch.optim.Adam([network.parameters], lr=0.01)

@@ -1,0 +1,297 @@
+"""The rules that agents are, compiled: their networks, and what they read of devices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ssdgym.engine.core.bits import quotient
+from ssdgym.engine.core.handle import number_of, scratch_of
+from ssdgym.engine.core.kernel import inlined
+from ssdgym.engine.core.observed import (
+    CANDIDATE,
+    DECISION,
+    DIE_SEEN,
+    PAGE_SEEN,
+    candidate_feature_at,
+    decision_feature_at,
+    device_feature_at,
+    die_feature_at,
+    page_feature_at,
+)
+from ssdgym.engine.decisions import ERASE, IDLE, IDLE_STEPS, PLACE, RELOCATE, constants_at
+from ssdgym.engine.erase.features import count_candidate
+from ssdgym.engine.idling import look_at_die
+from ssdgym.engine.placing import look_at_page
+from ssdgym.policy import blocks_of, choose_block, eligible
+
+MAX_FEATURES, MAX_WIDTH, MAX_LAYERS, MAX_WEIGHTS = 48, 64, 4, 16_384
+#: What a feature of the context is a function of.
+CONTEXT_KINDS = ("device", "decision", "page", "die")
+OF_DEVICE, OF_DECISION, OF_PAGE, OF_DIE = range(4)
+#: The record: where a part of the weights begins follows from the shape.
+NETWORK = np.dtype(
+    [
+        ("features", "i8"),  # of a candidate
+        ("entries", "i8"),  # of the context
+        ("layers", "i8"),  # hidden ones; 0: what is linear alone
+        ("widths", "i8", (MAX_LAYERS,)),
+        ("heads", "i8"),
+        ("switch", "i8"),  # entry of the context that says which of two heads; -1: there is one
+        ("first", "i8", (2,)),  # action of each head
+        ("actions", "i8", (2,)),  # of each head
+        ("thresholds", "i8"),  # of a head
+        ("sampled", "i8"),  # pages of a block whose updates are counted
+        ("feature", "i8", (MAX_FEATURES,)),  # addresses
+        ("entry", "i8", (MAX_FEATURES,)),
+        ("entry_kind", "i8", (MAX_FEATURES,)),
+        ("weights", "f4", (MAX_WEIGHTS,)),
+    ],
+    align=True,
+)
+_constants_of = constants_at(NETWORK)
+_scratch_features = scratch_of(np.dtype(np.float32), MAX_FEATURES)
+_scratch_units = scratch_of(np.dtype(np.float32), MAX_WIDTH)
+
+
+@inlined
+def _add_inputs(weights, at, inputs, count, outputs, width):
+    """Add what a layer makes of its inputs to its outputs; return where the weights of the layer end."""
+    for i in range(count):
+        value, row = inputs[i], at + i * width
+        for j in range(width):
+            outputs[j] += value * weights[row + j]
+    return at + count * width
+
+
+@inlined
+def _put_bias(weights, at, outputs, width):
+    """Begin the outputs of a layer with its bias; return where that ends."""
+    for j in range(width):
+        outputs[j] = weights[at + j]
+    return at + width
+
+
+@inlined
+def _keep_positive(units, width):
+    """Set units below 0 to 0."""
+    for j in range(width):
+        units[j] = max(units[j], np.float32(0.0))
+
+
+@inlined
+def _pass_hidden(network, at, units, others):
+    """Pass the units of the first hidden layer on to the last one, in place.
+
+    Args:
+        network: the NETWORK.
+        at: where the weights of the second layer begin, its bias first.
+        units: of the first layer, behind its nonlinearity; those of the last one at the end.
+        others: scratch as long.
+
+    Returns:
+        Where the weights end.
+    """
+    for layer in range(1, network.layers):
+        inputs, width = network.widths[layer - 1], network.widths[layer]
+        at = _put_bias(network.weights, at, others, width)
+        at = _add_inputs(network.weights, at, units, inputs, others, width)
+        _keep_positive(others, width)
+        for j in range(width):
+            units[j] = others[j]
+    return at
+
+
+@inlined
+def _look_at_decision(kind, plane, decision):
+    """Write what a rule reads of a decision as a whole."""
+    decision.kind = kind
+    decision.plane = plane
+    decision.candidates = 0
+    decision.mean_erases = 0.0
+    decision.host_pages = 0
+    decision.elapsed_ns = 0
+
+
+_scratch_candidate, _scratch_decision = scratch_of(CANDIDATE, 1), scratch_of(DECISION, 1)
+_scratch_page, _scratch_die = scratch_of(PAGE_SEEN, 1), scratch_of(DIE_SEEN, 1)
+
+
+@inlined
+def _read_features(network, handle, decision, page, die, features):
+    """Write the context, centred and scaled; return which head the decision is of."""
+    weights, entries, head = network.weights, network.entries, np.int64(0)
+    for k in range(entries):
+        address, kind = network.entry[k], network.entry_kind[k]
+        if kind == OF_DEVICE:
+            value = device_feature_at(address)(handle)
+        elif kind == OF_DECISION:
+            value = decision_feature_at(address)(handle, decision)
+        elif kind == OF_DIE:
+            value = die_feature_at(address)(handle, die)
+        else:
+            value = page_feature_at(address)(handle, page)
+        if k == network.switch and value > 0.5:
+            head = np.int64(1)
+        features[k] = (np.float32(value) - weights[k]) * weights[entries + k]
+    return head
+
+
+@inlined
+def _action_of(network, features, head, units, others):
+    """Return the first action of the head, and one more for every threshold below its number."""
+    weights, entries, heads = network.weights, network.entries, network.heads
+    at = 2 * entries
+    number = weights[at + entries * heads + head]
+    for k in range(entries):
+        number += features[k] * weights[at + head * entries + k]
+    at += (entries + 1) * heads
+    thresholds = at + head * network.thresholds
+    at += network.thresholds * heads
+    if network.layers > 0:
+        width = network.widths[0]
+        at = _put_bias(weights, at, units, width)
+        at = _add_inputs(weights, at, features, entries, units, width)
+        _keep_positive(units, width)
+        at = _pass_hidden(network, at, units, others)
+        last = network.widths[network.layers - 1]
+        number += weights[at + head * (last + 1)]
+        for j in range(last):
+            number += units[j] * weights[at + head * (last + 1) + 1 + j]
+    action = network.first[head]
+    for k in range(network.actions[head] - 1):
+        if number > weights[thresholds + k]:
+            action += 1
+    return action
+
+
+@inlined
+def _read_page(network, view, plane, lpn, source, features):
+    """Write the features of a page that is placed; return which head places it."""
+    decision, page, die = _scratch_decision()[0], _scratch_page()[0], _scratch_die()[0]
+    _look_at_decision(PLACE if source < 0 else RELOCATE, plane, decision)
+    look_at_page(view, plane, lpn, source, page)
+    return _read_features(network, number_of(view), decision, page, die, features)
+
+
+def place_page(view, plane, lpn, source, parameters):
+    """Put a page into the stream that the network has for it."""
+    network = _constants_of(parameters)[0]
+    features, units, others = _scratch_features(), _scratch_units(), _scratch_units()
+    head = _read_page(network, view, plane, lpn, source, features)
+    return _action_of(network, features, head, units, others)
+
+
+def collect_idle(view, die_number, gap_ns, parameters):
+    """Let an idle die go on with collecting as far as the network has it."""
+    network, handle = _constants_of(parameters)[0], number_of(view)
+    decision, page, die = _scratch_decision()[0], _scratch_page()[0], _scratch_die()[0]
+    look_at_die(view, die_number, die)
+    if not die.collects:
+        return 0
+    features, units, others = _scratch_features(), _scratch_units(), _scratch_units()
+    _look_at_decision(IDLE, die.plane, decision)
+    head = _read_features(network, handle, decision, page, die, features)
+    return IDLE_STEPS[_action_of(network, features, head, units, others)]
+
+
+@inlined
+def _share(network, handle, decision, units):
+    """Write what all candidates have in common of the first layer; return where its weights end."""
+    weights, width = network.weights, network.widths[0]
+    at = _put_bias(weights, 0, units, width)
+    for k in range(network.entries):
+        if network.entry_kind[k] == OF_DEVICE:
+            value = np.float32(device_feature_at(network.entry[k])(handle))
+        else:
+            value = np.float32(decision_feature_at(network.entry[k])(handle, decision))
+        for j in range(width):
+            units[j] += value * weights[at + j]
+        at += width
+    return at
+
+
+@inlined
+def _correct(network, at, features, shared, units, others):
+    """Return the network's part of the score of a candidate."""
+    width = network.widths[0]
+    for j in range(width):
+        units[j] = shared[j]
+    at = _add_inputs(network.weights, at, features, network.features, units, width)
+    _keep_positive(units, width)
+    at = _pass_hidden(network, at, units, others)
+    score = network.weights[at]
+    for j in range(network.widths[network.layers - 1]):
+        score += units[j] * network.weights[at + 1 + j]
+    return score
+
+
+def score_blocks(view, plane, parameters, choice):
+    """Choose the eligible block with the highest score; of equals, the lowest number."""
+    network = _constants_of(parameters)[0]
+    handle = number_of(view)
+    decision, candidate = _scratch_decision()[0], _scratch_candidate()[0]
+    features, shared, units, others = (
+        _scratch_features(),
+        _scratch_units(),
+        _scratch_units(),
+        _scratch_units(),
+    )
+    _look_at_decision(ERASE, plane, decision)
+    at = np.int64(0)
+    if network.layers > 0:
+        at = _share(network, handle, decision, shared)
+    linear = np.int64(len(network.weights)) - network.features  # they stand at the end
+    stride = np.int64(0)
+    if network.sampled > 0:
+        stride = max(quotient(view.params[0].pages_per_block, network.sampled), 1)
+    best, best_score = np.int64(-1), np.float32(0.0)
+    for block in blocks_of(view, plane):
+        if not eligible(view, block):
+            continue
+        choose_block(view, choice, block)
+        count_candidate(view, choice, 1, stride, candidate)
+        score = np.float32(0.0)
+        for k in range(network.features):
+            value = candidate_feature_at(network.feature[k])(handle, candidate, decision)
+            features[k] = np.float32(value)
+            score += features[k] * network.weights[linear + k]
+        if network.layers > 0:
+            score += _correct(network, at, features, shared, units, others)
+        if best < 0 or score > best_score:
+            best, best_score = block, score
+    return choose_block(view, choice, best)
+
+
+#: Decisions that are noted; later ones are not.
+ROOM = 1 << 16
+#: A network, and behind it what was seen.
+RECORDER = np.dtype(
+    [
+        *((name, NETWORK[name]) for name in NETWORK.names or ()),
+        ("used", "i8"),
+        ("clock", "i8", (ROOM,)),  # host pages before the decision
+        ("lpn", "i4", (ROOM,)),
+        ("head", "i1", (ROOM,)),
+        ("written", "i1", (ROOM,)),  # whether by the host
+        ("seen", "f4", (ROOM * MAX_FEATURES,)),  # features, centred and scaled, one decision after another
+    ],
+    align=True,
+)
+_recorder_of = constants_at(RECORDER)
+
+
+def place_and_note(view, plane, lpn, source, parameters):
+    """Put a page into the stream that the network has for it, and note what was seen of it."""
+    network, recorder = _constants_of(parameters)[0], _recorder_of(parameters)[0]
+    features, units, others = _scratch_features(), _scratch_units(), _scratch_units()
+    head = _read_page(network, view, plane, lpn, source, features)
+    used = recorder.used
+    if used < ROOM:
+        recorder.clock[used] = view.control[0].clock
+        recorder.lpn[used] = lpn
+        recorder.head[used] = head
+        recorder.written[used] = source < 0
+        for k in range(network.entries):
+            recorder.seen[used * network.entries + k] = features[k]
+        recorder.used = used + 1
+    return _action_of(network, features, head, units, others)
