@@ -15,7 +15,7 @@ from ssdgym.errors import SsdgymError
 
 
 def cache_folder() -> Path:
-    """Where ssdgym keeps what it can make again: `SSDGYM_CACHE_DIR`, or the user's cache folder."""
+    """Return the folder of what can be made again: `SSDGYM_CACHE_DIR`, or the user's cache folder."""
     chosen = os.environ.get("SSDGYM_CACHE_DIR")
     if chosen:
         return Path(chosen)
@@ -42,7 +42,7 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
             f"{path}: cannot be written ({error.strerror or error}); choose another place or free some space"
         ) from error
     finally:
-        with suppress(OSError):  # what hindered the writing may hinder this, and has been told already
+        with suppress(OSError):  # what hindered the writing may hinder this, and is an error already
             temporary.unlink(missing_ok=True)
 
 
@@ -86,7 +86,7 @@ def write_between(page: Path, begin: str, end: str, text: str) -> Path:
 
 
 def is_file(path: Path) -> bool:
-    """Is there a file of that name? Of a name that no file can have there is not."""
+    """Return whether there is a file of that name; no file has a name that is not allowed."""
     try:
         return path.is_file()
     except OSError:
@@ -94,7 +94,7 @@ def is_file(path: Path) -> bool:
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file's content."""
+    """Return the SHA-256 of a file's content."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):

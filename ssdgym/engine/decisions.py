@@ -232,7 +232,9 @@ def listeners(rules):
 @inlined
 def listener(k):
     """Return the number of the `k`-th rule that may hook events."""
-    return np.int64(k if k <= PLACE else k - 2 + IDLE)
+    if k <= PLACE:
+        return np.int64(k)
+    return np.int64(IDLE if k == PLACE + 1 else TRACKERS + k - PLACE - 2)
 
 
 @inlined

@@ -19,7 +19,6 @@ from ssdgym.envs.vector import DecisionVectorEnv
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import rules_for
 from ssdgym.policy.policy import idle_of
-from ssdgym.simulator.families import family_of
 
 #: The label of the device's own idle rule, which proposes.
 IDLE_RULE = "idle_rule"
@@ -61,10 +60,8 @@ class IdleDecision(DescribedDecision):
         Raises:
             SsdgymError: no time passes there, or its idle rule needs the next arrival.
         """
-        if IDLE not in family_of(device).agent_decisions or device.ftl.timing == "none":
-            raise SsdgymError(
-                f"device {device.name} has no idle time; set ftl.mapping to page and ftl.timing to event."
-            )
+        if device.ftl.timing == "none":
+            raise SsdgymError(f"device {device.name} has no idle time; set ftl.timing to event.")
         rule, share = idle_of(device), page_ftl(device.ftl).gc.background_fraction
         if rule is not None and rule.oracle:
             raise SsdgymError(

@@ -21,7 +21,7 @@ from ssdgym.envs.features import Features, Selection, Setting, select
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy, new_choice, rules_for
 from ssdgym.policy.policy import with_rules
-from ssdgym.simulator.families import family_of
+from ssdgym.simulator.families import family_of, mappings_that_ask
 
 
 def victims_of(victims: str | Policy | None) -> Policy | None:
@@ -147,6 +147,19 @@ class Decision(ABC):
         """
         return self.spec(candidates)._replace(rules=rules_for(device, self.policy))
 
+    def check_asked_on(self, device: DeviceConfig) -> None:
+        """Raise if devices of this family never wait for the decision.
+
+        Raises:
+            SsdgymError: agents are asked for no such decision on the device.
+        """
+        if self.kind not in family_of(device).agent_decisions:
+            mappings = " or ".join(mappings_that_ask(self.kind)) or "a family that has it in agent_decisions"
+            raise SsdgymError(
+                f"device {device.name} of ftl.mapping {device.ftl.mapping} never waits for the decision of "
+                f"this environment; choose one of mapping {mappings}."
+            )
+
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
         """Return a device as this decision needs it; by default as it is.
 
@@ -244,19 +257,6 @@ class EraseDecision(DescribedDecision):
         self._selection = select(
             features, Setting(tuple(devices), self.most_blocks), {"candidate": self.names}
         )
-
-    def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return the device as it is.
-
-        Raises:
-            SsdgymError: erase sets of its family are not described to agents.
-        """
-        if ERASE not in family_of(device).agent_decisions:
-            raise SsdgymError(
-                f"device {device.name}: agents are not asked for erases on devices of ftl.mapping "
-                f"{device.ftl.mapping}; choose one of mapping page."
-            )
-        return device
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
         """Return the number of candidates.

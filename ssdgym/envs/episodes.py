@@ -63,6 +63,8 @@ class Episodes:
         if threads is not None and (not is_whole(threads) or threads < 1):
             raise SsdgymError(f"threads must be a whole number from 1 up, not {threads!r}.")
         self.decision = options.decision()
+        for device in pool:
+            self.decision.check_asked_on(device)
         self.decision.observe(options.features, pool)
         pool = [self.decision.adapt(device) for device in pool]
         self.devices = [pool[i % len(pool)] for i in range(count)]

@@ -19,7 +19,6 @@ from ssdgym.envs.options import Options
 from ssdgym.envs.vector import DecisionVectorEnv
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import MergeRule, Policy, get_policy, rules_for
-from ssdgym.simulator.families import family_of
 
 #: Candidates beside M-Merges at each level below the block: Merge, M-Merge at level 0, that of least cost.
 _OTHERS = 3
@@ -54,24 +53,9 @@ class MergeDecision(DescribedDecision):
         Raises:
             SsdgymError: it is none of these, or names what is not registered.
         """
-        for device in devices:
-            self.adapt(device)
         self._selection = select(
             features, Setting(tuple(devices), kinds=(KINDS[MERGE],)), {"plan": self.names}
         )
-
-    def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return the device as it is.
-
-        Raises:
-            SsdgymError: nothing is merged on it.
-        """
-        if MERGE not in family_of(device).agent_decisions:
-            raise SsdgymError(
-                f"device {device.name} of ftl.mapping {device.ftl.mapping} merges no blocks; choose one of "
-                "mapping block, such as pen-demo."
-            )
-        return device
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
         """Return the number of candidates, on the device whose blocks are divided furthest.

@@ -21,7 +21,6 @@ from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy, rules_for
 from ssdgym.policy.registry import placement_of, rules_on, tracking
 from ssdgym.policy.rules import PlacementRule
-from ssdgym.simulator.families import family_of
 
 #: Whose streams the agent chooses, by the value of the argument `pages`.
 PAGES = {"host": (PLACE,), "relocated": (RELOCATE,), "both": (PLACE, RELOCATE)}
@@ -104,11 +103,6 @@ class StreamDecision(DescribedDecision):
         Raises:
             SsdgymError: pages are not placed in streams there, or there are too few of them.
         """
-        if PLACE not in family_of(device).agent_decisions:
-            raise SsdgymError(
-                f"device {device.name} of ftl.mapping {device.ftl.mapping} has no placements; choose one of "
-                "mapping page."
-            )
         if page_ftl(device.ftl).placement in SUB_BLOCK_PLACEMENTS:
             raise SsdgymError(
                 f"device {device.name} does not write pages to streams; set ftl.placement to one that does, "

@@ -19,7 +19,6 @@ from ssdgym.envs.options import Options
 from ssdgym.envs.vector import DecisionVectorEnv
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import rules_for
-from ssdgym.simulator.families import family_of
 
 #: The questions by their names in a setting of features, each with its bit.
 _QUESTIONS = {"FLUSHES": ASK_FLUSHES, "COLLECTED": ASK_COLLECTED}
@@ -105,11 +104,6 @@ class RegionDecision(DescribedDecision):
 
 def _check(device: DeviceConfig) -> None:
     """Raise if nothing is decided about a region on a device."""
-    if REGION not in family_of(device).agent_decisions:
-        raise SsdgymError(
-            f"device {device.name} of ftl.mapping {device.ftl.mapping} has no region of small writes; choose "
-            "one of mapping subpage, such as subftl-tiny."
-        )
     kind = subpage_ftl(device.ftl).kind
     if kind != SubpageKind.SUBFTL:
         raise SsdgymError(

@@ -65,12 +65,13 @@ def erase_choice(
 #: By the code that the engine returns.
 _REASONS = {
     codes.OUT_OF_SPACE: "is out of space: no free block is left for relocations",
-    codes.NO_VICTIM: "needs a victim, and the policy {policy} named no erase set",
+    codes.NO_VICTIM: "needs a victim, and the policy {policy} named no erase set; "
+    "let it choose among `eligible` blocks",
     codes.ILLEGAL_BLOCK: "cannot erase this block: it is open, free, or not of the plane that collects "
     "(with multi_plane, or of another plane of its die in which no round runs)",
     codes.ILLEGAL_MASK: "cannot erase this set of sub-blocks: its erase_unit does not allow it",
     codes.NOTHING_TO_GAIN: "would gain nothing: the erase set holds no invalid page, or no more than its "
-    "neighbours hold valid ones while pages have to be won",
+    "neighbours hold valid ones while pages have to be won; choose one with more invalid pages",
     codes.ILLEGAL_PAIRS: f"cannot erase these blocks together: give 1 to {MAX_PAIRS} different ones, at "
     "least one of the plane that collects, and with multi_plane strict of other planes only those with the "
     "number of one of its own",

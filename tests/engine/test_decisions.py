@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ssdgym.engine import decisions
 from ssdgym.engine.core.records import ERASE_PAIR, MAX_PAIRS
 from ssdgym.engine.core.status import (
     ERASE_DECISION,
@@ -16,7 +17,7 @@ from ssdgym.engine.core.status import (
     PLACE_DECISION,
     RELOCATE_DECISION,
 )
-from ssdgym.engine.decisions import PLACE, RELOCATE
+from ssdgym.engine.decisions import ERASE, IDLE, KINDS, PLACE, RELOCATE, TRACKERS
 from ssdgym.engine.entries import advance, apply, first_fault
 from ssdgym.policy.lookup import rules_for
 from ssdgym.simulator import Simulator
@@ -99,3 +100,11 @@ def test_all_kinds_outside__random_streams__nothing_is_lost() -> None:
     assert kinds == {ERASE_DECISION, PLACE_DECISION, RELOCATE_DECISION}
     assert first_fault(sim.arrays, 0) == 0
     assert sim.metrics()["lost_pages"] == 0
+
+
+@pytest.mark.parametrize("kinds", [len(KINDS), len(KINDS) + 1], ids=["these", "one more"])
+def test_listener__trackers_stand_behind_all_kinds(kinds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decisions, "TRACKERS", kinds)
+    listener = getattr(decisions.listener, "py_func", decisions.listener)
+    assert [listener(k) for k in range(5)] == [ERASE, PLACE, IDLE, kinds, kinds + 1]
+    assert len(KINDS) == TRACKERS

@@ -117,7 +117,7 @@ def test_stable_baselines3__steps_a_vector() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"ftl": {"timing": "none"}}, "has no idle time; set ftl.mapping to page and ftl.timing to event"),
+        ({"ftl": {"timing": "none"}}, "has no idle time; set ftl.timing to event"),
         ({"device": idle_device(idle="oracle_gap")}, "oracle_gap knows the future"),
         ({"victims": "greedy+single"}, "give a compiled victim rule alone"),
         ({"victims": "greedy+threshold"}, "give a compiled victim rule alone"),

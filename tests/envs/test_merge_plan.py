@@ -331,8 +331,8 @@ def test_terms__of_this_family_on_others__refused() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"device": device()}, "of ftl.mapping page merges no blocks; choose one of mapping block, such as"),
-        ({"device": [demo(), "subftl-tiny"]}, "of ftl.mapping subpage merges no blocks"),
+        ({"device": device()}, "ftl.mapping page never waits for .*; choose one of mapping block"),
+        ({"device": [demo(), "subftl-tiny"]}, "of ftl.mapping subpage never waits for the decision"),
         ({"proposers": "mmerge"}, "proposers must be a list of merge rules, not 'mmerge'"),
         ({"proposers": ["greedy"]}, "proposers name greedy; give compiled merge rules, such as 'mmerge'"),
         ({"features": ["log_benefit"]}, "features name log_benefit, a feature of a candidate"),

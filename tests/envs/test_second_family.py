@@ -38,6 +38,7 @@ class ToyFtl(FtlConfig):
 class ToyFamily(FamilyBuilder):
     engine = TOY
     policy_decision = DRAWER
+    agent_decisions = frozenset({DRAWER})
 
     def check(self, device: DeviceConfig) -> None:
         pass
@@ -138,5 +139,7 @@ def test_simulator__without_a_policy__leaves_the_decision_of_the_family_to_its_c
 
 
 def test_decision__that_the_family_does_not_describe__refused() -> None:
-    with pytest.raises(SsdgymError, match="agents are not asked for erases on devices of ftl.mapping toy"):
+    with pytest.raises(SsdgymError, match="ftl.mapping toy never waits for .*; choose one of mapping page"):
         EraseVictimEnv(device=chest())
+    with pytest.raises(SsdgymError, match="ftl.mapping page never waits for .*; choose one of mapping toy"):
+        DrawerEnv(device=device())

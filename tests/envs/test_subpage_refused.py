@@ -14,11 +14,11 @@ from tests.config.test_subpage import PLAIN
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("ssdgym/EraseVictim-v0", "agents are not asked for erases on devices of ftl.mapping subpage"),
-        ("ssdgym/ParallelErase-v0", "agents are not asked for erases on devices of ftl.mapping subpage"),
-        ("ssdgym/Placement-v0", "device parts of ftl.mapping subpage has no placements; choose one of"),
-        ("ssdgym/JointGC-v0", "device parts of ftl.mapping subpage has no placements; choose one of"),
-        ("ssdgym/BackgroundGC-v0", "device parts has no idle time; set ftl.mapping to page"),
+        ("ssdgym/EraseVictim-v0", "of ftl.mapping subpage never waits for the decision"),
+        ("ssdgym/ParallelErase-v0", "of ftl.mapping subpage never waits for the decision"),
+        ("ssdgym/Placement-v0", "of ftl.mapping subpage never waits for the decision"),
+        ("ssdgym/JointGC-v0", "of ftl.mapping subpage never waits for the decision"),
+        ("ssdgym/BackgroundGC-v0", "of ftl.mapping subpage never waits for the decision"),
     ],
 )
 @pytest.mark.parametrize("many", [False, True], ids=["single", "vector"])

@@ -71,7 +71,7 @@ class RegisteredFeature:
 
     Attributes:
         feature: name, meaning and bounds.
-        kind: one of `KINDS`.
+        kind: one of `CALLED_WITH`.
         function: to be compiled.
         default: in which settings it is observed without being named.
         samples_pages: whether it needs the updates of sampled pages to be counted.
@@ -105,12 +105,12 @@ class RegisteredFeature:
         except ValueError as error:
             raise SsdgymError(
                 f"feature {self.feature.name} cannot be compiled: {error}; it is called with "
-                f"({', '.join(KINDS[self.kind])}) and returns a number."
+                f"({', '.join(CALLED_WITH[self.kind])}) and returns a number."
             ) from error
 
 
 #: The kinds of features, each with what its functions are called with.
-KINDS = {
+CALLED_WITH = {
     "candidate": ("view", "candidate", "decision"),
     "stream": ("view", "stream", "page"),
     "answer": ("view", "answer", "die"),
@@ -172,7 +172,7 @@ class FeatureDecorator:
     "Return".
 
     Args:
-        kind: one of `KINDS`, which has what functions are called with.
+        kind: one of `CALLED_WITH`, which has what functions are called with.
         tracker: the rule whose records functions read unless another one is named.
     """
 

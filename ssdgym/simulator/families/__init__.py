@@ -12,6 +12,7 @@ from ssdgym.simulator.families.base import (
     PageMap,
     family_of,
     family_of_state,
+    mappings_that_ask,
     register_family,
 )
 
@@ -23,5 +24,6 @@ __all__ = [
     "PageMap",
     "family_of",
     "family_of_state",
+    "mappings_that_ask",
     "register_family",
 ]

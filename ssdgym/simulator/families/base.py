@@ -179,6 +179,11 @@ def family_of(device: DeviceConfig) -> FamilyBuilder:
     return _BUILDERS[mapping]
 
 
+def mappings_that_ask(kind: int) -> list[str]:
+    """Return the mappings of the families that describe a kind of decision to agents."""
+    return [name for name, builder in _BUILDERS.items() if kind in builder.agent_decisions]
+
+
 def family_of_state(state: State) -> FamilyBuilder:
     """Return the builder of a batch of devices."""
     return _BUILDERS[engine_families.family_of(state).name]
