@@ -130,6 +130,7 @@ def placement_policy(
     streams: int,
     relocation_streams: int,
     oracle: bool = False,
+    online: bool = False,
     **options: Unpack[RuleOptions],
 ) -> Decorator:
     """Register the decorated function as a placement.
@@ -142,6 +143,7 @@ def placement_policy(
             keeps three free blocks in place of two.
         oracle: give the function for periods the future of the run; such a placement is a bound, which only
             `Simulator.run` carries out, untimed.
+        online: list it in tables among learned policies, as one that learns on the device it runs on.
         options: see `RuleOptions`.
 
     Returns:
@@ -163,6 +165,7 @@ def placement_policy(
         streams=streams,
         relocation_streams=relocation_streams,
         oracle=oracle,
+        online=online,
     )
 
 

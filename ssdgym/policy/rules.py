@@ -260,12 +260,14 @@ class PlacementRule(Rule):
         streams: write streams of a plane, each with an open block of its own.
         relocation_streams: how many of them relocated pages can go to.
         oracle: whether its function for periods gets the future of the run.
+        online: whether tables list it as a learned policy, one that learns on the device it runs on.
         equivalent: of a placement that the engine has code for, a function that chooses the same.
     """
 
     streams: int = 1
     relocation_streams: int = 1
     oracle: bool = False
+    online: bool = False
     equivalent: Callable[..., int] | None = None
 
     decision: ClassVar[str] = "place"

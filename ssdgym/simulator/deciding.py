@@ -65,8 +65,7 @@ def erase_choice(
 #: By the code that the engine returns.
 _REASONS = {
     codes.OUT_OF_SPACE: "is out of space: no free block is left for relocations",
-    codes.NO_VICTIM: "needs a victim, and the policy {policy} named no erase set; "
-    "let it choose among `eligible` blocks",
+    codes.NO_VICTIM: "needs a victim, and the policy {policy} named no erase set",
     codes.ILLEGAL_BLOCK: "cannot erase this block: it is open, free, or not of the plane that collects "
     "(with multi_plane, or of another plane of its die in which no round runs)",
     codes.ILLEGAL_MASK: "cannot erase this set of sub-blocks: its erase_unit does not allow it",

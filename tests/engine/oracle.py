@@ -61,6 +61,7 @@ RULE_PARAMETERS: dict[str, dict[str, int]] = {
     "sepbit": {"nc": 3},
     "sepbit_fifo": {"nc": 3},
     "sfs": {"period": 3},
+    "td_lifetime": {"bootstrap": 1, "planned": 1},
     "warcip": {"period": 9},
 }
 #: Rules for idle dies.

@@ -21,6 +21,7 @@ RULES = {
     "sepbit": (6, 4),
     "sepbit_fifo": (6, 4),
     "sfs": (6, 6),
+    "td_lifetime": (8, 8),
     "warcip": (6, 1),
     "oracle_k": (8, 8),
     "oracle_host": (8, 4),

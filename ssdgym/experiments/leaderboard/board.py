@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -16,9 +16,11 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.leaderboard.suites import Split, SuiteConfig
 from ssdgym.experiments.statistics import Estimate
 from ssdgym.files import write_bytes
-from ssdgym.policy import get_policy
+from ssdgym.policy import PlacementRule, get_policy
 
-Kind = Literal["classic", "paper", "learned", "bound"]
+Kind = Literal["classic", "paper", "learned", "learned, online", "bound"]
+#: Kinds of what has learned: before it is measured, or on the measured device.
+LEARNED = ("learned", "learned, online")
 
 
 class Interval(Config):
@@ -279,7 +281,12 @@ def entries_of(suite: SuiteConfig, named: Sequence[Entry] = ()) -> list[Entry]:
     entries = [
         *map(named_policy, dict.fromkeys((suite.baseline, *suite.policies))),
         *(
-            Entry(one.name, "learned", source_of(one.policies[0]), one.policies, size_of(one.policies[0]))
+            replace(
+                named_policy(one.policies[0]),
+                name=one.name,
+                kind="learned, online" if learns_online(one.policies[0]) else "learned",
+                policies=one.policies,
+            )
             for one in suite.agents
         ),
         *(Entry(policy, "bound", source_of(policy), (policy,)) for policy in suite.ceilings),
@@ -289,14 +296,25 @@ def entries_of(suite: SuiteConfig, named: Sequence[Entry] = ()) -> list[Entry]:
 
 
 def named_policy(policy: str) -> Entry:
-    """Return the entry of a policy: learned where an agent is among its rules.
+    """Return the entry of a policy: learned where an agent or an online learner is among its rules.
 
     Raises:
         SsdgymError: there is no such policy.
     """
     size = size_of(policy)
-    kind: Kind = "learned" if size else "classic" if is_classic(policy) else "paper"
+    kind: Kind = "classic" if is_classic(policy) else "paper"
+    if size or learns_online(policy):
+        kind = "learned" if size else "learned, online"
     return Entry(policy, kind, source_of(policy), (policy,), size)
+
+
+def learns_online(policy: str) -> bool:
+    """Return whether a policy has a rule that learns on the device it runs on.
+
+    Raises:
+        SsdgymError: there is no such policy.
+    """
+    return any(isinstance(rule, PlacementRule) and rule.online for rule in get_policy(policy).parts)
 
 
 def is_classic(policy: str) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssdgym.experiments.leaderboard.board import (
+    LEARNED,
     Entry,
     Interval,
     Loss,
@@ -218,7 +219,7 @@ class _Standings:
         losses = [
             Loss(name=entry.name, **task.model_dump())
             for entry in self.entries
-            if entry.kind == "learned"
+            if entry.kind in LEARNED
             for task in self._ratios(entry)
             if task.ratio > 1
         ]

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from ssdgym.experiments.leaderboard.board import Interval, Loss, Row, SuiteBoard, TaskBoard, TaskRatio
+from ssdgym.experiments.leaderboard.board import (
+    LEARNED,
+    Interval,
+    Loss,
+    Row,
+    SuiteBoard,
+    TaskBoard,
+    TaskRatio,
+)
 from ssdgym.experiments.report.summary import ABSENT
 from ssdgym.experiments.report.tables import Entry, Table
 
@@ -19,7 +27,7 @@ def tables_of(board: SuiteBoard) -> list[Table]:
 
 def losses_sentence(board: SuiteBoard) -> str:
     """Return a sentence on how many tasks learned policies lose."""
-    learned = [row.name for row in board.rows if row.kind == "learned"]
+    learned = [row.name for row in board.rows if row.kind in LEARNED]
     if not learned:
         return "No policy of this suite has learned."
     counts = (f"{name} on {sum(loss.name == name for loss in board.losses)}" for name in learned)
@@ -128,7 +136,7 @@ def _summed(board: SuiteBoard) -> list[Row]:
     """Return the rows that a summary has of a suite."""
     bound = next((row.name for row in board.rows if row.kind == "bound"), "")
     shown = {board.fixed, bound, *board.rivals}
-    return [row for row in board.rows if row.kind == "learned" or row.name in shown]
+    return [row for row in board.rows if row.kind in LEARNED or row.name in shown]
 
 
 def _caption(board: SuiteBoard) -> str:
@@ -200,7 +208,7 @@ def _bytes(row: Row) -> Entry:
 
 def tasks_table(board: SuiteBoard) -> Table:
     """Return every task with the best fixed pair, the bound, the best entry and each that has learned."""
-    learned = [row for row in board.rows if row.kind == "learned"]
+    learned = [row for row in board.rows if row.kind in LEARNED]
     nanoseconds = board.metric.partition("/")[0].endswith("_ns")
     return Table(
         f"{board.suite}: every task",

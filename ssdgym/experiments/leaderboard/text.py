@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Group as Renderables
 
-from ssdgym.experiments.leaderboard.board import Leaderboard, SuiteBoard, write_board
+from ssdgym.experiments.leaderboard.board import LEARNED, Leaderboard, SuiteBoard, write_board
 from ssdgym.experiments.leaderboard.tables import (
     LOSSES_TITLE,
     counted,
@@ -34,7 +34,7 @@ _MOST_LOSSES = 12
 
 def rich_board(board: SuiteBoard) -> Renderables:
     """Return the losses and the standings of a suite for the terminal."""
-    learned = {row.name for row in board.rows if row.kind == "learned"}
+    learned = {row.name for row in board.rows if row.kind in LEARNED}
     standings = _without_notes(standings_table(board, _NOT_ON_TERMINAL), _SHORT_ON_TERMINAL)
     if not board.losses:
         return Renderables(f"{LOSSES_TITLE}: {losses_sentence(board)}", standings.to_rich(learned))
@@ -161,5 +161,5 @@ def _suite(board: SuiteBoard) -> dict[str, Any]:
         "facts": facts(board),
         "no_losses": () if board.losses else (LOSSES_TITLE, losses_sentence(board)),
         "tables": tables_of(board),
-        "learned": [row.name for row in board.rows if row.kind == "learned"],
+        "learned": [row.name for row in board.rows if row.kind in LEARNED],
     }

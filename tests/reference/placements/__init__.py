@@ -14,6 +14,7 @@ from .oracles import OracleGc, OracleHost, OracleK, OracleRate
 from .sepbit import SepBit
 from .sepbit_fifo import SepBitFifo
 from .sfs import Sfs
+from .td_lifetime import TdLifetime
 from .warcip import Warcip
 
 #: By name.
@@ -35,6 +36,7 @@ PLACEMENTS: dict[str, type[Placement]] = {
     "sepbit": SepBit,
     "sepbit_fifo": SepBitFifo,
     "sfs": Sfs,
+    "td_lifetime": TdLifetime,
     "warcip": Warcip,
 }
 

@@ -1,0 +1,335 @@
+"""td_lifetime: lives of pages, learned while the device runs, and streams planned from them."""
+
+from math import log2, sqrt
+
+from ssdgym.policy import kernel, placement_policy
+
+_STREAMS = 8
+#: Neighbouring pages that share one count of writes.
+_NEIGHBOURS = 16
+#: A tick is this part of a logical space of host pages, and at least one page.
+_TICKS = 65536
+
+# What is known of a page: the time since its last write, its last interval between two writes, its writes (a
+# count that fades in eight logical spaces) and those of its neighbours (that fades in one), each in 16 steps.
+_AGE, _INTERVAL, _WRITES, _NEAR = range(4)
+#: Each table is indexed by two of them. There is a set of tables for host pages, and one for relocated pages.
+_FIRST = (_AGE, _AGE, _AGE, _INTERVAL, _INTERVAL, _WRITES)
+_SECOND = (_INTERVAL, _WRITES, _NEAR, _WRITES, _NEAR, _NEAR)
+_TABLES = 6
+_ENTRIES = 2 * _TABLES * 256
+_UNKNOWN = 15
+
+# Values are logarithms of lives to base 4; a tenth of a logical space has the value 0.
+_LEAST, _START, _MOST = -6.0, 1.0, 3.5
+#: Classes of values, 0.4 wide, of host pages; relocated pages have as many of their own.
+_CLASSES = 24
+#: A life that ends is compared with the one that ended so many ends before it.
+_LAG = 4
+#: Share of all counts that a plan leaves for the next one.
+_FADE = 0.6
+#: Step of the averages of errors.
+_SLOW = 0.0005
+
+
+@kernel
+def _tick(view):
+    """Return the host pages of a tick."""
+    return max(view.params[0].logical_pages // _TICKS, 1)
+
+
+@kernel
+def _value_of(view, pages):
+    """Return the value of a life of so many host pages."""
+    return log2(10.0 * max(pages, 1.0) / view.params[0].logical_pages) / 2.0
+
+
+@kernel
+def _step_of(view, pages):
+    """Return the step of a time in host pages, 0 to 14."""
+    return int(min(max((_value_of(view, pages) - _LEAST) * 1.5, 0.0), 14.0))
+
+
+@kernel
+def _step_of_count(count):
+    """Return the step of a count, 0 to 15."""
+    return int(min(2.0 * log2(1.0 + count), 15.0))
+
+
+@kernel
+def _state(view, lpn, clock):
+    """Return what is known of a page when it is placed: four steps of four bits."""
+    own, near = view.page_memory[lpn], view.page_memory[lpn - lpn % _NEIGHBOURS]
+    space, tick = float(view.params[0].logical_pages), _tick(view)
+    since, interval, writes = _UNKNOWN, _UNKNOWN, 0
+    if own.written > 0:
+        age = float(clock // tick - own.written + 1) * tick + 1.0
+        since = _step_of(view, age)
+        writes = _step_of_count(own.writes / (1.0 + age / (8.0 * space)))
+    if own.interval > 0:
+        interval = _step_of(view, float(own.interval) * tick)
+    quiet = float(clock // tick - near.neared) * tick
+    beside = _step_of_count(near.near / (1.0 + quiet / space) * 4.0 / _NEIGHBOURS)
+    return since | interval << 4 | writes << 8 | beside << 12
+
+
+@kernel
+def _entry(state, relocated, table):
+    """Return the number of the weight that a state has in a table."""
+    first, second = state >> 4 * _FIRST[table] & 15, state >> 4 * _SECOND[table] & 15
+    return (((1 if relocated else 0) * _TABLES + table) * 16 + first) * 16 + second
+
+
+@kernel
+def _value(view, state, relocated):
+    """Return the value of the life that a page in this state is expected to have."""
+    value = _START
+    for table in range(_TABLES):
+        value += view.memory[0].weight[_entry(state, relocated, table)]
+    return min(max(value, _LEAST), _MOST)
+
+
+@kernel
+def _class(value, relocated):
+    """Return the class of a value; classes of relocated pages follow those of host pages."""
+    return int((value - _LEAST) * 2.5) + (_CLASSES if relocated else 0)
+
+
+@placement_policy(
+    "td_lifetime",
+    source="ssdgym, after TD(0) of Sutton, Machine Learning 1988",
+    streams=_STREAMS,
+    relocation_streams=_STREAMS,
+    online=True,
+    parameters={"rate": 0.01, "apart": 0.1, "bootstrap": 1, "planned": 1},
+    minimum={"rate": 0, "apart": 0, "bootstrap": 0, "planned": 0},
+    maximum={"rate": 1, "bootstrap": 1, "planned": 1},
+    page=[
+        ("written", "u4"),  # 1 + tick of the last write; 0: never
+        ("placed", "u4"),  # 1 + tick at which the present copy was placed; 0: there is none
+        ("neared", "u4"),  # tick of the last write to a neighbour (of the first neighbour only)
+        ("interval", "u4"),  # ticks, at least 1; 0: unknown
+        ("writes", "f4"),
+        ("near", "f4"),  # of the first neighbour only
+        ("state", "u2"),  # in which the present copy was placed
+        ("label", "u1"),  # class of the present copy
+    ],
+    stream=[("is_open", "u1")],
+    memory=[
+        ("weight", "f4", (_ENTRIES,)),
+        ("visits", "i8", (_ENTRIES,)),
+        ("valid", "i8", (2 * _CLASSES,)),  # pages of each class
+        ("deaths", "f8", (2 * _CLASSES,)),  # of pages of each class, and ...
+        ("exposed", "f8", (2 * _CLASSES,)),  # ... its valid pages at each plan; both fade alike
+        ("streams", "i8"),  # in use; 0 before the first plan
+        ("bound", "i8", (_STREAMS,)),  # first class that is not of the stream
+        ("apart", "i8"),  # whether relocated pages have streams of their own
+        ("planned", "i8"),  # clock of the last plan
+        ("last", "f8", (_LAG,)),  # errors of the last lives that ended, less their mean
+        ("turn", "i8"),
+        ("mean", "f8"),
+        ("covariance", "f8"),
+        ("variance", "f8"),
+        ("least", "f8", (_STREAMS + 1, 2 * _CLASSES + 1)),  # of the search: least cost of classes up to here
+        ("begin", "i8", (_STREAMS + 1, 2 * _CLASSES + 1)),  # ... and where its last stream begins
+    ],
+)
+def td_lifetime(view, plane, lpn, source, parameters):
+    """Put a page into the stream of the remaining life that is expected of it.
+
+    The logarithm of the life is a sum of weights, one from each of six tables over pairs of four features:
+    time since the last write, last interval, writes, writes of the neighbours. A life that ends is a target;
+    that of a relocated page is the life so far and the life now expected. Every tenth of a logical space of
+    writes, the number of streams and their bounds are chosen for the fewest predicted relocations.
+
+    `rate` is the least step of learning. Relocated pages have streams of their own while the errors of lives
+    that end together correlate by more than `apart`. `bootstrap=0` learns from ended lives only, and
+    `planned=0` keeps six streams of fixed bounds: both are ablations.
+    """
+    memory = view.memory[0]
+    value = _value(view, _state(view, lpn, view.control[0].clock), source >= 0)
+    if memory.streams == 0:
+        return int(min(max(value + 2.5, 0.0), 5.0))
+    label = _class(value, source >= 0 and memory.apart)
+    stream = 0
+    while label >= memory.bound[stream]:
+        stream += 1
+    if stream == memory.streams - 1:
+        for other in range(memory.streams, _STREAMS):
+            if view.stream_memory[plane * _STREAMS + other].is_open:  # no longer in use, and to be filled
+                return other
+    return stream
+
+
+@kernel
+def _learn(view, lpn, target, parameters):
+    """Move the value of the state in which the page was placed towards the target; return the error."""
+    own, memory = view.page_memory[lpn], view.memory[0]
+    relocated = own.label >= _CLASSES
+    error = target - _value(view, own.state, relocated)
+    for table in range(_TABLES):
+        entry = _entry(own.state, relocated, table)
+        memory.visits[entry] += 1
+        memory.weight[entry] += max(parameters.rate, 1.0 / sqrt(memory.visits[entry])) * error / _TABLES
+    return error
+
+
+@kernel
+def _lived(view, lpn, clock):
+    """Return the host pages since the present copy was placed."""
+    return float(clock // _tick(view) - view.page_memory[lpn].placed + 1) * _tick(view) + 1.0
+
+
+@kernel
+def _place(view, lpn, state, relocated, clock):
+    """Note where a copy of a page begins to live."""
+    own = view.page_memory[lpn]
+    own.state = state
+    own.label = _class(_value(view, state, relocated), relocated)
+    own.placed = clock // _tick(view) + 1
+    view.memory[0].valid[own.label] += 1
+
+
+@kernel
+def _compare(view, error):
+    """Compare the error of a life that ends with that of one which ended shortly before."""
+    memory = view.memory[0]
+    memory.mean += (error - memory.mean) * _SLOW
+    rest = error - memory.mean
+    memory.covariance += (rest * memory.last[memory.turn] - memory.covariance) * _SLOW
+    memory.variance += (rest * rest - memory.variance) * _SLOW
+    memory.last[memory.turn] = rest
+    memory.turn = (memory.turn + 1) % _LAG
+
+
+@kernel
+def _end(view, lpn, clock, parameters):
+    """Learn from the life of a page that ends."""
+    own, memory = view.page_memory[lpn], view.memory[0]
+    if own.placed == 0:
+        return
+    _compare(view, _learn(view, lpn, _value_of(view, _lived(view, lpn, clock)), parameters))
+    memory.valid[own.label] -= 1
+    memory.deaths[own.label] += 1.0
+    own.placed = 0
+
+
+@kernel
+def _search(view, apart):
+    """Find the least sum of roots for every number of streams and classes; return the number of classes.
+
+    Unless they are apart, a class of host pages and that of relocated pages with the same value are one.
+    """
+    memory = view.memory[0]
+    classes = 2 * _CLASSES if apart else _CLASSES
+    memory.least[:] = 1e30
+    memory.least[0, 0] = 0.0
+    for streams in range(1, _STREAMS + 1):
+        for first in range(classes):
+            pages, deaths = 0.0, 0.0
+            for last in range(first + 1, classes + 1):
+                if apart and first < _CLASSES and last > _CLASSES:
+                    break
+                pages += memory.exposed[last - 1]
+                deaths += memory.deaths[last - 1]
+                if not apart:
+                    pages += memory.exposed[_CLASSES + last - 1]
+                    deaths += memory.deaths[_CLASSES + last - 1]
+                total = memory.least[streams - 1, first] + sqrt(pages * deaths)
+                if total < memory.least[streams, last]:
+                    memory.least[streams, last] = total
+                    memory.begin[streams, last] = first
+    return classes
+
+
+@kernel
+def _plan(view, least_alike):
+    """Choose how many streams there are, and their bounds.
+
+    A stream whose `pages` valid pages die at a rate `deaths`, with `spare` pages of room, relocates
+    `deaths * pages / (2 * spare)` pages. With the room shared out for the fewest relocations, all streams
+    relocate the square of the sum of their roots of `deaths * pages`, over twice the room. Each open block
+    takes half a block of it.
+    """
+    memory, params = view.memory[0], view.params[0]
+    apart = memory.covariance > least_alike * memory.variance
+    room = float(params.planes * params.blocks * params.pages_per_block - params.planes * params.low_pool)
+    for label in range(2 * _CLASSES):
+        room -= memory.valid[label]
+        memory.exposed[label] = memory.exposed[label] * _FADE + memory.valid[label]
+    classes = _search(view, apart)
+    best, best_cost = 1, 1e30
+    for streams in range(1, _STREAMS + 1):
+        taken = 0.5 * streams * params.planes * params.pages_per_block
+        cost = memory.least[streams, classes] ** 2 / max(room - taken, 1.0)
+        if cost < best_cost:
+            best, best_cost = streams, cost
+    memory.streams = best
+    memory.apart = apart
+    bound = classes
+    for streams in range(best, 0, -1):
+        memory.bound[streams - 1] = bound if streams < best else 2 * _CLASSES
+        bound = memory.begin[streams, bound]
+    for label in range(2 * _CLASSES):
+        memory.deaths[label] *= _FADE
+
+
+@kernel
+def _count(view, lpn, clock):
+    """Count a write of the host, for the page and for its neighbours."""
+    own, near = view.page_memory[lpn], view.page_memory[lpn - lpn % _NEIGHBOURS]
+    space, tick = float(view.params[0].logical_pages), _tick(view)
+    if own.written > 0:
+        age = float(clock // tick - own.written + 1) * tick + 1.0
+        own.interval = max(clock // tick - own.written + 1, 1)
+        own.writes = own.writes / (1.0 + age / (8.0 * space))
+    own.writes += 1.0
+    own.written = clock // tick + 1
+    near.near = near.near / (1.0 + float(clock // tick - near.neared) * tick / space) + 1.0
+    near.neared = clock // tick
+
+
+@td_lifetime.on("written")
+def written(view, plane, lpn, old_page, page, parameters):
+    """Learn from the life that has ended, and begin another."""
+    clock, memory = view.control[0].clock - 1, view.memory[0]
+    if old_page >= 0:
+        _end(view, lpn, clock, parameters)
+    if view.logical[lpn].ppn != page:
+        return
+    _place(view, lpn, _state(view, lpn, clock), False, clock)
+    _count(view, lpn, clock)
+    if parameters.planned and 10 * (clock - memory.planned) > view.params[0].logical_pages:
+        memory.planned = clock
+        _plan(view, parameters.apart)
+
+
+@td_lifetime.on("relocated")
+def relocated(view, plane, lpn, old_page, page, parameters):
+    """Learn from a life that goes on: the pages so far, and those still expected."""
+    clock, own = view.control[0].clock, view.page_memory[lpn]
+    state = _state(view, lpn, clock)
+    if own.placed > 0:
+        if parameters.bootstrap:
+            expected = view.params[0].logical_pages / 10.0 * 4.0 ** _value(view, state, True)
+            _learn(view, lpn, min(_value_of(view, _lived(view, lpn, clock) + expected), _MOST), parameters)
+        view.memory[0].valid[own.label] -= 1
+    _place(view, lpn, state, True, clock)
+
+
+@td_lifetime.on("trimmed")
+def trimmed(view, plane, lpn, old_page, page, parameters):
+    """Learn from the life that the host has ended."""
+    _end(view, lpn, view.control[0].clock, parameters)
+
+
+@td_lifetime.on("opened")
+def opened(view, plane, block, parameters):
+    """Remember that the stream has an open block."""
+    view.stream_memory[plane * _STREAMS + view.block[block].stream].is_open = 1
+
+
+@td_lifetime.on("closed")
+def closed(view, plane, block, parameters):
+    """Remember that the stream has none."""
+    view.stream_memory[plane * _STREAMS + view.block[block].stream].is_open = 0
