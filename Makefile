@@ -11,7 +11,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 .PHONY: help demo test test-all test-lowest lint docs check format clean
 
 help:
-	@echo "make demo         train a small agent and compare it with six heuristics (minutes, CPU only)"
+	@echo "make demo         watch a placement learn, train PPO, compare with heuristics (2 minutes, CPU only)"
 	@echo "make test         the fast tests"
 	@echo "make test-all     every test, the slow ones included"
 	@echo "make test-lowest  the fast tests with the lowest declared versions of all dependencies"
