@@ -283,7 +283,7 @@ def test_terms__of_this_family_on_others__and_the_reverse__refused() -> None:
     [
         (
             {"device": device()},
-            "ftl.mapping page has no region of small writes; choose one of",
+            "ftl.mapping page never waits for the decision of this environment",
         ),
         ({"device": tiny("cgm")}, "ftl.kind cgm decides nothing about a region of small writes"),
         ({"device": [tiny(), tiny("sector_log")]}, "ftl.kind sector_log decides nothing about a region"),
