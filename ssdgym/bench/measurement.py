@@ -17,12 +17,7 @@ from ssdgym.workloads import RequestStream
 
 
 def take(stream: RequestStream, count: int) -> Requests:
-    """Return so many requests of a stream, which gives fewer at a time than it is asked for.
-
-    Args:
-        stream: with at least so many requests.
-        count: how many.
-    """
+    """Return so many requests of a stream, which gives fewer at a time than it is asked for."""
     parts = [stream.next(count)]
     while (missing := count - sum(map(len, parts))) > 0:
         parts.append(stream.next(missing))
@@ -126,17 +121,6 @@ def _rounded(number: float, digits: int) -> str:
 
 
 def write_table(page: Path, found: Sequence[Measurement]) -> Path:
-    """Replace what a Markdown page has between `BEGIN` and `END` by the table of measurements.
-
-    Args:
-        page: with these lines.
-        found: what stands in the table.
-
-    Returns:
-        `page`.
-
-    Raises:
-        SsdgymError: the page is missing or cannot be written, or has no such lines.
-    """
+    """Replace what a Markdown page has between `BEGIN` and `END` by the table of measurements."""
     rows = (HEADINGS, ("---", *("---:" for _ in HEADINGS[1:])), *(item.texts() for item in found))
     return write_between(page, BEGIN, END, "".join(f"| {' | '.join(row)} |\n" for row in rows))

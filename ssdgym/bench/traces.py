@@ -36,12 +36,7 @@ class TraceFile:
 
 
 def make_trace(lines: int | None = None, seed: int = 0) -> TraceFile:
-    """Write an MSR trace of single pages, half of them written, uniformly over 4 GiB.
-
-    Args:
-        lines: how many requests; by default `LINES`.
-        seed: of the addresses and operations.
-    """
+    """Write an MSR trace of single pages, half of them written, uniformly over 4 GiB."""
     trace = TraceFile(tempfile.TemporaryDirectory(prefix="ssdgym-bench-"))
     with trace.path.open("wb") as file:
         writable_format("msr").write(file, _blocks(lines or LINES, seed), Volumes(("hm_0",), (_SPACE_BYTES,)))

@@ -29,38 +29,21 @@ def print_json(data: Any) -> None:
 
 
 def console(plain_width: int = PLAIN_WIDTH) -> Console:
-    """Return a console on stdout that does not fold tables into 80 columns where there is no terminal.
-
-    Args:
-        plain_width: columns where there is none.
-    """
+    """Return a console on stdout that does not fold tables into 80 columns where there is no terminal."""
     from rich.console import Console
 
     return Console() if sys.stdout.isatty() else Console(width=plain_width)
 
 
 def print_table(left: Sequence[str], right: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table; markup in square brackets counts.
-
-    Args:
-        left: headings of the columns with words.
-        right: headings of the columns with numbers, which follow those.
-        rows: a text for every column.
-    """
+    """Print a table, its columns with words before those with numbers; markup in square brackets counts."""
     console().print(table_of(left, right, rows))
 
 
 def table_of(
     left: Sequence[str], right: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None
 ) -> Table:
-    """Return the table that `print_table` prints.
-
-    Args:
-        left: headings of the columns with words.
-        right: headings of the columns with numbers, which follow those.
-        rows: a text for every column.
-        title: printed above.
-    """
+    """Return the table that `print_table` prints."""
     from rich import box
     from rich.table import Table
 
@@ -129,11 +112,6 @@ def compile_note(*, quiet: bool) -> None:
 
 
 def progress_note(text: str, *, quiet: bool) -> None:
-    """Print a note on stderr.
-
-    Args:
-        text: the note.
-        quiet: whether the output is for a machine; nothing is printed then.
-    """
+    """Print a note on stderr."""
     if not quiet:
         print(text, file=sys.stderr)

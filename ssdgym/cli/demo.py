@@ -144,13 +144,7 @@ def demo(
 
 
 def watch(plan: Demo, seed: int, *, quiet: bool) -> Curves:
-    """Return the write amplification of every window of host pages, by name of the policy.
-
-    Args:
-        plan: policies, device and workloads.
-        seed: of the workloads.
-        quiet: print nothing.
-    """
+    """Return the write amplification of every window of host pages, by name of the policy."""
     from ssdgym.config.device import load_device
     from ssdgym.simulator import Simulator
 
@@ -190,13 +184,7 @@ def _chunks(workload: str, simulator: Simulator, seed: int) -> Iterator[np.ndarr
 
 
 def validation(config: TrainConfig, file: Path, workers: int) -> Curves:
-    """Return write amplification in validation over decisions, of PPO and of what it is held against.
-
-    Args:
-        config: of the training.
-        file: the validations of the training.
-        workers: processes.
-    """
+    """Return write amplification in validation over decisions, of PPO and of what it is held against."""
     import numpy as np
 
     from ssdgym.experiments.runs.evaluate import run_all
@@ -226,14 +214,7 @@ def validation(config: TrainConfig, file: Path, workers: int) -> Curves:
 
 
 def draw(online: Curves, validated: Curves, plan: Demo, path: Path) -> Path:
-    """Draw what was watched and the validation of PPO; return the path.
-
-    Args:
-        online: write amplification over host pages.
-        validated: the same over decisions of a training.
-        plan: what was watched.
-        path: of the picture.
-    """
+    """Draw what was watched and the validation of PPO; return the path."""
     from matplotlib.figure import Figure
 
     from ssdgym.experiments.report.style import color_of, dashes_of, save_figure, styled

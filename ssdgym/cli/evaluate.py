@@ -43,19 +43,7 @@ class Runs:
     def carry_out(
         self, config: ExperimentConfig, typed: Sequence[str], *, quiet: bool
     ) -> tuple[GridReport, list[str]]:
-        """Run an experiment, and keep every finished run.
-
-        Args:
-            config: the experiment.
-            typed: agents and policies that were named on the command line.
-            quiet: whether the output is for a machine.
-
-        Returns:
-            What came of the runs, and the names of those that learned.
-
-        Raises:
-            SsdgymError: a run is wrongly configured, or a cluster is given a number of workers.
-        """
+        """Run an experiment, and keep every finished run."""
         from ssdgym.experiments.runs.config import agent_labels, expand
         from ssdgym.experiments.runs.grid import Grid
         from ssdgym.experiments.runs.store import Store
@@ -97,12 +85,7 @@ def environment_fields(name: str | None, arguments: list[str] | None) -> dict[st
 
 
 def runner_of(workers: int, address: str | None) -> Runner:
-    """Return what carries out jobs.
-
-    Args:
-        workers: number of processes.
-        address: of a Ray cluster, `local` for a new one on this machine; `None`: without Ray.
-    """
+    """Return what carries out jobs."""
     if address is not None:
         from ssdgym.experiments.runs.ray_runner import run_on_ray
 
@@ -113,18 +96,7 @@ def runner_of(workers: int, address: str | None) -> Runner:
 
 
 def run_stored(grid: Grid, store: Store, folder: Path, runner: Runner, *, quiet: bool) -> GridReport:
-    """Carry out a grid with a progress bar; report what is there already, and after Ctrl-C how to go on.
-
-    Args:
-        grid: what to run.
-        store: of `folder`, for what is finished.
-        folder: of the results.
-        runner: carries the jobs out.
-        quiet: whether the output is for a machine.
-
-    Raises:
-        SsdgymError: the store cannot be written.
-    """
+    """Carry out a grid with a progress bar; report what is there already, and after Ctrl-C how to go on."""
     from ssdgym.experiments.runs.grid import run_grid
 
     _note_stored(grid, store, quiet=quiet)
@@ -212,15 +184,7 @@ def report(
     as_json: bool,
     others: Sequence[Path] = (),
 ) -> None:
-    """Write results, table and figures; print the table, the verdicts and the paths.
-
-    Args:
-        results: of a whole grid.
-        learned: the policies that learned.
-        out: an existing folder.
-        as_json: print JSON instead.
-        others: paths of files that were written beside these.
-    """
+    """Write results, table and figures; print the table, the verdicts and the paths."""
     from ssdgym.experiments.report.files import write_report
     from ssdgym.experiments.report.summary import overflow_notes, rich_tables, verdicts
 

@@ -40,17 +40,7 @@ class SuiteRuns:
     def of(
         cls, name: str, split: list[str] | None, changes: dict[str, Any], named: dict[str, Any]
     ) -> SuiteRuns:
-        """Read the options of the command.
-
-        Args:
-            name: of a suite, or the path of its file.
-            split: names of splits; none for `test`.
-            changes: other values of `seeds`, `host_pages` or `warmup`.
-            named: `policies`, `agents` and their `environment` in place of those of the suite; or nothing.
-
-        Raises:
-            SsdgymError: there is no such suite or split.
-        """
+        """Read the options of the command."""
         from ssdgym.experiments.leaderboard.suites import SPLITS, load_suite
 
         config = load_suite(name)

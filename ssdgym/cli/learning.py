@@ -23,11 +23,7 @@ _OF_AGENTS = ("cmaes", "torch", "safetensors", "stable_baselines3", "sb3_contrib
 
 @contextmanager
 def agents_extra() -> Iterator[None]:
-    """Say what to install where an import lacks a package of the extra `agents`.
-
-    Raises:
-        SsdgymError: a package of the extra is missing.
-    """
+    """Say what to install where an import lacks a package of the extra `agents`."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -95,15 +95,7 @@ def parse_ftl(options: list[str] | None, **named: Any) -> FtlOptions:
 
 
 def parse_ftls(ftls: list[str] | None, options: list[str] | None) -> list[dict[str, Any]]:
-    """Read several FTLs, each from one text with commas between its options.
-
-    Args:
-        ftls: the texts; none for a single FTL.
-        options: texts of single options that every FTL has.
-
-    Raises:
-        SsdgymError: as `parse_ftl`.
-    """
+    """Read several FTLs, each from one text with commas between its options; `options` are of every one."""
     own = [split_options(text) for text in ftls or ("",)]
     return [dict(parse_ftl([*(options or ()), *texts])) for texts in own]
 
@@ -174,16 +166,7 @@ def recorded_options(
 
 
 def with_tenants(name: str, workload: WorkloadConfig, others: list[str]) -> WorkloadConfig:
-    """Return several workloads on one device, each in an equal part of its logical space.
-
-    Args:
-        name: of the first one.
-        workload: the first one.
-        others: names of the others.
-
-    Raises:
-        SsdgymError: there is no such workload, or it cannot share a device.
-    """
+    """Return several workloads on one device, each in an equal part of its logical space."""
     from ssdgym.workloads.stream import load_workload
 
     tenants = [{"name": name, "workload": workload}]
@@ -192,11 +175,7 @@ def with_tenants(name: str, workload: WorkloadConfig, others: list[str]) -> Work
 
 
 def parse_seeds(text: str) -> list[int]:
-    """Read seeds from `5`, `1,2,9` or a range `100-109` with both ends.
-
-    Raises:
-        SsdgymError: the text is none of these, or names a seed twice.
-    """
+    """Read seeds from `5`, `1,2,9` or a range `100-109` with both ends."""
     try:
         return list(read_seeds(text))
     except ValueError as error:

@@ -98,11 +98,7 @@ def reproduce(
 def _run(
     runs: Sequence[RunSpec], folder: Path, workers: int, *, quiet: bool
 ) -> tuple[dict[str, Result], list[Failure]]:
-    """Run what is not in the folder yet; runs that several figures share are made once.
-
-    Returns:
-        The results of those that did not fail, by the text of the run, and the failures.
-    """
+    """Run what is not in the folder yet; runs that several figures share are made once."""
     from ssdgym.experiments.runs.grid import Grid
     from ssdgym.experiments.runs.store import Store
 

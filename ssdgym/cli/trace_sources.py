@@ -28,19 +28,7 @@ def recorded(
     window: tuple[float, float] | None,
     volumes: str | None = None,
 ) -> PlayedConfig:
-    """Return a trace or a synthetic trace with what the options say.
-
-    Args:
-        source: as written on the command line.
-        transform: texts of transforms.
-        trace_format: of a trace file.
-        skip_bad: so many bad lines may be left out.
-        window: where the part that is played begins and ends, as shares.
-        volumes: of a trace file; `end_to_end` or `overlay`.
-
-    Raises:
-        SsdgymError: there is none, or an option does not fit it.
-    """
+    """Return a trace or a synthetic trace with what the options say."""
     from ssdgym.workloads.traces.recorded import PlayedConfig
 
     config = recorded_options(source, transform, trace_format, skip_bad, window=window, volumes=volumes)

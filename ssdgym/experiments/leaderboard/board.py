@@ -205,28 +205,13 @@ class Leaderboard(Config):
 
 
 def write_board(board: Leaderboard, path: Path) -> Path:
-    """Write a leaderboard as JSON.
-
-    Args:
-        board: what to write.
-        path: of the file, which is written whole or not at all.
-
-    Returns:
-        `path`.
-
-    Raises:
-        SsdgymError: it cannot be written.
-    """
+    """Write a leaderboard as JSON."""
     write_bytes(path, f"{board.model_dump_json(indent=1)}\n".encode())
     return path
 
 
 def read_board(path: Path) -> Leaderboard:
-    """Read what `write_board` wrote.
-
-    Raises:
-        SsdgymError: the file is missing, or holds something else.
-    """
+    """Read what `write_board` wrote."""
     try:
         return Leaderboard.model_validate_json(path.read_bytes())
     except OSError as error:
@@ -269,15 +254,7 @@ class Entry:
 
 
 def entries_of(suite: SuiteConfig, named: Sequence[Entry] = ()) -> list[Entry]:
-    """Return the entries of a suite: its baseline, its policies, its bounds and what has learned.
-
-    Args:
-        suite: which.
-        named: others; of entries with the same name the suite's is returned.
-
-    Raises:
-        SsdgymError: there is no such policy.
-    """
+    """Return the entries of a suite: its baseline, its policies, its bounds and what has learned."""
     entries = [
         *map(named_policy, dict.fromkeys((suite.baseline, *suite.policies))),
         *(
@@ -296,11 +273,7 @@ def entries_of(suite: SuiteConfig, named: Sequence[Entry] = ()) -> list[Entry]:
 
 
 def named_policy(policy: str) -> Entry:
-    """Return the entry of a policy: learned where an agent or an online learner is among its rules.
-
-    Raises:
-        SsdgymError: there is no such policy.
-    """
+    """Return the entry of a policy: learned where an agent or an online learner is among its rules."""
     size = size_of(policy)
     kind: Kind = "classic" if is_classic(policy) else "paper"
     if size or learns_online(policy):
@@ -309,30 +282,18 @@ def named_policy(policy: str) -> Entry:
 
 
 def learns_online(policy: str) -> bool:
-    """Return whether a policy has a rule that learns on the device it runs on.
-
-    Raises:
-        SsdgymError: there is no such policy.
-    """
+    """Return whether a policy has a rule that learns on the device it runs on."""
     return any(isinstance(rule, PlacementRule) and rule.online for rule in get_policy(policy).parts)
 
 
 def is_classic(policy: str) -> bool:
-    """Return whether a policy has nothing but rules of `CLASSICS`.
-
-    Raises:
-        SsdgymError: there is no such policy.
-    """
+    """Return whether a policy has nothing but rules of `CLASSICS`."""
     found = get_policy(policy)
     return found.alias is None and all(rule.name in CLASSICS for rule in found.parts)
 
 
 def source_of(policy: str) -> str:
-    """Return the papers or books that a policy is from.
-
-    Raises:
-        SsdgymError: there is no such policy.
-    """
+    """Return the papers or books that a policy is from."""
     found = get_policy(policy)
     if found.alias is not None:
         return found.source
@@ -341,11 +302,7 @@ def source_of(policy: str) -> str:
 
 
 def size_of(policy: str) -> Size | None:
-    """Return what the decisions of the agents in a policy cost, of several together; `None` without any.
-
-    Raises:
-        SsdgymError: there is no such agent.
-    """
+    """Return what the decisions of the agents in a policy cost, of several together; `None` without any."""
     costs = [agent.cost for agent in agents_in(policy)]
     if not costs:
         return None

@@ -50,15 +50,7 @@ class Speeds:
     def measure(self, board: SuiteBoard, runs: Sequence[RunSpec], baseline: str) -> SuiteBoard:
         """Return a leaderboard with the speed of every row but bounds and played agents.
 
-        Of the policies of a row the first is timed.
-
-        Args:
-            board: of the suite.
-            runs: of the suite; those of the first task and seed are timed.
-            baseline: the policy that the others take turns with.
-
-        Raises:
-            SsdgymError: a run is wrongly configured.
+        Of the policies of a row the first is timed, on the first task and seed of `runs`.
         """
         first = runs[0]
         here = {
@@ -110,17 +102,7 @@ def _with_speed(row: Row, found: dict[str, Speed], unit: float) -> Row:
 def measure_speed(
     run: RunSpec, baseline: RunSpec, *, requests: int = TURN_REQUESTS, turns: int = TURNS
 ) -> Speed:
-    """Time a policy in turns with a baseline on the same task.
-
-    Args:
-        run: of the policy.
-        baseline: of the policy that it takes turns with.
-        requests: in a turn.
-        turns: that are measured; one more goes before them.
-
-    Raises:
-        SsdgymError: a run is wrongly configured, or its workload ends.
-    """
+    """Time a policy in turns with a baseline on the same task."""
     ours, theirs = _Device(run), _Device(baseline)
     ratios, own = [], []
     for turn in range(1 + turns):

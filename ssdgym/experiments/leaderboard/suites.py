@@ -117,13 +117,7 @@ class SuiteConfig(Config):
     def experiment(
         self, splits: Sequence[Split], deciders: dict[str, Any], changes: dict[str, Any]
     ) -> ExperimentConfig:
-        """Return the runs of some splits: those that are scored, and those that the scores are made of.
-
-        Args:
-            splits: which.
-            deciders: `policies`, `agents` and their `environment`, as experiments name them.
-            changes: other values of `seeds`, `host_pages` or `warmup`.
-        """
+        """Return the runs of some splits: those that are scored, and those that the scores are made of."""
         own = {name: getattr(self, name) for name in ("seeds", "host_pages", "warmup", "vary")}
         policies = (self.baseline, *self.ceilings, *deciders.get("policies", ()))
         return load_experiment(

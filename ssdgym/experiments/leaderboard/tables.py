@@ -92,12 +92,7 @@ _COLUMNS: tuple[tuple[str, Callable[[Row], Entry]], ...] = (
 
 
 def standings_table(board: SuiteBoard, hidden: Collection[str] = ()) -> Table:
-    """Return the entries by falling score.
-
-    Args:
-        board: of the suite.
-        hidden: headings of columns that are left out.
-    """
+    """Return the entries by falling score."""
     rows = [tuple(cell(row) for _, cell in _COLUMNS) for row in board.rows]
     shown = [
         number
@@ -120,11 +115,7 @@ _SUMMARY = (
 
 
 def summary_table(boards: Sequence[SuiteBoard]) -> Table:
-    """Return what has learned beside the best fixed pair, the rivals and the best bound, of several suites.
-
-    Args:
-        boards: of the suites.
-    """
+    """Return what has learned beside the best fixed pair, the rivals and the best bound of each suite."""
     cells = [cell for heading, cell in _COLUMNS if heading in _SUMMARY]
     rows = [
         (Entry(board.suite), *(cell(row) for cell in cells)) for board in boards for row in _summed(board)
@@ -155,12 +146,7 @@ def _caption(board: SuiteBoard) -> str:
 
 
 def counted(number: int, thing: str) -> str:
-    """Return a number of things in words.
-
-    Args:
-        number: how many.
-        thing: what, in the singular.
-    """
+    """Return a number of things in words."""
     return f"{number} {thing}{'s' * (number != 1)}"
 
 

@@ -107,18 +107,7 @@ def summary(board: Leaderboard) -> str:
 
 
 def write_summary(page: Path, board: Leaderboard) -> Path:
-    """Replace what a Markdown page has between the marks of a leaderboard by the summary.
-
-    Args:
-        page: with `BEGIN` and, after it, `END`, each on a line of its own.
-        board: which is summarised.
-
-    Returns:
-        `page`.
-
-    Raises:
-        SsdgymError: the page is missing or cannot be written, or has no such marks.
-    """
+    """Replace what a Markdown page has between the marks of a leaderboard by the summary."""
     return write_between(page, BEGIN, END, summary(board))
 
 
@@ -126,18 +115,7 @@ TEMPLATE = "leaderboard.html.j2"
 
 
 def write_leaderboard(board: Leaderboard, folder: Path) -> list[Path]:
-    """Write `leaderboard.md`, `leaderboard.html` and `leaderboard.json`.
-
-    Args:
-        board: what to write.
-        folder: an existing one.
-
-    Returns:
-        The paths.
-
-    Raises:
-        SsdgymError: a file cannot be written.
-    """
+    """Write `leaderboard.md`, `leaderboard.html` and `leaderboard.json`."""
     markdown, page = folder / "leaderboard.md", folder / "leaderboard.html"
     write_bytes(markdown, markdown_board(board).encode())
     write_bytes(page, html_board(board).encode())

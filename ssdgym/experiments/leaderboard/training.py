@@ -43,19 +43,7 @@ class RangesConfig(Config):
 def draw_device(
     suite: SuiteConfig, ranges: RangesConfig, rng: np.random.Generator
 ) -> tuple[dict[str, Any], Mapping[str, Any]]:
-    """Draw a device, and one of the suite's changes of its FTL.
-
-    Args:
-        suite: whose devices are changed.
-        ranges: by what.
-        rng: draws.
-
-    Returns:
-        The fields of the device, and of its FTL those that are others.
-
-    Raises:
-        SsdgymError: the suite names a device that does not exist.
-    """
+    """Draw a device, and one of the suite's changes of its FTL."""
     shape = ranges.shapes[int(rng.integers(len(ranges.shapes)))]
     vary = ranges.vary or suite.vary
     drawn = {name: values[int(rng.integers(len(values)))] for name, values in vary.items()}
@@ -64,14 +52,7 @@ def draw_device(
 
 
 def devices_of(suite: SuiteConfig) -> Iterator[tuple[dict[str, Any], Mapping[str, Any]]]:
-    """Yield every device that a suite plays, and changes of its FTL, as `draw_device` returns them.
-
-    Args:
-        suite: that has them.
-
-    Raises:
-        SsdgymError: a device does not exist.
-    """
+    """Yield every device that a suite plays, and changes of its FTL, as `draw_device` returns them."""
     for number in range(len(suite.devices)):
         for values in itertools.product(*suite.vary.values()):
             device = device_of(suite, number, dict(zip(suite.vary, values, strict=True)))
@@ -80,31 +61,13 @@ def devices_of(suite: SuiteConfig) -> Iterator[tuple[dict[str, Any], Mapping[str
 
 
 def device_of(suite: SuiteConfig, number: int, changes: Mapping[str, Scalar]) -> dict[str, Any]:
-    """Return the fields of a device of a suite with others in their places.
-
-    Args:
-        suite: that has it.
-        number: of the device.
-        changes: by dotted names.
-
-    Raises:
-        SsdgymError: the device does not exist.
-    """
+    """Return the fields of a device of a suite with others in their places."""
     fields = load_device(suite.devices[number]).model_dump(exclude_unset=True)
     return with_changes(fields, changes)
 
 
 def training_workloads(suite: SuiteConfig, others: Sequence[Any], where: str) -> list[Any]:
-    """Return what may be trained on: the training split, and others that are in no split.
-
-    Args:
-        suite: whose splits count.
-        others: workloads beside the split.
-        where: what errors start with.
-
-    Raises:
-        SsdgymError: there is no training split, or one of the others is in another split.
-    """
+    """Return what may be trained on: the training split, and others that are in no split."""
     if "training" not in suite.splits or "validation" not in suite.splits:
         raise SsdgymError(f"{where}: the suite has no splits training and validation; choose another one.")
     trained = [*suite.splits["training"], *others]
@@ -248,15 +211,7 @@ def load_training(source: Source) -> SuiteTrainConfig | SuiteEvolutionConfig:
 
 
 def evolution_tasks(config: SuiteEvolutionConfig, suite: SuiteConfig) -> evolution.Tasks:
-    """Draw the tasks of an evolution; validation plays the validation split on the suite's devices.
-
-    Args:
-        config: of the evolution.
-        suite: its suite.
-
-    Raises:
-        SsdgymError: a workload is of another split, or a device cannot be made so.
-    """
+    """Draw the tasks of an evolution; validation plays the validation split on the suite's devices."""
     rng = np.random.default_rng([config.seed, 0x7A5C])
     workloads = training_workloads(suite, config.tasks.workloads, WHERE)
     training: list[list[Play]] = [[] for _ in workloads]

@@ -123,12 +123,6 @@ def check_claims(
     so is, where ratios are averaged, one with next to nothing to divide by, and one whose runs say nothing
     about the claim (`measured_by` of the figure), as long as others are left. A claim that names no variants
     is judged without those of `also_at` of the figure, and measured at each of them.
-
-    Args:
-        figure: which.
-        panel: of the figure.
-        samples: the results of the figure.
-        scale: name of the one at which it was run, for claims that cannot be judged at some.
     """
     return [
         _check(figure, panel, claim, samples, scale)

@@ -32,14 +32,7 @@ class MeasuredBy(Config):
     )
 
     def share(self, samples: Sequence[Sample]) -> float | None:
-        """Return the share of the part in the whole over some runs; `None` where the whole is 0.
-
-        Args:
-            samples: the runs.
-
-        Raises:
-            SsdgymError: one of them lacks a metric.
-        """
+        """Return the share of the part in the whole over some runs; `None` where the whole is 0."""
         parts, wholes = (
             sum(sample.result.metric(name) for sample in samples) for name in (self.part, self.whole)
         )
@@ -52,11 +45,6 @@ class MeasuredBy(Config):
 
         On such a one, a series that the claim compares has too large a share of the part in one of its
         variants, or none of them has anything of the whole.
-
-        Args:
-            claim: of the figure.
-            samples: all of the figure.
-            workloads: those that the claim is checked on.
         """
         found = {}
         for workload in workloads:
@@ -72,11 +60,7 @@ class MeasuredBy(Config):
         return found
 
     def lines(self, samples: Sequence[Sample]) -> list[str]:
-        """Return the share in the runs of each series, for each workload.
-
-        Args:
-            samples: all of a figure.
-        """
+        """Return the share in the runs of each series, for each workload."""
         found = []
         for workload in workloads_of(samples):
             of_series: dict[str, list[Sample]] = {}

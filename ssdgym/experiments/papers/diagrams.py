@@ -82,11 +82,7 @@ class Diagram(ABC):
 
 
 def mean_of(columns: Sequence[BySeed]) -> Estimate:
-    """Return the mean over workloads and seeds; of nothing where one of the workloads lacks all seeds.
-
-    Args:
-        columns: the values on each workload.
-    """
+    """Return the mean over workloads and seeds; of nothing where one of the workloads lacks all seeds."""
     seeds = sorted(set.intersection(*(set(scores) for scores in columns)))
     if not seeds:
         return _NOTHING
@@ -220,11 +216,7 @@ class Lines(Bars):
     kind = "lines"
 
     def __init__(self, figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -> None:
-        """Find the lines.
-
-        Raises:
-            SsdgymError: the runs were not sampled, or the panel is normalised.
-        """
+        """Find the lines."""
         super().__init__(figure, panel, samples)
         self._lines: dict[Place, Result] = {}
         for sample in samples:
@@ -261,11 +253,7 @@ class Stacked(GroupedDiagram):
     kind = "stacked"
 
     def __init__(self, figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -> None:
-        """Compute the parts.
-
-        Raises:
-            SsdgymError: there are several series, or no parts.
-        """
+        """Compute the parts."""
         super().__init__(figure, panel, samples)
         if len(figure.bars) != 1 or not panel.parts:
             raise SsdgymError(
@@ -306,11 +294,7 @@ class HeatMap(Diagram):
     kind = "heat_map"
 
     def __init__(self, figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -> None:
-        """Compute the cells.
-
-        Raises:
-            SsdgymError: the variants do not differ in two fields.
-        """
+        """Compute the cells."""
         super().__init__(figure, panel, samples)
         self.fields = _two_fields(figure)
         values = self.values(samples)

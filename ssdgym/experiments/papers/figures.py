@@ -37,15 +37,7 @@ class RealTrace(NamedTuple):
 def file_of(figure: FigureConfig, name: str, traces: Path | None, volumes: VolumeLayout) -> RealTrace | None:
     """Return the real trace that is played under a name; None where its file is not at hand.
 
-    Args:
-        figure: which.
-        name: of the workload.
-        traces: folder of real traces; `None`: only the figure's own `files` are looked for, in the folder
-            that SSDGYM_TRACES names.
-        volumes: how the volumes of the trace lie in one address space.
-
-    Raises:
-        SsdgymError: there is a folder, and the figure plays no traces.
+    Without a folder of traces only the figure's own `files` are looked for, in that of SSDGYM_TRACES.
     """
     if figure.workloads_from == "synthetic":
         return None
@@ -67,18 +59,7 @@ def file_of(figure: FigureConfig, name: str, traces: Path | None, volumes: Volum
 def workload_of(
     figure: FigureConfig, scale: ScaleConfig, name: str, file: RealTrace | None, synthetic: str
 ) -> WorkloadConfig:
-    """Return a workload of a figure as it is played at a scale.
-
-    Args:
-        figure: which.
-        scale: how much is run.
-        name: of the workload.
-        file: the real trace; None: a synthetic one, or a generated workload.
-        synthetic: name of the synthetic trace.
-
-    Raises:
-        SsdgymError: there is no such workload.
-    """
+    """Return a workload of a figure as it is played at a scale."""
     if figure.workloads_from == "configs":
         return load_workload(name)
     workload = file.config if file else load_workload(f"synthetic:{synthetic}")
@@ -93,24 +74,14 @@ def workload_of(
 
 
 def changed(workload: WorkloadConfig, changes: dict[str, Any]) -> WorkloadConfig:
-    """Return a workload with other values in some fields.
-
-    Args:
-        workload: which.
-        changes: values by dotted names.
-    """
+    """Return a workload with other values in some fields."""
     if not changes:
         return workload
     return load_workload(with_changes(workload.model_dump(exclude_unset=True), changes))
 
 
 def draws(figure: FigureConfig, workload: WorkloadConfig) -> bool:
-    """Return whether seeds matter: a trace draws nothing, unless its preconditioning does.
-
-    Args:
-        figure: which.
-        workload: one of its.
-    """
+    """Return whether seeds matter: a trace draws nothing, unless its preconditioning does."""
     is_drawn = not isinstance(workload, PlayedConfig) or workload.is_drawn
     return is_drawn or figure.preconditioning in DRAWN_BY_THE_RUN
 
@@ -139,16 +110,7 @@ def papers() -> list[str]:
 
 
 def figures(paper: str, number: str | None = None, workloads: Sequence[str] = ()) -> list[FigureConfig]:
-    """Return the figures of a paper that can be regenerated, in its order, or the chosen ones.
-
-    Args:
-        paper: name of its folder.
-        number: of a figure (`12`) or of one of its panels (`12a`).
-        workloads: only figures that play one of these; empty: all.
-
-    Raises:
-        SsdgymError: there is no such paper or figure, or none of these figures plays one of the workloads.
-    """
+    """Return the figures of a paper that can be regenerated, in its order, or the chosen ones."""
     if paper not in papers():
         raise SsdgymError(f"there is no paper '{paper}' to reproduce: choose one of {', '.join(papers())}")
     names = [name for name in available(f"experiments/{paper}") if name != _COMMON]
@@ -210,15 +172,7 @@ def _part(figure: FigureConfig, number: str | None) -> FigureConfig | None:
 
 
 def scale_of(figure: FigureConfig, name: str) -> ScaleConfig:
-    """Return how much of a figure is run at a scale.
-
-    Args:
-        figure: which.
-        name: of the scale.
-
-    Raises:
-        SsdgymError: the figure has no such scale.
-    """
+    """Return how much of a figure is run at a scale."""
     for known, scale in figure.scales.items():
         if known == name:
             return scale
@@ -237,16 +191,8 @@ def points_of(
 ) -> list[Point]:
     """Return the runs of a figure, each at its place.
 
-    Args:
-        figure: which.
-        scale: how much is run.
-        traces: folder in which traces are looked for by name; a synthetic trace is played where it has none,
-            and if it is `None`.
-        volumes: how the volumes of these traces lie in one address space.
-        seeds: of what draws anything, in place of those of the scale; empty: those.
-
-    Raises:
-        SsdgymError: a device, a variant, a workload or a trace is wrong.
+    A trace that its folder does not have is played as a synthetic one. `seeds` are those of what draws
+    anything, in place of those of the scale.
     """
     drawn = seeds or range(1, scale.seeds + 1)
     return [

@@ -22,30 +22,13 @@ from ssdgym.experiments.statistics import Estimate
 
 
 def diagrams_of(figure: FigureConfig, samples: Sequence[Sample]) -> list[Diagram]:
-    """Return the panels of a figure, each as the kind of diagram that it names.
-
-    Args:
-        figure: which.
-        samples: its results.
-    """
+    """Return the panels of a figure, each as the kind of diagram that it names."""
     return [DIAGRAM_KINDS[panel.diagram](figure, panel, samples) for panel in figure.panels]
 
 
 @styled()
 def draw(figure: FigureConfig, diagrams: Sequence[Diagram], path: Path) -> Path:
-    """Draw a figure.
-
-    Args:
-        figure: which.
-        diagrams: its panels.
-        path: of the picture.
-
-    Returns:
-        `path`.
-
-    Raises:
-        SsdgymError: the file cannot be written, or its ending is none of PNG, SVG and PDF.
-    """
+    """Draw a figure."""
     width = max(6.4, *(diagram.width for diagram in diagrams))
     picture = Figure(figsize=(width, 1.1 + 2.9 * len(diagrams)), layout="constrained")
     rows = picture.subplots(len(diagrams), squeeze=False)[:, 0]
@@ -70,12 +53,7 @@ _MIB = 2**20
 
 
 def claim_lines(number: str, checked: Sequence[CheckedClaim]) -> list[str]:
-    """Return one line per claim of a panel: what the paper says, what was measured, and the verdict.
-
-    Args:
-        number: of the panel.
-        checked: its claims.
-    """
+    """Return one line per claim of a panel: what the paper says, what was measured, and the verdict."""
     return [
         f"figure {number}: {one.claim.said} ({one.claim.source}) | paper {one.claim.describe()} "
         f"| here {one.measured_text} | {one.verdict_text}"
@@ -89,14 +67,7 @@ def markdown(
     panels: Sequence[tuple[Diagram, Sequence[CheckedClaim]]],
     samples: Sequence[Sample],
 ) -> str:
-    """Return the figure as Markdown: how it was made, and the table and the claims of each panel.
-
-    Args:
-        figure: which.
-        scale: name and content.
-        panels: each with its claims.
-        samples: the results of the figure.
-    """
+    """Return the figure as Markdown: how it was made, and the table and the claims of each panel."""
     name, amount = scale
     results = [sample.result for sample in samples]
     lines = [f"# {figure.paper}, figure {figure.figure}: {figure.title}", "", f"Scale `{name}`."]
@@ -136,13 +107,7 @@ def _panel_lines(figure: FigureConfig, diagram: Diagram, checked: Sequence[Check
 
 
 def table_of(figure: FigureConfig, diagram: Diagram, *, notes: bool) -> Table:
-    """Return the numbers of a diagram.
-
-    Args:
-        figure: which.
-        diagram: one of its panels.
-        notes: whether the intervals stand behind the numbers.
-    """
+    """Return the numbers of a diagram."""
     rows = tuple(
         (*map(Entry, row.names), *(_entry(estimate, notes=notes) for estimate in row.estimates))
         for row in diagram.rows
@@ -225,23 +190,14 @@ def _entry(estimate: Estimate, *, notes: bool) -> Entry:
 
 
 def paths_of(figure: FigureConfig, out: Path) -> tuple[Path, Path]:
-    """Return the paths of the Markdown and of the picture of a figure.
-
-    Args:
-        figure: which.
-        out: its folder.
-    """
+    """Return the paths of the Markdown and of the picture of a figure."""
     # One chosen panel does not take the place of the whole figure.
     stem = f"figure{figure.number_of(figure.panels[0]) if len(figure.panels) == 1 else figure.figure}"
     return out / f"{stem}.md", out / f"{stem}.png"
 
 
 def cost_lines(results: Sequence[Result]) -> list[str]:
-    """Return the time that each workload took, the memory of the largest process, and that of policy tables.
-
-    Args:
-        results: of different runs; the time of one from an earlier session is that which it took then.
-    """
+    """Return the time of each workload, the memory of the largest process, and that of policy tables."""
     seconds: dict[str, list[float]] = {}
     tables: dict[str, float] = {}
     for result in results:

@@ -49,13 +49,9 @@ Values = dict[Place, BySeed]
 
 
 def values_of(samples: Sequence[Sample], metric: str, per_unit: float = 1.0) -> Values:
-    """Return the values of a metric; places of which a seed has none are left out.
+    """Return the values of a metric, in units of `per_unit`; places of which a seed has none are left out.
 
-    Args:
-        samples: of a figure.
-        metric: name of the metric, nested names joined by `/`; `A per B` is A over B, not measured where B
-            is 0.
-        per_unit: the metric's own units in one unit of the values.
+    The name `A per B` is A over B, not measured where B is 0.
     """
     found: Values = {}
     lacking = set()
@@ -84,10 +80,7 @@ def _value_of(result: Result, metric: str) -> float | None:
 def relative(values: Values, base: str, variant: str = "") -> Values:
     """Return values over those of a series, seed by seed; without those that cannot be divided.
 
-    Args:
-        values: of one metric.
-        base: the series.
-        variant: of that series; empty: in each variant its own.
+    The series counts at a variant or, without one, in each variant at its own.
     """
     found: Values = {}
     for place, scores in values.items():
@@ -171,9 +164,6 @@ class Compared:
         """Return the workload without which the mean is not on a side of zero; empty: there is none.
 
         Of several, that without which it is farthest from there.
-
-        Args:
-            side: -1 or 1.
         """
         means = self.scores.mean(axis=0)
         weights = np.array(self.weights or np.ones_like(means))

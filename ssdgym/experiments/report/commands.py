@@ -36,11 +36,7 @@ class Repetition:
 
 
 def specs_of(results: Iterable[Result]) -> list[Spec]:
-    """Return the specs of results; fewer than results where some of them have none.
-
-    Raises:
-        SsdgymError: one of them is damaged.
-    """
+    """Return the specs of results; fewer than results where some of them have none."""
     subject = "the column 'spec' of the result of {0.policy} on {0.workload} (seed {0.seed})"
     return [read_spec(result.spec, subject.format(result)) for result in results if result.spec]
 
@@ -49,13 +45,6 @@ def repetition(results: Sequence[Result], out: Path) -> Repetition:
     """Return the `ssdgym evaluate` commands that run the results again.
 
     A device or workload is named only where its name stands today for the very configuration that was run.
-
-    Args:
-        results: with their specs.
-        out: folder that the commands write to.
-
-    Raises:
-        SsdgymError: as `specs_of`.
     """
     specs = specs_of(results)
     missing = []

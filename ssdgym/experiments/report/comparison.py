@@ -113,22 +113,12 @@ def task_title(task: Task) -> str:
 
 
 def on_task(results: Sequence[Result], task: Task) -> list[Result]:
-    """Return the results of one task.
-
-    Args:
-        results: of one or several tasks.
-        task: which.
-    """
+    """Return the results of one task."""
     return [result for result in results if task_of(result) == task]
 
 
 def measured(results: Sequence[Result], metric: str) -> bool:
-    """Return whether there are results and all have the metric; write amplification needs writes.
-
-    Args:
-        results: of any tasks.
-        metric: nested names joined by `/`.
-    """
+    """Return whether there are results and all have the metric; write amplification needs writes."""
     return bool(results) and all(result.measured(metric) for result in results)
 
 
@@ -254,16 +244,7 @@ def ratios_to_best(results: Sequence[Result], metric: str) -> dict[str, NDArray[
 
     This is the performance ratio of Dolan and Moré, "Benchmarking optimization software with performance
     profiles", Mathematical Programming 91, 2002, section 2; it makes tasks of different scale comparable.
-
-    Args:
-        results: of one or several tasks.
-        metric: one in which less is better.
-
-    Returns:
-        Shape `(runs, tasks)` by policy.
-
-    Raises:
-        SsdgymError: a score is not positive, or as `score_matrix`.
+    Each policy has the shape `(runs, tasks)`.
     """
     scores = {policy: score_matrix(results, policy, metric) for policy in policies_of(results)}
     if not all((matrix > 0).all() for matrix in scores.values()):
@@ -294,12 +275,7 @@ def profiles(
 
 
 def verdict(found: Advantage, metric: str = WRITE_AMPLIFICATION) -> str:
-    """Return one sentence that claims a win or a loss only where the interval excludes zero.
-
-    Args:
-        found: the comparison of two policies.
-        metric: the one that was compared.
-    """
+    """Return one sentence that claims a win or a loss only where the interval excludes zero."""
     name = metric.replace("_", " ").replace("/", " ")
     share = found.difference
     if math.isnan(share.low):

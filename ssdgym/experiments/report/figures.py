@@ -42,16 +42,7 @@ PANELS_PER_ROW = 3
 def interval_figure(
     results: Sequence[Result], metric: str = WRITE_AMPLIFICATION, learned: Sequence[str] = ()
 ) -> Figure:
-    """Draw a panel per group of tasks: every policy's interquartile mean over seeds with its 95 % interval.
-
-    Args:
-        results: of one or several tasks.
-        metric: nested names joined by `/`; tasks without it have no panel.
-        learned: policies drawn with a larger, open marker.
-
-    Raises:
-        SsdgymError: there are no results to compare, or none has such a metric.
-    """
+    """Draw a panel per group of tasks: the interquartile mean of each policy, with its 95 % interval."""
     groups, policies = _comparable(results), policies_of(results)
     groups = [group for group in groups if measured(group.results, metric)]
     if not groups:
@@ -76,16 +67,7 @@ def interval_figure(
 def latency_figure(
     results: Sequence[Result], operation: str = "write", learned: Sequence[str] = ()
 ) -> Figure:
-    """Draw latency percentiles per policy with 95 % intervals, one panel per task, on a logarithmic axis.
-
-    Args:
-        results: of one or several tasks.
-        operation: `read` or `write`.
-        learned: policies drawn with a heavier line.
-
-    Raises:
-        SsdgymError: no result has latencies of that operation.
-    """
+    """Draw latency percentiles per policy with 95 % intervals, one panel per task, on a logarithmic axis."""
     groups = _with_latencies(_comparable(results), operation)
     if not groups:
         raise SsdgymError(f"no result has {operation} latencies: run with event-driven timing")
@@ -110,16 +92,7 @@ def latency_figure(
 def profile_figure(
     results: Sequence[Result], metric: str = WRITE_AMPLIFICATION, learned: Sequence[str] = ()
 ) -> Figure:
-    """Draw performance profiles: the share of runs that stay below a multiple of the best on their task.
-
-    Args:
-        results: as of one `ssdgym.experiments.report.comparison.TaskGroup`.
-        metric: a positive one, less being better.
-        learned: policies drawn with a heavier line.
-
-    Raises:
-        SsdgymError: as `ssdgym.experiments.report.comparison.profiles`.
-    """
+    """Draw performance profiles: the share of runs that stay below a multiple of the best on their task."""
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     axes = figure.add_subplot()
     for index, (policy, found) in enumerate(profiles(results, metric).items()):
@@ -152,16 +125,7 @@ def profile_figure(
 def improvement_figure(
     results: Sequence[Result], reference: str, metric: str = WRITE_AMPLIFICATION
 ) -> Figure:
-    """Draw how likely a run of `reference` is better than one of each other policy, with 95 % intervals.
-
-    Args:
-        results: as of one `ssdgym.experiments.report.comparison.TaskGroup`.
-        reference: one of its policies.
-        metric: one in which less is better.
-
-    Raises:
-        SsdgymError: there is no other policy.
-    """
+    """Draw how likely a run of `reference` is better than one of each other policy, with 95 % intervals."""
     others = [policy for policy in policies_of(results) if policy != reference]
     if not others:
         raise SsdgymError(f"{reference} is the only policy, and there is none to compare it with")
@@ -199,14 +163,7 @@ def _panels(
     height: tuple[float, float],
     share_x: bool = False,
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with one panel for each group, with its title.
-
-    Args:
-        groups: in order.
-        width: of the margin and of each column, in inches.
-        height: of the margin and of each row, in inches.
-        share_x: whether all panels have one horizontal axis; the vertical one they share.
-    """
+    """Return a figure with one panel for each group, with its title."""
     columns = min(len(groups), PANELS_PER_ROW)
     rows = math.ceil(len(groups) / columns)
     size = width[0] + width[1] * max(columns, 2), rows * height[1] + height[0]
@@ -220,12 +177,7 @@ def _panels(
 
 
 def has_latencies(results: Sequence[Result], operation: str) -> bool:
-    """Return whether there is a task on which every result has latencies.
-
-    Args:
-        results: of one or several tasks.
-        operation: `read` or `write`.
-    """
+    """Return whether there is a task on which every result has latencies."""
     return bool(_with_latencies(groups_of(results), operation))
 
 

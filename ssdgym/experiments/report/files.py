@@ -60,19 +60,7 @@ def write_report(results: Sequence[Result], folder: Path, learned: Sequence[str]
 
 
 def write_tables(results: Sequence[Result], folder: Path, learned: Sequence[str] = ()) -> list[Path]:
-    """Write `results.md`, with verdicts on the learned policies, and `results.tex`.
-
-    Args:
-        results: of a whole grid.
-        folder: an existing one.
-        learned: the policies that learned.
-
-    Returns:
-        The two paths.
-
-    Raises:
-        SsdgymError: the folder cannot be written.
-    """
+    """Write `results.md`, with verdicts on the learned policies, and `results.tex`."""
     markdown, latex = folder / "results.md", folder / "results.tex"
     remarks = [*verdicts(results, learned), *left_out(results), *overflow_notes(results)]
     text = "\n".join([markdown_table(results), *(f"- {line}" for line in remarks), ""])
@@ -88,21 +76,7 @@ def write_figures(
     reference: str | None = None,
     formats: Sequence[str] = FORMATS,
 ) -> list[Path]:
-    """Write every figure of `report_figures`.
-
-    Args:
-        results: of a whole grid.
-        folder: an existing one.
-        learned: the policies that learned, which the figures single out.
-        reference: the policy that the others are compared with; by default the best.
-        formats: endings of files, of those that `style.FORMATS` has.
-
-    Returns:
-        The paths.
-
-    Raises:
-        SsdgymError: the folder cannot be written.
-    """
+    """Write every figure of `report_figures`."""
     return [
         save_figure(found.figure, folder / f"{found.name}.{file_format}")
         for found in report_figures(results, learned, reference)
@@ -124,16 +98,7 @@ def whole(results: Sequence[Result]) -> TaskGroup:
 def report_figures(
     results: Sequence[Result], learned: Sequence[str] = (), reference: str | None = None
 ) -> Iterator[ReportFigure]:
-    """Yield the figures that make sense for these results, in the order of a report.
-
-    Args:
-        results: of a whole grid.
-        learned: the policies that learned, which the figures single out.
-        reference: the policy that the others are compared with; by default the best.
-
-    Raises:
-        SsdgymError: there are no results.
-    """
+    """Yield the figures that make sense for these results, in the order of a report."""
     results, learned = side_by_side(results, learned)
     group = whole(results)
     numbers = describe(len({result.seed for result in results}), 1, "as a bar")

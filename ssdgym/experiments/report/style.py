@@ -91,11 +91,7 @@ def save_figure(figure: Figure, path: Path) -> Path:
 
 
 def check_figure_name(path: Path) -> str:
-    """Return the format that a figure of that name is written in.
-
-    Raises:
-        SsdgymError: it is none of PNG, SVG and PDF.
-    """
+    """Return the format that a figure of that name is written in."""
     file_format = path.suffix.removeprefix(".")
     if file_format not in FORMATS:
         raise SsdgymError(f"{path}: figures are written as .png, .svg or .pdf, not as {path.suffix!r}")
@@ -110,9 +106,7 @@ def _write(figure: Figure, file: IO[bytes], file_format: str, transparent: bool 
 def inline_svg(figure: Figure, name: str) -> str:
     """Return a figure as an SVG element for an HTML page: transparent, with the text colour for black.
 
-    Args:
-        figure: of any size; in the page it shrinks and grows within limits, so that its text can be read.
-        name: put before every identifier, so that several figures of a page do not mix theirs up.
+    The name goes before every identifier, so that several figures of a page do not mix theirs up.
     """
     file = io.BytesIO()
     _write(figure, file, "svg", transparent=True)
@@ -126,13 +120,7 @@ def inline_svg(figure: Figure, name: str) -> str:
 
 
 def label_decades(axis: Axis, low: float, high: float) -> None:
-    """Label a logarithmic axis in digits, and between the decades if it is short.
-
-    Args:
-        axis: which.
-        low: its lower end.
-        high: its upper end.
-    """
+    """Label a logarithmic axis in digits, and between the decades if it is short."""
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0) if high < 100 * low else (1.0,)))
     axis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     axis.set_minor_locator(NullLocator())

@@ -42,10 +42,6 @@ def side_by_side(results: Sequence[Result], learned: Collection[str] = ()) -> tu
     for it where there is a single one, and what the FTLs have in common stays with the task. Where their
     logical pages are of several sizes and larger ones were written in part, the write amplification of these
     is left out: it is of pages, not of bytes.
-
-    Args:
-        results: of a whole grid.
-        learned: the policies that learned.
     """
     shared, finest = _shared(results), dict[Place, float]()
     for result in results:
@@ -131,13 +127,7 @@ def _own(results: Iterable[Result]) -> dict[str, str]:
 
 
 def _whole(given: Options, device: Options, named: Collection[str]) -> dict[str, str]:
-    """Return the options of an FTL with the device's own where only others were given some.
-
-    Args:
-        given: the options.
-        device: the fields of its device's own FTL.
-        named: the names of the options of all FTLs.
-    """
+    """Return the options of an FTL with the device's own where only others were given some."""
     own = {name: device[name] for name in _WORDS if name in device}
     if given.get("mapping", own.get("mapping")) != own.get("mapping"):
         return dict(given)
@@ -284,13 +274,7 @@ def shown_columns(rows: Sequence[PolicyRow]) -> list[int]:
 
 
 def describe(seeds: int, tasks: int, where: str) -> str:
-    """Return a sentence on what the numbers of so many seeds and tasks are.
-
-    Args:
-        seeds: how many runs per task.
-        tasks: how many tasks, each counting the same.
-        where: the place of the intervals, such as `in brackets`.
-    """
+    """Return a sentence on what the numbers of so many seeds and tasks are."""
     if seeds < 2:
         what = "The value of one seed, which has no interval"
         return f"{what}, mean over {tasks} tasks." if tasks > 1 else f"{what}."
@@ -316,11 +300,7 @@ def sections(results: Sequence[Result]) -> list[Section]:
 
 
 def overflow_notes(results: Sequence[Result]) -> list[str]:
-    """Return a sentence for every policy of which so many pages overflowed that it is judged by its space.
-
-    Args:
-        results: of any runs.
-    """
+    """Return a sentence for every policy of which so many pages overflowed that it is judged by its space."""
     worst: dict[str, float] = {}
     for result in results:
         share = result.metrics.get("overflow_share") or 0.0
@@ -370,12 +350,7 @@ def _joined(column: Column, entries: Sequence[Entry]) -> Entry:
 
 
 def rich_tables(results: Sequence[Result], learned: Sequence[str] = ()) -> Renderables:
-    """Return tables for the terminal, one per section.
-
-    Args:
-        results: of a whole grid.
-        learned: policies whose rows are in bold.
-    """
+    """Return tables for the terminal, one per section."""
     _, bold = side_by_side(results, learned)
     return Renderables(*(section.table.to_rich(bold) for section in sections(results)))
 
@@ -396,10 +371,6 @@ def verdicts(results: Sequence[Result], learned: Sequence[str]) -> list[str]:
     """Return a sentence for every learned policy and group of tasks, against the best heuristic there.
 
     Each FTL is judged by itself.
-
-    Args:
-        results: of a whole grid.
-        learned: the policies that learned.
     """
     names = ftl_names(results)
     shown, ours = side_by_side(results, learned)

@@ -61,11 +61,7 @@ class Table:
         return all(row[column].number is None for row in self.rows)
 
     def to_rich(self, bold: Collection[str] = ()) -> FittingTable:
-        """Return the table for the terminal.
-
-        Args:
-            bold: names of rows in bold.
-        """
+        """Return the table for the terminal."""
         return FittingTable(self, bold)
 
     def to_markdown(self) -> list[str]:
@@ -133,12 +129,7 @@ class FittingTable:
 
 
 def render(template: str, page: Mapping[str, Any]) -> str:
-    """Return the text of a page.
-
-    Args:
-        template: name of one in this folder.
-        page: everything that it shows, by name.
-    """
+    """Return the text of a page."""
     environment = Environment(
         loader=PackageLoader(__package__, "."),
         autoescape=True,

@@ -28,20 +28,7 @@ _CURVE_POINTS = 2_000
 
 
 def trace_figure(summary: RecordSummary, source: RecordSource, title: str, path: Path) -> Path:
-    """Draw four panels: requests over time and address, their sizes, the gaps between them, the skew.
-
-    Args:
-        summary: of the records of `source`.
-        source: a fresh one; is used up.
-        title: printed above.
-        path: a PNG, SVG or PDF by its ending; written whole or not at all.
-
-    Returns:
-        `path`.
-
-    Raises:
-        SsdgymError: the ending is another one, or the file cannot be written.
-    """
+    """Draw four panels: requests over time and address, their sizes, the gaps between them, the skew."""
     figure = Figure(figsize=(10.0, 7.2))
     panels = figure.subplots(2, 2)
     _draw_addresses(panels[0, 0], summary, source)

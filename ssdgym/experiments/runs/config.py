@@ -210,10 +210,6 @@ def closed_loop(options: FtlOptions, workload: WorkloadConfig) -> FtlOptions:
 
     A generated workload without a pace has all arrivals at zero. Played as an open loop its latencies would
     only depend on its length.
-
-    Args:
-        options: of the FTL.
-        workload: what is played.
     """
     paced = getattr(workload, "interarrival_ns", None) != 0
     given = dict(options)
@@ -272,15 +268,7 @@ def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[R
 
 
 def agent_labels(agents: Sequence[str | Path], *, trusted: Collection[str] = ()) -> dict[str, AgentSource]:
-    """Return where agents come from, by their names in tables.
-
-    Args:
-        agents: files, `module:callable`, or names of baselines.
-        trusted: those whose code may be executed.
-
-    Raises:
-        SsdgymError: there is no such agent, or two would have the same name.
-    """
+    """Return where agents come from, by their names in tables."""
     labels: dict[str, AgentSource] = {}
     for agent in agents:
         source = source_of(agent, trust=str(agent) in trusted)

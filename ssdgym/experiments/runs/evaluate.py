@@ -200,11 +200,7 @@ def run_all(runs: Sequence[RunSpec], workers: int = 2, progress: Progress | None
 
 
 def check_runs(runs: Sequence[RunSpec]) -> None:
-    """Load and check every device, workload and policy, which takes no time, before anything that does.
-
-    Raises:
-        SsdgymError: one of them does not exist, is wrongly configured or does not fit.
-    """
+    """Load and check every device, workload and policy, which takes no time, before anything that does."""
     from ssdgym.config.device import read_preconditioning
     from ssdgym.policy import device_for
     from ssdgym.simulator.families import family_of

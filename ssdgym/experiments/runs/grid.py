@@ -65,11 +65,7 @@ class Grid:
 
     @classmethod
     def of(cls, runs: Sequence[RunSpec]) -> Grid:
-        """Check the runs and look up everything they depend on; nothing is run.
-
-        Raises:
-            SsdgymError: a run is wrongly configured.
-        """
+        """Check the runs and look up everything they depend on; nothing is run."""
         check_runs(runs)
         specs, keys = [""] * len(runs), [""] * len(runs)
         jobs, seen = [], set()
@@ -177,16 +173,6 @@ def write_grid(results: Sequence[Result], folder: Path) -> list[Path]:
 
     The first two depend on nothing but the grid and the code; wall-clock times are in the third. Samples are
     one row each, and have a file only if there are any.
-
-    Args:
-        results: of the grid.
-        folder: an existing one.
-
-    Returns:
-        The paths.
-
-    Raises:
-        SsdgymError: a file cannot be written.
     """
     parquet, table = write_results(results, folder / "results")
     paths = [table, parquet, write_timings(results, folder)]
@@ -196,18 +182,7 @@ def write_grid(results: Sequence[Result], folder: Path) -> list[Path]:
 
 
 def write_timings(results: Sequence[Result], folder: Path) -> Path:
-    """Write how long every run took, in seconds of wall-clock time, to `timings.csv`.
-
-    Args:
-        results: of the grid.
-        folder: an existing one.
-
-    Returns:
-        The path.
-
-    Raises:
-        SsdgymError: it cannot be written.
-    """
+    """Write how long every run took, in seconds of wall-clock time, to `timings.csv`."""
     rows = ((*_names(result), result.wall_seconds) for result in results)
     return _write_rows(folder / TIMINGS_NAME, itertools.chain([(*_NAMES, "wall_seconds")], rows))
 

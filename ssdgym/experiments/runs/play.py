@@ -38,12 +38,6 @@ def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
 
     An agent that `ssdgym train` wrote plays the environment it was trained in, with as many candidates of the
     same kind; any other plays the one that the runs name.
-
-    Args:
-        runs: of one agent, which differ in nothing but the seed.
-
-    Raises:
-        SsdgymError: the agent cannot be loaded, does not fit the environment, or does not choose.
     """
     first = runs[0]
     assert first.agent is not None and first.host_pages is not None
@@ -82,15 +76,7 @@ def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
 
 
 def environment_of(source: Source, given: EnvironmentConfig | None) -> EnvironmentConfig:
-    """Return the environment that an agent plays.
-
-    Args:
-        source: where the agent comes from.
-        given: for agents that come without one.
-
-    Raises:
-        SsdgymError: there is no such environment, it does not take the arguments, or they are the run's.
-    """
+    """Return the environment that an agent plays."""
     config = source.own_environment() or given or EnvironmentConfig()
     for name in _OF_THE_RUN:
         if name in config.kwargs:

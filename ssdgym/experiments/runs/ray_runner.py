@@ -45,18 +45,7 @@ def run_on_ray(jobs: Jobs, address: str | None, workers: int) -> Generator[Outco
 
 @contextmanager
 def cluster(address: str | None, cpus: int) -> Iterator[Any]:
-    """Connect to a cluster or start one for the block; one that this process uses already is left as it is.
-
-    Args:
-        address: of a running cluster, as `ray.init` takes it; `None` starts one on this machine.
-        cpus: of a cluster that is started here.
-
-    Yields:
-        The package `ray`.
-
-    Raises:
-        SsdgymError: Ray is not installed, or the cluster cannot be reached.
-    """
+    """Connect to a cluster, or start one for the block; leave one that this process uses already as it is."""
     # Ray reports its use over the network otherwise.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:

@@ -81,16 +81,9 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def choose(results: Sequence[Result], row: int | None, where: Iterable[str], source: str) -> int:
-    """Return the number of the one result that is meant, the first being 1.
+    """Return the number of the one result that is meant, the first being 1: `row`, or what fits `where`.
 
-    Args:
-        results: of the file.
-        row: its number; `None` for the only one that fits `where`.
-        where: texts such as `policy=greedy` or `policy=greedy,seed=100`; all must hold.
-        source: names the file in errors.
-
-    Raises:
-        SsdgymError: none fits, or several do.
+    Texts of `where` are such as `policy=greedy` or `policy=greedy,seed=100`; all must hold.
     """
     conditions = _conditions(where)
     if row is not None:
@@ -134,16 +127,7 @@ def _conditions(where: Iterable[str]) -> dict[str, str]:
 
 
 def sample(results: Sequence[Result], size: int, seed: int) -> list[int]:
-    """Draw results without replacement.
-
-    Args:
-        results: of a file.
-        size: how many; all if there are fewer.
-        seed: of the draw.
-
-    Returns:
-        Their numbers in order, the first being 1.
-    """
+    """Draw results without replacement; return their numbers in order, the first being 1."""
     return sorted(random.Random(seed).sample(range(1, len(results) + 1), min(size, len(results))))
 
 

@@ -120,18 +120,9 @@ def result_of(
     spec: str = "",
     series: Mapping[str, Sequence[float]] | None = None,
 ) -> Result:
-    """Return the result of a run that has found these metrics.
+    """Return the result of a run that has found these metrics; add facts about the workload where they lack.
 
-    Args:
-        run: which.
-        metrics: by name, possibly nested; facts about the workload are added where they are missing.
-        wall_seconds: how long the run took.
-        seeds: of an agent, all that were played in the same batch.
-        spec: the description of the run, where it is known already.
-        series: samples that were taken.
-
-    Raises:
-        SsdgymError: the device or the workload of the run cannot be read.
+    `seeds` are all that an agent has played in the same batch.
     """
     from ssdgym.engine.compiler.cache import engine_hash
     from ssdgym.workloads.stream import load_workload

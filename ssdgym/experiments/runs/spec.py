@@ -112,14 +112,7 @@ class RunSpec:
 
 
 def ftl_changes(ftl: FtlOptions) -> dict[str, Any] | None:
-    """Return FTL options as the simulator takes them.
-
-    Args:
-        ftl: pairs of a dotted name and a value.
-
-    Returns:
-        Nested mappings; `None` without any option.
-    """
+    """Return FTL options as the nested mappings that the simulator takes; `None` without any."""
     return with_changes({}, dict(ftl)) or None
 
 
@@ -134,14 +127,7 @@ def split_options(text: str) -> list[str]:
 
 
 def source_name(source: Any) -> str:
-    """Return the name of a device or a workload in results.
-
-    Args:
-        source: a name, a path, or a mapping or model with a `name`, the `path` of a trace, or a `kind`.
-
-    Raises:
-        SsdgymError: it has neither.
-    """
+    """Return the name of a device or a workload in results."""
     if isinstance(source, str | Path):
         return str(source)
     for attribute in ("name", "path", "kind"):
@@ -228,15 +214,7 @@ def spec_text(spec: Spec) -> str:
 
 
 def read_spec(text: str, subject: str) -> Spec:
-    """Read what `spec_text` wrote.
-
-    Args:
-        text: JSON.
-        subject: names the text in errors; their sentences begin with it.
-
-    Raises:
-        SsdgymError: it is no JSON, or does not describe a run.
-    """
+    """Read what `spec_text` wrote."""
     try:
         spec = json.loads(text)
         missing = _REQUIRED - spec.keys() | {"device", "workload", "policy"} - set(spec.get("names", ()))

@@ -99,11 +99,7 @@ class Store:
         run("COMMIT")
 
     def finished(self, keys: Iterable[str]) -> dict[str, Finished]:
-        """Return those of these runs that are finished, by key.
-
-        Raises:
-            SsdgymError: the database is damaged.
-        """
+        """Return those of these runs that are finished, by key."""
         wanted = set(keys)
         found = {}
         with self._sentences():
@@ -125,23 +121,11 @@ class Store:
         return metrics
 
     def keep(self, runs: Sequence[tuple[str, str, Finished]]) -> None:
-        """Keep finished runs, given as key, spec and finding: all of them, for good, or none.
-
-        Raises:
-            SsdgymError: they cannot be written.
-        """
+        """Keep finished runs, given as key, spec and finding: all of them, for good, or none."""
         self._put([(key, spec, "done", _text(done), done.wall_seconds, None) for key, spec, done in runs])
 
     def keep_error(self, runs: Sequence[tuple[str, str]], error: str) -> None:
-        """Note that runs have failed; they count as not run.
-
-        Args:
-            runs: key and spec of each.
-            error: what happened.
-
-        Raises:
-            SsdgymError: that cannot be written.
-        """
+        """Note that runs have failed; they count as not run."""
         self._put([(key, spec, "failed", None, None, error) for key, spec in runs])
 
     def _put(self, rows: list[tuple[Any, ...]]) -> None:
@@ -195,11 +179,7 @@ class Store:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise for a folder with files of something else, so that they are neither replaced nor mixed.
-
-    Raises:
-        SsdgymError: it holds files and no store, or is no folder.
-    """
+    """Raise for a folder with files of something else, so that they are neither replaced nor mixed."""
     try:
         found = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
     except FileNotFoundError:

@@ -44,16 +44,7 @@ class TrialOutcome:
 
 
 def outcome_of(sweep: SweepConfig, number: int, result: Any) -> TrialOutcome:
-    """Return how a trial has ended.
-
-    Args:
-        sweep: which.
-        number: of the trial.
-        result: Ray's result of that trial.
-
-    Raises:
-        SsdgymError: what the trial has kept cannot be read.
-    """
+    """Return how a trial has ended."""
     trial = plan_trial(sweep, result.config)
     names = ("metric", "low", "high", "percent", "decisions")
     found = {name: result.metrics[name] for name in names if name in result.metrics} or None
@@ -153,11 +144,7 @@ class SweepOutcome:
         return [self.folder / name for name in names] + ([self.best_agent] if self.best_agent else [])
 
     def write(self) -> None:
-        """Write the table of trials, the results and the best agent into the folder.
-
-        Raises:
-            SsdgymError: the folder cannot be written.
-        """
+        """Write the table of trials, the results and the best agent into the folder."""
         markdown, table = self.files[:2]
         write_bytes(markdown, self.markdown().encode())
         write_bytes(table, _csv_text(self.rows()).encode())

@@ -54,12 +54,7 @@ class Trial:
     in_population: bool = False
 
     def command(self, agent: Path | None, seeds: Sequence[int]) -> str:
-        """Return the `ssdgym evaluate` that measures this trial on other seeds.
-
-        Args:
-            agent: file of the trained agent; `None` for a heuristic.
-            seeds: consecutive ones.
-        """
+        """Return the `ssdgym evaluate` that measures this trial on other seeds."""
         first = self.runs[0]
         who = ["--agent", str(agent)] if agent else ["--policy", first.policy]
         words = ["ssdgym", "evaluate", *who, "--device", first.device]
@@ -75,16 +70,7 @@ class Trial:
 
 
 def plan_trial(sweep: SweepConfig, parameters: Parameters, member: int = 0) -> Trial:
-    """Return one trial of a sweep.
-
-    Args:
-        sweep: which.
-        parameters: the swept fields.
-        member: place in a population, from 0 on.
-
-    Raises:
-        SsdgymError: a field does not exist or a value does not fit, naming the parameters.
-    """
+    """Return one trial of a sweep."""
     with _naming(parameters):
         if isinstance(sweep.base, AgentBaseConfig):
             return _agent_trial(sweep, sweep.base, parameters, member)
@@ -197,13 +183,7 @@ def _runs(
 
 
 def argument(training: TrainConfig, kwargs: dict[str, Any], name: str) -> Any:
-    """Return an argument of the training's environment: as given, or its default.
-
-    Args:
-        training: has the environment.
-        kwargs: arguments that are given.
-        name: of the argument.
-    """
+    """Return an argument of the training's environment: as given, or its default."""
     from ssdgym.agents.training.config import default_of
 
     return kwargs[name] if name in kwargs else default_of(training.environment.id, name)
@@ -226,13 +206,7 @@ _NOT_WRITES = {
 
 
 def check_sweep(sweep: SweepConfig) -> None:
-    """Check all listed values, all limits and all that the configurations with them name; run nothing.
-
-    Raises:
-        SsdgymError: a swept field does not exist or a value does not fit, naming the parameters; the
-            evaluation uses a workload or a seed of the training; the metric does not exist; a population is
-            to change what cannot change on the way.
-    """
+    """Check all listed values, all limits and all that the configurations with them name; run nothing."""
     trials = [plan_trial(sweep, parameters) for parameters in sweep.points()]
     for trial in trials:
         with _naming(trial.parameters):

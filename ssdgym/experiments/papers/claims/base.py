@@ -143,20 +143,12 @@ class Claim(Config):
         return 1.0
 
     def require_fit(self, where: str, workloads: Texts, variants: Texts) -> None:
-        """Raise a `ValueError` if the figure leaves nothing to measure the claim on.
-
-        Args:
-            where: the field of the claim, for the message.
-            workloads: all of the figure.
-            variants: all of the figure.
-        """
+        """Raise a `ValueError` if the figure leaves nothing to measure the claim on."""
 
     def columns(self, values: Sequence[Values], places: Sequence[Place]) -> list[Column]:
         """Return the comparisons on one workload; what cannot be compared is left out.
 
-        Args:
-            values: of the metric of the panel, then of each of `metrics`, then of that of `weighing`.
-            places: of the series on the workload, one for each variant.
+        `values` are of the metric of the panel, then of each of `metrics`, then of that of `weighing`.
         """
         if not self.others:
             own = [(values[0][place], self.weight(values, place)) for place in places if place in values[0]]
@@ -201,12 +193,7 @@ class Claim(Config):
         return ""
 
     def verdict(self, measured: Sequence[Estimate], compared: Compared) -> Verdict:
-        """Return the verdict: none from a single seed, unless nothing is drawn.
-
-        Args:
-            measured: what `measure` has returned.
-            compared: what it was measured from.
-        """
+        """Return the verdict: none from a single seed, unless nothing is drawn."""
         if not compared.exact and np.isnan(measured[0].low):
             return "one seed: no verdict" if len(compared.scores) < 2 else "too few seeds: no verdict"
         return self.judge(measured, compared)
@@ -215,10 +202,6 @@ class Claim(Config):
         """Judge the claim; by default, whether the whole interval lies on the claimed side of zero.
 
         A mean that does so because of a single workload says nothing of the others.
-
-        Args:
-            measured: what `measure` has returned.
-            compared: what it was measured from.
         """
         if min(self._side * limit for limit in limits(measured[0])) <= 0:
             return "does not hold"
@@ -239,13 +222,7 @@ class Claim(Config):
 
 
 def changes(values: Values, place: Place, base: Place) -> BySeed | None:
-    """Return the changes from `base` to `place` by seed; `None` where there is nothing to compare with.
-
-    Args:
-        values: of one metric.
-        place: the numerator; a change is its value over that of `base`, minus one.
-        base: the denominator.
-    """
+    """Return the value at `place` over that at `base`, minus one, by seed; `None` without both."""
     ours, theirs = values.get(place, {}), values.get(base, {})
     common = ours.keys() & theirs.keys()
     if not common or not all(theirs[seed] for seed in common):
@@ -254,12 +231,7 @@ def changes(values: Values, place: Place, base: Place) -> BySeed | None:
 
 
 def mean_at(values: Values, place: Place) -> float:
-    """Return the mean of a metric over its seeds; 0 where it was not measured.
-
-    Args:
-        values: of one metric.
-        place: where.
-    """
+    """Return the mean of a metric over its seeds; 0 where it was not measured."""
     return float(np.mean(list(values[place].values()))) if place in values else 0.0
 
 
