@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ssdgym.bench.policies import Spread, spread_of
+from ssdgym.bench.measurement import Spread
 from ssdgym.errors import SsdgymError
 
 _PACKAGE = Path(__file__).parents[1]
@@ -85,9 +85,9 @@ def _compared(name: str, others: Sequence[dict], owns: Sequence[dict]) -> Compar
     return Comparison(
         name,
         owns[0][name]["unit"],
-        spread_of([other for other, _ in values]),
-        spread_of([own for _, own in values]),
-        spread_of([own / other for other, own in values]),
+        Spread.of([other for other, _ in values]),
+        Spread.of([own for _, own in values]),
+        Spread.of([own / other for other, own in values]),
     )
 
 

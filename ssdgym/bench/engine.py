@@ -6,26 +6,35 @@ compared between machines.
 
 from __future__ import annotations
 
+import csv
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 
-from ssdgym.bench.measurement import LOGICAL_PAGES, Measurement, take, touching_memory
-from ssdgym.bench.traces import make_trace, parsing, playing, reading_csv
+from ssdgym.bench.measurement import LOGICAL_PAGES, Measurement, Spread, take, touching_memory
 from ssdgym.config.device import DeviceConfig, load_device
 from ssdgym.errors import SsdgymError
-from ssdgym.requests import Requests
+from ssdgym.files import file_hash
+from ssdgym.requests import READ, WRITE, Requests
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.workloads import open_workload, page_writes
 from ssdgym.workloads.generators.plain import UniformConfig
+from ssdgym.workloads.traces.fields import BadLines, VolumeNumbers
+from ssdgym.workloads.traces.loading import stored
+from ssdgym.workloads.traces.record import RECORD, Volumes
+from ssdgym.workloads.traces.replay import play, survey
+from ssdgym.workloads.traces.writing import writable_format
+
+#: What does some work, and returns how many operations that were.
+Work = Callable[[], int]
 
 ENVIRONMENT = "ssdgym/EraseVictim-v0"
 VECTOR_DEVICES = 64
@@ -62,35 +71,27 @@ def measure_all(
     for name, unit, expected, prepare in _RATES:
         announce_next(name)
         found.append(_measure_rate(name, unit, expected, prepare(), _yardstick(), repeats))
-    announce_next(_PARSING)
-    trace = make_trace()
-    found.append(_measure_rate(_PARSING, "lines/s", None, parsing(trace), reading_csv(trace), repeats))
-    announce_next(_PLAYING)
-    found.append(_measure_rate(_PLAYING, "requests/s", None, playing(trace), _yardstick(), repeats))
+    with tempfile.TemporaryDirectory(prefix="ssdgym-bench-") as folder:
+        trace = make_trace(Path(folder))
+        announce_next(_PARSING)
+        found.append(_measure_rate(_PARSING, "lines/s", None, parsing(trace), reading_csv(trace), repeats))
+        announce_next(_PLAYING)
+        found.append(_measure_rate(_PLAYING, "requests/s", None, playing(trace), _yardstick(), repeats))
     return found + (_starts(repeats, announce_next) if start else [])
 
 
 def _measure_rate(
-    name: str,
-    unit: str,
-    expected: float | None,
-    measured: Callable[[], int],
-    yardstick: Callable[[], int],
-    repeats: int,
+    name: str, unit: str, expected: float | None, measured: Work, yardstick: Work, repeats: int
 ) -> Measurement:
     """Measure a rate and the yardstick's in turns, so that both meet the machine in one state."""
     measured()
     yardstick()
-    rates, touches = [], []
-    for _ in range(repeats):
-        rates.append(_rate(measured))
-        touches.append(_rate(yardstick))
-    return Measurement(
-        name, statistics.median(rates), min(rates), max(rates), unit, expected, statistics.median(touches)
-    )
+    pairs = [(_rate(measured), _rate(yardstick)) for _ in range(repeats)]
+    rates, touches = (Spread.of(values) for values in zip(*pairs, strict=True))
+    return Measurement(name, *rates, unit, expected, touches.median)
 
 
-def _rate(measured: Callable[[], int]) -> float:
+def _rate(measured: Work) -> float:
     """Return operations per second; `measured` returns how many it did."""
     started = time.perf_counter()
     operations = measured()
@@ -119,7 +120,7 @@ def _four_dies(over_provisioning: float) -> DeviceConfig:
     return _device("event", over_provisioning, channels=2, chips_per_channel=2, blocks_per_plane=250)
 
 
-def _runs(device: DeviceConfig, read_fraction: float) -> Callable[[], int]:
+def _runs(device: DeviceConfig, read_fraction: float) -> Work:
     """Play the same uniform requests again and again on a device that was filled and overwritten before."""
     simulator = Simulator(device, policy="greedy", recording=Recording(latencies=1 << 10))
     requests = _uniform(device.logical_pages, read_fraction)
@@ -134,7 +135,7 @@ def _runs(device: DeviceConfig, read_fraction: float) -> Callable[[], int]:
     return play
 
 
-def _runs_on_large(device: DeviceConfig) -> Callable[[], int]:
+def _runs_on_large(device: DeviceConfig) -> Work:
     """Do as `_runs` with writes, for a device of more pages than there are requests.
 
     All addresses are moved on each time: otherwise the pages that no request names would never be written.
@@ -160,11 +161,11 @@ def _uniform(logical_pages: int, read_fraction: float) -> Requests:
     return take(open_workload(config, logical_pages=logical_pages, page_size=4096, seed=0), _REQUESTS)
 
 
-def _yardstick() -> Callable[[], int]:
+def _yardstick() -> Work:
     return touching_memory(_uniform(LOGICAL_PAGES, read_fraction=0.0))
 
 
-def _single_environment() -> Callable[[], int]:
+def _single_environment() -> Work:
     environment = gymnasium.make(ENVIRONMENT, disable_env_checker=True)
     observation, _ = environment.reset(seed=0)
 
@@ -180,7 +181,7 @@ def _single_environment() -> Callable[[], int]:
     return play
 
 
-def _vector_steps(environment: str = ENVIRONMENT, **arguments: Any) -> Callable[[], int]:
+def _vector_steps(environment: str = ENVIRONMENT, **arguments: Any) -> Work:
     environments = gymnasium.make_vec(
         environment, num_envs=VECTOR_DEVICES, vectorization_mode="vector_entry_point", **arguments
     )
@@ -196,7 +197,7 @@ def _vector_steps(environment: str = ENVIRONMENT, **arguments: Any) -> Callable[
     return play
 
 
-def _tiny_steps(**arguments: Any) -> Callable[[], int]:
+def _tiny_steps(**arguments: Any) -> Work:
     return _vector_steps(
         device=_device("none", 0.28, blocks_per_plane=64, pages_per_block=16),
         workload="uniform",
@@ -206,8 +207,64 @@ def _tiny_steps(**arguments: Any) -> Callable[[], int]:
     )
 
 
-def _default_steps(**arguments: Any) -> Callable[[], int]:
+def _default_steps(**arguments: Any) -> Work:
     return _vector_steps(ftl={"timing": "none"}, **arguments)
+
+
+#: Requests of the trace that is parsed and played, and the address space and the page size that they are of.
+TRACE_LINES, _SPACE_BYTES, _PAGE_SIZE = 1_000_000, 4 << 30, 4096
+
+
+def make_trace(folder: Path, lines: int | None = None) -> Path:
+    """Write an MSR trace of single pages, half of them written, uniformly over 4 GiB."""
+    lines = lines or TRACE_LINES
+    rng = np.random.default_rng(0)
+    records = np.zeros(lines, RECORD)
+    records["time_ns"] = np.arange(lines) * 1000
+    records["offset_bytes"] = rng.integers(0, _SPACE_BYTES // _PAGE_SIZE, lines) * _PAGE_SIZE
+    records["size_bytes"] = _PAGE_SIZE
+    records["op"] = np.where(rng.random(lines) < 0.5, READ, WRITE)
+    path = folder / "trace.csv"
+    with path.open("wb") as file:
+        writable_format("msr").write(file, [records], Volumes(("hm_0",), (_SPACE_BYTES,)))
+    return path
+
+
+def parsing(trace: Path) -> Work:
+    """Return what parses the file from its first byte to its last, without the cache."""
+    return lambda: sum(map(len, writable_format("msr").read(trace, BadLines(trace, 0), VolumeNumbers(trace))))
+
+
+def reading_csv(trace: Path) -> Work:
+    """Return what goes over the same file with Python's csv module, and does nothing with the rows."""
+
+    def read() -> int:
+        with trace.open(newline="") as file:
+            return sum(1 for _ in csv.reader(file))
+
+    return read
+
+
+def playing(trace: Path) -> Work:
+    """Return what turns the parsed records into requests on the pages of a device."""
+    known = stored(trace, file_hash(trace), writable_format("msr"), 0, trace.parent)
+    found = survey(known.open(), _PAGE_SIZE)
+
+    def requests() -> int:
+        stream = play(
+            known.open(),
+            compact=found.compact,
+            loops=1,
+            logical_pages=found.pages,
+            page_size=_PAGE_SIZE,
+            report=dict,
+        )
+        count = 0
+        while len(chunk := stream.next(1 << 16)):
+            count += len(chunk)
+        return count
+
+    return requests
 
 
 def _starts(repeats: int, announce_next: Callable[[str], None]) -> list[Measurement]:
@@ -219,7 +276,7 @@ def _starts(repeats: int, announce_next: Callable[[str], None]) -> list[Measurem
         warm = [_seconds_to_first_step(cache) for _ in range(repeats)]
     return [
         Measurement(_COLD, cold, cold, cold, "s", 90.0),
-        Measurement(_WARM, statistics.median(warm), min(warm), max(warm), "s", 2.0),
+        Measurement(_WARM, *Spread.of(warm), "s", 2.0),
     ]
 
 
@@ -241,7 +298,7 @@ _TINY = f"{VECTOR_DEVICES} devices of 64 blocks x 16 pages, 8 candidates"
 _DEFAULT = f"{VECTOR_DEVICES} default devices, 16 candidates"
 
 #: Name, unit, what is expected, and what prepares the measurement.
-_RATES: tuple[tuple[str, str, float | None, Callable[[], Callable[[], int]]], ...] = (
+_RATES: tuple[tuple[str, str, float | None, Callable[[], Work]], ...] = (
     (
         "untimed host writes, 1,000 blocks x 64 pages, 7 % spare",
         "host pages/s",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import floor, log10
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,25 @@ def take(stream: RequestStream, count: int) -> Requests:
     while (missing := count - sum(map(len, parts))) > 0:
         parts.append(stream.next(missing))
     return np.concatenate(parts)
+
+
+class Spread(NamedTuple):
+    """Median, smallest and largest of some repeats."""
+
+    median: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        """Return that of some values."""
+        return cls(statistics.median(values), min(values), max(values))
+
+
+def in_turns(own: Callable[[], float], other: Callable[[], float], repeats: int) -> tuple[Spread, Spread]:
+    """Measure two rates in turns; return that of the first, and its ratios to the second."""
+    pairs = [(own(), other()) for _ in range(repeats)]
+    return Spread.of([ours for ours, _ in pairs]), Spread.of([ours / theirs for ours, theirs in pairs])
 
 
 # A kernel that does nothing but the memory touches of a host write.

@@ -1,21 +1,19 @@
-"""How fast a device is simulated under each policy, as a share of the rate under a reference policy.
+"""How fast devices are simulated under policies and FTLs, as a share of the rate under a reference.
 
-Two devices are held at a time, the policy's and the reference's. Both are warmed up in the same way, each by
-its own policy: every page is written once, then random pages are until garbage is collected. Then they carry
-out the same skewed page writes in turns, so that both meet the machine in one state. The reference is
-measured beside another of its kind, too: how far that ratio is from 1 is the error of the others.
+Two devices are held at a time, what is measured and its reference. Both carry out the same requests in turns,
+so that both meet the machine in one state.
 """
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ssdgym.bench.measurement import take
+from ssdgym.bench.measurement import Spread, in_turns, take
 from ssdgym.config.device import DeviceConfig, load_device, with_ftl
 from ssdgym.config.loading import Source
 from ssdgym.errors import SsdgymError
@@ -24,8 +22,64 @@ from ssdgym.requests import Requests
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.families import family_of
 from ssdgym.workloads import open_workload, page_writes
+from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.generators.small_writes import SmallWritesConfig
 from ssdgym.workloads.stream import load_workload
+
+Timing = Literal["none", "event"]
+TIMINGS: tuple[Timing, ...] = ("none", "event")
+Announce = Callable[[str], None]
+_RECORDING = Recording(latencies=1 << 10)
+
+
+class Rate(NamedTuple):
+    """What a policy or an FTL reaches in one kind of timing.
+
+    Attributes:
+        name: label of the policy, or name of the FTL.
+        timing: `none`, counting only, or `event`.
+        rate: host pages/s under a policy, flash operations/s of an FTL.
+        ratio: of the rate to the reference's in the same repeat.
+        work: what was done meanwhile, by which rates of different policies differ, too.
+    """
+
+    name: str
+    timing: Timing
+    rate: Spread
+    ratio: Spread
+    work: dict[str, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        spreads = {"rate": self.rate._asdict(), "ratio": self.ratio._asdict()}
+        return {"name": self.name, "timing": self.timing, **spreads, **self.work}
+
+
+def _carry_out(simulator: Simulator, requests: Requests) -> float:
+    """Carry out requests and return the wall time, s."""
+    started = time.perf_counter()
+    simulator.proceed(iter([requests]))
+    return time.perf_counter() - started
+
+
+def _checked_metrics(simulator: Simulator) -> dict[str, Any]:
+    metrics = simulator.metrics()
+    if metrics["lost_pages"]:
+        raise SsdgymError(f"{simulator.device.name}: pages were lost, which is a fault of ssdgym; report it.")
+    return metrics
+
+
+def _requests(workload: WorkloadConfig, device: DeviceConfig, counts: Sequence[int]) -> list[Requests]:
+    """Return chunks of so many requests of a workload, one after the other."""
+    stream = open_workload(
+        workload, logical_pages=device.logical_pages, page_size=device.host_unit_bytes, seed=0
+    )
+    return [take(stream, count) for count in counts]
+
+
+# Policies. Every device is warmed up by its own policy: every page is written once, then random pages are
+# until garbage is collected. The reference is measured beside another of its kind, too: how far that ratio is
+# from 1 is the error of the others.
 
 REFERENCE = "baseline"
 #: Those that SpeedupGC's paper compares.
@@ -40,41 +94,6 @@ _CHUNK = 1 << 20
 #: Random overwrites come in windows of a 32nd of the logical pages; so many are made to see a collection.
 _WINDOWS, _MOST_WINDOWS = 32, 320
 
-Timing = Literal["none", "event"]
-TIMINGS: tuple[Timing, ...] = ("none", "event")
-
-
-class Spread(NamedTuple):
-    """Median, smallest and largest of some repeats."""
-
-    median: float
-    low: float
-    high: float
-
-
-class PolicyRate(NamedTuple):
-    """The rate of one policy in one kind of timing.
-
-    Attributes:
-        policy: its label.
-        timing: `none`, counting only, or `event`.
-        rate: host pages/s.
-        ratio: of the rate to the reference's in the same repeat.
-        write_amplification: of the measured writes; the work of collection differs with it.
-        gc_invocations: collection rounds among them.
-    """
-
-    policy: str
-    timing: Timing
-    rate: Spread
-    ratio: Spread
-    write_amplification: float
-    gc_invocations: int
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
-        return self._asdict() | {"rate": self.rate._asdict(), "ratio": self.ratio._asdict()}
-
 
 def measure_policies(
     policies: Sequence[str] = POLICIES,
@@ -82,53 +101,39 @@ def measure_policies(
     device: Source = DEVICE,
     repeats: int = 5,
     host_pages: int = HOST_PAGES,
-    announce: Callable[[str], None] | None = None,
-) -> list[PolicyRate]:
+    announce: Announce | None = None,
+) -> list[Rate]:
     """Measure each policy beside the reference, first untimed, then event-driven.
 
     Args:
         policies: by name.
         device: on which, each as its policy runs it.
         repeats: of each measurement.
-        host_pages: written in each.
+        host_pages: skewed writes of single pages in each.
         announce: called with what is measured next.
 
     Raises:
         SsdgymError: a policy does not exist or cannot run on the device.
     """
-    model = _closed_loop(load_device(device))
+    model = load_device(device)
+    model = with_ftl(model, {"timing": "event", "queue_depth": model.ftl.queue_depth or _QUEUE_DEPTH})
     reference, *others = (get_policy(name) for name in (REFERENCE, *policies))
     for policy in (reference, *others):
         adapted = device_for(model, None, policy)
         family_of(adapted).check(adapted)
-    chunks = _page_writes(model, host_pages, 1 + repeats)
+    chunks = _requests(load_workload(WORKLOAD), model, [host_pages] * (1 + repeats))
     found = []
     for policy in others:
         if announce:
             announce(f"{policy.label} beside {REFERENCE}")
         pair = _warmed_up(model, reference), _warmed_up(model, policy)
-        found += [_measure(*pair, timing, chunks) for timing in TIMINGS]
+        found += [_measure(*pair, policy.label, timing, chunks) for timing in TIMINGS]
     return sorted(found, key=lambda row: TIMINGS.index(row.timing))
-
-
-def _closed_loop(device: DeviceConfig) -> DeviceConfig:
-    return with_ftl(device, {"timing": "event", "queue_depth": device.ftl.queue_depth or _QUEUE_DEPTH})
-
-
-def _page_writes(device: DeviceConfig, host_pages: int, count: int) -> list[np.ndarray]:
-    """Return so many chunks of skewed writes of single pages."""
-    stream = open_workload(
-        load_workload(WORKLOAD),
-        logical_pages=device.logical_pages,
-        page_size=device.host_unit_bytes,
-        seed=0,
-    )
-    return [take(stream, host_pages) for _ in range(count)]
 
 
 def _warmed_up(device: DeviceConfig, policy: Policy) -> Simulator:
     """Return a full device that collects garbage, untimed until now."""
-    simulator = Simulator(device, policy=policy, recording=Recording(latencies=1 << 10))
+    simulator = Simulator(device, policy=policy, recording=_RECORDING)
     _set_timing(simulator, "none")
     pages = simulator.logical_pages
     for first in range(0, pages, _CHUNK):
@@ -148,48 +153,29 @@ def _set_timing(simulator: Simulator, timing: Timing) -> None:
     simulator.arrays.params["timed"] = timing == "event"
 
 
-def _carry_out(simulator: Simulator, requests: np.ndarray) -> float:
-    """Carry out requests and return the wall time, s."""
-    started = time.perf_counter()
-    simulator.proceed(iter([requests]))
-    return time.perf_counter() - started
+def _page_rate(simulator: Simulator, writes: Requests) -> float:
+    """Carry out writes of single pages; return host pages per second."""
+    return len(writes) / _carry_out(simulator, writes)
 
 
 def _measure(
-    reference: Simulator, simulator: Simulator, timing: Timing, chunks: Sequence[np.ndarray]
-) -> PolicyRate:
+    reference: Simulator, simulator: Simulator, name: str, timing: Timing, chunks: Sequence[Requests]
+) -> Rate:
     """Carry out the same chunks on both in turns; the first one does not count."""
-    seconds = []
-    for number, chunk in enumerate(chunks):
-        for each in (reference, simulator):
-            _set_timing(each, timing)
-            if number == 1:
-                each.reset_metrics()
-        seconds.append((_carry_out(reference, chunk), _carry_out(simulator, chunk)))
-    metrics = simulator.metrics()
-    if metrics["lost_pages"]:
-        raise SsdgymError(f"{simulator.device.name}: pages were lost, which is a fault of ssdgym; report it.")
-    assert simulator.policy is not None
-    return PolicyRate(
-        policy=simulator.policy.label,
-        timing=timing,
-        rate=spread_of([len(chunks[0]) / own for _, own in seconds[1:]]),
-        ratio=spread_of([other / own for other, own in seconds[1:]]),
-        write_amplification=metrics["write_amplification"],
-        gc_invocations=metrics["gc_invocations"],
-    )
+    for each in (reference, simulator):
+        _set_timing(each, timing)
+        _carry_out(each, chunks[0])
+        each.reset_metrics()
+    own, other = (map(partial(_page_rate, each), chunks[1:]) for each in (simulator, reference))
+    rate, ratio = in_turns(own.__next__, other.__next__, len(chunks) - 1)
+    metrics = _checked_metrics(simulator)
+    work = {metric: metrics[metric] for metric in ("write_amplification", "gc_invocations")}
+    return Rate(name, timing, rate, ratio, work)
 
 
-def spread_of(values: Sequence[float]) -> Spread:
-    """Return the median, the smallest and the largest of some values."""
-    return Spread(statistics.median(values), min(values), max(values))
-
-
-# How fast the FTL families are simulated, as a share of the rate of the page-mapping one on the same flash.
-#
-# FTLs differ in what they do for a request, so the rate is that of flash operations: programs of pages and
-# of subpages, reads of pages, erases. Two devices carry out the same requests in turns, so that both meet
-# the machine in one state; an FTL that merges blocks gets fewer of them.
+# FTL families, beside the page-mapping one on the same flash. FTLs differ in what they do for a request, so
+# the rate is that of flash operations: programs of pages and of subpages, reads of pages, erases. An FTL that
+# merges blocks gets fewer requests.
 
 DEVICES = ("subftl-tlc-small", "pen-vnand-small")
 PAGE_FAMILY = "page"
@@ -205,39 +191,17 @@ _MERGING_SHARE = 50
 _FILLS = 2
 
 #: Half of the requests are small, and nine of ten of these synchronous, over a tenth of the region's pages.
-_WORKLOAD = SmallWritesConfig(
+_SMALL_WRITES = SmallWritesConfig(
     r_small=0.5, r_synch=0.9, theta=0.9, small_footprint=0.02, footprint=0.8, read_fraction=0.2
 )
 
 
-class FamilyRate(NamedTuple):
-    """The rate of one FTL in one kind of timing.
-
-    Attributes:
-        ftl: its name.
-        timing: `none`, counting only, or `event`.
-        rate: flash operations/s.
-        ratio: of the rate to the page-mapping FTL's in the same repeat.
-        operations_per_request: flash operations that a request takes.
-    """
-
-    ftl: str
-    timing: Timing
-    rate: Spread
-    ratio: Spread
-    operations_per_request: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
-        return self._asdict() | {"rate": self.rate._asdict(), "ratio": self.ratio._asdict()}
-
-
 def measure_families(
     repeats: int = 5,
-    announce: Callable[[str], None] | None = None,
+    announce: Announce | None = None,
     requests: int | None = None,
     device: Source | None = None,
-) -> list[FamilyRate]:
+) -> list[Rate]:
     """Measure each FTL of the other families beside the page-mapping one, first untimed, then event-driven.
 
     Args:
@@ -265,28 +229,20 @@ def measure_families(
 
 
 def _beside_page_mapping(
-    model: DeviceConfig,
-    timing: Timing,
-    requests: int,
-    repeats: int,
-    announce: Callable[[str], None] | None,
-) -> Iterator[FamilyRate]:
+    model: DeviceConfig, timing: Timing, requests: int, repeats: int, announce: Announce | None
+) -> Iterator[Rate]:
     reference = _Player(_page_mapped(model, timing), requests)
-    own_requests = requests // _MERGING_SHARE if model.ftl.mapping == "block" else requests
+    own_requests = max(requests // _MERGING_SHARE if model.ftl.mapping == "block" else requests, 1)
     for kind, policy in FTLS[model.ftl.mapping]:
         name = kind if policy is None else f"{kind} {policy}"
         if announce:
             announce(f"{name}, timing {timing}, beside {PAGE_FAMILY}")
         device = load_device({"base": model, "ftl.kind": kind, "ftl.timing": timing})
-        player = _Player(device, max(own_requests, 1), policy)
-        pairs = [(reference.rate(), player.rate()) for _ in range(1 + repeats)][1:]
-        yield FamilyRate(
-            ftl=name,
-            timing=timing,
-            rate=spread_of([own for _, own in pairs]),
-            ratio=spread_of([own / other for other, own in pairs]),
-            operations_per_request=player.operations / max(own_requests, 1),
-        )
+        player = _Player(device, own_requests, policy)
+        for each in (reference, player):
+            each.rate()
+        rate, ratio = in_turns(player.rate, reference.rate, repeats)
+        yield Rate(name, timing, rate, ratio, {"operations_per_request": player.operations / own_requests})
 
 
 #: The geometry of a device whose FTL maps and erases neither parts of pages nor of blocks.
@@ -320,10 +276,9 @@ class _Player:
     """
 
     def __init__(self, device: DeviceConfig, requests: int, policy: str | None = None) -> None:
-        self._simulator = Simulator(
-            device, policy=policy or "default", recording=Recording(latencies=1 << 10)
-        )
-        self._requests = _requests(device, requests)
+        self._simulator = Simulator(device, policy=policy or "default", recording=_RECORDING)
+        (self._requests,) = _requests(_SMALL_WRITES, device, [requests])
+        self._requests["arrival_ns"] = 0
         self.operations = 0
         self._simulator.fill(0.8)
         written = 0
@@ -334,31 +289,10 @@ class _Player:
     def rate(self) -> float:
         """Carry the requests out once; return flash operations per second."""
         self._simulator.reset_metrics()
-        started = time.perf_counter()
-        self._simulator.proceed(iter([self._requests]))
-        seconds = time.perf_counter() - started
-        metrics = self._simulator.metrics()
-        if metrics["lost_pages"]:
-            raise SsdgymError(
-                f"{self._simulator.device.name}: data was lost, which is a fault of ssdgym; report it."
-            )
-        self.operations = _operations(metrics)
+        seconds = _carry_out(self._simulator, self._requests)
+        metrics = _checked_metrics(self._simulator)
+        programs = ("full_programs", "subpage_programs")
+        if programs[0] not in metrics:
+            programs = ("host_pages_written", "relocated_pages")
+        self.operations = int(sum(metrics[name] for name in (*programs, "flash_reads", "erases")))
         return self.operations / seconds
-
-
-def _requests(device: DeviceConfig, count: int) -> Requests:
-    stream = open_workload(
-        _WORKLOAD, logical_pages=device.logical_pages, page_size=device.host_unit_bytes, seed=0
-    )
-    requests = take(stream, count)
-    requests["arrival_ns"] = 0
-    return requests
-
-
-def _operations(metrics: dict[str, Any]) -> int:
-    """Return the programs, reads and erases of flash."""
-    if "full_programs" in metrics:
-        programs = metrics["full_programs"] + metrics["subpage_programs"]
-    else:
-        programs = metrics["host_pages_written"] + metrics["relocated_pages"]
-    return int(programs + metrics["flash_reads"] + metrics["erases"])

@@ -14,8 +14,8 @@ from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
     from ssdgym.bench.against import Comparison
-    from ssdgym.bench.measurement import Measurement
-    from ssdgym.bench.policies import FamilyRate, PolicyRate, Spread
+    from ssdgym.bench.measurement import Measurement, Spread
+    from ssdgym.bench.policies import Rate
 
 
 def bench(
@@ -88,32 +88,29 @@ def bench(
         raise SsdgymError("--against measures what `ssdgym bench` does alone; leave the other options out.")
     if update and (policies or families):
         raise SsdgymError("--update is for what `ssdgym bench` measures alone; leave it out.")
-    if policies:
-        from ssdgym.bench.policies import DEVICE, HOST_PAGES, POLICIES, measure_policies
-
-        compile_note(quiet=as_json)
-        rates = measure_policies(
-            policy or POLICIES,
-            device=device or DEVICE,
-            repeats=repeats,
-            host_pages=host_pages or HOST_PAGES,
-            announce=announce,
-        )
-        print_json([rate.as_dict() for rate in rates]) if as_json else _print_rates(rates)
-        return
     for option, value in (("--policy", policy), ("--host-pages", host_pages)):
-        if value:
+        if value and not policies:
             raise SsdgymError(f"{option} is for measuring policies; add --policies or leave it out.")
-    if families:
-        from ssdgym.bench.policies import measure_families
-
-        compile_note(quiet=as_json)
-        by_family = measure_families(repeats, announce, device=device)
-        print_json([rate.as_dict() for rate in by_family]) if as_json else _print_families(by_family)
-        return
-    if device:
+    if device and not (policies or families):
         raise SsdgymError("--device is for policies and families; add --policies or --families.")
     compile_note(quiet=as_json)
+    if policies or families:
+        from ssdgym.bench.policies import DEVICE, HOST_PAGES, POLICIES, measure_families, measure_policies
+
+        if policies:
+            rates = measure_policies(
+                policy or POLICIES,
+                device=device or DEVICE,
+                repeats=repeats,
+                host_pages=host_pages or HOST_PAGES,
+                announce=announce,
+            )
+            words = ("policy", "host pages/s", "baseline")
+        else:
+            rates = measure_families(repeats, announce, device=device)
+            words = ("FTL", "flash operations/s", "page")
+        print_json([rate.as_dict() for rate in rates]) if as_json else _print_rates(rates, *words)
+        return
     if against:
         from ssdgym.bench.against import measure_against
 
@@ -165,35 +162,27 @@ def _print_comparisons(found: Sequence[Comparison]) -> None:
     print_table(["measurement"], headings, rows)
 
 
-def _print_rates(found: Sequence[PolicyRate]) -> None:
+#: How facts of the work that was measured are headed and written.
+_WORK = {
+    "write_amplification": ("WA", ".3f"),
+    "gc_invocations": ("GC rounds", ","),
+    "operations_per_request": ("operations per request", ".2f"),
+}
+
+
+def _print_rates(found: Sequence[Rate], what: str, unit: str, reference: str) -> None:
     rows = (
         [
-            item.policy,
+            item.name,
             item.timing,
             *_spread(item.rate, ",.0f"),
             *_spread(item.ratio, ".3f"),
-            f"{item.write_amplification:.3f}",
-            f"{item.gc_invocations:,}",
+            *(f"{value:{_WORK[fact][1]}}" for fact, value in item.work.items()),
         ]
         for item in found
     )
-    headings = ["host pages/s", "low to high", "of baseline's", "low to high", "WA", "GC rounds"]
-    print_table(["policy", "timing"], headings, rows)
-
-
-def _print_families(found: Sequence[FamilyRate]) -> None:
-    rows = (
-        [
-            item.ftl,
-            item.timing,
-            *_spread(item.rate, ",.0f"),
-            *_spread(item.ratio, ".3f"),
-            f"{item.operations_per_request:.2f}",
-        ]
-        for item in found
-    )
-    headings = ["flash operations/s", "low to high", "of page's", "low to high", "operations per request"]
-    print_table(["FTL", "timing"], headings, rows)
+    facts = (_WORK[fact][0] for fact in found[0].work)
+    print_table([what, "timing"], [unit, "low to high", f"of {reference}'s", "low to high", *facts], rows)
 
 
 def _spread(spread: Spread, digits: str) -> tuple[str, str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from ssdgym.bench import engine, traces
+from ssdgym.bench import engine
 from ssdgym.bench.measurement import Measurement
 
 
@@ -31,9 +33,9 @@ def test_yardstick__touches_memory_once_per_request(monkeypatch: pytest.MonkeyPa
     assert engine._yardstick()() == 10_000
 
 
-def test_traces__parsing_playing_and_the_csv_module_all_see_every_line() -> None:
-    trace = traces.make_trace(3_000)
-    works = (traces.parsing, traces.reading_csv, traces.playing)
+def test_traces__parsing_playing_and_the_csv_module_all_see_every_line(tmp_path: Path) -> None:
+    trace = engine.make_trace(tmp_path, 3_000)
+    works = (engine.parsing, engine.reading_csv, engine.playing)
     assert [work(trace)() for work in works] == [3_000] * 3
 
 
@@ -42,7 +44,7 @@ def test_measure_all__reports_every_rate_beside_the_yardstick(monkeypatch: pytes
     monkeypatch.setattr(engine, "_REQUESTS", 20_000)
     monkeypatch.setattr(engine, "_SINGLE_STEPS", 50)
     monkeypatch.setattr(engine, "_VECTOR_STEPS", 10)
-    monkeypatch.setattr(traces, "LINES", 2_000)
+    monkeypatch.setattr(engine, "TRACE_LINES", 2_000)
     announced: list[str] = []
     found = engine.measure_all(1, start=False, announce=announced.append)
     assert announced == [measurement.name for measurement in found] == list(engine.NAMES[:-2])

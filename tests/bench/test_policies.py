@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from ssdgym.bench import policies as bench_policies
-from ssdgym.bench.policies import PolicyRate, Spread, measure_policies
+from ssdgym.bench.measurement import Spread
+from ssdgym.bench.policies import FTLS, Rate, measure_families, measure_policies
 from ssdgym.cli import main
 from ssdgym.config.geometry import CapacityConfig
 from ssdgym.errors import SsdgymError
@@ -26,7 +27,7 @@ DEVICE = device(
 )
 
 
-def measured(*policies: str, **options: Any) -> list[PolicyRate]:
+def measured(*policies: str, **options: Any) -> list[Rate]:
     return measure_policies(policies, device=DEVICE, **{"repeats": 2, "host_pages": 2000, **options})
 
 
@@ -35,23 +36,19 @@ def test_rates__of_every_policy_in_both_timings__beside_the_baseline() -> None:
     policies = ["baseline", "gsm", "speedupgc", "pb"]
     found = measured(*policies, announce=announced.append)
     assert announced == [f"{policy} beside baseline" for policy in policies]
-    assert [(row.policy, row.timing) for row in found] == [
+    assert [(row.name, row.timing) for row in found] == [
         (policy, timing) for timing in ("none", "event") for policy in policies
     ]
     for row in found:
         for spread in (row.rate, row.ratio):
             assert 0 < spread.low <= spread.median <= spread.high
-        assert row.gc_invocations > 0
-        assert row.write_amplification > 1
+        assert row.work["gc_invocations"] > 0
+        assert row.work["write_amplification"] > 1
 
 
 def test_rates__the_work_is_the_same_every_time_and_another_for_each_policy() -> None:
-    work = [
-        (row.write_amplification, row.gc_invocations) for row in measured("baseline", "greedy+single", "gsm")
-    ]
-    assert work == [
-        (row.write_amplification, row.gc_invocations) for row in measured("baseline", "greedy", "gsm")
-    ]
+    work = [row.work for row in measured("baseline", "greedy+single", "gsm")]
+    assert work == [row.work for row in measured("baseline", "greedy", "gsm")]
     assert work[0] == work[1] != work[2]
 
 
@@ -109,10 +106,48 @@ def test_command__prints_a_row_for_each__or_json(capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out.count(" gsm ") == 2
     assert main([*options, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert [(row["policy"], row["timing"]) for row in rows] == [("gsm", "none"), ("gsm", "event")]
+    assert [(row["name"], row["timing"]) for row in rows] == [("gsm", "none"), ("gsm", "event")]
     assert set(rows[0]["ratio"]) == {"median", "low", "high"}
 
 
-def test_command__options_of_policies_alone__refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "--policy", "gsm"]) == 2
-    assert "--policy is for measuring policies; add --policies" in capsys.readouterr().err
+#: The FTLs that are measured, in order: of the first device in both timings, then of the other.
+FTL_NAMES = [
+    " ".join(filter(None, ftl))
+    for mapping in ("subpage", "block")
+    for ftl in (*FTLS[mapping], *FTLS[mapping])
+]
+
+
+def test_rates__of_every_ftl_in_both_timings(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bench_policies, "DEVICES", ("subftl-tiny", "pen-tiny"))
+    monkeypatch.setattr(bench_policies, "REQUESTS", 2000)
+    announced: list[str] = []
+    found = measure_families(1, announced.append)
+    assert [row.name for row in found] == FTL_NAMES
+    assert [row.timing for row in found] == [*["none"] * 4, *["event"] * 4] * 2
+    assert announced[0] == "cgm, timing none, beside page"
+    work = {row.name: row.work["operations_per_request"] for row in found if row.timing == "event"}
+    assert work["cgm"] > work["subftl"] > 1, "small writes read and write a page where pages are mapped"
+    assert all(0 < row.ratio.low <= row.ratio.median <= row.ratio.high for row in found)
+    assert main(["bench", "--families", "--repeats", "1", "--json"]) == 0
+    assert [row["name"] for row in json.loads(capsys.readouterr().out)] == FTL_NAMES
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--policy", "gsm"], "--policy is for measuring policies; add --policies"),
+        (["--families", "--policies"], "--policies and --families are measured apart"),
+        (
+            ["--families", "--device", "demo"],
+            "device demo maps pages, as what it would be measured beside does",
+        ),
+    ],
+)
+def test_command__options_that_do_not_fit__refused(
+    options: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", *options]) == 2
+    assert reason in capsys.readouterr().err
