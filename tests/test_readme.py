@@ -1,31 +1,39 @@
-"""The README is a door: short, code in the first screen, a map that is true. Its examples: `tests/docs`."""
+"""The README is a door: short, its picture there, code that fits a hand. Its examples run in `tests/docs`."""
 
 from __future__ import annotations
 
 import re
 
-from ssdgym.bench import measurement
-from ssdgym.experiments.leaderboard import text
-from tests.docs.pages import README, ROOT
+import pytest
 
-LINES = README.read_text(encoding="utf-8").splitlines()
-#: Lines of a first screen.
-SCREEN = 40
+from tests.docs.pages import PAGES, README, ROOT, blocks
+
+TEXT = README.read_text(encoding="utf-8")
 
 
-def test_readme__is_short__but_for_the_tables_that_commands_write() -> None:
-    tables = sum(LINES.index(writer.END) - LINES.index(writer.BEGIN) + 1 for writer in (text, measurement))
-    assert len(LINES) - tables <= 150
+def test_readme__is_short() -> None:
+    assert len(TEXT.splitlines()) <= 100
 
 
-def test_readme__shows_python_in_the_first_screen() -> None:
-    first = LINES.index("```python")
-    assert LINES.index("```", first) < SCREEN
+@pytest.mark.parametrize("code", blocks("python", README), ids=lambda code: code.splitlines()[0])
+def test_example__has_twelve_lines_of_code_at_most(code: str) -> None:
+    assert len([line for line in code.splitlines() if line and not line.startswith("#")]) <= 12
+
+
+def test_picture__is_there_in_both_looks() -> None:
+    pictures = re.findall(r'(?:src|srcset)="([^"]+)"', TEXT)
+    assert len(pictures) == 2
+    assert all((ROOT / name).exists() for name in pictures)
+
+
+def test_tables_that_commands_write__stand_on_one_page_each() -> None:
+    for mark in ("<!-- leaderboard -->", "<!-- bench -->"):
+        assert len([page for page in PAGES if f"\n{mark}\n" in page.read_text(encoding="utf-8")]) == 1
 
 
 def test_map__names_every_package_and_no_folder_that_is_not_there() -> None:
-    start = LINES.index("```text")
-    entries = LINES[start + 1 : LINES.index("```", start)]
+    (shown,) = blocks("text", ROOT / "CONTRIBUTING.md")
+    entries = shown.splitlines()
     top = [line.split("/")[0] for line in entries if not line.startswith(" ")]
     inner = {match[1] for line in entries if (match := re.match(r"  (\w+)/", line))}
     assert all((ROOT / name).is_dir() for name in top)

@@ -68,7 +68,7 @@ def bench(
 
         ssdgym bench --no-start --repeats 9 --json
 
-        ssdgym bench --update README.md --update docs/results.md
+        ssdgym bench --update docs/performance.md
 
         ssdgym bench --against main --no-start
 

@@ -125,7 +125,7 @@ def leaderboard(
 
         ssdgym leaderboard wa --split validation --policy "cost_benefit+dac" --agent runs/mine/agent.zip
 
-        ssdgym leaderboard --read results/leaderboard/leaderboard.json --update README.md
+        ssdgym leaderboard --read results/leaderboard/leaderboard.json --update docs/leaderboard.md
     """
     import ssdgym
     from ssdgym.engine.compiler.cache import engine_hash

@@ -10,9 +10,9 @@ import pytest
 from ssdgym.bench.engine import NAMES
 from ssdgym.bench.measurement import BEGIN, END, HEADINGS, Measurement, write_table
 from ssdgym.errors import SsdgymError
-from tests.docs.pages import ROOT
+from tests.docs import pages
 
-PAGES = [ROOT / "README.md", ROOT / "docs" / "results.md"]
+PAGES = [page for page in pages.PAGES if f"\n{BEGIN}\n" in page.read_text(encoding="utf-8")]
 FOUND = [
     Measurement("much", 12_345_678, 12e6, 13e6, "pages/s", None, 48e6),
     Measurement("few", 987.6, 900, 1_000, "steps/s", None, 0.5e6),

@@ -1,0 +1,67 @@
+"""Draw the picture of the README: what the first part of `ssdgym demo` shows, for light and for dark pages.
+
+`python demo_picture.py` takes some seconds, and writes `demo-light.svg` and `demo-dark.svg`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from ssdgym.cli.demo import Curves, Demo, watch
+from ssdgym.experiments.report.style import save_figure, styled
+
+#: Of text and axes, and of the curves in the order of `Demo.watched`.
+LOOKS = {
+    "light": ("#1f2328", ("#8c959f", "#CC79A7", "#0072B2", "#D55E00")),
+    "dark": ("#e6edf3", ("#8c959f", "#CC79A7", "#56B4E9", "#E69F00")),
+}
+
+
+def draw(curves: Curves, plan: Demo, look: str, path: Path) -> Path:
+    """Draw what was watched on a transparent ground; return the path.
+
+    Args:
+        curves: write amplification over host pages, by name of the policy.
+        plan: what was watched.
+        look: one of `LOOKS`.
+        path: of the picture.
+    """
+    ink, colours = LOOKS[look]
+    names = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+    with styled(), matplotlib.rc_context(dict.fromkeys(names, ink)):
+        figure = Figure(figsize=(8, 3.2), layout="constrained", facecolor="none")
+        axes = figure.add_subplot(facecolor="none")
+        for (name, curve), colour in zip(curves.items(), colours, strict=True):
+            at, values = zip(*curve, strict=True)
+            axes.plot(at, values, color=colour, label=name, linewidth=2.4 if name == "td_lifetime" else 1.4)
+        change = plan.windows * plan.window
+        axes.axvline(change, color=ink, linewidth=0.8, linestyle=":")
+        top = axes.get_ylim()[1]
+        axes.text(change * 0.99, top, plan.phases[0], ha="right", va="top")
+        axes.text(change * 1.01, top, plan.phases[1], ha="left", va="top")
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.set(xlabel="host pages written", ylabel="write amplification", xlim=(0, 2 * change))
+        figure.legend(frameon=False, loc="outside upper center", ncols=len(curves))
+        return save_figure(figure, path)
+
+
+def main() -> None:
+    """Run the devices and draw both pictures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--windows", type=int, default=Demo.windows, help="of each workload")
+    parser.add_argument("--seed", type=int, default=Demo.seeds[0])
+    parser.add_argument("--out", type=Path, default=Path())
+    chosen = parser.parse_args()
+    plan = replace(Demo(), windows=chosen.windows)
+    curves = watch(plan, chosen.seed, quiet=True)
+    for look in LOOKS:
+        print(draw(curves, plan, look, chosen.out / f"demo-{look}.svg"))
+
+
+if __name__ == "__main__":
+    main()
