@@ -61,7 +61,7 @@ def measure(env: Any, step: Callable[[], None], steps: int, decisions: int) -> d
         decisions: of a step.
     """
     episodes = env.unwrapped.episodes
-    ((batch, _),) = episodes._batches.parts(episodes.all)
+    ((batch, _),) = episodes.parts(episodes.all)
     compiled, feeding, beginning = Clock(), Clock(), Clock()
     batch._stepper.run = compiled.timed(batch._stepper.run)
     episodes._feed = feeding.timed(episodes._feed)

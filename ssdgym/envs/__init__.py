@@ -14,7 +14,7 @@ from ssdgym.envs.merge_plan import MergePlanEnv, MergePlanVectorEnv
 from ssdgym.envs.options import Options
 from ssdgym.envs.placement import PlacementEnv, PlacementVectorEnv
 from ssdgym.envs.subpage_region import SubpageRegionEnv, SubpageRegionVectorEnv
-from ssdgym.envs.vector import DecisionVectorEnv
+from ssdgym.envs.vector import DecisionVectorEnv, vectorized
 
 __all__ = [
     "BackgroundGCEnv",
@@ -35,4 +35,5 @@ __all__ = [
     "PlacementVectorEnv",
     "SubpageRegionEnv",
     "SubpageRegionVectorEnv",
+    "vectorized",
 ]

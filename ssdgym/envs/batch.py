@@ -1,7 +1,4 @@
-"""Devices of an environment, stepped together in compiled code.
-
-No other module of the environments calls the engine.
-"""
+"""Devices of an environment, stepped together in compiled code: no other module here calls the engine."""
 
 from __future__ import annotations
 
@@ -30,9 +27,7 @@ from ssdgym.policy.rules import PlacementRule, Rule
 from ssdgym.simulator import Recording
 from ssdgym.simulator.build import make_state, restore_device
 from ssdgym.simulator.deciding import begin_period, failure
-from ssdgym.simulator.families import PageMap, family_of_state
 from ssdgym.simulator.input import start_input
-from ssdgym.simulator.metrics import metrics_of, reset_metrics
 
 
 def threads_for(devices: int) -> int:
@@ -44,14 +39,8 @@ def threads_for(devices: int) -> int:
 class Crew:
     """Threads that help the one that steps devices; each sleeps where there has been no step for a while.
 
-    A step does not wait for a thread that sleeps or has not begun: the others take its devices.
-
-    Args:
-        helpers: of a `Stepper`.
-        give_up: of that.
-
-    Attributes:
-        errors: what the threads have raised.
+    A step does not wait for a thread that sleeps or has not begun: the others take its devices. `errors` has
+    what the threads have raised.
     """
 
     def __init__(self, helpers: Sequence[Callable[[], None]], give_up: Callable[[int], None]) -> None:
@@ -89,24 +78,20 @@ class Crew:
             gate.acquire()
 
 
+#: Requests of a device's input held at a time.
+CHUNK = 2048
 _STEP, _REWARDED_STEP = ADVANCE | DESCRIBE | TELL, ADVANCE | DESCRIBE | TELL | REWARD
 
 
 class Batch:
-    """Devices of an environment whose FTL is of one family and placed by one rule.
+    """Devices of an environment of one FTL family, placed by one rule.
 
-    A device has a number in the environment, by which the arrays of observations and steps have it, and
-    another one, `k`, in the batch.
-
-    Args:
-        devices: their configurations.
-        numbers: of them in the environment, int64.
-        decision: the one that is taken outside.
-        recording: how many latencies each device keeps.
+    A device has a number in the environment, its place in the arrays of observations and steps, and another
+    one, `k`, in the batch.
 
     Attributes:
         state: the devices.
-        numbers: of them.
+        numbers: of them in the environment, int64.
         first_invalid: returns the first of some devices, of any batch, whose action is no valid candidate.
     """
 
@@ -127,14 +112,7 @@ class Batch:
         self._broken: set[int] = set()
 
     def connect(self, views: ObservationBuffers, shared: Shared, tally: Tally, threads: int) -> None:
-        """Store the devices for compiled code, which is elsewhere in every process.
-
-        Args:
-            views: the observations of the environment.
-            shared: what steps read and write.
-            tally: what rewards are made of.
-            threads: that steps are shared out to.
-        """
+        """Store the devices for compiled code, which is elsewhere in every process."""
         # All devices of a batch have the same rules.
         asked = [self.decision.ask(views.mask.shape[1], self.devices[0]) for _ in range(threads)]
         self._views, self._shared = views, shared
@@ -158,14 +136,9 @@ class Batch:
     # -- some devices, by their numbers in the environment
 
     def step(self, which: np.ndarray, rewarded: bool) -> int:
-        """Carry out what was chosen for devices and run to the next decisions.
+        """Carry out the actions of devices `which`, int64 (m,), and run to the next decisions.
 
-        Args:
-            which: int64 (m,), devices.
-            rewarded: whether those that wait for a decision then are rewarded.
-
-        Returns:
-            How many of `which` do not wait for a decision now.
+        Returns how many of them do not wait for a decision now. Those that do are rewarded, if wanted.
         """
         if self._broken and not self._broken.isdisjoint(which.tolist()):
             raise SsdgymError("a rule has failed in the middle of a step; reset the environment.")
@@ -228,20 +201,11 @@ class Batch:
         return self._run(due, _REWARDED_STEP if rewarded else _STEP)
 
     def observe(self, which: np.ndarray) -> None:
-        """Write observations again. Observing is pure, so this changes nothing.
-
-        Args:
-            which: int64 (m,), devices.
-        """
+        """Write observations again. Observing is pure, so this changes nothing."""
         self._run(which, DESCRIBE)
 
     def tell(self, which: np.ndarray, rewarded: bool) -> None:
-        """Write what is shown of devices that do not wait for a decision, and their rewards.
-
-        Args:
-            which: int64 (m,), devices.
-            rewarded: whether they are rewarded, too.
-        """
+        """Write what is shown of devices that do not wait for a decision, and their rewards, if wanted."""
         self._run(which, TELL | REWARD if rewarded else TELL)
 
     def _rules(self) -> list[Rule]:
@@ -291,120 +255,8 @@ class Batch:
         control = self.state.control[k, 0]
         control["horizon"] = control["admitted_pages"] + host_pages
 
-    def kind_asked(self, k: int) -> int:
-        """Return the number of the kind of decision that device `k` waits for, or did last."""
-        return int(self.state.control["decision_kind"][k, 0])
 
-    def reset_metrics(self, k: int) -> None:
-        """Count anew in device `k`."""
-        reset_metrics(self.state, k)
-
-    def metrics(self, k: int) -> dict[str, Any]:
-        """Return the metrics of device `k` since they were reset."""
-        return metrics_of(self.state, k, self.devices[k])
-
-    def page_map(self, k: int) -> PageMap:
-        """Return what the pages of device `k` hold.
-
-        Raises:
-            SsdgymError: the FTL family has no map of pages.
-        """
-        return family_of_state(self.state).page_map(self.state, k, self.devices[k])
-
-
-#: Requests of a device's input held at a time.
-CHUNK = 2048
-
-
-class Batches:
-    """Devices in their order, each in the batch of its family and placement.
-
-    Args:
-        devices: their configurations.
-        decision: the one that is taken outside.
-        candidates: how many it has at most.
-        recording: how many latencies each device keeps.
-        threads: that steps are shared out to.
-
-    Attributes:
-        batches: one for each family, and for each rule that places pages.
-        view: the observations of all devices, arrays with the device as first axis; written again by every
-            step.
-        status: int64 (n,), why each device has stopped: a decision, `HORIZON`, `INPUT_ENDED`, or an error.
-        actions: int64 (n,), the candidate that a step takes of each device; -1 leaves its decision due.
-    """
-
-    def __init__(
-        self,
-        devices: Sequence[DeviceConfig],
-        decision: Decision,
-        candidates: int,
-        recording: Recording,
-        threads: int,
-    ) -> None:
-        kinds = [_kind_of(device) for device in devices]
-        groups = [np.flatnonzero([k == kind for k in kinds]) for kind in dict.fromkeys(kinds)]
-        self.batches = [Batch([devices[int(i)] for i in own], own, decision, recording) for own in groups]
-        self._places = {int(i): (batch, k) for batch in self.batches for k, i in enumerate(batch.numbers)}
-        self._threads = threads
-        self.view = decision.buffers(len(devices), candidates)
-        self._shared = Shared.allocate(self.view, CHUNK)
-        self.status, self.actions = self._shared.status, self._shared.actions
-
-    def connect(self, tally: Tally) -> None:
-        """Store the devices for compiled code, which is elsewhere in every process.
-
-        Args:
-            tally: what their rewards are made of.
-        """
-        for batch in self.batches:
-            threads = min(self._threads, len(batch.numbers))
-            batch.connect(self.view, self._shared, tally, threads)
-
-    def first_invalid(self, which: np.ndarray) -> int:
-        """Return the first of some devices, int64 (m,), whose action is no valid candidate, or -1."""
-        return int(self.batches[0].first_invalid(which))
-
-    def place(self, i: int) -> tuple[Batch, int]:
-        """Return the batch that device `i` lies in, and its number there."""
-        return self._places[i]
-
-    def parts(self, which: np.ndarray) -> list[tuple[Batch, np.ndarray]]:
-        """Divide some devices by batch; int64 (m,)."""
-        if len(self.batches) == 1:
-            return [(self.batches[0], which)]
-        parts = [(batch, which[np.isin(which, batch.numbers)]) for batch in self.batches]
-        return [(batch, own) for batch, own in parts if len(own)]
-
-    def counter(self, name: str) -> np.ndarray:
-        """Return a counter of every device since its metrics were reset, int64 (n,)."""
-        return self._of_all([family_of_state(b.state).counter(b.state, name) for b in self.batches])
-
-    def counter_addresses(self, name: str) -> np.ndarray:
-        """Return where a counter of every device is in memory, int64 (n,)."""
-        counters = [family_of_state(b.state).counter(b.state, name) for b in self.batches]
-        return self._of_all([one.ctypes.data + one.strides[0] * np.arange(len(one)) for one in counters])
-
-    def latencies(self) -> np.ndarray:
-        """Return the latencies of reads and writes by log-spaced bins, int64 (n, 2, bins)."""
-        return self._of_all([batch.state.histogram for batch in self.batches])
-
-    def _of_all(self, parts: Sequence[np.ndarray]) -> np.ndarray:
-        """Put together what batches have for each of their devices."""
-        if len(parts) == 1:
-            return parts[0]
-        found = np.zeros((len(self.status), *parts[0].shape[1:]), np.int64)
-        for batch, part in zip(self.batches, parts, strict=True):
-            found[batch.numbers] = part
-        return found
-
-    def observe(self) -> None:
-        """Write the view again. Observing is pure, so this changes nothing."""
-        for batch in self.batches:
-            batch.observe(batch.numbers)
-
-
-def _kind_of(device: DeviceConfig) -> tuple[str, str, str]:
+def kind_of(device: DeviceConfig) -> tuple[str, str, str]:
     """Return the FTL family of a device, its placement if that is a rule, and its idle rule if it has one.
 
     Equal ones share a batch.

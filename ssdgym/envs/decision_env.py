@@ -1,14 +1,13 @@
-"""What the environments have in common: a device by itself, for any kind of decision.
+"""What the environments have in common: one device, for any kind of decision.
 
-An environment of its own is a subclass of `DecisionEnv` and one of `DecisionVectorEnv`, with its
-documentation and its `Options`.
+An environment of its own is a subclass of `DecisionEnv` with its documentation and its `Options`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from operator import index
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import gymnasium as gym
 import numpy as np
@@ -23,30 +22,127 @@ from ssdgym.types import Observation
 _SEEDS = 2**31 - 1
 
 
-class DeviceEnv(gym.Env[Observation, np.int64]):
-    """One device of some that are kept together, as an environment.
+class DecisionEnv(gym.Env[Observation, np.int64]):
+    """One device whose decisions of a kind the agent takes.
 
-    The environments of a `DecisionVectorEnv` are of this class.
+    ## Description
+    A device serves a workload. Wherever a decision is due it stands still until the agent chooses
+    among candidates described in numbers. Which decision that is, and what the candidates are, is for the
+    environment to say; the rest of this page holds for all of them.
 
-    Args:
-        episodes: the devices.
-        number: of this one among them.
-        render_mode: a name among `viewers`, or None.
-        viewers: what draws a scene, by render mode.
+    ## Action Space
+    `Discrete(K)`: which candidate to choose. Only candidates with `action_mask` 1 may be chosen; any other
+    action raises `ssdgym.errors.SsdgymError` and changes nothing. `action_masks()` returns the mask as bool.
 
-    Attributes:
-        chosen: the erase set taken last in this episode, ERASE_PAIR (pairs,); kept only where it is drawn.
+    ## Observation Space
+    `Dict`, all finite:
 
-    Raises:
-        SsdgymError: the render mode is unknown.
+    | key | shape, type | meaning |
+    |---|---|---|
+    | `candidates` | (K, F) float32 | what each candidate is like; 0 if masked |
+    | `context` | (G,) float32 | what the device is like where the decision is due |
+    | `action_mask` | (K,) int8 | 1 where the candidate may be chosen; never all 0 |
+
+    `metadata["features"]` names the columns: `candidates` F of them, `context` G; `metadata["proposers"]`
+    the policies whose picks are in `info["proposed"]`. The argument `features`
+    chooses them: `"default"` has those that vary on the devices at hand, `"all"` every registered
+    one, and a list has those it names (`["default", "gain"]`). One of your own is a compiled function
+    (`ssdgym.envs.features`). `info["host_pages"]` has the host pages written since the last decision, for a
+    discount that counts pages and not decisions: most decisions take no host time at all.
+
+    ## Rewards
+    The cost of a decision is the weighted sum of the terms of `objective` (`ssdgym.envs.rewards.TERMS`; one
+    of your own is a function with a decorator of `ssdgym.envs.rewards`). `info["terms"]` has minus each term;
+    with a weight of 0 a term is only shown, so it holds a reward of several objectives. The argument `reward`
+    says how the cost becomes a reward:
+
+    | `reward` | reward |
+    |---|---|
+    | `"plain"` | minus the cost |
+    | `{"baseline": policy}` | `(price * pages won - cost) / unit`: centred on what the policy pays |
+    | `{"paired": policy}` | that, less what the policy earns in the same episode over the same host pages |
+    | `{"price": p, "unit": u}` | as against a baseline, by numbers of your own; if left out 0 and 1 |
+
+    Pages won are those erased less those relocated. The baseline plays as many host pages as the device has
+    logical ones; the price of a page and the unit (its cost of a round) are such that its own rewards are 0
+    on average and of size 1, whatever the objective. Pages won in an episode are the host pages written, but
+    for what is free at its ends; so the better policy has the higher return.
+
+    ## Starting State
+    A preconditioned device: full, then overwritten by the workload until garbage collection is steady;
+    made once and kept on disk. `preconditioning="uniform"` overwrites uniformly, `"fill"` writes every
+    page once, `"fill(share=0.95)"` or `{"kind": "fill", "share": 0.95}` the first 95 %, and `"none"`
+    nothing. The first episode after `reset(seed=s)` is the one of seed `s`; `info["episode_seed"]` names
+    the seed that repeats any.
+
+    ## Episode End
+    An episode runs until the host has written exactly `horizon` pages; it is then truncated, never
+    terminated, and observed as if a decision were due (where no candidate could be chosen, candidate 0 is
+    marked valid). `info["metrics"]` then has all metrics. With `at_end="truncate"` an episode ends earlier
+    where its workload does.
+
+    ## Arguments
+    The page of an environment has its own, and its defaults where they differ.
+
+    | name | type | default | meaning |
+    |---|---|---|---|
+    | `device` | name, path, mapping or model | `"demo"` | of a list each environment has one, in turn |
+    | `ftl` | mapping or model | `None` | FTL fields to change; `{"timing": "none"}` only counts |
+    | `workload` | name, path, mapping, model, array, function | `"zipf99"` | of a list an episode draws one |
+    | `size_to_trace` | bool | `False` | make the device as small as holds the pages of every compact trace |
+    | `at_end` | str | `"wrap"` | where a workload ends: `wrap` plays it again, `truncate` ends the episode |
+    | `objective` | mapping | `None` | weight of each reward term; the default is the environment's own |
+    | `horizon` | int | `8192` | host pages of an episode |
+    | `warmup` | int | `0` | host pages before them that are played but neither rewarded nor measured |
+    | `preconditioning` | str or mapping | `"workload"` | of the devices: see Starting State |
+    | `preconditioning_seed` | int | `0` | of what preconditioning draws |
+    | `features` | str or list of names | `"default"` | what is observed: see Observation Space |
+    | `reward` | str or mapping | `None` | see Rewards; the default is the environment's own |
+
+    ## Vectorized environment
+    `gym.make_vec` makes the native one, `DecisionVectorEnv`: the same arguments, many devices in one compiled
+    call per step. It is a class of its own beside the single one (`PlacementVectorEnv` for `PlacementEnv`).
+
+    ## Rendering
+    `render_mode` is `"ansi"`, a string for a terminal, or `"rgb_array"`, a picture of shape (height, width,
+    3). Both show what every block holds (valid, invalid and free pages, and which blocks are being written),
+    which candidates are offered now, and the one chosen last. `viewers` has a function for each mode; give
+    others to draw the `Scene` otherwise.
+
+    ## Version History
+    * v0: first version of every environment.
     """
 
     metadata: dict[str, Any] = {"render_modes": list(VIEWERS), "render_fps": 10}
+    options_type: ClassVar[type[Options]]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Show the arguments of `Options` in the signature."""
+        super().__init_subclass__(**kwargs)
+        sign(cls)
 
     def __init__(
-        self, episodes: Episodes, number: int, render_mode: str | None, viewers: Mapping[str, Viewer]
+        self,
+        *,
+        render_mode: str | None = None,
+        viewers: Mapping[str, Viewer] = VIEWERS,
+        **arguments: Any,
     ) -> None:
         check_render_mode(render_mode, viewers)
+        self._show(Episodes(self.options_type(**arguments), 1), 0, render_mode, viewers)
+
+    @classmethod
+    def of(cls, episodes: Episodes, render_mode: str | None, viewers: Mapping[str, Viewer]) -> list[Self]:
+        """Return an environment for each of some devices that are kept together."""
+        envs = [cls.__new__(cls) for _ in episodes.devices]
+        for number, env in enumerate(envs):
+            env._show(episodes, number, render_mode, viewers)
+        return envs
+
+    def _show(
+        self, episodes: Episodes, number: int, render_mode: str | None, viewers: Mapping[str, Viewer]
+    ) -> None:
+        """Become the environment of one of some devices."""
         self.episodes = episodes
         features, candidates = episodes.decision.features, episodes.candidates
         self.observation_space = features.space(candidates)  # type: ignore[assignment]
@@ -59,6 +155,7 @@ class DeviceEnv(gym.Env[Observation, np.int64]):
         }
         self.render_mode = render_mode
         self.viewers = viewers
+        #: The erase set taken last in this episode, ERASE_PAIR (pairs,); kept only where it is drawn.
         self.chosen: np.ndarray | None = None
         self._number = number
         self._which = np.array([number])
@@ -184,107 +281,3 @@ class DeviceEnv(gym.Env[Observation, np.int64]):
         if stepped:
             info["terms"] = {name: term.item(i) for name, term in episodes.terms.items()}
         return info
-
-
-class DecisionEnv(DeviceEnv):
-    """One device whose decisions of a kind the agent takes.
-
-    ## Description
-    A device serves a workload. Wherever a decision is due it stands still until the agent chooses
-    among candidates described in numbers. Which decision that is, and what the candidates are, is for the
-    environment to say; the rest of this page holds for all of them.
-
-    ## Action Space
-    `Discrete(K)`: which candidate to choose. Only candidates with `action_mask` 1 may be chosen; any other
-    action raises `ssdgym.errors.SsdgymError` and changes nothing. `action_masks()` returns the mask as bool.
-
-    ## Observation Space
-    `Dict`, all finite:
-
-    | key | shape, type | meaning |
-    |---|---|---|
-    | `candidates` | (K, F) float32 | what each candidate is like; 0 if masked |
-    | `context` | (G,) float32 | what the device is like where the decision is due |
-    | `action_mask` | (K,) int8 | 1 where the candidate may be chosen; never all 0 |
-
-    `metadata["features"]` names the columns: `candidates` F of them, `context` G; `metadata["proposers"]`
-    the policies whose picks are in `info["proposed"]`. The argument `features`
-    chooses them: `"default"` has those that vary on the devices at hand, `"all"` every registered
-    one, and a list has those it names (`["default", "gain"]`). One of your own is a compiled function
-    (`ssdgym.envs.features`). `info["host_pages"]` has the host pages written since the last decision, for a
-    discount that counts pages and not decisions: most decisions take no host time at all.
-
-    ## Rewards
-    The cost of a decision is the weighted sum of the terms of `objective` (`ssdgym.envs.rewards.TERMS`; one
-    of your own is a function with a decorator of `ssdgym.envs.rewards`). `info["terms"]` has minus each term;
-    with a weight of 0 a term is only shown, so it holds a reward of several objectives. The argument `reward`
-    says how the cost becomes a reward:
-
-    | `reward` | reward |
-    |---|---|
-    | `"plain"` | minus the cost |
-    | `{"baseline": policy}` | `(price * pages won - cost) / unit`: centred on what the policy pays |
-    | `{"paired": policy}` | that, less what the policy earns in the same episode over the same host pages |
-    | `{"price": p, "unit": u}` | as against a baseline, by numbers of your own; if left out 0 and 1 |
-
-    Pages won are those erased less those relocated. The baseline plays as many host pages as the device has
-    logical ones; the price of a page and the unit (its cost of a round) are such that its own rewards are 0
-    on average and of size 1, whatever the objective. Pages won in an episode are the host pages written, but
-    for what is free at its ends; so the better policy has the higher return.
-
-    ## Starting State
-    A preconditioned device: full, then overwritten by the workload until garbage collection is steady;
-    made once and kept on disk. `preconditioning="uniform"` overwrites uniformly, `"fill"` writes every
-    page once, `"fill(share=0.95)"` or `{"kind": "fill", "share": 0.95}` the first 95 %, and `"none"`
-    nothing. The first episode after `reset(seed=s)` is the one of seed `s`; `info["episode_seed"]` names
-    the seed that repeats any.
-
-    ## Episode End
-    An episode runs until the host has written exactly `horizon` pages; it is then truncated, never
-    terminated, and observed as if a decision were due (where no candidate could be chosen, candidate 0 is
-    marked valid). `info["metrics"]` then has all metrics. With `at_end="truncate"` an episode ends earlier
-    where its workload does.
-
-    ## Arguments
-    | name | type | default | meaning |
-    |---|---|---|---|
-    | `device` | name, path, mapping or model | `"demo"` | of a list each environment has one, in turn |
-    | `ftl` | mapping or model | `None` | FTL fields to change; `{"timing": "none"}` only counts |
-    | `workload` | name, path, mapping, model, array, function | `"zipf99"` | of a list an episode draws one |
-    | `size_to_trace` | bool | `False` | make the device as small as holds the pages of every compact trace |
-    | `at_end` | str | `"wrap"` | where a workload ends: `wrap` plays it again, `truncate` ends the episode |
-    | `objective` | mapping | `None` | weight of each reward term; the default is the environment's own |
-    | `horizon` | int | `8192` | host pages of an episode |
-    | `warmup` | int | `0` | host pages before them that are played but neither rewarded nor measured |
-    | `preconditioning` | str or mapping | `"workload"` | of the devices: see Starting State |
-    | `preconditioning_seed` | int | `0` | of what preconditioning draws |
-    | `features` | str or list of names | `"default"` | what is observed: see Observation Space |
-    | `reward` | str or mapping | `None` | see Rewards; the default is the environment's own |
-
-    ## Vectorized environment
-    `gym.make_vec` makes the native one, `DecisionVectorEnv`: the same arguments, many devices in one compiled
-    call per step.
-
-    ## Rendering
-    `render_mode` is `"ansi"`, a string for a terminal, or `"rgb_array"`, a picture of shape (height, width,
-    3). Both show what every block holds (valid, invalid and free pages, and which blocks are being written),
-    which candidates are offered now, and the one chosen last. `viewers` has a function for each mode; give
-    others to draw the `Scene` otherwise.
-    """
-
-    options_type: ClassVar[type[Options]]
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Show the arguments of `Options` in the signature."""
-        super().__init_subclass__(**kwargs)
-        sign(cls)
-
-    def __init__(
-        self,
-        *,
-        render_mode: str | None = None,
-        viewers: Mapping[str, Viewer] = VIEWERS,
-        **arguments: Any,
-    ) -> None:
-        check_render_mode(render_mode, viewers)
-        super().__init__(Episodes(self.options_type(**arguments), 1), 0, render_mode, viewers)

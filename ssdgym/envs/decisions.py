@@ -7,7 +7,7 @@ decision differ in its arguments only.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from ssdgym.envs.features import Features, Selection, Setting, select
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy, get_policy, new_choice, rules_for
 from ssdgym.policy.policy import with_rules
+from ssdgym.policy.registry import rules_on
 from ssdgym.simulator.families import family_of, mappings_that_ask
 
 
@@ -41,11 +42,7 @@ def victims_of(victims: str | Policy | None) -> Policy | None:
 
 
 def with_victims(device: DeviceConfig, policy: Policy | None) -> DeviceConfig:
-    """Return a device as the policy that chooses victims runs it.
-
-    Args:
-        device: with the rules that it has besides.
-        policy: of `victims_of`.
+    """Return a device as the policy that chooses victims (of `victims_of`) runs it.
 
     Raises:
         SsdgymError: it cannot be erased so.
@@ -56,10 +53,10 @@ def with_victims(device: DeviceConfig, policy: Policy | None) -> DeviceConfig:
 
 
 def spec_without_sets(external: int, observer: int) -> ObservationSpec:
-    """Return the request for observations without the features.
+    """Return the request for observations, without features, of decisions that are not about erase sets.
 
     Args:
-        external: bit set of what is decided outside, as of `ssdgym.engine.observation.ObservationSpec`.
+        external: bit set of what is decided outside.
         observer: address of the code that describes these decisions.
     """
     spec = ObservationSpec(
@@ -100,43 +97,30 @@ class Decision(ABC):
         """Return K, the number of candidates: an action is a number below it.
 
         Args:
-            devices: all that the environment has.
+            devices: all that the environment has, adapted.
 
         Raises:
             SsdgymError: the decision cannot be taken on one of them.
         """
 
-    def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
-        """Choose the features to observe.
+    @abstractmethod
+    def spec(self) -> ObservationSpec:
+        """Return the request for observations without features, with addresses of this process."""
 
-        Args:
-            features: the argument of the environment, `"default"` for those of this decision.
-            devices: all that the environment has.
+    def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
+        """Choose the features to observe on some devices: `"default"`, `"all"` or a list of names.
 
         Raises:
-            SsdgymError: the decision has no choice of features, or not these.
+            SsdgymError: it is none of these, names what is not registered, or the decision has no choice.
         """
         if features != "default":
             raise SsdgymError(f"features cannot be chosen here; leave them out, not {features!r:.60}.")
 
     def buffers(self, count: int, candidates: int) -> ObservationBuffers:
-        """Return arrays for the observations of some devices.
-
-        Args:
-            count: number of devices; the first axis of every array.
-            candidates: K.
-        """
+        """Return arrays for the observations of `count` devices, each with K candidates."""
         return ObservationBuffers.allocate(
             count, candidates, len(self.features.candidates), len(self.features.context)
         )
-
-    @abstractmethod
-    def spec(self, candidates: int) -> ObservationSpec:
-        """Return the request for observations, with addresses of this process.
-
-        Args:
-            candidates: K.
-        """
 
     def ask(self, candidates: int, device: DeviceConfig) -> ObservationSpec:
         """Return the request for observations of a batch, and the rules for the other decisions.
@@ -145,14 +129,10 @@ class Decision(ABC):
             candidates: K.
             device: the first of the batch; its rules are those of all.
         """
-        return self.spec(candidates)._replace(rules=rules_for(device, self.policy))
+        return self.spec()._replace(rules=rules_for(device, self.policy))
 
     def check_asked_on(self, device: DeviceConfig) -> None:
-        """Raise if devices of this family never wait for the decision.
-
-        Raises:
-            SsdgymError: agents are asked for no such decision on the device.
-        """
+        """Raise if devices of this family never wait for the decision."""
         if self.kind not in family_of(device).agent_decisions:
             mappings = " or ".join(mappings_that_ask(self.kind)) or "a family that has it in agent_decisions"
             raise SsdgymError(
@@ -173,22 +153,37 @@ class Decision(ABC):
         return None
 
     def check(self, outside: np.ndarray) -> None:  # noqa: B027 - most have nothing to check
-        """Raise if what the engine has observed is not as it should be.
-
-        Args:
-            outside: (1,) OUTSIDE, as the engine has left it.
-        """
+        """Raise if what the engine has observed, (1,) OUTSIDE, is not as it should be."""
 
 
 class DescribedDecision(Decision):
-    """A decision that is described by registered features."""
+    """A decision that is described by registered features.
 
+    Attributes:
+        labels: of all proposers, by the kind of features that what they propose has.
+    """
+
+    labels: Mapping[str, Sequence[str]]
     _selection: Selection
+
+    @abstractmethod
+    def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
+        """Return what the features are chosen by."""
 
     @property
     def features(self) -> Features:  # type: ignore[override]
         """The columns by which candidates and context are described."""
         return self._selection.features
+
+    def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
+        """Choose the features to observe on some devices."""
+        self._selection = select(features, self.setting(devices), self.labels)
+
+    def ask(self, candidates: int, device: DeviceConfig) -> ObservationSpec:
+        """Return the request for observations of a batch, with features and the rules for other decisions."""
+        memories = {rule.name: rule.memory for rule in rules_on(device)[1:]}
+        spec = self._selection.ask(self.spec(), candidates, memories)
+        return spec._replace(rules=rules_for(device, self.policy))
 
     def explain(self, error: Exception) -> Exception | None:
         """Return the error for what a feature has raised; None if none has."""
@@ -199,12 +194,7 @@ class DescribedDecision(Decision):
         self._selection.check(outside)
 
     def buffers(self, count: int, candidates: int) -> ObservationBuffers:
-        """Return arrays for the observations of some devices.
-
-        Args:
-            count: number of devices; the first axis of every array.
-            candidates: K.
-        """
+        """Return arrays for the observations of `count` devices, each with K candidates."""
         columns, entries = len(self.features.candidates), len(self.features.context)
         count_of = {kind: len(labels) for kind, labels in self._selection.proposers.items()}
         # The idle rule's answer stands first, where otherwise the first victim policy's pick does.
@@ -242,44 +232,20 @@ class EraseDecision(DescribedDecision):
         self.proposers = [get_policy(name) for name in proposers]
         self.most_blocks = most_blocks
         self.names = [name if isinstance(name, str) else name.label for name in proposers]
-        self._selection = select("default", Setting((), most_blocks), {"candidate": self.names})
+        self.labels = {"candidate": self.names}
+        self.observe("default", ())
 
-    def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
-        """Choose the features to observe.
-
-        Args:
-            features: `"default"`, `"all"` or a list of names.
-            devices: all that the environment has.
-
-        Raises:
-            SsdgymError: it is none of these, or names what is not registered.
-        """
-        self._selection = select(
-            features, Setting(tuple(devices), self.most_blocks), {"candidate": self.names}
-        )
+    def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
+        """Return what the features are chosen by."""
+        return Setting(tuple(devices), self.most_blocks)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return the number of candidates.
-
-        Args:
-            devices: all that the environment has.
-
-        Raises:
-            SsdgymError: a proposer needs another device, or there are too many erase sets to list all.
-        """
+        """Return the number of candidates, if proposers fit the devices and all sets can be listed."""
         _check_proposers(self.proposers, devices)
         return _count_sets(devices) if self.candidates == "all" else int(self.candidates)
 
-    def spec(self, candidates: int) -> ObservationSpec:
-        """Return the request for observations, with addresses of this process.
-
-        Args:
-            candidates: K.
-        """
-        return self._selection.ask(self.undescribed(), candidates)
-
-    def undescribed(self) -> ObservationSpec:
-        """Return the spec without features."""
+    def spec(self) -> ObservationSpec:
+        """Return the request for observations without features."""
         return ObservationSpec(
             rules=no_rules(),
             external=1 << self.kind,

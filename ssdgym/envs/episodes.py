@@ -1,7 +1,4 @@
-"""Devices that stop at decisions: their episodes, preconditioned starts, input, observations and rewards.
-
-What the single and the vector environment have in common, free of Gymnasium.
-"""
+"""Devices that stop at decisions: what single and vector environments share, free of Gymnasium."""
 
 from __future__ import annotations
 
@@ -12,7 +9,8 @@ import numpy as np
 
 from ssdgym.config.fields import is_whole
 from ssdgym.engine.core.family import State
-from ssdgym.envs.batch import Batch, Batches, threads_for
+from ssdgym.engine.observation import Shared
+from ssdgym.envs.batch import CHUNK, Batch, kind_of, threads_for
 from ssdgym.envs.options import Options
 from ssdgym.envs.rewards import CountedTotals, Reward
 from ssdgym.envs.rewards.yardstick import Yardstick
@@ -20,7 +18,8 @@ from ssdgym.envs.sources import EpisodeRequests, load_devices, load_workloads, o
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Recording, Simulator
 from ssdgym.simulator.build import copy_device
-from ssdgym.simulator.families import PageMap
+from ssdgym.simulator.families import PageMap, family_of_state
+from ssdgym.simulator.metrics import metrics_of, reset_metrics
 from ssdgym.simulator.preconditioning import precondition
 from ssdgym.types import Observation
 
@@ -38,17 +37,16 @@ class Episodes:
 
     Attributes:
         devices: their configurations.
-        view: the observations, arrays with the environment as first axis. They are written again by every
-            call: copy what is to be kept.
-        actions: int64 (n,), the candidate that the next step chooses in each device.
-        status: int64 (n,), why each device has stopped.
+        view: the observations, arrays with the environment as first axis. Every step writes them again, as
+            well as `shown`, `rows` and `terms`: copy what is to be kept.
+        actions: int64 (n,), the candidate that the next step chooses in each device; -1 leaves it waiting.
+        status: int64 (n,), why each device has stopped: a decision, `HORIZON`, `INPUT_ENDED`, or an error.
         seeds: int64 (n,), the seed that repeats the episode of each device.
         over: bool (n,), whose episode has reached its horizon, or the end of its workload.
         ended: bool (n,), whose episode a step has ended, or has not begun.
-        shown: int64 (3, n), what is shown of each device (`SHOWN`); written again by every step.
-        rows: of each device candidates, context, mask, proposals, and what is shown; written again likewise.
-        terms: what rewards are made of, float64 (n,) by name; written again by every step.
-        counter: returns a counter, by name, of every device since its metrics were reset, int64 (n,).
+        shown: int64 (3, n), what is shown of each device (`SHOWN`).
+        rows: of each device candidates, context, mask, proposals, and what is shown.
+        terms: what rewards are made of, float64 (n,) by name.
 
     Raises:
         SsdgymError: an argument names what is not there or does not fit the others.
@@ -73,11 +71,13 @@ class Episodes:
         self.reward = Reward(self.devices, objective)
         self._yardstick = Yardstick(options, self.devices, len(pool), self.workloads, self.reward.cost_on)
         self._check_pace()
-        threads = threads_for(count) if threads is None else threads
-        self._batches = Batches(self.devices, self.decision, self.candidates, self._recording(), threads)
-        self.view, self.status, self.counter = self._batches.view, self._batches.status, self._batches.counter
-        self.actions = self._batches.actions
-        self._totals = CountedTotals(self.devices, self.counter, self._batches.latencies)
+        self._threads = threads_for(count) if threads is None else threads
+        self.batches = self._make_batches()
+        self._places = {int(i): (batch, k) for batch in self.batches for k, i in enumerate(batch.numbers)}
+        self.view = self.decision.buffers(count, self.candidates)
+        self._shared = Shared.allocate(self.view, CHUNK)
+        self.status, self.actions = self._shared.status, self._shared.actions
+        self._totals = CountedTotals(self.devices, self.counter, self._latencies)
         self._requests: list[EpisodeRequests | None] = [None] * count
         self.seeds = np.zeros(count, np.int64)
         self.over = np.zeros(count, bool)
@@ -93,8 +93,10 @@ class Episodes:
 
     def _connect(self) -> None:
         """Store the devices for compiled code, which is elsewhere in every process."""
-        addresses, view = self._batches.counter_addresses, self.view
-        self._batches.connect(self.reward.tally(self._totals, addresses, self.shown, SHOWN[1:]))
+        view = self.view
+        tally = self.reward.tally(self._totals, self._counter_addresses, self.shown, SHOWN[1:])
+        for batch in self.batches:
+            batch.connect(view, self._shared, tally, min(self._threads, len(batch.numbers)))
         self.rows = list(
             zip(view.features, view.context, view.mask, view.proposed, self.shown.T, strict=True)
         )
@@ -116,29 +118,62 @@ class Episodes:
                 "all arrive at once; set ftl.queue_depth (a closed loop) or the workload's interarrival_ns."
             )
 
-    def _recording(self) -> Recording:
-        """Return how many latencies the devices keep."""
+    def _make_batches(self) -> list[Batch]:
+        """Return the devices in batches, one for each FTL family and rules that run inside."""
+        recording = Recording(min(4 * self.options.horizon, Recording.latencies), 1024)
         if all(device.ftl.timing == "none" for device in self.devices):
-            return Recording(1, 1)
-        return Recording(min(4 * self.options.horizon, Recording.latencies), 1024)
+            recording = Recording(1, 1)
+        kinds = [kind_of(device) for device in self.devices]
+        groups = [np.flatnonzero([k == kind for k in kinds]) for kind in dict.fromkeys(kinds)]
+        return [
+            Batch([self.devices[i] for i in numbers.tolist()], numbers, self.decision, recording)
+            for numbers in groups
+        ]
 
     @property
     def state(self) -> State:
         """The devices, where all are of one FTL family."""
-        (batch,) = self._batches.batches
+        (batch,) = self.batches
         return batch.state
+
+    # -- what batches have of all devices
+
+    def counter(self, name: str) -> np.ndarray:
+        """Return a counter of every device since its metrics were reset, int64 (n,)."""
+        return self._of_all([family_of_state(b.state).counter(b.state, name) for b in self.batches])
+
+    def _counter_addresses(self, name: str) -> np.ndarray:
+        """Return where a counter of every device is in memory, int64 (n,)."""
+        counters = [family_of_state(b.state).counter(b.state, name) for b in self.batches]
+        return self._of_all([one.ctypes.data + one.strides[0] * np.arange(len(one)) for one in counters])
+
+    def _latencies(self) -> np.ndarray:
+        """Return the latencies of reads and writes by log-spaced bins, int64 (n, 2, bins)."""
+        return self._of_all([batch.state.histogram for batch in self.batches])
+
+    def _of_all(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        """Put together what batches have for each of their devices."""
+        if len(parts) == 1:
+            return parts[0]
+        found = np.zeros((len(self.devices), *parts[0].shape[1:]), np.int64)
+        for batch, part in zip(self.batches, parts, strict=True):
+            found[batch.numbers] = part
+        return found
+
+    def parts(self, which: np.ndarray) -> list[tuple[Batch, np.ndarray]]:
+        """Divide some devices, int64 (m,), by batch."""
+        if len(self.batches) == 1:
+            return [(self.batches[0], which)]
+        parts = [(batch, which[np.isin(which, batch.numbers)]) for batch in self.batches]
+        return [(batch, own) for batch, own in parts if len(own)]
 
     # -- episodes
 
     def start(self, which: Sequence[int], seeds: Sequence[int]) -> None:
-        """Begin an episode in some devices and run it to its first decision.
+        """Begin an episode in devices `which`, each of its own seed, and run it to its first decision.
 
         An episode is a function of its seed: the workload's draws, the choice among several workloads, and
         the device's own random draws.
-
-        Args:
-            which: numbers of the devices.
-            seeds: one for each.
 
         Raises:
             SsdgymError: a seed is out of range, or a workload does not fit the device.
@@ -152,7 +187,7 @@ class Episodes:
 
     def _begin(self, i: int, seed: int) -> None:
         number = self._draw_workload(seed)
-        batch, k = self._batches.place(i)
+        batch, k = self._places[i]
         batch.place(k, self._precondition(i, number), seed)
         self._requests[i] = open_episode(self.workloads[number], self.devices[i], seed, self.options.at_end)
         self.seeds[i] = seed
@@ -194,7 +229,7 @@ class Episodes:
         Raises:
             SsdgymError: an action is no valid candidate; nothing has happened then.
         """
-        i = self._batches.first_invalid(which)
+        i = int(self.batches[0].first_invalid(which))
         if i >= 0:
             allowed = np.flatnonzero(self.view.mask[i]).tolist()
             raise SsdgymError(
@@ -207,13 +242,13 @@ class Episodes:
         self._run(which, reward.compiled)
         if not reward.compiled:
             reward.take(self._totals)
-        self._yardstick.take_off(reward.rewards, self._host_pages)
+        self._yardstick.take_off(reward.rewards, lambda: self.counter("host_pages_written"))
         if self.options.warmup and self._warming_up.any():
             reward.clear(self._warming_up)
 
     def _run(self, which: np.ndarray, rewarded: bool) -> None:
         """Advance devices to their next decision or to the end of their episode, and reward them."""
-        for batch, part in self._batches.parts(which):
+        for batch, part in self.parts(which):
             if batch.step(part, rewarded):
                 self._go_on(batch, part, rewarded)
 
@@ -238,15 +273,15 @@ class Episodes:
             self.over[i] = True
             return False
         self._begin_measuring(i)
-        batch, k = self._batches.place(i)
+        batch, k = self._places[i]
         batch.set_horizon(k, self.options.horizon)
         return True
 
     def _begin_measuring(self, i: int) -> None:
         """Begin the measured part of device `i`."""
         self._warming_up[i] = False
-        batch, k = self._batches.place(i)
-        batch.reset_metrics(k)
+        batch, k = self._places[i]
+        reset_metrics(batch.state, k)
         self.reward.start(self._totals, i)
         self._yardstick.measure(i)
 
@@ -255,7 +290,7 @@ class Episodes:
         requests = self._requests[i]
         assert requests is not None, "an episode has been started"
         chunk = requests.next()
-        batch, k = self._batches.place(i)
+        batch, k = self._places[i]
         if len(chunk):
             batch.feed(k, chunk)
             return True
@@ -264,9 +299,6 @@ class Episodes:
         self.over[i] = True
         batch.observe(np.array([i]))
         return False
-
-    def _host_pages(self) -> np.ndarray:
-        return self.counter("host_pages_written")
 
     # -- looking
 
@@ -280,13 +312,13 @@ class Episodes:
 
     def kind_asked(self, i: int) -> int:
         """Return the number of the kind of decision that device `i` waits for, or did last."""
-        batch, k = self._batches.place(i)
-        return batch.kind_asked(k)
+        batch, k = self._places[i]
+        return int(batch.state.control["decision_kind"][k, 0])
 
     def metrics(self, i: int) -> dict[str, Any]:
         """Return the metrics of device `i` since its measured part began."""
-        batch, k = self._batches.place(i)
-        return batch.metrics(k)
+        batch, k = self._places[i]
+        return metrics_of(batch.state, k, self.devices[i])
 
     def page_map(self, i: int) -> PageMap:
         """Return what the pages of device `i` hold.
@@ -294,14 +326,15 @@ class Episodes:
         Raises:
             SsdgymError: its FTL family has no map of pages.
         """
-        batch, k = self._batches.place(i)
-        return batch.page_map(k)
+        batch, k = self._places[i]
+        return family_of_state(batch.state).page_map(batch.state, k, self.devices[i])
 
     def dismiss(self) -> None:
         """Let the threads end that steps are shared out to."""
-        for batch in self._batches.batches:
+        for batch in self.batches:
             batch.dismiss()
 
     def observe_again(self) -> None:
         """Write the view again. Observing is pure, so this changes nothing."""
-        self._batches.observe()
+        for batch in self.batches:
+            batch.observe(batch.numbers)

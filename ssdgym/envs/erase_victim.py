@@ -11,7 +11,7 @@ from ssdgym.engine.core.records import MAX_PAIRS
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import EraseDecision
 from ssdgym.envs.options import Options
-from ssdgym.envs.vector import DecisionVectorEnv
+from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError
 
 DEFAULT_PROPOSERS = ("greedy", "cost_benefit", "fifo", "windowed_greedy", "d_choices", "random")
@@ -19,12 +19,7 @@ DEFAULT_PROPOSERS = ("greedy", "cost_benefit", "fifo", "windowed_greedy", "d_cho
 
 @dataclass(frozen=True, kw_only=True)
 class EraseVictimOptions(Options):
-    """The arguments of `EraseVictimEnv`.
-
-    Attributes:
-        candidates: K, or `"all"`.
-        proposers: victim policies whose picks are always candidates.
-    """
+    """The arguments of `EraseVictimEnv`."""
 
     candidates: int | str = 16
     proposers: Sequence[str] = DEFAULT_PROPOSERS
@@ -40,10 +35,9 @@ class EraseVictimEnv(DecisionEnv):
     """Choose what garbage collection erases next.
 
     ## Description
-    A device full of data serves a workload. Whenever a plane runs short of free pages it must erase
-    something, and relocate the valid pages of it first: every relocation is a page program the host did not
-    need. The agent takes each decision about an erase. What is not said here is as in every environment
-    (`ssdgym.envs.DecisionEnv`).
+    Whenever a plane runs short of free pages it must erase something, and relocate the valid pages of it
+    first: every relocation is a page program the host did not need. What is not said here is as in every
+    environment (`ssdgym.envs.DecisionEnv`).
 
     ## Action Space
     `Discrete(K)`: which candidate to erase. A candidate is an *erase set*: a whole block or, on devices
@@ -60,29 +54,17 @@ class EraseVictimEnv(DecisionEnv):
     last and closed, its wear and stream, and which proposers picked it. Of the decision: the host pages and
     the time since the last one, and how full the open blocks are. More where devices have sub-blocks, are of
     several sizes, or serve requests that come by themselves; and on demand, such as how often the host writes
-    the valid pages of a candidate and those next to them. `ssdgym.envs.features` has all of them.
+    the valid pages of a candidate and those next to them.
 
     ## Rewards
-    The default objective, `{"relocations": 1.0}`, costs `relocated pages / pages per block`; that of an
-    episode is exactly `(write amplification - 1) * horizon / pages per block`. The default reward is that of
-    `{"baseline": "greedy"}`.
-
-    ## Starting State
-    Full and preconditioned by its workload.
-
-    ## Episode End
-    After `horizon` host pages; truncated, never terminated.
+    The default is `{"relocations": 1.0}` against `{"baseline": "greedy"}`: `relocated pages / pages per
+    block`, which in an episode is exactly `(write amplification - 1) * horizon / pages per block`.
 
     ## Arguments
-    Those of every environment, and
-
     | name | type | default | meaning |
     |---|---|---|---|
     | `candidates` | int or `"all"` | `16` | K |
     | `proposers` | list of str | `DEFAULT_PROPOSERS` | victim policies whose picks are always candidates |
-
-    ## Vectorized environment
-    `EraseVictimVectorEnv`, which `gym.make_vec` makes: many devices in one compiled call per step.
 
     ## Scores
     Write amplification on the default device (interquartile mean over eight seeds, 95 % intervals below 1 %;
@@ -94,18 +76,12 @@ class EraseVictimEnv(DecisionEnv):
     | `hot90` | 4.511 | 6.203 | 5.211 | 3.502 | 3.485 |
 
     A random action is one of the candidates; the policy `random` draws among all blocks.
-
-    ## Version History
-    * v0: first version.
     """
 
     options_type = EraseVictimOptions
 
 
-class EraseVictimVectorEnv(DecisionVectorEnv):
-    """Many `EraseVictimEnv` in one compiled call per step; see `ssdgym.envs.DecisionVectorEnv`."""
-
-    options_type = EraseVictimOptions
+EraseVictimVectorEnv = vectorized(EraseVictimEnv)
 
 
 #: Of a device of which a quarter is spare, few victims have less than half of their pages valid; `ippbe`'s
@@ -121,13 +97,7 @@ PARALLEL_PROPOSERS = (
 
 @dataclass(frozen=True, kw_only=True)
 class ParallelEraseOptions(Options):
-    """The arguments of `ParallelEraseEnv`.
-
-    Attributes:
-        candidates: K.
-        most_blocks: most blocks of a candidate that no proposer picked.
-        proposers: victim policies whose picks are always candidates, whatever their number of blocks.
-    """
+    """The arguments of `ParallelEraseEnv`."""
 
     device: Any = "demo-parallel"
     candidates: int = 16
@@ -161,11 +131,9 @@ class ParallelEraseEnv(DecisionEnv):
     """Choose how many blocks garbage collection erases next, and which.
 
     ## Description
-    A device full of data serves a workload. Whenever a plane runs short of free pages it must erase
-    something, and relocate the valid pages of it first. Several blocks of a plane can be erased in the time
-    of one erase (and those of sibling planes with them, on devices that take commands of several planes), but
-    all their valid pages have to be moved before, and the host waits as long. The agent is asked for each
-    erase. What is not said here is as in every environment (`ssdgym.envs.DecisionEnv`).
+    Several blocks of a plane can be erased in the time of one erase (and those of sibling planes with them,
+    on devices that take commands of several planes), but all their valid pages have to be moved before, and
+    the host waits as long. What is not said here is as in `ssdgym.envs.EraseVictimEnv`.
 
     ## Action Space
     `Discrete(K)`: which candidate to erase. A candidate is an *erase set* of one block or several: of each
@@ -184,24 +152,15 @@ class ParallelEraseEnv(DecisionEnv):
     exactly.
 
     ## Observation Space
-    That of `ssdgym.envs.EraseVictimEnv`; the pages, sub-blocks and erases of several blocks are counted
-    together.
+    The pages, sub-blocks and erases of several blocks are counted together.
 
     ## Rewards
-    The default objective, `{"latency": 1.0}`, costs the latencies of the reads and writes that were finished,
-    in units of a page program. The default reward is that of `{"baseline": "cost_benefit"}`: a page won is
-    paid with what it costs a good policy. Paid with what it costs greedy, `ippbe(limit=4, tau=0.75)` earns
-    more for a decision than cost-benefit does: it wins more pages with each, although every one costs more.
-
-    ## Starting State
-    Full and preconditioned by its workload.
-
-    ## Episode End
-    After `horizon` host pages; truncated, never terminated.
+    The default is `{"latency": 1.0}`, the latencies of the reads and writes that were finished in units of a
+    page program, against `{"baseline": "cost_benefit"}`: a page won is paid with what it costs a good policy.
+    Paid with what it costs greedy, `ippbe(limit=4, tau=0.75)` earns more for a decision than cost-benefit
+    does: it wins more pages with each, although every one costs more.
 
     ## Arguments
-    Those of every environment, and
-
     | name | type | default | meaning |
     |---|---|---|---|
     | `device` | as everywhere | `"demo-parallel"` | on `demo` no two blocks ever fit together |
@@ -210,9 +169,6 @@ class ParallelEraseEnv(DecisionEnv):
     | `proposers` | list of str | `PARALLEL_PROPOSERS` | victim policies whose picks are always candidates |
 
     With `ftl={"timing": "none"}`, which counts only, `objective` has to name terms that need no time.
-
-    ## Vectorized environment
-    `ParallelEraseVectorEnv`, which `gym.make_vec` makes: many devices in one compiled call per step.
 
     ## Scores
     On the default device, episodes of 150,000 host pages after a warm-up of 30,000 (interquartile means over
@@ -232,15 +188,9 @@ class ParallelEraseEnv(DecisionEnv):
 
     None of them chooses by age and erases several blocks together. The tail is another matter: greedy has the
     lowest p99.
-
-    ## Version History
-    * v0: first version.
     """
 
     options_type = ParallelEraseOptions
 
 
-class ParallelEraseVectorEnv(DecisionVectorEnv):
-    """Many `ParallelEraseEnv` in one compiled call per step; see `ssdgym.envs.DecisionVectorEnv`."""
-
-    options_type = ParallelEraseOptions
+ParallelEraseVectorEnv = vectorized(ParallelEraseEnv)

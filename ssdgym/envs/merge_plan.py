@@ -14,11 +14,11 @@ from ssdgym.engine.observation import ObservationSpec
 from ssdgym.engine.planning import merge_describer
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import DescribedDecision, spec_without_sets
-from ssdgym.envs.features import Setting, select
+from ssdgym.envs.features import Setting
 from ssdgym.envs.options import Options
-from ssdgym.envs.vector import DecisionVectorEnv
+from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
-from ssdgym.policy import MergeRule, Policy, get_policy, rules_for
+from ssdgym.policy import MergeRule, Policy, get_policy
 
 #: Candidates beside M-Merges at each level below the block: Merge, M-Merge at level 0, that of least cost.
 _OTHERS = 3
@@ -27,11 +27,7 @@ _OTHERS = 3
 class MergeDecision(DescribedDecision):
     """How the blocks of a bundle are merged; action k takes candidate k.
 
-    Args:
-        proposers: merge rules whose picks are shown.
-
-    Raises:
-        SsdgymError: an argument is not of that kind.
+    `proposers` are merge rules whose picks are shown.
     """
 
     kind: ClassVar[int] = MERGE
@@ -41,50 +37,23 @@ class MergeDecision(DescribedDecision):
             raise SsdgymError(f"proposers must be a list of merge rules, not {shown(proposers)}.")
         self.proposers = [_proposer(name) for name in proposers]
         self.names = [policy.label for policy in self.proposers]
+        self.labels = {"plan": self.names}
         self.observe("default", ())
 
-    def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
-        """Choose the features to observe.
-
-        Args:
-            features: `"default"`, `"all"` or a list of names.
-            devices: all that the environment has.
-
-        Raises:
-            SsdgymError: it is none of these, or names what is not registered.
-        """
-        self._selection = select(
-            features, Setting(tuple(devices), kinds=(KINDS[MERGE],)), {"plan": self.names}
-        )
+    def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
+        """Return what the features are chosen by."""
+        return Setting(tuple(devices), kinds=(KINDS[MERGE],))
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return the number of candidates, on the device whose blocks are divided furthest.
-
-        Args:
-            devices: all that the environment has.
-        """
+        """Return the number of candidates, on the device whose blocks are divided furthest."""
         return max(len(device.geometry.partial_sizes) for device in devices) + _OTHERS
 
-    def spec(self, candidates: int) -> ObservationSpec:
-        """Return the request for observations, with addresses of this process, without the features.
-
-        Args:
-            candidates: K.
-        """
+    def spec(self) -> ObservationSpec:
+        """Return the request for observations without features."""
         spec = spec_without_sets(1 << MERGE, merge_describer())
         if not self.proposers:
             return spec
         return spec._replace(proposers=np.stack([policy.main.record for policy in self.proposers]))
-
-    def ask(self, candidates: int, device: DeviceConfig) -> ObservationSpec:
-        """Return the request for observations of a batch, and the rules for the other decisions.
-
-        Args:
-            candidates: K.
-            device: the first of the batch; its rules are those of all.
-        """
-        spec = self._selection.ask(self.spec(candidates), candidates)
-        return spec._replace(rules=rules_for(device, None))
 
 
 def _proposer(name: str) -> Policy:
@@ -96,11 +65,7 @@ def _proposer(name: str) -> Policy:
 
 @dataclass(frozen=True, kw_only=True)
 class MergePlanOptions(Options):
-    """The arguments of `MergePlanEnv`.
-
-    Attributes:
-        proposers: merge rules whose picks are shown.
-    """
+    """The arguments of `MergePlanEnv`."""
 
     device: Any = "pen-demo"
     workload: Any = "block_mixed"
@@ -149,46 +114,28 @@ class MergePlanEnv(DecisionEnv):
     Of every candidate: its nominal time, by itself and in that of a Merge, copies and erases, what is done
     because of disturbance, and which one it is. Of the bundle: why it is merged, how much of it is valid and
     invalid, how many M-Merges it has had, how worn its blocks are, and how many free blocks and other bundles
-    its plane has. `ssdgym.envs.features` has all of them.
+    its plane has. The observation at the end of an episode is that of the last decision.
 
     ## Rewards
-    The default objective, `{"merge_time": 1.0}`, costs the nominal time of all commands of merges (scans,
-    copies and erases), in page programs: what the host has to wait for beside its own page. `wear` costs
-    blocks erased, parts of them by their share; `levelling` costs uneven wear; and `spoiled` costs pages that
-    erases beside them have destroyed, which happens with `ftl.disturb_care: false` only.
-
-    The default reward is that of `{"baseline": "mmerge"}`. On these devices a page that the host writes is
-    what is paid for, at the flash time that merges take for it under `mmerge`, and that price is the unit,
-    too: the reward is minus the flash time of merges per host page, with that of `mmerge` as 0. A return
-    above 0 is so many host pages served for free.
+    The default is `{"merge_time": 1.0}`, the nominal time of all commands of merges (scans, copies and
+    erases) in page programs, against `{"baseline": "mmerge"}`. `wear` costs blocks erased, parts of them by
+    their share; `levelling` uneven wear; and `spoiled` pages that erases beside them have destroyed, which
+    happens with `ftl.disturb_care: false` only. What is paid for on these devices is a page that the host
+    writes, at the flash time that merges take for it under `mmerge`, and that price is the unit, too: a
+    return above 0 is so many host pages served for free.
 
     ## Starting State
     Full and preconditioned by its workload, with Merges alone.
 
-    ## Episode End
-    After `horizon` host pages; truncated, never terminated. The last observation is that of the last
-    decision, since nothing can be planned where nothing is merged.
-
     ## Arguments
-    Those of every environment, and
-
     | name | type | default | meaning |
     |---|---|---|---|
     | `device` | as everywhere | `"pen-demo"` | one of mapping block |
     | `workload` | as everywhere | `"block_mixed"` | |
     | `proposers` | list of str | `("mmerge",)` | merge rules whose picks are shown and marked |
-
-    ## Vectorized environment
-    `MergePlanVectorEnv`, which `gym.make_vec` makes: many devices in one compiled call per step.
-
-    ## Version History
-    * v0: first version.
     """
 
     options_type = MergePlanOptions
 
 
-class MergePlanVectorEnv(DecisionVectorEnv):
-    """Many `MergePlanEnv` in one compiled call per step; see `ssdgym.envs.DecisionVectorEnv`."""
-
-    options_type = MergePlanOptions
+MergePlanVectorEnv = vectorized(MergePlanEnv)

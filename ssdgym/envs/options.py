@@ -24,27 +24,7 @@ class Options(ABC):
     """The arguments of an environment.
 
     An environment has a frozen dataclass of its own, derived from this one: it adds the arguments that
-    describe its decision and makes the decision of them.
-
-    Attributes:
-        device: name, YAML path, mapping or model; of a list each environment of a vector has one, in turn.
-        ftl: FTL fields to change, such as `{"gc.free_blocks": 8}`; `{"timing": "none"}` only counts and is
-            fastest.
-        workload: name, path, mapping, model, array of requests or function of a seed and the logical pages;
-            of a list each episode draws one.
-        size_to_trace: whether devices are made as small as holds every trace with compact addresses.
-        at_end: where the workload ends before the episode: `wrap` plays it again, `truncate` ends the
-            episode.
-        objective: weight of each reward term; None stands for `default_objective`.
-        horizon: host pages of an episode.
-        warmup: host pages before them that are played but neither rewarded nor measured.
-        preconditioning: of the device, before that: `none`, `fill`, `uniform` or `workload`, or a
-            mapping with such a `kind` and the `share` that is filled.
-        preconditioning_seed: of what it draws.
-        features: what is observed: `"default"`, `"all"`, or a list of names (`"default"` among them for all
-            of these).
-        reward: how the cost becomes a reward: `"plain"`, `{"baseline": policy}`, `{"paired": policy}`, or
-            `{"price": number, "unit": number}`; None stands for `default_reward`.
+    describe its decision and makes the decision of them. `ssdgym.envs.DecisionEnv` has their meaning.
     """
 
     device: Any = "demo"
@@ -111,11 +91,7 @@ class Options(ABC):
 
 
 def sign(environment: Any) -> None:
-    """Give an environment's class a signature with the arguments of its options.
-
-    Args:
-        environment: the class. One with a constructor of its own keeps that one's signature.
-    """
+    """Show the arguments of its options in the signature of a class that has no constructor of its own."""
     own = list(signature(environment.__init__).parameters.values())[1:]
     if own and own[-1].kind is Parameter.VAR_KEYWORD and hasattr(environment, "options_type"):
         own[-1:] = environment.options_type.parameters()

@@ -14,12 +14,12 @@ from ssdgym.engine.observation import ObservationSpec
 from ssdgym.engine.placing import stream_describer
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import DescribedDecision, spec_without_sets, victims_of, with_victims
-from ssdgym.envs.features import Setting, select
+from ssdgym.envs.features import Setting
 from ssdgym.envs.options import Options
-from ssdgym.envs.vector import DecisionVectorEnv
+from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
-from ssdgym.policy import Policy, rules_for
-from ssdgym.policy.registry import placement_of, rules_on, tracking
+from ssdgym.policy import Policy
+from ssdgym.policy.registry import placement_of, tracking
 from ssdgym.policy.rules import PlacementRule
 
 #: Whose streams the agent chooses, by the value of the argument `pages`.
@@ -70,35 +70,19 @@ class StreamDecision(DescribedDecision):
         self.policy = victims_of(victims)
         self.placements = [_placement(name) for name in proposers]
         self.names = [PLACEMENT, *proposers]
+        self.labels = {"stream": self.names}
         self.observe("default", ())
 
-    def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
-        """Choose the features to observe.
-
-        Args:
-            features: `"default"`, `"all"` or a list of names.
-            devices: all that the environment has.
-
-        Raises:
-            SsdgymError: it is none of these, or names what is not registered.
-        """
-        setting = Setting(tuple(devices), kinds=tuple(KINDS[kind] for kind in self.kinds))
-        self._selection = select(features, setting, {"stream": self.names})
+    def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
+        """Return what the features are chosen by."""
+        return Setting(tuple(devices), kinds=tuple(KINDS[kind] for kind in self.kinds))
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return a device with the streams of the agent, and with its trackers.
-
-        Raises:
-            SsdgymError: pages are not placed in streams there, or there are too few of them.
-        """
+        """Return a device with the streams of the agent, and with its trackers."""
         return self.tracked(device, self._selection.trackers)
 
     def tracked(self, device: DeviceConfig, trackers: Sequence[str]) -> DeviceConfig:
-        """Return a device with the streams of the agent, and with trackers.
-
-        Args:
-            device: to adapt.
-            trackers: the rules whose records features read.
+        """Return a device with the streams of the agent, and with trackers whose records features read.
 
         Raises:
             SsdgymError: pages are not placed in streams there, or there are too few of them.
@@ -124,32 +108,13 @@ class StreamDecision(DescribedDecision):
         return with_victims(with_ftl(device, changes), self.policy)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return the number of streams, on the device with most.
-
-        Args:
-            devices: all that the environment has, adapted.
-        """
+        """Return the number of streams, on the device with most."""
         return max(page_ftl(device.ftl).streams for device in devices)
 
-    def spec(self, candidates: int) -> ObservationSpec:
-        """Return the request for observations, with addresses of this process, without the features.
-
-        Args:
-            candidates: K.
-        """
+    def spec(self) -> ObservationSpec:
+        """Return the request for observations without features."""
         # At the horizon a device that has never asked is described as if it asked where a host page goes.
         return spec_without_sets(self.external, stream_describer())
-
-    def ask(self, candidates: int, device: DeviceConfig) -> ObservationSpec:
-        """Return the request for observations of a batch, and the rules for the other decisions.
-
-        Args:
-            candidates: K.
-            device: the first of the batch; its rules are those of all.
-        """
-        memories = {rule.name: rule.memory for rule in rules_on(device)[1:]}
-        spec = self._selection.ask(self.spec(candidates), candidates, memories)
-        return spec._replace(rules=rules_for(device, self.policy))
 
 
 def _placement(name: str) -> PlacementRule:
@@ -165,15 +130,7 @@ DEFAULT_VICTIMS = "cost_benefit(since_close=1)"
 
 @dataclass(frozen=True, kw_only=True)
 class PlacementOptions(Options):
-    """The arguments of `PlacementEnv`.
-
-    Attributes:
-        pages: `host`, `relocated` or `both`.
-        per: `page` or `request`.
-        streams: that the agent chooses among; None: as many as the placement and the proposers have.
-        victims: policy that chooses what is erased.
-        proposers: placements whose choices are shown, beside that of the device's own placement.
-    """
+    """The arguments of `PlacementEnv`."""
 
     device: Any = "demo-placement"
     pages: str = "both"
@@ -193,24 +150,20 @@ class PlacementEnv(DecisionEnv):
     """Choose the write stream that a page goes to.
 
     ## Description
-    A device full of data serves a workload. Every page that is written, by the host or by garbage collection
-    as it empties a block, goes to the open block of a *write stream*. Pages that are overwritten at about the
-    same time belong together: the block that holds them becomes empty by itself. When a page will be
-    overwritten is unknown; what is known is when it was written before. The agent decides for each page.
-    What is not said here is as in every environment (`ssdgym.envs.DecisionEnv`).
+    Every page that is written, by the host or by garbage collection as it empties a block, goes to the open
+    block of a *write stream*. Pages that are overwritten at about the same time belong together: the block
+    that holds them becomes empty by itself. When a page will be overwritten is unknown; what is known is when
+    it was written before. What is not said here is as in every environment (`ssdgym.envs.DecisionEnv`).
 
     ## Action Space
-    `Discrete(S)`: the stream; action `k` is always stream `k`, and all are valid. A plane keeps a block open
-    for each stream: streams cost spare space.
+    `Discrete(S)`: action `k` is always stream `k`, and all are valid. A plane keeps a block open for each
+    stream: streams cost spare space. `pages` says for which pages the agent chooses; the others go where the
+    device's placement says. With `per="request"` the action for the first page of a request is for all of its
+    pages; each relocated page is a decision of its own.
 
     `info["proposed"][0]` is the stream that the device's own placement (`ftl.placement`) would choose, and
-    `info["proposed"][1 + j]` what proposer `j` would. Each of them follows all that happens under every
-    decider, so that playing `info["proposed"][0]` leaves the device that the placement leaves, bit for bit.
-    What the others propose is their choice on this device, which other choices have shaped.
-
-    `pages` says which pages the agent is asked for; the others go where the device's placement says. With
-    `per="request"` the answer for the first page of a request is for all of its pages; relocated pages belong
-    to no request, and each of them is a decision of its own.
+    `info["proposed"][1 + j]` that of proposer `j`, on this device, which other choices have shaped. To play
+    the first leaves the device that the placement leaves, bit for bit.
 
     ## Observation Space
     Of each stream: how far its open block is written, how much of its blocks is valid, their mean age, its
@@ -218,24 +171,14 @@ class PlacementEnv(DecisionEnv):
     hand is, whether the page comes from there, and which proposers choose it. Of the page: whether it is
     relocated, the time since its last write, the last two intervals, an update count that fades, that of its
     neighbours, how often it was moved, and the age and the stream of the block that holds it. On demand:
-    size, offset, sequentiality and hint of the request. `ssdgym.envs.features` has all of them. All are noted
-    while things happen (`ssdgym.policy.page_history`), so that nothing is from the future.
+    size, offset, sequentiality and hint of the request. All are noted while things happen
+    (`ssdgym.policy.page_history`), so that nothing is from the future.
 
     ## Rewards
-    The default objective, `{"relocations": 1.0}`, costs `relocated pages / pages per block`; that of an
-    episode is exactly `(write amplification - 1) * horizon / pages per block`. The default reward is that of
-    `{"baseline": "cost_benefit(since_close=1)"}` with the device's placement. What a choice costs shows when
-    its block is collected, thousands of decisions later.
-
-    ## Starting State
-    Full and preconditioned by its workload, with the device's placement and greedy victims.
-
-    ## Episode End
-    After `horizon` host pages; truncated, never terminated.
+    The default is `{"relocations": 1.0}` against `{"baseline": "cost_benefit(since_close=1)"}` with the
+    device's placement. What a choice costs shows when its block is collected, thousands of decisions later.
 
     ## Arguments
-    Those of every environment, and
-
     | name | type | default | meaning |
     |---|---|---|---|
     | `device` | as everywhere | `"demo-placement"` | of small blocks, so that streams cost little |
@@ -243,21 +186,10 @@ class PlacementEnv(DecisionEnv):
     | `per` | str | `"page"` | a decision for each `page` of the host, or for each `request` |
     | `streams` | int or `None` | `4` | S; `None`: as many as the placement and the proposers have |
     | `victims` | str | `"cost_benefit(since_close=1)"` | policy that chooses what is erased |
-    | `proposers` | list of str | `()` | placements whose choices are shown besides |
-
-    A proposer is any placement that is a compiled rule, such as `sepbit` or `dac`, or `single` or `sep_gc`.
-
-    ## Vectorized environment
-    `PlacementVectorEnv`, which `gym.make_vec` makes: many devices in one compiled call per step.
-
-    ## Version History
-    * v0: first version.
+    | `proposers` | list of str | `()` | placements whose choices are shown besides: compiled rules |
     """
 
     options_type = PlacementOptions
 
 
-class PlacementVectorEnv(DecisionVectorEnv):
-    """Many `PlacementEnv` in one compiled call per step; see `ssdgym.envs.DecisionVectorEnv`."""
-
-    options_type = PlacementOptions
+PlacementVectorEnv = vectorized(PlacementEnv)

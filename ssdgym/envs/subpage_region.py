@@ -14,11 +14,10 @@ from ssdgym.engine.regions import region_describer
 from ssdgym.enums import SubpageKind
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import DescribedDecision, spec_without_sets, victims_of, with_victims
-from ssdgym.envs.features import Setting, select
+from ssdgym.envs.features import Setting
 from ssdgym.envs.options import Options
-from ssdgym.envs.vector import DecisionVectorEnv
+from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
-from ssdgym.policy import rules_for
 
 #: The questions by their names in a setting of features, each with its bit.
 _QUESTIONS = {"FLUSHES": ASK_FLUSHES, "COLLECTED": ASK_COLLECTED}
@@ -48,58 +47,28 @@ class RegionDecision(DescribedDecision):
         self.asked = ASKS[asks]
         self.policy = victims_of(victims)
         self.names = [REGION_RULE]
+        self.labels = {"way": self.names}
         self.observe("default", ())
 
-    def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
-        """Choose the features to observe.
-
-        Args:
-            features: `"default"`, `"all"` or a list of names.
-            devices: all that the environment has.
-
-        Raises:
-            SsdgymError: it is none of these, or names what is not registered.
-        """
+    def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
+        """Return what the features are chosen by."""
         for device in devices:
             _check(device)
-        setting = Setting(tuple(devices), kinds=(KINDS[REGION], *self.asked))
-        self._selection = select(features, setting, {"way": self.names})
+        return Setting(tuple(devices), kinds=(KINDS[REGION], *self.asked))
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return a device as the policy that chooses victims runs it.
-
-        Raises:
-            SsdgymError: it has no region of single subpages, or it cannot be erased so.
-        """
+        """Return a device, which has a region of single subpages, as the policy for victims runs it."""
         _check(device)
         return with_victims(device, self.policy)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return the number of answers.
-
-        Args:
-            devices: all that the environment has, adapted.
-        """
+        """Return the number of answers."""
         return 2
 
-    def spec(self, candidates: int) -> ObservationSpec:
-        """Return the request for observations, with addresses of this process, without the features.
-
-        Args:
-            candidates: K.
-        """
+    def spec(self) -> ObservationSpec:
+        """Return the request for observations without features."""
         external = (1 << REGION) | sum(_QUESTIONS[name] for name in self.asked)
         return spec_without_sets(external, region_describer())
-
-    def ask(self, candidates: int, device: DeviceConfig) -> ObservationSpec:
-        """Return the request for observations of a batch, and the rules for the other decisions.
-
-        Args:
-            candidates: K.
-            device: the first of the batch; its rules are those of all.
-        """
-        spec = self._selection.ask(self.spec(candidates), candidates)
-        return spec._replace(rules=rules_for(device, self.policy))
 
 
 def _check(device: DeviceConfig) -> None:
@@ -114,12 +83,7 @@ def _check(device: DeviceConfig) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class SubpageRegionOptions(Options):
-    """The arguments of `SubpageRegionEnv`.
-
-    Attributes:
-        asks: `flushes`, `collected` or `both`.
-        victims: policy that chooses what is erased in the main area.
-    """
+    """The arguments of `SubpageRegionEnv`."""
 
     device: Any = "subftl-tiny"
     workload: Any = "small_mixed"
@@ -142,8 +106,8 @@ class SubpageRegionEnv(DecisionEnv):
     subftl` a part of a page can go to two places. In the *region* each of its sectors is programmed by
     itself, in a subpage of a page that takes several of them one after the other without an erase. In the
     *main area* a whole page is programmed, after the rest of the group has been read. The region is small:
-    what comes there and is not written again soon is advanced from subpage to subpage, and at last evicted
-    to the main area, which costs a whole page after all. What is not said here is as in every environment
+    what is not written again soon is advanced from subpage to subpage, and at last evicted to the main area,
+    which costs a whole page after all. What is not said here is as in every environment
     (`ssdgym.envs.DecisionEnv`).
 
     ## Action Space
@@ -165,47 +129,30 @@ class SubpageRegionEnv(DecisionEnv):
     that is written there, how much of that has to be advanced first, how full the area is. Of the data: which
     question it is, how much of the group leaves together, how much of the rest is in a region, whether it was
     there before, how often the host has written it; how many passes the region allows, how far its collection
-    is. `ssdgym.envs.features` has all of them. Where no plane has been bound yet they are of the plane whose
-    turn it is. When the host wrote a sector last is not known to the device.
+    is. Where no plane has been bound yet they are of the plane whose turn it is. When the host wrote a sector
+    last is not known to the device.
 
     ## Rewards
-    The default objective, `{"flash_time": 1.0}`, costs the nominal time of all commands of the flash, in page
-    programs: what a busy device can serve in a second is bounded by it, and programs, reads and erases of any
-    cause are in it. `amplification` costs bytes programmed beyond those of the host, in pages, and is about
-    wear; `small_writes` the bytes programmed for small writes alone.
-
-    The default reward is that of `{"baseline": "greedy"}`: subFTL's own rules with greedy victims. On these
-    devices a page (sector) that the host writes is what is paid for, at the baseline's price, and that price
-    is the unit, too. A return above 0 is so many host pages served for free.
-
-    ## Starting State
-    Full and preconditioned by its workload, with subFTL's own rules and greedy victims.
+    The default is `{"flash_time": 1.0}`, the nominal time of all commands of the flash in page programs,
+    which bounds what a busy device can serve in a second, against `{"baseline": "greedy"}`: subFTL's own
+    rules with greedy victims. `amplification` is about wear, and `small_writes` about small writes alone.
+    What is paid for on these devices is a page (sector) that the host writes, at the baseline's price, and
+    that price is the unit, too: a return above 0 is so many host pages served for free.
 
     ## Episode End
     After `horizon` host pages (sectors), or up to as many more as share a page, since what a request writes
-    of one group comes in one piece; truncated, never terminated.
+    of one group comes in one piece.
 
     ## Arguments
-    Those of every environment, and
-
     | name | type | default | meaning |
     |---|---|---|---|
     | `device` | as everywhere | `"subftl-tiny"` | one of mapping subpage and kind subftl |
     | `workload` | as everywhere | `"small_mixed"` | one of small writes |
     | `asks` | str | `"both"` | `flushes`, `collected` or `both`; subFTL's own rule answers the other one |
     | `victims` | str | `"greedy"` | policy that chooses what is erased in the main area |
-
-    ## Vectorized environment
-    `SubpageRegionVectorEnv`, which `gym.make_vec` makes: many devices in one compiled call per step.
-
-    ## Version History
-    * v0: first version.
     """
 
     options_type = SubpageRegionOptions
 
 
-class SubpageRegionVectorEnv(DecisionVectorEnv):
-    """Many `SubpageRegionEnv` in one compiled call per step; see `ssdgym.envs.DecisionVectorEnv`."""
-
-    options_type = SubpageRegionOptions
+SubpageRegionVectorEnv = vectorized(SubpageRegionEnv)

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from ssdgym.envs.decision_env import DeviceEnv
+from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.episodes import SHOWN, Episodes
 from ssdgym.envs.options import Options, sign
 from ssdgym.envs.render import VIEWERS, Viewer, check_render_mode
@@ -134,12 +134,8 @@ class DecisionVectorEnv(VectorEnv):
         SsdgymError: an argument is not what it has to be.
     """
 
+    env_type: ClassVar[type[DecisionEnv]]
     options_type: ClassVar[type[Options]]
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Show the arguments of `Options` in the signature."""
-        super().__init_subclass__(**kwargs)
-        sign(cls)
 
     def __init__(
         self,
@@ -161,7 +157,7 @@ class DecisionVectorEnv(VectorEnv):
         self.autoreset_mode = autoreset_mode_of(autoreset_mode)
         self.episodes = Episodes(self.options_type(**arguments), num_envs, threads)
         self.num_envs = num_envs
-        self.envs = [DeviceEnv(self.episodes, i, render_mode, viewers) for i in range(num_envs)]
+        self.envs = self.env_type.of(self.episodes, render_mode, viewers)
         self.single_observation_space = self.envs[0].observation_space
         self.single_action_space = self.envs[0].action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -361,3 +357,17 @@ class DecisionVectorEnv(VectorEnv):
 
 def _numbers(mask: np.ndarray) -> list[int]:
     return [int(i) for i in np.flatnonzero(mask)]
+
+
+def vectorized(environment: type[DecisionEnv]) -> type[DecisionVectorEnv]:
+    """Make the native vector environment of a class `NameEnv`, to be kept beside it as `NameVectorEnv`."""
+    name = f"{environment.__name__.removesuffix('Env')}VectorEnv"
+    fields = {
+        "__doc__": f"Many `{environment.__name__}` in one compiled call per step: a `DecisionVectorEnv`.",
+        "__module__": environment.__module__,  # where it is looked up when it is pickled
+        "env_type": environment,
+        "options_type": environment.options_type,
+    }
+    made = type(name, (DecisionVectorEnv,), fields)
+    sign(made)
+    return made

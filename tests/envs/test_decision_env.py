@@ -20,7 +20,7 @@ SOURCE = '''
 
 from dataclasses import dataclass
 
-from ssdgym.envs import DecisionEnv, DecisionVectorEnv, EraseDecision, Options
+from ssdgym.envs import DecisionEnv, EraseDecision, Options, vectorized
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +37,7 @@ class DuelEnv(DecisionEnv):
     options_type = DuelOptions
 
 
-class DuelVectorEnv(DecisionVectorEnv):
-    """Many of them."""
-
-    options_type = DuelOptions
+DuelVectorEnv = vectorized(DuelEnv)
 '''
 ENV_ID = "elsewhere/Duel-v0"
 

@@ -224,9 +224,9 @@ def test_devices_of_two_families__a_batch_each__as_in_one(monkeypatch: pytest.Mo
     }
     one = episodes(4, **arguments)
     # There is one family yet; here the number of blocks tells two apart.
-    monkeypatch.setattr("ssdgym.envs.batch._kind_of", lambda d: d.geometry.blocks_per_plane)
+    monkeypatch.setattr("ssdgym.envs.episodes.kind_of", lambda d: d.geometry.blocks_per_plane)
     two = episodes(4, **arguments)
-    assert [len(batch.devices) for batch in two._batches.batches] == [3, 1]
+    assert [len(batch.devices) for batch in two.batches] == [3, 1]
     for both in (one, two):
         both.start(range(4), [5, 6, 7, 8])
     while not one.over.all():

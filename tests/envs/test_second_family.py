@@ -16,7 +16,7 @@ from ssdgym.config.ftl import base as ftl_module
 from ssdgym.engine.core.status import FIRST_DECISION
 from ssdgym.engine.decisions import RULE, no_rules
 from ssdgym.engine.observation import ObservationSpec
-from ssdgym.envs import DecisionEnv, DecisionVectorEnv, EraseVictimEnv
+from ssdgym.envs import DecisionEnv, EraseVictimEnv, vectorized
 from ssdgym.envs.decisions import Decision
 from ssdgym.envs.features import Features
 from ssdgym.envs.options import Options
@@ -61,7 +61,7 @@ class DrawerDecision(Decision):
     def candidates_on(self, devices: object) -> int:
         return DRAWERS
 
-    def spec(self, candidates: int) -> ObservationSpec:
+    def spec(self) -> ObservationSpec:
         return ObservationSpec(no_rules(), 1 << DRAWER, np.zeros(0, RULE), False, 1, new_choice())
 
 
@@ -77,8 +77,7 @@ class DrawerEnv(DecisionEnv):
     options_type = DrawerOptions
 
 
-class DrawerVectorEnv(DecisionVectorEnv):
-    options_type = DrawerOptions
+DrawerVectorEnv = vectorized(DrawerEnv)
 
 
 @pytest.fixture(autouse=True)

@@ -80,7 +80,7 @@ def test_devices_in_several_batches__each_have_threads() -> None:
     devices = [{**dict(ROOMY), "ftl": {"placement": rule}} for rule in ("dac", "sepbit")]
     arguments = {**SMALL, "device": devices, "streams": 6}
     envs = [PlacementVectorEnv(COUNT, threads=threads, **arguments) for threads in THREADS]
-    assert [len(batch.devices) for batch in envs[0].episodes._batches.batches] == [3, 2]
+    assert [len(batch.devices) for batch in envs[0].episodes.batches] == [3, 2]
     runs = [play(env, 60, 1, []) for env in envs]
     assert_same(runs[1], runs[0])
     assert_same(runs[2], runs[0])
