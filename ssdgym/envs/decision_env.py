@@ -278,6 +278,8 @@ class DecisionEnv(gym.Env[Observation, np.int64]):
         _, _, _, proposed, counted = episodes.rows[i]
         shown = dict(zip(SHOWN, counted.tolist(), strict=True))
         info: dict[str, Any] = {"episode_seed": episodes.seeds.item(i), "proposed": proposed.copy(), **shown}
+        if episodes.credits is not None:
+            info |= episodes.credits.info(i)
         if stepped:
             info["terms"] = {name: term.item(i) for name, term in episodes.terms.items()}
         return info

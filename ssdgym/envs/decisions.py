@@ -84,6 +84,7 @@ class Decision(ABC):
         names: of the proposers whose picks `info["proposed"]` has, in its order; none where that differs
             from decision to decision.
         policy: takes the decisions about victims inside the engine, where the agent does not.
+        price: of the room that dead pages hold, where each decision is credited; None: it is not.
     """
 
     kind: ClassVar[int]
@@ -91,6 +92,7 @@ class Decision(ABC):
     proposers: Sequence[Policy] = ()
     names: Sequence[str] = ()
     policy: Policy | None = None
+    price: float | None = None
 
     @abstractmethod
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:

@@ -11,6 +11,7 @@ from ssdgym.config.fields import is_whole
 from ssdgym.engine.core.family import State
 from ssdgym.engine.observation import Shared
 from ssdgym.envs.batch import CHUNK, Batch, kind_of, threads_for
+from ssdgym.envs.credit.settled import Credits
 from ssdgym.envs.options import Options
 from ssdgym.envs.rewards import CountedTotals, Reward
 from ssdgym.envs.rewards.yardstick import Yardstick
@@ -47,6 +48,7 @@ class Episodes:
         shown: int64 (3, n), what is shown of each device (`SHOWN`).
         rows: of each device candidates, context, mask, proposals, and what is shown.
         terms: what rewards are made of, float64 (n,) by name.
+        credits: what decisions have cost; None where that is not noted.
 
     Raises:
         SsdgymError: an argument names what is not there or does not fit the others.
@@ -101,6 +103,8 @@ class Episodes:
             zip(view.features, view.context, view.mask, view.proposed, self.shown.T, strict=True)
         )
         self.terms = dict(zip(self.reward.objective, self.reward.terms, strict=True))
+        price = self.decision.price
+        self.credits = None if price is None else Credits(self.batches, len(self.devices), price)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the attributes in this process."""
@@ -189,6 +193,8 @@ class Episodes:
         number = self._draw_workload(seed)
         batch, k = self._places[i]
         batch.place(k, self._precondition(i, number), seed)
+        if self.credits is not None:
+            self.credits.begin(i)
         self._requests[i] = open_episode(self.workloads[number], self.devices[i], seed, self.options.at_end)
         self.seeds[i] = seed
         self._warming_up[i] = self.options.warmup > 0
@@ -236,6 +242,8 @@ class Episodes:
                 f"action {self.actions[i]} of environment {i} is outside the action mask; choose one of "
                 f"{allowed}."
             )
+        if self.credits is not None:
+            self.credits.clear()
         reward = self.reward
         if len(which) < len(self.all):
             reward.clear()

@@ -73,7 +73,7 @@ def reset_mask_of(options: dict[str, Any] | None, count: int) -> np.ndarray:
 
 
 def batched(values: Mapping[str, Any], present: np.ndarray) -> dict[str, Any]:
-    """Put beside each array the mask of the environments that have it; the others read 0.
+    """Put beside each array the mask of the environments that have it; the others read 0, or None.
 
     Args:
         values: arrays (n, ...) by name, or mappings of such; they become the caller's.
@@ -95,7 +95,7 @@ def _masked(values: Mapping[str, Any], present: np.ndarray, absent: np.ndarray |
             infos[name] = _masked(value, present, absent)
         else:
             if absent is not None:
-                value[absent] = 0
+                value[absent] = None if value.dtype == object else 0
             infos[name] = value
         infos[f"_{name}"] = present
     return infos
@@ -352,7 +352,8 @@ class DecisionVectorEnv(VectorEnv):
     def _info(self) -> dict[str, np.ndarray]:
         shown = dict(zip(SHOWN, self.episodes.shown.copy(), strict=True))
         seeds, proposed = self.episodes.seeds.copy(), self.episodes.view.proposed.copy()
-        return {"episode_seed": seeds, "proposed": proposed, **shown}
+        credits = {} if self.episodes.credits is None else self.episodes.credits.infos()
+        return {"episode_seed": seeds, "proposed": proposed, **shown, **credits}
 
 
 def _numbers(mask: np.ndarray) -> list[int]:

@@ -146,7 +146,7 @@ def _check_arguments(rule: Rule, function: Callable[..., int]) -> None:
 
 def _load_own() -> None:
     """Import the policies of ssdgym, whose names are taken from the start."""
-    for module in ("ssdgym.baselines", "ssdgym.policy.page_history"):
+    for module in ("ssdgym.baselines", "ssdgym.policy.page_history", "ssdgym.policy.page_credit"):
         importlib.import_module(module)
 
 

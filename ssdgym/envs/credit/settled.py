@@ -1,0 +1,133 @@
+"""What devices have settled for each decision about a page, as `info` shows it.
+
+The devices note it while they run (`ssdgym.policy.page_credit`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ssdgym.config.device import DeviceConfig
+from ssdgym.engine.decisions import PLACE, RELOCATE
+from ssdgym.envs.batch import Batch
+from ssdgym.errors import SsdgymError, shown
+from ssdgym.policy.page_credit import page_credit
+from ssdgym.policy.registry import rules_on
+
+
+class Credit(NamedTuple):
+    """What a decision has cost.
+
+    Attributes:
+        decision: its number in the episode, from 0.
+        cost: relocations, and the price of the room that the dead copy has held.
+        following: the decision that goes on with the page, whose cost comes on top; -1 for none.
+    """
+
+    decision: int
+    cost: float
+    following: int
+
+
+def price_of(credit: Any) -> float | None:
+    """Return the price that the argument `credit` of an environment names; None for no credit.
+
+    Raises:
+        SsdgymError: it is not of the form `{"kind": "page", "price": 10.0}`.
+    """
+    if credit is None:
+        return None
+    if not isinstance(credit, Mapping) or set(credit) != {"kind", "price"} or credit["kind"] != "page":
+        raise SsdgymError(f'credit must be None or {{"kind": "page", "price": 10.0}}, not {shown(credit)}.')
+    price = credit["price"]
+    if isinstance(price, bool) or not isinstance(price, (int, float)) or not 0 <= price < np.inf:
+        raise SsdgymError(f"credit.price must be a number from 0 up, not {shown(price)}.")
+    return float(price)
+
+
+def credit_tracker(kinds: Sequence[int], devices: Sequence[DeviceConfig]) -> str:
+    """Return the tracker that notes credit, as it is written in `ftl.trackers`.
+
+    Sizes are rounded up to powers of two, since rules and features are compiled for those of the records.
+
+    Args:
+        kinds: of the decisions that the agent takes, numbers of `ssdgym.engine.decisions`.
+        devices: all that run it, so that they can share a batch.
+    """
+    geometries = [device.geometry for device in devices]
+    parameters = {
+        "host": int(PLACE in kinds),
+        "relocated": int(RELOCATE in kinds),
+        "pages_per_block": _rounded_up(max(geometry.pages_per_block for geometry in geometries)),
+        "pages": _rounded_up(max(geometry.physical_pages for geometry in geometries)),
+    }
+    return page_credit.with_parameters(parameters).label
+
+
+def _rounded_up(count: int) -> int:
+    """Return the least power of two that is no smaller."""
+    return 1 << (count - 1).bit_length()
+
+
+def _records_of(batch: Batch) -> np.ndarray:
+    """Return the record that the tracker keeps of each device, shape (m,), in the memory of the devices."""
+    kept = next(rule.memory.device for rule in rules_on(batch.devices[0]) if rule.name == page_credit.name)
+    assert kept is not None, "it keeps one"
+    start = int(batch.state.params["place_device"][0, 0])
+    return batch.state.memory[:, start : start + kept.itemsize].view(kept)[:, 0]
+
+
+class Credits:
+    """The credits of the devices of an environment.
+
+    Args:
+        batches: the devices; their arrays stay where they are.
+        count: how many there are.
+        price: of a dead page that holds room for as many host pages as the device has logical ones.
+    """
+
+    def __init__(self, batches: Sequence[Batch], count: int, price: float) -> None:
+        self._count = count
+        self._parts = [(batch.numbers, _records_of(batch)) for batch in batches]
+        self._rents = np.zeros(count)
+        for batch in batches:
+            self._rents[batch.numbers] = [price / device.logical_pages for device in batch.devices]
+        #: The record of each device.
+        self._records = {
+            int(i): records[k : k + 1] for numbers, records in self._parts for k, i in enumerate(numbers)
+        }
+
+    def begin(self, i: int) -> None:
+        """Count the decisions of device `i` from the first one on."""
+        self._records[i]["due"] = 1
+
+    def clear(self) -> None:
+        """Forget the credits that have been shown; a step follows."""
+        for _, records in self._parts:
+            records["settled"] = 0
+
+    def info(self, i: int) -> dict[str, Any]:
+        """Return what `info` shows of device `i`."""
+        record = self._records[i][0]
+        return {"decision": int(record["due"]) - 1, "credits": self._rows(i, record)}
+
+    def infos(self) -> dict[str, np.ndarray]:
+        """Return what `infos` show: `decision` int64 (n,), and `credits` (n,), a list for each device."""
+        decisions, rows = np.zeros(self._count, np.int64), np.empty(self._count, object)
+        rows[:] = [[] for _ in range(self._count)]
+        for numbers, records in self._parts:
+            decisions[numbers] = records["due"] - 1
+            for k in np.flatnonzero(records["settled"]):
+                rows[numbers[k]] = self._rows(int(numbers[k]), records[k])
+        return {"decision": decisions, "credits": rows}
+
+    def _rows(self, i: int, record: np.void) -> list[Credit]:
+        count = int(record["settled"])
+        if count == 0:
+            return []
+        costs = record["moves"][:count] + self._rents[i] * record["waited"][:count]
+        columns = (record["decision"][:count] - 1, costs, record["following"][:count] - 1)
+        return list(map(Credit, *(column.tolist() for column in columns)))

@@ -1,0 +1,157 @@
+"""What each page that an agent has placed costs, from its placement to its end: it decides nothing.
+
+An account stands beside the copy of a page, and is settled when what the decision has caused is over: when
+the copy is relocated by the next decision of the agent, or when its block is erased after the copy has died.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ssdgym.engine.core.bits import has, quotient, remainder
+from ssdgym.engine.core.handle import Memory
+from ssdgym.engine.core.kernel import helper as kernel
+from ssdgym.engine.core.records import MAX_PAIRS
+from ssdgym.policy.registry import register
+from ssdgym.policy.rules import Tracker
+
+
+@dataclass(frozen=True)
+class CreditTracker(Tracker):
+    """A tracker whose records are as large as a device needs, which its parameters say."""
+
+    def with_parameters(self, given: Mapping[str, float]) -> CreditTracker:
+        """Return the same tracker with other parameters, and with records of their sizes."""
+        rule = super().with_parameters(given)
+        slots, rows = int(rule.parameters["pages_per_block"]), int(rule.parameters["pages"])
+        of_block = [
+            ("decision", "i4", (slots,)),  # that placed the copy, counted from 1; 0: none of the agent's
+            ("moves", "i4", (slots,)),  # by the device's own placement since then
+            ("died", "i8", (slots,)),  # clock of its end
+        ]
+        of_device = [
+            ("due", "i4"),  # number of the next decision, from 1; 0: before the episode
+            ("settled", "i4"),  # rows that are filled
+            ("decision", "i4", (rows,)),
+            ("moves", "i4", (rows,)),
+            ("waited", "i8", (rows,)),  # host pages from the end of the copy to the erase of its block
+            ("following", "i4", (rows,)),  # the decision about its relocation; 0: none
+        ]
+        memory = Memory(block=np.dtype(of_block, align=True), device=np.dtype(of_device, align=True))
+        return replace(rule, memory=memory)
+
+
+#: `host` and `relocated` say whose pages the agent places, 1 for yes. A step settles at most one row for each
+#: of the physical `pages`, since no more copies have accounts at a time.
+page_credit = CreditTracker(
+    "page_credit",
+    None,
+    "Q-learning along the life of a page: a copy pays for its move, or for the room it holds once it is dead",
+    parameters={"host": 1, "relocated": 1, "pages_per_block": 1, "pages": 1},
+    minimum={"host": 0, "relocated": 0, "pages_per_block": 1, "pages": 1},
+)
+register(page_credit)
+
+
+@kernel
+def _place_of(view, page):
+    pages_per_block = view.params[0].pages_per_block
+    return quotient(page, pages_per_block), remainder(page, pages_per_block)
+
+
+@kernel
+def _open(view, page, decision, moves):
+    """Open an account for the copy at a page."""
+    block, slot = _place_of(view, page)
+    account = view.block_memory[block]
+    account.decision[slot] = decision
+    account.moves[slot] = moves
+
+
+@kernel
+def _settle(view, decision, moves, waited, following):
+    """Note what a decision has cost in all, to be fetched after the step."""
+    memory = view.memory[0]
+    row = memory.settled
+    memory.decision[row] = decision
+    memory.moves[row] = moves
+    memory.waited[row] = waited
+    memory.following[row] = following
+    memory.settled = row + 1
+
+
+@kernel
+def _end(view, page):
+    """Note that the copy at a page is dead."""
+    block, slot = _place_of(view, page)
+    view.block_memory[block].died[slot] = view.control[0].clock
+
+
+@kernel
+def _take_number(view):
+    """Return the number of the decision that has just been carried out; 0 before the episode."""
+    memory = view.memory[0]
+    number = memory.due
+    if number > 0:
+        memory.due = number + 1
+    return number
+
+
+@page_credit.on("written")
+def written(view, plane, lpn, old_page, page, parameters):
+    """Note the end of what was overwritten, and open an account for the new copy."""
+    if old_page >= 0:
+        _end(view, old_page)
+    if parameters.host > 0.0:
+        _open(view, page, _take_number(view), 0)
+        if view.logical[lpn].ppn != page:  # a newer version has overtaken it, or a trim
+            _end(view, page)
+
+
+@page_credit.on("trimmed")
+def trimmed(view, plane, lpn, old_page, page, parameters):
+    """Note the end of a copy."""
+    _end(view, old_page)
+
+
+@page_credit.on("relocated")
+def relocated(view, plane, lpn, old_page, page, parameters):
+    """Settle the account of what was moved, by a decision of the agent, or take it along."""
+    block, slot = _place_of(view, old_page)
+    account = view.block_memory[block]
+    decision, moves = account.decision[slot], account.moves[slot] + 1
+    account.decision[slot] = 0
+    if parameters.relocated > 0.0:
+        following = _take_number(view)
+        if decision > 0:
+            _settle(view, decision, moves, 0, following)
+        _open(view, page, following, 0)
+    elif decision > 0:
+        _open(view, page, decision, moves)
+
+
+@kernel
+def _erased_sub_blocks(view, plane, block):
+    """Return the mask of the sub-blocks of a victim that the round erases."""
+    leader = view.plane[plane].round_leader
+    mask = np.uint64(0)
+    for k in range(view.plane[leader].round_count):
+        pair = view.round_pairs[leader * MAX_PAIRS + k]
+        if pair.block == block:
+            mask |= pair.mask
+    return mask
+
+
+@page_credit.on("erased")
+def erased(view, plane, block, parameters):
+    """Settle the accounts of the dead copies that held room until now."""
+    mask, clock = _erased_sub_blocks(view, plane, block), view.control[0].clock
+    per_sub_block = view.params[0].pages_per_sub_block
+    account = view.block_memory[block]
+    for slot in range(view.params[0].pages_per_block):
+        if account.decision[slot] > 0 and has(mask, slot // per_sub_block):
+            _settle(view, account.decision[slot], account.moves[slot], clock - account.died[slot], 0)
+            account.decision[slot] = 0
