@@ -1,17 +1,22 @@
-"""Hooks of the site's builder."""
+"""Hooks of the site's builder: the tables and definitions that pages show, from what is registered."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, get_args
 
 from mkdocs.plugins import event_priority
 
+from ssdgym.config.device import load_device
+from ssdgym.config.loading import Config
+from ssdgym.envs.features import Setting, registered_features
+from ssdgym.envs.rewards.terms import TERMS
+from ssdgym.experiments.sweeps.config import SweepConfig
 from ssdgym.policy import (
     PlacementRule,
     Policy,
@@ -24,11 +29,15 @@ from ssdgym.policy import (
 from ssdgym.policy.rules import Rule
 
 ROOT = Path(__file__).parents[1]
-#: Where the page of policies shows what is registered.
-COMPOSITIONS, VICTIM_RULES, PLACEMENTS, IDLE_RULES, MERGE_RULES = (
-    f"<!-- {name} -->" for name in ("compositions", "victim rules", "placements", "idle rules", "merge rules")
-)
 _SOURCES = TemporaryDirectory(prefix="ssdgym-docs-")
+#: Decisions, each on the device that its environment has by default.
+_DECISIONS = {
+    ("ERASE",): "demo",
+    ("PLACE", "RELOCATE"): "demo-placement",
+    ("IDLE",): "demo-idle",
+    ("REGION",): "subftl-tiny",
+    ("MERGE",): "pen-demo",
+}
 
 
 @event_priority(100)  # before mkdocstrings reads its paths
@@ -43,28 +52,41 @@ def on_config(config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Fill in the registered policies, placements, idle rules and merge rules."""
-    policies = available_policies().values()
-    rules = [policy.victim for policy in policies if not policy.alias]
-    markdown = markdown.replace(COMPOSITIONS, _table([policy for policy in policies if policy.alias]))
-    markdown = markdown.replace(VICTIM_RULES, "\n".join(map(_section, rules)))
-    markdown = markdown.replace(PLACEMENTS, "\n".join(map(_section, available_placements().values())))
-    markdown = markdown.replace(MERGE_RULES, "\n".join(map(_section, available_merge_rules().values())))
-    return markdown.replace(IDLE_RULES, "\n".join(map(_section, available_idle_rules().values())))
+    """Replace every marker, such as `<!-- victim rules -->`, by what it stands for."""
+    for name, text in MARKERS.items():
+        marker = f"<!-- {name} -->"
+        if marker in markdown:
+            markdown = markdown.replace(marker, text())
+    return markdown
 
 
-def _table(policies: list[Policy]) -> str:
-    """Return the compositions, one a row."""
-    rows = ["| name | rules | erases | planes together | source |", "|---|---|---|---|---|"]
-    for policy in policies:
-        erases, planes = policy.erase_unit or "block", policy.multi_plane or "as the device"
-        rows.append(f"| `{policy.name}` | `{policy.alias_of}` | {erases} | {planes} | {policy.source} |")
-    return "\n".join(rows)
+def _table(header: str, rows: Iterator[tuple[object, ...]]) -> str:
+    """Return a table in Markdown."""
+    lines = [f"| {' | '.join(map(str, row))} |" for row in rows]
+    return "\n".join([f"| {header} |", "|---" * (header.count("|") + 1) + "|", *lines])
+
+
+def _compositions() -> str:
+    policies = [policy for policy in available_policies().values() if policy.alias]
+    return _table("name | rules | erases | planes together | source", map(_composition, policies))
+
+
+def _composition(policy: Policy) -> tuple[object, ...]:
+    erases, planes = policy.erase_unit or "block", policy.multi_plane or "as the device"
+    return f"`{policy.name}`", f"`{policy.alias_of}`", erases, planes, policy.source
+
+
+def _victim_rules() -> str:
+    return "\n".join(_section(policy.victim) for policy in available_policies().values() if not policy.alias)
 
 
 def _section(rule: Rule) -> str:
     """Return what a rule does, its parameters and where it is from."""
     return "\n".join([f"### `{rule.name}`", "", _docstring(rule), "", *_facts(rule)])
+
+
+def _sections(rules: Callable[[], dict[str, Any]]) -> Callable[[], str]:
+    return lambda: "\n".join(map(_section, rules().values()))
 
 
 def _docstring(rule: Rule) -> str:
@@ -84,3 +106,67 @@ def _facts(rule: Rule) -> Iterator[str]:
         yield f"* Streams: {rule.streams}"
     yield f"* Source: {rule.source}"
     yield ""
+
+
+def _features() -> str:
+    settings = [Setting((load_device(device),), kinds=decisions) for decisions, device in _DECISIONS.items()]
+    rows = (
+        (
+            f"`{one.feature.name}`",
+            one.kind,
+            one.feature.meaning,
+            f"{one.feature.low:g} to {one.feature.high:g}",
+            "yes" if any(one.kind in which.described and one.default(which) for which in settings) else "",
+        )
+        for one in registered_features()
+    )
+    return _table("name | of a | meaning | values | default", rows)
+
+
+def _reward_terms() -> str:
+    rows = ((f"`{term.name}`", term.meaning, "yes" if term.needs_time else "") for term in TERMS.values())
+    return _table("term | cost | needs time", rows)
+
+
+def _sweep_fields() -> str:
+    return _table("field | default | meaning", _fields_of(SweepConfig, ""))
+
+
+def _fields_of(model: type[Config], prefix: str) -> Iterator[tuple[object, ...]]:
+    """Yield the fields of a model, each followed by those of the models that it may have."""
+    for name, field in model.model_fields.items():
+        if prefix and name == "kind":
+            continue
+        default = "required" if field.is_required() else _shown(field.get_default(call_default_factory=True))
+        yield f"{prefix}`{name}`", default, field.description or ""
+        for inner in _models_in(field.annotation):
+            meaning = (inspect.getdoc(inner) or "").partition("\n")[0]
+            if "kind" in inner.model_fields:
+                (kind,) = get_args(inner.model_fields["kind"].annotation)
+                yield f"`{name}: {{kind: {kind}}}`", "", meaning
+            yield from _fields_of(inner, "... ")
+
+
+def _models_in(annotation: Any) -> Iterator[type[Config]]:
+    if inspect.isclass(annotation) and issubclass(annotation, Config):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
+
+
+def _shown(default: Any) -> str:
+    if isinstance(default, Config):
+        return f"`{{kind: {default.kind}}}`"  # type: ignore[attr-defined]
+    return f"`{default}`" if default not in (None, "") else ""
+
+
+MARKERS: dict[str, Callable[[], str]] = {
+    "compositions": _compositions,
+    "victim rules": _victim_rules,
+    "placements": _sections(available_placements),
+    "idle rules": _sections(available_idle_rules),
+    "merge rules": _sections(available_merge_rules),
+    "features": _features,
+    "reward terms": _reward_terms,
+    "sweep fields": _sweep_fields,
+}

@@ -22,9 +22,11 @@ class SpaceConfig(Config):
 
     grid: Values | None = Field(None, description="every one of these, with every one of the other grids")
     choice: Values | None = Field(None, description="one of these, drawn")
-    uniform: tuple[float, float] | None = Field(None, description="[low, high]")
+    uniform: tuple[float, float] | None = Field(None, description="[low, high]: a number between")
     loguniform: tuple[float, float] | None = Field(None, description="[low, high], the logarithm uniform")
-    quniform: tuple[float, float, float] | None = Field(None, description="[low, high, step]")
+    quniform: tuple[float, float, float] | None = Field(
+        None, description="[low, high, step]: a number on a step"
+    )
     qrandint: tuple[int, int, int] | None = Field(None, description="[low, high, step], whole numbers")
 
     @model_validator(mode="after")
@@ -96,7 +98,9 @@ class HeldOutConfig(Config):
     """The runs that the metric comes from: none of these workloads and seeds is used in training."""
 
     workloads: tuple[str, ...] = Field(min_length=1, description="names or paths")
-    first_seed: int = Field(FIRST_HELD_OUT_SEED, ge=0, lt=2**62)
+    first_seed: int = Field(
+        FIRST_HELD_OUT_SEED, ge=0, lt=2**62, description="training draws its seeds from below it"
+    )
     seeds: int = Field(4, ge=1, le=10_000, description="this many, from first_seed on")
     host_pages: PositiveInt = Field(description="measured per run")
     warmup: int = Field(0, ge=0, description="host pages before them, not measured")
@@ -174,12 +178,14 @@ Search = Annotated[DrawsConfig | OptunaConfig, Field(discriminator="kind")]
 class SweepConfig(Config):
     """One sweep."""
 
-    description: str = ""
-    base: Annotated[AgentBaseConfig | PolicyBaseConfig, Field(discriminator="kind")]
+    description: str = Field("", description="heading of the table of trials")
+    base: Annotated[AgentBaseConfig | PolicyBaseConfig, Field(discriminator="kind")] = Field(
+        description="what every trial has"
+    )
     space: dict[str, SpaceConfig] = Field(min_length=1, description="dotted field of the base: its values")
-    evaluation: HeldOutConfig
+    evaluation: HeldOutConfig = Field(description="the held-out runs that the metric comes from")
     metric: str = Field("write_amplification", description="of results; nested names joined by '/'")
-    mode: Literal["min", "max"] = "min"
+    mode: Literal["min", "max"] = Field("min", description="`min` or `max` of the metric is best")
     search: Search = DrawsConfig()
     scheduler: Scheduler = FifoConfig()
     trials: PositiveInt = Field(
@@ -189,7 +195,7 @@ class SweepConfig(Config):
     )
     seed: int = Field(0, ge=0, lt=2**63, description="of those draws")
     concurrent: PositiveInt = Field(2, description="trials at a time")
-    cpus_per_trial: PositiveInt = 1
+    cpus_per_trial: PositiveInt = Field(1, description="cores that Ray counts for each")
     sizes: dict[Size, dict[str, Any]] = Field(
         default_factory=dict, description="fields that are different in a sweep of that size"
     )

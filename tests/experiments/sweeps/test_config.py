@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.sweeps import config
 from ssdgym.experiments.sweeps.config import load_sweep
 
 
@@ -100,17 +97,3 @@ def test_size__with_an_error__is_named() -> None:
         load_sweep(
             sweep_of({"a": {"grid": [1]}}, sizes={"smoke": {"evaluation": {"host_pages": 0}}}), "smoke"
         )
-
-
-def test_documentation__has_every_field_in_one_table() -> None:
-    page = (Path(__file__).parents[3] / "docs/experiments.md").read_text()
-    table = page[page.index("| field | default | meaning |") :].split("\n\n")[0]
-    first = {word for line in table.splitlines() for word in re.findall(r"`([^`]*)`", line.split("|")[1])}
-    names = {name for cell in first for name in re.findall(r"\w+", cell)}
-    models = [config.SweepConfig, config.HeldOutConfig, config.SpaceConfig]
-    models += [config.AgentBaseConfig, config.PolicyBaseConfig, config.AshaConfig, config.PbtConfig]
-    models += [config.OptunaConfig]
-    fields = {name for model in models for name in model.model_fields}
-    assert fields <= names, f"without a line: {sorted(fields - names)}"
-    kinds = {model.model_fields["kind"].annotation.__args__[0] for model in models[3:]}
-    assert kinds <= names
