@@ -10,12 +10,12 @@ import gymnasium as gym
 import numpy as np
 import torch
 from gymnasium.vector import VectorEnv
+from safetensors.torch import save
 from torch import nn
 
-from ssdgym.agents.card import CARD, WEIGHTS, AgentCard, read_parts
+from ssdgym.agents.card import CARD, WEIGHTS, AgentCard, read_parts, unpack_weights
 from ssdgym.agents.features import Columns, FeatureNames
 from ssdgym.agents.networks import network_of
-from ssdgym.agents.training.checkpoint import pack_weights, unpack_weights
 from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
 from ssdgym.types import Observation
@@ -56,7 +56,7 @@ class Agent:
             SsdgymError: if the file is missing, not an agent, or trained on features the environment lacks.
         """
         card, data = read_parts(Path(path))
-        weights = unpack_weights(data, str(path))
+        weights = {name: torch.tensor(array) for name, array in unpack_weights(data, str(path)).items()}
         columns = None if env is None else card.features.locate(FeatureNames.of(env), str(path))
         scorer = network_of(card)
         try:
@@ -72,7 +72,7 @@ class Agent:
             SsdgymError: if the file cannot be written.
         """
         path = Path(path)
-        weights = pack_weights(self.scorer.state_dict())
+        weights = save({name: part.cpu().contiguous() for name, part in self.scorer.state_dict().items()})
 
         def write(file: IO[bytes]) -> None:
             with zipfile.ZipFile(file, "w") as archive:

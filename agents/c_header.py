@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from string import Template
+from typing import Any
 
 import numpy as np
 import torch
@@ -154,32 +155,36 @@ def c_header(agent: Agent, name: str = "agent") -> str:
         SsdgymError: the name is none in C, or the agent cannot be written in C.
     """
     check(agent, name)
-    return _ordinal_header(agent, name) if agent.card.ordinal else _scorer_header(agent, name)
+    card = agent.card
+    common = {
+        "version": card.ssdgym_version,
+        "environment": card.environment,
+        "trained": of_comment(card.how_trained),
+        "bytes": cost_of(card).weight_bytes,
+        "context_features": listed(card.context_features),
+        "context_names": strings(card.context_features),
+        "guard": f"SSDGYM_{name.upper()}_H",
+        "upper": name.upper(),
+        "name": name,
+        "entries": len(card.context_features),
+    }
+    return (_ordinal_header if card.ordinal else _scorer_header)(agent, name, common)
 
 
-def _scorer_header(agent: Agent, name: str) -> str:
+def _scorer_header(agent: Agent, name: str, common: Mapping[str, Any]) -> str:
     card, scorer, cost = agent.card, agent.scorer, cost_of(agent.card)
     assert card.scorer is not None and isinstance(scorer, CandidateScorer), "others are ordinal"
     features, entries = len(card.candidate_features), len(card.context_features)
     widths = card.scorer.hidden
     pools = card.scorer.pooling == "mean_max"
     return _HEADER.substitute(
+        common,
         title=f"The agent {name}: which of several candidates is chosen.",
-        version=card.ssdgym_version,
-        environment=card.environment,
-        trained=of_comment(card.how_trained),
         fixed=cost.shared_multiply_adds,
         each=cost.candidate_multiply_adds,
-        bytes=cost.weight_bytes,
         candidate_features=listed(card.candidate_features),
-        context_features=listed(card.context_features),
         candidate_names=strings(card.candidate_features),
-        context_names=strings(card.context_features),
-        guard=f"SSDGYM_{name.upper()}_H",
-        upper=name.upper(),
-        name=name,
         features=features,
-        entries=entries,
         weights="\n".join(_arrays(name, scorer)),
         shared_inputs=entries + 2 * features * pools,
         width=widths[0],
@@ -210,15 +215,7 @@ def _arrays(name: str, scorer: CandidateScorer) -> list[str]:
 
 
 def check(agent: Agent, name: str) -> None:
-    """Raise if an agent cannot be written under a name.
-
-    Args:
-        agent: the agent.
-        name: what its functions and arrays begin with.
-
-    Raises:
-        SsdgymError: the name is none in C, C has no constants for the weights or no arrays for the inputs.
-    """
+    """Raise if an agent cannot be written under a name: C lacks constants or arrays for it."""
     if not _NAME.fullmatch(name):
         raise SsdgymError(
             f"name = {name!r} is no name in C: use letters, digits and _, and no digit in front."
@@ -251,12 +248,7 @@ def _of_string(text: str) -> str:
 
 
 def array(name: str, values: torch.Tensor) -> str:
-    """Return the definition of an array of one or two dimensions; every number is exact.
-
-    Args:
-        name: of the array.
-        values: its numbers.
-    """
+    """Return the definition of an array of one or two dimensions; every number is exact."""
     numbers = values.detach().cpu().numpy().astype(np.float32)
     shape = "".join(f"[{length}]" for length in numbers.shape)
     return f"static const float {name}{shape} = {_initialiser(numbers)};"
@@ -348,30 +340,16 @@ _LAST = Template("""\
 """)
 
 
-def _ordinal_header(agent: Agent, name: str) -> str:
-    """Return an agent with a `OrdinalNetwork` as the text of a C header.
-
-    Args:
-        agent: a trained agent.
-        name: what its functions and arrays begin with.
-    """
-    card, network, cost = agent.card, agent.scorer, cost_of(agent.card)
+def _ordinal_header(agent: Agent, name: str, common: Mapping[str, Any]) -> str:
+    """Return an agent with a `OrdinalNetwork` as the text of a C header."""
+    card, network = agent.card, agent.scorer
     assert card.ordinal is not None and isinstance(network, OrdinalNetwork), "others score candidates"
     switch = (
         f"return context[{network.switch}] > 0.5f;" if network.switch >= 0 else "return (void)context, 0;"
     )
     return _ORDINAL_HEADER.substitute(
-        version=card.ssdgym_version,
-        environment=card.environment,
-        trained=of_comment(card.how_trained),
-        multiply_adds=cost.multiply_adds(0),
-        bytes=cost.weight_bytes,
-        context_features=listed(card.context_features),
-        context_names=strings(card.context_features),
-        guard=f"SSDGYM_{name.upper()}_H",
-        upper=name.upper(),
-        name=name,
-        entries=len(card.context_features),
+        common,
+        multiply_adds=cost_of(card).multiply_adds(0),
         actions=card.ordinal.actions,
         heads=card.ordinal.heads,
         weights="\n".join(_ordinal_arrays(name, network)),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import Field, PositiveFloat, ValidationError, model_validator
 
 import ssdgym
@@ -108,12 +109,7 @@ class AgentCard(Config):
         return self
 
     def trained(self, stages: Sequence[Stage], **fields: Any) -> AgentCard:
-        """Return the card of the agent after some training.
-
-        Args:
-            stages: all that have trained it, in order.
-            **fields: others of the card.
-        """
+        """Return the card of the agent after some stages of training, with other fields changed."""
         made = {
             "algorithm": stages[-1].method if stages else "none",
             "decisions": sum(stage.decisions for stage in stages),
@@ -158,6 +154,34 @@ def _parse_card(path: Path, card: bytes) -> AgentCard:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "contents"
         raise SsdgymError(f"{path}: {CARD}: {field}: {first['msg']}; train the agent again.") from error
+
+
+#: By the names that PyTorch gives them.
+Weights = Mapping[str, np.ndarray]
+
+
+def unpack_weights(data: bytes, where: str) -> Weights:
+    """Return the weights of an agent's file. Nothing in it is executed.
+
+    Args:
+        data: in the safetensors format.
+        where: begins the sentences of errors.
+
+    Raises:
+        SsdgymError: the bytes are damaged, in another format, or the package that reads them is missing.
+    """
+    try:
+        from safetensors import SafetensorError
+        from safetensors.numpy import load
+    except ModuleNotFoundError as error:
+        raise SsdgymError(
+            f"{where}: needs the package {error.name}: install it with pip install 'ssdgym[agents]'."
+        ) from error
+    try:
+        weights: Weights = load(data)
+    except (SafetensorError, ValueError, KeyError, OverflowError) as error:
+        raise SsdgymError(f"{where}: its weights are damaged ({error!s:.60}); train it again.") from error
+    return weights
 
 
 _BYTES = 4

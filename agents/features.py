@@ -44,13 +44,6 @@ class FeatureNames:
     def locate(self, observed: FeatureNames, who: str) -> Columns:
         """Find these features among those of an environment, by name.
 
-        Args:
-            observed: the features of the environment; more of them, or in another order, do no harm.
-            who: how the error names the owner of these names.
-
-        Returns:
-            Where each of these features is.
-
         Raises:
             SsdgymError: the environment lacks one, which is named.
         """
@@ -84,10 +77,7 @@ class Columns:
     context: tuple[int, ...]
 
     def select(self, observation: Observation) -> list[np.ndarray]:
-        """Return the agent's candidates and context, in its order.
-
-        Args:
-            observation: of one environment or of a batch.
+        """Return the agent's candidates and context, in its order, of one observation or a batch.
 
         Raises:
             SsdgymError: it has another number of features than expected.

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -85,13 +86,7 @@ class CandidateScorer(nn.Module):
         return scores.masked_fill(~valid, MASKED_SCORE)
 
     def value(self, candidates: Tensor, context: Tensor, mask: Tensor) -> Tensor:
-        """Return the value of the decision, shape (B, 1).
-
-        Args:
-            candidates: float, (B, K, F).
-            context: float, (B, G).
-            mask: (B, K), nonzero where a candidate can be chosen.
-        """
+        """Return the value of the decision, shape (B, 1), of what `forward` takes."""
         embedded = torch.relu(self.value_embedding(candidates))
         return self.value_body(torch.cat([context, pool(embedded, mask.bool())], dim=-1))
 
@@ -214,19 +209,11 @@ class OrdinalNetwork(nn.Module):
         return torch.cat([first, first + gaps.cumsum(-1)], dim=-1)
 
     def place(self, context: Tensor) -> Tensor:
-        """Return `z` of each head, (B, H).
-
-        Args:
-            context: float, (B, G).
-        """
+        """Return `z` of each head, (B, H), of a context (B, G)."""
         return self.number((context - self.centre) * self.scale)
 
     def number(self, scaled: Tensor) -> Tensor:
-        """Return `z` of each head, (B, H).
-
-        Args:
-            scaled: the context, centred and scaled, (B, G).
-        """
+        """Return `z` of each head, (B, H), of a context (B, G) that is centred and scaled."""
         numbers = scaled @ self.weights.T + self.bias
         return numbers + self.body(scaled) if self.config.hidden else numbers
 
@@ -235,13 +222,7 @@ class OrdinalNetwork(nn.Module):
         return [self.weights, self.bias, *self.body.parameters()]
 
     def forward(self, candidates: Tensor, context: Tensor, mask: Tensor) -> Tensor:
-        """Return the scores, shape (B, K).
-
-        Args:
-            candidates: not looked at.
-            context: float, (B, G).
-            mask: (B, K), nonzero where an action can be chosen.
-        """
+        """Return the scores, shape (B, K); candidates are not looked at."""
         numbers, thresholds = self.place(context), self.thresholds
         scores = torch.full(mask.shape, NEVER_SCORE, dtype=context.dtype, device=context.device)
         for head, (first, count) in enumerate(self.config.ranges):
@@ -261,3 +242,14 @@ def network_of(card: AgentCard) -> nn.Module:
         return OrdinalNetwork(card.context_features, card.ordinal)
     assert card.scorer is not None, "a card has one of the two"
     return CandidateScorer(card.candidate_features, card.context_features, card.scorer)
+
+
+@contextmanager
+def torch_threads(number: int) -> Iterator[None]:
+    """Let torch use so many threads inside the block."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -10,7 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from ssdgym.agents.card import SWITCH, AgentCard, OrdinalConfig, ScorerConfig, cost_of, read_parts
+from ssdgym.agents.card import (
+    SWITCH,
+    AgentCard,
+    OrdinalConfig,
+    ScorerConfig,
+    Weights,
+    cost_of,
+    read_parts,
+    unpack_weights,
+)
 from ssdgym.agents.compiled.rules import (
     CONTEXT_KINDS,
     MAX_FEATURES,
@@ -36,8 +45,6 @@ from ssdgym.policy.names import files_of
 from ssdgym.policy.page_history import page_history
 from ssdgym.policy.rules import Rule
 
-Weights = Mapping[str, np.ndarray]
-
 #: Features that need more than a rule is told: the other candidates, or when the last decision was.
 _NEED_MORE = ("wear", "host_pages", "elapsed")
 #: What the context of each decision may be about.
@@ -51,17 +58,7 @@ _NOTES = ("", "page_history")
 
 
 class CompiledNetwork:
-    """The network of an agent, as rules read it.
-
-    Args:
-        card: of the agent.
-        weights: by name, as its file has them.
-        who: names it in errors.
-        dtype: of the record that the rule reads.
-
-    Raises:
-        SsdgymError: a feature, or the shape of the network, is not for rules.
-    """
+    """The network of an agent, as rules read it in records of `dtype`."""
 
     def __init__(self, card: AgentCard, weights: Weights, who: str, dtype: np.dtype = NETWORK) -> None:
         self.card, self.dtype = card, dtype
@@ -146,11 +143,7 @@ def decision_of(card: AgentCard) -> str:
 
 
 def _checked_pack(card: AgentCard, weights: Weights, who: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the packed weights.
-
-    Raises:
-        SsdgymError: they are not those of the network that the card describes.
-    """
+    """Return the packed weights, if they are those of the network that the card describes."""
     expected = cost_of(card).weight_bytes // np.dtype(np.float32).itemsize
     if card.scorer:
         expected -= card.scorer.hidden[0]  # two biases are packed as one
@@ -282,10 +275,7 @@ class AgentIdle(_OfAgent, IdleRule):
 
 
 def rule_named(name: str) -> Rule:
-    """Return the rule that an agent is.
-
-    Args:
-        name: `agent:` and the name of an agent of the zoo or the path of a file.
+    """Return the rule that `agent:NAME` is, with the name of an agent of the zoo or the path of a file.
 
     Raises:
         SsdgymError: there is no such agent, or it cannot be a rule.
@@ -304,18 +294,7 @@ def rule_named(name: str) -> Rule:
 
 
 def register_trainable(card: AgentCard, weights: Weights) -> tuple[str, CompiledNetwork]:
-    """Let an agent whose weights change be a rule by name, in this process.
-
-    Args:
-        card: of the agent.
-        weights: by name, to begin with.
-
-    Returns:
-        The name, and the network, whose weights are replaced where the engine reads them.
-
-    Raises:
-        SsdgymError: its decision, features or network are not for rules.
-    """
+    """Register an agent whose weights change; return its name, and the network to replace them in."""
     name = f"{PREFIX}in-training-{len(_IN_TRAINING)}"
     rule = rule_of(name, card, weights, name)
     _IN_TRAINING[name] = rule
@@ -323,18 +302,7 @@ def register_trainable(card: AgentCard, weights: Weights) -> tuple[str, Compiled
 
 
 def register_recorder(card: AgentCard, weights: Weights) -> tuple[str, CompiledNetwork]:
-    """Let an agent that notes what it sees of the pages it places be a rule by name, in this process.
-
-    Args:
-        card: of the agent, which is a placement.
-        weights: by name.
-
-    Returns:
-        The name, and the network, whose records have what was seen.
-
-    Raises:
-        SsdgymError: it is no placement, or its features or network are not for rules.
-    """
+    """Register a placement that notes what it sees; return its name, and the network with the records."""
     name = f"{PREFIX}recording-{len(_IN_TRAINING)}"
     network = CompiledNetwork(card, weights, f"policy {name}", RECORDER)
     if decision_of(card) != "Placement" or not card.ordinal:
@@ -348,21 +316,11 @@ def register_recorder(card: AgentCard, weights: Weights) -> tuple[str, CompiledN
 @cache  # for good: the engine reads weights where they lie
 def _loaded(name: str, path: Path, digest: str) -> Rule:
     card, data = read_parts(path)
-    return rule_of(name, card, _unpacked(data, name), digest)
+    return rule_of(name, card, unpack_weights(data, f"policy {name}"), digest)
 
 
 def rule_of(name: str, card: AgentCard, weights: Weights, digest: str) -> _OfAgent:
-    """Make a rule of an agent.
-
-    Args:
-        name: of the rule.
-        card: of the agent.
-        weights: by name.
-        digest: hash of these.
-
-    Raises:
-        SsdgymError: its decision, features or network are not for rules.
-    """
+    """Make a rule of an agent; `digest` is the hash of its weights."""
     network = CompiledNetwork(card, weights, f"policy {name}")
     common: dict[str, Any] = {"name": name, "source": f"learned: {card.how_trained}", "digest": digest}
     decision = decision_of(card)
@@ -397,19 +355,3 @@ def _placement(
         memory=page_history.memory,
         hooks=page_history.hooks,
     )
-
-
-def _unpacked(data: bytes, name: str) -> Weights:
-    try:
-        from safetensors import SafetensorError
-        from safetensors.numpy import load
-    except ModuleNotFoundError as error:
-        raise SsdgymError(
-            f"policy {name}: needs the package {error.name}: install it with pip install 'ssdgym[agents]'."
-        ) from error
-    try:
-        return load(data)
-    except (SafetensorError, ValueError, KeyError, OverflowError) as error:
-        raise SsdgymError(
-            f"policy {name}: its weights are damaged ({error!s:.60}); train it again."
-        ) from error

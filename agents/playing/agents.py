@@ -50,16 +50,7 @@ class RandomAction:
     """
 
     def act(self, observation: Observation, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Choose an action in every environment.
-
-        Args:
-            observation: not looked at.
-            mask: bool (n, K), the valid actions.
-            rng: draws the actions.
-
-        Returns:
-            int64 (n,).
-        """
+        """Choose an action in every environment, int64 (n,)."""
         # the valid action with the largest key is uniform among the valid ones; no valid key is below 0
         return np.where(mask, rng.random(mask.shape), -1.0).argmax(axis=1)
 
@@ -90,27 +81,16 @@ class Source(ABC):
         return ""
 
     def own_environment(self) -> EnvironmentConfig | None:
-        """Return the environment that the agent was trained in, where its file has it.
-
-        Raises:
-            SsdgymError: the agent cannot be read.
-        """
+        """Return the environment that the agent was trained in, where its file has it."""
         return None
 
     @abstractmethod
     def digest(self) -> str:
-        """Return a hash of all that the agent is made of but the code of ssdgym.
-
-        Raises:
-            SsdgymError: there is no such agent.
-        """
+        """Return a hash of all that the agent is made of but the code of ssdgym."""
 
     @abstractmethod
     def build(self, env: VectorEnv) -> Agent:
-        """Make the agent.
-
-        Args:
-            env: that it is to act in.
+        """Make the agent for an environment that it is to act in.
 
         Raises:
             SsdgymError: it cannot be made, or does not fit the environment.
@@ -142,25 +122,14 @@ class CallableSource(Source):
         self.parameters = read_parameters(f"agent {text}", (match["inner"] or "").split(","))
 
     def digest(self) -> str:
-        """Return a hash of the module's source and of the files that parameters name.
-
-        Raises:
-            SsdgymError: there is no such module.
-        """
+        """Return a hash of the module's source and of the files that parameters name."""
         spec = find_module(self.module, f"agent {self.text}")
         files = [Path(spec.origin)] if spec.origin and Path(spec.origin).is_file() else []
         files += [Path(v) for v in self.parameters.values() if isinstance(v, str) and Path(v).is_file()]
         return hashlib.sha256("".join(map(file_hash, files)).encode()).hexdigest()
 
     def build(self, env: VectorEnv) -> Agent:
-        """Call the callable.
-
-        Args:
-            env: that the agent is to act in.
-
-        Raises:
-            SsdgymError: there is no such callable, it does not take the parameters, or makes no agent.
-        """
+        """Call the callable."""
         make = self._callable()
         try:
             taken = inspect.signature(make).parameters
@@ -188,10 +157,6 @@ class CallableSource(Source):
 
 def read_parameters(where: str, pieces: Iterable[str]) -> dict[str, Any]:
     """Read texts such as `name=value`; values are YAML, so that `3` is a number and `a.pt` a text.
-
-    Args:
-        where: begins the sentences of errors.
-        pieces: the texts; empty ones are left out.
 
     Raises:
         SsdgymError: one of them has another form, or a name is given twice.

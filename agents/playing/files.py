@@ -29,11 +29,7 @@ class FileSource(Source):
         return f"{self.path.resolve().parent.name}/{stem}" if stem.startswith("agent") else stem
 
     def digest(self) -> str:
-        """Return a hash of the file.
-
-        Raises:
-            SsdgymError: it cannot be read.
-        """
+        """Return a hash of the file."""
         try:
             return file_hash(self.path)
         except OSError as error:
@@ -52,11 +48,7 @@ class TrainedSource(FileSource):
         return str(self._card_kwargs().get("objective", ""))
 
     def own_environment(self) -> EnvironmentConfig | None:
-        """Return the environment of the training, with the arguments that describe its decision.
-
-        Raises:
-            SsdgymError: the file is missing or damaged.
-        """
+        """Return the environment of the training, with the arguments that describe its decision."""
         kwargs = self._card_kwargs()
         kept = {name: kwargs[name] for name in decision_arguments(self._card().environment) if name in kwargs}
         if "features" in decision_arguments(self._card().environment):
@@ -65,14 +57,7 @@ class TrainedSource(FileSource):
         return EnvironmentConfig(id=self._card().environment, kwargs=kept)
 
     def build(self, env: VectorEnv) -> Agent:
-        """Load the agent.
-
-        Args:
-            env: whose features are matched with the agent's by name.
-
-        Raises:
-            SsdgymError: as `ssdgym.agents.agent.Agent.load`.
-        """
+        """Load the agent, whose features are matched with those of the environment by name."""
         return _trained().load(self.path, env)
 
     def _card(self) -> Any:
@@ -91,14 +76,7 @@ class SB3Source(FileSource):
     executes = "pickles in it"
 
     def build(self, env: VectorEnv) -> Agent:
-        """Load the policy.
-
-        Args:
-            env: that it is to act in.
-
-        Raises:
-            SsdgymError: it cannot be loaded, or observes or chooses something else.
-        """
+        """Load the policy."""
         try:
             from ssdgym.agents.playing.sb3 import load_sb3
         except ModuleNotFoundError as error:
@@ -143,11 +121,7 @@ class BaselineSource(Source):
         return ""
 
     def build(self, env: VectorEnv) -> Agent:
-        """Make the agent.
-
-        Args:
-            env: not looked at.
-        """
+        """Make the agent."""
         return BASELINES[self.text]()
 
 
@@ -171,14 +145,7 @@ def source_of(agent: str | Path, *, trust: bool = False) -> Source:
 
 
 def untrusted_source_of(agent: str | Path) -> Source:
-    """Return where an agent comes from, to look at and not to build: nothing of it is executed.
-
-    Args:
-        agent: as for `source_of`.
-
-    Raises:
-        SsdgymError: it is of no such form.
-    """
+    """Return where an agent comes from, to look at and not to build: nothing of it is executed."""
     text = str(agent)
     if text in BASELINES:
         return BaselineSource(text)

@@ -12,17 +12,12 @@ from gymnasium.vector import VectorEnv
 from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.save_util import load_from_zip_file
 
-from ssdgym.agents.training.checkpoint import load_trusted
 from ssdgym.errors import SsdgymError
 from ssdgym.types import Observation
 
 
 class SB3Agent:
-    """A policy of Stable-Baselines3 that acts without exploration.
-
-    Args:
-        policy: of any algorithm; where it takes masks, it is given them.
-    """
+    """A policy of Stable-Baselines3 that acts without exploration; where it takes masks, it is given them."""
 
     def __init__(self, policy: BasePolicy) -> None:
         policy.set_training_mode(False)
@@ -30,16 +25,7 @@ class SB3Agent:
         self._takes_masks = "action_masks" in inspect.signature(policy.predict).parameters
 
     def act(self, observation: Observation, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Choose an action in every environment.
-
-        Args:
-            observation: of n environments.
-            mask: bool (n, K), the valid actions.
-            rng: not used: the most likely action is chosen.
-
-        Returns:
-            int64 (n,).
-        """
+        """Choose the most likely action in every environment, int64 (n,)."""
         masks: dict[str, Any] = {"action_masks": mask} if self._takes_masks else {}
         actions, _ = self.policy.predict(observation, deterministic=True, **masks)
         return actions
@@ -48,14 +34,16 @@ class SB3Agent:
 def load_sb3(path: Path, env: VectorEnv) -> SB3Agent:
     """Load the policy of a saved algorithm, on the CPU. What is pickled in the file is executed.
 
-    Args:
-        path: of the zip.
-        env: that the policy is to act in.
-
     Raises:
         SsdgymError: it cannot be loaded, or observes or chooses something else than the environment has.
     """
-    policy = load_trusted(path, _load_policy, trust=True)  # its source has asked for trust
+    if not path.is_file():
+        raise SsdgymError(f"{path}: there is no such file; correct the path.")
+    try:
+        policy = _load_policy(path)
+    except Exception as error:  # code of other packages, and of the file itself
+        reason = f"{type(error).__name__}: {error}"
+        raise SsdgymError(f"{path}: cannot be loaded ({reason:.100}).") from error
     _check_fits(path, "observes", policy.observation_space, env.single_observation_space)
     _check_fits(path, "chooses", policy.action_space, env.single_action_space)
     return SB3Agent(policy)

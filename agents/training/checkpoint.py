@@ -1,82 +1,20 @@
-"""Checkpoints of a training, and weights of networks as bytes that hold numbers only."""
+"""Checkpoints of a training: all that a resumed run needs, in a file of numbers."""
 
 from __future__ import annotations
 
 import json
 import pickle
 import zipfile
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load, save
 
 from ssdgym.agents.training.config import TrainConfig
 from ssdgym.config.fields import dotted, with_changes
 from ssdgym.errors import SsdgymError
 from ssdgym.files import write_atomically
-
-T = TypeVar("T")
-
-
-def pack_weights(weights: Mapping[str, torch.Tensor]) -> bytes:
-    """Return weights in the safetensors format.
-
-    Args:
-        weights: by name, as `state_dict` of a network returns them.
-    """
-    return save({name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()})
-
-
-def unpack_weights(data: bytes, where: str) -> dict[str, torch.Tensor]:
-    """Read what `pack_weights` returned. Nothing in it is executed.
-
-    Args:
-        data: the bytes.
-        where: names the file in errors.
-
-    Returns:
-        Tensors on the CPU by name.
-
-    Raises:
-        SsdgymError: the bytes are damaged, or in another format.
-    """
-    try:
-        return load(data)
-    except (SafetensorError, ValueError, KeyError, OverflowError) as error:
-        raise SsdgymError(f"{where}: its weights are damaged ({error!s:.60}); train it again.") from error
-
-
-def load_trusted(path: Path, load_file: Callable[[Path], T], *, trust: bool) -> T:
-    """Load a file of a format that can run code, such as a zip file of Stable-Baselines3.
-
-    Args:
-        path: the file.
-        load_file: reads it, for instance `MaskablePPO.load`.
-        trust: whether the user has said that the file may run code.
-
-    Returns:
-        What `load_file` returned.
-
-    Raises:
-        SsdgymError: the file is not trusted, is not there, or cannot be read.
-    """
-    if not path.is_file():
-        raise SsdgymError(f"{path}: there is no such file; correct the path.")
-    if not trust:
-        raise SsdgymError(
-            f"{path}: a file of this kind can run any code when it is loaded; if you know who made it, give "
-            "--trust (in Python: trust=True)."
-        )
-    try:
-        return load_file(path)
-    except Exception as error:  # code of other packages, and of the file itself
-        reason = f"{type(error).__name__}: {error}"
-        raise SsdgymError(f"{path}: cannot be loaded ({reason:.100}).") from error
-
 
 FILE_NAME = "checkpoint.pt"
 _FORMAT = 2
@@ -98,7 +36,7 @@ class Checkpoint:
 
     Attributes:
         config: the run's configuration, as `TrainConfig.model_dump_json` wrote it.
-        algorithm: what `ssdgym.agents.training.algorithms.state_of` returned.
+        algorithm: what `Learner.state` returned.
         evaluations: one row per evaluation so far, each with `decisions` and `return_mean`.
         best: weights of the scorer at the best of them.
         stages: what has trained the network so far (`ssdgym.agents.training.stages.Stage`), as mappings.

@@ -54,10 +54,6 @@ def thread_arguments(env_id: str, threads: int) -> dict[str, int]:
 def check_arguments(env_id: str, kwargs: dict[str, Any]) -> None:
     """Check that a registered environment takes keyword arguments; their values are not looked at.
 
-    Args:
-        env_id: of the environment.
-        kwargs: by name.
-
     Raises:
         SsdgymError: if the id is unknown, has no native vector environment, or does not take the arguments.
     """
@@ -73,25 +69,13 @@ def check_arguments(env_id: str, kwargs: dict[str, Any]) -> None:
 
 
 def default_of(env_id: str, argument: str) -> Any:
-    """Return the default of an argument of a registered environment.
-
-    Args:
-        env_id: of an environment of ssdgym.
-        argument: name of the argument.
-
-    Raises:
-        SsdgymError: if the id is unknown, has no native vector environment, or does not take the argument.
-    """
+    """Return the default of an argument of a registered environment."""
     check_arguments(env_id, {argument: None})
     return inspect.signature(_entry_point(env_id)).parameters[argument].default
 
 
 def decision_arguments(env_id: str) -> tuple[str, ...]:
-    """Name the arguments that describe the decision of an environment; none if it is not one of ssdgym's.
-
-    Raises:
-        SsdgymError: if the id is unknown or has no native vector environment.
-    """
+    """Name the arguments that describe the decision of an environment; none if it is not one of ssdgym's."""
     options: type[Options] | None = getattr(_entry_point(env_id), "options_type", None)
     return () if options is None else options.decision_arguments()
 

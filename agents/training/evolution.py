@@ -38,9 +38,6 @@ class WeightVectors:
         inputs: what each of its features is to the network, by name.
         fixed: weights that are not searched, by name.
         seed: draws the hidden layers.
-
-    Raises:
-        SsdgymError: `fixed` names no weights, or leaves none to search.
     """
 
     def __init__(
@@ -68,11 +65,7 @@ class WeightVectors:
         return np.concatenate([named[name].detach().numpy().ravel() for name in self._searched]).astype(float)
 
     def weights(self, vector: np.ndarray) -> dict[str, np.ndarray]:
-        """Return all weights by name, those that are searched from a vector.
-
-        Args:
-            vector: as long as `start`.
-        """
+        """Return all weights by name, those that are searched from a vector as long as `start`."""
         found = {name: tensor.detach().numpy() for name, tensor in self.network.state_dict().items()}
         begin = 0
         for name in self._searched:
@@ -82,11 +75,7 @@ class WeightVectors:
         return found
 
     def network_with(self, vector: np.ndarray) -> nn.Module:
-        """Return a network with the weights of a vector.
-
-        Args:
-            vector: as long as `start`.
-        """
+        """Return a network with the weights of a vector as long as `start`."""
         network = network_of(self.card)
         weights = self.weights(vector)
         network.load_state_dict({name: torch.as_tensor(np.array(weight)) for name, weight in weights.items()})
@@ -115,20 +104,7 @@ def _starts(inputs: Sequence[InputConfig], heads: int) -> torch.Tensor:
 def begin_with_lifetimes(
     members: WeightVectors, config: EvolutionConfig, given: LifetimesConfig, plays: Sequence[Play]
 ) -> tuple[float, int]:
-    """Fit the network of an evolution to lifetimes on its training tasks; its first weights place the pages.
-
-    Args:
-        members: whose start is replaced.
-        config: of the evolution.
-        given: how to fit.
-        plays: the training tasks.
-
-    Returns:
-        The share of the variance of lifetimes that is explained there, and the number of pages.
-
-    Raises:
-        SsdgymError: the agent is no placement.
-    """
+    """Fit the start of an evolution to lifetimes; return the share of variance explained, and pages."""
     name, recorder = register_recorder(members.card, members.weights(members.start))
     rng = np.random.default_rng([config.seed, 0x11FE])
     parts: list[Lifetimes] = []
@@ -145,13 +121,7 @@ def begin_with_lifetimes(
 
 
 def mean_fitness(scores: Sequence[float] | np.ndarray, above: float, weight: float) -> float:
-    """Return the mean of `r + weight * max(r - above, 0)`.
-
-    Args:
-        scores: r of each task.
-        above: from where a loss counts again.
-        weight: how much.
-    """
+    """Return the mean of `r + weight * max(r - above, 0)` over the scores r of tasks."""
     found = np.asarray(scores, np.float64)
     return float((found + weight * np.maximum(found - above, 0.0)).mean())
 
@@ -211,13 +181,6 @@ class Evolution:
     Its rows of validations have `generation`, `pages` that the runs of training have written, `cpu_seconds`
     of the process, `fitness` (mean of the last generation), `validation` (fitness of the mean of the search),
     and against the baseline the mean `change` of the metric, the `worst` one, and that of the `cap`.
-
-    Args:
-        config: its configuration.
-        tasks: that it is judged by.
-        out: existing folder for the results.
-        about: further fields of the card.
-        bar: to show where it is.
     """
 
     def __init__(
@@ -292,13 +255,7 @@ class Evolution:
         return [task.score() for task in tasks]
 
     def evaluate(self, generation: int, vector: np.ndarray, fitness: float) -> None:
-        """Play the validation tasks, keep the weights if they are the best so far, and write all files.
-
-        Args:
-            generation: after how many.
-            vector: the mean of the search.
-            fitness: mean of the last generation.
-        """
+        """Play the validation tasks, keep the weights if they are the best so far, and write all files."""
         scores = self._scores(vector, self.validation)
         changes = np.array([score.metric for score in scores])
         row: Row = {

@@ -12,8 +12,7 @@ from torch.nn.functional import mse_loss
 
 from ssdgym.agents.compiled.loading import CompiledNetwork
 from ssdgym.agents.compiled.rules import ROOM
-from ssdgym.agents.networks import OrdinalNetwork
-from ssdgym.agents.training.algorithms import torch_threads
+from ssdgym.agents.networks import OrdinalNetwork, torch_threads
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.future import BEYOND, check_order, deaths_after
@@ -34,22 +33,13 @@ class Lifetimes:
     lives: np.ndarray
 
     def sample(self, count: int, rng: np.random.Generator) -> Lifetimes:
-        """Return some of the pages, drawn without repeats; all if there are fewer.
-
-        Args:
-            count: how many.
-            rng: draws them.
-        """
+        """Return some of the pages, drawn without repeats; all if there are fewer."""
         kept = rng.permutation(len(self.lives))[:count]
         return Lifetimes(self.features[kept], self.heads[kept], self.lives[kept])
 
     @staticmethod
     def joined(parts: Sequence[Lifetimes]) -> Lifetimes:
-        """Return the pages of all parts.
-
-        Args:
-            parts: at least one.
-        """
+        """Return the pages of all parts."""
         names = ("features", "heads", "lives")
         return Lifetimes(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
@@ -68,9 +58,6 @@ def record_lifetimes(
 
     Returns:
         The first pages that are placed behind the warm-up, `ROOM` of them at most.
-
-    Raises:
-        SsdgymError: pages are not placed in the order of the requests.
     """
     check_order(simulator.device, "a record of lifetimes")
     (record,) = network.records
@@ -100,20 +87,10 @@ _CLOSEST = 0.05
 def fit_lifetimes(
     network: OrdinalNetwork, pages: Lifetimes, epochs: int, learning_rate: float, seed: int
 ) -> float:
-    """Fit a network to lifetimes by least squares, and its thresholds to equal shares of the pages.
-
-    Args:
-        network: changed in place.
-        pages: what it sees, and the lifetimes.
-        epochs: passes over the pages.
-        learning_rate: of Adam at the start; it falls to 0 along a cosine.
-        seed: of the order of the pages.
+    """Fit a network by least squares, its thresholds to equal shares; return the variance explained.
 
     Returns:
         The share of the variance of lifetimes that the numbers then explain.
-
-    Raises:
-        SsdgymError: a head has placed no page.
     """
     if missing := set(range(network.config.heads)) - set(np.unique(pages.heads).tolist()):
         kind = "relocated" if missing == {1} else "written"

@@ -44,18 +44,7 @@ class NoExtractor(BaseFeaturesExtractor):
 
 
 class ScorerActorCriticPolicy(MaskableActorCriticPolicy):
-    """Softmax over the candidates' scores, and the scorer's value, for `sb3_contrib.MaskablePPO`.
-
-    Args:
-        observation_space: `Dict(candidates (K, F), context (G,), action_mask (K,))`.
-        action_space: `Discrete(K)`.
-        lr_schedule: learning rate by remaining progress.
-        candidate_features: names of the F columns of `candidates`.
-        context_features: names of the G entries of `context`.
-        scorer: shape and starting point of the network.
-        optimizer_class: as in Stable-Baselines3.
-        optimizer_kwargs: as in Stable-Baselines3.
-    """
+    """Softmax over the candidates' scores, and the scorer's value, for `sb3_contrib.MaskablePPO`."""
 
     def __init__(
         self,
@@ -107,13 +96,7 @@ class ScorerActorCriticPolicy(MaskableActorCriticPolicy):
         deterministic: bool = False,
         action_masks: np.ndarray | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return actions (B,), values (B, 1) and log probabilities (B,).
-
-        Args:
-            obs: a batch of B decisions.
-            deterministic: take the best candidates, or draw.
-            action_masks: (B, K), further candidates to leave out where zero.
-        """
+        """Return actions (B,), values (B, 1) and log probabilities (B,)."""
         distribution = self.get_distribution(obs, action_masks)
         actions = distribution.get_actions(deterministic=deterministic)
         return actions, self.predict_values(obs), distribution.log_prob(actions)
@@ -124,13 +107,7 @@ class ScorerActorCriticPolicy(MaskableActorCriticPolicy):
         actions: Tensor,
         action_masks: Tensor | None = None,
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return values (B, 1), log probabilities of the actions (B,) and entropies (B,).
-
-        Args:
-            obs: a batch of B decisions.
-            actions: (B,), the candidates chosen.
-            action_masks: (B, K), further candidates to leave out where zero.
-        """
+        """Return values (B, 1), log probabilities of the actions (B,) and entropies (B,)."""
         distribution = self.get_distribution(obs, action_masks)
         return self.predict_values(obs), distribution.log_prob(actions), distribution.entropy()
 
@@ -139,12 +116,7 @@ class ScorerActorCriticPolicy(MaskableActorCriticPolicy):
         obs: Tensors,  # type: ignore[override]
         action_masks: np.ndarray | Tensor | None = None,
     ) -> MaskableDistribution:
-        """Return the distribution over the candidates.
-
-        Args:
-            obs: a batch of B decisions, with their masks.
-            action_masks: (B, K), further candidates to leave out where zero.
-        """
+        """Return the distribution over the candidates; `action_masks` (B, K) leave out more of them."""
         distribution = self.action_dist.proba_distribution(action_logits=self.scorer(*_arguments(obs)))
         mask = obs["action_mask"].bool()
         if action_masks is not None:
@@ -166,13 +138,7 @@ _COUNTERS = ("num_timesteps", "_n_updates")
 
 
 class StableBaselinesLearner:
-    """MaskablePPO; see `ssdgym.agents.training.algorithms.Learner`.
-
-    Args:
-        config: the training run.
-        env: environments to learn in.
-        features: names of the columns they observe.
-    """
+    """MaskablePPO: a `Learner` of `ssdgym.agents.training.train`."""
 
     def __init__(self, config: TrainConfig, env: SB3VecEnv, features: FeatureNames) -> None:
         self.config, self.env = config, env
@@ -212,12 +178,7 @@ class StableBaselinesLearner:
             setattr(model, name, state["counters"][name])
 
     def learn(self, segments: Segments, first_reward: float) -> None:
-        """Learn to the end of the run.
-
-        Args:
-            segments: called between segments and after every step.
-            first_reward: mean reward of the untrained agent, which is taken off.
-        """
+        """Learn to the end of the run, with the untrained agent's mean reward taken off."""
         self.env.reward_offset = -first_reward
         left = max(0, self.config.total_decisions - self.decisions)
         self._begin_segment()
@@ -234,12 +195,7 @@ class StableBaselinesLearner:
 
 
 class _Callback(BaseCallback):
-    """Updates the segments of a run with its progress.
-
-    Args:
-        segments: of the run.
-        begin: begins the next segment.
-    """
+    """Updates the segments of a run with its progress."""
 
     def __init__(self, segments: Segments, begin: Callable[[], None]) -> None:
         super().__init__()
@@ -259,13 +215,7 @@ class _Callback(BaseCallback):
 
 
 def make_ppo(config: TrainConfig, env: SB3VecEnv, features: FeatureNames) -> MaskablePPO:
-    """Make the untrained algorithm, with all weights drawn from `config.seed`.
-
-    Args:
-        config: the training run.
-        env: environments to learn in.
-        features: names of the columns they observe.
-    """
+    """Make the untrained algorithm, with all weights drawn from `config.seed`."""
     ppo = config.ppo
     return MaskablePPO(
         ScorerActorCriticPolicy,

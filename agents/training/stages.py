@@ -32,22 +32,11 @@ class Segments:
         self.on_step = on_step
 
     def start(self, decisions: int) -> None:
-        """Plan the first checkpoint.
-
-        Args:
-            decisions: learned from so far.
-        """
+        """Plan the first checkpoint, after so many decisions."""
         self._next = (decisions // self.every + 1) * self.every
 
     def end(self, decisions: int) -> bool:
-        """Call back if a checkpoint is due, and return whether it was.
-
-        Args:
-            decisions: learned from so far, with their update done.
-
-        Raises:
-            Enough: the run is to end here.
-        """
+        """Call back if a checkpoint is due after so many decisions, and return whether it was."""
         if decisions < self._next:
             return False
         self.at_checkpoint()
@@ -56,17 +45,10 @@ class Segments:
 
 
 def segment_seed(seed: int, decisions: int) -> int:
-    """Return what every generator is seeded with where a segment begins, and its episodes.
+    """Return what every generator is seeded with where a segment begins, and its episodes: 31 bits.
 
     It depends on nothing else. That is why a run that was stopped at a checkpoint and resumed equals one that
     went on: at a checkpoint, both begin new episodes and seed again.
-
-    Args:
-        seed: of the training run.
-        decisions: learned from so far.
-
-    Returns:
-        A number of 31 bits: the environments are seeded with it and those after it.
     """
     return int(np.random.SeedSequence([seed, decisions]).generate_state(1)[0]) >> 1
 
@@ -92,11 +74,7 @@ class Stage(Config):
 
 
 class Stages:
-    """The stages of a run, in order, and the CPU time that each has taken.
-
-    Args:
-        done: stages of the part of the run that a checkpoint has kept.
-    """
+    """The stages of a run, in order, and the CPU time that each has taken, from `done` on."""
 
     def __init__(self, done: Sequence[Stage] = ()) -> None:
         self._done = {stage.method: stage for stage in done}
@@ -122,11 +100,7 @@ class Stages:
 
     @contextmanager
     def running(self, method: Method) -> Iterator[None]:
-        """Count CPU time for a stage.
-
-        Args:
-            method: of the stage.
-        """
+        """Count CPU time for a stage."""
         self._running, self._begun = method, time.process_time()
         self._done.setdefault(method, Stage(method=method))
         try:
@@ -136,12 +110,7 @@ class Stages:
             self._running = None
 
     def count(self, method: Method, decisions: int) -> None:
-        """Set how many decisions a stage has taken.
-
-        Args:
-            method: of the stage.
-            decisions: in all.
-        """
+        """Set how many decisions a stage has taken in all."""
         known = self._done.get(method, Stage(method=method))
         self._done[method] = known.model_copy(update={"decisions": decisions})
 
@@ -156,15 +125,7 @@ class Stages:
 
 
 def how_trained(stages: Sequence[Stage], start: str) -> str:
-    """Say what has trained an agent, as a phrase.
-
-    Args:
-        stages: of the agent.
-        start: heuristic that the untrained network is; `none`.
-
-    Returns:
-        For example `PPO (200,704 decisions, 31 CPU s) from scratch`.
-    """
+    """Say what has trained an agent, such as `PPO (200,704 decisions, 31 CPU s) from scratch`."""
     begun = "from scratch" if start == "none" else f"from {start} on"
     if not stages:
         return "nothing: it is the untrained network" + (

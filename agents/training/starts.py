@@ -41,13 +41,6 @@ def search_weights(
     All environments play the episode of one seed, each with weights of its own; the best of them give the
     mean and the spread of the next generation. Each generation has another seed.
 
-    Args:
-        env: n environments, one for each member of a generation.
-        start: (F,) weights to begin at.
-        config: generations, elite and spread.
-        seed: of everything random here.
-        report: called with the number of generations done.
-
     Returns:
         (F,) float64, the mean after the last generation, scaled to the length of `start`; and the decisions
         that the search has taken.
@@ -74,11 +67,7 @@ def search_weights(
 
 
 def _play(env: SB3VecEnv, members: np.ndarray, seed: int) -> tuple[np.ndarray, int]:
-    """Play the episode of a seed in every environment, each with its own weights.
-
-    Returns:
-        The returns (n,), and the decisions of all environments up to the end of the last episode.
-    """
+    """Play the episode of a seed with the weights of each member; return returns (n,) and decisions."""
     observation = _reset_alike(env, seed)
     returns = np.zeros(env.num_envs)
     running = np.ones(env.num_envs, dtype=bool)
@@ -145,13 +134,6 @@ def clone(
     The policy plays every second environment and the network, as far as it is, the others: so it also learns
     what the policy would do where mistakes of its own lead (Ross, Gordon, Bagnell, AISTATS 2011).
 
-    Args:
-        network: that learns.
-        env: whose `info["proposed"]` has the picks of the policy.
-        prior: the policy, how many decisions to look at, and the learning rate, which falls to 0.
-        seed: of episodes and draws.
-        report: called with the decisions so far.
-
     Returns:
         The decisions taken, rounded up to a whole rollout, and the share of those of the last rollout in
         which the network chooses what the policy does.
@@ -193,13 +175,7 @@ def clone(
 
 
 def _imitate(network: Network, decisions: Minibatch, picks: Tensor) -> None:
-    """Write the gradient of the cross-entropy of picks to a network.
-
-    Args:
-        network: that learns.
-        decisions: B of them.
-        picks: int64 (B,), the candidates to choose; `_NONE` where there is none.
-    """
+    """Write the gradient of the cross-entropy of picks, int64 (B,), to a network, less `_NONE`."""
     network.refresh()
     with torch.no_grad():
         known = picks != _NONE
@@ -213,11 +189,6 @@ def _soften(scorer: CandidateScorer, scores: Tensor, confidence: float) -> None:
     """Shrink all scores alike until the best candidates are drawn with a probability at most, on average.
 
     What a network is sure of, PPO never tries otherwise, and the surer it is the less it learns.
-
-    Args:
-        scorer: the network; ranks as before afterwards.
-        scores: float32 (K, B), that it gives.
-        confidence: the probability.
     """
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):

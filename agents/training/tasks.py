@@ -45,12 +45,7 @@ class Play:
     preconditioning_seed: int
 
     def simulator(self, policy: str, *, cache: bool) -> Simulator:
-        """Return a device in its steady state.
-
-        Args:
-            policy: that it runs.
-            cache: whether the steady state is kept for others.
-        """
+        """Return a device in its steady state, which is kept for others if `cache` is true."""
         # A device is restored as a whole: records of latencies are short, and none are kept without time.
         timed = (self.ftl or {}).get("timing") != "none"
         simulator = Simulator(
@@ -64,14 +59,7 @@ class Play:
         return simulator
 
     def requests(self, host_pages: int) -> np.ndarray:
-        """Return requests that write so many host pages and some more, array of REQUEST.
-
-        Args:
-            host_pages: the number.
-
-        Raises:
-            SsdgymError: the workload does not write.
-        """
+        """Return requests that write so many host pages and some more, array of REQUEST."""
         simulator = Simulator(dict(self.device), ftl=self.ftl, seed=self.seed)
         stream = open_on(self.workload, simulator.device, self.seed)
         chunks, left = [], host_pages + _CHUNK

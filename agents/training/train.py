@@ -2,27 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import Any, Protocol
 
 import torch
 from rich.progress import Progress
-from stable_baselines3.common.logger import configure
+from stable_baselines3.common.logger import Logger, configure
 
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.card import AgentCard
 from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.networks import network_of
-from ssdgym.agents.training.algorithms import environments_of, make_learner, torch_threads
+from ssdgym.agents.networks import CandidateScorer, network_of, torch_threads
 from ssdgym.agents.training.checkpoint import FILE_NAME, Checkpoint
-from ssdgym.agents.training.config import TrainConfig
+from ssdgym.agents.training.config import TrainConfig, make_environment, thread_arguments
 from ssdgym.agents.training.ppo.learner import FastPpo
+from ssdgym.agents.training.sb3 import StableBaselinesLearner
 from ssdgym.agents.training.stages import Enough, Segments, Stage, Stages
 from ssdgym.agents.training.starts import clone, search_weights
 from ssdgym.agents.training.validation import BEST_AGENT, Validations, evaluation_line, training_bar, validate
 from ssdgym.envs.sb3 import SB3VecEnv
 from ssdgym.errors import SsdgymError
 from ssdgym.files import writable_folder
+
+
+class Learner(Protocol):
+    """An algorithm with its network, between two segments of a run."""
+
+    @property
+    def decisions(self) -> int:
+        """Number of decisions learned from so far, over all environments."""
+
+    @property
+    def scorer(self) -> CandidateScorer:
+        """The network that chooses."""
+
+    def set_logger(self, logger: Logger) -> None:
+        """Write what is learned to a logger."""
+
+    def state(self) -> dict[str, Any]:
+        """Return all that a resumed run needs, as tensors and numbers."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from what `state` returned for the same configuration."""
+
+    def learn(self, segments: Segments, first_reward: float) -> None:
+        """Learn until the decisions of the run have been taken.
+
+        Every segment begins new episodes and seeds every generator again (`segment_seed`).
+
+        `first_reward` is the mean reward of a decision of the untrained agent. `Enough` ends the run.
+        """
+
+
+def make_learner(config: TrainConfig, env: SB3VecEnv, features: FeatureNames) -> Learner:
+    """Make the untrained learner of a run, with all weights drawn from its seed."""
+    if config.algorithm == "fast_ppo":
+        return FastPpo(config, env.vector_env, features)
+    return StableBaselinesLearner(config, env, features)
+
+
+@contextmanager
+def environments_of(config: TrainConfig) -> Iterator[tuple[SB3VecEnv, list[SB3VecEnv]]]:
+    """Yield environments to learn in, and batches of them to evaluate in, closed at the end of the block."""
+    evaluation = config.evaluation
+    played = [{"workload": workload} for workload in evaluation.workloads] or [{}]
+    kwargs = thread_arguments(config.environment.id, config.threads) | config.environment.kwargs
+    environment = config.environment.model_copy(update={"kwargs": kwargs})
+    with ExitStack() as stack:
+        env = stack.enter_context(closing(make_environment(environment, config.n_envs)))
+        batches = []
+        for one in played:
+            arguments = {**evaluation.kwargs, **one}
+            batch = make_environment(environment, evaluation.episodes, **arguments)
+            batches.append(stack.enter_context(closing(batch)))
+        yield env, batches
 
 
 def train(
@@ -85,18 +140,7 @@ def train(
 
 
 class TrainingRun:
-    """One run between two checkpoints and the next.
-
-    Args:
-        config: the run.
-        out: existing folder for the results.
-        env: environments to learn in.
-        batches: environments to evaluate in.
-        checkpoint: where to continue; None begins from scratch.
-        report: called after every checkpoint.
-        checkpoints: end after so many of them.
-        about: further fields of the card.
-    """
+    """One run between two checkpoints and the next."""
 
     def __init__(
         self,
@@ -243,11 +287,7 @@ class TrainingRun:
         self.evaluate("clone")
 
     def evaluate(self, stage: str) -> None:
-        """Play the validation episodes, and keep the agent if it is the best so far.
-
-        Args:
-            stage: what the agent was trained by last, for the table.
-        """
+        """Play the validation episodes, and keep the agent if it is the best so far."""
         evaluation = self.config.evaluation
         measured = validate(self.agent, self.batches, evaluation.first_seed, evaluation.metric)
         row = {"stage": stage, "decisions": self.decisions, **measured}

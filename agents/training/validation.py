@@ -35,16 +35,7 @@ EVALUATIONS = "evaluations.csv"
 
 
 def metric_of(metrics: Mapping[str, Any], name: str, where: str) -> float:
-    """Return a metric that has a logarithm.
-
-    Args:
-        metrics: of a run.
-        name: of the metric, nested names joined by `/`.
-        where: what an error begins with.
-
-    Raises:
-        SsdgymError: the run has none of that name, or it has no logarithm.
-    """
+    """Return a metric that has a logarithm, by nested names joined by `/`."""
     value: Any = metrics
     for part in name.split("/"):
         value = value.get(part) if isinstance(value, Mapping) else None
@@ -68,11 +59,7 @@ class _Rate(ProgressColumn):
 
 
 def training_bar(visible: bool) -> Progress:
-    """Return a bar on stderr; where that is no terminal, only lines show.
-
-    Args:
-        visible: whether anything is to be shown.
-    """
+    """Return a bar on stderr; where that is no terminal, only lines show."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -85,12 +72,7 @@ def training_bar(visible: bool) -> Progress:
 
 
 def evaluation_line(row: Row, best: bool) -> str:
-    """Return a line about an evaluation.
-
-    Args:
-        row: of the table of evaluations.
-        best: whether the agent is the best so far.
-    """
+    """Return a line about an evaluation."""
     amplification = row.get("write_amplification")
     shown = f", write amplification {amplification:.3f}" if amplification is not None else ""
     return (
@@ -100,12 +82,7 @@ def evaluation_line(row: Row, best: bool) -> str:
 
 
 def write_rows(file: IO[bytes], rows: list[Row]) -> None:
-    """Write the table of evaluations as CSV.
-
-    Args:
-        file: to write to.
-        rows: of the table; its columns are those of all rows.
-    """
+    """Write the table of evaluations as CSV."""
     text = io.StringIO()
     columns = list(dict.fromkeys(name for row in rows for name in row))
     writer = csv.DictWriter(text, fieldnames=columns, restval="", lineterminator="\n")
@@ -119,18 +96,9 @@ def validate(
 ) -> dict[str, float]:
     """Play one whole episode in every environment, without exploration.
 
-    Args:
-        agent: the one to evaluate.
-        batches: of n environments each.
-        first_seed: seed of environment 0 of each batch; environment i has `first_seed + i`.
-        metric: whose geometric mean is the score, nested names joined by `/`; less is better.
-
     Returns:
         `return_mean` and `return_min`, undiscounted, `reward_mean` per decision, and the mean of every metric
         that is a number; where a metric is named, `score`: minus the mean of its logarithm.
-
-    Raises:
-        SsdgymError: the episodes have no such metric.
     """
     episodes = [episode for env in batches for episode in play(agent, env, first_seed)]
     returns = [episode["episode"]["r"] for episode in episodes]
@@ -176,15 +144,7 @@ class Validations:
         return max(self.rows, key=self.score)
 
     def add(self, row: Row, agent: Agent) -> bool:
-        """Add a validation, and copy the agent if it is the best so far.
-
-        Args:
-            row: what was measured.
-            agent: of which.
-
-        Returns:
-            Whether it is the best.
-        """
+        """Add a validation, and copy the agent if it is the best so far; return whether it is."""
         self.rows.append(row)
         if self.best_row is not row:
             return False
@@ -192,14 +152,7 @@ class Validations:
         return True
 
     def save(self, last: Agent) -> None:
-        """Write the best agent, the last one and the table of validations.
-
-        Args:
-            last: the agent as it is now.
-
-        Raises:
-            SsdgymError: a file cannot be written.
-        """
+        """Write the best agent, the last one and the table of validations."""
         assert self.best is not None, "the untrained start has been validated"
         self.best.save(self.out / BEST_AGENT)
         last.save(self.out / LAST_AGENT)
@@ -207,11 +160,7 @@ class Validations:
 
 
 def mean_metrics(episodes: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return the mean of every metric that is a plain number, over the episodes in which it is one.
-
-    Args:
-        episodes: their infos.
-    """
+    """Return the mean of every metric that is a plain number, over the episodes in which it is one."""
     metrics = [episode.get("metrics", {}) for episode in episodes]
     numbers: dict[str, list[float]] = {}
     for metric in metrics:

@@ -86,23 +86,12 @@ class ZooAgent:
 
 
 def described_zoo() -> list[ZooAgent]:
-    """Return the agents that come with ssdgym, by name.
-
-    Raises:
-        SsdgymError: a file is damaged.
-    """
+    """Return the agents that come with ssdgym, by name."""
     return [ZooAgent(name, path, read_parts(path)[0]) for name, path in zoo_agents().items()]
 
 
 def described_agent(name: str) -> ZooAgent:
-    """Return one agent.
-
-    Args:
-        name: of the zoo, or a path.
-
-    Raises:
-        SsdgymError: there is no such agent, or its file is damaged.
-    """
+    """Return one agent of the zoo, or of a path."""
     path = find_agent(name)
     if not path.is_file():
         known = ", ".join(zoo_agents()) or "none"
@@ -111,11 +100,7 @@ def described_agent(name: str) -> ZooAgent:
 
 
 def agents_in(policy: str) -> Iterator[ZooAgent]:
-    """Yield the agents that are parts of a policy such as `agent:victim-v1+sepbit`.
-
-    Raises:
-        SsdgymError: the policy is not of that form, or there is no such agent.
-    """
+    """Yield the agents that are parts of a policy such as `agent:victim-v1+sepbit`."""
     for part in parse_policy(policy):
         if part.name.startswith(PREFIX):
             yield described_agent(part.name.removeprefix(PREFIX))

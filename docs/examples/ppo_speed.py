@@ -18,10 +18,10 @@ from stable_baselines3.common.logger import Logger
 
 import ssdgym.agents.training.ppo.learner as fast
 from ssdgym.agents.features import FeatureNames
-from ssdgym.agents.training.algorithms import make_learner
 from ssdgym.agents.training.config import TrainConfig, make_environment
 from ssdgym.agents.training.sb3 import StableBaselinesLearner
 from ssdgym.agents.training.stages import Segments
+from ssdgym.agents.training.train import make_learner
 from ssdgym.config.loading import load_config
 
 PARTS = ("environment", "update", "the rest, mostly scoring")

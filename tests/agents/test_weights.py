@@ -1,4 +1,4 @@
-"""Weights in files: numbers only, and nothing that runs unless it is trusted."""
+"""Weights and policies in files: numbers only, or one sentence."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from safetensors.torch import save
 
-from ssdgym.agents.training.checkpoint import load_trusted, pack_weights, unpack_weights
+from ssdgym.agents.card import unpack_weights
+from ssdgym.agents.playing.sb3 import load_sb3
+from ssdgym.envs import EraseVictimVectorEnv
 from ssdgym.errors import SsdgymError
-
-
-def test_weights__packed_and_unpacked__are_the_same() -> None:
-    weights = {"a": torch.arange(6.0).reshape(2, 3).T, "b": torch.tensor(3)}
-    again = unpack_weights(pack_weights(weights), "agent.zip")
-    assert again.keys() == weights.keys()
-    assert all(torch.equal(again[name], weights[name]) for name in weights)
 
 
 class Dangerous:
@@ -32,10 +29,11 @@ class Dangerous:
 
 @pytest.mark.parametrize("kind", ["pickle", "cut", "empty", "huge header"])
 def test_weights__of_another_format__refused_and_not_run(kind: str, tmp_path: Path) -> None:
-    trace = tmp_path / "it ran"
+    trace, whole = tmp_path / "it ran", save({"a": torch.zeros(100)})
+    np.testing.assert_array_equal(unpack_weights(whole, "agent.zip")["a"], np.zeros(100, np.float32))
     data = {
         "pickle": pickle.dumps(Dangerous(trace)),
-        "cut": pack_weights({"a": torch.zeros(100)})[:-8],
+        "cut": whole[:-8],
         "empty": b"",
         "huge header": b"\xff" * 64,
     }[kind]
@@ -44,26 +42,10 @@ def test_weights__of_another_format__refused_and_not_run(kind: str, tmp_path: Pa
     assert not trace.exists()
 
 
-def test_file_that_can_run_code__is_loaded_only_if_trusted(tmp_path: Path) -> None:
-    path, trace = tmp_path / "model.zip", tmp_path / "it ran"
-    path.write_bytes(pickle.dumps(Dangerous(trace)))
-
-    def load_file(file: Path) -> Any:
-        return pickle.loads(file.read_bytes())
-
-    with pytest.raises(
-        SsdgymError, match="can run any code when it is loaded; if you know who made it, give"
-    ):
-        load_trusted(path, load_file, trust=False)
-    assert not trace.exists()
-    load_trusted(path, load_file, trust=True)
-    assert trace.exists()
-
-
-def test_file_that_can_run_code__damaged_or_missing__is_one_sentence(tmp_path: Path) -> None:
+def test_policy_of_stable_baselines__damaged_or_missing__is_one_sentence(tmp_path: Path) -> None:
+    env = EraseVictimVectorEnv(1, device="tiny")
     with pytest.raises(SsdgymError, match=r"nothing\.zip: there is no such file; correct the path"):
-        load_trusted(tmp_path / "nothing.zip", pickle.loads, trust=True)  # type: ignore[arg-type]
-    damaged = tmp_path / "model.zip"
-    damaged.write_bytes(b"no pickle")
-    with pytest.raises(SsdgymError, match=r"model\.zip: cannot be loaded \(UnpicklingError"):
-        load_trusted(damaged, lambda path: pickle.loads(path.read_bytes()), trust=True)
+        load_sb3(tmp_path / "nothing.zip", env)
+    (tmp_path / "model.zip").write_bytes(b"no zip")
+    with pytest.raises(SsdgymError, match=r"model\.zip: cannot be loaded \("):
+        load_sb3(tmp_path / "model.zip", env)

@@ -43,13 +43,7 @@ class Batch(NamedTuple, Generic[D]):
 
 
 def take(batch: Batch[Decisions], rows: Tensor, arrays: Arrays) -> Batch[Minibatch]:
-    """Return some decisions of a rollout, with advantages normalised.
-
-    Args:
-        batch: the rollout.
-        rows: int64 (b,), which.
-        arrays: to write candidates to.
-    """
+    """Return the decisions of some rows, int64 (b,), of a rollout, with advantages normalised."""
     decisions, *numbers, prior = batch
     actions, logs, advantages, targets = (part.index_select(0, rows) for part in numbers)
     if len(rows) > 1:
@@ -84,14 +78,7 @@ class Losses:
 def losses_of(
     scores: Tensor, values: Tensor, minibatch: Batch[Minibatch], config: FastPpoConfig
 ) -> tuple[Losses, Tensor, Tensor]:
-    """Return the losses of a minibatch, and the gradients of their total by scores and values.
-
-    Args:
-        scores: float32 (K, B), -1e9 where masked.
-        values: float32 (B,).
-        minibatch: what to learn from.
-        config: coefficients.
-    """
+    """Return losses, and the gradients of their total by scores (K, B) and values (B,), both float32."""
     count, actions = len(values), minibatch.actions.unsqueeze(0)
     logs = scores.log_softmax(0)
     shares = logs.exp()
@@ -128,18 +115,7 @@ def update(
     config: FastPpoConfig,
     generator: torch.Generator,
 ) -> Losses:
-    """Take the gradient steps of an update.
-
-    Args:
-        network: that learns.
-        optimizer: of its parameters.
-        batch: what to learn from.
-        config: of the algorithm.
-        generator: of the order of decisions.
-
-    Returns:
-        The losses of the last step.
-    """
+    """Take the gradient steps of an update; return the losses of the last one."""
     for _ in range(config.epochs):
         order = torch.randperm(len(batch.actions), generator=generator)
         for rows in order.split(config.batch_decisions):
@@ -152,13 +128,7 @@ def update(
 
 
 def gradient_of(network: Network, minibatch: Batch[Minibatch], config: FastPpoConfig) -> Losses:
-    """Write the gradient of the total loss to a network, and return the losses.
-
-    Args:
-        network: that learns.
-        minibatch: what to learn from.
-        config: coefficients.
-    """
+    """Write the gradient of the total loss to a network, and return the losses."""
     network.refresh()
     with torch.no_grad():
         scores, values = network.actor.scores(minibatch.decisions), network.critic.values(minibatch.decisions)
@@ -173,13 +143,7 @@ _TITLES = {"total": "loss", "policy": "policy_gradient_loss", "value": "value_lo
 
 
 class FastPpo:
-    """See `ssdgym.agents.training.algorithms.Learner`.
-
-    Args:
-        config: the training run.
-        env: native vector environment to learn in.
-        features: names of the columns it observes.
-    """
+    """PPO by hand-written gradients: a `Learner` of `ssdgym.agents.training.train`."""
 
     def __init__(self, config: TrainConfig, env: VectorEnv, features: FeatureNames) -> None:
         self.config, self.settings = config, config.fast_ppo
@@ -220,12 +184,7 @@ class FastPpo:
         self.rewards = RewardScale(**{**counters, "gamma": self.rewards.gamma})  # a branch has its own
 
     def learn(self, segments: Segments, first_reward: float) -> None:
-        """Learn to the end of the run.
-
-        Args:
-            segments: called between updates and after every rollout.
-            first_reward: not used: rewards are centred on their own running mean.
-        """
+        """Learn to the end of the run. Rewards are centred on their own running mean, not on the first."""
         if self.decisions == 0 and self.settings.prior.kl > 0:
             self.prior = copy.deepcopy(self.scorer)
         segments.start(self.decisions)

@@ -33,12 +33,7 @@ class Arrays:
         self._arrays: dict[int, list[Tensor]] = {}
 
     def of(self, rows: int, widths: Sequence[int]) -> list[Tensor]:
-        """Return float32 arrays (rows, width) with anything in them.
-
-        Args:
-            rows: of each.
-            widths: one for each array; the same in every call.
-        """
+        """Return float32 arrays (rows, width) with anything in them; widths are the same in every call."""
         if rows > self._rows:
             self._rows, self._arrays = rows, {rows: [torch.empty(rows, width) for width in widths]}
         if rows not in self._arrays:
@@ -90,13 +85,7 @@ class Decisions(NamedTuple):
 
     @classmethod
     def like(cls, scorer: CandidateScorer, observation: Observation, count: int) -> Decisions:
-        """Return arrays for some decisions.
-
-        Args:
-            scorer: that is to read them.
-            observation: of any number of decisions of the same shape.
-            count: how many there are to be.
-        """
+        """Return arrays for `count` decisions of the shape of an observation."""
         _, choices, features = observation["candidates"].shape
         return cls(
             candidates=torch.ones(count, choices, features + 1),
@@ -106,20 +95,11 @@ class Decisions(NamedTuple):
 
     @classmethod
     def of(cls, scorer: CandidateScorer, observation: Observation) -> Decisions:
-        """Return what is observed.
-
-        Args:
-            scorer: that is to read it.
-            observation: `candidates` (B, K, F), `context` (B, G) and `action_mask` (B, K).
-        """
+        """Return what is observed."""
         return cls.like(scorer, observation, len(observation["candidates"])).write(observation)
 
     def write(self, observation: Observation) -> Decisions:
-        """Write an observation of as many decisions over these.
-
-        Returns:
-            These decisions, without mask where all candidates can be chosen.
-        """
+        """Write an observation of as many decisions over these; without mask where all can be chosen."""
         assert self.mask is not None, "these are arrays for any decisions"
         candidates, given = observation["candidates"], observation["context"].shape[1]
         mask, context = observation["action_mask"] != 0, self.context.numpy()
@@ -155,12 +135,7 @@ class Decisions(NamedTuple):
             yield self.between(first, first + _CHUNK).whole(arrays)
 
     def take(self, rows: Tensor, arrays: Arrays) -> Minibatch:
-        """Return some of them to compute with.
-
-        Args:
-            rows: int64 (b,), which.
-            arrays: to write the candidates to; what was written there before is lost.
-        """
+        """Return those of some rows, int64 (b,), to compute with, over what `arrays` held before."""
         _, choices, width = self.candidates.shape
         candidates = arrays.of(len(rows) * choices, [width] * 2)[1].view(len(rows), choices, width)
         torch.index_select(self.candidates, 0, rows, out=candidates)
@@ -232,12 +207,7 @@ class Actor:
         return torch.mv(flat, self._linear).addmv_(below, self._last).view(candidates.shape[:2])
 
     def backward(self, minibatch: Minibatch, of_scores: Tensor) -> None:
-        """Add to the gradient; what the latest call of `scores` has left is read, and overwritten.
-
-        Args:
-            minibatch: of that call.
-            of_scores: gradient of the scores, float32 (K, B); 0 where masked.
-        """
+        """Add the gradient by scores, float32 (K, B), 0 where masked, of the latest call of `scores`."""
         flat, gradient = minibatch.candidates.flatten(0, 1), of_scores.reshape(-1)
         outputs = self._outputs.of(len(flat), self._widths)
         arrays = self._gradients.of(len(flat), self._widths[:-1])
@@ -321,12 +291,7 @@ class Critic:
         return torch.addmv(self._last[1], hidden, self._last[0])
 
     def backward(self, minibatch: Minibatch, of_values: Tensor) -> None:
-        """Add to the gradient; what the latest call of `values` has left is read, and overwritten.
-
-        Args:
-            minibatch: of that call.
-            of_values: gradient of the values, float32 (B,).
-        """
+        """Add the gradient by values, float32 (B,), of the latest call of `values`."""
         embedded, gradients = self._embeddings(minibatch)
         pooled, hidden = self._pools(minibatch)
         of_embedding, of_body, of_bias, of_last, of_end = self._views

@@ -121,11 +121,7 @@ class Collector:
         self.env, self.network, self.steps = env, network, steps
 
     def begin(self, seed: int) -> None:
-        """Begin new episodes.
-
-        Args:
-            seed: of the first environment; that of environment i is larger by i.
-        """
+        """Begin new episodes, that of environment i with `seed + i`."""
         self._observation, self._infos = self.env.reset(seed=seed)
         shape = self.steps, self.env.num_envs
         self._running = np.zeros(shape[1])
@@ -136,12 +132,7 @@ class Collector:
 
     @torch.no_grad()
     def collect(self, generator: torch.Generator, choose: Chooser | None = None) -> Rollout:
-        """Play on for T decisions in every environment.
-
-        Args:
-            generator: of the actions that are drawn.
-            choose: takes the decisions; by default, as drawn.
-        """
+        """Play on for T decisions in every environment, drawn, or chosen by `choose` of those drawn."""
         self._returns: list[float] = []
         self._cut_off: list[tuple[int, int, Observation]] = []
         self.network.refresh()
@@ -202,10 +193,5 @@ def _row(final: Any, i: int) -> Observation:
 
 
 def gumbel(shape: torch.Size, generator: torch.Generator) -> Tensor:
-    """Return noise of Gumbel's distribution: the largest of scores plus noise is a draw from their softmax.
-
-    Args:
-        shape: of the noise.
-        generator: of random numbers.
-    """
+    """Return Gumbel noise: the candidate of the largest score plus noise is a draw from the softmax."""
     return torch.empty(shape).exponential_(generator=generator).log_().neg_()

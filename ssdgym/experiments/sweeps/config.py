@@ -65,7 +65,7 @@ class SpaceConfig(Config):
         return self.values if self.grid or self.choice else self.values[:2]
 
 
-#: Training draws its seeds from below this number; see `ssdgym.agents.training.algorithms.begin_segment`.
+#: Training draws its seeds from below this number; see `ssdgym.agents.training.stages.segment_seed`.
 FIRST_HELD_OUT_SEED = 2**32
 
 Size = Literal["smoke", "full"]

@@ -12,8 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from ssdgym.agents.agent import Agent
-from ssdgym.agents.training.algorithms import environments_of
-from ssdgym.agents.training.train import train
+from ssdgym.agents.training.train import environments_of, train
 from ssdgym.config.loading import load_config
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.leaderboard.suites import load_suite, split_digest
