@@ -7,15 +7,7 @@ from ssdgym.policy import blocks_of, choose_block, eligible, kernel, victim_poli
 
 @kernel
 def benefit_of(view, block, exponent, since_close):
-    """Return `age**exponent * invalid / (2 * valid)` of a block, infinite for one without a valid page.
-
-    Args:
-        view: of a victim rule.
-        block: number of the block.
-        exponent: of the age.
-        since_close: count the age since the block was closed, and not since it last got an invalid page, if
-            this is not 0.
-    """
+    """Return `age**exponent * invalid / (2 * valid)` of a block, infinite for one without a valid page."""
     record = view.block[block]
     since = record.closed_at if since_close != 0.0 else record.invalidated_at
     age = float(view.control[0].clock - since + 1)

@@ -18,13 +18,13 @@ from ssdgym.envs.features import Setting, registered_features
 from ssdgym.envs.rewards.terms import TERMS
 from ssdgym.experiments.sweeps.config import SweepConfig
 from ssdgym.policy import (
+    IdleRule,
+    MergeRule,
     PlacementRule,
     Policy,
     VictimRule,
-    available_idle_rules,
-    available_merge_rules,
-    available_placements,
     available_policies,
+    available_rules,
 )
 from ssdgym.policy.rules import Rule
 
@@ -85,8 +85,9 @@ def _section(rule: Rule) -> str:
     return "\n".join([f"### `{rule.name}`", "", _docstring(rule), "", *_facts(rule)])
 
 
-def _sections(rules: Callable[[], dict[str, Any]]) -> Callable[[], str]:
-    return lambda: "\n".join(map(_section, rules().values()))
+def _sections(kind: type[Rule]) -> Callable[[], str]:
+    """Return a function that writes the sections of all rules of a kind."""
+    return lambda: "\n".join(map(_section, available_rules(kind).values()))
 
 
 def _docstring(rule: Rule) -> str:
@@ -163,9 +164,9 @@ def _shown(default: Any) -> str:
 MARKERS: dict[str, Callable[[], str]] = {
     "compositions": _compositions,
     "victim rules": _victim_rules,
-    "placements": _sections(available_placements),
-    "idle rules": _sections(available_idle_rules),
-    "merge rules": _sections(available_merge_rules),
+    "placements": _sections(PlacementRule),
+    "idle rules": _sections(IdleRule),
+    "merge rules": _sections(MergeRule),
     "features": _features,
     "reward terms": _reward_terms,
     "sweep fields": _sweep_fields,

@@ -88,14 +88,7 @@ class Configuration(NamedTuple):
 
 
 def best_configuration(log: Log, hot: HotGroup, room: Room, most_groups: int) -> Configuration | None:
-    """Return the merger of neighbours with least write amplification; `None` if none is possible.
-
-    Args:
-        log: what the classifier is like.
-        hot: what was seen of the hot group.
-        room: what there is to share out.
-        most_groups: most groups besides the hot and the frozen one.
-    """
+    """Return the merger of neighbours with least write amplification; `None` if none is possible."""
     counts, best = count(log), None
     for ends in _mergers(most_groups):
         found = amplification_of(groups_of(ends, counts), hot, room)
@@ -139,12 +132,7 @@ def count(log: Log) -> Counts:
 
 
 def groups_of(ends: tuple[int, ...], counts: Counts) -> list[Group]:
-    """Return the groups of a merger, warm to cold.
-
-    Args:
-        ends: number of the last category of each group, from 0.
-        counts: what the classifier is like.
-    """
+    """Return the groups of a merger, warm to cold."""
     groups = []
     for before, end in pairwise((-1, *ends)):
         inside = counts.predicted[end + 1] - counts.predicted[before + 1]
@@ -159,11 +147,6 @@ def amplification_of(groups: list[Group], hot: HotGroup, room: Room) -> float:
 
     Pages go from the hot group to the first and from each to the next; those that the coldest group has to
     move stay in it.
-
-    Args:
-        groups: warm to cold.
-        hot: what was seen of the hot group.
-        room: what there is to share out.
     """
     rest = 1.0 - hot.traffic
     if any(rest * group.share < LEAST_TRAFFIC for group in groups):
@@ -258,12 +241,7 @@ _OPEN, _INDEXED = 1, 2
 
 
 def period(view: Any, parameters: Any) -> int:
-    """Do what is due, and return after how many host pages there is more to do.
-
-    Args:
-        view: of the placement; its memory is written, the device is not.
-        parameters: of the placement.
-    """
+    """Do what is due, and return after how many host pages there is more to do."""
     memory, clock = view.memory[0], int(view.control[0].clock)
     if memory.due[SHIFT] == 0:
         _begin(view, clock)

@@ -206,11 +206,7 @@ class Network(NamedTuple):
     weights: list[np.ndarray]
 
     def predict(self, features: np.ndarray) -> np.ndarray:
-        """Return the category of each row, from 0, shape (rows,).
-
-        Args:
-            features: shape (rows, 6) float32.
-        """
+        """Return the category of each row of features (rows, 6), from 0, shape (rows,)."""
         return np.argmax(_forward(self.weights, (features - self.mean) * self.scale)[-1], axis=1)
 
 
@@ -236,12 +232,7 @@ class Trained(NamedTuple):
 
 
 def categories_of(intervals: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """Return the category of each interval, from 0.
-
-    Args:
-        intervals: shape (rows,), host pages.
-        bounds: the largest interval of each category but the last, shape (9,).
-    """
+    """Return the category of each interval, from 0."""
     return np.searchsorted(bounds, intervals, side="left")
 
 
@@ -261,9 +252,6 @@ def train(
         intervals: host pages until each page was written again, shape (rows,).
         seed: of the order, the first weights and what is dropped.
         bounds: of the categories, shape (9,); `None` for deciles of the intervals that are trained on.
-
-    Returns:
-        The network, and its predictions for the samples held out.
     """
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(intervals))

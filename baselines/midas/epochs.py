@@ -27,12 +27,7 @@ def own_part(view: Any) -> Any:
 
 
 def begin(view: Any, tail: int) -> None:
-    """Begin with the blocks as they are: closed ones are in G1, which is the first group of the tail.
-
-    Args:
-        view: of the placement; its memory is written.
-        tail: groups of a tail besides its first one.
-    """
+    """Begin with the blocks as they are: closed ones are in G1, which is the first group of the tail."""
     memory, blocks, planes = view.memory[0], view.block, _planes_of(view)
     memory.last, memory.top = 1, 1 + tail
     is_open = (blocks.status & 1) != 0
@@ -52,14 +47,10 @@ def begin(view: Any, tail: int) -> None:
 
 
 def change(view: Any, sizes: tuple[int, ...]) -> None:
-    """Put a configuration in force.
+    """Put a configuration in force: listed blocks of a plane for the hot group and G1 .. G(n-1).
 
     What was in the last group, or in the tail, is in the last one again. Groups that are no more go into it,
     and the oldest blocks of those that are over their size, without a page being moved.
-
-    Args:
-        view: of the placement; its memory is written.
-        sizes: listed blocks of a plane for the hot group and G1 .. G(n-1).
     """
     memory, records, planes = view.memory[0], view.block_memory, _planes_of(view)
     last = len(sizes)
@@ -76,13 +67,7 @@ def change(view: Any, sizes: tuple[int, ...]) -> None:
 
 
 def fold(view: Any, first: int, tail: int) -> None:
-    """Make one group of a group and all behind it, with a tail.
-
-    Args:
-        view: of the placement; its memory is written.
-        first: number of the group; of G1, no configuration is left.
-        tail: groups of a tail besides its first one.
-    """
+    """Make one group of a group and all behind it, with a tail; of G1, no configuration is left."""
     memory, records = view.memory[0], view.block_memory
     records.group[(records.listed != 0) & (records.group > first)] = first
     memory.last, memory.top = first, first + tail
@@ -141,12 +126,7 @@ LONGEST = 1 << 30
 
 
 def period(view: Any, parameters: Any) -> int:
-    """Do what is due, and return after how many host pages there is more to do.
-
-    Args:
-        view: of the placement; its memory is written, the device is not.
-        parameters: of the placement.
-    """
+    """Do what is due, and return after how many host pages there is more to do."""
     view = own_part(view)
     memory, clock = view.memory[0], int(view.control[0].clock)
     if memory.stage == BEGIN:
@@ -262,12 +242,7 @@ def measured_hot(memory: Any) -> Measured:
 
 
 def intervals_of(view: Any, sample: int) -> Intervals:
-    """Return the histogram of the epoch, corrected for its end.
-
-    Args:
-        view: of the placement.
-        sample: one page in so many is timed.
-    """
+    """Return the histogram of the epoch, in which one page in `sample` is timed, corrected for its end."""
     memory, pages_per_block = view.memory[0], int(view.params[0].pages_per_block)
     counts = view.block_memory.intervals.reshape(-1)[: int(memory.bins)]
     once = int(np.count_nonzero(view.page_memory.stamp[::sample] > 0))
@@ -277,13 +252,7 @@ def intervals_of(view: Any, sample: int) -> Intervals:
 
 
 def model_of(view: Any, hot: Measured, sample: int) -> Model:
-    """Return the model of the device after an epoch.
-
-    Args:
-        view: of the placement.
-        hot: what was seen of the hot group.
-        sample: one page in so many is timed.
-    """
+    """Return the model of the device after an epoch."""
     params, blocks = view.params[0], view.block
     pages_per_block = int(params.pages_per_block)
     reserve = max(int(params.low_free), int(params.stop_free), int(params.low_pool), int(params.stop_pool))

@@ -59,14 +59,7 @@ def _tau(view):
 
 @kernel
 def _counter_after(view, lpn, page, clock):
-    """Return a page's counter after the host overwrites it.
-
-    Args:
-        view: the rule's view.
-        lpn: number of the logical page.
-        page: that holds it until then, -1 for none.
-        clock: host pages written before this one.
-    """
+    """Return a page's counter after the host overwrites it where `page` holds it, -1 for none."""
     counter = int(view.page_memory[lpn].counter)
     if page < 0 or _is_asleep(view):
         return counter

@@ -255,14 +255,6 @@ def search(model: Model, planes: int = 1, most_groups: int = MOST_GROUPS) -> Con
        the best number of groups.
     3. Until nothing gets better: the size of the hot group again, then each size in turn against the last
        group's, adding a group if that helps.
-
-    Args:
-        model: of the device.
-        planes: of the device; the hot group has up to 29 blocks in each.
-        most_groups: besides the hot one.
-
-    Returns:
-        The configuration.
     """
     hot_sizes = range(planes, (MOST_HOT_BLOCKS + 1) * planes, planes)
     best = _first_hot(model, hot_sizes)

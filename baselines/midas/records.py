@@ -95,14 +95,7 @@ HOT, HOST = 0, 1
 
 @kernel
 def heat_after_overwrite(heat, group, age, tau):
-    """Return the counter of a page that the host writes again.
-
-    Args:
-        heat: the counter.
-        group: of the block that holds the old copy.
-        age: host pages since that block was closed, 0 for an open one.
-        tau: a page of the group `HOST` that was overwritten later than this is not hot.
-    """
+    """Return the counter of a page that the host writes again, `age` host pages after its block closed."""
     if group == HOT or (group == HOST and age <= tau):
         return min(heat + 1, FULL)
     return max(heat - 1, 0) if group == HOST else heat
@@ -118,12 +111,7 @@ def heat_after_move(heat, group):
 
 @kernel
 def next_tau(tau, mean_age):
-    """Return the threshold after a window of `tau` overwrites.
-
-    Args:
-        tau: the threshold of the window.
-        mean_age: of the victims of the hot group in the window, in host pages since they were closed.
-    """
+    """Return the threshold after a window of `tau` overwrites."""
     return 1.5 * tau if mean_age >= 2.0 * tau else (mean_age + tau) / 2.0
 
 

@@ -25,10 +25,6 @@ MEMORY_FIELDS: list[Any] = [("deaths", "i8", (WINDOW,)), ("window_start", "i8")]
 def note_future(view: Any, future: Any) -> bool:
     """Write what dies when to the memory of a placement: the next window, and all pages as a run begins.
 
-    Args:
-        view: of the device, with the fields above.
-        future: of the run (`ssdgym.simulator.future.Future`), or `None`.
-
     Returns:
         Whether a run begins, so that what the placement has summed up over pages is to be summed up anew.
     """
@@ -45,15 +41,7 @@ def note_future(view: Any, future: Any) -> bool:
 
 
 def sums_over_blocks(view: Any, values: np.ndarray) -> np.ndarray:
-    """Return the sum over the valid pages of each block.
-
-    Args:
-        view: of the device.
-        values: of each logical page, integers (logical pages,).
-
-    Returns:
-        int64 (blocks,).
-    """
+    """Return the sum over the valid pages of each block of values of logical pages, int64 (blocks,)."""
     mapped = view.logical.ppn >= 0
     blocks = view.logical.ppn[mapped] // int(view.params[0].pages_per_block)
     sums = np.zeros(len(view.block_memory), np.int64)

@@ -235,11 +235,7 @@ class DecisionEnv(gym.Env[Observation, np.int64]):
         return self.viewers[self.render_mode](self.scene())
 
     def scene(self) -> Scene:
-        """Return the device and its decision as they stand now.
-
-        Raises:
-            SsdgymError: the FTL family has no map of pages.
-        """
+        """Return the device and its decision as they stand now."""
         view, episodes, i = self.episodes.view, self.episodes, self._number
         kind, allowed = episodes.kind_asked(i), view.mask[i] != 0
         return Scene(
@@ -255,11 +251,7 @@ class DecisionEnv(gym.Env[Observation, np.int64]):
         )
 
     def draw_seed(self, seed: int | None) -> int:
-        """Return the seed of the next episode: the given one, after which later ones are drawn anew.
-
-        Args:
-            seed: None to draw it.
-        """
+        """Return the seed of the next episode: the given one, after which later ones are drawn anew."""
         super().reset(seed=seed)
         return int(self.np_random.integers(_SEEDS)) if seed is None else int(seed)
 
@@ -269,11 +261,7 @@ class DecisionEnv(gym.Env[Observation, np.int64]):
         return {"candidates": candidates.copy(), "context": context.copy(), "action_mask": mask.copy()}
 
     def info(self, stepped: bool = False) -> dict[str, Any]:
-        """Return the info of the decision that is due.
-
-        Args:
-            stepped: whether a step has led to it, whose terms are shown, too.
-        """
+        """Return the info of the decision that is due, with the terms of the step that led to it, if any."""
         i, episodes = self._number, self.episodes
         _, _, _, proposed, counted = episodes.rows[i]
         shown = dict(zip(SHOWN, counted.tolist(), strict=True))

@@ -26,11 +26,7 @@ from ssdgym.simulator.families import family_of, mappings_that_ask
 
 
 def victims_of(victims: str | Policy | None) -> Policy | None:
-    """Return the policy that chooses victims and nothing else; None: somebody else does.
-
-    Raises:
-        SsdgymError: there is none of that name, it does more, or is plain Python.
-    """
+    """Return the policy that chooses victims and nothing else; None: somebody else does."""
     if victims is None:
         return None
     policy = get_policy(victims)
@@ -42,23 +38,14 @@ def victims_of(victims: str | Policy | None) -> Policy | None:
 
 
 def with_victims(device: DeviceConfig, policy: Policy | None) -> DeviceConfig:
-    """Return a device as the policy that chooses victims (of `victims_of`) runs it.
-
-    Raises:
-        SsdgymError: it cannot be erased so.
-    """
+    """Return a device as the policy that chooses victims (of `victims_of`) runs it."""
     if policy is None:
         return with_rules(device, None)
     return with_rules(policy.adapt(device), None, policy.victim)
 
 
 def spec_without_sets(external: int, observer: int) -> ObservationSpec:
-    """Return the request for observations, without features, of decisions that are not about erase sets.
-
-    Args:
-        external: bit set of what is decided outside.
-        observer: address of the code that describes these decisions.
-    """
+    """Return the request, without features, for decisions that the code at `observer` describes."""
     spec = ObservationSpec(
         rules=no_rules(),
         external=external,

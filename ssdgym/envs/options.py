@@ -44,11 +44,7 @@ class Options(ABC):
     default_reward: ClassVar[str | Mapping[str, Any]] = "plain"
 
     def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            SsdgymError: one of them is out of range.
-        """
+        """Check the numbers."""
         for name, minimum in (("horizon", 1), ("warmup", 0)):
             value = getattr(self, name)
             if not is_whole(value) or not minimum <= value < _LONGEST_EPISODE:

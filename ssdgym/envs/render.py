@@ -70,13 +70,7 @@ class Layout:
 
 
 def layout_of(planes: int, blocks: int, pages: int) -> Layout:
-    """Return the layout in which most can be seen: single blocks first, then pages, then large dots.
-
-    Args:
-        planes: of the device.
-        blocks: of a plane.
-        pages: of a block.
-    """
+    """Return the layout in which most can be seen: single blocks first, then pages, then large dots."""
     for together in _GROUPS:
         for per_dot, dot in product((k for k in _GROUPS if k < 2 * pages), _DOTS):
             found = _arranged(planes, -(-blocks // together), -(-pages // per_dot), dot)
@@ -194,15 +188,9 @@ _TEXT_LEGEND = "height: valid pages   ·: free   "
 
 
 def draw_text(scene: Scene) -> str:
-    """Draw a device as lines of text with colours of ANSI terminals.
+    """Draw a device as lines of text with colours of ANSI terminals, a caption above, a legend below.
 
     Large devices have several blocks in a character: their mean, marked if one of them is.
-
-    Args:
-        scene: the device.
-
-    Returns:
-        Lines, with a caption above and a legend below.
     """
     planes, blocks, _ = scene.map.pages.shape
     lines_per_plane = max(_LINES // planes, 1)
@@ -276,16 +264,10 @@ _LEAST_WIDTH = 560
 
 
 def draw_picture(scene: Scene) -> np.ndarray:
-    """Draw a device as a picture; its size depends on the geometry only.
+    """Draw a device as a picture, uint8 (height, width, 3); its size depends on the geometry only.
 
     Large devices have several pages in a square, in their mean colour, and the largest several blocks in a
     cell, which is framed if one of them is.
-
-    Args:
-        scene: the device.
-
-    Returns:
-        uint8 (height, width, 3).
     """
     layout = layout_of(*scene.map.pages.shape)
     width, height = layout.size
@@ -375,15 +357,7 @@ VIEWERS: Mapping[str, Viewer] = {"ansi": draw_text, "rgb_array": draw_picture}
 
 
 def check_render_mode(render_mode: str | None, viewers: Mapping[str, Viewer]) -> None:
-    """Check that there is a viewer for a render mode.
-
-    Args:
-        render_mode: None for no drawing.
-        viewers: by render mode.
-
-    Raises:
-        SsdgymError: there is none.
-    """
+    """Raise if there is no viewer for a render mode; None is for no drawing."""
     if render_mode is not None and render_mode not in viewers:
         known = ", ".join(repr(mode) for mode in viewers)
         raise SsdgymError(f"render_mode must be None or one of {known}, not {render_mode!r:.60}.")

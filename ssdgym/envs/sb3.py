@@ -106,22 +106,12 @@ class SB3VecEnv(VecEnv):
         return hasattr(self.vector_env, attr_name) or hasattr(self.vector_env.unwrapped, attr_name)
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """Return the attribute of the vector environment, which its environments share, once per index.
-
-        Args:
-            attr_name: name of the attribute.
-            indices: of the environments; all if None.
-        """
+        """Return the attribute of the vector environment, which its environments share, once per index."""
         value = self._lookup(attr_name)
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
-        """Set the attribute of the vector environment.
-
-        Args:
-            attr_name: name of the attribute.
-            value: the new value.
-            indices: all environments, or None.
+        """Set the attribute of the vector environment, which its environments share.
 
         Raises:
             SsdgymError: if `indices` names only some of the environments, since they share their attributes.
@@ -135,12 +125,6 @@ class SB3VecEnv(VecEnv):
     ) -> list[Any]:
         """Call a batched method of the vector environment once; row i of its result belongs to environment i.
 
-        Args:
-            method_name: name of the method.
-            *method_args: its arguments.
-            indices: of the environments whose rows are returned; all if None.
-            **method_kwargs: its keyword arguments.
-
         Raises:
             SsdgymError: if the method does not return one value per environment.
         """
@@ -153,12 +137,7 @@ class SB3VecEnv(VecEnv):
         return [batch[i] for i in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: type[gym.Wrapper], indices: Indices = None) -> list[bool]:
-        """Return true for `Monitor`, whose episode statistics this adapter writes itself, else false.
-
-        Args:
-            wrapper_class: class of the wrapper.
-            indices: of the environments; all if None.
-        """
+        """Return true for `Monitor`, whose episode statistics this adapter writes itself, else false."""
         wrapped = issubclass(wrapper_class, Monitor)
         return [wrapped for _ in self._get_indices(indices)]
 

@@ -30,12 +30,6 @@ def load_devices(
 ) -> list[DeviceConfig]:
     """Return the devices that an environment names.
 
-    Args:
-        source: a device, or several in a list.
-        ftl: FTL fields to change.
-        workloads: that they are to carry out.
-        size_to_trace: make them as small as holds every trace with compact addresses.
-
     Raises:
         SsdgymError: there is no such device, or it does not fit.
     """
@@ -123,9 +117,6 @@ _MOST_WITHOUT_WRITE = 1 << 22
 def load_workloads(source: Any) -> list[WorkloadConfig]:
     """Return the workloads that an environment names.
 
-    Args:
-        source: a workload, or several in a list.
-
     Raises:
         SsdgymError: there is no such workload, or it writes nothing.
     """
@@ -140,12 +131,6 @@ def load_workloads(source: Any) -> list[WorkloadConfig]:
 
 def open_episode(config: WorkloadConfig, device: DeviceConfig, seed: int, at_end: AtEnd) -> EpisodeRequests:
     """Start what an episode plays of a workload; a trace that leaves its start open begins at random.
-
-    Args:
-        config: the workload.
-        device: that carries it out.
-        seed: of the episode.
-        at_end: what happens where the workload ends.
 
     Raises:
         SsdgymError: the workload does not fit the device, or its trace cannot be read.
@@ -162,13 +147,7 @@ def open_episode(config: WorkloadConfig, device: DeviceConfig, seed: int, at_end
 
 
 class EpisodeRequests:
-    """The requests of an episode, checked, in chunks that a batch of devices takes.
-
-    Args:
-        stream: the requests.
-        device: that carries them out.
-        config: the workload, for errors.
-    """
+    """The requests of an episode, checked, in chunks that a batch of devices takes."""
 
     def __init__(self, stream: RequestStream, device: DeviceConfig, config: WorkloadConfig) -> None:
         self._stream = stream

@@ -20,9 +20,6 @@ from ssdgym.types import Observation
 def autoreset_mode_of(value: AutoresetMode | str) -> AutoresetMode:
     """Return the mode that an argument names.
 
-    Args:
-        value: the mode, or its value as a string.
-
     Raises:
         SsdgymError: there is no such mode.
     """
@@ -34,15 +31,7 @@ def autoreset_mode_of(value: AutoresetMode | str) -> AutoresetMode:
 
 
 def seeds_of(seed: int | Sequence[int | None] | None, count: int) -> list[int | None]:
-    """Return a seed for each environment; None stands for drawing the next one.
-
-    Args:
-        seed: a number seeds environment `i` with `seed + i`; or one for each.
-        count: number of environments.
-
-    Raises:
-        SsdgymError: there is not one seed for each environment.
-    """
+    """Return a seed for each environment: `seed + i`, or the given ones; None draws the next one."""
     if seed is None:
         return [None] * count
     if isinstance(seed, (int, np.integer)):
@@ -53,15 +42,7 @@ def seeds_of(seed: int | Sequence[int | None] | None, count: int) -> list[int | 
 
 
 def reset_mask_of(options: dict[str, Any] | None, count: int) -> np.ndarray:
-    """Return which environments the options of a reset name, bool (n,); all if they name none.
-
-    Args:
-        options: of the reset; `reset_mask` is looked at.
-        count: number of environments n.
-
-    Raises:
-        SsdgymError: the mask is not an array of n truth values, or none of them is true.
-    """
+    """Return which environments the `reset_mask` of options names, bool (n,); all if there is none."""
     if options is None or "reset_mask" not in options:
         return np.ones(count, bool)
     mask = options["reset_mask"]
@@ -73,15 +54,7 @@ def reset_mask_of(options: dict[str, Any] | None, count: int) -> np.ndarray:
 
 
 def batched(values: Mapping[str, Any], present: np.ndarray) -> dict[str, Any]:
-    """Put beside each array the mask of the environments that have it; the others read 0, or None.
-
-    Args:
-        values: arrays (n, ...) by name, or mappings of such; they become the caller's.
-        present: bool (n,), which environments have them.
-
-    Returns:
-        The same as `VectorEnv` makes of the infos of single environments; nothing if none has them.
-    """
+    """Put beside each array (n, ...) the mask of the environments that have it; the others read 0, or None."""
     having = np.count_nonzero(present)
     if having == 0:
         return {}
@@ -301,11 +274,7 @@ class DecisionVectorEnv(VectorEnv):
     # -- episodes
 
     def _resting(self) -> np.ndarray:
-        """Return whose episode was over before this step, bool (n,): they begin one in place of a decision.
-
-        Raises:
-            SsdgymError: nothing begins them.
-        """
+        """Return whose episode was over before this step, bool (n,): they begin one and decide nothing."""
         if not self._begun:
             raise SsdgymError("step was called before any episode has begun; call reset first.")
         over = self.episodes.ended.copy()

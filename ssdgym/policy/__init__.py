@@ -119,10 +119,8 @@ from ssdgym.policy.decorators import (
     victim_policy,
 )
 from ssdgym.policy.lookup import (
-    available_idle_rules,
-    available_merge_rules,
-    available_placements,
     available_policies,
+    available_rules,
     device_for,
     get_policy,
     policy_for,
@@ -155,10 +153,8 @@ __all__ = [
     "Policy",
     "Tracker",
     "VictimRule",
-    "available_idle_rules",
-    "available_merge_rules",
-    "available_placements",
     "available_policies",
+    "available_rules",
     "blocks_of",
     "built_in_placement",
     "choose_best_set",

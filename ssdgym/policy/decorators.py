@@ -99,12 +99,6 @@ def victim_policy(
         multi_plane: which planes of a die take part in one erase, if that is not for the device to say.
         shares_memory_with: a placement, whose memory the rule uses in place of its own.
         options: see `RuleOptions`.
-
-    Returns:
-        The decorator, which returns the function itself.
-
-    Raises:
-        SsdgymError: the name is taken, there are too many parameters, or no such way to erase.
     """
 
     def chosen(kind: type[ChoiceT], value: str | None, argument: str) -> ChoiceT | None:
@@ -145,12 +139,6 @@ def placement_policy(
             `Simulator.run` carries out, untimed.
         online: list it in tables among learned policies, as one that learns on the device it runs on.
         options: see `RuleOptions`.
-
-    Returns:
-        The decorator, which returns the function itself.
-
-    Raises:
-        SsdgymError: the name is taken, or there are too many parameters or streams.
     """
     if not 1 <= relocation_streams <= streams <= MAX_STREAMS:
         raise SsdgymError(
@@ -177,12 +165,6 @@ def idle_policy(name: str, *, source: str, oracle: bool = False, **options: Unpa
         source: names the paper or book it is from.
         oracle: pass it the time to the next arrival, which a closed loop does not have.
         options: see `RuleOptions`.
-
-    Returns:
-        The decorator, which returns the function itself.
-
-    Raises:
-        SsdgymError: the name is taken, or there are too many parameters.
     """
     return _decorator(IdleRule, name, source, options, oracle=oracle)
 
@@ -197,12 +179,6 @@ def merge_policy(
         source: names the paper or book it is from.
         compiled: compile it into the engine, or call it in Python at every decision.
         options: see `MergeOptions`.
-
-    Returns:
-        The decorator, which returns the function itself.
-
-    Raises:
-        SsdgymError: the name is taken, or there are too many parameters.
     """
     return _decorator(MergeRule, name, source, options, compiled=compiled)
 
@@ -214,26 +190,17 @@ def built_in_placement(name: str, *, source: str, equivalent: Callable[..., int]
         name: that it has in the engine's configuration.
         source: names the paper or book it is from.
         equivalent: a function that chooses the same, to show its choices where another one places.
-
-    Raises:
-        SsdgymError: the name is taken.
     """
     register(PlacementRule(name, None, source, streams=STREAMS.get(name, 1), equivalent=equivalent))
 
 
 def tracker(name: str, *, source: str, **options: Unpack[RuleOptions]) -> Tracker:
-    """Register a rule that decides nothing, and follows what happens on a device in its hooks.
+    """Register a rule that decides nothing, and follows a device in hooks: `rule.on(event)` decorates one.
 
     Args:
         name: by which it is looked up.
         source: says what it is for.
         options: see `RuleOptions`.
-
-    Returns:
-        The rule: `rule.on(event)` is the decorator of a hook.
-
-    Raises:
-        SsdgymError: the name is taken, or there are too many parameters.
     """
     rule = Tracker(name, None, source, **_fields_of(name, options, RuleOptions))
     register(rule)
@@ -255,11 +222,7 @@ def _decorator(kind: type[Rule], name: str, source: str, options: Mapping[str, A
 
 
 def _fields_of(name: str, options: Mapping[str, Any], known: Any) -> dict[str, Any]:
-    """Return options as fields of a rule.
-
-    Raises:
-        TypeError: there is no such option.
-    """
+    """Return options as fields of a rule."""
     unknown = set(options) - set(known.__annotations__)
     if unknown:
         raise TypeError(f"policy {name}: unexpected keyword argument {min(unknown)!r}")

@@ -23,16 +23,13 @@ _MOST_PLANES = 64
 
 
 def rule_error(error: Exception, rules: Iterable[Rule], device: State | None = None) -> Exception:
-    """Return the error for what was raised while rules ran.
+    """Return the error for what was raised while rules ran: a sentence that names the policy, or itself.
 
     Args:
         error: what was raised.
         rules: that may have raised it.
         device: a copy of the device, as a batch of one. A victim or merge rule that read out of range is
             called again on it in plain Python, which names the index.
-
-    Returns:
-        A sentence that names the policy; the error itself if it is not of a rule.
     """
     suspects = _suspects(error, [rule for rule in rules if rule.function is not None])
     if isinstance(error, SsdgymError) or not suspects:
@@ -48,12 +45,7 @@ def rule_error(error: Exception, rules: Iterable[Rule], device: State | None = N
 
 
 def divides_by_zero(rule: Rule, device: State) -> str:
-    """Return what to say of a rule whose answer makes no sense if it divides by zero; else nothing.
-
-    Args:
-        rule: compiled, so that a division by zero is no error but a number.
-        device: a copy of the device, as a batch of one.
-    """
+    """Return what to say of a compiled rule that divides by zero on a copy of the device; else nothing."""
     if not isinstance(rule, (VictimRule, MergeRule)) or is_own(rule.function):
         return ""
     with np.errstate(divide="raise", invalid="raise"):

@@ -18,16 +18,14 @@ from ssdgym.policy.names import DEFAULT, WrittenPart, has_near, hint, label_of, 
 from ssdgym.policy.policy import Policy, idle_of, with_rules
 from ssdgym.policy.registry import (
     Alias,
-    idle_rule,
-    merge_rule,
-    placement_rule,
     registered,
     registered_alias,
     registered_policies,
     registered_rules,
+    rule_of_kind,
     rules_on,
 )
-from ssdgym.policy.rules import IdleRule, MergeRule, PlacementRule, Rule, VictimRule
+from ssdgym.policy.rules import IdleRule, MergeRule, PlacementRule, Rule, RuleT, VictimRule
 
 #: The kinds of rules that policies are named by.
 _MAIN = (VictimRule, MergeRule)
@@ -39,19 +37,9 @@ def available_policies() -> dict[str, Policy]:
     return {name: policy for name, policy in policies.items() if isinstance(policy.main, VictimRule)}
 
 
-def available_merge_rules() -> dict[str, MergeRule]:
-    """Return all registered merge rules by name."""
-    return {name: merge_rule(name, "merge rule") for name in registered_rules(MergeRule)}
-
-
-def available_placements() -> dict[str, PlacementRule]:
-    """Return all registered placements by name."""
-    return {name: placement_rule(name, "placement") for name in registered_rules(PlacementRule)}
-
-
-def available_idle_rules() -> dict[str, IdleRule]:
-    """Return all registered rules for idle dies by name."""
-    return {name: idle_rule(name, "idle rule") for name in registered_rules(IdleRule)}
+def available_rules(kind: type[RuleT]) -> dict[str, RuleT]:
+    """Return all registered rules of a kind, such as `PlacementRule`, by name."""
+    return {name: rule_of_kind(kind, name, "rule") for name in registered_rules(kind)}
 
 
 def get_policy(spec: str | Policy, *, checked: bool = False) -> Policy:
@@ -62,9 +50,6 @@ def get_policy(spec: str | Policy, *, checked: bool = False) -> Policy:
     Args:
         spec: the text, or a ready policy.
         checked: compile its rules with checks, also those of ssdgym and those that are trusted.
-
-    Returns:
-        The policy.
 
     Raises:
         SsdgymError: there is no such policy, placement or parameter, or a kind of rule is given twice.
@@ -130,12 +115,7 @@ def _composed(alias: Any) -> Policy:
 
 
 def usual_policy(device: Source | DeviceConfig, ftl: FtlConfig | dict[str, Any] | None = None) -> str:
-    """Return the policy of a device where none is named.
-
-    Args:
-        device: by name, path, mapping or model.
-        ftl: another FTL, or a mapping of the fields to change.
-    """
+    """Return the policy of a device where none is named."""
     if isinstance(ftl, FtlConfig):
         return ftl.usual_policy
     model = ftl_model(ftl.get("mapping")) if isinstance(ftl, dict) else None
@@ -183,7 +163,7 @@ def device_for(
     chosen = policy_for(policy, model, ftl)
     if chosen and isinstance(ftl, dict) and isinstance(ftl.get("placement"), str):
         # Applied with the policy's erase unit, without which the device may not be able to have it.
-        placement = placement_rule(ftl["placement"], f"device {model.name}: ftl.placement")
+        placement = rule_of_kind(PlacementRule, ftl["placement"], f"device {model.name}: ftl.placement")
         if placement != chosen.placement:
             chosen = chosen.with_placement(placement)
         ftl = {key: value for key, value in ftl.items() if key != "placement"}
@@ -192,15 +172,7 @@ def device_for(
 
 
 def rules_for(device: DeviceConfig, policy: Policy | None) -> np.ndarray:
-    """Return who takes which decisions inside the engine; compiles at first use.
-
-    Args:
-        device: as the policy runs it.
-        policy: `None`, or one in plain Python, leaves the choice of victims, or of merges, outside.
-
-    Returns:
-        Shape (kinds + trackers,) RULE.
-    """
+    """Return who takes which decisions inside the engine, (kinds + trackers,) RULE; compiles at first use."""
     rules, beside, idle = no_rules(), rules_on(device), idle_of(device)
     if policy is not None and policy.main.always_checked:
         beside = [replace(rule, always_checked=True) for rule in beside]

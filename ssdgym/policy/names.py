@@ -68,12 +68,7 @@ def _parse_parameters(name: str, inner: str) -> dict[str, float]:
 
 
 def label_of(name: str, parameters: Mapping[str, float]) -> str:
-    """Return a part as `parse_policy` reads it.
-
-    Args:
-        name: of the rule.
-        parameters: all its parameters, by name.
-    """
+    """Return a name with all its parameters, as `parse_policy` reads it."""
     inner = ", ".join(f"{key}={_number(value)}" for key, value in parameters.items())
     return f"{name}({inner})" if inner else name
 
@@ -103,12 +98,7 @@ def has_near(name: str, known: Iterable[str]) -> bool:
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """Return what to write instead of an unknown name.
-
-    Args:
-        name: as it was written.
-        known: the names there are.
-    """
+    """Return what to write instead of an unknown name."""
     names = list(known)
     near = get_close_matches(name, names, n=1)
     return f"did you mean {near[0]}?" if near else f"known: {', '.join(names)}."
@@ -118,9 +108,6 @@ def files_of(functions: Iterable[Callable[..., Any]]) -> list[Path]:
     """Return the files of functions and of what they import from their own package, sorted.
 
     The package of a rule of ssdgym is `ssdgym.baselines`: what all rules import is not a part of one.
-
-    Args:
-        functions: plain ones, or compiled; those typed at a prompt have no file that exists.
     """
     files: set[Path] = set()
     todo: list[str] = []

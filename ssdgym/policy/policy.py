@@ -15,10 +15,9 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import parse_policy
 from ssdgym.policy.registry import (
     Alias,
-    idle_rule,
     placement_of,
-    placement_rule,
     registered,
+    rule_of_kind,
     side_by_side,
     trackers_of,
 )
@@ -116,7 +115,7 @@ class Policy:
         """
         self._check_joins("placement", placement)
         if isinstance(placement, str):
-            placement = placement_rule(placement, f"policy {self.label}: placement")
+            placement = rule_of_kind(PlacementRule, placement, f"policy {self.label}: placement")
         if self.placement is not None:
             own = f"{self.name} ({self.alias_of})" if self.alias else self.name
             raise SsdgymError(
@@ -133,7 +132,7 @@ class Policy:
         """
         self._check_joins("idle rule", idle)
         if isinstance(idle, str):
-            idle = idle_rule(idle, f"policy {self.label}: idle rule")
+            idle = rule_of_kind(IdleRule, idle, f"policy {self.label}: idle rule")
         if self.idle is not None:
             raise SsdgymError(
                 f"policy {self.label} has the idle rule {self.idle.label} and cannot be given {idle.label}, "
@@ -229,14 +228,10 @@ class Policy:
 
 
 def idle_of(device: DeviceConfig) -> IdleRule | None:
-    """Return the rule for idle dies of a device; `None` if it has none.
-
-    Raises:
-        SsdgymError: there is no rule of that name.
-    """
+    """Return the rule for idle dies of a device; `None` if it has none."""
     if not isinstance(device.ftl, PageFtl) or device.ftl.gc.idle is None:
         return None
-    return idle_rule(device.ftl.gc.idle, f"device {device.name}: ftl.gc.idle")
+    return rule_of_kind(IdleRule, device.ftl.gc.idle, f"device {device.name}: ftl.gc.idle")
 
 
 def with_rules(

@@ -21,7 +21,6 @@ from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import FOUND_BY, check_name, hint, parse_policy
 from ssdgym.policy.rules import (
-    IdleRule,
     MergeRule,
     PlacementRule,
     Rule,
@@ -79,9 +78,6 @@ def policy_alias(
         erase_unit: what one erase takes, in place of what the rule needs.
         isolation: for devices of another erase unit than that.
         multi_plane: which planes of a die take part in one erase, in place of what the rule needs.
-
-    Raises:
-        SsdgymError: the name is taken, or the composition is not of that form.
     """
     check_name(name)
     parse_policy(composition)
@@ -192,7 +188,7 @@ def registered_alias(name: str) -> Alias | None:
     return _ALIASES.get(name)
 
 
-def registered_rules(kind: type[Rule]) -> list[str]:
+def registered_rules(kind: type[Rule] | tuple[type[Rule], ...]) -> list[str]:
     """Return the names of all rules of a kind, sorted."""
     load_plugins()
     return sorted(name for name, rule in _RULES.items() if isinstance(rule, kind))
@@ -203,7 +199,7 @@ def registered_policies() -> list[str]:
     return sorted({*registered_rules(VictimRule), *registered_rules(MergeRule), *_ALIASES})
 
 
-def rule_of_kind(kind: type[RuleT], text: str, where: str) -> RuleT:
+def rule_of_kind(kind: type[RuleT] | tuple[type[RuleT], ...], text: str, where: str) -> RuleT:
     """Return a rule of a kind by what it is written as, such as `sep_gc` or `threshold(blocks=4)`.
 
     Args:
@@ -221,21 +217,6 @@ def rule_of_kind(kind: type[RuleT], text: str, where: str) -> RuleT:
     return rule.with_parameters(written[0].parameters)
 
 
-def merge_rule(text: str, where: str) -> MergeRule:
-    """Return a merge rule by what it is written as; see `rule_of_kind`."""
-    return rule_of_kind(MergeRule, text, where)
-
-
-def placement_rule(text: str, where: str) -> PlacementRule:
-    """Return a placement by what it is written as; see `rule_of_kind`."""
-    return rule_of_kind(PlacementRule, text, where)
-
-
-def idle_rule(text: str, where: str) -> IdleRule:
-    """Return an idle rule by what it is written as; see `rule_of_kind`."""
-    return rule_of_kind(IdleRule, text, where)
-
-
 # Rules that run beside each other on a device: its placement, and trackers.
 #
 # The records that they keep lie side by side: what one rule notes of a page stands beside what the others
@@ -246,22 +227,14 @@ _ALIGNED = 8
 
 
 def placement_of(device: DeviceConfig) -> PlacementRule | None:
-    """Return the placement of a device; `None` for an FTL without placements.
-
-    Raises:
-        SsdgymError: there is no placement of that name.
-    """
+    """Return the placement of a device; `None` for an FTL without placements."""
     if not isinstance(device.ftl, PageFtl):
         return None
-    return placement_rule(device.ftl.placement, f"device {device.name}: ftl.placement")
+    return rule_of_kind(PlacementRule, device.ftl.placement, f"device {device.name}: ftl.placement")
 
 
 def trackers_of(device: DeviceConfig) -> list[Rule]:
-    """Return the trackers of a device.
-
-    Raises:
-        SsdgymError: there is no such rule, or it cannot track.
-    """
+    """Return the trackers of a device."""
     if not isinstance(device.ftl, PageFtl):
         return []
     return [tracking(text, f"device {device.name}: ftl.trackers") for text in device.ftl.trackers]
@@ -278,18 +251,10 @@ def rules_on(device: DeviceConfig) -> list[Rule]:
 def tracking(text: str, where: str) -> Rule:
     """Return a rule that can track by what it is written as: a placement, or one that decides nothing.
 
-    Args:
-        text: name and parameters.
-        where: what errors start with.
-
     Raises:
         SsdgymError: there is no such rule or parameter, or it cannot track.
     """
-    written = parse_policy(text)
-    rule = registered(written[0].name) if len(written) == 1 else None
-    if not isinstance(rule, (PlacementRule, Tracker)):
-        known = [*registered_rules(PlacementRule), *registered_rules(Tracker)]
-        raise SsdgymError(f"{where} {text} does not exist; {hint(text, known)}")
+    rule: Rule = rule_of_kind((PlacementRule, Tracker), text, where)
     if rule.periods:
         raise SsdgymError(f"{where} {text} has a function for periods, which only the placement can have.")
     if isinstance(rule, PlacementRule) and rule.function is None:
@@ -299,18 +264,11 @@ def tracking(text: str, where: str) -> Rule:
                 "device, or name another one, such as sep_gc."
             )
         rule = replace(rule, function=rule.equivalent)
-    return rule.with_parameters(written[0].parameters)
+    return rule
 
 
 def side_by_side(memories: Sequence[Memory]) -> list[Memory]:
-    """Return the records of several rules as parts of common ones.
-
-    Args:
-        memories: of each rule.
-
-    Returns:
-        The same records, each at its place within the common one, of whose size all are.
-    """
+    """Return the records of several rules at their places in common ones, of whose size all are."""
     parts = {
         part.name: _within_one([getattr(memory, part.name) for memory in memories]) for part in fields(Memory)
     }

@@ -30,16 +30,7 @@ _PERIOD = "period"
 
 
 def choice_of(kind: type[ChoiceT], word: str, where: str) -> ChoiceT:
-    """Return one of several ways by its word.
-
-    Args:
-        kind: the ways there are.
-        word: of one of them.
-        where: names the field, for the error.
-
-    Raises:
-        SsdgymError: there is none of that word.
-    """
+    """Return one of several choices by its word; `where` names the field in the error."""
     for choice in kind:
         if choice == word:
             return choice
@@ -349,26 +340,14 @@ class MergeRule(Rule):
     shares_memory_with: ClassVar[str] = ""
 
     def on(self, event: str) -> Callable[[HookT], HookT]:
-        """Refuse a hook.
-
-        Raises:
-            SsdgymError: always.
-        """
+        """Refuse a hook."""
         raise SsdgymError(
             f"policy {self.name} chooses {self.chooses} and can have no hook of {event}; leave it out."
         )
 
 
 def merge_arguments(state: State, i: int) -> tuple[Any, Any]:
-    """Return what a merge rule in plain Python is called with, but for the parameters.
-
-    Args:
-        state: a batch of devices of mapping block.
-        i: number of the device, which waits for such a decision.
-
-    Returns:
-        The candidates, shape (K,) PLAN, and what is merged, shape (1,) CASE; copies, as record arrays.
-    """
+    """Return copies of the candidates, (K,) PLAN, and of what is merged, (1,) CASE, for plain Python."""
     arrays: Any = state
     case = arrays.case[i].copy()
     plans = arrays.figure[i, : int(case["candidates"][0])].copy()

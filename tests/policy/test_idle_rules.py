@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import available_idle_rules, device_for, get_policy, idle_policy
+from ssdgym.policy import IdleRule, available_rules, device_for, get_policy, idle_policy
 from ssdgym.simulator import Simulator
 from tests.engine.devices import device, mixed_requests
 
@@ -27,7 +27,7 @@ def timed(**gc: Any) -> Any:
 
 
 def test_bundled_idle_rules__all_with_their_source() -> None:
-    rules = available_idle_rules()
+    rules = available_rules(IdleRule)
     assert [name for name in rules if name in BUNDLED] == BUNDLED
     for name in BUNDLED:
         assert rules[name].source

@@ -19,8 +19,8 @@ from ssdgym.engine.decisions import MERGE, MERGE_SHAPE
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import (
     MergeRule,
-    available_merge_rules,
     available_policies,
+    available_rules,
     device_for,
     get_policy,
     merge_policy,
@@ -77,7 +77,7 @@ def test_get__a_merge_rule__is_a_policy_of_its_own() -> None:
     for copied in (get_policy(policy.label), pickle.loads(pickle.dumps(policy))):
         assert copied == policy
     assert policy.source_digest() != get_policy("greedy").source_digest()
-    assert "mmerge" in available_merge_rules()
+    assert "mmerge" in available_rules(MergeRule)
     assert "mmerge" not in available_policies(), "those choose victims"
 
 

@@ -13,8 +13,9 @@ from ssdgym.config.device import DeviceConfig, with_ftl
 from ssdgym.config.ftl import PageFtl
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import (
-    available_placements,
+    PlacementRule,
     available_policies,
+    available_rules,
     choose_block,
     device_for,
     get_policy,
@@ -76,7 +77,7 @@ def test_bundled_placements__all_with_their_source() -> None:
     folder = Path(baselines.__file__).parent
     rules = [
         rule
-        for rule in available_placements().values()
+        for rule in available_rules(PlacementRule).values()
         if rule.function is None or folder in Path(rule.function.__code__.co_filename).parents
     ]
     assert [rule.label for rule in rules] == PLACEMENTS
@@ -109,7 +110,7 @@ def test_composition__any_rule_with_any_placement__keeps_its_label(rule: str, pl
 def test_named__stands_for_its_composition_and_keeps_its_name(name: str, rule: str, placement: str) -> None:
     policy = get_policy(name)
     assert policy.victim.function is get_policy(rule).victim.function
-    assert policy.placement == available_placements()[placement]
+    assert policy.placement == available_rules(PlacementRule)[placement]
     assert policy.label == policy.name == name
     assert policy.composition == f"{rule}+{placement}"
     assert "SpeedupGC" in policy.source
@@ -184,7 +185,7 @@ def test_named__with_the_name_of_its_placement__alone_means_the_composition() ->
     midas = get_policy("midas")
     assert midas.composition == "chain+midas"
     assert (midas.label, midas.victim.name) == ("midas", "chain")
-    assert midas.placement == available_placements()["midas"]
+    assert midas.placement == available_rules(PlacementRule)["midas"]
     assert pickle.loads(pickle.dumps(midas)) == midas
     assert available_policies()["midas"] == midas
     assert get_policy("greedy+midas(sample=5)").label == "greedy+midas(sample=5)"

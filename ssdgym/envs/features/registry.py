@@ -67,17 +67,7 @@ def always(setting: Setting) -> bool:
 
 @dataclass(frozen=True)
 class RegisteredFeature:
-    """A feature and the function that computes it.
-
-    Attributes:
-        feature: name, meaning and bounds.
-        kind: one of `CALLED_WITH`.
-        function: to be compiled.
-        default: in which settings it is observed without being named.
-        samples_pages: whether it needs the updates of sampled pages to be counted.
-        tracker: the rule whose records the function reads, if it reads any.
-        fits: in which settings it is what its meaning says.
-    """
+    """A feature, the function that computes it, and in which settings it is a default and has a meaning."""
 
     feature: Feature
     kind: str
@@ -92,14 +82,7 @@ class RegisteredFeature:
         return _registered, (self.feature.name,)
 
     def address_on(self, memory: Memory) -> int:
-        """Return the address of the compiled function; compiles at first use.
-
-        Args:
-            memory: the records of its tracker, as they lie on the devices.
-
-        Raises:
-            SsdgymError: it cannot be compiled.
-        """
+        """Return the address of the function compiled for records of its tracker; compiles at first use."""
         try:
             return _compile(self.function, self.kind, memory)[0]
         except ValueError as error:
@@ -134,11 +117,7 @@ def registered_features() -> tuple[RegisteredFeature, ...]:
 
 
 def find_features(names: Sequence[str]) -> list[RegisteredFeature]:
-    """Return features by name.
-
-    Raises:
-        SsdgymError: there is none of a name.
-    """
+    """Return features by name."""
     if not _FEATURES.keys() >= set(names):
         registered_features()
     for name in names:
@@ -202,9 +181,6 @@ class FeatureDecorator:
             samples_pages: of a candidate, whether it reads `sampled`, `updates`, `neighbours` or
                 `neighbour_updates`, for which updates of sampled pages are counted.
             tracker: of a stream or a page, the rule whose records it reads; environments attach it.
-
-        Returns:
-            The decorator; the function stays as it is.
 
         Raises:
             SsdgymError: another module has registered a feature of this name, or the bounds are wrong.

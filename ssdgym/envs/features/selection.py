@@ -138,13 +138,7 @@ class Selection:
     def ask(
         self, spec: ObservationSpec, candidates: int, memories: Mapping[str, Memory] | None = None
     ) -> ObservationSpec:
-        """Return a spec with these features, compiled at first use, and room to count candidates in.
-
-        Args:
-            spec: without them.
-            candidates: K.
-            memories: records of the trackers, by name.
-        """
+        """Return a spec with these features, compiled at first use, and room to count candidates in."""
         memories = memories or {}
         fields: dict[str, Any] = {"context_features": _records(self.of(*_SHARED), memories)}
         for kind, (_, columns, scratch, described) in _ROWS.items():
@@ -180,14 +174,7 @@ class Selection:
         return SsdgymError(f"feature {names} failed: {reason}; correct it.")
 
     def check(self, outside: np.ndarray) -> None:
-        """Raise if a value was outside the bounds of its feature.
-
-        Args:
-            outside: (1,) OUTSIDE, as the engine has left it.
-
-        Raises:
-            SsdgymError: one was; names it.
-        """
+        """Raise if the engine has noted a value outside its feature's bounds in `outside`, (1,) OUTSIDE."""
         column = int(outside["column"][0]) - 1
         if column < 0:
             return

@@ -64,13 +64,6 @@ class Baseline:
         its own rewards are 0 on average, and of size 1. On devices that win room without an erase, too, a
         page that the host writes stands for both.
 
-        Args:
-            device: that carries it out.
-            workload: its model.
-            preconditioning: of the device.
-            seed: of the draws of both.
-            cost_on: returns a function that computes the cost of devices.
-
         Returns:
             The scale; that of plain rewards where the policy has nothing to collect.
         """
@@ -195,14 +188,7 @@ class Reward:
         shown: np.ndarray,
         counters: Sequence[str],
     ) -> Tally:
-        """Return what the compiled step makes rewards of.
-
-        Args:
-            totals: of all devices.
-            address: returns where a counter of every device is in memory, int64 (n,).
-            shown: int64 (1 + counters, n), what it writes beside rewards.
-            counters: that it shows.
-        """
+        """Return what the compiled step makes rewards of."""
         sums = [one.per_count for one in self._measures.values() if isinstance(one, CounterSum)]
         sums = sums if self.compiled else []
         costs = [(name, cost) for one in sums for name, cost in one.items()]
@@ -227,13 +213,7 @@ class Reward:
         )
 
     def start(self, totals: CountedTotals, i: int, scale: Scale | None = None) -> None:
-        """Count from where device `i` stands now.
-
-        Args:
-            totals: of all devices.
-            i: number of the device.
-            scale: of its rewards from now on; None leaves it.
-        """
+        """Count from where device `i` stands now; a scale is that of its rewards from now on."""
         for total, measure in zip(self._totals, self._measures.values(), strict=True):
             total[i] = measure(totals)[i]
         if scale is not None:
@@ -251,11 +231,7 @@ class Reward:
         self.terms[:, which] = 0.0
 
     def take(self, totals: CountedTotals) -> None:
-        """Write the rewards since the last call, and the terms that make them up, where that is not compiled.
-
-        Args:
-            totals: of all devices.
-        """
+        """Write the rewards and terms since the last call, where that is not compiled."""
         self.rewards[:] = 0.0
         for k, (name, weight) in enumerate(self.objective.items()):
             total = self._measures[name](totals)

@@ -64,15 +64,7 @@ class CountedTotals:
         return self._by_host_pages(self.counter("gc_invocations"))
 
     def winning(self, address: Callable[[str], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Return what the pages that collection has won are counted by.
-
-        Args:
-            address: returns where a counter of every device is in memory, int64 (n,).
-
-        Returns:
-            Addresses of what wins pages and of the pages that it takes, int64 (2, n), and the pages that one
-            of the first wins, int64 (n,).
-        """
+        """Return addresses of what wins and what takes pages, (2, n), and the pages of a win, (n,)."""
         erases = self._wins_by_erases
         wins = np.where(erases, address("erased_sub_blocks"), address("host_pages_written"))
         takes = np.where(erases, address("relocated_pages"), _NOTHING.ctypes.data)
@@ -156,9 +148,6 @@ def reward_term(name: str, meaning: str, *, needs_time: bool = False) -> Callabl
         meaning: what it counts, and the unit.
         needs_time: whether it is always 0 on devices without time, whose environments then refuse it.
 
-    Returns:
-        The decorator; the function stays as it is.
-
     Raises:
         SsdgymError: another module has registered a term of this name.
     """
@@ -180,9 +169,6 @@ def reward_measure(name: str, meaning: str, *, needs_time: bool = False) -> Call
         name: by which objectives have it.
         meaning: what it measures, and the unit.
         needs_time: whether it is always 0 on devices without time, whose environments then refuse it.
-
-    Returns:
-        The decorator; the function stays as it is.
 
     Raises:
         SsdgymError: another module has registered a term of this name.
@@ -244,11 +230,7 @@ def known_terms() -> list[str]:
 
 
 def find_term(name: str) -> Term:
-    """Return a term by name, of installed packages if need be.
-
-    Raises:
-        SsdgymError: there is none of the name.
-    """
+    """Return a term by name, of installed packages if need be."""
     if name not in TERMS:
         for plugin in entry_points(group=ENTRY_POINT_GROUP):
             plugin.load()

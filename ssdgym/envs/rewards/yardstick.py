@@ -33,14 +33,6 @@ _NOTHING = np.zeros(0, REQUEST)
 class Twin:
     """A device that a policy runs through the episodes of another one, portion by portion of the requests.
 
-    Args:
-        device: the other one's configuration.
-        policy: that runs the twin.
-        how: both are preconditioned.
-        seed: of that.
-        cost_on: returns a function that computes the cost of devices.
-        steady: steady states of such devices by the number of the workload; grows.
-
     Raises:
         SsdgymError: the policy does not run on the device, or decides in Python.
     """
@@ -81,16 +73,7 @@ class Twin:
         lengths: tuple[int, int],
         scale: Scale,
     ) -> None:
-        """Begin an episode and play the part of it that is not measured.
-
-        Args:
-            number: of the workload, which stands for it.
-            workload: that is played.
-            seed: of the episode.
-            at_end: what happens where the workload ends.
-            lengths: host pages before the measured part, and of that.
-            scale: of rewards.
-        """
+        """Begin an episode and play the part of it that is not measured."""
         simulator = self._simulator
         restore_device(simulator.arrays, 0, self._steady_under(number, workload))
         simulator.arrays.params["seed"][0] = seed % 2**64
@@ -145,14 +128,6 @@ class Twins:
 
     Between points that lie a 32nd of the logical pages apart what a twin has earned is interpolated by host
     pages, so it is exact at these points and at the end of the episode.
-
-    Args:
-        devices: whose twins they are.
-        kinds: device `i` is made as device `i % kinds` is.
-        policy: that runs them.
-        how: devices are preconditioned.
-        seed: of that.
-        cost_on: returns a function that computes the cost of devices.
     """
 
     def __init__(
@@ -182,22 +157,13 @@ class Twins:
         self._told[which] = 0.0
 
     def begin(self, i: int, *episode: Any) -> None:
-        """Begin the measured part of an episode of a twin.
-
-        Args:
-            i: number of the device.
-            *episode: as `Twin.begin` takes it.
-        """
+        """Begin the measured part of an episode of twin `i`, as `Twin.begin` takes it."""
         self._twins[i].begin(*episode)
         self._from[:, i] = self._to[:, i] = 0.0
         self._told[i] = 0.0
 
     def take(self, host_pages: np.ndarray) -> np.ndarray:
-        """Return what the twins have earned since the last call, float64 (n,).
-
-        Args:
-            host_pages: of every device since the measured part of its episode began, (n,).
-        """
+        """Return what the twins have earned since the last call, at these host pages (n,), float64 (n,)."""
         for i in np.flatnonzero(host_pages > self._to[0]):
             self._follow(int(i), float(host_pages[i]))
         pages = self._to[0] - self._from[0]
@@ -219,18 +185,7 @@ class Twins:
 
 
 class Yardstick:
-    """The scales of rewards, and the twins of devices where rewards are paired.
-
-    Args:
-        options: arguments of the environment.
-        devices: n of them.
-        kinds: device `i` is made as device `i % kinds` is.
-        workloads: that episodes play.
-        cost_on: returns a function that computes the cost of devices.
-
-    Raises:
-        SsdgymError: the argument `reward` means nothing, or its policy does not run on a device.
-    """
+    """The scales of rewards, and the twins of devices where rewards are paired."""
 
     def __init__(
         self,
@@ -253,13 +208,7 @@ class Yardstick:
             self._twins = Twins(devices, kinds, self._scale.policy, how, seed, cost_on)
 
     def begin(self, i: int, number: int, seed: int) -> Scale:
-        """Begin an episode of a device, and return how its rewards are scaled.
-
-        Args:
-            i: number of the device.
-            number: of the workload.
-            seed: of the episode.
-        """
+        """Begin an episode of device `i`, of a workload's number; return how its rewards are scaled."""
         self._episodes[i] = (number, seed)
         if self._twins is not None:
             self._twins.pause([i])
@@ -290,11 +239,6 @@ class Yardstick:
         self._twins.begin(i, number, workload, seed, options.at_end, lengths, scale)
 
     def take_off(self, rewards: np.ndarray, host_pages: Callable[[], np.ndarray]) -> None:
-        """Take off what twins have earned since the last call, where there are some.
-
-        Args:
-            rewards: float64 (n,).
-            host_pages: returns those of every device since the measured part of its episode began, (n,).
-        """
+        """Take off what twins have earned since the last call, where there are some."""
         if self._twins is not None:
             rewards -= self._twins.take(host_pages())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ssdgym.engine.view import view_arrays
-from ssdgym.policy import available_placements
+from ssdgym.policy import PlacementRule, available_rules
 from ssdgym.simulator import Simulator
 from tests.baselines.placements.bench import Bench
 from tests.engine.devices import device, mixed_requests
@@ -71,7 +71,7 @@ def test_centres__are_found_at_the_first_victim_and_every_period() -> None:
 def test_sums_of_blocks__are_those_of_their_valid_pages(timing: str) -> None:
     sim = Simulator(device({"blocks_per_plane": 64}, {"timing": timing}), policy="greedy+sfs")
     assert sim.run(mixed_requests(6000, sim.logical_pages))["erases"] > 100
-    memory = view_arrays(sim.state, 0, available_placements()["sfs"].memory, "place")
+    memory = view_arrays(sim.state, 0, available_rules(PlacementRule)["sfs"].memory, "place")
     ppn = sim.state.logical["ppn"][0]
     for field in ("writes", "written_at"):
         of_pages = memory.page_memory[field][: len(ppn)]
