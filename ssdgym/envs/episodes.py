@@ -13,7 +13,7 @@ from ssdgym.engine.observation import Shared
 from ssdgym.envs.batch import CHUNK, Batch, kind_of, threads_for
 from ssdgym.envs.credit.settled import Credits
 from ssdgym.envs.options import Options
-from ssdgym.envs.rewards import CountedTotals, Reward
+from ssdgym.envs.rewards import Reward, Totals
 from ssdgym.envs.rewards.yardstick import Yardstick
 from ssdgym.envs.sources import EpisodeRequests, load_devices, load_workloads, open_episode
 from ssdgym.errors import SsdgymError
@@ -79,7 +79,7 @@ class Episodes:
         self.view = self.decision.buffers(count, self.candidates)
         self._shared = Shared.allocate(self.view, CHUNK)
         self.status, self.actions = self._shared.status, self._shared.actions
-        self._totals = CountedTotals(self.devices, self.counter, self._latencies)
+        self._totals = Totals(self.devices, self.counter, self._latencies)
         self._requests: list[EpisodeRequests | None] = [None] * count
         self.seeds = np.zeros(count, np.int64)
         self.over = np.zeros(count, bool)

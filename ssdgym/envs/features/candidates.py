@@ -11,18 +11,9 @@ from math import log2
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.records import MAX_PAIRS
-from ssdgym.envs.features.registry import Setting, candidate_feature
+from ssdgym.envs.features.registry import Setting, always, candidate_feature, clip
 
 _LOG = "factors of four"
-
-
-@inlined
-def _clip(value, low, high):
-    return min(max(value, low), high)
-
-
-def _always(setting: Setting) -> bool:
-    return "ERASE" in setting.kinds
 
 
 def _sub_blocks(device: DeviceConfig) -> bool:
@@ -43,32 +34,32 @@ def _separated(device: DeviceConfig) -> bool:
     return getattr(device.ftl, "placement", "") == "sep_gc"
 
 
-@candidate_feature(low=-1.0, default=_always)
+@candidate_feature(low=-1.0, default=always)
 def valid_fraction(view, candidate, decision):
     """Return the valid share u of the set's written pages, as 2 u - 1."""
     return 2.0 * candidate.valid / max(candidate.written, 1) - 1.0
 
 
-@candidate_feature(unit=_LOG, low=-8.0, high=8.0, default=_always)
+@candidate_feature(unit=_LOG, low=-8.0, high=8.0, default=always)
 def log_benefit(view, candidate, decision):
     """Return log4(invalid / (valid + 0.5)) + 1."""
-    return _clip(log2(max(candidate.invalid, 0.5) / (candidate.valid + 0.5)) / 2.0 + 1.0, -8.0, 8.0)
+    return clip(log2(max(candidate.invalid, 0.5) / (candidate.valid + 0.5)) / 2.0 + 1.0, -8.0, 8.0)
 
 
 @inlined
 def _log_age(view, since, part):
     """Return log4 of an age in host pages, in units of a part of the logical pages."""
     age = (view.control[0].clock - since + 1.0) / view.params[0].logical_pages
-    return _clip(log2(part * age) / 2.0, -8.0, 8.0)
+    return clip(log2(part * age) / 2.0, -8.0, 8.0)
 
 
-@candidate_feature(unit=_LOG, low=-8.0, high=8.0, default=_always)
+@candidate_feature(unit=_LOG, low=-8.0, high=8.0, default=always)
 def log_age(view, candidate, decision):
     """Return log4 of the host pages since the last invalidation in it, in hundredths of the logical pages."""
     return _log_age(view, candidate.invalidated_at, 100.0)
 
 
-@candidate_feature(unit=_LOG, low=-8.0, high=8.0, default=_always)
+@candidate_feature(unit=_LOG, low=-8.0, high=8.0, default=always)
 def log_age_closed(view, candidate, decision):
     """Return log4 of the host pages since the last of its blocks closed, in tenths of the logical pages."""
     return _log_age(view, candidate.closed_at, 10.0)
@@ -84,7 +75,7 @@ def block_stream(view, candidate, decision):
 def _log_rate(view, updates, pages):
     """Return log4 of the updates per page, of those of the mean logical page."""
     mean = view.control[0].clock / view.params[0].logical_pages
-    return _clip(log2((updates / max(pages, 1) + 0.5) / (mean + 0.5)) / 2.0, -4.0, 4.0)
+    return clip(log2((updates / max(pages, 1) + 0.5) / (mean + 0.5)) / 2.0, -4.0, 4.0)
 
 
 @candidate_feature(unit=_LOG, low=-4.0, high=4.0, samples_pages=True)
@@ -106,11 +97,11 @@ def log_neighbour_rate(view, candidate, decision):
     return _log_rate(view, candidate.neighbour_updates, pages) if pages > 0 else 0.0
 
 
-@candidate_feature(unit="ratio", low=-2.0, high=2.0, default=_always)
+@candidate_feature(unit="ratio", low=-2.0, high=2.0, default=always)
 def wear(view, candidate, decision):
     """Return 2 (e - m) / (m + 1) of the erases e of a sub-block of the set and m of the mean candidate."""
     erases = candidate.erases / candidate.sub_blocks
-    return _clip(2.0 * (erases - decision.mean_erases) / (decision.mean_erases + 1.0), -2.0, 2.0)
+    return clip(2.0 * (erases - decision.mean_erases) / (decision.mean_erases + 1.0), -2.0, 2.0)
 
 
 @candidate_feature(low=-1.0, default=lambda setting: setting.has(_separated))
@@ -158,4 +149,4 @@ def log_recycle_benefit(view, candidate, decision):
     """Return log4(invalid pages per time to win them, in those one move takes) + 1."""
     params = view.params[0]
     cost = (candidate.valid + candidate.beside) * params.copy_cost + params.erase_cost
-    return _clip(log2(max(candidate.invalid, 0.5) * params.copy_cost / max(cost, 1)) / 2.0 + 1.0, -8.0, 8.0)
+    return clip(log2(max(candidate.invalid, 0.5) * params.copy_cost / max(cost, 1)) / 2.0 + 1.0, -8.0, 8.0)

@@ -5,15 +5,9 @@ from __future__ import annotations
 from math import log2
 
 from ssdgym.config.device import DeviceConfig
-from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.decisions import ERASE, IDLE, PLACE, RELOCATE
-from ssdgym.envs.features.registry import Setting, decision_feature, device_feature
+from ssdgym.envs.features.registry import Setting, clip, decision_feature, device_feature
 from ssdgym.simulator.families import family_of
-
-
-@inlined
-def _clip(value, low, high):
-    return min(max(value, low), high)
 
 
 def _always(setting: Setting) -> bool:
@@ -81,7 +75,7 @@ def asks_idle(view, decision):
 def host_pages(view, decision):
     """Return log2(host pages since the last decision + 1), of what a block holds, as 2 x - 1 and clipped."""
     pages = log2(max(decision.host_pages, 0) + 1.0)
-    return _clip(2.0 * pages / log2(view.params[0].pages_per_block + 1.0) - 1.0, -1.0, 1.0)
+    return clip(2.0 * pages / log2(view.params[0].pages_per_block + 1.0) - 1.0, -1.0, 1.0)
 
 
 @decision_feature(
@@ -94,7 +88,7 @@ def elapsed(view, decision):
     """Return the time since the last decision: 2 log2 of it, in the time to move a block's pages."""
     params = view.params[0]
     block = params.pages_per_block * max(params.copy_cost, 1)
-    return _clip(2.0 * log2((decision.elapsed_ns + 1.0) / block), -8.0, 8.0)
+    return clip(2.0 * log2((decision.elapsed_ns + 1.0) / block), -8.0, 8.0)
 
 
 @decision_feature(low=-1.0, default=_always, fits=_victims_are_blocks)
@@ -102,7 +96,7 @@ def open_room(view, decision):
     """Return the free share f of the plane's open blocks, as 2 f - 1."""
     params, plane = view.params[0], view.plane[decision.plane]
     pages = params.streams * params.pages_per_block
-    return _clip(2.0 * (plane.free_pages - plane.pool_pages) / pages - 1.0, -1.0, 1.0)
+    return clip(2.0 * (plane.free_pages - plane.pool_pages) / pages - 1.0, -1.0, 1.0)
 
 
 @decision_feature()
@@ -115,7 +109,7 @@ def pool(view, decision):
 @decision_feature(default=lambda setting: setting.has(_open_loop))
 def queue(view, decision):
     """Return the requests outstanding: log2(requests + 1) / 16."""
-    return _clip(log2(view.control[0].outstanding + 1.0) / 16.0, 0.0, 1.0)
+    return clip(log2(view.control[0].outstanding + 1.0) / 16.0, 0.0, 1.0)
 
 
 @decision_feature(default=lambda setting: setting.has(_open_loop))
@@ -162,7 +156,7 @@ def log_spare(view):
     """Return log2 of the spare pages per logical page, 4 more."""
     params = view.params[0]
     pages = params.planes * params.blocks * params.pages_per_block
-    return _clip(log2(max(pages / params.logical_pages - 1.0, 1e-5)) + 4.0, -16.0, 16.0)
+    return clip(log2(max(pages / params.logical_pages - 1.0, 1e-5)) + 4.0, -16.0, 16.0)
 
 
 @device_feature(default=_differ)

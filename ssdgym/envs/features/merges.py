@@ -9,18 +9,13 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.kernel import inlined
 from ssdgym.engine.core.records import POOL
 from ssdgym.enums import BlockKind, MergePace
-from ssdgym.envs.features.registry import Setting, always, bundle_feature, plan_feature
-
-
-@inlined
-def _clip(value, low, high):
-    return min(max(value, low), high)
+from ssdgym.envs.features.registry import Setting, always, bundle_feature, clip, plan_feature
 
 
 @inlined
 def _ratio(part, whole):
     """Return the logarithm to base 2 of a ratio, one more of each counted so that 0 has one."""
-    return _clip(log2((part + 1.0) / (whole + 1.0)), -16.0, 16.0)
+    return clip(log2((part + 1.0) / (whole + 1.0)), -16.0, 16.0)
 
 
 @inlined
@@ -65,7 +60,7 @@ def _levels_differ(setting: Setting) -> bool:
 @plan_feature(unit="factors of two", low=-8.0, high=24.0, default=always)
 def plan_cost(view, plan, bundle):
     """Return log2 of its nominal time, in page programs."""
-    return _clip(log2((plan.cost_ns + 1.0) / max(view.params[0].program_ns, 1)), -8.0, 24.0)
+    return clip(log2((plan.cost_ns + 1.0) / max(view.params[0].program_ns, 1)), -8.0, 24.0)
 
 
 @plan_feature(unit="factors of two", low=-16.0, high=16.0, default=_has_superblocks)
@@ -77,13 +72,13 @@ def plan_cost_ratio(view, plan, bundle):
 @plan_feature(unit="blocks", high=64.0, default=always)
 def plan_copies(view, plan, bundle):
     """Return the pages copied, in blocks."""
-    return _clip(plan.copies / bundle.block_pages, 0.0, 64.0)
+    return clip(plan.copies / bundle.block_pages, 0.0, 64.0)
 
 
 @plan_feature(unit="blocks", high=64.0, default=always)
 def plan_out_copies(view, plan, bundle):
     """Return the pages copied to make room for erases in place, in blocks."""
-    return _clip(plan.out_copies / bundle.block_pages, 0.0, 64.0)
+    return clip(plan.out_copies / bundle.block_pages, 0.0, 64.0)
 
 
 @plan_feature(unit="factors of two", low=-16.0, high=16.0)
@@ -95,7 +90,7 @@ def plan_copy_ratio(view, plan, bundle):
 @plan_feature(unit="factors of two", high=16.0, default=always)
 def plan_erases(view, plan, bundle):
     """Return log2 of its erases, one more counted."""
-    return _clip(log2(plan.erases + 1.0), 0.0, 16.0)
+    return clip(log2(plan.erases + 1.0), 0.0, 16.0)
 
 
 @plan_feature(unit="factors of two", low=-16.0, high=16.0, default=always)
@@ -107,13 +102,13 @@ def plan_erase_time(view, plan, bundle):
 @plan_feature(unit="factors of two", high=16.0, default=_of_disturbance)
 def plan_restored(view, plan, bundle):
     """Return log2 of the smallest parts that are erased only because of disturbance, one more counted."""
-    return _clip(log2(plan.restored + 1.0), 0.0, 16.0)
+    return clip(log2(plan.restored + 1.0), 0.0, 16.0)
 
 
 @plan_feature(unit="factors of two", high=16.0, default=_of_disturbance)
 def plan_at_tolerance(view, plan, bundle):
     """Return log2 of those that will lose their data if a neighbour is erased once more, one more counted."""
-    return _clip(log2(plan.at_tolerance + 1.0), 0.0, 16.0)
+    return clip(log2(plan.at_tolerance + 1.0), 0.0, 16.0)
 
 
 @plan_feature(default=always)
@@ -155,26 +150,26 @@ def bundle_m_merges(view, bundle):
 
     After the last one allowed a Merge is due.
     """
-    return _clip(bundle.since_merge / max(bundle.limit, 1), 0.0, 1.0)
+    return clip(bundle.since_merge / max(bundle.limit, 1), 0.0, 1.0)
 
 
 @bundle_feature(low=-1.0, default=_has_superblocks)
 def bundle_valid(view, bundle):
     """Return the share v of the pages of its blocks that are valid, as 2 v - 1."""
     pages = max(bundle.blocks, 1) * bundle.block_pages
-    return _clip(2.0 * bundle.valid / pages - 1.0, -1.0, 1.0)
+    return clip(2.0 * bundle.valid / pages - 1.0, -1.0, 1.0)
 
 
 @bundle_feature(default=always)
 def bundle_invalid(view, bundle):
     """Return the share of the pages of its blocks that are invalid."""
-    return _clip(bundle.invalid / (max(bundle.blocks, 1) * bundle.block_pages), 0.0, 1.0)
+    return clip(bundle.invalid / (max(bundle.blocks, 1) * bundle.block_pages), 0.0, 1.0)
 
 
 @bundle_feature(default=_pools_vary)
 def waiting_bundles(view, bundle):
     """Return log2 of the bundles of the plane that could be merged, too, in 16."""
-    return _clip(log2(bundle.waiting + 1.0) / 16.0, 0.0, 1.0)
+    return clip(log2(bundle.waiting + 1.0) / 16.0, 0.0, 1.0)
 
 
 @bundle_feature(unit="factors of two", low=-16.0, high=16.0, default=_pools_vary)

@@ -9,19 +9,10 @@ from __future__ import annotations
 from math import log2
 
 from ssdgym.engine.core.kernel import inlined
-from ssdgym.envs.features.registry import Setting, page_feature
+from ssdgym.envs.features.registry import Setting, always, clip, page_feature
 from ssdgym.policy.page_history import GROUP, faded, log_age, log_pages, slowly_faded
 
 _LOG = "factors of four"
-
-
-@inlined
-def _clip(value, low, high):
-    return min(max(value, low), high)
-
-
-def _always(setting: Setting) -> bool:
-    return True
 
 
 def _host_and_relocated(setting: Setting) -> bool:
@@ -32,7 +23,7 @@ def _host_and_relocated(setting: Setting) -> bool:
 @inlined
 def _log_pages(view, pages):
     """Return the logarithm of a number of host pages; one too small to differ from none is 1."""
-    return _clip(log_pages(view, pages), -16.0, 16.0)
+    return clip(log_pages(view, pages), -16.0, 16.0)
 
 
 @page_feature(default=_host_and_relocated)
@@ -41,50 +32,50 @@ def page_relocated(view, page):
     return float(page.relocated)
 
 
-@page_feature(unit=_LOG, low=-16.0, high=16.0, default=_always)
+@page_feature(unit=_LOG, low=-16.0, high=16.0, default=always)
 def page_age(view, page):
     """Return log4 of the host pages since the host wrote it last.
 
     Of a new page, it is the age of the device.
     """
-    return _clip(log_age(view, view.page_memory[page.lpn].written), -16.0, 16.0)
+    return clip(log_age(view, view.page_memory[page.lpn].written), -16.0, 16.0)
 
 
-@page_feature(unit=_LOG, low=-16.0, high=16.0, default=_always)
+@page_feature(unit=_LOG, low=-16.0, high=16.0, default=always)
 def page_interval(view, page):
     """Return log4 of the host pages between its last two host writes; 8 without."""
     interval = view.page_memory[page.lpn].interval
     return _log_pages(view, interval) if interval > 0.0 else 8.0
 
 
-@page_feature(unit=_LOG, low=-16.0, high=16.0, default=_always)
+@page_feature(unit=_LOG, low=-16.0, high=16.0, default=always)
 def page_interval_before(view, page):
     """Return the same of the interval before that."""
     interval = view.page_memory[page.lpn].earlier
     return _log_pages(view, interval) if interval > 0.0 else 8.0
 
 
-@page_feature(unit="factors of two", high=32.0, default=_always)
+@page_feature(unit="factors of two", high=32.0, default=always)
 def page_updates(view, page):
     """Return log2 of its host writes, 1 more; they count half after as many host pages as logical pages."""
     own = view.page_memory[page.lpn]
-    return _clip(log2(1.0 + faded(view, own.updates, own.written)), 0.0, 32.0)
+    return clip(log2(1.0 + faded(view, own.updates, own.written)), 0.0, 32.0)
 
 
-@page_feature(unit="factors of two", high=32.0, default=_always)
+@page_feature(unit="factors of two", high=32.0, default=always)
 def page_group_updates(view, page):
     """Return the same of the mean page of the aligned group of 16 logical pages that it is in."""
     group = view.page_memory[page.lpn - page.lpn % GROUP]
-    return _clip(log2(1.0 + faded(view, group.group_updates, group.grouped) / GROUP), 0.0, 32.0)
+    return clip(log2(1.0 + faded(view, group.group_updates, group.grouped) / GROUP), 0.0, 32.0)
 
 
-@page_feature(unit="factors of two", high=32.0, default=_always)
+@page_feature(unit="factors of two", high=32.0, default=always)
 def page_moves(view, page):
     """Return log2 of how often it was relocated since the host wrote it last, 1 more."""
     return log2(1.0 + view.page_memory[page.lpn].moves)
 
 
-@page_feature(unit=_LOG, low=-16.0, high=16.0, default=_always)
+@page_feature(unit=_LOG, low=-16.0, high=16.0, default=always)
 def page_block_age(view, page):
     """Return log4 of the host pages since the block that holds it was closed.
 
@@ -94,7 +85,7 @@ def page_block_age(view, page):
     return _log_pages(view, view.control[0].clock - closed + 1.0)
 
 
-@page_feature(unit="stream", low=-1.0, high=15.0, default=_always)
+@page_feature(unit="stream", low=-1.0, high=15.0, default=always)
 def page_stream(view, page):
     """Return the number of the stream that holds it; -1 without."""
     return float(page.stream)
@@ -133,7 +124,7 @@ def page_expected_before(view, page):
 def page_slow_updates(view, page):
     """Return log2 of its host writes, 1 more; they count half once 8 times as many host pages have passed."""
     own = view.page_memory[page.lpn]
-    return _clip(log2(1.0 + slowly_faded(view, own.slow_updates, own.written)), 0.0, 32.0)
+    return clip(log2(1.0 + slowly_faded(view, own.slow_updates, own.written)), 0.0, 32.0)
 
 
 @page_feature(unit="factors of two", high=32.0)
@@ -148,19 +139,19 @@ def page_group_age(view, page):
 
     It is the age of the device where nothing was written there.
     """
-    return _clip(log_age(view, view.page_memory[page.lpn - page.lpn % GROUP].grouped), -16.0, 16.0)
+    return clip(log_age(view, view.page_memory[page.lpn - page.lpn % GROUP].grouped), -16.0, 16.0)
 
 
 @page_feature(unit=_LOG, low=-16.0, high=16.0)
 def intervals_mean(view, page):
     """Return log4 of the intervals of all pages, mean of the last ones."""
-    return _clip(view.memory[0].interval, -16.0, 16.0)
+    return clip(view.memory[0].interval, -16.0, 16.0)
 
 
 @page_feature(unit=_LOG, high=32.0)
 def intervals_differ(view, page):
     """Return the mean difference of log4 of the last intervals from that of the interval before."""
-    return _clip(view.memory[0].surprise, 0.0, 32.0)
+    return clip(view.memory[0].surprise, 0.0, 32.0)
 
 
 @page_feature(unit="factors of two", high=32.0)
@@ -175,7 +166,7 @@ def request_offset(view, page):
     control = view.control[0]
     if page.relocated:
         return 0.0
-    return _clip((page.lpn - control.request_lpn) / max(control.request_pages, 1), 0.0, 1.0)
+    return clip((page.lpn - control.request_lpn) / max(control.request_pages, 1), 0.0, 1.0)
 
 
 @page_feature()

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from math import log2
 
-from ssdgym.engine.core.kernel import inlined
-from ssdgym.envs.features.registry import Setting, always, sector_feature, way_feature
+from ssdgym.envs.features.registry import Setting, always, clip, sector_feature, way_feature
 from ssdgym.simulator.families import family_of
-
-
-@inlined
-def _clip(value, low, high):
-    return min(max(value, low), high)
 
 
 def _flushes(setting: Setting) -> bool:
@@ -40,31 +34,31 @@ def way_number(view, way, sector):
 @way_feature(unit="programs", high=16.0, default=always)
 def way_time(view, way, sector):
     """Return the nominal time of what it takes now, in page programs."""
-    return _clip(way.nominal_ns / max(view.params[0].program_ns, 1), 0.0, 16.0)
+    return clip(way.nominal_ns / max(view.params[0].program_ns, 1), 0.0, 16.0)
 
 
 @way_feature(default=always)
 def way_bytes(view, way, sector):
     """Return the bytes that are programmed now, in pages."""
-    return _clip(way.programmed / sector.slots, 0.0, 1.0)
+    return clip(way.programmed / sector.slots, 0.0, 1.0)
 
 
 @way_feature(default=always)
 def way_reads(view, way, sector):
     """Return the pages that are read first, in those that a group can be spread over."""
-    return _clip(way.reads / sector.slots, 0.0, 1.0)
+    return clip(way.reads / sector.slots, 0.0, 1.0)
 
 
 @way_feature()
 def way_wasted(view, way, sector):
     """Return the share of the page that would be left empty."""
-    return _clip(way.wasted / sector.slots, 0.0, 1.0)
+    return clip(way.wasted / sector.slots, 0.0, 1.0)
 
 
 @way_feature(low=-1.0, default=always)
 def way_room(view, way, sector):
     """Return the share f of the open block that is left to this pass, as 2 f - 1."""
-    return _clip(2.0 * way.room / sector.block_pages - 1.0, -1.0, 1.0)
+    return clip(2.0 * way.room / sector.block_pages - 1.0, -1.0, 1.0)
 
 
 @way_feature(default=always)
@@ -73,13 +67,13 @@ def way_in_the_way(view, way, sector):
 
     It is 0 of the main area.
     """
-    return _clip(way.in_the_way / max(way.room, 1), 0.0, 1.0)
+    return clip(way.in_the_way / max(way.room, 1), 0.0, 1.0)
 
 
 @way_feature(low=-1.0, default=always)
 def way_valid(view, way, sector):
     """Return the share u of the area's pages with valid data, of those that may, as 2 u - 1."""
-    return _clip(2.0 * way.valid / max(way.pages, 1) - 1.0, -1.0, 1.0)
+    return clip(2.0 * way.valid / max(way.pages, 1) - 1.0, -1.0, 1.0)
 
 
 @sector_feature(default=_both)
@@ -109,7 +103,7 @@ def sector_in_region(view, sector):
 @sector_feature(default=always)
 def sector_updated(view, sector):
     """Return the share of the sectors whose data was in a region already when they were written."""
-    return _clip(sector.updated / max(sector.sectors, 1), 0.0, 1.0)
+    return clip(sector.updated / max(sector.sectors, 1), 0.0, 1.0)
 
 
 @sector_feature(unit="factors of four", low=-8.0, high=8.0, default=always)
@@ -117,7 +111,7 @@ def sector_writes(view, sector):
     """Return log4 of how often the host has written them, in times of the mean sector."""
     mean = view.control[0].clock / view.params[0].logical_pages + 1.0
     own = sector.writes / max(sector.sectors, 1) + 1.0
-    return _clip(log2(own / mean) / 2.0, -8.0, 8.0)
+    return clip(log2(own / mean) / 2.0, -8.0, 8.0)
 
 
 @sector_feature()
@@ -126,38 +120,38 @@ def sector_age(view, sector):
 
     It is 0 where no day passes.
     """
-    return _clip(log2(sector.age_h / 24.0 + 1.0) / 16.0, 0.0, 1.0)
+    return clip(log2(sector.age_h / 24.0 + 1.0) / 16.0, 0.0, 1.0)
 
 
 @sector_feature(low=-1.0, default=always)
 def region_passes(view, sector):
     """Return the share p of its passes that the region allows until all is collected, as 2 p - 1."""
-    return _clip(2.0 * sector.passes / max(sector.most_passes, 1) - 1.0, -1.0, 1.0)
+    return clip(2.0 * sector.passes / max(sector.most_passes, 1) - 1.0, -1.0, 1.0)
 
 
 @sector_feature(unit="factors of two", low=-8.0, high=8.0)
 def main_room(view, sector):
     """Return log2 of the free pages of the plane's pool, of those below which it collects."""
     pool = view.plane[sector.plane].pool_pages
-    return _clip(log2((pool + 1.0) / max(view.params[0].low_pool, 1)), -8.0, 8.0)
+    return clip(log2((pool + 1.0) / max(view.params[0].low_pool, 1)), -8.0, 8.0)
 
 
 @sector_feature()
 def buffer_fill(view, sector):
     """Return the share of the write buffer's places that are taken."""
-    return _clip(sector.waiting / max(sector.places, 1), 0.0, 1.0)
+    return clip(sector.waiting / max(sector.places, 1), 0.0, 1.0)
 
 
 @sector_feature(default=_collected)
 def collection_kept(view, sector):
     """Return the share of those that this collection may keep that it has kept."""
-    return _clip(sector.kept / max(sector.most_kept, 1), 0.0, 1.0)
+    return clip(sector.kept / max(sector.most_kept, 1), 0.0, 1.0)
 
 
 @sector_feature(default=_collected)
 def collection_left(view, sector):
     """Return the share of the collected block that is still valid."""
-    return _clip(sector.left / sector.block_pages, 0.0, 1.0)
+    return clip(sector.left / sector.block_pages, 0.0, 1.0)
 
 
 @sector_feature(default=_differ)

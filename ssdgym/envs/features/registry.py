@@ -11,7 +11,7 @@ from typing import Any
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.core.handle import Handle, Memory
-from ssdgym.engine.core.kernel import compiled_address, is_own
+from ssdgym.engine.core.kernel import compiled_address, inlined, is_own
 from ssdgym.engine.core.observed import FEATURE_SHAPES
 from ssdgym.engine.view import VIEW_TYPE
 from ssdgym.errors import SsdgymError
@@ -20,6 +20,17 @@ from ssdgym.types import Feature
 #: Entry points of installed packages; loading one has to register its features.
 ENTRY_POINT_GROUP = "ssdgym.features"
 Function = Callable[..., float]
+
+
+#: The features that decisions of a kind have beside those of all: of their candidates, and of the context.
+_OF_DECISIONS = {
+    "ERASE": ("candidate",),
+    "PLACE": ("stream", "page"),
+    "RELOCATE": ("stream", "page"),
+    "IDLE": ("answer", "die"),
+    "REGION": ("way", "sector"),
+    "MERGE": ("plan", "bundle"),
+}
 
 
 @dataclass(frozen=True)
@@ -39,17 +50,8 @@ class Setting:
     @property
     def described(self) -> tuple[str, ...]:
         """The kinds of features that describe such decisions."""
-        idles, regions, merges = ("IDLE" in self.kinds, "REGION" in self.kinds, "MERGE" in self.kinds)
-        erases, places = "ERASE" in self.kinds, bool({"PLACE", "RELOCATE"} & set(self.kinds))
-        return (
-            *(("candidate",) if erases else ()),
-            *(("stream", "page") if places else ()),
-            *(("answer", "die") if idles else ()),
-            *(("way", "sector") if regions else ()),
-            *(("plan", "bundle") if merges else ()),
-            "decision",
-            "device",
-        )
+        own = dict.fromkeys(kind for decision in self.kinds for kind in _OF_DECISIONS.get(decision, ()))
+        return (*own, "decision", "device")
 
     def has(self, test: Callable[[DeviceConfig], bool]) -> bool:
         """Return whether some device passes a test."""
@@ -63,6 +65,12 @@ When = Callable[[Setting], bool]
 def always(setting: Setting) -> bool:
     """Return True."""
     return True
+
+
+@inlined
+def clip(value: Any, low: Any, high: Any) -> Any:
+    """Return the number between two bounds that is nearest to a value."""
+    return min(max(value, low), high)
 
 
 @dataclass(frozen=True)

@@ -81,11 +81,9 @@ _ROWS = {
 #: Kinds of features of the context of every decision, and of those of one kind with what describes it.
 _SHARED = ("decision", "device")
 _CONTEXT = {"page": PAGE_SEEN, "die": DIE_SEEN, "sector": SECTOR_SEEN, "bundle": BUNDLE_SEEN}
-#: The kinds in the order in which the engine numbers features.
-_NUMBERED = (
-    *(("candidate",), _SHARED, ("stream",), ("page",), ("answer",), ("die",)),
-    *(("way",), ("sector",), ("plan",), ("bundle",)),
-)
+#: The kinds in the order in which the engine numbers features: those of streams before those of their page.
+_LATER = zip(list(_ROWS)[1:], _CONTEXT, strict=True)
+_NUMBERED = (("candidate",), _SHARED, *((kind,) for pair in _LATER for kind in pair))
 #: Pages of a block that are looked at where a feature asks for the updates of its valid ones.
 SAMPLED_PAGES = 4
 

@@ -9,7 +9,6 @@ from ssdgym.envs.rewards.reward import PLAIN, Baseline, Reward, Scale, parse_sca
 from ssdgym.envs.rewards.terms import (
     ENTRY_POINT_GROUP,
     TERMS,
-    CountedTotals,
     Term,
     Totals,
     reward_measure,
@@ -21,7 +20,6 @@ __all__ = [
     "PLAIN",
     "TERMS",
     "Baseline",
-    "CountedTotals",
     "Reward",
     "Scale",
     "Term",

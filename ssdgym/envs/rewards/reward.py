@@ -11,7 +11,7 @@ import numpy as np
 
 from ssdgym.config.device import DeviceConfig, PreconditioningConfig
 from ssdgym.engine.observation import Tally
-from ssdgym.envs.rewards.terms import CountedTotals, CounterSum, Measure, Totals, find_term, known_terms
+from ssdgym.envs.rewards.terms import TERMS, CounterSum, Measure, Totals, find_term
 from ssdgym.envs.sources import EpisodeRequests, open_episode
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import get_policy
@@ -72,7 +72,7 @@ class Baseline:
         requests = open_episode(workload, device, seed, "wrap")
         simulator.run(_chunks(requests), host_pages=device.logical_pages)
         state, family = simulator.state, family_of(device)
-        totals = CountedTotals([device], partial(family.counter, state), lambda: state.histogram)
+        totals = Totals([device], partial(family.counter, state), lambda: state.histogram)
         rounds, won = int(totals.rounds()[0]), int(totals.pages_won()[0])
         paid = float(cost_on([device])(totals)[0])
         if rounds == 0 or won <= 0 or paid == 0:
@@ -154,7 +154,7 @@ class Reward:
     def _check(self, devices: Sequence[DeviceConfig]) -> list[str]:
         """Return the names of the terms that need time."""
         if not self.objective:
-            raise SsdgymError(f"objective names no term; choose among {', '.join(known_terms())}.")
+            raise SsdgymError(f"objective names no term; choose among {', '.join(TERMS)}.")
         timed = []
         for name, weight in self.objective.items():
             needs_time = find_term(name).needs_time
@@ -183,7 +183,7 @@ class Reward:
 
     def tally(
         self,
-        totals: CountedTotals,
+        totals: Totals,
         address: Callable[[str], np.ndarray],
         shown: np.ndarray,
         counters: Sequence[str],
@@ -212,7 +212,7 @@ class Reward:
             shown_counters=_rows([address(name) for name in counters], count, np.int64),
         )
 
-    def start(self, totals: CountedTotals, i: int, scale: Scale | None = None) -> None:
+    def start(self, totals: Totals, i: int, scale: Scale | None = None) -> None:
         """Count from where device `i` stands now; a scale is that of its rewards from now on."""
         for total, measure in zip(self._totals, self._measures.values(), strict=True):
             total[i] = measure(totals)[i]
@@ -221,7 +221,7 @@ class Reward:
             self._pays[0] = self._price.any()
         self._won[i] = self._pages_won(totals)[i]
 
-    def _pages_won(self, totals: CountedTotals) -> np.ndarray:
+    def _pages_won(self, totals: Totals) -> np.ndarray:
         """Return the pages won where they are paid for; devices of other families count none."""
         return totals.pages_won() if self._pays[0] else np.zeros(len(self._won), np.int64)
 
@@ -230,7 +230,7 @@ class Reward:
         self.rewards[which] = 0.0
         self.terms[:, which] = 0.0
 
-    def take(self, totals: CountedTotals) -> None:
+    def take(self, totals: Totals) -> None:
         """Write the rewards and terms since the last call, where that is not compiled."""
         self.rewards[:] = 0.0
         for k, (name, weight) in enumerate(self.objective.items()):

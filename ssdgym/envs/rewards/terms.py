@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import entry_points
-from typing import Protocol
 
 import numpy as np
 
@@ -25,8 +24,8 @@ _NOTHING = np.zeros(1, np.int64)
 
 
 @dataclass(frozen=True)
-class CountedTotals:
-    """The totals of n devices; they change with the devices.
+class Totals:
+    """What n devices have counted since their metrics were reset; it changes with them.
 
     Attributes:
         devices: their configurations.
@@ -89,24 +88,6 @@ class CountedTotals:
 ENTRY_POINT_GROUP = "ssdgym.reward_terms"
 #: What one count of each counter costs on a device.
 Costs = Callable[[DeviceConfig], Mapping[str, float]]
-
-
-class Totals(Protocol):
-    """What devices have counted since their metrics were reset."""
-
-    @property
-    def devices(self) -> Sequence[DeviceConfig]:
-        """Their configurations, n of them."""
-
-    def counter(self, name: str) -> np.ndarray:
-        """Return a counter, of all devices or of their FTL family, int64 (n,)."""
-
-    def latency_quantile(self, share: float) -> np.ndarray:
-        """Return a quantile of the latencies of reads and writes, ns, float64 (n,); 0 where there are none.
-
-        Args:
-            share: of the requests that are at most as slow, such as 0.99.
-        """
 
 
 #: What devices have cost since their metrics were reset, (n,).
@@ -222,11 +203,6 @@ class CounterSum:
         for counter, cost in self.per_count.items():
             total += totals.counter(counter) * cost
         return total
-
-
-def known_terms() -> list[str]:
-    """Return the names of all terms registered so far."""
-    return list(TERMS)
 
 
 def find_term(name: str) -> Term:

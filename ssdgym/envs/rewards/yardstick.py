@@ -13,7 +13,7 @@ from ssdgym.engine.core.family import State
 from ssdgym.engine.core.status import HORIZON, INPUT_ENDED
 from ssdgym.envs.options import Options
 from ssdgym.envs.rewards.reward import Baseline, Scale, parse_scale
-from ssdgym.envs.rewards.terms import CountedTotals, Measure
+from ssdgym.envs.rewards.terms import Measure, Totals
 from ssdgym.envs.sources import AtEnd, open_episode
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.registry import placement_of
@@ -58,7 +58,7 @@ class Twin:
                 f"reward.paired: policy {policy} knows the future, which environments do not tell; name "
                 "another one."
             )
-        self._totals = CountedTotals(
+        self._totals = Totals(
             [device], partial(family_of(device).counter, state), partial(getattr, state, "histogram")
         )
         self._cost, self._steady = cost_on([device]), steady
