@@ -54,7 +54,7 @@ def reset_mask_of(options: dict[str, Any] | None, count: int) -> np.ndarray:
 
 
 def batched(values: Mapping[str, Any], present: np.ndarray) -> dict[str, Any]:
-    """Put beside each array (n, ...) the mask of the environments that have it; the others read 0, or None."""
+    """Put beside each array (n, ...) the mask of the environments that have it; others read 0, or None."""
     having = np.count_nonzero(present)
     if having == 0:
         return {}
