@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, assume, settings
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from ssdgym.engine.core.status import FAULTS
@@ -28,7 +30,19 @@ from tests.reference.preconditioning import until_gc, until_gc_greedy
 PREPARATIONS = {"until_gc": until_gc, "until_gc_greedy": until_gc_greedy}
 PHASES = (Phase.explicit, Phase.generate, Phase.shrink)
 QUICK = settings(max_examples=80, phases=PHASES, deadline=None, suppress_health_check=list(HealthCheck))
-THOROUGH = settings(QUICK, max_examples=1500)
+
+
+def with_examples(quick: int = 80, thorough: int | None = 1500) -> pytest.MarkDecorator:
+    """Run a test with a few `examples`, and among the slow tests with many."""
+    efforts = [pytest.param(quick, id="quick")]
+    if thorough:
+        efforts.append(pytest.param(thorough, id="thorough", marks=pytest.mark.slow))
+    return pytest.mark.parametrize("examples", efforts)
+
+
+def explore(examples: int, check: Callable[[st.DataObject], None]) -> None:
+    """Let a check draw what it is about, so many times."""
+    settings(QUICK, max_examples=examples)(given(st.data())(check))()
 
 
 def run_both(

@@ -16,7 +16,7 @@ from ssdgym.engine.erase.legality import check_erase_set
 from ssdgym.engine.page.state import PageDevice as Device
 from ssdgym.policy import new_choice
 from ssdgym.simulator import Simulator
-from tests.engine.comparing import QUICK, THOROUGH, agrees
+from tests.engine.comparing import QUICK, agrees, explore, with_examples
 from tests.engine.drawing import configs, random_legal_set, request_lists
 from tests.engine.oracle import (
     NEEDS,
@@ -33,87 +33,43 @@ from tests.reference.erase_sets import Pair
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@given(data=st.data())
-@QUICK
-def test_engine__agrees_with_the_reference(policy: str, data: st.DataObject) -> None:
-    agrees(policy, data, **NEEDS.get(policy, {}))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("policy", POLICIES)
-@given(data=st.data())
-@THOROUGH
-def test_engine__agrees_with_the_reference__thoroughly(policy: str, data: st.DataObject) -> None:
-    agrees(policy, data, **NEEDS.get(policy, {}))
+@with_examples()
+def test_engine__agrees_with_the_reference(policy: str, examples: int) -> None:
+    explore(examples, lambda data: agrees(policy, data, **NEEDS.get(policy, {})))
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
 @pytest.mark.parametrize("policy", SET_POLICIES)
-@given(data=st.data())
-@QUICK
-def test_engine__best_sets__agrees_with_the_reference(
-    policy: str, placement: str, data: st.DataObject
-) -> None:
-    agrees(policy, data, erase_unit=SET_POLICIES[policy][0], placement=placement)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("placement", PLACEMENTS)
-@pytest.mark.parametrize("policy", SET_POLICIES)
-@given(data=st.data())
-@THOROUGH
-def test_engine__best_sets__agrees_with_the_reference__thoroughly(
-    policy: str, placement: str, data: st.DataObject
-) -> None:
-    agrees(policy, data, erase_unit=SET_POLICIES[policy][0], placement=placement)
-
-
-#: Those that erase in several planes at once, with the erase unit.
-PARALLEL = [
-    ("ippbe(limit=3,tau=0.75)", "sub_block_set"),
-    ("ippbe(limit=3,tau=0.75)", "block"),
-    ("parallel_gc", "block"),
-]
+@with_examples()
+def test_engine__best_sets__agrees_with_the_reference(policy: str, placement: str, examples: int) -> None:
+    unit, _ = SET_POLICIES[policy]
+    explore(examples, lambda data: agrees(policy, data, erase_unit=unit, placement=placement))
 
 
 @pytest.mark.parametrize("multi_plane", ["strict", "relaxed"])
-@pytest.mark.parametrize(("policy", "unit"), PARALLEL)
-@given(data=st.data())
-@QUICK
+@pytest.mark.parametrize(
+    ("policy", "unit"),
+    [
+        ("ippbe(limit=3,tau=0.75)", "sub_block_set"),
+        ("ippbe(limit=3,tau=0.75)", "block"),
+        ("parallel_gc", "block"),
+    ],
+)
+@with_examples()
 def test_engine__multi_plane__agrees_with_the_reference(
-    policy: str, unit: str, multi_plane: str, data: st.DataObject
+    policy: str, unit: str, multi_plane: str, examples: int
 ) -> None:
-    agrees(policy, data, erase_unit=unit, multi_plane=multi_plane)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("multi_plane", ["strict", "relaxed"])
-@pytest.mark.parametrize(("policy", "unit"), PARALLEL)
-@given(data=st.data())
-@THOROUGH
-def test_engine__multi_plane__agrees_with_the_reference__thoroughly(
-    policy: str, unit: str, multi_plane: str, data: st.DataObject
-) -> None:
-    agrees(policy, data, erase_unit=unit, multi_plane=multi_plane)
+    explore(examples, lambda data: agrees(policy, data, erase_unit=unit, multi_plane=multi_plane))
 
 
 @pytest.mark.parametrize("allocation", ["static", "dynamic", "late"])
-@given(data=st.data())
-@QUICK
-def test_engine__multi_plane_writes__agrees_with_the_reference(allocation: str, data: st.DataObject) -> None:
-    how: Any = {"multi_plane": data.draw(st.sampled_from(["strict", "relaxed"])), "multi_plane_writes": True}
-    agrees("greedy", data, timing="event", allocation=allocation, **how)
+@with_examples()
+def test_engine__multi_plane_writes__agrees_with_the_reference(allocation: str, examples: int) -> None:
+    def check(data: st.DataObject) -> None:
+        how: Any = {"multi_plane": data.draw(st.sampled_from(["strict", "relaxed"]))}
+        agrees("greedy", data, timing="event", allocation=allocation, multi_plane_writes=True, **how)
 
-
-@pytest.mark.slow
-@pytest.mark.parametrize("allocation", ["static", "dynamic", "late"])
-@given(data=st.data())
-@THOROUGH
-def test_engine__multi_plane_writes__agrees_with_the_reference__thoroughly(
-    allocation: str, data: st.DataObject
-) -> None:
-    how: Any = {"multi_plane": data.draw(st.sampled_from(["strict", "relaxed"])), "multi_plane_writes": True}
-    agrees("greedy", data, timing="event", allocation=allocation, **how)
+    explore(examples, check)
 
 
 def agrees_on_any_legal_sets(unit: str, data: st.DataObject, **fixed: Any) -> None:
@@ -139,18 +95,9 @@ def agrees_on_any_legal_sets(unit: str, data: st.DataObject, **fixed: Any) -> No
 
 
 @pytest.mark.parametrize("unit", ["block", "sub_block_run", "sub_block_set"])
-@given(data=st.data())
-@QUICK
-def test_engine__any_legal_sets__agrees(unit: str, data: st.DataObject) -> None:
-    agrees_on_any_legal_sets(unit, data)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("unit", ["block", "sub_block_run", "sub_block_set"])
-@given(data=st.data())
-@THOROUGH
-def test_engine__any_legal_sets__agrees__thoroughly(unit: str, data: st.DataObject) -> None:
-    agrees_on_any_legal_sets(unit, data)
+@with_examples()
+def test_engine__any_legal_sets__agrees(unit: str, examples: int) -> None:
+    explore(examples, lambda data: agrees_on_any_legal_sets(unit, data))
 
 
 @helper

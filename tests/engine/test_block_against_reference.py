@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.engine.blocks import KINDS, OUTSIDE, RULES, Both, configs
-from tests.engine.comparing import QUICK, THOROUGH
+from tests.engine.comparing import explore, with_examples
 from tests.engine.drawing import request_lists
-
-TIMINGS = ("none", "event")
 
 
 def agrees(data: st.DataObject, *, rules: tuple[str, ...], **fixed: Any) -> None:
@@ -28,28 +25,11 @@ def agrees(data: st.DataObject, *, rules: tuple[str, ...], **fixed: Any) -> None
         both.check()
 
 
-@pytest.mark.parametrize("timing", TIMINGS)
+@pytest.mark.parametrize("rules", [tuple(RULES), (OUTSIDE,)], ids=["rules", "answers from outside"])
+@pytest.mark.parametrize("timing", ["none", "event"])
 @pytest.mark.parametrize("kind", KINDS)
-@given(data=st.data())
-@QUICK
-def test_engine__agrees_with_the_reference(kind: str, timing: str, data: st.DataObject) -> None:
-    agrees(data, rules=tuple(RULES), kind=kind, timing=timing)
-
-
-@pytest.mark.parametrize("timing", TIMINGS)
-@pytest.mark.parametrize("kind", KINDS)
-@given(data=st.data())
-@QUICK
-def test_engine__answers_from_outside__agrees_with_the_reference(
-    kind: str, timing: str, data: st.DataObject
+@with_examples(thorough=750)
+def test_engine__agrees_with_the_reference(
+    kind: str, timing: str, rules: tuple[str, ...], examples: int
 ) -> None:
-    agrees(data, rules=(OUTSIDE,), kind=kind, timing=timing)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("timing", TIMINGS)
-@pytest.mark.parametrize("kind", KINDS)
-@given(data=st.data())
-@THOROUGH
-def test_engine__agrees_with_the_reference__thoroughly(kind: str, timing: str, data: st.DataObject) -> None:
-    agrees(data, rules=(*RULES, OUTSIDE), kind=kind, timing=timing)
+    explore(examples, lambda data: agrees(data, rules=rules, kind=kind, timing=timing))

@@ -17,6 +17,7 @@ from ssdgym.policy import new_choice
 from ssdgym.policy.lookup import rules_for
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.build import copy_device, same_device
+from tests.engine.comparing import QUICK, agrees, explore, with_examples
 from tests.engine.devices import device, differences, mixed_requests
 from tests.engine.drawing import configs, request_lists
 from tests.engine.oracle import (
@@ -26,7 +27,6 @@ from tests.engine.oracle import (
     device_config,
     request_array,
 )
-from tests.engine.test_against_reference import QUICK, THOROUGH, agrees
 from tests.reference import Reference, policies
 from tests.reference.idle import OUTSIDE, Scripted
 
@@ -35,33 +35,23 @@ NO_CHOICE = new_choice()
 
 
 @pytest.mark.parametrize("idle", IDLE_RULES)
-@given(data=st.data())
-@settings(QUICK, max_examples=50)
-def test_idle_rule__agrees_with_the_reference(idle: str, data: st.DataObject) -> None:
-    agrees("greedy", data, timing="event", idle=idle)
+@with_examples(50)
+def test_idle_rule__agrees_with_the_reference(idle: str, examples: int) -> None:
+    explore(examples, lambda data: agrees("greedy", data, timing="event", idle=idle))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("idle", IDLE_RULES)
-@given(data=st.data())
-@THOROUGH
-def test_idle_rule__agrees_with_the_reference__thoroughly(idle: str, data: st.DataObject) -> None:
-    agrees("greedy", data, timing="event", idle=idle)
+INTERRUPTED: dict[str, tuple[str, dict[str, Any]]] = {
+    "sepbit": ("greedy", {"idle": "rl_gc", "placement": "sepbit"}),
+    "hot_cold": ("greedy", {"idle": "rl_gc", "placement": "hot_cold"}),
+    "several planes": ("parallel_gc", {"idle": "threshold", "multi_plane": "strict"}),
+}
 
 
-@pytest.mark.parametrize("placement", ["sepbit", "hot_cold"])
-@given(data=st.data())
-@settings(QUICK, max_examples=40)
-def test_interrupted_rounds__several_streams__agree_with_the_reference(
-    placement: str, data: st.DataObject
-) -> None:
-    agrees("greedy", data, timing="event", idle="rl_gc", preemptible=True, placement=placement)
-
-
-@given(data=st.data())
-@settings(QUICK, max_examples=40)
-def test_interrupted_rounds__of_several_planes__agree_with_the_reference(data: st.DataObject) -> None:
-    agrees("parallel_gc", data, timing="event", idle="threshold", preemptible=True, multi_plane="strict")
+@pytest.mark.parametrize("kind", INTERRUPTED)
+@with_examples(40, thorough=None)
+def test_interrupted_rounds__agree_with_the_reference(kind: str, examples: int) -> None:
+    policy, how = INTERRUPTED[kind]
+    explore(examples, lambda data: agrees(policy, data, timing="event", preemptible=True, **how))
 
 
 @given(data=st.data())

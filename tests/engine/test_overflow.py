@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from ssdgym.engine.core.records import ERASE_PAIR, INDEXED, MAX_PAIRS, MAX_STREAMS
@@ -17,7 +16,7 @@ from ssdgym.policy import device_for, placement_policy
 from ssdgym.policy.lookup import rules_for
 from ssdgym.simulator import Simulator
 from ssdgym.simulator.families.page import thresholds_of
-from tests.engine.comparing import QUICK, THOROUGH, agrees
+from tests.engine.comparing import agrees, explore, with_examples
 from tests.engine.devices import device, mixed_requests, random_writes
 from tests.engine.test_against_reference import agrees_on_any_legal_sets
 from tests.reference.config import RULES
@@ -54,50 +53,39 @@ def spread_over(own_registrations: None, monkeypatch: pytest.MonkeyPatch) -> Ite
     yield
 
 
-def agrees_when_spread(data: st.DataObject, timing: str) -> None:
-    policy = data.draw(st.sampled_from(["greedy", "cost_benefit", "random"]))
-    agrees(policy, data, placement=f"spread_{data.draw(st.sampled_from(STREAMS))}", timing=timing)
-
-
 @pytest.mark.parametrize("timing", ["none", "event"])
-@given(data=st.data())
-@QUICK
-def test_engine__pages_spread_over_streams__agrees_with_the_reference(
-    timing: str, data: st.DataObject
-) -> None:
-    agrees_when_spread(data, timing)
+@with_examples()
+def test_engine__pages_spread_over_streams__agrees_with_the_reference(timing: str, examples: int) -> None:
+    def check(data: st.DataObject) -> None:
+        policy = data.draw(st.sampled_from(["greedy", "cost_benefit", "random"]))
+        agrees(policy, data, placement=f"spread_{data.draw(st.sampled_from(STREAMS))}", timing=timing)
 
-
-@pytest.mark.slow
-@pytest.mark.parametrize("timing", ["none", "event"])
-@given(data=st.data())
-@THOROUGH
-def test_engine__pages_spread_over_streams__agrees_with_the_reference__thoroughly(
-    timing: str, data: st.DataObject
-) -> None:
-    agrees_when_spread(data, timing)
+    explore(examples, check)
 
 
 @pytest.mark.parametrize("unit", ["block", "sub_block_run", "sub_block_set"])
-@given(data=st.data())
-@QUICK
-def test_engine__spread_pages_and_any_legal_sets__agrees_with_the_reference(
-    unit: str, data: st.DataObject
-) -> None:
+@with_examples(thorough=None)
+def test_engine__spread_pages_and_any_legal_sets__agrees_with_the_reference(unit: str, examples: int) -> None:
     """Erase sets of several blocks and planes, chosen outside."""
-    placement = f"spread_{data.draw(st.sampled_from(STREAMS))}"
-    agrees_on_any_legal_sets(unit, data, placement=placement)
+
+    def check(data: st.DataObject) -> None:
+        placement = f"spread_{data.draw(st.sampled_from(STREAMS))}"
+        agrees_on_any_legal_sets(unit, data, placement=placement)
+
+    explore(examples, check)
 
 
 @pytest.mark.parametrize("preemptible", [False, True])
-@given(data=st.data())
-@QUICK
+@with_examples(thorough=None)
 def test_engine__spread_pages_and_rounds_between_requests__agrees_with_the_reference(
-    preemptible: bool, data: st.DataObject
+    preemptible: bool, examples: int
 ) -> None:
-    placement = f"spread_{data.draw(st.sampled_from(STREAMS))}"
-    idle = data.draw(st.sampled_from(["threshold", "rl_gc"]))
-    agrees("greedy", data, placement=placement, timing="event", preemptible=preemptible, idle=idle)
+    def check(data: st.DataObject) -> None:
+        placement = f"spread_{data.draw(st.sampled_from(STREAMS))}"
+        idle = data.draw(st.sampled_from(["threshold", "rl_gc"]))
+        agrees("greedy", data, placement=placement, timing="event", preemptible=preemptible, idle=idle)
+
+    explore(examples, check)
 
 
 def full_device_at_its_floor(rng: np.random.Generator) -> Simulator:

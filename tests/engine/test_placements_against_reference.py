@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ssdgym.requests import TRIM, WRITE
 from ssdgym.simulator import Simulator
-from tests.engine.comparing import QUICK, THOROUGH, agrees, run_both
+from tests.engine.comparing import QUICK, agrees, explore, run_both, with_examples
 from tests.engine.drawing import configs, request_lists
 from tests.engine.oracle import (
     NEEDS,
@@ -30,25 +30,15 @@ from tests.reference.placements.oracles import Oracle
 
 @pytest.mark.parametrize("timing", ["none", "event"])
 @pytest.mark.parametrize("placement", RULE_PARAMETERS)
-@given(data=st.data())
-@QUICK
+@with_examples()
 def test_engine__placement_rules__agrees_with_the_reference(
-    placement: str, timing: str, data: st.DataObject
+    placement: str, timing: str, examples: int
 ) -> None:
-    policy = data.draw(st.sampled_from(["greedy", "cost_benefit", "parallel_gc"]))
-    agrees(policy, data, placement=placement, timing=timing, **NEEDS.get(policy, {}))
+    def check(data: st.DataObject) -> None:
+        policy = data.draw(st.sampled_from(["greedy", "cost_benefit", "parallel_gc"]))
+        agrees(policy, data, placement=placement, timing=timing, **NEEDS.get(policy, {}))
 
-
-@pytest.mark.slow
-@pytest.mark.parametrize("timing", ["none", "event"])
-@pytest.mark.parametrize("placement", RULE_PARAMETERS)
-@given(data=st.data())
-@THOROUGH
-def test_engine__placement_rules__agrees_with_the_reference__thoroughly(
-    placement: str, timing: str, data: st.DataObject
-) -> None:
-    policy = data.draw(st.sampled_from(["greedy", "cost_benefit", "parallel_gc"]))
-    agrees(policy, data, placement=placement, timing=timing, **NEEDS.get(policy, {}))
+    explore(examples, check)
 
 
 @pytest.mark.parametrize("timing", ["none", "event"])

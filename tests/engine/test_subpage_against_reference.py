@@ -6,17 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.engine.comparing import QUICK, THOROUGH
+from tests.engine.comparing import explore, with_examples
 from tests.engine.subpages import KINDS, Both, configs, request_lists
 from tests.reference.subpage import FGM, SUBFTL
 from tests.reference.test_subpage import READ_OF_TRIMMED, TIMED
 
 #: Victim rules that the family knows.
 VICTIMS = ("greedy", "greedy", "fifo", "cost_benefit", "windowed_greedy(window=2)")
-TIMINGS = ("none", "event")
 
 
 def agrees(data: st.DataObject, *, asks: bool = False, **fixed: Any) -> None:
@@ -40,19 +38,14 @@ def agrees(data: st.DataObject, *, asks: bool = False, **fixed: Any) -> None:
         both.check()
 
 
-@pytest.mark.parametrize("timing", TIMINGS)
-@pytest.mark.parametrize("kind", KINDS)
-@given(data=st.data())
-@QUICK
-def test_engine__agrees_with_the_reference(kind: str, timing: str, data: st.DataObject) -> None:
-    agrees(data, kind=kind, timing=timing)
-
-
-@pytest.mark.parametrize("timing", TIMINGS)
-@given(data=st.data())
-@QUICK
-def test_engine__answers_from_outside__agrees_with_the_reference(timing: str, data: st.DataObject) -> None:
-    agrees(data, asks=True, kind=SUBFTL, timing=timing)
+@pytest.mark.parametrize("timing", ["none", "event"])
+@pytest.mark.parametrize(
+    ("kind", "asks"),
+    [*((kind, False) for kind in KINDS), pytest.param(SUBFTL, True, id="answers from outside")],
+)
+@with_examples()
+def test_engine__agrees_with_the_reference(kind: str, asks: bool, timing: str, examples: int) -> None:
+    explore(examples, lambda data: agrees(data, asks=asks, kind=kind, timing=timing))
 
 
 def test_engine__reads_drop_what_is_not_mapped_when_they_start() -> None:
@@ -60,12 +53,3 @@ def test_engine__reads_drop_what_is_not_mapped_when_they_start() -> None:
     both = Both(replace(TIMED, kind=FGM, channels=2, evict_after_h=0), "greedy")
     both.run(READ_OF_TRIMMED, [], None)
     both.check()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("timing", TIMINGS)
-@pytest.mark.parametrize("kind", KINDS)
-@given(data=st.data())
-@THOROUGH
-def test_engine__agrees_with_the_reference__thoroughly(kind: str, timing: str, data: st.DataObject) -> None:
-    agrees(data, asks=kind == SUBFTL and data.draw(st.booleans()), kind=kind, timing=timing)

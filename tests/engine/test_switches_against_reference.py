@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssdgym.requests import TRIM, WRITE
-from tests.engine.comparing import QUICK, THOROUGH, agrees, run_both
+from tests.engine.comparing import agrees, explore, run_both, with_examples
 from tests.engine.oracle import HOT_PLACEMENTS, PLACEMENTS, RULE_PARAMETERS, SET_POLICIES, assert_same
 from tests.reference import ReferenceConfig
 
@@ -59,8 +58,6 @@ SET_RULES = [
     ("greedy", "sub_block_run"),
 ]
 
-BRIEF = settings(QUICK, max_examples=40)
-
 
 def drawn(data: st.DataObject, *choices: Choices) -> dict[str, Any]:
     """One value of every field; of a field that is in several the last counts."""
@@ -85,69 +82,49 @@ def agrees_by_hotness(data: st.DataObject, *choices: Choices, prepare: str = "no
     agrees(policy, data, prepare, **drawn(data, *choices, how))
 
 
-def agrees_under_several(data: st.DataObject) -> None:
-    switches = data.draw(st.sets(st.sampled_from(TOGETHER), min_size=2))
-    rows = data.draw(st.sampled_from([[], ["pad"], ["aligned"]]))
-    agrees_under(data, *switches, *rows)
-
-
-def agrees_after_greedy_preconditioning(data: st.DataObject, placement: str) -> None:
-    choices: Choices = {"placement": [placement], "hotness_scatter": ["page"]}
-    if placement == "hotness_groups":
-        choices["hotness_scatter"] = ["page", "block"]
-    agrees_by_hotness(data, choices, prepare="until_gc_greedy")
-
-
 @pytest.mark.parametrize("switch", sorted(set(SWITCHES) - COLLECTING))
-@given(data=st.data())
-@QUICK
-def test_engine__switch__agrees_with_the_reference(switch: str, data: st.DataObject) -> None:
-    agrees_under(data, switch)
+@with_examples()
+def test_engine__switch__agrees_with_the_reference(switch: str, examples: int) -> None:
+    explore(examples, lambda data: agrees_under(data, switch))
 
 
 @pytest.mark.parametrize("switch", sorted(COLLECTING))
-@given(data=st.data())
-@BRIEF
-def test_engine__switch_of_collecting_devices__agrees_with_the_reference(
-    switch: str, data: st.DataObject
-) -> None:
-    agrees_under(data, switch)
+@with_examples(40)
+def test_engine__switch_of_collecting_devices__agrees_with_the_reference(switch: str, examples: int) -> None:
+    explore(examples, lambda data: agrees_under(data, switch))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("switch", SWITCHES)
-@given(data=st.data())
-@THOROUGH
-def test_engine__switch__agrees_with_the_reference__thoroughly(switch: str, data: st.DataObject) -> None:
-    agrees_under(data, switch)
+@with_examples()
+def test_engine__several_switches__agrees_with_the_reference(examples: int) -> None:
+    def check(data: st.DataObject) -> None:
+        switches = data.draw(st.sets(st.sampled_from(TOGETHER), min_size=2))
+        rows = data.draw(st.sampled_from([[], ["pad"], ["aligned"]]))
+        agrees_under(data, *switches, *rows)
 
-
-@given(data=st.data())
-@QUICK
-def test_engine__several_switches__agrees_with_the_reference(data: st.DataObject) -> None:
-    agrees_under_several(data)
-
-
-@pytest.mark.slow
-@given(data=st.data())
-@THOROUGH
-def test_engine__several_switches__agrees_with_the_reference__thoroughly(data: st.DataObject) -> None:
-    agrees_under_several(data)
+    explore(examples, check)
 
 
 @pytest.mark.parametrize("switch", ["pad", "buffer"])
-@given(data=st.data())
-@QUICK
-def test_engine__under_placement_rules__agrees_with_the_reference(switch: str, data: st.DataObject) -> None:
+@with_examples(thorough=None)
+def test_engine__under_placement_rules__agrees_with_the_reference(switch: str, examples: int) -> None:
     how: Choices = {**SWITCHES[switch], "placement": sorted(RULE_PARAMETERS)}
-    agrees("greedy", data, **drawn(data, how))
+    explore(examples, lambda data: agrees("greedy", data, **drawn(data, how)))
 
 
 @pytest.mark.parametrize("switch", HOTNESS)
-@given(data=st.data())
-@BRIEF
-def test_engine__hotness__agrees_with_the_reference(switch: str, data: st.DataObject) -> None:
-    agrees_by_hotness(data, HOTNESS[switch])
+@with_examples(40)
+def test_engine__hotness__agrees_with_the_reference(switch: str, examples: int) -> None:
+    explore(examples, lambda data: agrees_by_hotness(data, HOTNESS[switch]))
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+@with_examples(40)
+def test_engine__after_greedy_preconditioning__agrees_with_the_reference(
+    placement: str, examples: int
+) -> None:
+    scatters = ["page", "block"] if placement == "hotness_groups" else ["page"]
+    choices: Choices = {"placement": [placement], "hotness_scatter": scatters}
+    explore(examples, lambda data: agrees_by_hotness(data, choices, prepare="until_gc_greedy"))
 
 
 def test_engine__a_page_dead_at_birth_closes_a_block__it_is_reclassified_once() -> None:
@@ -186,30 +163,3 @@ def test_engine__a_page_dead_at_birth_closes_a_block__it_is_reclassified_once() 
         (142, 1, 4, TRIM, 0, 1),
     ]
     assert_same(*run_both(config, "gsm", requests, [], None))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("switch", HOTNESS)
-@given(data=st.data())
-@THOROUGH
-def test_engine__hotness__agrees_with_the_reference__thoroughly(switch: str, data: st.DataObject) -> None:
-    agrees_by_hotness(data, HOTNESS[switch])
-
-
-@pytest.mark.parametrize("placement", PLACEMENTS)
-@given(data=st.data())
-@BRIEF
-def test_engine__after_greedy_preconditioning__agrees_with_the_reference(
-    placement: str, data: st.DataObject
-) -> None:
-    agrees_after_greedy_preconditioning(data, placement)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("placement", PLACEMENTS)
-@given(data=st.data())
-@THOROUGH
-def test_engine__after_greedy_preconditioning__agrees_with_the_reference__thoroughly(
-    placement: str, data: st.DataObject
-) -> None:
-    agrees_after_greedy_preconditioning(data, placement)
