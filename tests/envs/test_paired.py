@@ -49,6 +49,18 @@ def test_baseline_itself__earns_nothing_in_sum(warmup: int, timing: str, workloa
         assert rewards.sum() == pytest.approx(0.0, abs=1e-9)
 
 
+def test_baseline_that_draws__draws_by_the_seed_of_the_episode() -> None:
+    drawing = {"proposers": ("random",), "reward": {"paired": "random"}}
+    env = EraseVictimEnv(**options(**drawing))
+    for seed in range(3):
+        _, info = env.reset(seed=seed)
+        total, over = 0.0, False
+        while not over:
+            _, reward, _, over, info = env.step(info["proposed"][0])
+            total += reward
+        assert total == pytest.approx(0.0, abs=1e-9)
+
+
 def test_better_rule__earns_more__a_worse_one_less() -> None:
     better = {"reward": {"paired": "fifo"}, "horizon": 4000}
     worse = {"reward": {"paired": "greedy"}, "horizon": 4000}

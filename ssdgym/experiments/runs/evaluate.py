@@ -42,7 +42,7 @@ def jobs_of(runs: Sequence[RunSpec]) -> list[list[int]]:
     for index, run in enumerate(runs):
         together = (
             *map(repr, (run.device, run.workload, run.environment)),
-            *(run.ftl, run.agent, run.host_pages, run.warmup),
+            *(run.ftl, run.agent, run.host_pages, run.warmup, run.preconditioning),
         )
         groups.setdefault(together if run.agent else index, []).append(index)
     return list(groups.values())

@@ -11,7 +11,7 @@ from ssdgym.baselines.midas import epochs
 from ssdgym.baselines.midas.epochs import APPLIED, HOT_GROUP_IMPURE, NOT_BETTER, OUTCOMES
 from ssdgym.policy import get_policy
 from ssdgym.simulator import Simulator
-from tests.baselines.midas.test_chain import view_of
+from tests.baselines.midas.test_chain import filled, view_of
 from tests.engine.devices import device, random_writes, writes
 
 BLOCKS, PAGES, LOGICAL = 96, 16, 1100
@@ -90,6 +90,17 @@ def test_configuration__that_predicts_more_than_was_measured__is_refused() -> No
     memory = memory_of(sim)
     assert (memory.outcome, memory.applied, memory.last) == (NOT_BETTER, 0, 1)
     assert memory.predicted_amplification > memory.measured_amplification == 1.0
+
+
+@pytest.mark.parametrize(
+    ("group", "irregular"), [(1, 1), (2, 1), (3, 0)], ids=["before the middle", "the middle", "behind it"]
+)
+def test_chain_of_three_groups__irregular_up_to_its_middle(group: int, irregular: int) -> None:
+    view = view_of(filled(2, 3, 3))
+    memory = view.memory[0]
+    memory.configured, memory.victims[group], memory.valid[group] = 3, 1, epochs.IRREGULAR
+    epochs._check(view, clock=50)
+    assert (memory.last, memory.irregular) == (group, irregular)
 
 
 @pytest.mark.parametrize("other", ["greedy+single", "greedy+sepbit"])

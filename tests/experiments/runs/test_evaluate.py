@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+from dataclasses import replace
 
 import pytest
 
+from ssdgym.agents.training.config import EnvironmentConfig
 from ssdgym.config.ftl import PageFtl
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.runs.evaluate import run_all
+from ssdgym.experiments.runs.evaluate import jobs_of, run_all
 from ssdgym.experiments.runs.spec import RunSpec, ftl_changes, ftl_label
 from ssdgym.workloads.stream import load_workload
 
@@ -19,6 +21,27 @@ def spec(policy: str, seed: int, **changes: object) -> RunSpec:
     values = {"device": "tiny", "workload": "uniform", "ftl": OPTIONS, "host_pages": 4_000}
     values["preconditioning"] = "none"
     return RunSpec(policy=policy, seed=seed, **(values | changes))  # type: ignore[arg-type]
+
+
+def test_jobs__runs_of_an_agent_go_together_if_they_differ_only_in_the_seed() -> None:
+    agent = spec("agent", 1, agent="random")
+    changes = {
+        "device": "demo",
+        "workload": "hot90",
+        "ftl": (),
+        "host_pages": 5_000,
+        "warmup": 1_000,
+        "preconditioning": "fill",
+        "agent": "greedy",
+        "environment": EnvironmentConfig(id="ssdgym/Placement-v0"),
+    }
+    runs = [
+        agent,
+        replace(agent, seed=2),
+        *(replace(agent, **{name: value}) for name, value in changes.items()),
+    ]
+    assert jobs_of(runs) == [[0, 1], *([number] for number in range(2, len(runs)))]
+    assert jobs_of([spec("greedy", 1), spec("greedy", 2)]) == [[0], [1]]
 
 
 def test_run_all__returns_results_in_the_order_of_the_runs() -> None:
