@@ -27,7 +27,6 @@ class Comparison(NamedTuple):
     """What both revisions reach in one measurement.
 
     Attributes:
-        name: of the measurement.
         unit: of the values; per second, or seconds.
         other: of the other revision.
         own: of the sources that run.

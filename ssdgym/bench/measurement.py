@@ -86,7 +86,6 @@ class Measurement:
     """One measured value.
 
     Attributes:
-        name: what was measured.
         value: the median over the repeats.
         low: the smallest of them.
         high: the largest.

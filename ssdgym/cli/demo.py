@@ -116,7 +116,7 @@ def demo(
 
         ssdgym demo --decisions 20000 --seeds 3 --host-pages 50000 --out quick
     """
-    from ssdgym.experiments.report.html import write_html_report
+    from ssdgym.experiments.report.files import write_html_report
     from ssdgym.experiments.report.summary import verdicts
     from ssdgym.files import writable_folder
 

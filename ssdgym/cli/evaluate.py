@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ssdgym.cli import options
 from ssdgym.cli.console import compile_note, console, print_json, progress_bar, progress_note
-from ssdgym.cli.options import PRECONDITIONING_HELP, AsJson, Ftl, Trust, parse_ftls, parse_seeds
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
     from ssdgym.experiments.results import Result
     from ssdgym.experiments.runs.config import ExperimentConfig
-    from ssdgym.experiments.runs.grid import Failure, Grid, GridReport, Runner
-    from ssdgym.experiments.runs.store import Store
+    from ssdgym.experiments.runs.grid import Grid, GridReport
+    from ssdgym.experiments.runs.spec import RunSpec
 
 
 #: Exit code where a run failed.
@@ -25,53 +26,60 @@ SOME_FAILED = 1
 
 
 @dataclass(frozen=True)
-class Runs:
-    """How a grid is carried out.
+class Carried:
+    """An experiment that was carried out.
 
     Attributes:
+        learned: the names of those policies that learned.
+    """
+
+    runs: Sequence[RunSpec]
+    report: GridReport
+    learned: list[str]
+    folder: Path
+
+
+def carry_out(
+    config: ExperimentConfig,
+    folder: Path,
+    typed: Sequence[str],
+    *,
+    workers: int | None,
+    address: str | None,
+    trust: bool,
+    quiet: bool,
+) -> Carried:
+    """Run an experiment, and keep every finished run.
+
+    Args:
+        config: the experiment.
         folder: of the results.
+        typed: agents and policies that were named on the command line: their code may be executed.
         workers: number of processes; `None` for 2.
         address: of a Ray cluster, `local` for a new one on this machine; `None`: without Ray.
         trust: whether the code of all agents may be executed.
-    """
+        quiet: whether the output is for a machine.
 
-    folder: Path
-    workers: int | None = None
-    address: str | None = None
-    trust: bool = False
-
-    def carry_out(
-        self, config: ExperimentConfig, typed: Sequence[str], *, quiet: bool
-    ) -> tuple[GridReport, list[str]]:
-        """Run an experiment, and keep every finished run."""
-        from ssdgym.experiments.runs.config import agent_labels, expand
-        from ssdgym.experiments.runs.grid import Grid
-        from ssdgym.experiments.runs.store import Store
-
-        if self.workers is not None and self.address not in (None, "local"):
-            raise SsdgymError(
-                f"--workers {self.workers}: a cluster at {self.address} has its own; leave --workers out"
-            )
-        trusted = trusted_of((*config.agents, *config.policies), typed, self.trust)
-        sources = agent_labels(config.agents, trusted=trusted)
-        grid = Grid.of(expand(config, trusted=trusted))
-        runner = runner_of(self.workers or 2, self.address)
-        with Store(self.folder) as store:
-            found = run_stored(grid, store, self.folder, runner, quiet=quiet)
-        return found, [label for label, source in sources.items() if source.learns]
-
-
-def trusted_of(deciders: Sequence[str], typed: Sequence[str], everything: bool) -> set[str]:
-    """Return the agents and policies whose code may be executed: modules named on the command line, or all.
-
-    A file of an experiment, or of Stable-Baselines3, may come from a stranger; what is typed here does not.
+    Raises:
+        SsdgymError: a run is wrongly configured, or a cluster is given a number of workers.
     """
     from ssdgym.agents.playing.agents import names_callable
+    from ssdgym.experiments.runs.config import agent_labels, expand
+    from ssdgym.experiments.runs.grid import Grid
     from ssdgym.policy.names import modules_of
 
-    if everything:
-        return set(deciders)
-    return {text for text in typed if names_callable(text) or modules_of(text)}
+    if workers is not None and address not in (None, "local"):
+        raise SsdgymError(f"--workers {workers}: a cluster at {address} has its own; leave --workers out")
+    # A file of an experiment, or of Stable-Baselines3, may come from a stranger; what is typed here does not.
+    trusted = {text for text in typed if names_callable(text) or modules_of(text)}
+    if trust:
+        trusted = {*config.agents, *config.policies}
+    learned = [
+        label for label, source in agent_labels(config.agents, trusted=trusted).items() if source.learns
+    ]
+    runs = expand(config, trusted=trusted)
+    report = run_stored(Grid.of(runs), folder, workers or 2, address, quiet=quiet)
+    return Carried(runs, report, learned, folder)
 
 
 def environment_fields(name: str | None, arguments: list[str] | None) -> dict[str, Any] | None:
@@ -84,23 +92,19 @@ def environment_fields(name: str | None, arguments: list[str] | None) -> dict[st
     return {**({} if name is None else {"id": name}), "kwargs": kwargs}
 
 
-def runner_of(workers: int, address: str | None) -> Runner:
-    """Return what carries out jobs."""
-    if address is not None:
-        from ssdgym.experiments.runs.ray_runner import run_on_ray
-
-        return lambda jobs: run_on_ray(jobs, None if address == "local" else address, workers)
-    from ssdgym.experiments.runs.evaluate import run_locally
-
-    return lambda jobs: run_locally(jobs, workers)
-
-
-def run_stored(grid: Grid, store: Store, folder: Path, runner: Runner, *, quiet: bool) -> GridReport:
+def run_stored(
+    grid: Grid, folder: Path, workers: int, address: str | None = None, *, quiet: bool
+) -> GridReport:
     """Carry out a grid with a progress bar; report what is there already, and after Ctrl-C how to go on."""
+    from ssdgym.experiments.runs.evaluate import run_locally
     from ssdgym.experiments.runs.grid import run_grid
+    from ssdgym.experiments.runs.ray_runner import run_on_ray
+    from ssdgym.experiments.runs.store import Store
 
-    _note_stored(grid, store, quiet=quiet)
-    compile_note(quiet=quiet)
+    if address is None:
+        runner = partial(run_locally, workers=workers)
+    else:
+        runner = partial(run_on_ray, address=None if address == "local" else address, workers=workers)
     done = 0
 
     def follow(finished: int, total: int) -> None:
@@ -108,72 +112,57 @@ def run_stored(grid: Grid, store: Store, folder: Path, runner: Runner, *, quiet:
         done = finished
         advance(finished, total)
 
-    try:
-        with progress_bar("runs", quiet=quiet) as advance:
-            return run_grid(grid, store, runner, follow)
-    except KeyboardInterrupt:
-        progress_note(
-            f"interrupted: {done} of {len(grid.runs)} runs are finished and kept in {folder}; the same "
-            "command goes on from there",
-            quiet=False,
-        )
-        raise
+    with Store(folder) as store:
+        found = store.finished(grid.keys)
+        same, other = store.others(grid.keys)
+        count = len(grid.keys)
+        for number, note in (
+            (sum(key in found for key in grid.keys), f"of {count} runs are finished already"),
+            (same, "finished runs belong to another grid; they are kept, not reported"),
+            (other, "finished runs are of another version or engine; they are kept, not reused"),
+        ):
+            if number:
+                progress_note(f"{number} {note}", quiet=quiet)
+        compile_note(quiet=quiet)
+        try:
+            with progress_bar("runs", quiet=quiet) as advance:
+                return run_grid(grid, store, runner, follow)
+        except KeyboardInterrupt:
+            progress_note(
+                f"interrupted: {done} of {count} runs are finished and kept in {folder}; the same command "
+                "goes on from there",
+                quiet=False,
+            )
+            raise
 
 
-def _note_stored(grid: Grid, store: Store, *, quiet: bool) -> None:
-    finished = store.finished(grid.keys)
-    if finished:
-        done = sum(key in finished for key in grid.keys)
-        progress_note(f"{done} of {len(grid.keys)} runs are finished already", quiet=quiet)
-    same, other = store.others(grid.keys)
-    if same:
-        progress_note(
-            f"{same} finished runs belong to another grid; they are kept, not reported", quiet=quiet
-        )
-    if other:
-        progress_note(
-            f"{other} finished runs are of another version or engine; they are kept, not reused", quiet=quiet
-        )
-
-
-def finish(found: GridReport, learned: Sequence[str], folder: Path, *, as_json: bool) -> None:
+def finish(carried: Carried, *, as_json: bool) -> None:
     """Report a complete grid; of another one write what there is, and name what is missing."""
     from ssdgym.experiments.runs.grid import write_grid, write_timings
 
-    if not found.failures:
-        timings = write_timings(found.results, folder)
-        report(found.results, learned, folder, as_json=as_json, others=[timings])
+    results, failures = carried.report.results, carried.report.failures
+    if not failures:
+        timings = write_timings(results, carried.folder)
+        report(results, carried.learned, carried.folder, as_json=as_json, others=[timings])
         return
-    paths = write_grid(found.results, folder)
+    paths = write_grid(results, carried.folder)
     if as_json:
-        failed = [{**_names(failure), "error": failure.sentence} for failure in found.failures]
-        print_json(
-            {
-                "results": [result.as_dict() for result in found.results],
-                "failed": failed,
-                "files": [str(path) for path in paths],
-            }
-        )
+        _print_results(results, {"failed": [failure.as_dict() for failure in failures]}, paths)
     else:
         print("\n".join(map(str, paths)))
-    for failure in found.failures:
+    for failure in failures:
         progress_note(f"failed: {failure}", quiet=False)
     progress_note(
-        f"{len(found.failures)} of {len(found.failures) + len(found.results)} runs failed, so there is no "
-        "table; the same command tries them again and repeats nothing else",
+        f"{len(failures)} of {len(failures) + len(results)} runs failed, so there is no table; the same "
+        "command tries them again and repeats nothing else",
         quiet=False,
     )
     raise typer.Exit(SOME_FAILED)
 
 
-def _names(failure: Failure) -> dict[str, Any]:
-    run = failure.run
-    return {
-        "device": run.device_name,
-        "workload": run.workload_name,
-        "policy": run.policy,
-        "seed": run.seed,
-    }
+def _print_results(results: Sequence[Result], facts: dict[str, Any], paths: Sequence[Path]) -> None:
+    found = [result.as_dict() for result in results]
+    print_json({"results": found, **facts, "files": [str(path) for path in paths]})
 
 
 def report(
@@ -191,13 +180,7 @@ def report(
     paths = [*write_report(results, out, learned), *others]
     sentences = verdicts(results, learned)
     if as_json:
-        print_json(
-            {
-                "results": [result.as_dict() for result in results],
-                "verdicts": sentences,
-                "files": [str(path) for path in paths],
-            }
-        )
+        _print_results(results, {"verdicts": sentences}, paths)
         return
     console().print(rich_tables(results, learned))
     for line in [*sentences, *overflow_notes(results), "", *map(str, paths)]:
@@ -239,34 +222,14 @@ def evaluate(
             "--policy", "-p", help="Policy, or module:rule; repeat for more. Default: the classic ones."
         ),
     ] = None,
-    agent: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--agent",
-            "-a",
-            help="File of a trained agent, module:callable, a zip of Stable-Baselines3, or random_action;"
-            " repeat for more.",
-        ),
-    ] = None,
-    environment: Annotated[
-        str | None,
-        typer.Option(help="Environment of agents that come without one. Default: ssdgym/EraseVictim-v0."),
-    ] = None,
-    env_arg: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Its argument, such as candidates=8; repeat for more."),
-    ] = None,
-    trust: Trust = False,
-    seeds: Annotated[
-        str | None, typer.Option(help="Seeds: 5, or 1,2,9, or 100-109. Default: 1000-1004.")
-    ] = None,
-    host_pages: Annotated[
-        int | None, typer.Option(min=1, help="Host pages per run. Default: 500000.")
-    ] = None,
-    warmup: Annotated[
-        int | None, typer.Option(min=0, help="Host pages before them, not measured. Default: 50000.")
-    ] = None,
-    ftl: Ftl = None,
+    agent: options.Agents = None,
+    environment: options.Environment = None,
+    env_arg: options.EnvArgs = None,
+    trust: options.Trust = False,
+    seeds: options.Seeds = None,
+    host_pages: options.HostPages = None,
+    warmup: options.Warmup = None,
+    ftl: options.Ftl = None,
     ftls: Annotated[
         list[str] | None,
         typer.Option(
@@ -276,9 +239,9 @@ def evaluate(
         ),
     ] = None,
     preconditioning: Annotated[
-        str | None, typer.Option(help=f"{PRECONDITIONING_HELP} Default: workload.")
+        str | None, typer.Option(help=f"{options.PRECONDITIONING_HELP} Default: workload.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes. Default: 2.")] = None,
+    workers: options.Workers = None,
     ray: Annotated[bool, typer.Option("--ray", help="Run as Ray tasks, on a local cluster.")] = False,
     address: Annotated[
         str | None,
@@ -290,7 +253,7 @@ def evaluate(
             "--out", "-o", help="Folder; new, empty, or to go on with. Default: results/EXPERIMENT."
         ),
     ] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Run every policy and agent on every device, workload and seed; print a table with 95 % intervals.
 
@@ -318,17 +281,24 @@ def evaluate(
         "policies": policy,
         "agents": agent,
         "environment": environment_fields(environment, env_arg),
-        "seeds": None if seeds is None else parse_seeds(seeds),
+        "seeds": None if seeds is None else options.parse_seeds(seeds),
         "host_pages": host_pages,
         "warmup": warmup,
         "preconditioning": preconditioning,
-        "ftls": parse_ftls(ftls, ftl) if ftl or ftls else None,
+        "ftls": options.parse_ftls(ftls, ftl) if ftl or ftls else None,
     }
     config = _changed(experiment, {name: value for name, value in changes.items() if value is not None})
     folder = out or Path("results") / (Path(experiment).stem if experiment else "evaluate")
-    how = Runs(folder, workers, "local" if ray and address is None else address, trust)
-    found, learned = how.carry_out(config, [*(agent or ()), *(policy or ())], quiet=as_json)
-    finish(found, learned, folder, as_json=as_json)
+    carried = carry_out(
+        config,
+        folder,
+        [*(agent or ()), *(policy or ())],
+        workers=workers,
+        address="local" if ray and address is None else address,
+        trust=trust,
+        quiet=as_json,
+    )
+    finish(carried, as_json=as_json)
 
 
 def _changed(experiment: str | None, changes: dict[str, Any]) -> ExperimentConfig:

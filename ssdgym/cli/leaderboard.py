@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ssdgym.cli import options
 from ssdgym.cli.console import console, print_json, progress_note
-from ssdgym.cli.evaluate import Runs, environment_fields, finish, trusted_of
-from ssdgym.cli.options import AsJson, Trust, parse_seeds
+from ssdgym.cli.evaluate import Carried, carry_out, environment_fields, finish
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
@@ -25,10 +24,7 @@ class SuiteRuns:
     """Runs of some splits of a suite.
 
     Attributes:
-        name: of the suite, without folder and ending.
         config: of the suite; without its own policies and agents where others are named.
-        splits: whose workloads are run.
-        experiment: the grid of the runs.
     """
 
     name: str
@@ -74,26 +70,18 @@ def leaderboard(
         list[str] | None,
         typer.Option("--policy", "-p", help="Policy to rank in place of the suite's own; repeat for more."),
     ] = None,
-    agent: Annotated[
-        list[str] | None,
-        typer.Option("--agent", "-a", help="Agent to rank, as ssdgym evaluate takes it; repeat for more."),
-    ] = None,
-    environment: Annotated[
-        str | None, typer.Option(help="Environment of agents that come without one.")
-    ] = None,
-    env_arg: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Its argument, such as candidates=8; repeat for more."),
-    ] = None,
-    trust: Trust = False,
+    agent: options.Agents = None,
+    environment: options.Environment = None,
+    env_arg: options.EnvArgs = None,
+    trust: options.Trust = False,
     split: Annotated[
         list[str] | None,
         typer.Option("--split", "-s", help="training, validation or test; repeat for more. Default: test."),
     ] = None,
-    seeds: Annotated[str | None, typer.Option(help="Seeds: 5, or 1,2,9, or 100-109.")] = None,
-    host_pages: Annotated[int | None, typer.Option(min=1, help="Host pages per run.")] = None,
-    warmup: Annotated[int | None, typer.Option(min=0, help="Host pages before them, not measured.")] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes. Default: 2.")] = None,
+    seeds: options.Seeds = None,
+    host_pages: options.HostPages = None,
+    warmup: options.Warmup = None,
+    workers: options.Workers = None,
     address: Annotated[
         str | None, typer.Option(help="Run as Ray tasks: local, or the address of a cluster.")
     ] = None,
@@ -110,7 +98,7 @@ def leaderboard(
         list[Path] | None,
         typer.Option(help="Markdown page with the marks of a leaderboard that gets its summary; repeat."),
     ] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Rank every policy, learned agent and bound of suites: 0 is the best fixed pair, 1 the best bound.
 
@@ -135,7 +123,7 @@ def leaderboard(
     if read is not None:
         board, paths = read_board(read), []
     else:
-        changes = {"seeds": seeds and parse_seeds(seeds), "host_pages": host_pages, "warmup": warmup}
+        changes = {"seeds": seeds and options.parse_seeds(seeds), "host_pages": host_pages, "warmup": warmup}
         changes = {name: value for name, value in changes.items() if value is not None}
         named: dict[str, Any] = {"policies": tuple(policy or ())} if policy or agent else {}
         if agent:
@@ -145,10 +133,18 @@ def leaderboard(
         if len(set(titles)) < len(titles):
             raise SsdgymError("leaderboard: two suites have one name, and so one folder; rename one.")
         typed = [*(agent or ()), *(policy or ())]
-        boards = [
-            _suite_board(runs, Runs(out / runs.name, workers, address, trust), typed, speed, as_json)
-            for runs in every
-        ]
+        boards = []
+        for runs in every:
+            carried = carry_out(
+                runs.experiment,
+                out / runs.name,
+                typed,
+                workers=workers,
+                address=address,
+                trust=trust,
+                quiet=as_json,
+            )
+            boards.append(_suite_board(runs, carried, speed, as_json))
         board = Leaderboard(version=ssdgym.__version__, engine_hash=engine_hash(), suites=tuple(boards))
         paths = write_leaderboard(board, out)
     paths += [write_summary(page, board) for page in update or ()]
@@ -161,32 +157,27 @@ def leaderboard(
         print(path)
 
 
-def _suite_board(runs: SuiteRuns, how: Runs, typed: Sequence[str], speed: bool, as_json: bool) -> SuiteBoard:
-    """Run what is not finished yet, and rank it; where runs fail, report that and leave the command."""
+def _suite_board(suite_runs: SuiteRuns, carried: Carried, speed: bool, as_json: bool) -> SuiteBoard:
+    """Rank what was run; where runs have failed, report that and leave the command."""
     from ssdgym.experiments.leaderboard.board import Entry, named_policy
     from ssdgym.experiments.leaderboard.speed import SPEEDS_NAME, Speeds
     from ssdgym.experiments.leaderboard.standings import suite_board
-    from ssdgym.experiments.runs.config import expand
 
-    experiment, suite = runs.experiment, runs.config
-    found, learned = how.carry_out(experiment, typed, quiet=as_json)
-    if found.failures:
-        finish(found, learned, how.folder, as_json=as_json)
+    experiment, suite = suite_runs.experiment, suite_runs.config
+    if carried.report.failures:
+        finish(carried, as_json=as_json)
     assert experiment.host_pages is not None, "suites have it"
-    specs = expand(
-        experiment, trusted=trusted_of((*experiment.agents, *experiment.policies), typed, how.trust)
-    )
     named = []
     if not (suite.policies or suite.agents):
-        agents = {spec.policy: spec.agent for spec in specs if spec.agent}
+        agents = {run.policy: run.agent for run in carried.runs if run.agent}
         named = [
-            Entry(label, "learned" if label in learned else "classic", f"agent {text}", (label,))
+            Entry(label, "learned" if label in carried.learned else "classic", f"agent {text}", (label,))
             for label, text in agents.items()
         ]
         named += map(named_policy, experiment.policies)
     pages = experiment.host_pages, experiment.warmup
-    board = suite_board(runs.name, suite, runs.splits, found.results, pages, named)
+    board = suite_board(suite_runs.name, suite, suite_runs.splits, carried.report.results, pages, named)
     if not speed:
         return board
-    speeds = Speeds(how.folder / SPEEDS_NAME, lambda text: progress_note(text, quiet=as_json))
-    return speeds.measure(board, specs, suite.baseline)
+    speeds = Speeds(carried.folder / SPEEDS_NAME, lambda text: progress_note(text, quiet=as_json))
+    return speeds.measure(board, carried.runs, suite.baseline)

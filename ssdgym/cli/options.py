@@ -9,9 +9,9 @@ import typer
 
 from ssdgym.config.fields import LAST_SEED, overlapping, read_seeds
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.runs.spec import FtlOptions, split_options
 
 if TYPE_CHECKING:
+    from ssdgym.experiments.runs.spec import FtlOptions
     from ssdgym.workloads.base import WorkloadConfig
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and show no progress.")]
@@ -21,6 +21,35 @@ Trust = Annotated[
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results; made where missing.")]
 Seed = Annotated[
     int, typer.Option(min=0, max=LAST_SEED, help="Seed of the workload and of all random choices.")
+]
+Agents = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--agent",
+        "-a",
+        help="File of a trained agent, module:callable, a zip of Stable-Baselines3, or random_action; repeat"
+        " for more.",
+    ),
+]
+Environment = Annotated[
+    str | None,
+    typer.Option(help="Environment of agents that come without one. Default: ssdgym/EraseVictim-v0."),
+]
+EnvArgs = Annotated[
+    list[str] | None,
+    typer.Option(metavar="KEY=VALUE", help="Its argument, such as candidates=8; repeat for more."),
+]
+HostPages = Annotated[
+    int | None, typer.Option(min=1, help="Host pages per run. Default: as configured, else 500000.")
+]
+Warmup = Annotated[
+    int | None,
+    typer.Option(min=0, help="Host pages before them, not measured. Default: as configured, else 50000."),
+]
+Workers = Annotated[int | None, typer.Option(min=1, help="Processes. Default: 2.")]
+Seeds = Annotated[
+    str | None,
+    typer.Option(help="Seeds: 5, or 1,2,9, or 100-109. Default: as configured, else 1000-1004."),
 ]
 Device = Annotated[str, typer.Option("--device", "-d", help="Name of a device, or path of its YAML file.")]
 Ftl = Annotated[
@@ -96,33 +125,29 @@ def parse_ftl(options: list[str] | None, **named: Any) -> FtlOptions:
 
 def parse_ftls(ftls: list[str] | None, options: list[str] | None) -> list[dict[str, Any]]:
     """Read several FTLs, each from one text with commas between its options; `options` are of every one."""
+    from ssdgym.experiments.runs.spec import split_options
+
     own = [split_options(text) for text in ftls or ("",)]
     return [dict(parse_ftl([*(options or ()), *texts])) for texts in own]
 
 
-def recorded_options(
-    source: str,
-    transforms: list[str] | None = None,
-    trace_format: str | None = None,
-    skip_bad: int | None = None,
-    loops: int | None = None,
-    addresses: str | None = None,
-    window: tuple[float, float] | None = None,
-    start: str | None = None,
-    volumes: str | None = None,
-) -> WorkloadConfig:
-    """Return a workload with what these options say of traces and synthetic traces.
+#: What sets the fields of traces and synthetic traces, and those that only trace files have.
+_PLAYED = {
+    "transforms": "--transform",
+    "loops": "--loops",
+    "addresses": "--addresses",
+    "window": "--window",
+    "start": "--start",
+}
+_OF_FILES = {"format": "--format", "skip_bad": "--skip-bad", "volumes": "--volumes"}
+
+
+def recorded_options(source: str, **fields: Any) -> WorkloadConfig:
+    """Return a workload with what options say of traces and synthetic traces.
 
     Args:
         source: a workload.
-        transforms: texts such as `head(requests=10)`; they go behind those that the workload has already.
-        trace_format: of a trace file.
-        skip_bad: so many bad lines of a trace may be left out.
-        loops: how often it is played.
-        addresses: `compact` or `fold`.
-        window: where the part that is played begins and ends, as shares.
-        start: `first`, `random` or the number of a request.
-        volumes: of a trace file; `end_to_end` or `overlay`.
+        fields: by name; `None`: not given. Transforms are texts, which go behind those of the workload.
 
     Raises:
         SsdgymError: there is no such workload, or an option does not fit it.
@@ -133,36 +158,17 @@ def recorded_options(
     from ssdgym.workloads.traces.transforms import parse_transform
 
     model = load_workload(source)
-    given = {
-        "--transform": transforms,
-        "--format": trace_format,
-        "--skip-bad": skip_bad,
-        "--loops": loops,
-        "--addresses": addresses,
-        "--window": window,
-        "--start": start,
-        "--volumes": volumes,
-    }
-    fits = (
-        ("--transform", "--loops", "--addresses", "--window", "--start")
-        if isinstance(model, PlayedConfig)
-        else ()
-    )
-    for option, value in given.items():
-        if value is not None and option not in fits and not isinstance(model, TraceConfig):
-            raise SsdgymError(f"{option} {value}: {source} is not a trace; leave {option} out")
+    given = {name: value for name, value in fields.items() if value is not None}
+    for name, option in {**_PLAYED, **_OF_FILES}.items():
+        if name in given and not isinstance(model, PlayedConfig if name in _PLAYED else TraceConfig):
+            raise SsdgymError(f"{option} {given[name]}: {source} is not a trace; leave {option} out")
     if not isinstance(model, PlayedConfig):
         return model
-    changes: dict[str, Any] = {
-        "transforms": [*model.transforms, *(parse_transform(text) for text in transforms or ())],
-        "loops": model.loops if loops is None else loops,
-        "addresses": addresses or model.addresses,
-        "window": window or model.window,
-        "start": model.start if start is None else int(start) if start.isdecimal() else start,
-    }
-    of_files = {"format": trace_format, "skip_bad": skip_bad, "volumes": volumes}
-    changes |= {name: value for name, value in of_files.items() if value is not None}
-    return load_workload({**model.model_dump(), **changes})
+    if "transforms" in given:
+        given["transforms"] = [*model.transforms, *map(parse_transform, given["transforms"])]
+    if given.get("start", "").isdecimal():
+        given["start"] = int(given["start"])
+    return load_workload({**model.model_dump(), **given})
 
 
 def with_tenants(name: str, workload: WorkloadConfig, others: list[str]) -> WorkloadConfig:

@@ -196,8 +196,7 @@ def report(
 
         ssdgym report results/evaluate --figures paper/figures
     """
-    from ssdgym.experiments.report.files import write_figures, write_tables
-    from ssdgym.experiments.report.html import learned_of, write_html_report
+    from ssdgym.experiments.report.files import learned_of, write_figures, write_html_report, write_tables
     from ssdgym.experiments.results import find_results, read_results
     from ssdgym.files import writable_folder
 

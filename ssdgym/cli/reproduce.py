@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ssdgym.cli.console import console, print_json, progress_note
-from ssdgym.cli.evaluate import run_stored, runner_of
-from ssdgym.cli.options import AsJson, VolumeLayout, parse_seeds
+from ssdgym.cli.evaluate import run_stored
+from ssdgym.cli.options import AsJson, Seeds, VolumeLayout, parse_seeds
 from ssdgym.errors import SsdgymError
 
 if TYPE_CHECKING:
@@ -37,9 +37,7 @@ def reproduce(
     workload: Annotated[
         list[str] | None, typer.Option("--workload", "-w", help="Only this trace of them; repeat for more.")
     ] = None,
-    seeds: Annotated[
-        str | None, typer.Option(help="Seeds: 5, or 1,2,9, or 1-3. Default: the scale's.")
-    ] = None,
+    seeds: Seeds = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 2,
     out: Annotated[
         Path | None,
@@ -100,12 +98,9 @@ def _run(
 ) -> tuple[dict[str, Result], list[Failure]]:
     """Run what is not in the folder yet; runs that several figures share are made once."""
     from ssdgym.experiments.runs.grid import Grid
-    from ssdgym.experiments.runs.store import Store
 
     different = {repr(run): run for run in runs}
-    grid = Grid.of(list(different.values()))
-    with Store(folder) as store:
-        report = run_stored(grid, store, folder, runner_of(workers, None), quiet=quiet)
+    report = run_stored(Grid.of(list(different.values())), folder, workers, quiet=quiet)
     failed = {repr(failure.run) for failure in report.failures}
     finished = [name for name in different if name not in failed]
     return dict(zip(finished, report.results, strict=True)), report.failures

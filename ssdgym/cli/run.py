@@ -7,23 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ssdgym.cli import options
 from ssdgym.cli.console import compile_note, print_json, print_table, progress_bar
-from ssdgym.cli.options import (
-    PRECONDITIONING_HELP,
-    Addresses,
-    AsJson,
-    Device,
-    Ftl,
-    Seed,
-    SkipBad,
-    TraceFormat,
-    Transforms,
-    VolumeLayout,
-    Window,
-    parse_ftl,
-    recorded_options,
-    with_tenants,
-)
 from ssdgym.enums import Allocation, Timing
 from ssdgym.errors import SsdgymError
 
@@ -38,7 +23,7 @@ DEFAULT_HOST_PAGES = 1_000_000
 
 
 def run(
-    device: Device = "ippbe-mlc",
+    device: options.Device = "ippbe-mlc",
     workload: Annotated[
         str,
         typer.Option(
@@ -57,12 +42,12 @@ def run(
         ),
     ] = None,
     loops: Annotated[int | None, typer.Option(min=1, help="How often a trace is played.")] = None,
-    transform: Transforms = None,
-    trace_format: TraceFormat = None,
-    skip_bad: SkipBad = None,
-    addresses: Addresses = None,
-    volumes: VolumeLayout = None,
-    window: Window = None,
+    transform: options.Transforms = None,
+    trace_format: options.TraceFormat = None,
+    skip_bad: options.SkipBad = None,
+    addresses: options.Addresses = None,
+    volumes: options.VolumeLayout = None,
+    window: options.Window = None,
     start: Annotated[
         str | None,
         typer.Option(help="First request of a trace: first, random (by the seed), or its number from 0 on."),
@@ -90,7 +75,7 @@ def run(
         float | None,
         typer.Option(min=0, help="GC starts below this: a share of a plane's pages, or a number of blocks."),
     ] = None,
-    ftl: Ftl = None,
+    ftl: options.Ftl = None,
     warmup: Annotated[int, typer.Option(min=0, help="Host pages before them that are not measured.")] = 0,
     days: Annotated[
         int | None,
@@ -101,7 +86,7 @@ def run(
             " moving what is too old is measured.",
         ),
     ] = None,
-    preconditioning: Annotated[str, typer.Option(help=PRECONDITIONING_HELP)] = "fill",
+    preconditioning: Annotated[str, typer.Option(help=options.PRECONDITIONING_HELP)] = "fill",
     size_to_trace: Annotated[
         bool,
         typer.Option(
@@ -109,11 +94,11 @@ def run(
             " over-provisioning."
         ),
     ] = True,
-    seed: Seed = 0,
+    seed: options.Seed = 0,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder for run.parquet and run.csv; none by default.")
     ] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Simulate one policy on one device and workload, and print what it cost.
 
@@ -146,15 +131,23 @@ def run(
     from ssdgym.policy import usual_policy
     from ssdgym.policy.names import import_rules
 
-    source = recorded_options(
-        workload, transform, trace_format, skip_bad, loops, addresses, window, start, volumes
+    source = options.recorded_options(
+        workload,
+        transforms=transform,
+        format=trace_format,
+        skip_bad=skip_bad,
+        loops=loops,
+        addresses=addresses,
+        window=window,
+        start=start,
+        volumes=volumes,
     )
     if tenant:
-        source = with_tenants(workload, source, tenant)
+        source = options.with_tenants(workload, source, tenant)
         workload = " + ".join([workload, *tenant])
     if source.is_endless and requests is None and host_pages is None:
         host_pages = DEFAULT_HOST_PAGES
-    options = parse_ftl(
+    ftl_options = options.parse_ftl(
         ftl,
         placement=placement,
         allocation=allocation,
@@ -162,15 +155,15 @@ def run(
         queue_depth=queue_depth,
         **_threshold(gc_threshold),
     )
-    policy = policy or usual_policy(device, ftl_changes(options))
+    policy = policy or usual_policy(device, ftl_changes(ftl_options))
     for typed in filter(None, (policy, placement)):
         import_rules(typed, trust=True)
     spec = RunSpec(
-        device=_sized(device, source, seed, options, policy) if size_to_trace else device,
+        device=_sized(device, source, seed, ftl_options, policy) if size_to_trace else device,
         workload=source,
         policy=policy,
         seed=seed,
-        ftl=closed_loop(options, source),
+        ftl=closed_loop(ftl_options, source),
         host_pages=host_pages,
         requests=requests,
         warmup=warmup,
@@ -197,7 +190,7 @@ def run(
 
 
 def _sized(
-    device: str, workload: WorkloadConfig, seed: int, options: FtlOptions, policy: str
+    device: str, workload: WorkloadConfig, seed: int, ftl_options: FtlOptions, policy: str
 ) -> str | DeviceConfig:
     """Return the device, as small as holds what a trace with compact addresses touches; else as it is."""
     from ssdgym.envs.sources import is_sizing, sized_to_traces
@@ -208,7 +201,7 @@ def _sized(
     return sized_to_traces(
         device,
         [workload],
-        ftl=ftl_changes(options),
+        ftl=ftl_changes(ftl_options),
         policy=policy,
         seed=seed,
         advice="give --no-size-to-trace",

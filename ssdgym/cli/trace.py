@@ -224,7 +224,14 @@ def info(
     from ssdgym.files import writable_folder
     from ssdgym.workloads.traces.statistics import assumed_fields, deviations, summarize, trace_facts
 
-    config = recorded(source, transform, trace_format, skip_bad, window, volumes)
+    config = recorded(
+        source,
+        transforms=transform,
+        format=trace_format,
+        skip_bad=skip_bad,
+        window=window,
+        volumes=volumes,
+    )
     if plot is not None:
         check_figure_name(plot)
         writable_folder(plot.parent)
@@ -281,7 +288,7 @@ def convert(
     from ssdgym.workloads.traces.writing import writable_format
 
     target = writable_format(to)
-    config = recorded(source, transform, trace_format, skip_bad, window)
+    config = recorded(source, transforms=transform, format=trace_format, skip_bad=skip_bad, window=window)
     _check_out(out, config, overwrite)
     with counting(config, quiet=False) as announce:
         written = write_trace(config.records(seed), out, target, round_times=round_times, announce=announce)

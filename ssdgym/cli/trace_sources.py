@@ -20,18 +20,11 @@ if TYPE_CHECKING:
     from ssdgym.workloads.traces.recorded import PlayedConfig
 
 
-def recorded(
-    source: str,
-    transform: list[str] | None,
-    trace_format: str | None,
-    skip_bad: int | None,
-    window: tuple[float, float] | None,
-    volumes: str | None = None,
-) -> PlayedConfig:
+def recorded(source: str, **fields: Any) -> PlayedConfig:
     """Return a trace or a synthetic trace with what the options say."""
     from ssdgym.workloads.traces.recorded import PlayedConfig
 
-    config = recorded_options(source, transform, trace_format, skip_bad, window=window, volumes=volumes)
+    config = recorded_options(source, **fields)
     if not isinstance(config, PlayedConfig):
         raise SsdgymError(
             f"{source}: is a generated workload of the kind {config.kind}, not a trace; give a trace file, "
@@ -105,7 +98,9 @@ def fit(
         raise SsdgymError(f"{out}: exists already; give another name")
     twins = {}
     for source in sources:
-        config = recorded(source, transform, trace_format, skip_bad, None, volumes)
+        config = recorded(
+            source, transforms=transform, format=trace_format, skip_bad=skip_bad, volumes=volumes
+        )
         summary = summarize(config.records())
         if not summary.requests:
             raise SsdgymError(f"{source}: no request is left after the transforms; leave some out.")

@@ -82,20 +82,7 @@ def tune(
 
 
 def _print(outcome: SweepOutcome) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    heading, lines = outcome.table()
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in heading:
-        # broken where a name has parts, since the numbers need less room than the names
-        broken = name.replace(".", ".\n").replace(" [", "\n[")
-        justify: Literal["left", "right"] = "left" if name == heading[-1] else "right"
-        table.add_column(Text(broken), justify=justify, overflow="fold")
-    for line in lines:
-        table.add_row(*line)
-    console().print(table)
+    console().print(outcome.table.to_rich())
     for trial in outcome.trials:
         if trial.error:
             print(f"trial {trial.number} failed: {trial.error}", file=sys.stderr)

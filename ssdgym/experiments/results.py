@@ -138,7 +138,7 @@ def write_results(results: Sequence[Result], stem: Path) -> tuple[Path, Path]:
     rows = _table_rows(results)
     paths = stem.with_name(stem.name + ".parquet"), stem.with_name(stem.name + ".csv")
     write_atomically(paths[0], lambda file: _write_parquet(rows, file))
-    write_atomically(paths[1], lambda file: _write_csv(rows, file))
+    write_csv(paths[1], [rows[0] if rows else _IDENTITY, *(row.values() for row in rows)])
     return paths
 
 
@@ -241,12 +241,16 @@ def _read_parquet(path: Path) -> Iterable[Mapping[str, Any]]:
         raise SsdgymError(f"{path}: not a readable Parquet file; write the results again") from error
 
 
-def _write_csv(rows: list[dict[str, Any]], file: IO[bytes]) -> None:
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]) if rows else _IDENTITY)
-    writer.writeheader()
-    writer.writerows(rows)
-    text.detach()
+def write_csv(path: Path, rows: Iterable[Iterable[Any]]) -> Path:
+    """Write rows as CSV, whole or not at all; return the path."""
+
+    def write(file: IO[bytes]) -> None:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        csv.writer(text).writerows(rows)
+        text.detach()
+
+    write_atomically(path, write)
+    return path
 
 
 def _read_csv(path: Path) -> Iterable[Mapping[str, Any]]:

@@ -11,12 +11,15 @@ What one method has learned from several seeds are its *members*. Their scores h
 members, the same for all tasks, and for every task by itself the runs. Where the interval is to hold for
 other workloads, too, it draws these as well, each with all of its tasks: the tasks of one workload on several
 devices are alike.
+
+The bootstrap needs thousands of matrices, so a *statistic* is of many at once: it maps scores of the shape
+`(..., runs, tasks)` to numbers of the shape `(...)`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from ssdgym.errors import SsdgymError
 
 Scores = NDArray[np.float64]
+Statistic = Callable[[Scores], Any]
 
 #: Bootstrap replicates; the error of a 95 % limit is then about 0.4 % of probability mass.
 REPLICATES = 2_000
@@ -33,8 +37,7 @@ _TAIL = 50.0 * (1.0 - 0.95)
 _SCORES_AT_A_TIME = 1 << 21
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     """A point estimate with its confidence interval, in the unit of the scores.
 
     Attributes:
@@ -52,8 +55,7 @@ class Estimate:
         return self.low > value or self.high < value
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(NamedTuple):
     """A performance profile: the share of all runs that are better than each threshold.
 
     Attributes:
@@ -69,43 +71,28 @@ class Profile:
     high: Scores
 
 
-def iqm(scores: ArrayLike) -> float:
-    """Return the mean of the middle half of all scores, without `int(n / 4)` of the `n` at either end.
-
-    Args:
-        scores: numbers of any shape, at least one; runs and tasks are pooled.
-    """
-    return float(_middle_half(np.asarray(scores, dtype=np.float64).ravel(), axis=0))
+def iqm(scores: Scores) -> Any:
+    """Return the mean of the middle half of all scores, without `int(n / 4)` of the `n` at either end."""
+    return _middle_half(scores.reshape(*scores.shape[:-2], -1), axis=-1)
 
 
-def mean_over_tasks(scores: ArrayLike) -> float:
+def mean_over_tasks(scores: Scores) -> Any:
     """Return the mean over tasks of each task's interquartile mean over its runs.
 
     Where `iqm` would leave the tasks at either end out, here every task counts: a policy that fails on one
     workload cannot hide it.
-
-    Args:
-        scores: shape `(runs, tasks)`.
     """
-    return float(_mean_of_tasks(np.asarray(scores, dtype=np.float64)))
+    return iqm_of_tasks(scores).mean(axis=-1)
 
 
-def geometric_mean_over_tasks(scores: ArrayLike) -> float:
-    """Return as `mean_over_tasks` the geometric mean, which suits ratios and tasks of different scale.
-
-    Args:
-        scores: shape `(runs, tasks)`, positive.
-    """
-    return float(_geometric_mean_of_tasks(np.asarray(scores, dtype=np.float64)))
+def geometric_mean_over_tasks(scores: Scores) -> Any:
+    """Return as `mean_over_tasks` the geometric mean, which suits ratios and tasks of different scale."""
+    return np.exp(np.log(iqm_of_tasks(scores)).mean(axis=-1))
 
 
-def iqm_of_tasks(scores: ArrayLike) -> Scores:
-    """Return each task's interquartile mean over its runs, shape `(tasks,)`.
-
-    Args:
-        scores: shape `(runs, tasks)`.
-    """
-    return _middle_half(np.asarray(scores, dtype=np.float64), axis=0)
+def iqm_of_tasks(scores: Scores) -> Scores:
+    """Return each task's interquartile mean over its runs, shape `(..., tasks)`."""
+    return _middle_half(scores, axis=-2)
 
 
 def _middle_half(scores: Scores, axis: int) -> Scores:
@@ -113,35 +100,13 @@ def _middle_half(scores: Scores, axis: int) -> Scores:
     return np.sort(scores, axis=axis).take(range(count // 4, count - count // 4), axis=axis).mean(axis=axis)
 
 
-# The same for many matrices at once, shape (..., runs, tasks), since the bootstrap needs thousands of each.
-def iqm_of_all(matrices: Scores) -> Scores:
-    """Return the `iqm` of each of many matrices, shape `(..., runs, tasks)`."""
-    return _middle_half(matrices.reshape(*matrices.shape[:-2], -1), axis=-1)
-
-
-def _mean_of_tasks(matrices: Scores) -> Scores:
-    return _middle_half(matrices, axis=-2).mean(axis=-1)
-
-
-def _geometric_mean_of_tasks(matrices: Scores) -> Scores:
-    return np.exp(np.log(_middle_half(matrices, axis=-2)).mean(axis=-1))
-
-
-_OF_MANY: dict[Callable[[Scores], float], Callable[[Scores], Scores]] = {
-    iqm: iqm_of_all,
-    mean_over_tasks: _mean_of_tasks,
-    geometric_mean_over_tasks: _geometric_mean_of_tasks,
-}
-
-
 def stratified_bootstrap(
     scores: ArrayLike,
-    statistic: Callable[[Scores], float] = iqm,
+    statistic: Statistic = iqm,
     *,
     seed: int = 0,
     replicates: int = REPLICATES,
     confidence: float = 0.95,
-    of_many: Callable[[Scores], Scores] | None = None,
 ) -> Estimate:
     """Return a statistic of a score matrix with the percentile interval of a bootstrap stratified by task.
 
@@ -149,30 +114,24 @@ def stratified_bootstrap(
 
     Args:
         scores: shape `(runs, tasks)`, finite.
-        statistic: maps a matrix of that shape to one number; those of this module are fast.
+        statistic: maps scores `(..., runs, tasks)` to numbers `(...)`.
         seed: the same seed gives the same interval.
         replicates: how many resampled matrices.
         confidence: share of the replicates inside the interval, in (0, 1).
-        of_many: the same statistic of many matrices at once, shape `(..., runs, tasks)`, which is faster.
 
     Raises:
         SsdgymError: the matrix is empty, not two-dimensional or not finite.
     """
-    matrix = _finite_matrix(scores)
-    value = statistic(matrix)
-    if matrix.shape[0] < 2:
-        return Estimate(value, np.nan, np.nan)
-    every = of_many or _OF_MANY.get(
-        statistic, lambda matrices: np.array([statistic(one) for one in matrices])
-    )
+    matrix = _finite(scores, ("runs", "tasks"))
     rng = np.random.default_rng(seed)
-    low, high = _limits(
-        lambda count: every(_resample(matrix, rng, count)),
+    return _estimate(
+        statistic(matrix),
+        matrix.shape[0] > 1,
+        lambda count: statistic(_resample(matrix, rng, count)),
         replicates,
         _SCORES_AT_A_TIME // matrix.size,
         50.0 * (1.0 - confidence),
     )
-    return Estimate(value, float(low), float(high))
 
 
 def performance_profile(
@@ -198,17 +157,21 @@ def performance_profile(
     Raises:
         SsdgymError: the matrix is malformed.
     """
-    matrix, levels = _finite_matrix(scores), np.asarray(thresholds, dtype=np.float64)
-    share = _shares(matrix, levels, lower_is_better)
+    matrix = _finite(scores, ("runs", "tasks"))
+    levels = np.asarray(thresholds, dtype=np.float64)
+    better = np.less if lower_is_better else np.greater
+
+    def shares(matrices: Scores) -> Scores:
+        return np.stack([better(matrices, level).mean(axis=(-2, -1)) for level in levels], axis=-1)
+
+    share = shares(matrix)
     if matrix.shape[0] < 2:
         return Profile(levels, share, np.full(levels.shape, np.nan), np.full(levels.shape, np.nan))
     rng = np.random.default_rng(seed)
-    low, high = _limits(
-        lambda count: _shares(_resample(matrix, rng, count), levels, lower_is_better),
-        replicates,
-        _SCORES_AT_A_TIME // matrix.size,
+    limits = _limits(
+        lambda count: shares(_resample(matrix, rng, count)), replicates, _SCORES_AT_A_TIME // matrix.size
     )
-    return Profile(levels, share, low, high)
+    return Profile(levels, share, *limits)
 
 
 def probability_of_improvement(
@@ -233,7 +196,7 @@ def probability_of_improvement(
     Raises:
         SsdgymError: a matrix is malformed, or the two have different numbers of tasks.
     """
-    left, right = _finite_matrix(ours), _finite_matrix(theirs)
+    left, right = (_finite(scores, ("runs", "tasks")) for scores in (ours, theirs))
     if left.shape[1] != right.shape[1]:
         raise SsdgymError(
             f"the probability of improvement compares {left.shape[1]} tasks with {right.shape[1]}: "
@@ -241,16 +204,14 @@ def probability_of_improvement(
         )
     if lower_is_better:
         left, right = -left, -right
-    value = float(mean_win_rate(left, right))
-    if min(left.shape[0], right.shape[0]) < 2:
-        return Estimate(value, np.nan, np.nan)
     left_rng, right_rng = np.random.default_rng(seed).spawn(2)
-    low, high = _limits(
+    return _estimate(
+        mean_win_rate(left, right),
+        min(left.shape[0], right.shape[0]) > 1,
         lambda count: mean_win_rate(_resample(left, left_rng, count), _resample(right, right_rng, count)),
         replicates,
         _SCORES_AT_A_TIME // (left.size * right.shape[0]),
     )
-    return Estimate(value, float(low), float(high))
 
 
 def relative_difference(ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0) -> Estimate:
@@ -266,7 +227,7 @@ def relative_difference(ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0) ->
     Raises:
         SsdgymError: the shapes differ or a score is not positive.
     """
-    left, right = _finite_matrix(ours), _finite_matrix(theirs)
+    left, right = (_finite(scores, ("runs", "tasks")) for scores in (ours, theirs))
     if left.shape != right.shape:
         raise SsdgymError(
             f"paired scores have the shapes {left.shape} and {right.shape}: "
@@ -278,13 +239,14 @@ def relative_difference(ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0) ->
     return Estimate(ratio.value - 1, ratio.low - 1, ratio.high - 1)
 
 
-def _finite_matrix(scores: ArrayLike) -> Scores:
-    matrix = np.asarray(scores, dtype=np.float64)
-    if matrix.ndim != 2 or matrix.size == 0:
-        raise SsdgymError(f"scores must be a non-empty matrix of (runs, tasks), not of shape {matrix.shape}")
-    if not np.isfinite(matrix).all():
+def _finite(scores: ArrayLike, axes: tuple[str, ...]) -> Scores:
+    found = np.asarray(scores, dtype=np.float64)
+    if found.ndim != len(axes) or found.size == 0:
+        what = f"a non-empty {'matrix' if len(axes) == 2 else 'array'} of ({', '.join(axes)})"
+        raise SsdgymError(f"scores must be {what}, not of shape {found.shape}")
+    if not np.isfinite(found).all():
         raise SsdgymError("scores must be finite numbers, and one of them is not")
-    return matrix
+    return found
 
 
 def _resample(matrix: Scores, rng: np.random.Generator, count: int) -> Scores:
@@ -293,27 +255,29 @@ def _resample(matrix: Scores, rng: np.random.Generator, count: int) -> Scores:
     return np.take_along_axis(matrix[np.newaxis], rows, axis=1)
 
 
+def _estimate(
+    value: Any,
+    several: bool,
+    draw: Callable[[int], Scores],
+    replicates: int,
+    portion: int,
+    tail: float = _TAIL,
+) -> Estimate:
+    """Return a value with the limits of its replicates; without limits where there are not several runs."""
+    if not several:
+        return Estimate(float(value), np.nan, np.nan)
+    low, high = _limits(draw, replicates, portion, tail)
+    return Estimate(float(value), float(low), float(high))
+
+
 def _limits(
     draw: Callable[[int], Scores], replicates: int, portion: int, tail: float = _TAIL
 ) -> tuple[Scores, Scores]:
-    """Return the limits of the percentile interval of replicates.
-
-    Args:
-        draw: makes so many replicates.
-        replicates: how many there are.
-        portion: how many are made at a time.
-        tail: percent of them outside the interval at either end.
-    """
+    """Return the limits of the percentile interval of replicates, of which `portion` are drawn at a time."""
     portion = max(1, portion)
     samples = [draw(min(portion, replicates - first)) for first in range(0, replicates, portion)]
     low, high = np.percentile(np.concatenate(samples), [tail, 100.0 - tail], axis=0)
     return low, high
-
-
-def _shares(matrices: Scores, levels: Scores, lower_is_better: bool) -> Scores:
-    """Return shares better than each level, shape `(..., levels)`, of matrices `(..., runs, tasks)`."""
-    better = np.less if lower_is_better else np.greater
-    return np.stack([better(matrices, level).mean(axis=(-2, -1)) for level in levels], axis=-1)
 
 
 def mean_win_rate(left: Scores, right: Scores) -> Scores:
@@ -330,13 +294,15 @@ def mean_win_rate(left: Scores, right: Scores) -> Scores:
     return ((pairs > 0) + 0.5 * (pairs == 0)).mean(axis=(-3, -2, -1))
 
 
+#: The axes of scores of several members.
+_CUBE = ("members", "runs", "tasks")
 #: Replicates of members that are drawn at a time; another number draws others.
 _PORTION = 200
 
 
 def pooled_bootstrap(
     samples: Sequence[ArrayLike],
-    of_many: Callable[..., Scores],
+    statistic: Callable[..., Scores],
     *,
     seed: int = 0,
     replicates: int = REPLICATES,
@@ -347,25 +313,22 @@ def pooled_bootstrap(
 
     Args:
         samples: one or several arrays of shape `(members, runs, tasks)`, finite, drawn independently.
-        of_many: the statistic, called with an array `(..., members * runs, tasks)` for each sample.
+        statistic: called with an array `(..., members * runs, tasks)` for each sample.
         seed: the same seed gives the same interval.
         replicates: how many times all are drawn anew.
 
     Raises:
         SsdgymError: the scores are empty, of another number of dimensions or not finite.
     """
-    cubes = [_finite_cube(sample) for sample in samples]
-    value = float(of_many(*(_pooled(cube) for cube in cubes)))
-    if any(cube.shape[0] * cube.shape[1] < 2 for cube in cubes):
-        return Estimate(value, np.nan, np.nan)
+    cubes = [_finite(sample, _CUBE) for sample in samples]
     generators = np.random.default_rng(seed).spawn(len(cubes))
 
     def draw(count: int) -> Scores:
         drawn = (_drawn(cube, rng, count) for cube, rng in zip(cubes, generators, strict=True))
-        return of_many(*map(_pooled, drawn))
+        return statistic(*map(_pooled, drawn))
 
-    low, high = _limits(draw, replicates, _PORTION, 2.5)
-    return Estimate(value, float(low), float(high))
+    several = all(cube.shape[0] * cube.shape[1] > 1 for cube in cubes)
+    return _estimate(statistic(*map(_pooled, cubes)), several, draw, replicates, _PORTION, 2.5)
 
 
 def geometric_mean_ratio(
@@ -384,15 +347,12 @@ def geometric_mean_ratio(
     Raises:
         SsdgymError: the ratios are empty, of another number of dimensions or not positive.
     """
-    cube = _finite_cube(ratios)
+    cube = _finite(ratios, _CUBE)
     if not (cube > 0).all():
         raise SsdgymError("a geometric mean needs positive ratios, and one of them is not")
     logarithms = np.log(cube)
-    value = float(np.exp(logarithms.mean()))
     group = np.unique(np.array([str(name) for name in workloads]), return_inverse=True)[1]
     groups = int(group.max()) + 1
-    if cube.shape[0] * cube.shape[1] < 2 and groups < 2:
-        return Estimate(value, np.nan, np.nan)
     rng = np.random.default_rng(seed)
 
     def draw(count: int) -> Scores:
@@ -400,22 +360,11 @@ def geometric_mean_ratio(
         weights = rng.multinomial(groups, np.full(groups, 1 / groups), size=count)[:, group]
         return np.exp((of_tasks * weights).sum(axis=1) / weights.sum(axis=1))
 
-    low, high = _limits(draw, replicates, _PORTION, 2.5)
-    return Estimate(value, float(low), float(high))
+    several = cube.shape[0] * cube.shape[1] > 1 or groups > 1
+    return _estimate(np.exp(logarithms.mean()), several, draw, replicates, _PORTION, 2.5)
 
 
-def _finite_cube(scores: ArrayLike) -> Scores:
-    cube = np.asarray(scores, dtype=np.float64)
-    if cube.ndim != 3 or cube.size == 0:
-        raise SsdgymError(
-            f"scores must be a non-empty array of (members, runs, tasks), not of shape {cube.shape}"
-        )
-    if not np.isfinite(cube).all():
-        raise SsdgymError("scores must be finite numbers, and one of them is not")
-    return cube
-
-
-def _drawn(cube: Scores, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+def _drawn(cube: Scores, rng: np.random.Generator, count: int) -> Scores:
     """Return so many resampled arrays `(count, members, runs, tasks)`."""
     members, runs, tasks = cube.shape
     drawn_members = rng.integers(0, members, size=(count, members, 1, 1))

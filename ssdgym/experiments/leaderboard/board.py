@@ -15,7 +15,6 @@ from ssdgym.config.loading import Config
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.leaderboard.suites import Split, SuiteConfig
 from ssdgym.experiments.statistics import Estimate
-from ssdgym.files import write_bytes
 from ssdgym.policy import PlacementRule, get_policy
 
 Kind = Literal["classic", "paper", "learned", "learned, online", "bound"]
@@ -64,32 +63,29 @@ class Size(Config):
     weight_bytes: int
 
 
-class TaskRatio(Config):
-    """The metric of a policy on one task relative to that of the best fixed pair.
-
-    Attributes:
-        workload: name of the workload.
-        device: name of the device.
-        ftl: options of the FTL.
-        ratio: geometric mean over all runs; below 1 where the policy is better.
-        worse: how many of its runs are worse than that of the pair on the same seed.
-        runs: how many there are.
-    """
+class Task(Config):
+    """A workload on a device, with changes of its FTL as text."""
 
     workload: str
     device: str
     ftl: str
+
+
+class TaskRatio(Task):
+    """The metric of a policy on one task relative to that of the best fixed pair.
+
+    Attributes:
+        ratio: geometric mean over all runs; below 1 where the policy is better.
+        worse: how many of its runs are worse than that of the pair on the same seed.
+    """
+
     ratio: float
     worse: int
     runs: int
 
 
 class Loss(TaskRatio):
-    """A task that a learned policy loses.
-
-    Attributes:
-        name: of the policy's row.
-    """
+    """A task that a learned policy loses."""
 
     name: str
 
@@ -99,10 +95,7 @@ class Row(Config):
 
     Attributes:
         rank: from 1 on; bounds have none.
-        name: of the row.
-        kind: what it is.
         source: the paper or book, or what else its rules are from.
-        policies: that the row stands for.
         score: interquartile mean; `None` where no task has room between the pair and the bound.
         ratio: geometric mean of the metric relative to the best fixed pair.
         rivals: relative to the best of the suite's rivals on each task; `None` without any.
@@ -130,13 +123,10 @@ class Row(Config):
     size: Size | None = None
 
 
-class TaskBoard(Config):
+class TaskBoard(Task):
     """One task.
 
     Attributes:
-        workload: name of the workload.
-        device: name of the device.
-        ftl: options of the FTL.
         scored: whether the bound is far enough below the best fixed pair for a score.
         fixed: mean of the metric of the best fixed pair over the seeds.
         bound: mean of the metric of the best bound.
@@ -145,9 +135,6 @@ class TaskBoard(Config):
         values: the metric by policy, in order of the seeds.
     """
 
-    workload: str
-    device: str
-    ftl: str
     scored: bool
     fixed: float
     bound: float
@@ -160,19 +147,12 @@ class SuiteBoard(Config):
     """The leaderboard of one suite.
 
     Attributes:
-        suite: its name or path.
-        description: of the suite.
         metric: what is scored; less is better.
-        splits: whose workloads are the tasks.
-        seeds: of every task.
-        host_pages: measured in a run.
-        warmup: host pages before them.
         fixed: the best fixed pair over these tasks, which scores 0.
         ceilings: the bounds of which the best on a task scores 1.
         rivals: the policies of which the best on a task is compared with, too.
         rows: by falling score.
         losses: by falling ratio.
-        tasks: all of them.
     """
 
     suite: str
@@ -191,27 +171,15 @@ class SuiteBoard(Config):
 
 
 class Leaderboard(Config):
-    """Leaderboards of several suites.
-
-    Attributes:
-        version: of ssdgym.
-        engine_hash: of the engine that made the runs.
-        suites: in the order in which they were named.
-    """
+    """Leaderboards of several suites."""
 
     version: str
     engine_hash: str
     suites: tuple[SuiteBoard, ...]
 
 
-def write_board(board: Leaderboard, path: Path) -> Path:
-    """Write a leaderboard as JSON."""
-    write_bytes(path, f"{board.model_dump_json(indent=1)}\n".encode())
-    return path
-
-
 def read_board(path: Path) -> Leaderboard:
-    """Read what `write_board` wrote."""
+    """Read the `leaderboard.json` that `ssdgym leaderboard` wrote."""
     try:
         return Leaderboard.model_validate_json(path.read_bytes())
     except OSError as error:
@@ -239,8 +207,6 @@ class Entry:
     """One row before it is measured.
 
     Attributes:
-        name: of the row.
-        kind: what it is.
         source: the papers or books of its rules; classic ones are named only where there are no others.
         policies: one, or one for each seed of the training.
         size: what a decision of agents among its rules costs.

@@ -32,15 +32,7 @@ SPEEDS_NAME = "speeds.json"
 
 
 class Speeds:
-    """Times that are measured once and kept in a file.
-
-    Args:
-        path: of the file, made where it is missing.
-        announce: called with what is measured next.
-
-    Raises:
-        SsdgymError: the file is there, and something else.
-    """
+    """Times that are measured once and kept in a file, which is made where it is missing."""
 
     def __init__(self, path: Path, announce: Callable[[str], None] | None = None) -> None:
         self._path = path

@@ -26,7 +26,7 @@ from ssdgym.experiments.results import Result
 from ssdgym.experiments.statistics import (
     Scores,
     geometric_mean_ratio,
-    iqm_of_all,
+    iqm,
     mean_win_rate,
     pooled_bootstrap,
 )
@@ -183,7 +183,7 @@ class _Standings:
         if not self._has_room.any():
             return None
         zero, one = (ends[self._has_room] for ends in self._scale)
-        return Interval.of(pooled_bootstrap([(zero - cube[..., self._has_room]) / (zero - one)], iqm_of_all))
+        return Interval.of(pooled_bootstrap([(zero - cube[..., self._has_room]) / (zero - one)], iqm))
 
     def _mean_ratio(self, cube: Scores, other: Scores) -> Interval:
         return Interval.of(geometric_mean_ratio(cube / other, self.measured.workloads))

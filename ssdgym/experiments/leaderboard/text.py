@@ -1,26 +1,235 @@
-"""The leaderboard as text and as files."""
+"""The leaderboard as tables, losses first, as text and as files."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Group as Renderables
 
-from ssdgym.experiments.leaderboard.board import LEARNED, Leaderboard, SuiteBoard, write_board
-from ssdgym.experiments.leaderboard.tables import (
-    LOSSES_TITLE,
-    counted,
-    losses_sentence,
-    losses_table,
-    standings_table,
-    summary_table,
-    tables_of,
+from ssdgym.experiments.leaderboard.board import (
+    LEARNED,
+    Interval,
+    Leaderboard,
+    Loss,
+    Row,
+    SuiteBoard,
+    Task,
+    TaskBoard,
 )
-from ssdgym.experiments.report.tables import Entry, Table, render
+from ssdgym.experiments.report.tables import NOTHING, Entry, Table, render
 from ssdgym.files import write_between, write_bytes
+
+LOSSES_TITLE = "Where learned policies lose"
+
+
+def tables_of(board: SuiteBoard) -> list[Table]:
+    """Return the tables of a suite, without that of losses where nothing is lost."""
+    losses = [losses_table(board)] if board.losses else []
+    return [*losses, standings_table(board), tasks_table(board), sources_table(board)]
+
+
+def losses_sentence(board: SuiteBoard) -> str:
+    """Return a sentence on how many tasks learned policies lose."""
+    learned = [row.name for row in board.rows if row.kind in LEARNED]
+    if not learned:
+        return "No policy of this suite has learned."
+    counts = (f"{name} on {sum(loss.name == name for loss in board.losses)}" for name in learned)
+    return (
+        f"Of {len(board.tasks)} tasks, worse than the best fixed pair, {board.fixed}, by whatever little: "
+        f"{', '.join(counts)}."
+    )
+
+
+def losses_table(board: SuiteBoard) -> Table:
+    """Return the tasks that learned policies lose, the worst first."""
+    rows = [_loss(loss, board) for loss in board.losses]
+    return Table(
+        LOSSES_TITLE,
+        f"{losses_sentence(board)} {_metric_words(board)} in relation to that pair's, geometric mean over "
+        "all seeds, and how many of the runs are worse than the pair on the same seed.",
+        ("policy", "workload", "device", "relative", "runs worse"),
+        tuple(rows),
+    )
+
+
+def _loss(loss: Loss, board: SuiteBoard) -> tuple[Entry, ...]:
+    relative = Entry(_change(loss.ratio), number=loss.ratio)
+    runs = Entry(f"{loss.worse} of {loss.runs}", number=loss.worse / loss.runs)
+    return Entry(loss.name), *_place(loss, board), relative, runs
+
+
+def _place(task: Task, board: SuiteBoard) -> tuple[Entry, Entry]:
+    """Return the workload and the device; of variations of one device what is varied, of FTLs if several."""
+    several = len({other.ftl for other in board.tasks}) > 1
+    where = _without_common(task.device, [other.device for other in board.tasks])
+    return Entry(task.workload), Entry(f"{where} ({task.ftl})" if several else where)
+
+
+def _without_common(device: str, devices: Sequence[str]) -> str:
+    """Return how a device differs from others: of variations of one device, the fields that are varied."""
+    names = {name.partition("(")[0] for name in devices}
+    _, bracket, fields = device.partition("(")
+    return fields.removesuffix(")") if bracket and len(names) == 1 else device
+
+
+def _metric_words(board: SuiteBoard) -> str:
+    return board.metric.replace("_", " ").replace("/", " ").capitalize()
+
+
+#: Headings of the standings, with what a row has there.
+_COLUMNS: tuple[tuple[str, Callable[[Row], Entry]], ...] = (
+    ("policy", lambda row: Entry(row.name)),
+    ("rank", lambda row: NOTHING if row.rank is None else Entry(str(row.rank), number=row.rank)),
+    ("kind", lambda row: _kind(row)),
+    ("score [95 %]", lambda row: _interval(row.score, _short)),
+    ("× best pair [95 %]", lambda row: _interval(row.ratio, _short)),
+    ("× best rival [95 %]", lambda row: _interval(row.rivals, _short)),
+    ("WA × best pair [95 %]", lambda row: _interval(row.amplification, _short)),
+    ("worst task", lambda row: Entry(_change(row.worst.ratio), number=row.worst.ratio)),
+    ("better [95 %]", lambda row: _interval(row.improvement, "{:.0%}".format)),
+    ("won", lambda row: NOTHING if row.rank is None else Entry(str(row.won), number=row.won)),
+    ("CPU ×", lambda row: _speed(row)),
+    ("multiply-adds", lambda row: _multiply_adds(row)),
+    ("bytes", lambda row: _bytes(row)),
+)
+
+
+def standings_table(board: SuiteBoard, hidden: Collection[str] = ()) -> Table:
+    """Return the entries by falling score, without the columns of hidden headings."""
+    headings, cells = zip(*_COLUMNS, strict=True)
+    rows = tuple(tuple(cell(row) for cell in cells) for row in board.rows)
+    return Table(f"{board.suite}: standings", _caption(board), headings, rows).without_gaps(hidden)
+
+
+#: What a summary has of them.
+_SUMMARY = (
+    *("policy", "kind", "score [95 %]", "× best pair [95 %]", "× best rival [95 %]"),
+    *("WA × best pair [95 %]", "worst task"),
+)
+
+
+def summary_table(boards: Sequence[SuiteBoard]) -> Table:
+    """Return what has learned beside the best fixed pair, the rivals and the best bound of each suite."""
+    cells = [cell for heading, cell in _COLUMNS if heading in _SUMMARY]
+    rows = [
+        (Entry(board.suite), *(cell(row) for cell in cells)) for board in boards for row in _summed(board)
+    ]
+    return Table("Summary", "", ("suite", *_SUMMARY), tuple(rows))
+
+
+def _summed(board: SuiteBoard) -> list[Row]:
+    """Return the rows that a summary has of a suite."""
+    bound = next((row.name for row in board.rows if row.kind == "bound"), "")
+    shown = {board.fixed, bound, *board.rivals}
+    return [row for row in board.rows if row.kind in LEARNED or row.name in shown]
+
+
+def _caption(board: SuiteBoard) -> str:
+    scored, tasks = sum(task.scored for task in board.tasks), len(board.tasks)
+    out = f" ({tasks - scored} of {tasks} tasks have too little room for it)" if scored < tasks else ""
+    rivals = f" Rivals: {', '.join(board.rivals)}." if board.rivals else ""
+    timed = any(row.speed for row in board.rows)
+    speed = " CPU ×: time of the whole simulator for a host page, likewise." if timed else ""
+    return (
+        f"Score: 0 is {board.fixed}, the best fixed pair over these tasks, 1 the best of "
+        f"{' and '.join(board.ceilings)} on each{out}; interquartile mean over "
+        f"{counted(len(board.seeds), 'seed')} and {counted(scored, 'task')}. ×: "
+        f"{_metric_words(board).lower()} in relation to another's, geometric mean over all "
+        f"{counted(tasks, 'task')}, less is better.{rivals}{speed}"
+    )
+
+
+def counted(number: int, thing: str) -> str:
+    """Return a number of things in words."""
+    return f"{number} {thing}{'s' * (number != 1)}"
+
+
+def _kind(row: Row) -> Entry:
+    seeds = len(row.policies)
+    return Entry(f"{row.kind}, {seeds} seeds" if seeds > 1 else row.kind)
+
+
+def _interval(found: Interval | None, text: Callable[[float], str]) -> Entry:
+    return NOTHING if found is None else Entry.of(found.value, found.low, found.high, text)
+
+
+def _short(value: float) -> str:
+    """Return a number with three decimals, a large one with fewer."""
+    return f"{value:z.3f}" if abs(value) < 10 else f"{value:,.0f}"
+
+
+def _change(ratio: float) -> str:
+    """Return a ratio as what is added to one, in percent."""
+    return f"{ratio - 1:+.1%}" if ratio < 10 else f"{ratio - 1:+,.0%}"
+
+
+def _speed(row: Row) -> Entry:
+    if row.speed is None:
+        return NOTHING
+    return Entry(f"{row.speed.relative:.2f}", f"{row.speed.cpu_us:.2f} µs", row.speed.relative)
+
+
+def _multiply_adds(row: Row) -> Entry:
+    if row.size is None:
+        return NOTHING
+    each = f" + {row.size.multiply_adds_each:,} each" if row.size.multiply_adds_each else ""
+    return Entry(f"{row.size.multiply_adds:,}{each}", number=row.size.multiply_adds)
+
+
+def _bytes(row: Row) -> Entry:
+    if row.size is None:
+        return NOTHING
+    return Entry(f"{row.size.weight_bytes:,}", number=row.size.weight_bytes)
+
+
+def tasks_table(board: SuiteBoard) -> Table:
+    """Return every task with the best fixed pair, the bound, the best entry and each that has learned."""
+    learned = [row for row in board.rows if row.kind in LEARNED]
+    nanoseconds = board.metric.partition("/")[0].endswith("_ns")
+    return Table(
+        f"{board.suite}: every task",
+        f"{_metric_words(board)}{' in ms' if nanoseconds else ''}, means over the seeds.",
+        ("workload", "device", "best pair", "bound", "best", "best policy", *(row.name for row in learned)),
+        tuple(
+            (
+                *_place(task, board),
+                *(_metric(value, nanoseconds) for value in (task.fixed, task.bound, task.best_value)),
+                Entry(task.best),
+                *(_metric(_mean(task, row), nanoseconds) for row in learned),
+            )
+            for task in board.tasks
+        ),
+    )
+
+
+def sources_table(board: SuiteBoard) -> Table:
+    """Return what the rules of every entry are from, and the policies that a row stands for."""
+    return Table(
+        f"{board.suite}: sources",
+        "Of what the rules are; classic ones are named only where there are no others.",
+        ("policy", "stands for", "source"),
+        tuple(
+            (
+                Entry(row.name),
+                NOTHING if row.policies == (row.name,) else Entry(", ".join(row.policies)),
+                Entry(row.source),
+            )
+            for row in board.rows
+        ),
+    )
+
+
+def _mean(task: TaskBoard, row: Row) -> float:
+    values = [value for policy in row.policies for value in task.values[policy]]
+    return sum(values) / len(values)
+
+
+def _metric(value: float, nanoseconds: bool) -> Entry:
+    return Entry(f"{value / 1e6:,.2f}" if nanoseconds else f"{value:.3f}", number=value)
+
 
 #: Around the summary in a page.
 BEGIN, END = "<!-- leaderboard -->", "<!-- /leaderboard -->"
@@ -116,10 +325,15 @@ TEMPLATE = "leaderboard.html.j2"
 
 def write_leaderboard(board: Leaderboard, folder: Path) -> list[Path]:
     """Write `leaderboard.md`, `leaderboard.html` and `leaderboard.json`."""
-    markdown, page = folder / "leaderboard.md", folder / "leaderboard.html"
-    write_bytes(markdown, markdown_board(board).encode())
-    write_bytes(page, html_board(board).encode())
-    return [markdown, page, write_board(board, folder / "leaderboard.json")]
+    texts = {
+        "md": markdown_board(board),
+        "html": html_board(board),
+        "json": f"{board.model_dump_json(indent=1)}\n",
+    }
+    paths = {folder / f"leaderboard.{ending}": text for ending, text in texts.items()}
+    for path, text in paths.items():
+        write_bytes(path, text.encode())
+    return list(paths)
 
 
 def html_board(board: Leaderboard) -> str:

@@ -36,12 +36,10 @@ class CheckedClaim:
     """One claim and what was measured.
 
     Attributes:
-        claim: what the paper says.
         workloads: those it was checked on.
         claimed: how many of those that were run it is about.
         measured: the numbers that its kind measures; empty where nothing could be compared.
         per_workload: the mean over all comparisons on each workload.
-        verdict: on the claim.
         chosen: the comparison that it was judged on and how, where one was chosen among them.
         carrier: the workload without which a mean is not on the claimed side; empty where none carries it.
         elsewhere: what is measured at each variant that gets no verdict (`also_at` of the figure).
@@ -101,7 +99,7 @@ class CheckedClaim:
             **self.claim.model_dump(mode="json"),
             "workloads": list(self.workloads),
             "measured": [
-                {name: None if np.isnan(x) else x for name, x in vars(estimate).items()}
+                {name: None if np.isnan(x) else x for name, x in estimate._asdict().items()}
                 for estimate in self.measured
             ],
             "per_workload": self.per_workload,

@@ -34,16 +34,10 @@ class Row(NamedTuple):
 class Diagram(ABC):
     """A panel of a figure with its numbers.
 
-    Args:
-        figure: which.
-        panel: of the figure.
-        samples: the results of the figure.
-
     Attributes:
         kind: the name that panels give.
         name_columns: headings of the names in a row.
         number_columns: headings of the numbers in a row.
-        rows: of the table.
         width: of the picture, in inches.
     """
 
@@ -87,7 +81,7 @@ def mean_of(columns: Sequence[BySeed]) -> Estimate:
     if not seeds:
         return _NOTHING
     matrix = np.array([[scores[seed] for scores in columns] for seed in seeds])
-    return stratified_bootstrap(matrix, lambda drawn: float(drawn.mean()))
+    return stratified_bootstrap(matrix, lambda drawn: drawn.mean(axis=(-2, -1)))
 
 
 #: The group of the means over all traces.
@@ -155,9 +149,6 @@ class Bars(GroupedDiagram):
     """Bars of the mean over seeds with a 95 % interval; NaN where nothing was measured.
 
     Where the panel is normalised they are relative to the series that counts as 1, seed by seed.
-
-    Attributes:
-        estimates: of each bar.
     """
 
     kind = "bars"

@@ -184,9 +184,8 @@ def device_lines(figure: FigureConfig) -> list[str]:
 def _entry(estimate: Estimate, *, notes: bool) -> Entry:
     if np.isnan(estimate.value):
         return Entry("not measured" if notes else "-", number=estimate.value)
-    has_note = notes and not np.isnan(estimate.low)
-    note = f"[{estimate.low:.3f}, {estimate.high:.3f}]" if has_note else ""
-    return Entry(f"{estimate.value:.3f}", note, estimate.value)
+    low, high = (estimate.low, estimate.high) if notes else (None, None)
+    return Entry.of(estimate.value, low, high, "{:.3f}".format)
 
 
 def paths_of(figure: FigureConfig, out: Path) -> tuple[Path, Path]:

@@ -150,11 +150,7 @@ class Compared:
             half = _student(seeds - 1) * self.scores.std(ddof=1) / np.sqrt(seeds)
             value = float(statistic(self.scores.mean(axis=0)))
             return Estimate(value, value - half, value + half)
-
-        def of_many(drawn: Matrix) -> Matrix:
-            return np.asarray(statistic(drawn.mean(axis=-2)))
-
-        return stratified_bootstrap(self.scores, lambda drawn: float(of_many(drawn)), of_many=of_many)
+        return stratified_bootstrap(self.scores, lambda drawn: statistic(drawn.mean(axis=-2)))
 
     def mean(self) -> Estimate:
         """Estimate the mean over the comparisons, by their weights."""

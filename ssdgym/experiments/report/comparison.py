@@ -50,7 +50,6 @@ class TaskGroup:
     """Results that are compared: every policy has the same seeds on every task.
 
     Attributes:
-        title: names the tasks.
         results: none, where nothing can be compared.
         left_out: one sentence for everything that had to be left out to make it so.
     """
@@ -158,8 +157,6 @@ class Advantage:
     """One policy against another on the same tasks and seeds, in a metric where less is better.
 
     Attributes:
-        ours: name of a policy.
-        theirs: name of the one that it is compared with.
         difference: of ours relative to theirs, paired by task and seed; negative where ours is better.
         improvement: probability that a run of ours is better than a run of theirs.
     """

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from ssdgym.experiments.report.comparison import (
     WRITE_AMPLIFICATION,
     TaskGroup,
     advantage,
+    best_heuristic,
     groups_of,
     measured,
     policies_of,
@@ -31,6 +33,7 @@ from ssdgym.experiments.report.style import (
     save_figure,
     styled,
 )
+from ssdgym.experiments.report.summary import describe, side_by_side
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.statistics import Estimate
 
@@ -256,3 +259,88 @@ def _short_title(group: TaskGroup, groups: Sequence[TaskGroup]) -> str:
     lines = [workload, *([device] if len({task[0] for task in tasks}) > 1 else [])]
     shared = set.intersection(*(set(task[1].split(",")) for task in tasks))
     return "\n".join([*lines, *(option for option in ftl.split(",") if option not in shared)])
+
+
+@dataclass(frozen=True)
+class ReportFigure:
+    """A figure with the name of its file, its title, and a caption on what it shows."""
+
+    name: str
+    title: str
+    caption: str
+    figure: Figure
+
+
+def left_out(results: Sequence[Result]) -> list[str]:
+    """Return one sentence for everything that tables and figures leave out, so that comparisons are fair."""
+    groups = groups_of(side_by_side(results)[0])
+    return list(dict.fromkeys(sentence for group in groups for sentence in group.left_out))
+
+
+def whole(results: Sequence[Result]) -> TaskGroup:
+    """Return all results that can be compared with each other, over all tasks."""
+    return groups_of(side_by_side(results)[0])[-1]
+
+
+def report_figures(
+    results: Sequence[Result], learned: Sequence[str] = (), reference: str | None = None
+) -> Iterator[ReportFigure]:
+    """Yield the figures that make sense for these results, in the order of a report."""
+    results, learned = side_by_side(results, learned)
+    group = whole(results)
+    numbers = describe(len({result.seed for result in results}), 1, "as a bar")
+    if any(measured(found.results, WRITE_AMPLIFICATION) for found in groups_of(results)):
+        yield ReportFigure(
+            WRITE_AMPLIFICATION,
+            "Write amplification",
+            f"{numbers} Less is better; the axes of the panels begin and end where their numbers do.",
+            interval_figure(results, learned=learned),
+        )
+    for operation in ("read", "write"):
+        if has_latencies(results, operation):
+            yield ReportFigure(
+                f"{operation}_latency",
+                f"{operation.capitalize()} latency",
+                f"{numbers} Both axes are the same in all panels.",
+                latency_figure(results, operation, learned),
+            )
+    # A profile means nothing of a single policy or run.
+    if len(policies_of(group.results)) > 1 and len(group.seeds) * len(group.tasks) > 1 and positive(group):
+        yield ReportFigure(
+            "performance_profile",
+            "Performance profile",
+            f"Share of the {len(group.results) // len(policies_of(group.results))} runs of each policy "
+            f"({len(group.seeds)} seeds on {len(group.tasks)} tasks) whose write amplification is below τ "
+            "times the best policy's interquartile mean on the task. Higher is better; bands are pointwise "
+            "95 % intervals.",
+            profile_figure(group.results, learned=learned),
+        )
+    if makes_improvement(group):
+        against = reference or best_policy(group)
+        yield ReportFigure(
+            "probability_of_improvement",
+            "Probability of improvement",
+            f"How likely a run of {against} has a lower write amplification than a run of the other policy "
+            f"on the same task, mean over {len(group.tasks)} tasks with {len(group.seeds)} seeds each, with "
+            "95 % intervals; 50 % is a draw.",
+            improvement_figure(group.results, against),
+        )
+
+
+def makes_improvement(group: TaskGroup) -> bool:
+    """Return whether a probability of improvement means anything: several policies, several seeds of each."""
+    return len(policies_of(group.results)) > 1 and len(group.seeds) > 1 and positive(group)
+
+
+def positive(group: TaskGroup) -> bool:
+    """Return whether ratios of write amplification exist; a run that wrote nothing has none."""
+    return measured(group.results, WRITE_AMPLIFICATION) and all(
+        result.metric(WRITE_AMPLIFICATION) > 0 for result in group.results
+    )
+
+
+def best_policy(group: TaskGroup) -> str:
+    """Return the policy with the lowest geometric mean of write amplification over the tasks."""
+    best = best_heuristic(group.results, ours=())
+    assert best is not None, "a group that can be compared has a policy"
+    return best

@@ -22,7 +22,7 @@ from ssdgym.experiments.report.comparison import (
     summarize,
     verdict,
 )
-from ssdgym.experiments.report.tables import BETWEEN, Entry, Table
+from ssdgym.experiments.report.tables import BETWEEN, NOTHING, Entry, Table
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.spec import ftl_label, split_options
 
@@ -158,7 +158,6 @@ def _differs(name: str, one: Options, other: Options) -> bool:
     return comparable and one.get(name) != other.get(name)
 
 
-ABSENT = "-"
 #: Above this share of the relocated pages a policy is judged by its space more than by its choices.
 MUCH_OVERFLOW = 0.01
 
@@ -168,7 +167,6 @@ class Column:
     """One column of a table.
 
     Attributes:
-        heading: what is measured, with the unit.
         metrics: names of metrics, one number for each.
         text: turns a number into text.
         parts: what the metrics differ in; a single empty one for a single metric.
@@ -222,7 +220,6 @@ class Section:
     """The rows of one task, or of several tasks together, in rising order of write amplification.
 
     Attributes:
-        group: the tasks.
         rows: one for each policy, or for each of several FTLs and policy.
         heading: of the column of their names.
         policy: of all rows, where they are named by their FTLs alone.
@@ -334,11 +331,8 @@ def _row(results: Sequence[Result], policy: str) -> PolicyRow:
 
 def _entry(results: Sequence[Result], policy: str, metric: str, column: Column) -> Entry:
     if not measured(results, metric):
-        return Entry(ABSENT)
-    estimate = summarize(results, policy, metric)
-    has_interval = not math.isnan(estimate.low)
-    interval = f"[{column.text(estimate.low)}, {column.text(estimate.high)}]" if has_interval else ""
-    return Entry(column.text(estimate.value), interval, estimate.value)
+        return NOTHING
+    return Entry.of(*summarize(results, policy, metric), column.text)
 
 
 def _joined(column: Column, entries: Sequence[Entry]) -> Entry:

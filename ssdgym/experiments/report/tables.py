@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -36,20 +37,24 @@ class Entry:
     note: str = ""
     number: float | None = None
 
+    @classmethod
+    def of(cls, value: float, low: float | None, high: float | None, text: Callable[[float], str]) -> Entry:
+        """Return a number with its interval in brackets; without limits, or with NaN for them, alone."""
+        if low is None or high is None or math.isnan(low):
+            return cls(text(value), number=value)
+        return cls(text(value), f"[{text(low)}, {text(high)}]", value)
+
     def __str__(self) -> str:
         return f"{self.text} {self.note}".rstrip()
 
 
+#: Stands where nothing was measured.
+NOTHING = Entry("-")
+
+
 @dataclass(frozen=True)
 class Table:
-    """A table; the first entry of a row names the row.
-
-    Attributes:
-        title: heading of the table.
-        caption: what the numbers are.
-        headings: of the columns.
-        rows: an entry for every column.
-    """
+    """A table; the first entry of a row names the row."""
 
     title: str
     caption: str
@@ -59,6 +64,19 @@ class Table:
     def has_words(self, column: int) -> bool:
         """Return whether a column has no numbers."""
         return all(row[column].number is None for row in self.rows)
+
+    def without_gaps(self, hidden: Collection[str] = ()) -> Table:
+        """Return the table without hidden headings and columns in which nothing was measured."""
+        shown = [
+            number
+            for number, heading in enumerate(self.headings)
+            if heading not in hidden and any(row[number] != NOTHING for row in self.rows)
+        ]
+        return replace(
+            self,
+            headings=tuple(self.headings[number] for number in shown),
+            rows=tuple(tuple(row[number] for number in shown) for row in self.rows),
+        )
 
     def to_rich(self, bold: Collection[str] = ()) -> FittingTable:
         """Return the table for the terminal."""

@@ -14,10 +14,15 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from ssdgym.agents.playing.files import FileSource, source_of
+from ssdgym.config.device import read_preconditioning
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
-from ssdgym.experiments.runs.run import run_policy
+from ssdgym.experiments.runs.run import environment_of, play_agent, run_policy
 from ssdgym.experiments.runs.spec import REPEATING, RunSpec, ftl_changes
+from ssdgym.policy import device_for
+from ssdgym.simulator.families import family_of
+from ssdgym.workloads.stream import check_addresses, load_workload
 
 #: Each the runs that are carried out together.
 Jobs = Sequence[list[RunSpec]]
@@ -52,8 +57,6 @@ def run_job(runs: Sequence[RunSpec]) -> list[Result]:
     """Carry out the runs of one job, in this process."""
     if runs[0].agent is None:
         return [run_policy(run) for run in runs]
-    from ssdgym.experiments.runs.play import play_agent
-
     return play_agent(runs)
 
 
@@ -201,11 +204,6 @@ def run_all(runs: Sequence[RunSpec], workers: int = 2, progress: Progress | None
 
 def check_runs(runs: Sequence[RunSpec]) -> None:
     """Load and check every device, workload and policy, which takes no time, before anything that does."""
-    from ssdgym.config.device import read_preconditioning
-    from ssdgym.policy import device_for
-    from ssdgym.simulator.families import family_of
-    from ssdgym.workloads.stream import check_addresses, load_workload
-
     devices = {}
     for run in {_device_key(run): run for run in runs}.values():
         device = device_for(run.device, ftl_changes(run.ftl), run.decider)
@@ -262,9 +260,6 @@ def _check_agent(run: RunSpec) -> None:
 
     Files are looked at when they are run: of a sweep they are not there yet.
     """
-    from ssdgym.agents.playing.files import FileSource, source_of
-    from ssdgym.experiments.runs.play import environment_of
-
     source = source_of(run.agent or "", trust=run.trust)
     if not isinstance(source, FileSource):
         source.digest()

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import traceback
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.results import Result, write_results
+from ssdgym.experiments.results import Result, write_csv, write_results
 from ssdgym.experiments.runs.evaluate import Jobs, Outcome, Progress, check_runs, jobs_of
 from ssdgym.experiments.runs.run import result_of
 from ssdgym.experiments.runs.spec import RunSpec, run_key, spec_of, spec_text
 from ssdgym.experiments.runs.store import Finished, Store
-from ssdgym.files import write_atomically
 
 #: Runs jobs and yields what comes of them, as `ssdgym.experiments.runs.evaluate.run_locally` does.
 Runner = Callable[[Jobs], Generator[Outcome, None, None]]
@@ -31,12 +28,7 @@ _NAMES = ("device", "ftl", "workload", "policy", "seed")
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that failed.
-
-    Attributes:
-        run: which.
-        sentence: the error.
-    """
+    """A run that failed, and why."""
 
     run: RunSpec
     sentence: str
@@ -45,6 +37,12 @@ class Failure:
         """Return a sentence on what failed, and why."""
         run = self.run
         return f"{run.policy} on {run.workload_name} ({run.device_name}, seed {run.seed}): {self.sentence}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what failed, and why, ready for JSON."""
+        run = self.run
+        names = {"device": run.device_name, "workload": run.workload_name, "policy": run.policy}
+        return {**names, "seed": run.seed, "error": self.sentence}
 
 
 @dataclass(frozen=True)
@@ -82,12 +80,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class GridReport:
-    """The outcome of a grid.
-
-    Attributes:
-        results: of all finished runs, in the order of the grid.
-        failures: of the others.
-    """
+    """The outcome of a grid."""
 
     results: list[Result]
     failures: list[Failure]
@@ -177,14 +170,14 @@ def write_grid(results: Sequence[Result], folder: Path) -> list[Path]:
     parquet, table = write_results(results, folder / "results")
     paths = [table, parquet, write_timings(results, folder)]
     if any(result.series for result in results):
-        paths.append(_write_rows(folder / SERIES_NAME, _sample_rows(results)))
+        paths.append(write_csv(folder / SERIES_NAME, _sample_rows(results)))
     return paths
 
 
 def write_timings(results: Sequence[Result], folder: Path) -> Path:
     """Write how long every run took, in seconds of wall-clock time, to `timings.csv`."""
     rows = ((*_names(result), result.wall_seconds) for result in results)
-    return _write_rows(folder / TIMINGS_NAME, itertools.chain([(*_NAMES, "wall_seconds")], rows))
+    return write_csv(folder / TIMINGS_NAME, itertools.chain([(*_NAMES, "wall_seconds")], rows))
 
 
 def _sample_rows(results: Sequence[Result]) -> Iterator[tuple[Any, ...]]:
@@ -198,13 +191,3 @@ def _sample_rows(results: Sequence[Result]) -> Iterator[tuple[Any, ...]]:
 
 def _names(result: Result) -> tuple[Any, ...]:
     return tuple(getattr(result, name) for name in _NAMES)
-
-
-def _write_rows(path: Path, rows: Iterable[tuple[Any, ...]]) -> Path:
-    def write(file: IO[bytes]) -> None:
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        csv.writer(text).writerows(rows)
-        text.detach()
-
-    write_atomically(path, write)
-    return path

@@ -38,8 +38,6 @@ class Replay:
 
     Attributes:
         row: of the file, the first being 1.
-        stored: as the file has it.
-        measured: as it was found now.
         error: why it could not be run again, in place of `measured`.
     """
 

@@ -1,20 +1,34 @@
-"""Carry out one run with a victim policy, and make a result of what any run has found."""
+"""Carry out one run with a policy, or those of an agent, and make a result of what any run has found."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+from ssdgym.agents.playing.agents import Agent, Source
+from ssdgym.agents.playing.files import source_of
+from ssdgym.agents.training.config import EnvironmentConfig, check_arguments, thread_arguments
+from ssdgym.config.device import read_preconditioning
+from ssdgym.engine.compiler.cache import engine_hash
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.spec import REPEATING, RunSpec, ftl_changes, ftl_label, spec_of, spec_text
-
-if TYPE_CHECKING:
-    from ssdgym.requests import Requests
-    from ssdgym.simulator import Simulator
-    from ssdgym.workloads import RequestStream
-    from ssdgym.workloads.base import WorkloadConfig
+from ssdgym.policy import device_for
+from ssdgym.policy.names import import_rules
+from ssdgym.requests import Requests
+from ssdgym.simulator import Simulator
+from ssdgym.simulator.preconditioning import precondition, write_what_is_read
+from ssdgym.simulator.simulator import Sampler
+from ssdgym.workloads import RequestStream
+from ssdgym.workloads.base import WorkloadConfig
+from ssdgym.workloads.stream import load_workload, open_on
+from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
+from ssdgym.workloads.synthetic.twin import kept
 
 #: Requests handed to the engine at a time: few enough to see progress, enough not to notice the hand-over.
 CHUNK_REQUESTS = 1 << 17
@@ -39,12 +53,6 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
     Raises:
         SsdgymError: the run is wrongly configured, or its trace cannot be read.
     """
-    from ssdgym.config.device import read_preconditioning
-    from ssdgym.policy.names import import_rules
-    from ssdgym.simulator import Simulator
-    from ssdgym.simulator.preconditioning import precondition, write_what_is_read
-    from ssdgym.workloads.stream import load_workload, open_on
-
     import_rules(run.policy, trust=run.trust)
     started = time.perf_counter()
     simulator = Simulator(run.device, ftl=ftl_changes(run.ftl), policy=run.policy, seed=run.seed)
@@ -81,9 +89,6 @@ def _played(
 
 def _to_play(workload: WorkloadConfig, preconditioning: str) -> WorkloadConfig:
     """Return what is played; the records of a synthetic trace that is gone through several times are kept."""
-    from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
-    from ssdgym.workloads.synthetic.twin import kept
-
     is_played_again = preconditioning in (*REPEATING, "reads")
     return kept(workload) if is_played_again and isinstance(workload, SyntheticTraceConfig) else workload
 
@@ -92,8 +97,6 @@ def _sampled(
     simulator: Simulator, chunks: Iterator[Requests], run: RunSpec, progress: Callable[[int], None] | None
 ) -> tuple[dict[str, Any], dict[str, list[float]]]:
     """Play a run with a look at the device after each so many pages; return the metrics and the samples."""
-    from ssdgym.simulator.simulator import Sampler
-
     sampler = Sampler(simulator)
 
     def note(pages: int) -> None:
@@ -124,9 +127,6 @@ def result_of(
 
     `seeds` are all that an agent has played in the same batch.
     """
-    from ssdgym.engine.compiler.cache import engine_hash
-    from ssdgym.workloads.stream import load_workload
-
     workload = load_workload(run.workload)
     return Result(
         device=run.device_name,
@@ -146,9 +146,6 @@ def result_of(
 
 def _workload_facts(run: RunSpec, workload: WorkloadConfig) -> dict[str, int]:
     """Return the footprint of the workload on the run's device, and what was left out of a trace."""
-    from ssdgym.policy import device_for
-    from ssdgym.workloads.stream import open_on
-
     device = device_for(run.device, ftl_changes(run.ftl), run.decider)
     return open_on(workload, device, run.seed).report
 
@@ -191,3 +188,96 @@ def _chunks(stream: RequestStream, limit: int | None) -> Iterator[Requests]:
         if limit is not None:
             left -= len(chunk)
         yield chunk
+
+
+#: Arguments of environments that the run itself gives.
+_OF_THE_RUN = (
+    "device",
+    "ftl",
+    "workload",
+    "size_to_trace",
+    "at_end",
+    "horizon",
+    "warmup",
+    "preconditioning",
+    "autoreset_mode",
+)
+
+
+def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
+    """Play one episode per run and return their results in order.
+
+    An agent that `ssdgym train` wrote plays the environment it was trained in, with as many candidates of the
+    same kind; any other plays the one that the runs name.
+    """
+    first = runs[0]
+    assert first.agent is not None and first.host_pages is not None
+    started = time.perf_counter()
+    source = source_of(first.agent, trust=first.trust)
+    config = environment_of(source, first.environment)
+    environment = gym.make_vec(
+        config.id,
+        num_envs=len(runs),
+        vectorization_mode="vector_entry_point",
+        # Runs share the cores out between them; rewards are not looked at.
+        **{**thread_arguments(config.id, 1), **config.kwargs, "reward": "plain"},
+        device=first.device,
+        ftl=ftl_changes(first.ftl),
+        # What a policy plays in the same run, to be compared with it.
+        workload=load_workload(first.workload).with_start("first"),
+        at_end="truncate",
+        horizon=first.host_pages,
+        warmup=first.warmup,
+        preconditioning=first.preconditioning,
+        autoreset_mode=AutoresetMode.NEXT_STEP,
+    )
+    try:
+        metrics = _play(source.build(environment), environment, [run.seed for run in runs], source.text)
+    finally:
+        environment.close()
+    written = min(found["host_pages_written"] for found in metrics.values())
+    if written < first.host_pages:
+        raise SsdgymError(
+            f"the workload ended after {written} of {first.host_pages} host pages; give it more requests or "
+            "loops, or ask for fewer host pages."
+        )
+    seconds = (time.perf_counter() - started) / len(runs)
+    seeds = [run.seed for run in runs]
+    return [result_of(run, metrics[i], seconds, seeds) for i, run in enumerate(runs)]
+
+
+def environment_of(source: Source, given: EnvironmentConfig | None) -> EnvironmentConfig:
+    """Return the environment that an agent plays."""
+    config = source.own_environment() or given or EnvironmentConfig()
+    for name in _OF_THE_RUN:
+        if name in config.kwargs:
+            raise SsdgymError(
+                f"environment.kwargs.{name}: every run of an evaluation sets it; leave it out there."
+            )
+    check_arguments(config.id, config.kwargs)
+    return config
+
+
+def _play(agent: Agent, environment: VectorEnv, seeds: Sequence[int], text: str) -> dict[int, dict[str, Any]]:
+    """Play one episode of each seed; return their metrics by number."""
+    rng = np.random.default_rng(seeds)
+    # Gymnasium types the seed as one number, but takes one per environment, too
+    observation, _ = environment.reset(seed=list(seeds))  # type: ignore[arg-type]
+    metrics: dict[int, dict[str, Any]] = {}
+    while len(metrics) < len(seeds):
+        actions = _checked(agent.act(observation, observation["action_mask"] != 0, rng), len(seeds), text)
+        observation, _, terminated, truncated, _ = environment.step(actions)
+        for i in np.flatnonzero(terminated | truncated):
+            # Episodes end after the same number of host pages, not of decisions: the first one counts.
+            metrics.setdefault(int(i), environment.unwrapped.envs[i].metrics())  # type: ignore[attr-defined]
+    return metrics
+
+
+def _checked(actions: Any, count: int, text: str) -> np.ndarray:
+    actions = np.asarray(actions)
+    if actions.shape != (count,) or actions.dtype.kind not in "iu":
+        raise SsdgymError(
+            f"agent {text}: act returned an array {actions.shape} of {actions.dtype}; it has to return one "
+            f"whole number for each of {count} environments."
+        )
+    return actions

@@ -12,15 +12,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ssdgym
+import ssdgym.agents
+from ssdgym.agents.playing.files import FileSource, source_of, untrusted_source_of
+from ssdgym.agents.training.config import EnvironmentConfig
+from ssdgym.config.device import load_fields, read_preconditioning
 from ssdgym.config.fields import with_changes
+from ssdgym.engine.compiler.cache import engine_hash
 from ssdgym.errors import SsdgymError
-
-if TYPE_CHECKING:
-    from ssdgym.agents.training.config import EnvironmentConfig
-
+from ssdgym.policy import device_for, get_policy
+from ssdgym.policy.names import import_rules
+from ssdgym.workloads.python import PythonWorkload
+from ssdgym.workloads.registry import code_hashes
+from ssdgym.workloads.stream import load_workload
 
 #: FTL options as pairs of a name, dotted for nested ones, and its value.
 FtlOptions = tuple[tuple[str, Any], ...]
@@ -91,8 +97,6 @@ class RunSpec:
     def __post_init__(self) -> None:
         """Keep a preconditioning that is no text as text, so that what is the same run is equal."""
         if not isinstance(self.preconditioning, str):
-            from ssdgym.config.device import read_preconditioning
-
             object.__setattr__(self, "preconditioning", read_preconditioning(self.preconditioning).text)
 
     @property
@@ -162,9 +166,6 @@ def spec_of(run: RunSpec, seeds: Sequence[int] = ()) -> Spec:
     Raises:
         SsdgymError: its device, workload, a trace or the agent's file cannot be read.
     """
-    from ssdgym.workloads.python import PythonWorkload
-    from ssdgym.workloads.stream import load_workload
-
     workload = load_workload(run.workload)
     if isinstance(workload, PythonWorkload):
         raise SsdgymError(
@@ -191,9 +192,6 @@ def _device(run: RunSpec) -> Spec:
 
     Fields that it fills in are no part of the device here: read again, they would count as given.
     """
-    from ssdgym.config.device import load_fields
-    from ssdgym.policy import device_for
-
     device = load_fields(run.device)
     if dict(run.ftl).get("profile", getattr(device.ftl, "profile", None)) is None:
         return {"device": device.model_dump(mode="json")}
@@ -237,11 +235,6 @@ def run_key(spec: Spec) -> str:
     the engine (numba included), the workloads and the simulator, and the policy's, the agents' or
     a workload's own sources.
     """
-    from ssdgym.engine.compiler.cache import engine_hash
-    from ssdgym.policy import device_for, get_policy
-    from ssdgym.workloads.registry import code_hashes
-    from ssdgym.workloads.stream import load_workload
-
     parts = {name: value for name, value in spec.items() if name not in _NAMES}
     device = device_for(parts["device"], ftl_changes(_ftl(spec)), spec["policy"])
     parts["device"] = device.model_dump(mode="json", exclude=_REMARKS)
@@ -268,11 +261,6 @@ def runs_of_spec(spec: Spec, where: str, *, trust: bool = False) -> list[RunSpec
     Raises:
         SsdgymError: the spec is damaged, or a trace or agent that it needs is missing or has changed.
     """
-    from ssdgym.agents.training.config import EnvironmentConfig
-    from ssdgym.config.device import load_fields
-    from ssdgym.policy.names import import_rules
-    from ssdgym.workloads.stream import load_workload
-
     try:
         if spec["format"] != _FORMAT:
             raise SsdgymError(f"{where}: was written by another version of ssdgym; replay it with that one")
@@ -325,8 +313,6 @@ def _ftl(spec: Spec) -> FtlOptions:
 
 def _agent(run: RunSpec, seeds: Sequence[int]) -> dict[str, Any]:
     """Return what an agent is made of; `environment` where it does not bring its own."""
-    from ssdgym.agents.playing.files import source_of
-
     source = source_of(run.agent or "", trust=run.trust)
     agent = {"path": source.text, "sha256": source.digest(), "seeds": list(seeds)}
     if run.environment is not None:
@@ -336,15 +322,11 @@ def _agent(run: RunSpec, seeds: Sequence[int]) -> dict[str, Any]:
 
 def _is_file(agent: dict[str, Any]) -> bool:
     """Return whether the agent of a spec is a file, which may be moved, and not a name or a call."""
-    from ssdgym.agents.playing.files import FileSource, untrusted_source_of
-
     return isinstance(untrusted_source_of(agent["path"]), FileSource)
 
 
 def _code_hash(device: Any, policy: str | None) -> str:
     """Return a hash of the sources beside the engine that a run with this policy, or an agent, depends on."""
-    from ssdgym.policy import get_policy
-
     folders = ("workloads", "simulator")
     if policy is None:
         return _sources_hash((*folders, "envs", "agents"))
@@ -353,8 +335,6 @@ def _code_hash(device: Any, policy: str | None) -> str:
 
 @cache
 def _sources_hash(folders: tuple[str, ...]) -> str:
-    import ssdgym.agents
-
     # Agents are installed inside the package, and lie beside it in a checkout.
     places = {"agents": Path(ssdgym.agents.__path__[0])}
     package = Path(ssdgym.__file__).parent

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any
 
 import ssdgym
+from ssdgym.engine.compiler.cache import engine_hash
 from ssdgym.errors import SsdgymError
 from ssdgym.files import writable_folder
 
@@ -51,15 +52,7 @@ class Finished:
 
 
 class Store:
-    """The database of one folder, for one process at a time; a context manager.
-
-    Args:
-        folder: made where missing; empty, or with a store in it.
-
-    Raises:
-        SsdgymError: the folder belongs to something else, another process is writing to it, or the database
-            is damaged.
-    """
+    """The database of one folder, which is made, empty or holds it already; for one process at a time."""
 
     def __init__(self, folder: Path) -> None:
         """Open the database, or make it."""
@@ -129,8 +122,6 @@ class Store:
         self._put([(key, spec, "failed", None, None, error) for key, spec in runs])
 
     def _put(self, rows: list[tuple[Any, ...]]) -> None:
-        from ssdgym.engine.compiler.cache import engine_hash
-
         with self._sentences():
             self._database.execute("BEGIN")
             try:
@@ -143,8 +134,6 @@ class Store:
 
     def others(self, keys: Iterable[str]) -> tuple[int, int]:
         """Return how many finished runs are not among these: of this version and engine, and of others."""
-        from ssdgym.engine.compiler.cache import engine_hash
-
         wanted = set(keys)
         ours = foreign = 0
         with self._sentences():

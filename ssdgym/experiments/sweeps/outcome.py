@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.results import Result, read_results, write_results
+from ssdgym.experiments.report.tables import NOTHING, Entry, Table
+from ssdgym.experiments.results import Result, read_results, write_csv, write_results
 from ssdgym.experiments.sweeps.config import SweepConfig
 from ssdgym.experiments.sweeps.trials import ALL, RESULTS, Measurement, Trial, plan_trial, shown
 from ssdgym.files import writable_folder, write_bytes
 
 BEST_AGENT = Path("best", "agent.zip")
 TrialState = Literal["finished", "stopped early", "failed"]
-Rows = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,6 @@ class TrialOutcome:
         state: finished; stopped early by the scheduler; or failed.
         found: its last measurement; `None` if it failed before the first.
         results: of the held-out runs of that measurement.
-        error: of a failed one.
     """
 
     number: int
@@ -64,13 +61,7 @@ def last_line(error: object) -> str:
 
 @dataclass(frozen=True)
 class SweepOutcome:
-    """How a sweep ended.
-
-    Attributes:
-        sweep: its configuration.
-        folder: where its files are.
-        trials: one for each trial, in order.
-    """
+    """How a sweep ended."""
 
     sweep: SweepConfig
     folder: Path
@@ -116,26 +107,23 @@ class SweepOutcome:
         return list(found.values())
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row per trial, in order, with `None` where there is nothing.
-
-        A row has the trial's number, the swept fields, the metric with its interval, the percent that are
-        done, the state and the error.
-        """
-        return [self._row(outcome) for outcome in self.trials]
-
-    def _row(self, outcome: TrialOutcome) -> dict[str, Any]:
-        found, metric = outcome.found or {}, self.sweep.metric
-        return {
-            "trial": outcome.number,
-            **outcome.trial.parameters,
-            metric: found.get("metric"),
-            f"{metric} low": _or_none(found.get("low", math.nan)),
-            f"{metric} high": _or_none(found.get("high", math.nan)),
-            **({self._decisions: found.get("decisions")} if self._trains else {}),
-            "percent": found.get("percent", 0),
-            "state": outcome.state,
-            "error": outcome.error,
-        }
+        """Return one row per trial, in order, with `None` where there is nothing."""
+        metric = self.sweep.metric
+        return [
+            {
+                "trial": outcome.number,
+                **outcome.trial.parameters,
+                metric: found.get("metric"),
+                f"{metric} low": _or_none(found.get("low", math.nan)),
+                f"{metric} high": _or_none(found.get("high", math.nan)),
+                **({self._decisions: found.get("decisions")} if self._trains else {}),
+                "percent": found.get("percent", 0),
+                "state": outcome.state,
+                "error": outcome.error,
+            }
+            for outcome in self.trials
+            for found in [outcome.found or {}]
+        ]
 
     @property
     def files(self) -> list[Path]:
@@ -147,7 +135,8 @@ class SweepOutcome:
         """Write the table of trials, the results and the best agent into the folder."""
         markdown, table = self.files[:2]
         write_bytes(markdown, self.markdown().encode())
-        write_bytes(table, _csv_text(self.rows()).encode())
+        rows = self.rows()
+        write_csv(table, [rows[0], *(map(_cell, row.values()) for row in rows)])
         write_results(self.results, self.folder / "results")
         if self.best_agent and self.best:
             spec = json.loads(self.best.results[0].spec)
@@ -156,9 +145,6 @@ class SweepOutcome:
 
     def markdown(self) -> str:
         """Return the table of trials as Markdown."""
-        heading, lines = self.table()
-        cells = [heading, ["---"] * len(heading), *lines]
-        text = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells)
         note = (
             "The metric is the mean over the held-out workloads of its interquartile mean over seeds, with "
             "the 95 % interval. It has chosen the best trial, so measure that one again on other seeds"
@@ -174,24 +160,27 @@ class SweepOutcome:
                 "at 0 decisions, training has not improved the untrained start"
             )
         how = f":\n\n    {self.command}\n" if self.command else ".\n"
-        return f"# {self.sweep.description or 'Sweep'}\n\n{text}\n\n{note}{how}"
+        table = "\n".join(self.table.to_markdown())
+        return f"# {self.sweep.description or 'Sweep'}\n\n{table}\n\n{note}{how}"
 
-    def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return a heading and a line per trial, the best first, those that failed last."""
+    @property
+    def table(self) -> Table:
+        """A line per trial, the best first, those that failed last."""
         names = list(self.sweep.space)
         failed = [outcome for outcome in self.trials if outcome.state == "failed"]
         lines = [
-            [
-                str(outcome.number),
-                *(shown(outcome.trial.parameters[name]) for name in names),
+            (
+                Entry(str(outcome.number), number=outcome.number),
+                *(Entry(shown(outcome.trial.parameters[name])) for name in names),
                 _with_interval(outcome.found),
                 *([_best_at(outcome.found)] if self._trains else []),
-                f"{outcome.state} ({outcome.found['percent'] if outcome.found else 0} %)",
-            ]
+                Entry(f"{outcome.state} ({outcome.found['percent'] if outcome.found else 0} %)"),
+            )
             for outcome in [*self.ranked, *failed]
         ]
         decisions = [self._decisions] if self._trains else []
-        return ["trial", *names, f"{self.sweep.metric} [95 %]", *decisions, "state"], lines
+        headings = ("trial", *names, f"{self.sweep.metric} [95 %]", *decisions, "state")
+        return Table("", "", headings, tuple(lines))
 
     @property
     def _decisions(self) -> str:
@@ -207,29 +196,23 @@ class SweepOutcome:
         return self.sweep.base.kind == "agent"
 
 
-def _with_interval(found: Measurement | None) -> str:
+def _with_interval(found: Measurement | None) -> Entry:
     if found is None:
-        return "-"
-    interval = "" if math.isnan(found["low"]) else f" [{found['low']:.6g}, {found['high']:.6g}]"
-    return f"{found['metric']:.6g}{interval}"
+        return NOTHING
+    return Entry.of(found["metric"], found["low"], found["high"], "{:.6g}".format)
 
 
-def _best_at(found: Measurement | None) -> str:
+def _best_at(found: Measurement | None) -> Entry:
     """Return how many decisions had trained the agent that was measured."""
     if found is None:
-        return "-"
-    return f"{found['decisions']:,}" if found["decisions"] else "0: untrained"
+        return NOTHING
+    decisions = found["decisions"]
+    return Entry(f"{decisions:,}" if decisions else "0: untrained", number=decisions)
 
 
 def _or_none(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _csv_text(rows: Rows) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        lists = {name: json.dumps(value) for name, value in row.items() if isinstance(value, list | dict)}
-        writer.writerow({**row, **lists})
-    return text.getvalue()
+def _cell(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, list | dict) else value

@@ -40,7 +40,6 @@ class Trial:
     """One trial: what the sweep varies, and what that makes.
 
     Attributes:
-        parameters: the swept fields.
         label: the policy in its results.
         runs: one for each held-out workload and seed; the agent's file is filled in when there is one.
         training: how the agent is trained; `None` where a heuristic is measured.

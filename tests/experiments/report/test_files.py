@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ssdgym.experiments.report.files import report_figures, write_figures, write_report
+from ssdgym.experiments.report.figures import report_figures
+from ssdgym.experiments.report.files import write_figures, write_report
 from ssdgym.experiments.results import read_results
 from tests.experiments.synthetic import grid
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.report.html import learned_of, write_html_report
+from ssdgym.experiments.report.files import learned_of, write_html_report
 from ssdgym.experiments.report.summary import sections
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.spec import RunSpec

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ssdgym.experiments.report.html import write_html_report
+from ssdgym.experiments.report.files import write_html_report
 from tests.experiments.report.test_html import real_grid
 
 if TYPE_CHECKING:

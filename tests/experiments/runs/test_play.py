@@ -14,9 +14,9 @@ from ssdgym.agents.playing import files as sources
 from ssdgym.agents.playing.files import FileSource
 from ssdgym.agents.training.config import EnvironmentConfig
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.runs import play
 from ssdgym.experiments.runs.evaluate import check_runs, run_all
 from ssdgym.experiments.runs.replay import replay
+from ssdgym.experiments.runs.run import play_agent
 from ssdgym.experiments.runs.spec import RunSpec
 
 
@@ -107,8 +107,8 @@ def test_play__seeds_are_played_in_order_whatever_their_company(
     monkeypatch: pytest.MonkeyPatch, agent: Path
 ) -> None:
     monkeypatch.setattr(sources, "TrainedSource", GreedyFile)
-    together = play.play_agent(runs(agent))
-    alone = play.play_agent(runs(agent, seeds=[8]))
+    together = play_agent(runs(agent))
+    alone = play_agent(runs(agent, seeds=[8]))
     assert [result.seed for result in together] == [7, 8]
     assert together[1] == alone[0] != together[0]
 

@@ -77,7 +77,7 @@ def test_key__changes_with_the_version_and_the_engine(monkeypatch: pytest.Monkey
     before = key()
     monkeypatch.setattr(ssdgym, "__version__", "99")
     other_version = key()
-    monkeypatch.setattr("ssdgym.engine.compiler.cache.engine_hash", lambda: "another")
+    monkeypatch.setattr("ssdgym.experiments.runs.spec.engine_hash", lambda: "another")
     assert len({before, other_version, key()}) == 3
 
 

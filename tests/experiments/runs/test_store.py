@@ -35,7 +35,7 @@ def test_store__runs_of_another_engine_are_counted_apart(
 ) -> None:
     with Store(tmp_path) as store:
         store.keep([("old", "{}", FOUND)])
-        monkeypatch.setattr("ssdgym.engine.compiler.cache.engine_hash", lambda: "another")
+        monkeypatch.setattr("ssdgym.experiments.runs.store.engine_hash", lambda: "another")
         store.keep([("new", "{}", FOUND)])
         assert store.others([]) == (1, 1)
 

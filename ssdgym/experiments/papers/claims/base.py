@@ -12,9 +12,6 @@ from ssdgym.config.loading import Config
 from ssdgym.experiments.papers.samples import BySeed, Column, Compared, Place, Values
 from ssdgym.experiments.statistics import Estimate
 
-#: The registered kinds of claims.
-CLAIM_KINDS: list[type[Claim]] = []
-
 Verdict = Literal[
     "holds within a factor two",
     "direction holds",
@@ -105,12 +102,6 @@ class Claim(Config):
     holds_by: HoldsBy | None = Field(
         None, description="Why it holds without saying much; null: it can fail as any other."
     )
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        """Register the class if it is a kind of claim."""
-        if "kind" in cls.model_fields:
-            CLAIM_KINDS.append(cls)
 
     @property
     def others(self) -> Texts:
