@@ -96,16 +96,26 @@ class Policy:
         return tuple(rule for rule in (self.main, self.placement, self.idle) if rule is not None)
 
     def with_parameters(self, given: Mapping[str, float]) -> Policy:
-        """Return the same policy with other parameters of its main rule.
+        """Return the same policy with other parameters: each of the first of its rules that has it.
 
-        A parameter whose default is a whole number takes whole numbers only.
+        The main rule is first, then the placement, then the rule for idle dies. A parameter whose default is
+        a whole number takes whole numbers only.
 
         Raises:
             SsdgymError: a name or value is wrong, or the policy has a name of its own.
         """
         if given and self.alias:
             raise SsdgymError(f"policy {self.name} takes no parameters; it stands for {self.alias_of}.")
-        return replace(self, main=self.main.with_parameters(given))
+        changed = {part: dict[str, float]() for part in ("main", "placement", "idle")}
+        for name, value in given.items():
+            having = (part for part in changed if name in getattr(getattr(self, part), "parameters", ()))
+            changed[next(having, "main")][name] = value
+        unknown = next((name for name in changed["main"] if name not in self.main.parameters), None)
+        if unknown is not None and len(self.parts) > 1:
+            known = ", ".join(name for rule in self.parts for name in rule.parameters) or "none"
+            raise SsdgymError(f"policy {self.label} has no parameter {unknown!r}; its rules have: {known}.")
+        rules = {part: getattr(self, part).with_parameters(own) for part, own in changed.items() if own}
+        return replace(self, **rules)
 
     def with_placement(self, placement: str | PlacementRule) -> Policy:
         """Return the same policy with a placement.

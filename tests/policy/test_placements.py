@@ -147,6 +147,13 @@ def test_get__a_composition_that_makes_no_sense__refused(spec: str, expected: st
     assert expected in refusal(get_policy, spec)
 
 
+def test_with_parameters__of_a_composition__go_to_the_rule_that_has_them() -> None:
+    policy = get_policy("cost_benefit+td_lifetime").with_parameters({"rate": 0.05, "exponent": 0.5})
+    assert policy.label == get_policy("cost_benefit(exponent=0.5)+td_lifetime(rate=0.05)").label
+    said = refusal(get_policy("greedy+td_lifetime").with_parameters, {"rat": 1})
+    assert said.endswith("has no parameter 'rat'; its rules have: rate, apart, bootstrap, planned.")
+
+
 def test_named__by_a_user__with_parameters_and_a_rule_that_comes_later() -> None:
     policy_alias("few", "d_choices(d=3)", source="a test")
     few = get_policy("few")

@@ -84,11 +84,11 @@ class AgentBaseConfig(Config):
 class PolicyBaseConfig(Config):
     """A heuristic is measured by every trial.
 
-    The space has `policy`, `policy.PARAMETER`, `device` and `ftl.OPTION`.
+    The space has `policy`, `policy.PARAMETER` (of any of its rules), `device` and `ftl.OPTION`.
     """
 
     kind: Literal["policy"]
-    policy: str = Field(description="name of a victim policy, parameters allowed")
+    policy: str = Field(description="a policy as it is written, with its placement and parameters")
     device: str = "demo"
     ftl: dict[str, Any] = Field(default_factory=dict, description="FTL options, dotted names allowed")
     preconditioning: Preconditioning = "workload"

@@ -20,7 +20,9 @@ def sweep_of(space: dict[str, Any], **fields: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("name", ["ppo-erase-victim", "ppo-optuna", "ppo-population", "gc-threshold"])
+@pytest.mark.parametrize(
+    "name", ["ppo-erase-victim", "ppo-optuna", "ppo-population", "gc-threshold", "td-lifetime"]
+)
 def test_sweeps_that_come_with_ssdgym__have_a_smaller_size(name: str) -> None:
     full, smoke = load_sweep(name), load_sweep(name, "smoke")
     assert smoke.number_of_trials < full.number_of_trials
