@@ -14,9 +14,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from ssdgym.engine.view import view_arrays
 from ssdgym.experiments.report.style import save_figure, styled
-from ssdgym.policy import get_policy
 from ssdgym.simulator import Simulator
 
 POLICY = "cost_benefit(since_close=1)+td_lifetime"
@@ -25,19 +23,11 @@ TABLE = 1
 
 
 def learned(device: str, workload: str, host_pages: int) -> np.void:
-    """Return the record that the rule keeps for the device.
-
-    Args:
-        device: name of it.
-        workload: name of it.
-        host_pages: how many are written.
-    """
+    """Return the record that the rule keeps for the device."""
     simulator = Simulator(device, policy=POLICY, ftl={"timing": "none"})
     simulator.fill()
     simulator.run(workload, host_pages=host_pages, seed=1)
-    rule = get_policy(POLICY).placement
-    assert rule is not None
-    return view_arrays(simulator.state, 0, rule.memory, "place").memory[0]
+    return simulator.rule_memory()[0]
 
 
 def draw(memory: np.void, path: Path) -> Path:

@@ -13,6 +13,7 @@ from ssdgym.config.ftl import FtlConfig
 from ssdgym.config.loading import Source
 from ssdgym.engine.core import status as codes
 from ssdgym.engine.decisions import MERGE
+from ssdgym.engine.view import view_arrays
 from ssdgym.errors import SsdgymError
 from ssdgym.policy import Policy
 from ssdgym.policy.names import DEFAULT
@@ -312,6 +313,30 @@ class Simulator(DecidedDevice):
         self._input = requests.copy()
         self._broken = False
         self._future = None
+
+    @exclusive
+    def rule_memory(self, kind: str = "placement") -> np.ndarray:
+        """Return what a rule of the policy keeps for the device as a whole, to read, to save, or to change.
+
+        Args:
+            kind: of the rule: `victim`, `placement` or `idle`.
+
+        Returns:
+            The record that the rule declares as its `memory`, shape (1,), shared with the device.
+
+        Raises:
+            SsdgymError: the policy has no such rule, or the rule declares no `memory`.
+        """
+        parts = {"victim": ("main", "victim"), "placement": ("placement", "place"), "idle": ("idle", "idle")}
+        part, role = parts.get(kind, ("", ""))
+        rule = getattr(self.policy, part, None)
+        if rule is None or rule.memory.device is None:
+            label = "none" if self.policy is None else self.policy.label
+            raise SsdgymError(
+                f"rule_memory: policy {label} has no rule {kind!r} that declares a memory; name another kind "
+                f"({', '.join(parts)}) or run a policy that has one, such as greedy+td_lifetime."
+            )
+        return view_arrays(self.arrays, 0, rule.memory, role).memory
 
     @exclusive
     def same_as(self, other: Simulator) -> bool:

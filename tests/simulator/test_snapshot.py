@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ssdgym.engine.core.status import ERASE_DECISION
+from ssdgym.errors import SsdgymError
 from ssdgym.simulator import Simulator
 from tests.engine.devices import POLICIES, differences, full_device, mixed_requests, random_writes
 
@@ -96,3 +99,28 @@ def test_restore__in_a_spawned_process__the_same_end() -> None:
     end = here.recv()
     worker.join()
     assert differences(go_on(sim).state, 0, end, 0) == []
+
+
+def test_rule_memory__of_one_device__given_to_another(tmp_path: Path) -> None:
+    def device() -> Simulator:
+        sim = Simulator("demo-placement", policy="greedy+td_lifetime", ftl={"timing": "none"})
+        sim.fill()
+        return sim
+
+    learned, new, other = device(), device(), device()
+    learned.run("zipf99", host_pages=3 * learned.logical_pages)
+    assert np.count_nonzero(learned.rule_memory()["weight"]) > np.count_nonzero(new.rule_memory()["weight"])
+    np.save(tmp_path / "learned.npy", learned.rule_memory())
+    for name in ("weight", "visits"):
+        new.rule_memory()[name] = np.load(tmp_path / "learned.npy")[name]
+    assert not new.same_as(other)
+    assert new.run("zipf99", host_pages=2000, seed=3) != other.run("zipf99", host_pages=2000, seed=3)
+
+
+@pytest.mark.parametrize(
+    ("policy", "kind"), [("greedy", "placement"), ("greedy+td_lifetime", "victim"), (None, "idle")]
+)
+def test_rule_memory__of_a_rule_without__refused(policy: str | None, kind: str) -> None:
+    sim = Simulator("demo-placement", policy=policy, ftl={"timing": "none"})
+    with pytest.raises(SsdgymError, match=f"has no rule '{kind}' that declares a memory"):
+        sim.rule_memory(kind)
