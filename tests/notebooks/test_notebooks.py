@@ -13,10 +13,14 @@ pytest.importorskip("sb3_contrib")
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 #: What a notebook needs beside the packages of the others.
-NEEDS = {"03_what_did_it_learn": "sklearn"}
+NEEDS = {"04_what_did_it_learn": "sklearn"}
 #: What the text of a notebook says of its figures, checked after its last cell.
 LESSONS = {
-    "03_what_did_it_learn": """
+    "02_learning_on_the_device": """
+late = {name: np.mean(curve[-16:]) for name, curve in curves.items()}
+assert late["td_lifetime"] < 0.93 * min(late["sepbit"], late["fadac"]), late
+""",
+    "04_what_did_it_learn": """
 assert chance < shares["cost_benefit"] < shares["greedy"], shares
 assert abs(costs["greedy"] - own) > 2 * abs(costs["cost_benefit"] - own), costs
 little = ["log_age", "log_age_closed", "gc_stream", "log_update_rate"]
@@ -32,7 +36,12 @@ CELL_SECONDS = 300
 
 
 def test_there_are_notebooks() -> None:
-    names = ["01_first_steps", "02_training_and_comparing", "03_what_did_it_learn"]
+    names = [
+        "01_first_steps",
+        "02_learning_on_the_device",
+        "03_training_and_comparing",
+        "04_what_did_it_learn",
+    ]
     assert [path.stem for path in NOTEBOOKS] == names
 
 
