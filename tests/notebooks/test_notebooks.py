@@ -29,7 +29,7 @@ assert changed["log_benefit"] > 0.9 and dearer["log_benefit"] > 0.5, (changed, d
 assert changed["open_room"] == 0, changed
 assert costs["the sum"] < 1.02 * own < costs["cost_benefit"], costs
 assert costs["a tree of 8 leaves"] > 1.05 * own, costs
-"""
+""",
 }
 #: For one cell; the first that needs the engine may have to compile it.
 CELL_SECONDS = 300
