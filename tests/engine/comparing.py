@@ -24,6 +24,7 @@ from tests.engine.oracle import (
     request_array,
 )
 from tests.reference import Reference, ReferenceConfig
+from tests.reference.audit import check, check_accounts
 from tests.reference.preconditioning import until_gc, until_gc_greedy
 
 #: By name, what the reference does.
@@ -90,4 +91,6 @@ def agrees(policy: str, data: st.DataObject, prepare: str = "none", **fixed: Any
     sim, reference = run_both(config, policy, requests, chunks, horizon, prepare)
     assert_same(sim, reference)
     assert FAULTS[first_fault(sim.arrays, 0)] == "none"
-    assert sim.metrics()["lost_pages"] == 0
+    check(reference)
+    if prepare == "none":
+        check_accounts(reference)

@@ -65,6 +65,7 @@ class Device(Collecting):
 
         If a row is given, what lies before it is padded.
         """
+        assert self.takes_host_pages(plane)
         page = self.logical[lpn]
         is_newest = version > page.version
         old = page.ppn if is_newest else UNMAPPED

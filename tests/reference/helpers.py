@@ -81,24 +81,6 @@ def random_requests(pages: int, count: int, seed: int) -> list[Row]:
     return requests
 
 
-def check_state(reference: Reference) -> None:
-    """What must hold of any device at rest."""
-    device, state = reference.device, reference.export()
-    mapped = [ppn for ppn in state["logical_ppn"] if ppn >= 0]
-    assert len(set(mapped)) == len(mapped) == sum(state["valid"])
-    assert reference.counters["lost_pages"] == 0
-    opened = {place.block for place in device.open.values()}
-    victims = {block for pairs in device.rounds.values() for block, _ in pairs}
-    for block in range(reference.config.planes * reference.config.blocks_per_plane):
-        plane = device.plane_of_block(block)
-        has_free = device.free_in_block(block) > 0
-        is_at_rest = block not in opened | victims
-        assert (block in device.pools[plane]) == (is_at_rest and has_free)
-        assert device.is_indexed(block) == (is_at_rest and device.written_in_block(block) > 0)
-        found_in = [i for i, bucket in enumerate(device.buckets[plane]) if block in bucket]
-        assert found_in == ([device.invalid_in_block(block)] if device.is_indexed(block) else [])
-
-
 def built(config: ReferenceConfig, *blocks: Sequence[str]) -> Device:
     """A device whose first blocks hold these pages, sub-block by sub-block: v valid, x invalid, . unwritten.
 

@@ -10,11 +10,11 @@ import pytest
 
 from . import Device, Reference, ReferenceConfig
 from .groups import BlockGroups
-from .helpers import SUBS, UNTIMED, built, check_state, heat, ran, random_requests, trim, write, writes
+from .helpers import SUBS, UNTIMED, built, heat, ran, trim, write, writes
 from .hotness import HotnessTable
 from .placement import place_host_page, place_relocated_page
 from .places import Scattered, Stream
-from .policies import best_set, greedy
+from .policies import greedy
 from .preconditioning import until_gc_greedy
 
 # First writes
@@ -159,20 +159,6 @@ def test_block__moves_have_no_row_and_join_nothing() -> None:
     device = Device(BLOCKWISE)
     device.host_program(0, 0, 1)
     assert device.row(0, Stream(0)) is None
-
-
-@pytest.mark.parametrize("isolation", ["software", "hardware"])
-@pytest.mark.parametrize("counts", ["writes", "updates"])
-@pytest.mark.parametrize("scatter", ["page", "block"])
-def test_nothing_is_lost(scatter: str, counts: str, isolation: str) -> None:
-    config = replace(
-        SUBS, hotness_scatter=scatter, hotness_counts=counts, thresholds=(2, 4), isolation=isolation
-    )
-    if isolation == "hardware":
-        config = replace(config, erase_unit="sub_block_set")
-    reference = ran(config, [write(0, 0, pages=30), *random_requests(30, 300, seed=5)], best_set)
-    check_state(reference)
-    assert reference.counters["rounds"] > 0
 
 
 # Counters in proportion to the device

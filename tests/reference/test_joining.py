@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from . import Reference
-from .helpers import TIMED, check_state, plane_of, ran, read, trim, write, writes
+from .audit import check
+from .helpers import TIMED, plane_of, ran, read, trim, write, writes
 from .places import Stream
 
 # tR 50, tPROG 200, tBERS 1000, tX 10: a lone read takes 60 ns, a write 210 ns.
@@ -33,7 +34,7 @@ def test_pad__fills_up_to_the_row_of_the_first_page() -> None:
     assert (state["written"][8], state["valid"][8], state["free_pages"][1]) == (2, 1, 30)
     assert state["invalidated_at"][8] == 0
     assert state["clock"] == 3
-    check_state(reference)
+    check(reference)
 
 
 @pytest.mark.parametrize(("limit", "joined", "padded"), [(1, 0, 0), (2, 1, 2), (3, 1, 2)])
@@ -60,7 +61,7 @@ def test_pad__the_next_plane_in_cursor_order_is_padded_though_a_later_one_need_n
     # lpn 3 alone in plane 0; lpn 4 in row 1 of plane 1, 5 with a padded page in plane 2, 6 in plane 3
     assert [plane_of(reference, lpn) for lpn in range(7)] == [0, 1, 3, 0, 1, 2, 3]
     assert (reference.counters["joined_writes"], reference.counters["padded_pages"]) == (2, 1)
-    check_state(reference)
+    check(reference)
 
 
 def test_pad__ends_a_run_of_relocated_pages() -> None:

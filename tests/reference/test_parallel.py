@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from . import WRITE, Reference, ReferenceConfig
 from .erase_sets import benefit
-from .helpers import TIMED, UNTIMED, check_state, chosen, plane_of, ran, random_requests, read, write, writes
+from .helpers import TIMED, UNTIMED, chosen, plane_of, ran, read, write, writes
 from .placement import place_relocated_page
 from .places import Stream
-from .policies import Policy, greedy, ippbe, parallel_gc
+from .policies import greedy
 
 # tR 50, tPROG 200, tBERS 1000, tX 10: a lone read takes 60 ns, a write 210 ns, a move 270 ns.
 
@@ -88,60 +87,17 @@ def test_a_write_drives_the_round_that_another_plane_leads_to_its_end() -> None:
     assert reference.latencies[8] == 8770 - 7300
 
 
-PLANES = replace(TIMED, planes_per_die=2, multi_plane="relaxed")
-KINDS = {
-    "untimed": replace(PLANES, timing="none", planes_per_die=4, logical_pages=4 * 20),
-    "static": replace(PLANES, planes_per_die=4, logical_pages=4 * 20, multi_plane_writes=True),
-    "dynamic": replace(
-        PLANES, channels=2, planes_per_die=2, allocation="dynamic", logical_pages=79, multi_plane_writes=True
-    ),
-    "late": replace(
-        PLANES, channels=2, planes_per_die=2, allocation="late", logical_pages=55, gc_priority="after_reads",
-        background_pages=14, copyback=True, multi_plane_writes=True,
-    ),
-    "hot_cold": replace(
-        PLANES, planes_per_die=3, placement="hot_cold", logical_pages=3 * 16, multi_plane_writes=True
-    ),
-    "sub_blocks": replace(
-        PLANES, planes_per_die=2, sub_blocks_per_block=2, erase_unit="sub_block_set", isolation="software",
-        erase_disturbs=True, placement="hotness_groups", blocks_per_plane=10, logical_pages=50,
-    ),
-}  # fmt: skip
-POLICIES = {"parallel_gc": parallel_gc, "ippbe": ippbe(3, 0.8)}
-
-
-class Watched(Reference):
-    """A reference that no host page may reach in a plane in which a round is running."""
-
-    def __init__(self, config: ReferenceConfig, policy: Policy) -> None:
-        super().__init__(config, policy)
-        self.program = self.device.host_program
-        self.device.host_program = self._host_program  # type: ignore[method-assign]
-
-    def _host_program(self, plane: int, lpn: int, version: int, row: int | None = None) -> None:
-        assert self.device.leader_of(plane) is None
-        self.program(plane, lpn, version, row)
-
-
-@pytest.mark.parametrize("mode", ["strict", "relaxed"])
-@pytest.mark.parametrize("name", POLICIES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_nothing_is_lost_and_no_write_comes_between(kind: str, name: str, mode: str) -> None:
-    config = replace(KINDS[kind], multi_plane=mode)
-    pages = config.logical_pages
-    reference = Watched(config, POLICIES[name])
-    reference.run([(0, 0, pages, WRITE, 0), *random_requests(pages, 250, seed=5)])
-    check_state(reference)
-    c = reference.counters
-    assert c["erases"] > c["rounds"] > 0
-    assert (c["joined_moves"] > 0) == (kind != "sub_blocks")
-    assert (c["joined_writes"] > 0) == config.multi_plane_writes
-
-
 # Writes to several planes
 
 
-FOUR = replace(PLANES, planes_per_die=4, multi_plane_writes=True, logical_pages=48, allocation="dynamic")
+FOUR = replace(
+    TIMED,
+    planes_per_die=4,
+    multi_plane="relaxed",
+    multi_plane_writes=True,
+    logical_pages=48,
+    allocation="dynamic",
+)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from . import WRITE, Device, IllegalEraseSet, Reference, erase_sets, policies
+from . import Device, IllegalEraseSet, erase_sets, policies
 from .helpers import SUBS, built, heat
 from .placement import place_host_page, place_relocated_page
 from .places import Scattered, Stream
@@ -287,35 +286,3 @@ def test_blocks_are_classified_again_by_every_page_but_not_while_they_are_collec
     assert groups.standing[1][0] == Fraction(1, 3)
     device.erase(0)
     assert groups.standing[0][0] == Fraction(2, 2 + 4)
-
-
-@pytest.mark.parametrize("timing", ["none", "event"])
-@pytest.mark.parametrize("isolation", ["software", "hardware"])
-@pytest.mark.parametrize("placement", ["single", "sep_gc", "hot_to_victims", "hotness_groups"])
-def test_nothing_is_lost_and_groups_stay_in_order(placement: str, isolation: str, timing: str) -> None:
-    unit = "sub_block_run" if isolation == "software" else "sub_block_set"
-    config = replace(
-        SUBS, placement=placement, isolation=isolation, erase_unit=unit, timing=timing, erase_disturbs=True,
-        planes_per_die=2, blocks_per_plane=10, logical_pages=70, thresholds=(1, 3, 5), decay_period=40,
-        read_ns=5, program_ns=20, erase_ns=90, transfer_ns=1,
-    )  # fmt: skip
-    reference = Reference(config, policies.best_set)
-    for i in range(700):
-        lpn = (i * i * 7 + i // 3) % (70 if i % 3 else 9)
-        reference.run([(30 * i, lpn, 1, WRITE, 0)], last=False)
-        for groups in reference.device.groups:
-            _check_groups(reference.device, groups)
-    reference.run([])
-    assert reference.counters["lost_pages"] == 0
-    assert reference.counters["rounds"] > 20
-    if placement in ("hot_to_victims", "hotness_groups"):
-        assert reference.counters["hot_pages_written"] > 100
-
-
-def _check_groups(device: Device, groups: Any) -> None:
-    assert all(len(group) <= device.config.group_limit for group in groups.groups)
-    ranks = [[groups.standing[block][0] for block in group] for group in groups.groups if group]
-    assert all(max(a) <= min(b) for a, b in itertools.pairwise(ranks))
-    victims = {block for pairs in device.rounds.values() for block, _ in pairs}
-    for block, standing in groups.standing.items():
-        assert block in victims or standing[0] == erase_sets.rank(device, block)

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from . import WRITE, Device, Reference, ReferenceConfig
-from .helpers import TIMED, UNTIMED, Row, check_state, flush, ran, random_requests, read, trim, write, writes
-from .policies import fifo, greedy
+from . import Device, Reference, ReferenceConfig
+from .helpers import TIMED, UNTIMED, flush, ran, read, trim, write, writes
+from .policies import fifo
 
 # tR 50, tPROG 200, tBERS 1000, tX 10: a lone read takes 60 ns, a write 210 ns, a move 270 ns.
 
@@ -245,33 +245,3 @@ def collect(reference: Reference, block: int) -> None:
     while reference.device.move_next(0):
         pass
     reference.device.erase(0)
-
-
-# All of them at once
-
-
-PLANES = replace(TIMED, planes_per_die=2, multi_plane="relaxed", logical_pages=24)
-PADS = replace(PLANES, multi_plane_writes=True, multi_plane_rows="pad", pad_limit=2)
-SWITCHED: dict[str, ReferenceConfig] = {
-    "static": replace(PADS, multi_plane_reads=True, write_completes="transfer", gc_start="queue_empty"),
-    "dynamic": replace(
-        PADS, planes_per_die=3, channels=2, allocation="dynamic", logical_pages=70, multi_plane_reads=True,
-        gc_start="queue_empty", gc_grain="round", background_pages=14, gc_priority="after_reads",
-    ),
-    "late": replace(
-        PADS, channels=2, allocation="late", logical_pages=50, write_completes="transfer", preemptible=True,
-        gc_start="queue_empty", idle="threshold",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", SWITCHED)
-def test_switches__together__lose_nothing(kind: str) -> None:
-    config = SWITCHED[kind]
-    pages = config.logical_pages
-    requests: list[Row] = [(0, 0, pages, WRITE, 0), *random_requests(pages, 400, seed=5)]
-    reference = ran(config, requests, greedy)
-    check_state(reference)
-    c = reference.counters
-    assert c["rounds"] > 0 and c["padded_pages"] > 0
-    assert (c["joined_reads"] > 0) == config.multi_plane_reads

@@ -11,12 +11,8 @@ from .buffer import Held
 from .helpers import (
     TIMED,
     UNTIMED,
-    Row,
-    check_state,
     flush,
-    plane_of,
     ran,
-    random_requests,
     read,
     trim,
     write,
@@ -181,19 +177,6 @@ def test_a_page_that_leaves_is_a_request_of_its_own_without_a_hint() -> None:
 def test_the_request_of_a_page_that_leaves() -> None:
     told = ran(HOLDS_1, [write(0, 3, pages=4)]).device.request
     assert (told.lpn, told.pages, told.hint) == (5, 1, 0)
-
-
-@pytest.mark.parametrize("timing", ["none", "event"])
-@pytest.mark.parametrize("allocation", ["static", "dynamic", "late"])
-def test_nothing_is_lost(allocation: str, timing: str) -> None:
-    config = replace(HOLDS_2, channels=2, allocation=allocation, timing=timing, logical_pages=20)
-    requests: list[Row] = [write(0, 0, pages=20), *random_requests(20, 400, seed=5), flush(10**6)]
-    reference = ran(config, requests)
-    check_state(reference)
-    c = reference.counters
-    assert held(reference) == []
-    assert c["rounds"] > 0 and c["buffer_absorbed"] > 0 and c["buffer_reads"] > 0
-    assert {plane_of(reference, lpn) for lpn in range(20) if reference.device.is_mapped(lpn)} == {0, 1}
 
 
 def test_a_page_that_is_put_in_evicts_one_only_where_there_is_no_room() -> None:

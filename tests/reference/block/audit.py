@@ -13,6 +13,10 @@ def check(reference: BlockReference) -> None:
     if config.disturb_care or config.disturb_tolerance is None:
         assert reference.counters["lost_pages"] == device.lost_now() == 0
         assert reference.counters["spoiled_pages"] == 0
+    counters = reference.counters
+    assert counters["gc_invocations"] == counters["merges"] + counters["m_merges"]
+    assert counters["gc_invocations"] == counters["full_jobs"] + counters["pool_jobs"]
+    assert config.timing == "event" or counters["gc_time_ns"] == 0
     for plane in range(config.planes):
         held = [block for bundle in device.bundles_of_plane(plane) for block in device.held(bundle)]
         assert sorted([*held, *device.pools[plane]]) == list(device.blocks_of_plane(plane))
