@@ -19,7 +19,7 @@ from ssdgym.engine.speedupgc.groups import ANYTHING, first_of, reclassify, withd
 from ssdgym.simulator.build import Recording, make_state
 from ssdgym.simulator.memory import group_limit
 from tests.engine.devices import device
-from tests.reference.groups import BlockGroups
+from tests.reference.speedupgc import BlockGroups
 
 PER_SUB_BLOCK = 3
 

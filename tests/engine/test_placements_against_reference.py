@@ -25,7 +25,7 @@ from tests.engine.oracle import (
 )
 from tests.reference import Reference, ReferenceConfig
 from tests.reference.config import RULES
-from tests.reference.placements.oracles import Oracle
+from tests.reference.placements.lives import Oracle
 
 
 @pytest.mark.parametrize("timing", ["none", "event"])

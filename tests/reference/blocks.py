@@ -8,7 +8,25 @@ from dataclasses import dataclass
 from .config import ReferenceConfig
 from .flash import NOTHING, Flash
 from .placements import PLACEMENTS
-from .places import Place, Scattered, Stream
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The open block of this stream of the plane."""
+
+    number: int
+    opens: int | None = None  # the block to open if none is open; None: the head of the pool
+
+
+@dataclass(frozen=True)
+class Scattered:
+    """This sub-block, counted over the device."""
+
+    sub_block: int
+
+
+Place = Stream | Scattered
+
 
 COUNTERS = (
     "host_reads",

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .collecting import Collecting
-from .loop import FLUSH, READ, WRITE, Loop, Request, Steps, Work
+from .loop import FLUSH, READ, WRITE, Loop, Request, Steps, Transaction, Work
 from .nand import Command, Commands, Die, Event, Nand, Phases
-from .waits import Transaction
 
 
 class Clock(Loop):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from math import ceil
 
 from . import erase_sets, rounds
-from .blocks import Blocks
+from .blocks import Blocks, Stream
 from .config import ReferenceConfig
 from .erase_sets import Pair
 from .flash import UNMAPPED
-from .places import Stream
 
 
 class Collecting(Blocks):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from . import erase_sets
+from .blocks import Place, Scattered, Stream
 from .collecting import Collecting
 from .config import BY_HOTNESS, SCATTERING, ReferenceConfig
 from .flash import UNMAPPED
-from .groups import BlockGroups
-from .hotness import HotnessTable
 from .placement import place_host_page, stream_of_host_page
-from .places import Place, Scattered, Stream
+from .speedupgc import BlockGroups, HotnessTable
 
 
 class Device(Collecting):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from .background import BackgroundGc
 from .device import Device
+from .idle import BackgroundGc
 from .loop import FLUSH, READ, TRIM, WRITE, Page, Request, Steps, Work
 from .nand import Die
 

@@ -1,16 +1,105 @@
-"""What both clocks of the reference share: requests, the input, the horizon and the binding of writes."""
+"""What both clocks of the reference share: requests, the input, the write buffer, and parts of latencies."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator
 from dataclasses import dataclass
+from itertools import takewhile
+from typing import NamedTuple
 
 from .blocks import Told
-from .buffer import Held, WriteBuffer
 from .collecting import Collecting
 from .erase_sets import Pair
-from .waits import Transaction, Waits
+
+
+@dataclass(eq=False, kw_only=True)
+class Transaction:
+    """What the host gives to dies, and when that happened last."""
+
+    die: int | None = None  # None: queued to no die
+    queued: int = 0
+    started: int | None = None  # its command; None: there was none since it was queued
+
+
+class Parts(NamedTuple):
+    """Of the latency of a request; the rest of it was spent waiting for other things."""
+
+    service_ns: int = 0
+    gc_wait_ns: int = 0
+
+
+class Waits:
+    """When the dies have collected garbage, and the parts of all latencies."""
+
+    def __init__(self) -> None:
+        self.collected: dict[int, list[tuple[int, int]]] = {}  # by die: commands, from when to when
+        self.last: dict[int, Parts] = {}  # by request: as its command that ended last tells them
+        self.parts: dict[tuple[int, int], Parts] = {}  # by op and request that has completed
+
+    def note_collected(self, die: int, start: int, end: int) -> None:
+        self.collected.setdefault(die, []).append((start, end))
+
+    def note_ended(self, serial: int, transaction: Transaction, now: int) -> None:
+        """Follow the end of a command of the request, if there was one."""
+        if transaction.started is None:
+            return
+        collecting = 0
+        if transaction.die is not None:
+            collecting = self.between(transaction.die, transaction.queued, transaction.started)
+        self.last[serial] = Parts(now - transaction.started, collecting)
+
+    def note_completed(self, serial: int, op: int) -> None:
+        self.parts[op, serial] = self.last.pop(serial, Parts())
+
+    def between(self, die: int, since: int, until: int) -> int:
+        """How long the die was collecting garbage between these times, by commands that have ended."""
+        latest_first = reversed(self.collected.get(die, []))
+        later = takewhile(lambda times: times[1] > since, latest_first)
+        return sum(max(min(end, until) - max(start, since), 0) for start, end in later)
+
+    def of_op(self, op: int) -> list[Parts]:
+        return [parts for (of_op, _), parts in self.parts.items() if of_op == op]
+
+
+@dataclass(eq=False)
+class Held:
+    """A page of the host; partial if its old content has to be read before it is programmed."""
+
+    lpn: int
+    is_partial: bool
+
+
+class WriteBuffer:
+    """So many pages at most; the most recently written is in front."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.pages: deque[Held] = deque()
+
+    def holds(self, lpn: int) -> bool:
+        return any(held.lpn == lpn for held in self.pages)
+
+    def absorb(self, lpn: int, is_partial: bool) -> None:
+        """Overwrite a page that is held: a part of it leaves it as it was, all of it makes it whole."""
+        held = next(held for held in self.pages if held.lpn == lpn)
+        held.is_partial = held.is_partial and is_partial
+        self.pages.remove(held)
+        self.pages.appendleft(held)
+
+    def put(self, lpn: int, is_partial: bool) -> Held | None:
+        """Hold another page; returns the one that had to leave for it."""
+        evicted = self.evict() if len(self.pages) == self.size else None
+        self.pages.appendleft(Held(lpn, is_partial))
+        return evicted
+
+    def evict(self) -> Held:
+        return self.pages.pop()
+
+    def drop(self, lpn: int) -> None:
+        """Forget the page, if it is held."""
+        self.pages = deque(held for held in self.pages if held.lpn != lpn)
+
 
 READ, WRITE, TRIM, FLUSH = range(4)
 PARTIAL_HEAD, PARTIAL_TAIL = 1, 2

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .blocks import Place, Scattered, Stream
 from .erase_sets import best_set_of_block, best_sets
-from .places import Place, Scattered, Stream
 from .randomness import HOST_STREAM, RELOCATION_STREAM, TRIES, below, draw
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import erase_sets
+from .blocks import Place, Stream
 from .erase_sets import Pair
 from .flash import NOTHING
 from .placement import place_relocated_page, where_there_is_room
-from .places import Place, Stream
 
 if TYPE_CHECKING:
     from .device import Device

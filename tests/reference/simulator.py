@@ -8,10 +8,9 @@ from typing import Any
 from .config import ReferenceConfig
 from .device import Device
 from .events import EventLoop
-from .loop import Request, Steps
+from .loop import Request, Steps, Waits
 from .policies import Policy
 from .untimed import UntimedLoop
-from .waits import Waits
 
 
 class Reference:

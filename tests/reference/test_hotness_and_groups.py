@@ -10,8 +10,7 @@ from fractions import Fraction
 import pytest
 
 from .config import ReferenceConfig
-from .groups import BlockGroups
-from .hotness import HotnessTable
+from .speedupgc import BlockGroups, HotnessTable
 
 # Hotness
 

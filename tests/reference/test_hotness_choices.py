@@ -9,13 +9,12 @@ from fractions import Fraction
 import pytest
 
 from . import Device, Reference, ReferenceConfig
-from .groups import BlockGroups
+from .blocks import Scattered, Stream
 from .helpers import SUBS, UNTIMED, built, heat, ran, trim, write, writes
-from .hotness import HotnessTable
 from .placement import place_host_page, place_relocated_page
-from .places import Scattered, Stream
 from .policies import greedy
 from .preconditioning import until_gc_greedy
+from .speedupgc import BlockGroups, HotnessTable
 
 # First writes
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from .blocks import Stream
 from .erase_sets import benefit
 from .helpers import TIMED, UNTIMED, chosen, plane_of, ran, read, write, writes
 from .placement import place_relocated_page
-from .places import Stream
 from .policies import greedy
 
 # tR 50, tPROG 200, tBERS 1000, tX 10: a lone read takes 60 ns, a write 210 ns, a move 270 ns.

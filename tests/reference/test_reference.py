@@ -15,7 +15,7 @@ from . import (
     Reference,
     ReferenceConfig,
 )
-from .blocks import OpenBlock
+from .blocks import OpenBlock, Stream
 from .helpers import (
     TIMED,
     UNTIMED,
@@ -30,7 +30,6 @@ from .helpers import (
     writes,
 )
 from .placement import where_there_is_room
-from .places import Stream
 from .policies import (
     below,
     cost_benefit,

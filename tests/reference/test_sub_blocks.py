@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from . import Device, IllegalEraseSet, erase_sets, policies
+from .blocks import Scattered, Stream
 from .helpers import SUBS, built, heat
 from .placement import place_host_page, place_relocated_page
-from .places import Scattered, Stream
 from .randomness import below, draw
 
 # Neighbours, costs and best sets

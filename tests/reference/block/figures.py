@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from math import ceil
 
 from . import heap, plans
-from .commands import CommandsOfJobs
 from .config import SUPERBLOCK
-from .flash import D, U
+from .flash import CommandsOfJobs, D, U
 from .plans import Contents, Plan
 
 FULL, POOL = range(2)

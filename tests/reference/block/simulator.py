@@ -9,9 +9,8 @@ from ..loop import Steps
 from ..simulator import Reference
 from .config import BlockConfig
 from .device import BlockDevice
-from .events import BlockEventLoop
 from .figures import Case, Figures
-from .untimed import UntimedLoop
+from .loops import BlockEventLoop, UntimedLoop
 
 #: A rule for MERGE: the figures of all candidates and the case -> the number of a candidate.
 Rule = Callable[[list[Figures], Case], int]

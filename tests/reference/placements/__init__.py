@@ -1,21 +1,12 @@
-"""Placements that are rules, written from their definitions, one file each."""
+"""Placements that are rules, written from their definitions."""
 
 from .base import Placement
-from .dac import Dac
 from .dogi import Dogi
-from .eti import Eti
-from .fadac import Fadac
-from .hints import Hints, HintsIsolated
-from .mida import Mida
-from .mida_hot import MidaHot
+from .heat import Eti, Fadac, Sfs, Warcip
+from .levels import Dac, Hints, HintsIsolated, Mida, MidaHot, MultiLog
+from .lives import OracleGc, OracleHost, OracleK, OracleRate, SepBit, SepBitFifo
 from .midas import Midas
-from .multi_log import MultiLog
-from .oracles import OracleGc, OracleHost, OracleK, OracleRate
-from .sepbit import SepBit
-from .sepbit_fifo import SepBitFifo
-from .sfs import Sfs
 from .td_lifetime import TdLifetime
-from .warcip import Warcip
 
 #: By name.
 PLACEMENTS: dict[str, type[Placement]] = {

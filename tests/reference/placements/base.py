@@ -18,6 +18,10 @@ class Placement:
         self.device = device
         self.parameters = parameters
         self.streams: dict[int, int] = {}  # of blocks
+        self.begin()
+
+    def begin(self) -> None:
+        """Set up what it learns."""
 
     # Asked
 

@@ -7,7 +7,6 @@ happens to pages and blocks, and what the classifier computes, is written here a
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
@@ -26,9 +25,8 @@ F = np.float32
 class Dogi(Placement):
     """The groups are the hot one, G1 .. G(top), and the frozen one."""
 
-    def __init__(self, *arguments: Any, **parameters: int) -> None:
-        super().__init__(*arguments, **parameters)
-        self.parameters = {"doubling": 0, "colder": 0, **parameters}
+    def begin(self) -> None:
+        self.parameters = {"doubling": 0, "colder": 0, **self.parameters}
         config = self.device.config
         self.pages = zeros(records.PAGE, config.logical_pages)
         self.blocks = zeros(records.BLOCK, config.planes * config.blocks_per_plane)

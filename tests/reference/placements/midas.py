@@ -7,7 +7,6 @@ happens to pages and blocks is written here anew, and who is in a group is found
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 from ssdgym.baselines.midas import records
 from ssdgym.baselines.midas.epochs import period
@@ -25,8 +24,7 @@ COUNTED_UNITS = 10
 class Midas(Placement):
     """The groups are the hot one, G1 .. G(last - 1), and those from `last` to `top`."""
 
-    def __init__(self, *arguments: Any, **parameters: int) -> None:
-        super().__init__(*arguments, **parameters)
+    def begin(self) -> None:
         config = self.device.config
         self.pages = zeros(records.PAGE, config.logical_pages)
         self.blocks = zeros(records.BLOCK, config.planes * config.blocks_per_plane)

@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cache
 from math import inf, log2, sqrt
-from typing import Any
 
 import numpy as np
 
@@ -43,8 +42,7 @@ class Copy:
 class TdLifetime(Placement):
     """Learns a life when it ends, and when its page is relocated."""
 
-    def __init__(self, *arguments: Any, **parameters: int) -> None:
-        super().__init__(*arguments, **parameters)
+    def begin(self) -> None:
         config = self.device.config
         self.space = config.logical_pages
         self.tick_pages = max(self.space // 65536, 1)

@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from ..clock import Clock
-from ..loop import Request, Steps, Work
+from ..loop import Request, Steps, Transaction, Work
 from ..nand import Die, Phases
-from ..waits import Transaction
-from .at_once import AtOnce
 from .device import SubpageDevice
+from .flash import Region
 from .jobs import Job
-from .regions import Region
 from .rules import ADVANCE, COLLECTING, Asked
+from .untimed import AtOnce
 
 
 @dataclass(eq=False)

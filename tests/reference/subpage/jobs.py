@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..loop import Request
-from ..waits import Transaction
+from ..loop import Request, Transaction
 from .config import SUBFTL, SubpageConfig
 from .flash import Stored, SubpageFlash
 

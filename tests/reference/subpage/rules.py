@@ -6,8 +6,8 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from .config import SUBFTL, SubpageConfig
+from .flash import Region
 from .jobs import Job, Programming
-from .regions import Region
 
 #: Answers for a sector: whether it goes to the region, or stays there.
 Asked = Callable[[int], bool]

@@ -1,12 +1,91 @@
-"""Bounds: placements that are told beforehand what the host will write and trim."""
+"""Placements by how long pages live: as SepBIT infers it, and bounds that know it."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from math import inf
 
 from .base import Placement
-from .sepbit import SepBit
+
+# SepBIT (FAST 2022): streams by how long pages have lived, against the mean life of short-lived blocks.
+
+SHORT_LIVED, LONG_LIVED, OF_SHORT_LIVED, YOUNG, OLDER, OLDEST = range(6)
+
+
+class SepBit(Placement):
+    """With the exact times of all writes."""
+
+    def begin(self) -> None:
+        self.written_at: dict[int, int] = {}
+        self.opened_at: dict[int, int] = {}
+        self.lives: list[int] = []
+        self.mean_life = inf
+
+    def age(self, lpn: int) -> int:
+        """Host pages since it was written, all since the start if it never was."""
+        return self.clock - self.written_at.get(lpn, -1)
+
+    def limit(self) -> float:
+        """Pages of the host that are younger are short-lived."""
+        return self.mean_life
+
+    def stream_of_host_page(self, plane: int, lpn: int) -> int:
+        """Pages written before that lived shortly are expected to do so again."""
+        is_short = lpn in self.written_at and self.age(lpn) < self.limit()
+        return SHORT_LIVED if is_short else LONG_LIVED
+
+    def stream_of_relocated_page(self, lpn: int, source: int) -> int:
+        """Pages that survived a block of short-lived ones, and others by age."""
+        if self.stream_of_page(source) == SHORT_LIVED:
+            return OF_SHORT_LIVED
+        if self.age(lpn) < 4 * self.mean_life:
+            return YOUNG
+        return OLDER if self.age(lpn) < 16 * self.mean_life else OLDEST
+
+    def written(self, lpn: int, old: int, new: int) -> None:
+        self.written_at[lpn] = self.clock - 1
+
+    def opened(self, block: int, stream: int) -> None:
+        super().opened(block, stream)
+        self.opened_at[block] = self.clock
+
+    def collected(self, block: int) -> None:
+        """The mean life is that of the last `nc` blocks of short-lived pages, taken every `nc` blocks."""
+        if self.streams[block] == SHORT_LIVED:
+            self.lives.append(self.clock - self.opened_at[block])
+        if len(self.lives) == self.parameters["nc"]:
+            self.mean_life = sum(self.lives) / len(self.lives)
+            self.lives = []
+
+
+# SepBIT as its authors' simulator has it: the times of writes are known as far back as a queue reaches.
+
+
+class SepBitFifo(SepBit):
+    """The queue holds the logical pages of the last host writes, oldest first."""
+
+    def begin(self) -> None:
+        super().begin()
+        self.queue: deque[int] = deque()
+
+    def limit(self) -> float:
+        return min(self.mean_life, len(self.queue))
+
+    def written(self, lpn: int, old: int, new: int) -> None:
+        if self.is_alive(lpn, new):
+            super().written(lpn, old, new)
+        self.queue.append(lpn)
+        if len(self.queue) > min(self.mean_life, self.device.config.logical_pages):
+            self.queue.popleft()
+            if len(self.queue) > self.mean_life:
+                self.queue.popleft()
+
+    def trimmed(self, lpn: int, old: int) -> None:
+        self.written_at.pop(lpn, None)
+
+
+# Bounds: placements that are told beforehand what the host will write and trim.
 
 WRITE, TRIM = 1, 2
 #: Logical spaces after the end of a run at which data dies that is not seen to.
@@ -16,8 +95,8 @@ BEYOND = 4
 class Oracle(Placement):
     """Knows when each page dies: at its next write or trim, in host pages."""
 
-    def __init__(self, *arguments: Any, **parameters: int) -> None:
-        super().__init__(*arguments, **parameters)
+    def begin(self) -> None:
+        super().begin()
         self.deaths: list[int] = []  # of the pages the host writes, in order
         self.dies_at: dict[int, int] = {}
         self.writes: dict[int, int] = {}
